@@ -1,0 +1,207 @@
+// Package canon turns JSON into one canonical form (sorted keys, no space,
+// numbers by value) and digests it, so that manifests, live objects, ledger
+// and plans compare by bytes; it knows nothing of what the values mean. It is a
+// package of its own because all four need the same bytes and none may import
+// another.
+package canon
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Sum is the SHA-256 of canonical bytes.
+type Sum [sha256.Size]byte
+
+// String returns "sha256:" and 64 hexadecimal digits.
+func (s Sum) String() string { return "sha256:" + hex.EncodeToString(s[:]) }
+
+// MarshalText writes what String returns.
+func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Sum) UnmarshalText(b []byte) error {
+	text, ok := strings.CutPrefix(string(b), "sha256:")
+	if !ok || len(text) != hex.EncodedLen(len(s)) {
+		return fmt.Errorf("digest %q is not sha256:<64 hexadecimal digits>", b)
+	}
+	_, err := hex.Decode(s[:], []byte(text))
+	return err
+}
+
+// Digest returns the sum of canonical bytes.
+func Digest(canonical []byte) Sum { return sha256.Sum256(canonical) }
+
+// Decode reads exactly one JSON value in UTF-8; numbers stay json.Number in
+// their canonical text, and trailing content is an error.
+func Decode(b []byte) (any, error) {
+	if !utf8.Valid(b) {
+		return nil, errors.New("not valid UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("content after the JSON value")
+	}
+	return normalize(v), nil
+}
+
+func normalize(v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		for k, e := range t {
+			t[k] = normalize(e)
+		}
+	case []any:
+		for i, e := range t {
+			t[i] = normalize(e)
+		}
+	case json.Number:
+		return Number(t)
+	}
+	return v
+}
+
+// Bytes returns the canonical form of a decoded JSON value: nil, bool, string,
+// json.Number, float64, int, []any and map[string]any.
+func Bytes(v any) []byte { return Append(nil, v) }
+
+// Append appends the canonical form of v to b.
+func Append(b []byte, v any) []byte {
+	switch t := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, t)
+	case string:
+		return appendString(b, t)
+	case json.Number:
+		return append(b, Number(t)...)
+	case int:
+		return strconv.AppendInt(b, int64(t), 10)
+	case float64:
+		return append(b, Number(json.Number(strconv.FormatFloat(t, 'g', -1, 64)))...)
+	case []any:
+		b = append(b, '[')
+		for i, e := range t {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = Append(b, e)
+		}
+		return append(b, ']')
+	case map[string]any:
+		b = append(b, '{')
+		for i, k := range SortedKeys(t) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, k), ':')
+			b = Append(b, t[k])
+		}
+		return append(b, '}')
+	default:
+		panic(fmt.Sprintf("canon: %T is not decoded JSON", v))
+	}
+}
+
+// SortedKeys returns the keys of m in byte order.
+func SortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigit(c>>4), hexDigit(c&0xf))
+		}
+		start = i + 1
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func hexDigit(c byte) byte { return "0123456789abcdef"[c] }
+
+// maxExponent bounds the numbers that are compared by value, so that a hostile
+// 1e999999999 costs nothing; beyond it the text stands for itself.
+const maxExponent = 400
+
+// Number returns the canonical text of a number: an integer is written without
+// point or exponent, anything else as the shortest exact decimal.
+func Number(n json.Number) json.Number {
+	s := string(n)
+	if plainInteger(s) {
+		return n
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		if exp, err := strconv.Atoi(s[i+1:]); err != nil || exp > maxExponent || exp < -maxExponent {
+			return n
+		}
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return n
+	}
+	if r.IsInt() {
+		return json.Number(r.Num().String())
+	}
+	digits, exact := r.FloatPrec()
+	if !exact {
+		return n
+	}
+	return json.Number(r.FloatString(digits))
+}
+
+// plainInteger recognises what is canonical already: digits without a leading
+// zero, perhaps after a minus.
+func plainInteger(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > 1 && digits[0] == '0' || s == "-0" {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package kind
+
+// Type is the type that the platform's document gives a field (platform-api 2).
+type Type uint8
+
+// The types of fields. AnyType is a field on which the document is silent.
+const (
+	AnyType Type = iota
+	Text
+	Bool
+	Number
+	ObjectType
+	ListType
+)
+
+// ListRule is what the schema's x-trueup-list says of a list (design B3).
+type ListRule struct {
+	// Key names the fields that identify an element; empty pairs by position.
+	Key []string `json:"key"`
+	// Ordered says that the order of elements means something.
+	Ordered bool `json:"-"`
+	// Join is put between the parts of a key where it is shown.
+	Join string `json:"join"`
+}
+
+// Field is one node of a kind's schema.
+type Field struct {
+	Name        string
+	Type        Type
+	Title       string
+	Description string
+	// Section is the place in the platform's document.
+	Section  string
+	Examples []any
+	// Seen are the values that the document shows, where it does not say that
+	// there are no others.
+	Seen     []string
+	Required bool
+	// ReadOnly, Sensitive and Immutable are the x-trueup-* keywords.
+	ReadOnly  bool
+	Sensitive bool
+	Immutable bool
+	// Discriminator names the field of this object whose value names the one
+	// sibling that may be present, or "".
+	Discriminator string
+	// Open says that unknown fields of this object need no warning.
+	Open   bool
+	List   *ListRule
+	Fields map[string]*Field
+	// Item is the element of a list.
+	Item *Field
+}

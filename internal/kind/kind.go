@@ -1,0 +1,133 @@
+// Package kind holds the platform's kinds as data: envelopes, paths, documented
+// verbs, policy, and per field what the schema says. It does nothing with
+// them.
+package kind
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Policy is how an object of a kind comes to match its manifest.
+type Policy uint8
+
+const (
+	// Converge objects are created and patched until live equals git.
+	Converge Policy = iota
+	// CreateOnly objects are made once and never changed: they are moments.
+	CreateOnly
+	// Once objects are requests that are sent a single time and then vanish.
+	Once
+)
+
+// Area is the part of the platform that serves a kind; each has its own base
+// address and token (platform-api 1).
+type Area string
+
+// The two areas of the platform.
+const (
+	Compute  Area = "compute"
+	Delivery Area = "delivery"
+)
+
+// Verb is an operation that the platform's document names.
+type Verb uint8
+
+// The documented operations (platform-api 4).
+const (
+	List Verb = iota
+	Get
+	Create
+	Patch
+	Delete
+)
+
+// Kind is one kind of object. The table of all is in table.go.
+type Kind struct {
+	// Name is the value of "kind" in the envelope.
+	Name string
+	// APIVersion is the value that is sent on the wire.
+	APIVersion string
+	// Alias matches other values of apiVersion that mean the same kind.
+	Alias *regexp.Regexp
+	Area  Area
+	// Collection is the path of the list below the area's base address, with
+	// {namespace} or {workspace_uuid} in it.
+	Collection string
+	Verbs      []Verb
+	Policy     Policy
+	// SchemaFile is the name of the JSON Schema in the folder schemas.
+	SchemaFile string
+	// HostField is the field of spec that holds a hostname, or "". Objects
+	// with Policy Once wait for the Converge object of the same hostname.
+	HostField string
+	// NamespaceOnWire says whether metadata.namespace is sent: the Purge
+	// envelope of the API has none (platform-api 2.3).
+	NamespaceOnWire bool
+}
+
+// Workspace names the place that all objects of a project live in.
+type Workspace struct {
+	// Name is {namespace}, UUID is {workspace_uuid} of platform-api 1.
+	Name string `json:"name"`
+	UUID string `json:"uuid"`
+}
+
+// Can tells whether the platform documents the operation for the kind.
+func (k *Kind) Can(v Verb) bool {
+	for _, has := range k.Verbs {
+		if has == v {
+			return true
+		}
+	}
+	return false
+}
+
+// CollectionPath returns the escaped path of the kind's list, relative to the
+// base address and starting with a slash.
+func (k *Kind) CollectionPath(ws Workspace) string {
+	return strings.NewReplacer(
+		"{namespace}", url.PathEscape(ws.Name),
+		"{workspace_uuid}", url.PathEscape(ws.UUID),
+	).Replace(k.Collection)
+}
+
+// ObjectPath returns the escaped path of one object, relative to the base
+// address and starting with a slash.
+func (k *Kind) ObjectPath(ws Workspace, name string) string {
+	return k.CollectionPath(ws) + "/" + url.PathEscape(name)
+}
+
+// ShortObjectPath returns the object's path without the workspace, as plans
+// show it: /cdns/shop.
+func (k *Kind) ShortObjectPath(name string) string {
+	return k.ShortCollectionPath() + "/" + url.PathEscape(name)
+}
+
+// ShortCollectionPath returns the collection without the workspace: /cdns.
+func (k *Kind) ShortCollectionPath() string {
+	return k.Collection[strings.LastIndexByte(k.Collection, '/'):]
+}
+
+// Key identifies an object of a workspace whatever its envelope.
+type Key struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// String returns KIND/NAME, the form that flags and messages use.
+func (k Key) String() string { return k.Kind + "/" + k.Name }
+
+// ParseKey reads KIND/NAME; the kind may be written in any case.
+func ParseKey(s string) (Key, bool) {
+	kindName, name, ok := strings.Cut(s, "/")
+	if !ok || name == "" {
+		return Key{}, false
+	}
+	k, ok := Named(kindName)
+	if !ok {
+		return Key{}, false
+	}
+	return Key{Kind: k.Name, Name: name}, true
+}

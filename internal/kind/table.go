@@ -1,0 +1,73 @@
+package kind
+
+import (
+	"regexp"
+	"strings"
+)
+
+// table is the platform: a fourth kind is one more row, one schema and its
+// rules (platform-api 2 and 4).
+var table = []*Kind{
+	{
+		Name:            "CDN",
+		APIVersion:      "delivery/v2.1",
+		Area:            Delivery,
+		Collection:      "/global/workspaces/{workspace_uuid}/cdns",
+		Verbs:           []Verb{List, Get, Create, Patch},
+		Policy:          Converge,
+		SchemaFile:      "cdn.schema.json",
+		HostField:       "hostname",
+		NamespaceOnWire: true,
+	},
+	{
+		Name:       "Purge",
+		APIVersion: "delivery/v2.1",
+		Alias:      regexp.MustCompile(`^delivery\.[a-z0-9]([-a-z0-9]*[a-z0-9])?\.cloud/v1beta1$`),
+		Area:       Delivery,
+		Collection: "/global/workspaces/{workspace_uuid}/purges",
+		Verbs:      []Verb{Create},
+		Policy:     Once,
+		SchemaFile: "purge.schema.json",
+		HostField:  "hostname",
+	},
+	{
+		Name:            "VolumeSnapshot",
+		APIVersion:      "snapshot.storage.k8s.io/v1",
+		Area:            Compute,
+		Collection:      "/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots",
+		Verbs:           []Verb{List, Get, Create, Delete},
+		Policy:          CreateOnly,
+		SchemaFile:      "volumesnapshot.schema.json",
+		NamespaceOnWire: true,
+	},
+}
+
+// All returns the kinds in the order of their names.
+func All() []*Kind { return table }
+
+// Named finds a kind by its name in any case, singular or as its collection.
+func Named(name string) (*Kind, bool) {
+	for _, k := range table {
+		if strings.EqualFold(k.Name, name) || strings.EqualFold(k.ShortCollectionPath()[1:], name) {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+// ForEnvelope finds the kind of an envelope; alias says that apiVersion was
+// another spelling than the one that is sent.
+func ForEnvelope(apiVersion, name string) (k *Kind, alias, ok bool) {
+	for _, k := range table {
+		if k.Name != name {
+			continue
+		}
+		if k.APIVersion == apiVersion {
+			return k, false, true
+		}
+		if k.Alias != nil && k.Alias.MatchString(apiVersion) {
+			return k, true, true
+		}
+	}
+	return nil, false, false
+}

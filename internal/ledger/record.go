@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// State is how far a once-only request has come (design A3).
+type State string
+
+// The states of an intent. A record without a state is of a kind that
+// converges.
+const (
+	Claimed   State = "claimed"
+	Posted    State = "posted"
+	Rejected  State = "rejected"
+	Unknown   State = "unknown"
+	Adopted   State = "adopted"
+	Abandoned State = "abandoned"
+)
+
+// Record is what has been done to one object (design A2, B1 and 0.2).
+type Record struct {
+	Schema    string `json:"schema"`
+	Workspace string `json:"workspace"`
+	kind.Key
+	// Seq counts the transitions of this record from 1.
+	Seq   int    `json:"seq"`
+	Nonce string `json:"nonce"`
+
+	// The intent of a request that is sent once.
+	State        State      `json:"state,omitempty"`
+	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
+	Spec         GzipJSON   `json:"spec,omitempty"`
+	FirstClaimAt *time.Time `json:"firstClaimAt,omitempty"`
+	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
+	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
+	Claim        *Claim     `json:"claim,omitempty"`
+	Outcome      *Outcome   `json:"outcome,omitempty"`
+
+	// The specs of an object that converges; canonical JSON.
+	Applied GzipJSON `json:"applied,omitempty"`
+	Pending GzipJSON `json:"pending,omitempty"`
+	// NotConverged says that the server did not keep what was sent.
+	NotConverged bool `json:"notConverged,omitempty"`
+
+	// What the server said of the object that was made.
+	RemoteName        string `json:"remoteName,omitempty"`
+	UID               string `json:"uid,omitempty"`
+	CreationTimestamp string `json:"creationTimestamp,omitempty"`
+}
+
+// Claim says who is about to send.
+type Claim struct {
+	RunID  string `json:"runId,omitempty"`
+	RunURL string `json:"runUrl,omitempty"`
+	Actor  string `json:"actor,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Host   string `json:"host,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+}
+
+// Outcome says how an intent ended.
+type Outcome struct {
+	// How is created, refused, released, operator or adopted.
+	How     string `json:"how"`
+	HTTP    int    `json:"http,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Reason and By are what a person gave to ledger resolve.
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
+// Genesis is the birth certificate of a ledger: it binds the records to one
+// project and to the platform's addresses (design A2 and 0.13).
+type Genesis struct {
+	Schema    string    `json:"schema"`
+	LedgerID  string    `json:"ledgerId"`
+	CreatedAt time.Time `json:"createdAt"`
+	// Origins are the addresses that the records speak of, by area.
+	Origins map[kind.Area]string `json:"origins"`
+	// Workspace is {workspace_uuid}.
+	Workspace string `json:"workspace"`
+}
+
+// View is what plan reads of a ledger: values only.
+type View struct {
+	// Problem says why the ledger can't be used (absent, another id, another
+	// origin, refused in CI), or is empty.
+	Problem string
+	// Fix says what to do about Problem.
+	Fix     string
+	ID      string
+	Records map[kind.Key]Record
+}

@@ -1,0 +1,3 @@
+package manifest
+
+type positions struct{}

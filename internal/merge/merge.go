@@ -1,0 +1,117 @@
+// Package merge compares three JSON values (base, desired, live) and makes the
+// smallest RFC 7386 merge patch that brings live to desired; it knows no kind,
+// no file and no server.
+package merge
+
+// Type is the documented type of a scalar.
+type Type uint8
+
+// The types of a node. Unknown nodes are compared tolerantly all the same.
+const (
+	Unknown Type = iota
+	Text
+	Bool
+	Number
+)
+
+// Rules say how one node of the tree is compared; nil means the defaults:
+// unknown type, lists by position and ordered.
+type Rules struct {
+	Type Type
+	// Ignore leaves the node out of comparison and patch.
+	Ignore bool
+	// ReadOnly nodes belong to the server: never sent, never kept in a list
+	// element that is sent.
+	ReadOnly bool
+	// Discriminator names the field of this object whose value names the one
+	// sibling that belongs to it (action.type = ratelimit, action.ratelimit).
+	Discriminator string
+	// Key names the fields that pair the elements of a list; empty pairs by
+	// position. An absent part is a wildcard.
+	Key []string
+	// Set says that the order of elements means nothing.
+	Set bool
+	// Join stands between the parts of a key where it is shown.
+	Join   string
+	Fields map[string]*Rules
+	Item   *Rules
+}
+
+// Input is one comparison. The four values are decoded JSON (numbers as
+// json.Number); a nil Applied or Pending means that there is no such record.
+type Input struct {
+	Rules *Rules
+	// Applied is the spec that was last applied with success, Pending the one
+	// whose write was begun and not confirmed.
+	Applied, Pending any
+	Desired, Live    any
+	// TakeOver allows list elements to be dropped at first contact.
+	TakeOver bool
+}
+
+// Class is the verdict on one path (design B4).
+type Class string
+
+// The classes of design B4.
+const (
+	InSync          Class = "in-sync"
+	Converged       Class = "converged"
+	Changed         Class = "change"
+	DriftOverwrite  Class = "drift-overwritten"
+	TakeOver        Class = "take-over"
+	Conflict        Class = "conflict"
+	Removed         Class = "removed"
+	RemovedConflict Class = "removed-conflict"
+	AlreadyRemoved  Class = "already-removed"
+	Unmanaged       Class = "unmanaged"
+	UnknownBase     Class = "unknown-base"
+)
+
+// Change is one path whose live value differs from git's.
+type Change struct {
+	// Path is shown to people: locations[/static/*].cache.edgeTTL.
+	Path  string `json:"path"`
+	Class Class  `json:"class"`
+	// Base, Live and Desired are nil where the value is absent or null, which
+	// mean the same here.
+	Base    any `json:"base,omitempty"`
+	Live    any `json:"live,omitempty"`
+	Desired any `json:"desired,omitempty"`
+	// Moved says that only the element's place in an ordered list differs.
+	Moved bool `json:"moved,omitempty"`
+}
+
+// Value is a path and what stands there.
+type Value struct {
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// Result is the outcome of a comparison.
+type Result struct {
+	// Patch is the merge patch of the spec; nil where nothing needs sending.
+	Patch map[string]any
+	// Changes are the differing paths, in the order of their paths. A change
+	// that needs nothing sent (Converged) is in Notes.
+	Changes []Change
+	Notes   []Change
+	// Preserved are live-only fields of paired list elements that go along in
+	// a list that is sent whole.
+	Preserved []Value
+	// Collateral are live values that go because their parent goes, or because
+	// their list is sent whole without a key.
+	Collateral []Value
+	// Lists are the lists that the patch sends whole, by path, with the number
+	// of their elements.
+	Lists []SentList
+	// FirstContact are live list elements that the patch would drop although
+	// neither record shows that git ever had them and their list was never
+	// taken over. While there are any, the patch must not be sent.
+	FirstContact []Value
+}
+
+// SentList is a list that a patch replaces whole.
+type SentList struct {
+	Path     string `json:"path"`
+	Elements int    `json:"elements"`
+}

@@ -1,0 +1,133 @@
+// Package plan compares manifests, live state and ledger and says what differs,
+// why, and which requests would mend it; it does no I/O and has no clock.
+package plan
+
+import (
+	"encoding/json"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+)
+
+// Format is the version of the plan's JSON form.
+const Format = "trueup.plan/v1"
+
+// Op is what apply would do with an item.
+type Op string
+
+// The operations. Only Create, Patch and Post send a request.
+const (
+	None    Op = "none"
+	Create  Op = "create"
+	Patch   Op = "patch"
+	Post    Op = "post"
+	Blocked Op = "blocked"
+	Kept    Op = "kept"
+)
+
+// Plan is data: views render it, apply recomputes and compares it.
+type Plan struct {
+	Format  string `json:"format"`
+	Tool    string `json:"tool"`
+	Sandbox bool   `json:"sandbox"`
+	Target  Target `json:"target"`
+	// Ledger is the id of the ledger, or empty; LedgerProblem says why it
+	// could not be used.
+	Ledger        string `json:"ledger,omitempty"`
+	LedgerProblem string `json:"ledgerProblem,omitempty"`
+	Items         []Item `json:"items"`
+	// Unmanaged are live objects that are not in git.
+	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
+	Summary   Summary    `json:"summary"`
+}
+
+// Target is where the plan's requests would go.
+type Target struct {
+	Origins   map[kind.Area]string `json:"origins"`
+	Workspace kind.Workspace       `json:"workspace"`
+}
+
+// Item is one object of git, live or the ledger.
+type Item struct {
+	kind.Key
+	// Source is where the manifest is, as file:line; empty where none is.
+	Path string `json:"path,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Op   Op     `json:"op"`
+	// Request is what apply sends; nil unless Op sends.
+	Request *Request `json:"request,omitempty"`
+	// After are the items that must have succeeded, and been verified, first.
+	After   []kind.Key     `json:"after,omitempty"`
+	Changes []merge.Change `json:"changes,omitempty"`
+	Notes   []merge.Change `json:"already,omitempty"`
+	// Preserved, Collateral and Lists say what sending a list whole means.
+	Preserved  []merge.Value    `json:"preserved,omitempty"`
+	Collateral []merge.Value    `json:"collateral,omitempty"`
+	Lists      []merge.SentList `json:"lists,omitempty"`
+	// FirstContact are live list elements that only a take-over may drop.
+	FirstContact []merge.Value `json:"firstContact,omitempty"`
+	// Create is what a creation makes, and Purge what a request invalidates.
+	Purge *PurgeInfo `json:"purge,omitempty"`
+	Disk  string     `json:"disk,omitempty"`
+	// Reason says why an item is blocked or kept, and Fix what a person can do.
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+	// NeedsPerson marks a blocked item that ends apply with exit code 6.
+	NeedsPerson bool `json:"needsPerson,omitempty"`
+	// Hints are advice lines about the item.
+	Hints []string `json:"hints,omitempty"`
+	// Live is the fingerprint of what was compared.
+	Live Fingerprint `json:"live"`
+	// DesiredDigest is the digest of the manifest's spec.
+	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`
+}
+
+// Request is one call of the platform's API.
+type Request struct {
+	Method string `json:"method"`
+	// Path is relative to the area's base address, without the workspace.
+	Path        string          `json:"path"`
+	ContentType string          `json:"contentType"`
+	Body        json.RawMessage `json:"body"`
+}
+
+// Fingerprint says which live object a plan speaks of.
+type Fingerprint struct {
+	Exists bool       `json:"exists"`
+	UID    string     `json:"uid,omitempty"`
+	Digest *canon.Sum `json:"digest,omitempty"`
+}
+
+// PurgeInfo counts what a purge invalidates and its hostname's budget
+// (platform-api 8).
+type PurgeInfo struct {
+	Hostname   string   `json:"hostname"`
+	Subdomains []string `json:"subdomains,omitempty"`
+	// Paths are absolute paths, Prefixes end in *. The samples are the first
+	// of each.
+	Paths    int      `json:"paths"`
+	Prefixes int      `json:"prefixes"`
+	Sample   []string `json:"sample,omitempty"`
+	Budget   Budget   `json:"budget"`
+}
+
+// Budget is what a hostname's active purges and this plan use together.
+type Budget struct {
+	Requests int `json:"requests"`
+	Paths    int `json:"paths"`
+	Prefixes int `json:"prefixes"`
+}
+
+// Summary counts the items of a plan.
+type Summary struct {
+	Create    int `json:"create"`
+	Change    int `json:"change"`
+	Purge     int `json:"purge"`
+	Blocked   int `json:"blocked"`
+	Kept      int `json:"kept"`
+	Unchanged int `json:"unchanged"`
+	Drifted   int `json:"drifted"`
+	Unmanaged int `json:"unmanaged"`
+}
