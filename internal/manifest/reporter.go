@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+
+	"trueup/internal/diag"
+)
+
+// reporter collects what the running rule finds; the loader sets the rule, so
+// that a rule names only the place, the message and the fix.
+type reporter struct {
+	rule     string
+	severity diag.Severity
+	findings diag.List
+	// lines is the text of the file while it is at hand; nil for set rules.
+	lines *lines
+}
+
+// run points the reporter at the rule whose findings come next.
+func (r *reporter) run(rule *Rule) { r.rule, r.severity = rule.Name, rule.Severity }
+
+// reportOn adds a finding of the running rule at a field of o, such as
+// "spec.locations[2].cache.edgeTTL" (see child and element); an empty field is
+// the object itself. A field that is not there gets the place of its nearest
+// parent. Set rules call it; object rules have subject.report.
+func (r *reporter) reportOn(o *Object, field, message, fix string) {
+	line, column := o.Place(field)
+	r.findings = append(r.findings, diag.Finding{
+		Path: o.Path, Line: line, Column: column, Field: field,
+		Rule: r.rule, Severity: r.severity, Message: message, Fix: fix,
+		Source: r.lines.text(line),
+	})
+}
+
+// report adds a finding of the running rule at a field of the subject; see
+// reportOn.
+func (s *subject) report(field, message, fix string) { s.reportOn(s.Object, field, message, fix) }
+
+// child returns the path of a field of a mapping. A name that would be
+// mistaken for two is quoted: metadata.labels["a.b"].
+func child(path, name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]\"\\ ") {
+		return path + "[" + strconv.Quote(name) + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// element returns the path of the i-th element of a list, from 0.
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
