@@ -1,0 +1,107 @@
+package manifest
+
+import "unicode/utf8"
+
+// maxSourceLine bounds the line that a finding carries: JSON may be one line.
+const maxSourceLine = 2000
+
+// lines finds the lines of a file; the index is made when the first is asked
+// for, because most files have no finding.
+type lines struct {
+	data   []byte
+	starts []int
+}
+
+// text returns a line, from 1, without its end; "" where there is none or it
+// is too long to show.
+func (l *lines) text(line int) string {
+	b := l.bytes(line)
+	if len(b) > maxSourceLine {
+		return ""
+	}
+	return string(b)
+}
+
+// bytes returns a line, from 1, without its end.
+func (l *lines) bytes(line int) []byte {
+	if l == nil || line < 1 {
+		return nil
+	}
+	if l.starts == nil {
+		l.index()
+	}
+	if line > len(l.starts) {
+		return nil
+	}
+	b := l.data[l.starts[line-1]:]
+	for i := range b {
+		if lineBreak(b[i:]) > 0 {
+			return b[:i]
+		}
+	}
+	return b
+}
+
+// offset returns where a line starts, or the end of the file.
+func (l *lines) offset(line int) int {
+	if l.starts == nil {
+		l.index()
+	}
+	if line > len(l.starts) {
+		return len(l.data)
+	}
+	return l.starts[max(line, 1)-1]
+}
+
+// count returns how many lines there are.
+func (l *lines) count() int {
+	if l.starts == nil {
+		l.index()
+	}
+	return len(l.starts)
+}
+
+func (l *lines) index() {
+	l.starts = []int{0}
+	for i := 0; i < len(l.data); {
+		n := lineBreak(l.data[i:])
+		if n > 0 {
+			l.starts = append(l.starts, i+n)
+		}
+		i += max(n, 1)
+	}
+}
+
+// position returns the line and column of a byte.
+func (l *lines) position(offset int) (line, column int) {
+	if l.starts == nil {
+		l.index()
+	}
+	for line = 1; line < len(l.starts) && l.starts[line] <= offset; {
+		line++
+	}
+	return line, utf8.RuneCount(l.data[l.starts[line-1]:offset]) + 1
+}
+
+// lineBreak returns the length of the line break that b starts with, or 0;
+// the parser's line numbers count the same ones (YAML 1.1).
+func lineBreak(b []byte) int {
+	switch b[0] {
+	case '\n':
+		return 1
+	case '\r':
+		if len(b) > 1 && b[1] == '\n' {
+			return 2
+		}
+		return 1
+	case 0xC2:
+		if len(b) > 1 && b[1] == 0x85 {
+			return 2
+		}
+	case 0xE2:
+		if len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9) {
+			return 3
+		}
+	}
+	return 0
+}
