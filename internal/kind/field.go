@@ -34,12 +34,17 @@ type Field struct {
 	Examples []any
 	// Seen are the values that the document shows, where it does not say that
 	// there are no others.
-	Seen     []string
+	Seen []string
+	// Enum are the only values that the document allows, empty where it sets
+	// no bounds; a text that is "true" or "false" has both.
+	Enum     []string
 	Required bool
-	// ReadOnly, Sensitive and Immutable are the x-trueup-* keywords.
+	// ReadOnly, Sensitive and Immutable are the x-trueup-* keywords, and NotSent
+	// says that the field stays in git; each holds for all that is below.
 	ReadOnly  bool
 	Sensitive bool
 	Immutable bool
+	NotSent   bool
 	// Discriminator names the field of this object whose value names the one
 	// sibling that may be present, or "".
 	Discriminator string

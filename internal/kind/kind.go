@@ -1,6 +1,6 @@
 // Package kind holds the platform's kinds as data: envelopes, paths, documented
-// verbs, policy, and per field what the schema says. It does nothing with
-// them.
+// verbs, policy, and per field what the schema says; it fetches and changes
+// nothing.
 package kind
 
 import (
@@ -62,9 +62,17 @@ type Kind struct {
 	// HostField is the field of spec that holds a hostname, or "". Objects
 	// with Policy Once wait for the Converge object of the same hostname.
 	HostField string
+	// DiskField is the path below spec of the disk that an object is made
+	// from, or empty.
+	DiskField []string
 	// NamespaceOnWire says whether metadata.namespace is sent: the Purge
 	// envelope of the API has none (platform-api 2.3).
 	NamespaceOnWire bool
+	// ReadyField is the field of status that is true once the object has
+	// become what it is for, or "" where there is nothing to wait for.
+	ReadyField string
+
+	tree lazyTree
 }
 
 // Workspace names the place that all objects of a project live in.

@@ -38,6 +38,7 @@ var table = []*Kind{
 		Verbs:           []Verb{List, Get, Create, Delete},
 		Policy:          CreateOnly,
 		SchemaFile:      "volumesnapshot.schema.json",
+		DiskField:       []string{"source", "persistentVolumeClaimName"},
 		NamespaceOnWire: true,
 	},
 }

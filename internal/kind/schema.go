@@ -1,0 +1,241 @@
+package kind
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/schemas"
+)
+
+// Schema returns the kind's JSON Schema (2020-12) as it is published.
+func (k *Kind) Schema() []byte {
+	b, err := schemas.FS.ReadFile(k.SchemaFile)
+	if err != nil {
+		panic(fmt.Sprintf("schema of %s: %v", k.Name, err))
+	}
+	return b
+}
+
+// Root returns the field tree of the whole envelope: apiVersion, kind,
+// metadata, spec and status. It is built once and must not be changed.
+//
+// A schema that can't be read is a fault of this program and not of any input,
+// so Root panics.
+func (k *Kind) Root() *Field {
+	return k.tree.root(k)
+}
+
+// Spec returns the field tree of the kind's spec; see Root.
+func (k *Kind) Spec() *Field { return k.Root().Fields["spec"] }
+
+// lazyTree is a field tree that is built when it is first asked for.
+type lazyTree struct {
+	once  sync.Once
+	field *Field
+}
+
+func (l *lazyTree) root(k *Kind) *Field {
+	l.once.Do(func() {
+		field, err := parseSchema(k.Schema())
+		if err != nil {
+			panic(fmt.Sprintf("schema of %s: %v", k.Name, err))
+		}
+		l.field = field
+	})
+	return l.field
+}
+
+// keywords is what a schema says of one field.
+type keywords struct {
+	Ref         string                     `json:"$ref"`
+	Type        string                     `json:"type"`
+	Title       string                     `json:"title"`
+	Description string                     `json:"description"`
+	Examples    []any                      `json:"examples"`
+	Const       string                     `json:"const"`
+	Enum        []string                   `json:"enum"`
+	Required    []string                   `json:"required"`
+	Properties  map[string]json.RawMessage `json:"properties"`
+	Items       json.RawMessage            `json:"items"`
+
+	Section       string   `json:"x-trueup-section"`
+	Seen          []string `json:"x-trueup-seen"`
+	Discriminator string   `json:"x-trueup-discriminator"`
+	Open          bool     `json:"x-trueup-open"`
+	List          *struct {
+		Key   []string `json:"key"`
+		Order string   `json:"order"`
+		Join  string   `json:"join"`
+	} `json:"x-trueup-list"`
+	flags
+}
+
+// flags are the keywords that hold for everything below a field too.
+type flags struct {
+	ReadOnly  bool `json:"x-trueup-readonly"`
+	Sensitive bool `json:"x-trueup-sensitive"`
+	Immutable bool `json:"x-trueup-immutable"`
+	NotSent   bool `json:"x-trueup-not-sent"`
+}
+
+func (f flags) or(g flags) flags {
+	return flags{
+		ReadOnly:  f.ReadOnly || g.ReadOnly,
+		Sensitive: f.Sensitive || g.Sensitive,
+		Immutable: f.Immutable || g.Immutable,
+		NotSent:   f.NotSent || g.NotSent,
+	}
+}
+
+// fieldType maps a schema's "type" to ours; a field without one may be anything.
+func fieldType(name string) (Type, error) {
+	switch name {
+	case "":
+		return AnyType, nil
+	case "string":
+		return Text, nil
+	case "boolean":
+		return Bool, nil
+	case "number":
+		return Number, nil
+	case "object":
+		return ObjectType, nil
+	case "array":
+		return ListType, nil
+	}
+	return AnyType, fmt.Errorf("unknown type %q", name)
+}
+
+// parser resolves references inside one document.
+type parser struct {
+	defs map[string]json.RawMessage
+}
+
+func parseSchema(doc []byte) (*Field, error) {
+	var p struct {
+		Defs map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(doc, &p); err != nil {
+		return nil, err
+	}
+	return (&parser{defs: p.Defs}).field("", doc, flags{})
+}
+
+// decode reads the keywords of a node. Those beside a $ref go over those of
+// the definition, so that a shared definition gets a title of its own.
+func (p *parser) decode(raw json.RawMessage, into *keywords) error {
+	var own keywords
+	if err := json.Unmarshal(raw, &own); err != nil {
+		return err
+	}
+	if own.Ref != "" {
+		name, _ := strings.CutPrefix(own.Ref, "#/$defs/")
+		def, ok := p.defs[name]
+		if !ok {
+			return fmt.Errorf("$ref %q is not a definition of this document", own.Ref)
+		}
+		if err := p.decode(def, into); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Field, error) {
+	var kw keywords
+	if err := p.decode(raw, &kw); err != nil {
+		return nil, fmt.Errorf("field %q: %w", name, err)
+	}
+	kind, err := fieldType(kw.Type)
+	if err != nil {
+		return nil, fmt.Errorf("field %q: %w", name, err)
+	}
+	below := inherited.or(kw.flags)
+	f := &Field{
+		Name: name, Type: kind, Title: kw.Title, Description: kw.Description,
+		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Enum: kw.Enum,
+		ReadOnly: below.ReadOnly, Sensitive: below.Sensitive, Immutable: below.Immutable, NotSent: below.NotSent,
+		Discriminator: kw.Discriminator, Open: kw.Open,
+	}
+	if kw.Const != "" {
+		f.Enum = []string{kw.Const}
+	}
+	if kw.List != nil {
+		f.List = &ListRule{Key: kw.List.Key, Ordered: kw.List.Order != "set", Join: kw.List.Join}
+	}
+	return f, p.below(f, kw, below)
+}
+
+// below builds the fields of an object and the element of a list.
+func (p *parser) below(f *Field, kw keywords, inherited flags) (err error) {
+	if kw.Items != nil {
+		if f.Item, err = p.field("", kw.Items, inherited); err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+	}
+	if kw.Properties == nil {
+		return nil
+	}
+	f.Fields = make(map[string]*Field, len(kw.Properties))
+	for _, name := range slices.Sorted(maps.Keys(kw.Properties)) {
+		child, err := p.field(name, kw.Properties[name], inherited)
+		if err != nil {
+			return err
+		}
+		child.Required = slices.Contains(kw.Required, name)
+		f.Fields[name] = child
+	}
+	return nil
+}
+
+// At finds a field by the parts of its path: spec, locations, cache, edgeTTL.
+// A list is entered without being named; the parts "[]", "[3]" and "3" and a
+// bracket behind a name are tolerated where they are written. The path of a
+// list, without a bracket behind it, is the list itself.
+func (f *Field) At(path []string) (*Field, bool) {
+	for _, part := range path {
+		name, bracket, indexed := strings.Cut(part, "[")
+		f = f.child(name)
+		if indexed {
+			for range strings.Count(bracket, "][") + 1 {
+				f = f.element()
+			}
+		}
+	}
+	return f, f != nil
+}
+
+func (f *Field) child(name string) *Field {
+	switch {
+	case f == nil || name == "":
+		return f
+	case f.Type == ListType && isIndex(name):
+		return f.Item
+	case f.Type == ListType:
+		return f.Item.child(name)
+	}
+	return f.Fields[name]
+}
+
+func (f *Field) element() *Field {
+	if f == nil {
+		return nil
+	}
+	return f.Item
+}
+
+func isIndex(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// Knows tells whether a field of an object needs no warning: the schema has
+// it, the object is open, or it is the one that the object's discriminator
+// names (platform-api 2.2: "an object named like the type").
+func (f *Field) Knows(name string, object map[string]any) bool {
+	if f.Fields[name] != nil || f.Open {
+		return true
+	}
+	return f.Discriminator != "" && object[f.Discriminator] == name
+}
