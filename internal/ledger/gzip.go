@@ -1,4 +1,79 @@
 package ledger
 
-// GzipJSON is canonical JSON that is kept gzipped in a record.
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// maxSpec bounds a spec after decompression, so that a crafted record can't
+// fill the memory.
+const maxSpec = 64 << 20
+
+// GzipJSON is canonical JSON that is kept gzipped in a record, whole whatever
+// its size (design 0.11). In a record's file it is base64 of gzip.
 type GzipJSON []byte
+
+// MarshalJSON writes base64 of gzip; the same content gives the same bytes. It
+// refuses whatever UnmarshalJSON would refuse.
+func (g GzipJSON) MarshalJSON() ([]byte, error) {
+	if g == nil {
+		return []byte("null"), nil
+	}
+	if err := checkSpec(g, maxSpec); err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(g); err != nil {
+		return nil, fmt.Errorf("gzip a spec: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("gzip a spec: %w", err)
+	}
+	return json.Marshal(packed.Bytes())
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (g *GzipJSON) UnmarshalJSON(b []byte) error {
+	var packed []byte
+	if err := json.Unmarshal(b, &packed); err != nil {
+		return fmt.Errorf("read a spec: %w", err)
+	}
+	if packed == nil {
+		*g = nil
+		return nil
+	}
+	spec, err := unpack(packed, maxSpec)
+	if err != nil {
+		return fmt.Errorf("read a spec: %w", err)
+	}
+	*g = spec
+	return nil
+}
+
+func unpack(packed []byte, most int) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	// One byte more than allowed tells a full spec from one that is too long.
+	spec, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err != nil {
+		return nil, err
+	}
+	return spec, checkSpec(spec, most)
+}
+
+func checkSpec(spec []byte, most int) error {
+	switch {
+	case len(spec) > most:
+		return fmt.Errorf("a spec is longer than %d bytes", most)
+	case !utf8.Valid(spec) || !json.Valid(spec):
+		return fmt.Errorf("a spec of %d bytes is not JSON in UTF-8", len(spec))
+	}
+	return nil
+}

@@ -62,11 +62,29 @@ type Claim struct {
 	Tool   string `json:"tool,omitempty"`
 }
 
+// How is the kind of an intent's end.
+type How string
+
+// The ends of an intent.
+const (
+	// Created means a 2xx, Refused a 4xx that proves that nothing was done.
+	Created How = "created"
+	Refused How = "refused"
+	// Released means that provably nothing was sent, Unclear that it can't be
+	// known.
+	Released How = "released"
+	Unclear  How = "unclear"
+	// Operator is a person's answer, AdoptedByOperator what a person said was
+	// done elsewhere.
+	Operator          How = "operator"
+	AdoptedByOperator How = "adopted"
+)
+
 // Outcome says how an intent ended.
 type Outcome struct {
-	// How is created, refused, released, operator or adopted.
-	How     string `json:"how"`
-	HTTP    int    `json:"http,omitempty"`
+	How  How `json:"how"`
+	HTTP int `json:"http,omitempty"`
+	// Message is what the server or the network said, cut to 2000 bytes.
 	Message string `json:"message,omitempty"`
 	// Reason and By are what a person gave to ledger resolve.
 	Reason string `json:"reason,omitempty"`
@@ -76,8 +94,10 @@ type Outcome struct {
 // Genesis is the birth certificate of a ledger: it binds the records to one
 // project and to the platform's addresses (design A2 and 0.13).
 type Genesis struct {
-	Schema    string    `json:"schema"`
-	LedgerID  string    `json:"ledgerId"`
+	Schema   string `json:"schema"`
+	LedgerID string `json:"ledgerId"`
+	// Seq counts the changes of the genesis from 1.
+	Seq       int       `json:"seq"`
 	CreatedAt time.Time `json:"createdAt"`
 	// Origins are the addresses that the records speak of, by area.
 	Origins map[kind.Area]string `json:"origins"`
@@ -95,3 +115,5 @@ type View struct {
 	ID      string
 	Records map[kind.Key]Record
 }
+
+func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Schema is the version of genesis and records. A file of another version is
+// refused and never rewritten.
+const Schema = "trueup.ledger/v1"
+
+const schemaFamily = "trueup.ledger/"
+
+// maxFile bounds the file of a record or genesis, in bytes.
+const maxFile = 256 << 20
+
+// ErrNewer says that a file was written by a later version of the program.
+var ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
+
+// encode writes what decode reads, and refuses what decode would refuse.
+func encode(v interface{ validate() error }) ([]byte, error) {
+	if err := v.validate(); err != nil {
+		return nil, err
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if len(b) >= maxFile {
+		return nil, fmt.Errorf("longer than %d bytes", maxFile)
+	}
+	return append(b, '\n'), nil
+}
+
+func decodeRecord(b []byte) (Record, error) {
+	var rec Record
+	if err := decode(b, &rec); err != nil {
+		return Record{}, err
+	}
+	return rec, rec.validate()
+}
+
+func decodeGenesis(b []byte) (Genesis, error) {
+	var g Genesis
+	if err := decode(b, &g); err != nil {
+		return Genesis{}, err
+	}
+	return g, g.validate()
+}
+
+// decode reads one JSON value of our schema. A field that it doesn't know is an
+// error, because a rewrite would lose it.
+func decode(b []byte, into any) error {
+	if !utf8.Valid(b) {
+		return errors.New("not UTF-8")
+	}
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return fmt.Errorf("damaged, or cut short: %w", err)
+	}
+	switch {
+	case head.Schema == Schema:
+	case strings.HasPrefix(head.Schema, schemaFamily):
+		return fmt.Errorf("schema %q: %w", head.Schema, ErrNewer)
+	default:
+		return fmt.Errorf("schema %q is not %s", head.Schema, Schema)
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+// part is what a workspace or a kind may look like, because stores use them in
+// paths.
+var part = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// validate holds what every reader of a record relies on.
+func (r Record) validate() error {
+	switch {
+	case r.Schema != Schema:
+		return fmt.Errorf("schema %q is not %s", r.Schema, Schema)
+	case !part.MatchString(r.Workspace):
+		return fmt.Errorf("workspace %q can't be part of a path", r.Workspace)
+	case !part.MatchString(r.Kind):
+		return fmt.Errorf("kind %q can't be part of a path", r.Kind)
+	case r.Name == "" || !utf8.ValidString(r.Name):
+		return fmt.Errorf("name %q is not text", r.Name)
+	case r.Seq < 1:
+		return fmt.Errorf("seq %d is less than 1", r.Seq)
+	case r.Nonce == "":
+		return errors.New("no nonce")
+	}
+	return r.validateState()
+}
+
+func (r Record) validateState() error {
+	known := []State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}
+	switch {
+	case !slices.Contains(known, r.State):
+		return fmt.Errorf("state %q is not known", r.State)
+	case r.State != "" && r.SpecDigest == nil:
+		return fmt.Errorf("state %s without a specDigest", r.State)
+	case (r.State == Claimed || r.State == Unknown) && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
+		return fmt.Errorf("state %s without the time of its claim", r.State)
+	}
+	return nil
+}
+
+func (g Genesis) validate() error {
+	switch {
+	case g.Schema != Schema:
+		return fmt.Errorf("schema %q is not %s", g.Schema, Schema)
+	case g.LedgerID == "":
+		return errors.New("no ledgerId")
+	case !part.MatchString(g.Workspace):
+		return fmt.Errorf("workspace %q can't be part of a path", g.Workspace)
+	case g.Seq < 1:
+		return fmt.Errorf("seq %d is less than 1", g.Seq)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Explain says in one sentence what is known of a record, and what a person can
+// do about it; the fix is empty where nothing needs doing. The texts hold
+// names and messages from outside: whoever prints them sanitises them.
+func Explain(rec Record) (message, fix string) {
+	key := rec.Key.String()
+	switch rec.State {
+	case Claimed:
+		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",
+				key, sender(rec.Claim), at(rec.ClaimedAt)),
+			"if that run is still going, wait for it; else " + question(key)
+	case Unknown:
+		return fmt.Sprintf("%s was sent by %s%s and its outcome is not known%s: it may or may not have been executed",
+			key, sender(rec.Claim), at(rec.ClaimedAt), said(rec.Outcome)), question(key)
+	case Posted:
+		return fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome)), ""
+	case Rejected:
+		return fmt.Sprintf("%s was refused%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
+	case Adopted:
+		return fmt.Sprintf("%s was not sent by trueup: it was recorded as done%s", key, answered(rec.Outcome)), ""
+	case Abandoned:
+		return fmt.Sprintf("%s was given up%s; it is never sent", key, answered(rec.Outcome)),
+			"give the manifest another name to send it after all"
+	}
+	return explainPlain(key, rec), ""
+}
+
+// explainPlain is for records without a state.
+func explainPlain(key string, rec Record) string {
+	switch {
+	case rec.Pending != nil:
+		return key + " was being written and no outcome was recorded; the next apply compares it again"
+	case rec.NotConverged:
+		return key + " was applied, but the server did not keep all that was sent"
+	case rec.Applied != nil:
+		return key + " was applied"
+	case rec.Outcome != nil && rec.Outcome.How == Operator:
+		return fmt.Sprintf("%s is to be sent again%s", key, answered(rec.Outcome))
+	default:
+		return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome))
+	}
+}
+
+func question(key string) string {
+	return "look whether it happened, then run trueup ledger resolve " + shellWord(key) + " --reason TEXT with " +
+		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (it is never to be sent)"
+}
+
+func sender(c *Claim) string {
+	if c == nil {
+		return "an unnamed run"
+	}
+	if run := cmp.Or(c.RunURL, c.RunID); run != "" {
+		return "run " + run
+	}
+	switch {
+	case c.Actor != "" && c.Host != "":
+		return c.Actor + " on " + c.Host
+	case c.Actor != "" || c.Host != "":
+		return cmp.Or(c.Actor, c.Host)
+	}
+	return "an unnamed run"
+}
+
+func at(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return " at " + t.UTC().Format(time.RFC3339)
+}
+
+// said is what the server or the network answered, in brackets.
+func said(o *Outcome) string {
+	if o == nil {
+		return ""
+	}
+	var parts []string
+	if o.HTTP != 0 {
+		parts = append(parts, fmt.Sprintf("HTTP %d", o.HTTP))
+	}
+	if o.Message != "" {
+		parts = append(parts, o.Message)
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ": ") + ")"
+}
+
+// answered is what a person said.
+func answered(o *Outcome) string {
+	if o == nil || o.How != Operator && o.How != AdoptedByOperator {
+		return ""
+	}
+	text := ", as " + cmp.Or(o.By, "somebody") + " said"
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	return text
+}
+
+// shellWord quotes what a shell would read as more than one plain word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._/:@+", r)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

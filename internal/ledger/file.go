@@ -1,0 +1,289 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// The layout of a file store: lock, genesis.json,
+// records/<workspace>/<kind>/<2 hex>/<sha256 of the name>.json, and tmp/ for
+// what is being written.
+const (
+	lockFile    = "lock"
+	genesisFile = "genesis.json"
+	recordsDir  = "records"
+	tempDir     = "tmp"
+)
+
+// lockRetry is how often a busy lock is tried again.
+const lockRetry = 2 * time.Millisecond
+
+// fileStore is a directory on a disk that lasts (design A7). Writers exclude
+// each other by a lock on a file; readers need none, because files are replaced
+// whole. The directory is opened anew for each call, so that a ledger that was
+// moved away is noticed.
+type fileStore struct{ dir string }
+
+func (s fileStore) ReadGenesis(context.Context) (Genesis, error) {
+	root, err := s.open()
+	if err != nil {
+		return Genesis{}, err
+	}
+	defer root.Close()
+	return s.genesis(root)
+}
+
+func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
+	b, err := encode(g)
+	if err != nil {
+		return fmt.Errorf("write genesis: %w", err)
+	}
+	if g.Seq != expectSeq+1 {
+		return fmt.Errorf("write genesis: seq %d does not follow %d", g.Seq, expectSeq)
+	}
+	if expectSeq == 0 {
+		if err := makeDir(s.dir); err != nil {
+			return fmt.Errorf("write genesis: %w", err)
+		}
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return fmt.Errorf("write genesis: %w", err)
+	}
+	defer root.Close()
+	return s.locked(ctx, root, func() error {
+		have, err := s.genesis(root)
+		if err != nil && !errors.Is(err, ErrNoGenesis) {
+			return err
+		}
+		if have.Seq != expectSeq {
+			return fmt.Errorf("write genesis: %w", ErrConflict)
+		}
+		return s.replace(root, swap{path: genesisFile, nonce: fmt.Sprintf("genesis-%d", g.Seq), create: expectSeq == 0, content: b})
+	})
+}
+
+func (s fileStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	root, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	records := make(map[Key]Record, len(keys))
+	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read ledger: %w", err)
+		}
+		rec, err := s.record(root, key)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		records[key] = rec
+	}
+	return records, nil
+}
+
+func (s fileStore) Put(ctx context.Context, expectSeq int, rec Record) error {
+	b, err := encode(rec)
+	if err != nil {
+		return fmt.Errorf("write record of %s: %w", rec.Key, err)
+	}
+	if rec.Seq != expectSeq+1 {
+		return fmt.Errorf("write record of %s: seq %d does not follow %d", rec.Key, rec.Seq, expectSeq)
+	}
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return s.locked(ctx, root, func() error {
+		have, err := s.record(root, rec.key())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if have.Seq != expectSeq {
+			return fmt.Errorf("write record of %s: %w", rec.Key, ErrConflict)
+		}
+		return s.replace(root, swap{path: recordPath(rec.key()), nonce: rec.Nonce, create: expectSeq == 0, content: b})
+	})
+}
+
+func (s fileStore) All(ctx context.Context, each func(Record) error) error {
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fs.WalkDir(root.FS(), recordsDir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("read ledger: %w", err)
+		case d.IsDir():
+			return nil
+		case path.Ext(p) != ".json" && d.Type().IsRegular():
+			// Left by an editor or a file manager; records end in .json.
+			return nil
+		}
+		rec, err := s.recordAt(root, p)
+		if err != nil {
+			return err
+		}
+		return each(rec)
+	})
+}
+
+func (s fileStore) Scratch(_ context.Context, name string) (Store, func() error, error) {
+	dir := filepath.Join(s.dir, tempDir, "proof-"+name)
+	return fileStore{dir: dir}, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// open opens the directory of a ledger that exists.
+func (s fileStore) open() (*os.Root, error) {
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoGenesis)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	if _, err := root.Lstat(genesisFile); err != nil {
+		_ = root.Close()
+		if errors.Is(err, fs.ErrNotExist) {
+			err = ErrNoGenesis
+		}
+		return nil, fmt.Errorf("%s: %w", s.dir, err)
+	}
+	return root, nil
+}
+
+func (s fileStore) genesis(root *os.Root) (Genesis, error) {
+	b, err := readRegular(root, genesisFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Genesis{}, fmt.Errorf("%s: %w", s.dir, ErrNoGenesis)
+	}
+	if err != nil {
+		return Genesis{}, fmt.Errorf("read ledger %s: %w", s.dir, err)
+	}
+	g, err := decodeGenesis(b)
+	if err != nil {
+		return Genesis{}, fmt.Errorf("read ledger file %s: %w", filepath.Join(s.dir, genesisFile), err)
+	}
+	return g, nil
+}
+
+// record reads the record of a key; fs.ErrNotExist means that it has none.
+func (s fileStore) record(root *os.Root, key Key) (Record, error) {
+	if !part.MatchString(key.Workspace) || !part.MatchString(key.Kind) {
+		return Record{}, fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", key.Key, key.Workspace, key.Kind)
+	}
+	return s.recordAt(root, recordPath(key))
+}
+
+// recordAt reads a record's file. The record must belong there: a file that was
+// copied over another would else speak for it.
+func (s fileStore) recordAt(root *os.Root, name string) (Record, error) {
+	b, err := readRegular(root, name)
+	if err != nil {
+		return Record{}, fmt.Errorf("read ledger %s: %w", s.dir, err)
+	}
+	rec, err := decodeRecord(b)
+	if err == nil && recordPath(rec.key()) != name {
+		err = fmt.Errorf("it holds the record of %s in workspace %s, which belongs elsewhere", rec.Key, rec.Workspace)
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("read ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(name)), err)
+	}
+	return rec, nil
+}
+
+func recordPath(key Key) string {
+	sum := sha256.Sum256([]byte(key.Name))
+	name := hex.EncodeToString(sum[:])
+	return path.Join(recordsDir, key.Workspace, key.Kind, name[:2], name+".json")
+}
+
+// locked runs do while this process alone may write.
+func (s fileStore) locked(ctx context.Context, root *os.Root, do func() error) error {
+	// The lock is opened by its path, which would follow a link.
+	if info, err := root.Lstat(lockFile); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("lock ledger: %s is not a regular file", filepath.Join(s.dir, lockFile))
+	}
+	lock := flock.New(filepath.Join(s.dir, lockFile), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+		return fmt.Errorf("lock ledger %s: %w", s.dir, err)
+	}
+	// Closing the file lets go of the lock, even if unlocking failed.
+	defer func() { _ = lock.Close() }()
+	return do()
+}
+
+// swap is one file to be put in place.
+type swap struct {
+	path  string
+	nonce string
+	// create says that nothing may be there yet.
+	create  bool
+	content []byte
+}
+
+// replace puts a file in place so that after a crash at any point the old or
+// the new one is there, whole. The lock is held.
+func (s fileStore) replace(root *os.Root, w swap) error {
+	if err := s.put(root, w); err != nil {
+		return fmt.Errorf("write ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(w.path)), err)
+	}
+	return nil
+}
+
+func (s fileStore) put(root *os.Root, w swap) error {
+	if err := clearTemp(root); err != nil {
+		return err
+	}
+	temp := path.Join(tempDir, strings.Map(plainRune, w.nonce))
+	defer func() { _ = root.Remove(temp) }()
+	if err := writeSynced(root, temp, w.content); err != nil {
+		return err
+	}
+	dir := path.Dir(w.path)
+	if !w.create {
+		if err := root.Rename(temp, w.path); err != nil {
+			return err
+		}
+		return syncDir(root, dir)
+	}
+	if err := root.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	// A link never replaces, whatever became of the lock.
+	if err := root.Link(temp, w.path); errors.Is(err, fs.ErrExist) {
+		return ErrConflict
+	} else if err != nil {
+		return err
+	}
+	for ; dir != "."; dir = path.Dir(dir) {
+		if err := syncDir(root, dir); err != nil {
+			return err
+		}
+	}
+	return syncDir(root, ".")
+}

@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+)
+
+// readRegular reads a file inside root that is neither a link, a pipe nor a
+// device; fs.ErrNotExist means that there is none.
+func readRegular(root *os.Root, name string) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRegular(info, name); err != nil {
+		return nil, err
+	}
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Seen a moment ago, so this is no proof of absence.
+		return nil, fmt.Errorf("%s vanished while it was read", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// It may have been replaced in between; what was opened counts.
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if err := checkRegular(info, name); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+func checkRegular(info fs.FileInfo, name string) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > maxFile:
+		return fmt.Errorf("%s is longer than %d bytes", name, maxFile)
+	}
+	return nil
+}
+
+// clearTemp makes the folder for temporary files, and empties it of what dead
+// processes left. The lock is held, so that nobody alive has a file there.
+func clearTemp(root *os.Root) error {
+	if err := root.Mkdir(tempDir, 0o777); err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	left, err := fs.ReadDir(root.FS(), tempDir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range left {
+		// A folder is a proof that is being made.
+		if entry.IsDir() {
+			continue
+		}
+		if err := root.Remove(path.Join(tempDir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainRune keeps of a nonce what can stand in the name of a file.
+func plainRune(r rune) rune {
+	switch {
+	case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '-':
+		return r
+	}
+	return -1
+}
+
+func writeSynced(root *os.Root, name string, content []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// makeDir makes a directory and those above it, durably.
+func makeDir(dir string) error {
+	var made []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+			break
+		}
+		made = append(made, d)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, d := range made {
+		parent, err := os.OpenRoot(filepath.Dir(d))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(syncDir(parent, "."), parent.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(root *os.Root, name string) error {
+	if runtime.GOOS == "windows" {
+		// It has no such call; its file systems keep the order of names.
+		return nil
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// ProblemError says why a ledger can't be used, and what to do. It is no fault
+// of the ledger's files: those are plain errors.
+type ProblemError struct{ Problem, Fix string }
+
+func (e *ProblemError) Error() string { return e.Problem }
+
+// The two things to do about most problems.
+const (
+	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
+	fixAnew    = "restore the ledger, or begin a new one: remove its id from trueup.yaml, run trueup ledger init, " +
+		"and trueup ledger adopt KIND/NAME for every request that was sent already"
+)
+
+// problem judges what reading the genesis gave: what keeps the ledger from being
+// used for the areas, or the error if it could not be read.
+func (l *Ledger) problem(genesis Genesis, err error, areas []kind.Area) (*ProblemError, error) {
+	if p := l.refusedHere(); p != nil {
+		return p, nil
+	}
+	if errors.Is(err, ErrNoGenesis) {
+		return l.missing(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p := l.foreign(genesis); p != nil {
+		return p, nil
+	}
+	for _, area := range areas {
+		if l.cfg.Origins[area] != "" && genesis.Origins[area] == "" {
+			return &ProblemError{
+				Problem: fmt.Sprintf("ledger %s was made without an address of the %s area", genesis.LedgerID, area),
+				Fix:     "trueup ledger init binds it to the address that is configured now",
+			}, nil
+		}
+	}
+	if l.cfg.ID == "" {
+		return &ProblemError{
+			Problem: "trueup.yaml does not say which ledger is expected",
+			Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml", genesis.LedgerID),
+		}, nil
+	}
+	return nil, nil
+}
+
+// refusedHere says why no ledger may be used, whatever is in the store.
+func (l *Ledger) refusedHere() *ProblemError {
+	switch {
+	case l.store == nil:
+		return &ProblemError{
+			Problem: "no ledger is configured",
+			Fix:     "trueup ledger init makes one; it says what to write into trueup.yaml",
+		}
+	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
+		return &ProblemError{
+			Problem: "a ledger in a file is refused in CI: the disk of a runner is forgotten, and what was sent with it",
+			Fix:     "use a ledger that all runs share; on a runner whose disk is kept, say --ledger-ephemeral-ok",
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) missing() *ProblemError {
+	if l.cfg.ID == "" {
+		return &ProblemError{
+			Problem: fmt.Sprintf("there is no ledger at %s yet", l.cfg.Store),
+			Fix:     "trueup ledger init makes one",
+		}
+	}
+	return &ProblemError{
+		Problem: fmt.Sprintf("ledger %s is missing at %s: what was sent already is not known", l.cfg.ID, l.cfg.Store),
+		Fix:     fixAnew,
+	}
+}
+
+// foreign says how a genesis is of another project or platform, or nil.
+func (l *Ledger) foreign(g Genesis) *ProblemError {
+	switch {
+	case l.cfg.ID != "" && g.LedgerID != l.cfg.ID:
+		return &ProblemError{
+			Problem: fmt.Sprintf("the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID),
+			Fix:     fixProject,
+		}
+	case g.Workspace != l.cfg.Workspace.UUID:
+		return &ProblemError{
+			Problem: fmt.Sprintf("ledger %s is of workspace %s, and trueup.yaml names %s", g.LedgerID, g.Workspace, l.cfg.Workspace.UUID),
+			Fix:     fixProject,
+		}
+	}
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		bound, configured := g.Origins[area], l.cfg.Origins[area]
+		if bound != "" && configured != "" && bound != configured {
+			return &ProblemError{
+				Problem: fmt.Sprintf("ledger %s speaks of the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
+				Fix:     "use the address that the ledger was made for, or a ledger of its own for the other platform",
+			}
+		}
+	}
+	return nil
+}
+
+// normalOrigins checks the addresses and writes each in one way, so that a
+// trailing slash is no other platform. What could hold a secret is left out.
+func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
+	out := make(map[kind.Area]string, len(origins))
+	for area, address := range origins {
+		if address == "" {
+			continue
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme == "" || u.Host == "" {
+			// The address is not repeated: it may hold a password.
+			return nil, fmt.Errorf("address of the %s area is not of the form https://host/path", area)
+		}
+		port := u.Port()
+		if port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
+			u.Host = strings.TrimSuffix(u.Host, ":"+port)
+		}
+		out[area] = u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.EscapedPath(), "/")
+	}
+	return out, nil
+}
+
+// areasOf returns the areas of the keys' kinds.
+func areasOf(keys []kind.Key) ([]kind.Area, error) {
+	seen := map[kind.Area]bool{}
+	for _, key := range keys {
+		k, err := kindOf(key)
+		if err != nil {
+			return nil, err
+		}
+		seen[k.Area] = true
+	}
+	var areas []kind.Area
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		if seen[area] {
+			areas = append(areas, area)
+		}
+	}
+	return areas, nil
+}
+
+// kindOf finds the kind of a key, whose name must be spelled as in the table:
+// another spelling would be another record of the same object.
+func kindOf(key kind.Key) (*kind.Kind, error) {
+	k, ok := kind.Named(key.Kind)
+	if !ok || k.Name != key.Kind {
+		return nil, fmt.Errorf("ledger: %q is not a kind", key.Kind)
+	}
+	return k, nil
+}

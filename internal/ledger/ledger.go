@@ -1,0 +1,219 @@
+// Package ledger keeps what has been done to the platform: the intent and the
+// outcome of requests that are sent once, and the last-applied spec of objects
+// that converge; it refuses to work without its own genesis, to forget, and to
+// guess what became of a request.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/kind"
+)
+
+// Config says which ledger is meant and who uses it.
+type Config struct {
+	// Store is where it is: file:PATH. Empty means that none is configured.
+	Store string
+	// ID is the id that trueup.yaml expects.
+	ID        string
+	Workspace kind.Workspace
+	// Origins are the base addresses in use, by area; those not configured are
+	// left out and not compared.
+	Origins map[kind.Area]string
+	// Dir is what a relative PATH starts from.
+	Dir string
+	// InCI refuses stores that don't outlive a runner, unless EphemeralOK.
+	InCI        bool
+	EphemeralOK bool
+	// Now is the clock. NewID makes ids and nonces; nil means random UUIDs.
+	Now   func() time.Time
+	NewID func() string
+	// Claim names this run in the records of what it sends. It must hold no
+	// secret.
+	Claim Claim
+}
+
+// Ledger is one run's access to a ledger. It may be used by several goroutines.
+type Ledger struct {
+	cfg   Config
+	store Store
+	// local says that the store is a disk of this machine.
+	local bool
+
+	mu sync.Mutex
+	// own are the records that this run wrote last.
+	own map[kind.Key]mark
+}
+
+// mark is how this run left a record.
+type mark struct {
+	seq int
+	// pending is the pending spec that the record had before.
+	pending GzipJSON
+}
+
+// Open returns the ledger that cfg names. It creates nothing and reads nothing:
+// whether the ledger is there and ours is checked by every call.
+func Open(_ context.Context, cfg Config) (*Ledger, error) {
+	origins, err := normalOrigins(cfg.Origins)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	cfg.Origins = origins
+	if cfg.NewID == nil {
+		cfg.NewID = uuid.NewString
+	}
+	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}}
+	if cfg.Store == "" {
+		return l, nil
+	}
+	path, ok := strings.CutPrefix(cfg.Store, "file:")
+	if !ok || path == "" {
+		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH", cfg.Store)
+	}
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cfg.Dir, path)
+	}
+	l.store, l.local = fileStore{dir: path}, true
+	return l, nil
+}
+
+// View reads the records of the keys. A ledger that is missing or of another
+// project or platform is no error: it is the view's Problem, and there are no
+// records then. A ledger that can't be read, or is damaged, is an error.
+func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
+	if err := l.usable(ctx, keys); err != nil {
+		var problem *ProblemError
+		if errors.As(err, &problem) {
+			return View{Problem: problem.Problem, Fix: problem.Fix}, nil
+		}
+		return View{}, err
+	}
+	where := make([]Key, len(keys))
+	for i, key := range keys {
+		where[i] = l.at(key)
+	}
+	found, err := l.store.Read(ctx, where)
+	if err != nil {
+		return View{}, err
+	}
+	view := View{ID: l.cfg.ID, Records: make(map[kind.Key]Record, len(found))}
+	for key, rec := range found {
+		view.Records[key.Key] = rec
+	}
+	return view, nil
+}
+
+// List returns all records, in the order of kinds and names; a *ProblemError if
+// the ledger can't be used.
+func (l *Ledger) List(ctx context.Context) ([]Record, error) {
+	if err := l.usable(ctx, nil); err != nil {
+		return nil, err
+	}
+	var records []Record
+	err := l.store.All(ctx, func(rec Record) error {
+		records = append(records, rec)
+		return nil
+	})
+	slices.SortFunc(records, func(a, b Record) int {
+		return strings.Compare(a.Workspace+"/"+a.String(), b.Workspace+"/"+b.String())
+	})
+	return records, err
+}
+
+// Init makes the ledger that cfg names and returns its genesis, whose id
+// belongs into trueup.yaml. It proves first that the store's compare-and-swap
+// holds. Where the ledger exists it stays, and the configured addresses of areas
+// that it does not know are bound to it. A ledger whose id is in trueup.yaml but
+// which is not there is not made again: that would forget what was sent.
+func Init(ctx context.Context, cfg Config) (Genesis, error) {
+	l, err := Open(ctx, cfg)
+	if err != nil {
+		return Genesis{}, err
+	}
+	if p := l.refusedHere(); p != nil {
+		return Genesis{}, fmt.Errorf("init ledger: %w", p)
+	}
+	g, err := l.store.ReadGenesis(ctx)
+	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" {
+		if err := prove(ctx, l.store, l.cfg.NewID); err != nil {
+			return Genesis{}, err
+		}
+		g, err = l.create(ctx)
+		if !errors.Is(err, ErrConflict) {
+			return g, err
+		}
+		// Somebody else was first.
+		g, err = l.store.ReadGenesis(ctx)
+	}
+	if errors.Is(err, ErrNoGenesis) {
+		return Genesis{}, fmt.Errorf("init ledger: %w", l.missing())
+	}
+	if err != nil {
+		return Genesis{}, fmt.Errorf("init ledger: %w", err)
+	}
+	return l.bind(ctx, g)
+}
+
+func (l *Ledger) create(ctx context.Context) (Genesis, error) {
+	g := Genesis{
+		Schema: Schema, Seq: 1, LedgerID: l.cfg.NewID(), CreatedAt: l.cfg.Now().UTC(),
+		Origins: l.cfg.Origins, Workspace: l.cfg.Workspace.UUID,
+	}
+	if err := l.store.WriteGenesis(ctx, 0, g); err != nil {
+		return Genesis{}, fmt.Errorf("init ledger: %w", err)
+	}
+	return g, nil
+}
+
+// bind adds the addresses of areas that the genesis lacks; it changes none.
+func (l *Ledger) bind(ctx context.Context, g Genesis) (Genesis, error) {
+	if p := l.foreign(g); p != nil {
+		return Genesis{}, fmt.Errorf("init ledger: %w", p)
+	}
+	bound := maps.Clone(l.cfg.Origins)
+	maps.Copy(bound, g.Origins)
+	if len(bound) == len(g.Origins) {
+		return g, nil
+	}
+	g.Origins = bound
+	g.Seq++
+	if err := l.store.WriteGenesis(ctx, g.Seq-1, g); err != nil {
+		return Genesis{}, fmt.Errorf("init ledger: %w", err)
+	}
+	return g, nil
+}
+
+// usable returns nil if the ledger is there and ours, for the areas of the keys;
+// else a *ProblemError, or what kept it from being read.
+func (l *Ledger) usable(ctx context.Context, keys []kind.Key) error {
+	areas, err := areasOf(keys)
+	if err != nil {
+		return err
+	}
+	var g Genesis
+	if l.store != nil {
+		g, err = l.store.ReadGenesis(ctx)
+	}
+	problem, err := l.problem(g, err, areas)
+	if err != nil {
+		return err
+	}
+	if problem != nil {
+		return problem
+	}
+	return nil
+}
+
+func (l *Ledger) at(key kind.Key) Key { return Key{Workspace: l.cfg.Workspace.UUID, Key: key} }

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"trueup/internal/kind"
+)
+
+// ErrConflict says that a record, or the genesis, is not at the seq that was
+// expected: somebody else changed it meanwhile, and nothing was written.
+var ErrConflict = errors.New("changed by somebody else meanwhile")
+
+// ErrNoGenesis says that there is no ledger in the store. It is never treated
+// as an empty one.
+var ErrNoGenesis = errors.New("no ledger here")
+
+// Key is a record's place in a store (design A2).
+type Key struct {
+	// Workspace is {workspace_uuid}.
+	Workspace string
+	kind.Key
+}
+
+// Store keeps one genesis and one record a key, each replaced as a whole by
+// compare-and-swap on its Seq. Every call but WriteGenesis and Scratch gives
+// ErrNoGenesis where there is no genesis. What can't be read or is damaged is an
+// error that names it, never an absent record.
+//
+// A write is durable when it returns nil, and was not done when it returns
+// ErrConflict. After any other error it may or may not have been done; a store
+// that can tell by reading back the nonce does so itself.
+type Store interface {
+	// ReadGenesis returns the ledger's genesis.
+	ReadGenesis(ctx context.Context) (Genesis, error)
+	// WriteGenesis replaces the genesis of seq expectSeq; 0 creates it, and
+	// only then may it make room for the store.
+	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
+	// Read returns the records of those keys that have one.
+	Read(ctx context.Context, keys []Key) (map[Key]Record, error)
+	// Put replaces the record of seq expectSeq by rec, whose seq is one more;
+	// 0 creates it.
+	Put(ctx context.Context, expectSeq int, rec Record) error
+	// All calls each for every record, in no particular order.
+	All(ctx context.Context, each func(Record) error) error
+	// Scratch opens a store of the same make beside this one, for a proof, and
+	// returns what removes it.
+	Scratch(ctx context.Context, name string) (Store, func() error, error)
+}
+
+// proofWriters is how many writers race in a proof.
+const proofWriters = 4
+
+// prove shows on a scratch store that this one's compare-and-swap holds where
+// it is: a create, creates that must be refused, a race with one winner, an
+// update, and a stale update that must be refused. Stores that ignore such
+// conditions exist, and on them a request could be sent twice.
+func prove(ctx context.Context, s Store, newID func() string) (err error) {
+	scratch, remove, err := s.Scratch(ctx, newID())
+	if err != nil {
+		return fmt.Errorf("prove the ledger's store: %w", err)
+	}
+	defer func() {
+		if rerr := remove(); rerr != nil {
+			err = errors.Join(err, fmt.Errorf("remove the proof: %w", rerr))
+		}
+	}()
+	if err := proveGenesis(ctx, scratch, newID); err != nil {
+		return fmt.Errorf("prove the ledger's store: %w", err)
+	}
+	if err := proveRecord(ctx, scratch, newID); err != nil {
+		return fmt.Errorf("prove the ledger's store: %w", err)
+	}
+	return nil
+}
+
+func proveGenesis(ctx context.Context, s Store, newID func() string) error {
+	g := Genesis{Schema: Schema, Seq: 1, LedgerID: newID(), Workspace: "proof"}
+	if err := s.WriteGenesis(ctx, 0, g); err != nil {
+		return err
+	}
+	return refused(s.WriteGenesis(ctx, 0, g), "a second creation of the genesis")
+}
+
+func proveRecord(ctx context.Context, s Store, newID func() string) error {
+	at := func(seq int) Record {
+		return Record{
+			Schema: Schema, Workspace: "proof", Key: kind.Key{Kind: "proof", Name: "proof"},
+			Seq: seq, Nonce: newID(),
+		}
+	}
+	nonce, err := race(ctx, s, at)
+	if err != nil {
+		return err
+	}
+	key := Key{Workspace: "proof", Key: at(1).Key}
+	have, err := s.Read(ctx, []Key{key})
+	if err != nil {
+		return err
+	}
+	if have[key].Nonce != nonce {
+		return fmt.Errorf("a record read back is not the one that was written")
+	}
+	if err := s.Put(ctx, 1, at(2)); err != nil {
+		return err
+	}
+	if err := refused(s.Put(ctx, 1, at(2)), "a stale update"); err != nil {
+		return err
+	}
+	return refused(s.Put(ctx, 0, at(1)), "a second creation")
+}
+
+// race lets writers create one record at once and returns the nonce of the
+// only one that may win.
+func race(ctx context.Context, s Store, at func(int) Record) (string, error) {
+	var wg sync.WaitGroup
+	recs, errs := make([]Record, proofWriters), make([]error, proofWriters)
+	for i := range recs {
+		recs[i] = at(1)
+		wg.Go(func() { errs[i] = s.Put(ctx, 0, recs[i]) })
+	}
+	wg.Wait()
+	var winners []string
+	for i, err := range errs {
+		if err == nil {
+			winners = append(winners, recs[i].Nonce)
+		} else if !errors.Is(err, ErrConflict) {
+			return "", err
+		}
+	}
+	if len(winners) != 1 {
+		return "", fmt.Errorf("%d writers at once created the same record %d times", proofWriters, len(winners))
+	}
+	return winners[0], nil
+}
+
+func refused(err error, what string) error {
+	if err == nil {
+		return fmt.Errorf("it took %s, which it must refuse: it is not safe for a ledger", what)
+	}
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return nil
+}
