@@ -71,6 +71,9 @@ type Kind struct {
 	// ReadyField is the field of status that is true once the object has
 	// become what it is for, or "" where there is nothing to wait for.
 	ReadyField string
+	// Role is what a caller must hold to create an object, or "" where the
+	// document names none (platform-api 5).
+	Role string
 
 	tree lazyTree
 }

@@ -29,6 +29,7 @@ var table = []*Kind{
 		Policy:     Once,
 		SchemaFile: "purge.schema.json",
 		HostField:  "hostname",
+		Role:       "cdn-purger",
 	},
 	{
 		Name:            "VolumeSnapshot",
@@ -39,6 +40,7 @@ var table = []*Kind{
 		Policy:          CreateOnly,
 		SchemaFile:      "volumesnapshot.schema.json",
 		DiskField:       []string{"source", "persistentVolumeClaimName"},
+		ReadyField:      "readyToUse",
 		NamespaceOnWire: true,
 	},
 }

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"golang.org/x/time/rate"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// Client is a Reader that can also write. It sends every write once: whoever
+// asked decides by the Error whether to ask again.
+type Client struct {
+	*Reader
+	writes *http.Client
+	limit  *rate.Limiter
+}
+
+// NewClient returns a Client that connects when it is first used.
+func NewClient(cfg Config) *Client {
+	r := NewReader(cfg)
+	perSecond := r.cfg.WritesPerSecond
+	return &Client{
+		Reader: r,
+		writes: newHTTP(r.transport),
+		limit:  rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
+	}
+}
+
+// Create makes an object (platform-api 4 rows 3, 7 and 9). Any 2xx is success;
+// where the answer does not show the object, only its name is returned. The
+// name may differ from the one that was sent (platform-api 1).
+func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+	return c.write(ctx, kind.Create, k, nameOf(body), body)
+}
+
+// Patch sends a merge patch (platform-api 4 row 8). Any 2xx is success; where
+// the answer does not show the object, only its name is returned.
+func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+	return c.write(ctx, kind.Patch, k, name, body)
+}
+
+// Delete removes an object (platform-api 4 row 4). Success means accepted: the
+// object may go on terminating for a while.
+func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
+	_, err := c.write(ctx, kind.Delete, k, name, nil)
+	return err
+}
+
+func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+	w, err := c.newCall(verb, k, name)
+	if err != nil {
+		return kind.Object{}, err
+	}
+	w.body = body
+	if !isLoopback(w.endpoint.Base) {
+		if err := c.limit.Wait(ctx); err != nil {
+			e := w.unsent("waiting for the rate limit: %v", err)
+			e.err = err
+			return kind.Object{}, e
+		}
+	}
+	a, err := c.send(ctx, c.writes, w, 1)
+	if err != nil {
+		return kind.Object{}, err
+	}
+	defer a.close()
+	if !isSuccess(a) {
+		return kind.Object{}, c.answered(w, a)
+	}
+	answer, err := c.readBody(a)
+	if err != nil {
+		return kind.Object{}, w.unreadable(a, err, nil)
+	}
+	o, err := c.written(w, answer)
+	if err != nil {
+		return kind.Object{}, w.unreadable(a, err, head(answer))
+	}
+	return o, nil
+}
+
+// written reads the answer to a write that was accepted: the object, or any
+// other JSON, or nothing. What is no JSON, or says that it failed, leaves open
+// what happened.
+func (c *Client) written(w *call, body []byte) (kind.Object, error) {
+	bare := kind.Object{Kind: w.kind, Name: w.name}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return bare, nil
+	}
+	v, err := canon.Decode(body)
+	if err != nil {
+		return kind.Object{}, err
+	}
+	tree, ok := v.(map[string]any)
+	if !ok || tree["kind"] == "Status" && tree["status"] != "Failure" {
+		return bare, nil
+	}
+	meta, _ := tree["metadata"].(map[string]any)
+	if name, ok := meta["name"].(string); !ok || name == "" || tree["kind"] == "Status" {
+		if said := failureIn(tree); said != "" {
+			return kind.Object{}, errors.New("the answer says that it failed: " + said)
+		}
+		return bare, nil
+	}
+	o, err := newObject(tree, w.kind, c.cfg.Workspace)
+	if err == nil && w.verb != kind.Create && o.Name != w.name {
+		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
+	}
+	return o, err
+}
+
+// failureIn returns what an answer without an object complains of, or "".
+func failureIn(tree map[string]any) string {
+	said := sentence(tree, 0)
+	if tree["kind"] == "Status" {
+		return orElse(said, "status Failure")
+	}
+	for _, key := range []string{"error", "errors"} {
+		if sentence(tree[key], 0) != "" {
+			return said
+		}
+	}
+	return ""
+}
+
+// nameOf returns metadata.name of a body that is about to be sent.
+func nameOf(body []byte) string {
+	v, err := canon.Decode(body)
+	if err != nil {
+		return ""
+	}
+	tree, _ := v.(map[string]any)
+	meta, _ := tree["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	return name
+}

@@ -1,0 +1,115 @@
+// Package api speaks HTTP to the platform: the documented operations of any
+// kind, typed errors, tolerant list and error shapes; it refuses redirects,
+// operations that the kind does not document, and to send a write again.
+package api
+
+import (
+	"crypto/x509"
+	"net/http"
+	"net/url"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// Config is what a Reader or a Client needs to know. Zero values of sizes,
+// times and counts stand for the defaults that the fields name.
+type Config struct {
+	// Endpoints may lack areas: that is an error only when one is used.
+	Endpoints map[kind.Area]Endpoint
+	Workspace kind.Workspace
+	// RequestTimeout bounds one request with its answer, and in a list each
+	// wait for more of it; default 30 s.
+	RequestTimeout time.Duration
+	// MaxObject bounds one object, MaxList a whole list, in bytes after
+	// decompression; default 16 MiB and 1 GiB (design 0.14).
+	MaxObject int64
+	MaxList   int64
+	Retry     Retry
+	// WritesPerSecond bounds writes to anything but loopback; default 5
+	// (design 0.15).
+	WritesPerSecond float64
+	// Parallelism is how many requests the callers make at once: so many
+	// connections are kept; default 4.
+	Parallelism int
+	UserAgent   string
+	// Warn is given each Warning header of an answer, Trace each request after
+	// its answer; both may be nil and may be called from several goroutines.
+	Warn  func(Warning)
+	Trace func(TraceEvent)
+	// Now is the clock of TraceEvent.Took and of Retry-After dates in answers
+	// without a Date; without it these are not measured.
+	Now func() time.Time
+	// Proxy chooses a proxy as http.Transport.Proxy does; nil is none.
+	Proxy func(*http.Request) (*url.URL, error)
+	// RootCAs are the trusted certificates; nil is the system's.
+	RootCAs *x509.CertPool
+	// Transport replaces the network, in tests. With it nothing proves that a
+	// failed write was not sent.
+	Transport http.RoundTripper
+}
+
+// Retry says how reads are repeated; writes never are.
+type Retry struct {
+	// Tries counts all attempts; default 5.
+	Tries uint
+	// Initial is the longest first delay, doubled each time up to Max, each
+	// drawn from zero up (full jitter); default 0.5 s and 20 s.
+	Initial, Max time.Duration
+	// MaxRetryAfter clamps what a server asks for; default 60 s.
+	MaxRetryAfter time.Duration
+}
+
+// Warning is one Warning header of an answer: how a server says that it has
+// dropped a field.
+type Warning struct {
+	// Op is list, get, create, patch or delete; Name is empty for a list.
+	Op, Kind, Name string
+	// Code is 299 for what a person should read.
+	Code int
+	Text string
+}
+
+// TraceEvent is one request and the head of its answer.
+type TraceEvent struct {
+	Op, Kind, Name string
+	Method, URL    string
+	// Attempt counts from 1.
+	Attempt int
+	// Header is what was sent, with the token as "***".
+	Header       http.Header
+	RequestBytes int
+	// Status is 0 where no answer came; Err then says why.
+	Status      int
+	ContentType string
+	RequestID   string
+	Took        time.Duration
+	Err         string
+}
+
+// withDefaults fills in what is zero.
+func (c Config) withDefaults() Config {
+	c.RequestTimeout = positive(c.RequestTimeout, 30*time.Second)
+	c.MaxObject = positive(c.MaxObject, 16<<20)
+	c.MaxList = positive(c.MaxList, 1<<30)
+	c.Retry.Tries = positive(c.Retry.Tries, 5)
+	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
+	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)
+	c.Retry.MaxRetryAfter = positive(c.Retry.MaxRetryAfter, time.Minute)
+	c.WritesPerSecond = positive(c.WritesPerSecond, 5)
+	c.Parallelism = positive(c.Parallelism, 4)
+	if c.UserAgent == "" {
+		c.UserAgent = "trueup"
+	}
+	if c.Now == nil {
+		c.Now = func() time.Time { return time.Time{} }
+	}
+	return c
+}
+
+func positive[T int | int64 | uint | float64 | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}

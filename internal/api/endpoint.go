@@ -1,0 +1,102 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// Endpoint is where one area of the platform is served and the token that goes
+// there and nowhere else.
+type Endpoint struct {
+	// Base is a URL that ParseBase has accepted.
+	Base  *url.URL
+	Token Token
+}
+
+// ParseBase checks the base address of an area: https, or http on loopback;
+// without user, query, fragment or dot segments, and not the deprecated purge
+// address (platform-api 9), which is not compared where it is empty. Errors
+// never quote the address, for it might hold a password.
+func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || strings.ContainsAny(raw, " \t\r\n"):
+		return nil, errors.New("base address is not a URL")
+	case u.User != nil:
+		return nil, errors.New("base address holds a user name or a password: leave it out, the token has a setting of its own")
+	case u.Hostname() == "" || u.Opaque != "":
+		return nil, errors.New("base address has no host: write https://HOST/PATH")
+	case u.Scheme == "http" && !isLoopback(u):
+		return nil, errors.New("base address is http: only https is used, but for loopback")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("base address has the scheme %q: use https", oneLine(u.Scheme, excerptSize))
+	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
+		return nil, errors.New("base address has a query or a fragment: leave it out")
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." {
+			return nil, errors.New("base address has a dot segment in its path: write the path out")
+		}
+	}
+	if isBelow(u, deprecatedPurge) {
+		return nil, errors.New("base address is the deprecated purge service, which will be removed: " +
+			"use the delivery area's address (platform-api 9)")
+	}
+	return u, nil
+}
+
+// isBelow tells whether u is the other address or lies below it.
+func isBelow(u *url.URL, other string) bool {
+	o, err := url.Parse(other)
+	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
+		return false
+	}
+	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
+}
+
+// isLoopback tells whether the address never leaves the machine.
+func isLoopback(u *url.URL) bool {
+	if strings.EqualFold(u.Hostname(), "localhost") {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip != nil && ip.IsLoopback()
+}
+
+// join appends an escaped path to the base without touching an escape of
+// either: some bases hold an encoded slash (apis/GROUP%2FVERSION).
+func (e Endpoint) join(escaped string) (*url.URL, error) {
+	u, err := url.Parse(e.Base.Scheme + "://" + e.Base.Host + strings.TrimRight(e.Base.EscapedPath(), "/") + escaped)
+	if err != nil {
+		return nil, fmt.Errorf("path %q does not fit a URL", escaped)
+	}
+	return u, nil
+}
+
+// sameOrigin tells whether the token may go to u.
+func (e Endpoint) sameOrigin(u *url.URL) bool {
+	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
+}
+
+// redact takes the token out of a text that a server wrote, in the forms in
+// which a server would echo it.
+func (e Endpoint) redact(text string) string {
+	secret := e.Token.value()
+	if secret == "" {
+		return text
+	}
+	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+		text = strings.ReplaceAll(text, form, hidden)
+	}
+	return text
+}
+
+// variable names the environment variable that sets a part of an area.
+func variable(area kind.Area, part string) string {
+	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
+}

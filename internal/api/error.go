@@ -1,0 +1,187 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// Class says what an Error means for whoever asked.
+type Class string
+
+// The classes of errors.
+const (
+	// Absent is the platform's own word that there is no such object.
+	Absent Class = "absent"
+	// Denied is a 401 or a 403, or that there is no token to send.
+	Denied Class = "denied"
+	// Taken is a 409.
+	Taken Class = "conflict"
+	// Rejected is any other answer that says no, and nothing was changed.
+	Rejected Class = "rejected"
+	// Misdirected is an answer of something that is not the platform's API, or
+	// of another workspace: the configuration is wrong.
+	Misdirected Class = "misdirected"
+	// Unsent is a request of which provably nothing was written, or that the
+	// platform turned away unread (429).
+	Unsent Class = "not-sent"
+	// Unavailable is a read without an answer; what it asked stays unknown.
+	Unavailable Class = "unavailable"
+	// Unreadable is a read whose answer makes no sense.
+	Unreadable Class = "unreadable"
+	// Unclear is a write that may have happened.
+	Unclear Class = "uncertain"
+)
+
+// Cause is one of the reasons that a Status gives, with the field it is about.
+type Cause struct {
+	Field, Message string
+}
+
+// Error is why an operation failed, on one line and without any secret.
+type Error struct {
+	// Op is list, get, create, patch or delete.
+	Op   string
+	Kind string
+	// Name is empty for a list.
+	Name string
+	// Method and Path are those of the request, empty where none was made.
+	Method, Path string
+	// Status and ContentType are the answer's; 0 is no answer.
+	Status      int
+	ContentType string
+	// Reason is the server's word for machines, Message its sentence.
+	Reason, Message string
+	Causes          []Cause
+	RequestID       string
+	// RetryAfter is what the server asked for, clamped.
+	RetryAfter time.Duration
+	Class      Class
+
+	// hopeless says that a read would fail again in the same way.
+	hopeless bool
+	// restart is the fresh token of a list whose own has expired.
+	restart string
+	err     error
+}
+
+// Error says what failed and why: "patch CDN/shop: 422 Unprocessable Entity:
+// tls.forced: must be text (PATCH /…, application/json)".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op + " " + e.Kind)
+	if e.Name != "" {
+		b.WriteString("/" + oneLine(e.Name, excerptSize))
+	}
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": %d", e.Status)
+		if text := http.StatusText(e.Status); text != "" {
+			b.WriteString(" " + text)
+		}
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	for i, c := range e.Causes {
+		if i == 0 {
+			b.WriteString(": ")
+		} else {
+			b.WriteString("; ")
+		}
+		if c.Field != "" {
+			b.WriteString(c.Field + ": ")
+		}
+		b.WriteString(c.Message)
+	}
+	if d := e.details(); len(d) > 0 {
+		b.WriteString(" (" + strings.Join(d, ", ") + ")")
+	}
+	return b.String()
+}
+
+// details are what helps to find the request again.
+func (e *Error) details() []string {
+	var d []string
+	if e.Method != "" {
+		d = append(d, e.Method+" "+e.Path)
+	}
+	if e.Status != 0 {
+		d = append(d, orElse(e.ContentType, "no content type"))
+	}
+	if e.Reason != "" && !strings.Contains(e.Message, e.Reason) {
+		d = append(d, "reason "+e.Reason)
+	}
+	if e.RequestID != "" {
+		d = append(d, "request id "+e.RequestID)
+	}
+	return d
+}
+
+// Unwrap returns what lies below: a network error or the context's.
+func (e *Error) Unwrap() error { return e.err }
+
+// NotFound is true only where the platform itself said that the object does
+// not exist.
+func (e *Error) NotFound() bool { return e.Class == Absent }
+
+// Conflict tells of a 409: the name is taken, or the object has changed.
+func (e *Error) Conflict() bool { return e.Class == Taken }
+
+// Auth tells of a missing or refused token, or a missing right.
+func (e *Error) Auth() bool { return e.Class == Denied }
+
+// Uncertain tells that a write may have happened.
+func (e *Error) Uncertain() bool { return e.Class == Unclear }
+
+// NotSent tells that a write provably did not happen and may be sent again.
+func (e *Error) NotSent() bool {
+	return e.Class == Unsent || e.Class == Denied && e.Status == 0
+}
+
+// HTTPStatus returns the status of the answer, or 0.
+func (e *Error) HTTPStatus() int { return e.Status }
+
+// classify says what the status of an answer means. ours says that the body
+// looks like the platform's own (platform-api 7 is silent: kubernetes answers
+// an unknown path as plain text, a missing object as JSON).
+func classify(verb kind.Verb, status int, ours bool) Class {
+	write := isWrite(verb)
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return Denied
+	case status == http.StatusConflict:
+		return Taken
+	case status == http.StatusTooManyRequests:
+		return Unsent
+	case status == http.StatusNotFound && (verb == kind.List || !ours):
+		return Misdirected
+	case status == http.StatusNotFound && verb != kind.Create:
+		return Absent
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		if write {
+			return Unclear
+		}
+		return Unavailable
+	case status < http.StatusBadRequest:
+		// 303 and its elders are how a server answers a POST that it has
+		// carried out; 307 and 308 have carried out nothing.
+		if write && status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+			return Unclear
+		}
+		return Misdirected
+	}
+	return Rejected
+}
+
+// isWrite tells whether the operation changes something.
+func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"trueup/internal/kind"
+)
+
+// blank is an Error of the call with nothing said yet.
+func (c *call) blank(class Class) *Error {
+	e := &Error{Op: c.op(), Kind: c.kind.Name, Name: c.name, Class: class}
+	if c.url != nil {
+		e.Method, e.Path = c.method(), c.url.EscapedPath()
+	}
+	return e
+}
+
+// unsent is a call that was refused before any request.
+func (c *call) unsent(format string, args ...any) *Error {
+	e := c.blank(Unsent)
+	e.hopeless = true
+	e.Message = oneLine(fmt.Sprintf(format, args...), messageSize)
+	return e
+}
+
+// failed is a request without an answer.
+func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
+	e := c.blank(Unavailable)
+	switch {
+	case watch.nothingWritten(ctx):
+		e.Class = Unsent
+	case isWrite(c.verb):
+		e.Class = Unclear
+	}
+	e.hopeless = hopeless(err)
+	c.because(ctx, e, err)
+	return e
+}
+
+// because says in e what went wrong below HTTP; the context's own reason comes
+// first, and the URL that net/http puts before it is left out.
+func (c *call) because(ctx context.Context, e *Error, err error) {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	e.err = err
+	e.Message = oneLine(c.endpoint.redact(err.Error()), messageSize)
+}
+
+// hopeless recognises what another try would not mend: a certificate that is
+// not trusted, a server that does not speak TLS, a name that does not exist.
+func hopeless(err error) bool {
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var dns *net.DNSError
+	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &dns) && dns.IsNotFound
+}
+
+// heading is an Error that says where an answer came from.
+func (c *call) heading(a *answer, class Class) *Error {
+	e := c.blank(class)
+	e.Status = a.StatusCode
+	e.ContentType, e.RequestID = c.header(a.Response, "Content-Type"), c.requestID(a.Response)
+	return e
+}
+
+// answered is an answer that is not a success.
+func (r *Reader) answered(c *call, a *answer) *Error {
+	// What can't be read of the body is only missing from the message.
+	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
+	said := readComplaint(body, c.endpoint.redact)
+	e := c.heading(a, classify(c.verb, a.StatusCode, said.isJSON || said.empty))
+	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
+	e.RetryAfter = max(r.retryAfter(a.Response), min(said.retryAfter, r.cfg.Retry.MaxRetryAfter))
+	c.advise(a, e)
+	return e
+}
+
+// advise adds what a person can do to the server's own words.
+func (c *call) advise(a *answer, e *Error) {
+	switch {
+	case a.StatusCode < http.StatusBadRequest:
+		e.Message = "redirected to " + orElse(c.header(a.Response, "Location"), "nowhere") +
+			", which is not followed: check the address of the " + string(c.kind.Area) + " area"
+	case e.Class == Misdirected:
+		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+variable(c.kind.Area, "URL"))
+	case a.StatusCode == http.StatusForbidden && c.verb == kind.Create && c.kind.Role != "":
+		e.Message = joinSentences(e.Message, "creating a "+c.kind.Name+" needs the role "+c.kind.Role)
+	}
+}
+
+func joinSentences(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ": " + b
+}
+
+// unreadable is a success whose body is of no use.
+func (c *call) unreadable(a *answer, err error, head []byte) *Error {
+	e := c.heading(a, Unreadable)
+	e.err = err
+	var fit *mismatch
+	cut := errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
+	switch {
+	case isWrite(c.verb):
+		e.Class = Unclear
+	case errors.As(err, &fit) && fit.misdirected:
+		e.Class = Misdirected
+	case cut:
+		e.Class = Unavailable
+	}
+	e.hopeless = !cut
+	text := err.Error()
+	if looksHTML(head) {
+		text = "an HTML page instead of JSON: " + pageText(c.endpoint.redact(string(head)))
+	}
+	e.Message = oneLine(c.endpoint.redact(text), messageSize)
+	return e
+}

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// page is what one answer to a list says beside its items.
+type page struct {
+	// next is metadata.continue, token is nextPageToken; both may be empty.
+	next, token string
+	// remaining is metadata.remainingItemCount.
+	remaining bool
+}
+
+// errNoList is a readable answer in which no list can be found.
+var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
+
+// listDecoder reads one answer item by item.
+type listDecoder struct {
+	src  *source
+	dec  *json.Decoder
+	kind *kind.Kind
+	ws   kind.Workspace
+	each func(kind.Object) error
+	// found names the field that held the list.
+	found    string
+	listKind string
+	page     page
+}
+
+// stopped is an error of the caller's each, which passes through unchanged.
+type stopped struct{ err error }
+
+// Error returns the caller's error.
+func (s *stopped) Error() string { return s.err.Error() }
+
+// decodeList reads the shapes that the platform's siblings answer
+// (platform-observed): {"items": […] or null}, a bare array, {"data": […]},
+// {"results": […]}. Anything else is an error and never an empty list.
+func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
+	src.begin(0)
+	d := &listDecoder{src: src, dec: json.NewDecoder(src), kind: k, ws: ws, each: each}
+	d.dec.UseNumber()
+	if err := d.document(); err != nil {
+		return page{}, err
+	}
+	if _, err := d.token(); !errors.Is(err, io.EOF) {
+		return page{}, errors.New("unreadable list: content after the JSON value")
+	}
+	return d.page, nil
+}
+
+func (d *listDecoder) document() error {
+	first, err := d.token()
+	if err != nil {
+		return d.unreadable(err)
+	}
+	switch first {
+	case json.Delim('['):
+		return d.items()
+	case json.Delim('{'):
+		return d.object()
+	}
+	return errNoList
+}
+
+// object reads the envelope around the items.
+func (d *listDecoder) object() error {
+	for d.dec.More() {
+		key, err := d.token()
+		if err != nil {
+			return d.unreadable(err)
+		}
+		name, _ := key.(string)
+		if err := d.field(name); err != nil {
+			return err
+		}
+	}
+	if _, err := d.token(); err != nil {
+		return d.unreadable(err)
+	}
+	if d.listKind != "" && d.listKind != "List" && d.listKind != d.kind.Name+"List" {
+		return mismatchf("the answer is of kind %s, not a list of %s", d.listKind, d.kind.Name)
+	}
+	if d.found == "" && d.listKind == "" {
+		return errNoList
+	}
+	return nil
+}
+
+func (d *listDecoder) field(name string) error {
+	switch name {
+	case "items", "data", "results":
+		return d.collection(name)
+	case "metadata":
+		var meta struct {
+			Continue           string      `json:"continue"`
+			RemainingItemCount json.Number `json:"remainingItemCount"`
+		}
+		err := d.value(&meta)
+		d.page.next = meta.Continue
+		d.page.remaining = strings.Trim(string(meta.RemainingItemCount), "0") != ""
+		return err
+	case "kind":
+		return d.value(&d.listKind)
+	case "nextPageToken":
+		return d.value(&d.page.token)
+	}
+	var other json.RawMessage
+	return d.value(&other)
+}
+
+// collection reads the value of a field that may hold the list.
+func (d *listDecoder) collection(name string) error {
+	first, err := d.token()
+	if err != nil {
+		return d.unreadable(err)
+	}
+	switch {
+	case first == json.Delim('[') && d.found == "":
+		d.found = name
+		return d.items()
+	case first == nil && name == "items" && d.found == "":
+		d.found = name
+		return nil
+	case first == json.Delim('['):
+		return fmt.Errorf("unreadable list: both %s and %s hold one", d.found, name)
+	}
+	return errNoList
+}
+
+// items reads the elements and the end of the array. Each is decoded once, to
+// a tree that is let go when it has become an object.
+func (d *listDecoder) items() error {
+	for d.dec.More() {
+		var tree map[string]any
+		if err := d.value(&tree); err != nil {
+			return err
+		}
+		if tree == nil {
+			return mismatchf("unreadable list: an item is null")
+		}
+		o, err := newObject(tree, d.kind, d.ws)
+		if err != nil {
+			return err
+		}
+		if err := d.each(o); err != nil {
+			return &stopped{err}
+		}
+	}
+	if _, err := d.token(); err != nil {
+		return d.unreadable(err)
+	}
+	return nil
+}
+
+// value decodes the next value within the bound of one object.
+func (d *listDecoder) value(into any) error {
+	d.src.begin(d.dec.InputOffset())
+	if err := d.dec.Decode(into); err != nil {
+		return d.unreadable(err)
+	}
+	return nil
+}
+
+func (d *listDecoder) token() (json.Token, error) {
+	d.src.begin(d.dec.InputOffset())
+	return d.dec.Token()
+}
+
+// unreadable prefers what stopped the reading to what the decoder made of it.
+func (d *listDecoder) unreadable(err error) error {
+	switch {
+	case d.src.err != nil && !errors.Is(d.src.err, io.EOF):
+		return fmt.Errorf("unreadable list: %w", d.src.err)
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("unreadable list: %w", err)
+}

@@ -1,0 +1,250 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// call is one operation with all that its requests need.
+type call struct {
+	verb     kind.Verb
+	kind     *kind.Kind
+	name     string
+	endpoint Endpoint
+	url      *url.URL
+	body     []byte
+	// stream says that the answer may take long as long as it flows.
+	stream bool
+}
+
+// newCall refuses what needs no request to fail: an operation that the
+// platform's document does not name, an area without address or token.
+func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, error) {
+	c := &call{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area], stream: verb == kind.List}
+	path := k.CollectionPath(r.cfg.Workspace)
+	byName := verb == kind.Get || verb == kind.Patch || verb == kind.Delete
+	if byName {
+		path = k.ObjectPath(r.cfg.Workspace, name)
+	}
+	switch {
+	case !k.Can(verb):
+		return nil, c.unsent("the platform documents no %s of a %s (platform-api 4)", c.op(), k.Name)
+	case byName && (name == "" || name == "." || name == ".."):
+		return nil, c.unsent("%q can't be the name of an object", name)
+	case c.endpoint.Base == nil:
+		return nil, c.unsent("no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
+	case c.endpoint.Token.IsZero():
+		e := c.unsent("no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
+		e.Class = Denied
+		return nil, e
+	}
+	u, err := c.endpoint.join(path)
+	if err != nil {
+		return nil, c.unsent("%v", err)
+	}
+	c.url = u
+	return c, nil
+}
+
+// op is the operation's name in messages.
+func (c *call) op() string {
+	switch c.verb {
+	case kind.List:
+		return "list"
+	case kind.Get:
+		return "get"
+	case kind.Create:
+		return "create"
+	case kind.Patch:
+		return "patch"
+	case kind.Delete:
+		return "delete"
+	}
+	return "unknown operation"
+}
+
+// method is the operation's HTTP method (platform-api 4).
+func (c *call) method() string {
+	switch c.verb {
+	case kind.List, kind.Get:
+		return http.MethodGet
+	case kind.Create:
+		return http.MethodPost
+	case kind.Patch:
+		return http.MethodPatch
+	case kind.Delete:
+		return http.MethodDelete
+	}
+	return ""
+}
+
+// contentType is what the platform's document asks for (platform-api 4).
+func (c *call) contentType() string {
+	if c.verb == kind.Patch {
+		return "application/merge-patch+json"
+	}
+	return "application/json"
+}
+
+// request builds the request. A body gets no GetBody and no header by which
+// net/http would take the request for one that it may send again.
+func (c *call) request(ctx context.Context, userAgent string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, c.method(), c.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.body != nil {
+		req.Body = io.NopCloser(bytes.NewReader(c.body))
+		req.ContentLength = int64(len(c.body))
+		req.Header.Set("Content-Type", c.contentType())
+	}
+	if !isWrite(c.verb) {
+		req.Header.Set("Cache-Control", "no-cache")
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Authorization", "Bearer "+c.endpoint.Token.value())
+	return req, nil
+}
+
+// answer is a response whose body obeys the request's time limit.
+type answer struct {
+	*http.Response
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	// stall is the limit of each wait, 0 where one limit holds for all.
+	stall time.Duration
+}
+
+// Read reads the body.
+func (a *answer) Read(p []byte) (int, error) {
+	if a.stall > 0 {
+		a.timer.Reset(a.stall)
+		defer a.timer.Stop()
+	}
+	n, err := a.Body.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && context.Cause(a.ctx) != nil {
+		err = context.Cause(a.ctx)
+	}
+	return n, err
+}
+
+func (a *answer) close() {
+	a.timer.Stop()
+	_ = a.Body.Close()
+	a.cancel(nil)
+}
+
+// send makes one attempt and returns any answer, whatever its status; the
+// caller closes it.
+func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int) (*answer, error) {
+	limit := r.cfg.RequestTimeout
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)) })
+	watch := &sending{provable: r.cfg.Transport == nil}
+	req, err := c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
+	}), r.cfg.UserAgent)
+	if err != nil {
+		timer.Stop()
+		cancel(nil)
+		return nil, c.unsent("%v", err)
+	}
+	start := r.cfg.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		timer.Stop()
+		failure := c.failed(ctx, err, watch)
+		cancel(nil)
+		r.trace(c, req, attempt, start, nil, failure)
+		return nil, failure
+	}
+	r.trace(c, req, attempt, start, resp, nil)
+	r.observe(c, resp)
+	a := &answer{Response: resp, ctx: ctx, cancel: cancel, timer: timer}
+	if c.stream {
+		timer.Stop()
+		a.stall = limit
+	}
+	return a, nil
+}
+
+// observe takes the clock and the warnings from an answer.
+func (r *Reader) observe(c *call, resp *http.Response) {
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		date = date.Add(seconds(resp.Header.Get("Age")))
+		r.date.Store(&date)
+	}
+	if r.cfg.Warn == nil {
+		return
+	}
+	for _, w := range parseWarnings(resp.Header.Values("Warning")) {
+		w.Op, w.Kind, w.Name = c.op(), c.kind.Name, c.name
+		w.Text = oneLine(c.endpoint.redact(w.Text), messageSize)
+		r.cfg.Warn(w)
+	}
+}
+
+func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time, resp *http.Response, failure error) {
+	if r.cfg.Trace == nil {
+		return
+	}
+	sent := req.Header.Clone()
+	sent.Set("Authorization", hidden)
+	event := TraceEvent{
+		Op: c.op(), Kind: c.kind.Name, Name: c.name, Method: req.Method, URL: req.URL.String(),
+		Attempt: attempt, Header: sent, RequestBytes: len(c.body), Took: r.cfg.Now().Sub(start),
+	}
+	if resp != nil {
+		event.Status = resp.StatusCode
+		event.ContentType, event.RequestID = c.header(resp, "Content-Type"), c.requestID(resp)
+	}
+	if failure != nil {
+		event.Err = failure.Error()
+	}
+	r.cfg.Trace(event)
+}
+
+// header returns a header of an answer, fit for messages.
+func (c *call) header(resp *http.Response, name string) string {
+	return oneLine(c.endpoint.redact(resp.Header.Get(name)), excerptSize)
+}
+
+// requestID returns what a support desk asks for, if the answer has it.
+func (c *call) requestID(resp *http.Response) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Trace-Id"} {
+		if id := c.header(resp, name); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// retryAfter reads the header Retry-After, as seconds or as a date.
+func (r *Reader) retryAfter(resp *http.Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+		return min(seconds(text), r.cfg.Retry.MaxRetryAfter)
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		now = r.cfg.Now()
+	}
+	return min(max(until.Sub(now), 0), r.cfg.Retry.MaxRetryAfter)
+}

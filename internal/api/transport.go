@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// newTransport is HTTP/1.1 over connections that count what they write: with
+// one request at a time on a connection it is certain whether a failed write
+// has left this machine. Doing without HTTP/2 is the
+// price.
+func newTransport(cfg Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy: cfg.Proxy,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &countedConn{Conn: conn}, nil
+		},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
+		TLSHandshakeTimeout:    10 * time.Second,
+		IdleConnTimeout:        60 * time.Second,
+		MaxIdleConnsPerHost:    cfg.Parallelism,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// countedConn counts the bytes that the kernel took.
+type countedConn struct {
+	net.Conn
+	written atomic.Int64
+}
+
+// Write sends p and counts what was taken of it.
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written.Add(int64(n))
+	return n, err
+}
+
+// counter finds the countedConn below TLS, or nil.
+func counter(conn net.Conn) *countedConn {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	c, _ := conn.(*countedConn)
+	return c
+}
+
+// sending watches one request on its way out.
+type sending struct {
+	// provable says that the transport is ours, so that what was not seen did
+	// not happen.
+	provable bool
+
+	mu    sync.Mutex
+	got   bool
+	conn  *countedConn
+	start int64
+}
+
+func (s *sending) gotConn(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got, s.conn = true, counter(conn)
+	if s.conn != nil {
+		s.start = s.conn.written.Load()
+	}
+}
+
+// nothingWritten is true only where it is certain. While the request's context
+// is over, a connection's writer may still be at work, so then a connection is
+// reason enough for doubt.
+func (s *sending) nothingWritten(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.provable:
+		return false
+	case !s.got:
+		return true
+	case ctx.Err() != nil || s.conn == nil:
+		return false
+	}
+	return s.conn.written.Load() == s.start
+}
+
+// getOnly is the transport of a Reader: whatever asks it for another method is
+// refused before anything is dialled.
+type getOnly struct{ next http.RoundTripper }
+
+// RoundTrip passes on GET and refuses everything else.
+func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, fmt.Errorf("%s refused: this client only reads", req.Method)
+	}
+	return g.next.RoundTrip(req)
+}
+
+// newHTTP is a client that follows no redirect and keeps no cookie.
+func newHTTP(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
