@@ -1,0 +1,331 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// The bounds of a document. They are far above any real manifest and far
+// below what hurts.
+const (
+	maxDepth   = 64
+	maxAliased = 100_000
+)
+
+// converter turns the nodes of one document into a tree, and in the same pass
+// into canonical bytes with a place for each value.
+type converter struct {
+	file *file
+	// out is where bytes and places go: the spec, or the rest.
+	out        *skeleton
+	head, spec skeleton
+	path       []step
+	// pairs is a stack of the members of the mappings that are open.
+	pairs []pair
+	// open are the anchors that are being expanded; aliased counts the nodes
+	// that came through them.
+	open    []*yaml.Node
+	aliased int
+	// nulls says that the tree holds a literal null.
+	nulls bool
+	// stopped says that a bound was passed, so nothing more is read.
+	stopped bool
+}
+
+// step is one part of the path to the current node.
+type step struct {
+	name  string
+	index int
+}
+
+// pair is a member of a mapping; of says which mapping it stands in, because
+// merge keys bring in others.
+type pair struct {
+	name       string
+	key, value *yaml.Node
+	of         *yaml.Node
+}
+
+func (c *converter) reset(f *file) {
+	c.file = f
+	c.head = skeleton{c.head.json[:0], c.head.places[:0]}
+	c.spec = skeleton{c.spec.json[:0], c.spec.places[:0]}
+	c.out = &c.head
+	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
+	c.aliased, c.nulls, c.stopped = 0, false, false
+}
+
+// fieldPath writes a path as findings show it.
+func fieldPath(steps []step) string {
+	path := ""
+	for _, s := range steps {
+		if s.index >= 0 {
+			path = element(path, s.index)
+		} else {
+			path = child(path, s.name)
+		}
+	}
+	return path
+}
+
+func (c *converter) fail(n *yaml.Node, rule, message, fix string) {
+	c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
+}
+
+// stop reports a bound and ends the document.
+func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
+	if !c.stopped {
+		c.fail(n, rule, message, fix)
+	}
+	c.stopped = true
+	return c.null(n)
+}
+
+// null writes a null without a meaning, where there is a finding already.
+func (c *converter) null(n *yaml.Node) any {
+	c.mark(n)
+	c.out.json = append(c.out.json, "null"...)
+	return nil
+}
+
+func (c *converter) mark(n *yaml.Node) {
+	c.out.places = append(c.out.places, place{uint32(n.Line), uint32(n.Column)})
+}
+
+// value converts a node. at is where the field stands: the key of a member,
+// so that a finding about a mapping points at its name.
+func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
+	if c.stopped {
+		return c.null(n)
+	}
+	if len(c.open) > 0 && !c.count(n) {
+		return c.null(n)
+	}
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, at, f)
+	}
+	if len(c.path) > maxDepth {
+		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", maxDepth),
+			"flatten the document: no documented field is nested this deep")
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return c.mapping(n, at, f)
+	case yaml.SequenceNode:
+		return c.sequence(n, at, f)
+	default:
+		return c.scalar(n, at, f)
+	}
+}
+
+// count bounds what aliases expand to.
+func (c *converter) count(n *yaml.Node) bool {
+	if c.aliased++; c.aliased > maxAliased {
+		c.stop(n, ruleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
+			"write the values out, or use fewer aliases")
+	}
+	return !c.stopped
+}
+
+func (c *converter) alias(n, at *yaml.Node, f *kind.Field) any {
+	if slices.Contains(c.open, n.Alias) {
+		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value),
+			"write the value out")
+	}
+	c.open = append(c.open, n.Alias)
+	v := c.value(n.Alias, at, f)
+	c.open = c.open[:len(c.open)-1]
+	return v
+}
+
+func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
+	c.collectionTag(n, "!!seq")
+	c.mark(at)
+	var item *kind.Field
+	if f != nil {
+		item = f.Item
+	}
+	list := make([]any, len(n.Content))
+	c.out.json = append(c.out.json, '[')
+	for i, e := range n.Content {
+		if i > 0 {
+			c.out.json = append(c.out.json, ',')
+		}
+		c.path = append(c.path, step{index: i})
+		list[i] = c.value(e, e, item)
+		c.path = c.path[:len(c.path)-1]
+	}
+	c.out.json = append(c.out.json, ']')
+	return list
+}
+
+func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
+	c.collectionTag(n, "!!map")
+	c.mark(at)
+	base := len(c.pairs)
+	c.collect(n)
+	c.dropRepeated(base)
+	tree := make(map[string]any, len(c.pairs)-base)
+	c.out.json = append(c.out.json, '{')
+	for i := base; i < len(c.pairs); i++ {
+		p := c.pairs[i]
+		if i > base {
+			c.out.json = append(c.out.json, ',')
+		}
+		c.out.json = append(canon.Append(c.out.json, p.name), ':')
+		tree[p.name] = c.member(p, n, f)
+	}
+	c.out.json = append(c.out.json, '}')
+	c.pairs = c.pairs[:base]
+	return tree
+}
+
+// member converts the value of a member of n.
+func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
+	var field *kind.Field
+	if f != nil {
+		field = f.Fields[p.name]
+	}
+	top := len(c.path) == 0
+	c.path = append(c.path, step{p.name, -1})
+	defer func() { c.path = c.path[:len(c.path)-1] }()
+	if p.of != n {
+		c.open = append(c.open, p.of)
+		defer func() { c.open = c.open[:len(c.open)-1] }()
+	}
+	if top && p.name == "spec" {
+		c.null(p.key)
+		c.out = &c.spec
+		defer func() { c.out = &c.head }()
+	}
+	return c.value(p.value, p.key, field)
+}
+
+// collect pushes the members of a mapping, its own before those that merge
+// keys bring in, because the first of a name wins.
+func (c *converter) collect(n *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if isMerge(key) {
+			continue
+		}
+		if name, ok := c.key(key); ok {
+			c.pairs = append(c.pairs, pair{name, key, n.Content[i+1], n})
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if isMerge(n.Content[i]) {
+			c.merge(n.Content[i], n.Content[i+1])
+		}
+	}
+}
+
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
+}
+
+// merge pushes what a merge key brings in: a mapping or a list of mappings.
+func (c *converter) merge(key, source *yaml.Node) {
+	from := source
+	if from.Kind == yaml.AliasNode {
+		from = from.Alias
+	}
+	if c.stopped || !c.count(source) {
+		return
+	}
+	switch {
+	case slices.Contains(c.open, from):
+		c.stop(source, ruleAlias, "a merge key brings in the mapping that it stands in", "write the members out")
+	case from.Kind == yaml.MappingNode:
+		c.aliased += len(from.Content) / 2
+		c.open = append(c.open, from)
+		c.collect(from)
+		c.open = c.open[:len(c.open)-1]
+	case from.Kind == yaml.SequenceNode && source == from:
+		for _, e := range from.Content {
+			c.merge(key, e)
+		}
+	default:
+		c.fail(key, ruleAlias, "a merge key (<<) needs a mapping or a list of mappings", "write <<: *NAME, where &NAME marks a mapping")
+	}
+}
+
+// dropRepeated sorts the members from base on by name and keeps one of each:
+// two in the same mapping are a mistake, a merged one gives way.
+func (c *converter) dropRepeated(base int) {
+	pairs := c.pairs[base:]
+	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	kept := pairs[:0]
+	for _, p := range pairs {
+		if len(kept) == 0 || kept[len(kept)-1].name != p.name {
+			kept = append(kept, p)
+			continue
+		}
+		if first := kept[len(kept)-1]; first.of == p.of {
+			c.path = append(c.path, step{p.name, -1})
+			c.fail(p.key, ruleDuplicateKey,
+				fmt.Sprintf("the key %s stands in the same mapping twice, first in line %d", quoteName(p.name), first.key.Line),
+				fmt.Sprintf("keep one of the lines %d and %d", first.key.Line, p.key.Line))
+			c.path = c.path[:len(c.path)-1]
+		}
+	}
+	c.pairs = c.pairs[:base+len(kept)]
+}
+
+// key returns the name that a key node gives.
+func (c *converter) key(n *yaml.Node) (string, bool) {
+	target := n
+	if n.Kind == yaml.AliasNode {
+		target = n.Alias
+	}
+	if target.Kind != yaml.ScalarNode {
+		c.fail(n, ruleKey, "a key is a mapping or a list, not a text",
+			"write the key as text; a template such as {{ name }} must be rendered first")
+		return "", false
+	}
+	name := target.Value
+	switch {
+	case target.Style&yaml.TaggedStyle != 0 && target.Tag != "!!str":
+		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
+		return "", false
+	case isPlain(target) && resolve(name) != plainText:
+		c.fail(n, ruleKey, fmt.Sprintf("the key %s is not a text for every reader of YAML", quoteName(name)),
+			"write "+quoteText(name)+":")
+	}
+	c.checkText(n, name, true)
+	return name, true
+}
+
+func (c *converter) collectionTag(n *yaml.Node, want string) {
+	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
+		c.fail(n, ruleTag, fmt.Sprintf("the tag %s means something else to each reader of YAML", quoteName(n.Tag)), "remove the tag")
+	}
+}
+
+func isPlain(n *yaml.Node) bool {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	return n.Style&quoted == 0
+}
+
+func (c *converter) text(n *yaml.Node, s string) any {
+	c.checkText(n, s, false)
+	return c.emit(n, s)
+}
+
+// emit writes a scalar and returns it.
+func (c *converter) emit(n *yaml.Node, v any) any {
+	c.mark(n)
+	c.out.json = canon.Append(c.out.json, v)
+	return v
+}
+
+func (c *converter) number(n *yaml.Node, s string) any {
+	return c.emit(n, canon.Number(json.Number(s)))
+}

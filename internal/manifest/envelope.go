@@ -1,0 +1,207 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+)
+
+// The envelope of the project file, which may lie among the manifests.
+const (
+	projectVersion = "trueup/v1"
+	projectKind    = "Project"
+)
+
+// worker reads one file after the other; its buffers serve all of them.
+type worker struct {
+	*loader
+	file    *file
+	convert converter
+	objects []*Object
+}
+
+// document checks one document of the stream and reduces it to an object.
+func (w *worker) document(doc *yaml.Node) {
+	if len(doc.Content) == 0 || isNothing(doc.Content[0]) {
+		return
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		w.file.fail(root.Line, root.Column, ruleUnknownKind, "", "the document is no mapping",
+			"write apiVersion, kind, metadata and spec")
+		return
+	}
+	apiVersion, name := peek(root, "apiVersion"), peek(root, "kind")
+	if text := peekText(apiVersion); text == projectVersion && peekText(name) == projectKind {
+		return
+	}
+	k, _, ok := kind.ForEnvelope(peekText(apiVersion), peekText(name))
+	if !ok {
+		w.unknownKind(root, apiVersion, name)
+		return
+	}
+	w.object(k, root)
+}
+
+// isNothing recognises a document that holds only comments.
+func isNothing(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && isPlain(n) && n.Value == ""
+}
+
+// peek returns the value of a member of the envelope, or nil.
+func peek(root *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if key := root.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
+			return root.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func peekText(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// unknownKind says what to write instead of an envelope that is none of ours.
+func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
+	version, kindName := peekText(apiVersion), peekText(name)
+	if version == "" && kindName == "" {
+		before := len(w.file.findings)
+		w.convert.reset(w.file)
+		w.convert.value(root, root, nil)
+		if len(w.file.findings) > before {
+			return
+		}
+	}
+	at, field := name, "kind"
+	message := fmt.Sprintf("the kind %s of %s is not managed here", quoteName(kindName), quoteName(version))
+	fix := "write one of " + strings.Join(envelopes(), ", ") + ", or keep the file out of the manifests"
+	known, near := kind.Named(kindName)
+	if !near {
+		known, near = kind.Named(nearest(kindName, kindNames()))
+	}
+	switch {
+	case kindName == "":
+		message = "the document has no kind"
+	case strings.HasSuffix(kindName, "List") && peek(root, "items") != nil:
+		message = "a list of objects in one document"
+		fix = "write each item as a document of its own, with a line --- between them"
+	case near && known.Name == kindName:
+		at, field = apiVersion, "apiVersion"
+		message = fmt.Sprintf("the apiVersion of %s is not %s", kindName, quoteName(version))
+		fix = "write apiVersion: " + known.APIVersion
+	case near:
+		fix = fmt.Sprintf("did you mean kind: %s with apiVersion: %s?", known.Name, known.APIVersion)
+	}
+	if at == nil {
+		at = root
+	}
+	w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kind.All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// envelopes lists what a document may start with.
+func envelopes() []string {
+	var all []string
+	for _, k := range kind.All() {
+		all = append(all, k.Name+" ("+k.APIVersion+")")
+	}
+	return all
+}
+
+// object converts a document of a known kind, checks it while its tree is at
+// hand, and keeps only what comparing needs.
+func (w *worker) object(k *kind.Kind, root *yaml.Node) {
+	before := len(w.file.findings)
+	c := &w.convert
+	c.reset(w.file)
+	doc, _ := c.value(root, root, k.Root()).(map[string]any)
+	if c.stopped {
+		return
+	}
+	o := w.reduce(k, root, doc)
+	w.checkSchema(o, doc, before)
+	tree, _ := doc["spec"].(map[string]any)
+	w.checkFields(o, doc)
+	r := &reporter{lines: &w.file.lines}
+	w.runObjectRules(&subject{Object: o, Doc: doc, Tree: tree, Options: w.options, reporter: r})
+	w.file.findings = append(w.file.findings, r.findings...)
+	if len(w.file.findings) > before {
+		w.file.settle(before)
+	}
+	if o.Name != "" {
+		w.objects = append(w.objects, o)
+	}
+}
+
+func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Object {
+	c := &w.convert
+	o := &Object{
+		Kind: k, Path: w.file.path, Line: root.Line, Column: root.Column,
+		Namespace: w.options.Workspace,
+		Spec:      bytes.Clone(c.spec.json),
+	}
+	o.positions.head = skeleton{bytes.Clone(c.head.json), append([]place(nil), c.head.places...)}
+	o.positions.spec = append([]place(nil), c.spec.places...)
+	o.Digest = canon.Digest(o.Spec)
+	o.APIVersion, _ = text(doc, "apiVersion")
+	metadata := mapping(doc, "metadata")
+	o.Name, _ = text(metadata, "name")
+	if namespace, ok := text(metadata, "namespace"); ok && namespace != "" {
+		o.Namespace = namespace
+	}
+	if k.HostField != "" {
+		o.Host, _ = text(mapping(doc, "spec"), k.HostField)
+	}
+	return o
+}
+
+func (w *worker) runObjectRules(s *subject) {
+	for i := range w.rules {
+		if rule := &w.rules[i]; rule.object != nil {
+			s.run(rule)
+			rule.object(s)
+		}
+	}
+}
+
+// settle drops what another finding of the same field says better: a warning
+// that the field is unknown beside any error, and the schema's refusal beside
+// the error of a rule, which knows more.
+func (f *file) settle(from int) {
+	own := f.findings[from:]
+	schema, other := map[string]bool{}, map[string]bool{}
+	for _, x := range own {
+		switch {
+		case x.Severity != diag.Error:
+		case x.Rule == ruleSchema:
+			schema[x.Field] = true
+		default:
+			other[x.Field] = true
+		}
+	}
+	kept := own[:0]
+	for _, x := range own {
+		if x.Rule == ruleSchema && other[x.Field] || x.Rule == ruleUnknownField && (other[x.Field] || schema[x.Field]) {
+			continue
+		}
+		kept = append(kept, x)
+	}
+	f.findings = f.findings[:from+len(kept)]
+}

@@ -1,0 +1,115 @@
+package manifest
+
+import (
+	"regexp"
+	"strings"
+)
+
+// plain is what an unquoted scalar means.
+type plain uint8
+
+const (
+	plainText plain = iota
+	// plainBool is true or false, plainNumber a number of JSON's grammar.
+	plainBool
+	plainNumber
+	// plainNull is the literal null; plainEmpty nothing at all or another
+	// spelling of null.
+	plainNull
+	plainEmpty
+	// looseBool and looseNumber are a boolean or a number for some readers of
+	// YAML (1.1, or 1.2 beyond JSON) and a text for others.
+	looseBool
+	looseNumber
+)
+
+// resolve is the one place that says what an unquoted scalar is.
+func resolve(s string) plain {
+	if s == "" {
+		return plainEmpty
+	}
+	switch c := s[0]; {
+	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
+		if isJSONNumber(s) {
+			return plainNumber
+		}
+		if looseNumbers.MatchString(s) {
+			return looseNumber
+		}
+		return plainText
+	case c == '~' && len(s) == 1:
+		return plainEmpty
+	case len(s) > len("false"):
+		return plainText
+	}
+	switch s {
+	case "true", "false":
+		return plainBool
+	case "null":
+		return plainNull
+	case "Null", "NULL":
+		return plainEmpty
+	}
+	if _, ok := booleanWord(s); ok {
+		return looseBool
+	}
+	return plainText
+}
+
+// booleanWord reads the booleans of YAML 1.1 in their three spellings.
+func booleanWord(s string) (value, ok bool) {
+	lower := strings.ToLower(s)
+	if s != lower && s != strings.ToUpper(s) && s != strings.ToUpper(s[:1])+lower[1:] {
+		return false, false
+	}
+	switch lower {
+	case "y", "yes", "on", "true":
+		return true, true
+	case "n", "no", "off", "false":
+		return false, true
+	}
+	return false, false
+}
+
+// isJSONNumber tells whether s is a number as JSON writes it.
+func isJSONNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	whole := digits(s)
+	if whole == 0 || whole > 1 && s[0] == '0' {
+		return false
+	}
+	s = s[whole:]
+	if strings.HasPrefix(s, ".") {
+		n := digits(s[1:])
+		if n == 0 {
+			return false
+		}
+		s = s[1+n:]
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		n := digits(s)
+		return n > 0 && n == len(s)
+	}
+	return s == ""
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not:
+// other bases, underscores, sexagesimals, a plus, a bare point, infinity.
+var looseNumbers = regexp.MustCompile(`^[-+]?(` +
+	`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +
+	`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
+	`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?` +
+	`|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?` +
+	`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)

@@ -1,0 +1,252 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// validators compile the schema of a kind when the first object of it comes.
+type validators map[*kind.Kind]func() *jsonschema.Schema
+
+func newValidators() validators {
+	v := validators{}
+	for _, k := range kind.All() {
+		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k) })
+	}
+	return v
+}
+
+// compile refuses every reference to another document: a schema must not make
+// this program read a file or an address. A schema that does not compile is a
+// fault of this program and not of any input.
+func compile(k *kind.Kind) *jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("%s is not embedded", url)
+	}
+	url := "trueup:///" + k.SchemaFile
+	if err := c.AddResource(url, bytes.NewReader(k.Schema())); err != nil {
+		panic(fmt.Sprintf("schema of %s: %v", k.Name, err))
+	}
+	return c.MustCompile(url)
+}
+
+// checkSchema reports what the schema refuses, but for fields that have a
+// finding since before.
+func (w *worker) checkSchema(o *Object, doc map[string]any, before int) {
+	var value any = doc
+	if w.convert.nulls {
+		value = withoutNulls(doc)
+	}
+	err := w.validators[o.Kind]().Validate(value)
+	if err == nil {
+		return
+	}
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		w.file.fail(o.Line, o.Column, ruleSchema, "", err.Error(), "mend the document")
+		return
+	}
+	s := schemaReport{worker: w, object: o, doc: value, done: map[string]bool{}}
+	for _, f := range w.file.findings[before:] {
+		s.done[f.Field] = true
+	}
+	s.leaves(invalid)
+}
+
+// withoutNulls copies a tree without the members that are null: they say
+// "must be absent", and so they are for the schema.
+func withoutNulls(v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for name, e := range t {
+			if e != nil {
+				out[name] = withoutNulls(e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(t))
+		for i, e := range t {
+			out[i] = withoutNulls(e)
+		}
+		return out
+	}
+	return v
+}
+
+// schemaReport turns the validator's errors into findings.
+type schemaReport struct {
+	*worker
+	object *Object
+	doc    any
+	done   map[string]bool
+}
+
+// leaves reports the innermost causes.
+func (s *schemaReport) leaves(e *jsonschema.ValidationError) {
+	for _, cause := range e.Causes {
+		s.leaves(cause)
+	}
+	if len(e.Causes) == 0 {
+		s.leaf(e)
+	}
+}
+
+func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
+	path, value, field := s.resolve(e.InstanceLocation)
+	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	switch keyword {
+	case "required":
+		s.missing(path, value, field)
+	case "type":
+		s.report(path, fmt.Sprintf("%s wants %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
+	case "const", "enum":
+		s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), strings.Join(quoted(field.Enum), " or ")),
+			"write "+name+": "+strings.Join(field.Enum, " or "))
+	case "minLength":
+		s.report(path, name+" is empty", exampleFix(name, field))
+	case "minItems":
+		s.report(path, name+" has no element", exampleFix(name, field))
+	default:
+		s.report(path, fmt.Sprintf("%s: %s", name, e.Message), exampleFix(name, field))
+	}
+}
+
+func (s *schemaReport) report(path, message, fix string) {
+	if s.done[path] {
+		return
+	}
+	s.done[path] = true
+	line, column := s.object.Place(path)
+	s.file.fail(line, column, ruleSchema, path, message, fix)
+}
+
+// missing reports each required member that a mapping lacks.
+func (s *schemaReport) missing(path string, value any, f *kind.Field) {
+	members, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
+		if _, has := members[name]; !has && f.Fields[name].Required {
+			s.report(child(path, name), child(path, name)+" is missing", exampleFix(name, f.Fields[name]))
+		}
+	}
+}
+
+// resolve follows a JSON pointer through document and schema.
+func (s *schemaReport) resolve(pointer string) (path string, value any, f *kind.Field) {
+	value, f = s.doc, s.object.Kind.Root()
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		token = unescape.Replace(token)
+		var below *kind.Field
+		switch t := value.(type) {
+		case map[string]any:
+			path, value, below = child(path, token), t[token], f.Fields[token]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i >= len(t) {
+				return path, value, f
+			}
+			path, value, below = element(path, i), t[i], f.Item
+		}
+		if f = below; f == nil {
+			f = &kind.Field{}
+		}
+	}
+	return path, value, f
+}
+
+func typeName(f *kind.Field) string {
+	switch f.Type {
+	case kind.Text:
+		return "text"
+	case kind.Bool:
+		return "true or false without quotes"
+	case kind.Number:
+		return "a number without quotes"
+	case kind.ObjectType:
+		return "a mapping"
+	case kind.ListType:
+		return "a list"
+	default:
+		return "another type"
+	}
+}
+
+func valueName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case []any:
+		return "a list"
+	default:
+		return "a mapping"
+	}
+}
+
+// typeFix writes the value in the type that the field wants, where it can.
+func typeFix(name string, value any, f *kind.Field) string {
+	text := scalarText(value)
+	switch {
+	case f.Type == kind.Text && text != "":
+		return "write " + name + ": " + quoteText(text)
+	case f.Type == kind.Bool:
+		if b, ok := booleanWord(text); ok {
+			return "write " + name + ": " + strconv.FormatBool(b)
+		}
+	case f.Type == kind.Number && isJSONNumber(text):
+		return "write " + name + ": " + text
+	}
+	return exampleFix(name, f)
+}
+
+// exampleFix shows what the field may hold.
+func exampleFix(name string, f *kind.Field) string {
+	if len(f.Examples) == 0 {
+		return "write " + name + " as " + typeName(f)
+	}
+	return "write " + name + ", for example " + name + ": " + string(canon.Bytes(f.Examples[0]))
+}
+
+// scalarText returns a scalar as text, "" for anything else.
+func scalarText(v any) string {
+	switch t := v.(type) {
+	case string:
+		return t
+	case json.Number:
+		return string(t)
+	case bool:
+		return strconv.FormatBool(t)
+	}
+	return ""
+}
+
+func quoted(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = quoteName(s)
+	}
+	return out
+}

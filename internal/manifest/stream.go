@@ -1,0 +1,257 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/diag"
+)
+
+// The names of the loader's own rules.
+const (
+	ruleSyntax       = "yaml-syntax"
+	ruleDuplicateKey = "yaml-duplicate-key"
+	ruleKey          = "yaml-key"
+	ruleTag          = "yaml-tag"
+	ruleAlias        = "yaml-alias"
+	ruleSize         = "yaml-size"
+	ruleDepth        = "yaml-depth"
+	ruleEncoding     = "yaml-encoding"
+	ruleTrailing     = "yaml-trailing"
+	ruleUnquoted     = "text-unquoted"
+	ruleEmpty        = "empty-value"
+	ruleUnknownKind  = "unknown-kind"
+	ruleDuplicate    = "duplicate-object"
+	ruleNotRegular   = "not-a-regular-file"
+	ruleSchema       = "schema"
+	ruleUnknownField = "unknown-field"
+	ruleUnknownValue = "unknown-value"
+	ruleNotSent      = "metadata-not-sent"
+)
+
+// file is one file while it is read.
+type file struct {
+	path     string
+	lines    lines
+	findings diag.List
+}
+
+// fail adds an error at a place of the file.
+func (f *file) fail(line, column int, rule, field, message, fix string) {
+	f.add(line, column, rule, diag.Error, field, message, fix)
+}
+
+func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) {
+	f.findings = append(f.findings, diag.Finding{
+		Path: f.path, Line: line, Column: column, Field: field, Rule: rule, Severity: severity,
+		Message: message, Fix: fix, Source: f.lines.text(line),
+	})
+}
+
+// documents calls each with every document of the file's stream. What cannot
+// be read becomes a finding, and reading goes on at the next line that starts
+// a document, so that one mistake does not hide another.
+func (f *file) documents(each func(*yaml.Node)) {
+	data, ok := f.clean(f.lines.data)
+	for ok {
+		err := decode(data, each)
+		if err == nil {
+			return
+		}
+		line := f.syntax(data, err)
+		data, ok = f.resume(line)
+	}
+}
+
+// decode reads documents up to the end or the first error. The parser is known
+// to panic on odd input.
+func decode(data []byte, each func(*yaml.Node)) (err error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml.Node
+		if err := next(dec, &doc); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		each(&doc)
+	}
+}
+
+func next(dec *yaml.Decoder, doc *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the parser gave up: %v", r)
+		}
+	}()
+	return dec.Decode(doc)
+}
+
+var (
+	bom        = []byte("\xEF\xBB\xBF")
+	directives = regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`)
+	startLine  = regexp.MustCompile(`^---([ \t]|$)`)
+)
+
+// clean refuses bytes that are not text in UTF-8, and takes out a byte order
+// mark and directives.
+func (f *file) clean(data []byte) ([]byte, bool) {
+	const utf8Fix = "save the file as UTF-8"
+	if bytes.HasPrefix(data, []byte("\xFE\xFF")) || bytes.HasPrefix(data, []byte("\xFF\xFE")) {
+		f.fail(1, 1, ruleEncoding, "", "the file is UTF-16", utf8Fix)
+		return nil, false
+	}
+	data = bytes.TrimPrefix(data, bom)
+	f.lines = lines{data: data}
+	if i := firstUnprintable(data); i >= 0 {
+		line, column := f.lines.position(i)
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			f.fail(line, column, ruleEncoding, "", fmt.Sprintf("the byte 0x%02X is not UTF-8", data[i]), utf8Fix)
+		} else {
+			f.fail(line, column, ruleEncoding, "", fmt.Sprintf("the control character U+%04X", r), "remove the character")
+		}
+		return nil, false
+	}
+	for _, at := range directives.FindAllIndex(data, -1) {
+		line, column := f.lines.position(at[0])
+		f.fail(line, column, ruleSyntax, "", "YAML directives are not read", "remove the line")
+		data = bytes.Clone(data)
+		copy(data[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
+	}
+	return data, true
+}
+
+// firstUnprintable returns where the first byte stands that is no text, or -1.
+func firstUnprintable(data []byte) int {
+	valid := utf8.Valid(data)
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t', c == 0x7F:
+			return i
+		case c >= utf8.RuneSelf && !valid:
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return i
+			}
+			i += size - 1
+		}
+	}
+	return -1
+}
+
+// resume returns the rest of the file from the first document that starts
+// behind the line, with empty lines before it to keep the count.
+func (f *file) resume(line int) ([]byte, bool) {
+	for line++; line <= f.lines.count(); line++ {
+		if startLine.Match(f.lines.bytes(line)) {
+			return append(bytes.Repeat([]byte("\n"), line-1), f.lines.data[f.lines.offset(line):]...), true
+		}
+	}
+	return nil, false
+}
+
+// syntax reports what the parser refused and returns the line.
+func (f *file) syntax(data []byte, err error) int {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if m := lineNumber.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = message[len(m[0]):]
+	}
+	line = locate(data, err, line)
+	text := f.lines.bytes(line)
+	m := explain(message, text)
+	column := len(text) - len(bytes.TrimLeft(text, " ")) + 1
+	if m.mark != "" {
+		if i := bytes.Index(text, []byte(m.mark)); i >= 0 {
+			column = utf8.RuneCount(text[:i]) + 1
+		}
+	}
+	f.fail(line, column, m.rule, "", m.message, m.fix)
+	return line
+}
+
+var lineNumber = regexp.MustCompile(`^line (\d+): `)
+
+// maxLocate is the largest file in which the exact line of an error is sought.
+const maxLocate = 1 << 20
+
+// locate finds the line that makes the parser give up. The parser itself tells
+// the line where the surrounding mapping started, or none; but it reads from
+// front to back, so the shortest beginning of the file that fails in the same
+// way ends with the line in question.
+func locate(data []byte, err error, guess int) int {
+	if len(data) > maxLocate {
+		return guess
+	}
+	skip := func(*yaml.Node) {}
+	l := lines{data: data}
+	low, high := 1, l.count()
+	for low < high {
+		middle := (low + high) / 2
+		if got := decode(data[:l.offset(middle+1)], skip); got != nil && reason(got) == reason(err) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low
+}
+
+// reason is an error of the parser without its line.
+func reason(err error) string {
+	return lineNumber.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
+}
+
+// mistake is an error of the parser in plain words; mark is what the column
+// points at.
+type mistake struct{ rule, message, fix, mark string }
+
+// explain says what the parser's message means on this line.
+func explain(message string, line []byte) mistake {
+	text := strings.TrimSpace(string(line))
+	has := func(part string) bool { return strings.Contains(message, part) }
+	switch {
+	case strings.Contains(text, "{{") || strings.Contains(text, "{%"):
+		return mistake{ruleSyntax, "this is a template and not YAML: " + message, "render the template first and give trueup the result", "{"}
+	case has("unknown anchor"):
+		return mistake{ruleAlias, message, "a text that starts with * needs quotes; else mark the value with & first", "*"}
+	case has("alphabetic or numeric character"):
+		return mistake{ruleSyntax, "an unquoted * or & starts an alias or an anchor", `put the text in quotes, such as "*.example.com"`, firstOf(text, "*&")}
+	case has("tab character"), has("cannot start any token") && strings.Contains(string(line), "\t"):
+		return mistake{ruleSyntax, "a tab where only spaces may stand", "indent with spaces", "\t"}
+	case has("cannot start any token"):
+		return mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", firstOf(text, "@`%")}
+	case has("mapping values are not allowed"):
+		return mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or mend the indentation", ": "}
+	case has("document start"):
+		return mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}
+	case has("did not find expected key"), has("block collection"), has("did not find expected '-' indicator"):
+		return mistake{ruleSyntax, "the line does not fit the lines before it", "mend the indentation", ""}
+	case has("unexpected end of stream"), has("unexpected document indicator"):
+		return mistake{ruleSyntax, "a quote is not closed", "close the quote", ""}
+	case has("could not find expected ':'"):
+		return mistake{ruleSyntax, "a line without a colon where a key is expected", "write KEY: VALUE, or mend the indentation", ""}
+	default:
+		return mistake{ruleSyntax, message, "mend the YAML in this line or the one before it", ""}
+	}
+}
+
+// firstOf returns the first of the characters in the text, or "".
+func firstOf(text, characters string) string {
+	if i := strings.IndexAny(text, characters); i >= 0 {
+		return text[i : i+1]
+	}
+	return ""
+}
