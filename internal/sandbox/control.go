@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ControlBase is below what scripts steer the sandbox with. It asks for no
+// token, so whoever serves it must listen on a loopback address only.
+//
+//	GET, DELETE       requests    the request log; empty it
+//	GET, POST         clock       {"now": …}; {"advance": "25h"}
+//	POST, DELETE      fault       {"method", "path", "mode", "times"}; forget all
+//	GET, PUT          quirks      ["defaults", …]
+//	GET, PUT          objects     all live objects; make or replace one
+//	GET, DELETE       objects/KIND/WORKSPACE/NAME
+//	GET               executed    {"rel-42": 1}
+const ControlBase = "/_sandbox/"
+
+// control answers the requests of scripts.
+func (s *Server) control(w http.ResponseWriter, r *http.Request) {
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]func(*http.Request) (any, error){
+		"GET requests":    func(*http.Request) (any, error) { return s.Requests() },
+		"DELETE requests": func(*http.Request) (any, error) { return nil, s.ResetRequests() },
+		"GET clock":       func(*http.Request) (any, error) { return map[string]any{"now": s.Now()}, nil },
+		"POST clock":      s.controlClock,
+		"POST fault":      s.controlFault,
+		"DELETE fault":    func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil },
+		"GET quirks":      func(*http.Request) (any, error) { return s.ActiveQuirks(), nil },
+		"PUT quirks":      s.controlQuirks,
+		"GET objects":     func(*http.Request) (any, error) { return s.Objects() },
+		"PUT objects":     s.controlPut,
+		"GET executed":    func(*http.Request) (any, error) { return s.Executed() },
+
+		"GET objects/{kind}/{workspace}/{name}": s.controlGet,
+		"DELETE objects/{kind}/{workspace}/{name}": func(r *http.Request) (any, error) {
+			return nil, s.Remove(r.PathValue("kind"), r.PathValue("workspace"), r.PathValue("name"))
+		},
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+ControlBase+path, func(w http.ResponseWriter, r *http.Request) {
+			v, err := answer(r)
+			writeControl(w, v, err)
+		})
+	}
+	mux.ServeHTTP(w, r)
+}
+
+func writeControl(w http.ResponseWriter, v any, err error) {
+	p := reply{status: http.StatusNoContent}
+	if err == nil && v != nil {
+		p, err = jsonReply(http.StatusOK, v)
+	}
+	if err != nil {
+		p = reply{status: http.StatusBadRequest, media: typeText, body: []byte(err.Error() + "\n")}
+	}
+	p.write(w)
+}
+
+// readControl reads the JSON body of a script.
+func readControl(r *http.Request, into any) error {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read body: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) controlClock(r *http.Request) (any, error) {
+	var in struct {
+		Advance string `json:"advance"`
+	}
+	if err := readControl(r, &in); err != nil {
+		return nil, err
+	}
+	d, err := time.ParseDuration(in.Advance)
+	if err != nil {
+		return nil, fmt.Errorf("advance clock: %w", err)
+	}
+	if err := s.Advance(d); err != nil {
+		return nil, err
+	}
+	return map[string]any{"now": s.Now()}, nil
+}
+
+func (s *Server) controlFault(r *http.Request) (any, error) {
+	in := struct {
+		Method string `json:"method"`
+		Path   string `json:"path"`
+		Mode   Mode   `json:"mode"`
+		Times  int    `json:"times"`
+	}{Times: 1}
+	if err := readControl(r, &in); err != nil {
+		return nil, err
+	}
+	return nil, s.Fault(in.Method, in.Path, in.Mode, in.Times)
+}
+
+func (s *Server) controlQuirks(r *http.Request) (any, error) {
+	var names []string
+	if err := readControl(r, &names); err != nil {
+		return nil, err
+	}
+	if err := s.SetQuirks(names...); err != nil {
+		return nil, err
+	}
+	return s.ActiveQuirks(), nil
+}
+
+func (s *Server) controlPut(r *http.Request) (any, error) {
+	var obj map[string]any
+	if err := readControl(r, &obj); err != nil {
+		return nil, err
+	}
+	return nil, s.Put(obj)
+}
+
+func (s *Server) controlGet(r *http.Request) (any, error) {
+	obj, err := s.Object(r.PathValue("kind"), r.PathValue("workspace"), r.PathValue("name"))
+	if err == nil && obj == nil {
+		err = fmt.Errorf("%s %q does not exist", r.PathValue("kind"), r.PathValue("name"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
