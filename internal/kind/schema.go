@@ -150,13 +150,13 @@ func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Fiel
 	if err := p.decode(raw, &kw); err != nil {
 		return nil, fmt.Errorf("field %q: %w", name, err)
 	}
-	kind, err := fieldType(kw.Type)
+	typ, err := fieldType(kw.Type)
 	if err != nil {
 		return nil, fmt.Errorf("field %q: %w", name, err)
 	}
 	below := inherited.or(kw.flags)
 	f := &Field{
-		Name: name, Type: kind, Title: kw.Title, Description: kw.Description,
+		Name: name, Type: typ, Title: kw.Title, Description: kw.Description,
 		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Enum: kw.Enum,
 		ReadOnly: below.ReadOnly, Sensitive: below.Sensitive, Immutable: below.Immutable, NotSent: below.NotSent,
 		Discriminator: kw.Discriminator, Open: kw.Open,
