@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 
 	"trueup/internal/diag"
 )
@@ -20,6 +21,9 @@ type Rule struct {
 	// run by the tests and shown on the page.
 	Bad  string
 	Good string
+	// NeedsLive says that the plan checks the rule, because it takes what is
+	// live or the ledger.
+	NeedsLive bool
 	// object checks one object while its tree is at hand; nil for none.
 	object func(*subject)
 	// set checks what only all objects together show; nil for none.
@@ -28,13 +32,8 @@ type Rule struct {
 
 // Rules returns every rule in the order of their names.
 func Rules() []Rule {
-	rules := slices.Clone(table())
-	slices.SortFunc(rules, func(a, b Rule) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	rules := table()
+	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return rules
 }
 
@@ -51,5 +50,16 @@ type subject struct {
 // table lists the rules; the loader's own (yaml, schema and envelope) have
 // neither object nor set.
 func table() []Rule {
-	return []Rule{}
+	return slices.Concat(
+		yamlRules(), envelopeRules(), schemaRules(),
+		[]Rule{
+			upstreamUnknown(), upstreamUnused(),
+			duplicateUpstream(), duplicateRule(), duplicateLocation(), duplicateServer(),
+			portRange(), weightNumber(), ttlNumber(), statusCode(), locationPathOdd(),
+			hostnameTaken(), hostnameShape(), hostnameOdd(), nameShape(), nameOdd(), namespace(), serverOwned(),
+			purgePath(), purgePathOdd(), purgePathCovered(), purgeSubdomain(), purgeNameGeneric(),
+			purgeLimits(), purgeLimitsSet(), purgeHostname(), purgeSpent(),
+			snapshotClass(), snapshotSource(), deprecatedPurgeURL(),
+		},
+	)
 }

@@ -1,0 +1,55 @@
+package manifest
+
+import (
+	"trueup/internal/diag"
+)
+
+func duplicateUpstream() Rule {
+	return Rule{
+		Name:     "duplicate-upstream",
+		Severity: diag.Error,
+		Summary:  "Two upstreams of a CDN have the same name.",
+		Why: "Locations refer to an upstream by its name (platform-api 2.2), and trueup pairs the upstreams " +
+			"of git with the live ones by it. With a name twice, neither can tell which is meant.",
+		Fix: "Rename one of them, or remove it.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      upstream: origin
+  upstreams:
+    - name: origin
+      scheme: https
+    - name: origin
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      upstream: origin
+  upstreams:
+    - name: origin
+      scheme: https
+`,
+		object: only(cdn, checkDuplicateUpstream),
+	}
+}
+
+func checkDuplicateUpstream(s *subject) {
+	s.duplicates("the upstream", "rename one of them, or remove it", func(yield func(string, string) bool) {
+		for at, upstream := range elements(s.Tree, "spec", "upstreams") {
+			name, _ := text(upstream, "name")
+			if !yield(at, name) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package manifest
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/lithammer/fuzzysearch/fuzzy"
+)
+
+// The kinds that rules are for.
+const (
+	cdn      = "CDN"
+	purging  = "Purge"
+	snapshot = "VolumeSnapshot"
+)
+
+// only runs the check for objects of one kind whose spec is a mapping.
+func only(kindName string, check func(*subject)) func(*subject) {
+	return func(s *subject) {
+		if s.Kind.Name == kindName && s.Tree != nil {
+			check(s)
+		}
+	}
+}
+
+// elements yields the path and the value of each mapping in a list field; what
+// has another type is the schema's to report.
+func elements(parent map[string]any, path, field string) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		list, _ := parent[field].([]any)
+		for i, e := range list {
+			m, ok := e.(map[string]any)
+			if ok && !yield(element(child(path, field), i), m) {
+				return
+			}
+		}
+	}
+}
+
+// texts yields the path and the value of each text in a list field.
+func texts(parent map[string]any, path, field string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		list, _ := parent[field].([]any)
+		for i, e := range list {
+			text, ok := e.(string)
+			if ok && !yield(element(child(path, field), i), text) {
+				return
+			}
+		}
+	}
+}
+
+// mapping returns a field that is a mapping, else nil.
+func mapping(parent map[string]any, field string) map[string]any {
+	m, _ := parent[field].(map[string]any)
+	return m
+}
+
+// text returns a field that is text; what has another type is the schema's to
+// report.
+func text(parent map[string]any, field string) (string, bool) {
+	s, ok := parent[field].(string)
+	return s, ok
+}
+
+// numberIn tells whether the text is decimal digits with a value between both
+// bounds.
+func numberIn(text string, least, most uint64) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n >= least && n <= most
+}
+
+// duplicates reports every element of a list whose key another had before it;
+// an empty key is none.
+func (s *subject) duplicates(noun, fix string, keys iter.Seq2[string, string]) {
+	first := map[string]string{}
+	for at, key := range keys {
+		if key == "" {
+			continue
+		}
+		before, again := first[key]
+		if !again {
+			first[key] = at
+			continue
+		}
+		line, _ := s.Place(before)
+		s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, line), fix)
+	}
+}
+
+// nearest returns the known word that was probably meant, or "".
+func nearest(word string, known []string) string {
+	best, least := "", len(word)/2+1
+	for _, k := range known {
+		if d := fuzzy.LevenshteinDistance(strings.ToLower(word), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// oddities names what is in a path on which the platform's document is silent.
+func oddities(path string) []string {
+	var odd []string
+	add := func(found bool, what string) {
+		if found {
+			odd = append(odd, what)
+		}
+	}
+	add(strings.Contains(path, "?"), "a query")
+	add(strings.Contains(path, "#"), "a fragment")
+	add(strings.IndexFunc(path, blank) >= 0, "white space or a control character")
+	add(strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) >= 0, "a character that is not ASCII")
+	return odd
+}
+
+func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

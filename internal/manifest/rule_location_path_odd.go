@@ -1,0 +1,58 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/purge"
+)
+
+func locationPathOdd() Rule {
+	return Rule{
+		Name:     "location-path-odd",
+		Severity: diag.Warning,
+		Summary: "The path of a location holds something of which the platform's document does not say what it " +
+			"means.",
+		Why: "The document shows path patterns with a * at their end (platform-api 2.2) and is silent about a " +
+			"* elsewhere, a query, a fragment, white space, characters that are not ASCII and a path without " +
+			"/ at its start. Such a location may match nothing, or more than was meant.",
+		Fix: "Write a path that starts with / and has * only at its end; encode other characters as %XX.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /img/*/large?v=2
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /img/*
+`,
+		object: only(cdn, checkLocationPathOdd),
+	}
+}
+
+func checkLocationPathOdd(s *subject) {
+	for at, location := range elements(s.Tree, "spec", "locations") {
+		path, ok := text(location, "path")
+		if !ok || path == "" {
+			continue
+		}
+		odd := oddities(path)
+		if err := purge.CheckPath(path); err != nil {
+			odd = append([]string{"a path that " + err.Error()}, odd...)
+		}
+		if len(odd) > 0 {
+			s.report(child(at, "path"), fmt.Sprintf("%q: the platform's document does not say what is done with %s",
+				path, strings.Join(odd, ", ")), "start with /, put * only at the end, and encode other characters")
+		}
+	}
+}

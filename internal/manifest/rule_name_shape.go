@@ -1,0 +1,66 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"trueup/internal/diag"
+)
+
+func nameShape() Rule {
+	return Rule{
+		Name:     "name-shape",
+		Severity: diag.Error,
+		Summary:  "The name of an object can't stand in the address of a request, or hides what it is.",
+		Why: "metadata.name becomes a part of the path (platform-api 4), where a slash, \".\" or \"..\" would " +
+			"address something else; and control characters and characters that change the direction of text " +
+			"make a name look like another.",
+		Fix: "Use lower-case letters, digits, hyphens and dots.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop/eu
+spec:
+  hostname: shop/eu.example.com
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop-eu
+spec:
+  hostname: shop-eu.example.com
+`,
+		object: checkNameShape,
+	}
+}
+
+// maxName is the longest name of a Kubernetes-style resource.
+const maxName = 253
+
+func checkNameShape(s *subject) {
+	name, ok := text(mapping(s.Doc, "metadata"), "name")
+	if !ok || name == "" {
+		return // the schema's to report
+	}
+	if problem := nameProblem(name); problem != "" {
+		s.report("metadata.name", fmt.Sprintf("the name %+q %s", name, problem), "use lower-case letters, digits, hyphens and dots")
+	}
+}
+
+func nameProblem(name string) string {
+	switch {
+	case strings.ContainsAny(name, `/\\`):
+		return "has a slash"
+	case name == "." || strings.Contains(name, ".."):
+		return "would change the path of the request"
+	case strings.ContainsFunc(name, unseen):
+		return "has characters that can't be seen"
+	case len(name) > maxName:
+		return fmt.Sprintf("is longer than %d bytes", maxName)
+	}
+	return ""
+}
+
+// unseen tells characters that show as nothing or turn the text around them.
+func unseen(r rune) bool { return unicode.IsControl(r) || isInvisible(r) }

@@ -1,0 +1,76 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"trueup/internal/diag"
+)
+
+func purgeSubdomain() Rule {
+	return Rule{
+		Name:     "purge-subdomain",
+		Severity: diag.Error,
+		Summary:  "A subdomain of a purge is not just the part before the hostname.",
+		Why: "Each entry is prefixed to the hostname, and must not contain the hostname itself (platform-api " +
+			"2.3): with shop.example.com, www means www.shop.example.com. The hostname is purged anyway.",
+		Fix: "Write each part before the hostname once, without dots at its ends.",
+		Bad: `apiVersion: delivery/v2.1
+kind: Purge
+metadata:
+  name: rel-42
+spec:
+  hostname: shop.example.com
+  subdomains:
+    - www.shop.example.com
+  paths:
+    - /*
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: Purge
+metadata:
+  name: rel-42
+spec:
+  hostname: shop.example.com
+  subdomains:
+    - www
+  paths:
+    - /*
+`,
+		object: only(purging, checkPurgeSubdomain),
+	}
+}
+
+func checkPurgeSubdomain(s *subject) {
+	host, _ := text(s.Tree, "hostname")
+	for at, sub := range texts(s.Tree, "spec", "subdomains") {
+		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
+			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
+		}
+	}
+	s.duplicates("the subdomain", "remove one of them", func(yield func(string, string) bool) {
+		for at, sub := range texts(s.Tree, "spec", "subdomains") {
+			if !yield(at, strings.ToLower(sub)) {
+				return
+			}
+		}
+	})
+}
+
+func subdomainProblem(sub, host string) (problem, fix string) {
+	switch {
+	case sub == "":
+		return "", ""
+	case sub == host:
+		return "is the hostname, which is purged anyway", "remove it"
+	case host != "" && strings.HasSuffix(sub, "."+host):
+		return "contains the hostname", "write " + strings.TrimSuffix(sub, "."+host)
+	case host != "" && strings.Contains(sub, host):
+		return "contains the hostname", "write only the part before it"
+	case strings.Trim(sub, ".") != sub:
+		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
+	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
+		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
+	}
+	return "", ""
+}

@@ -1,0 +1,57 @@
+package manifest
+
+import (
+	"trueup/internal/diag"
+)
+
+func snapshotSource() Rule {
+	return Rule{
+		Name:     "snapshot-source",
+		Severity: diag.Error,
+		Summary:  "A snapshot does not name the disk that it is taken of.",
+		Why: "spec.source.persistentVolumeClaimName is required and is exactly the name of the disk " +
+			"(platform-api 2.1). It is the only source that the platform knows: volumeSnapshotContentName, " +
+			"which a Kubernetes cluster uses to import a snapshot, and the claim directly below spec, as " +
+			"older resources had it, mean nothing here.",
+		Fix: "Write spec.source.persistentVolumeClaimName with the name of the disk, and no other source.",
+		Bad: `apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata:
+  name: db-2026-11-21
+  namespace: acme
+spec:
+  source:
+    volumeSnapshotContentName: snapcontent-db
+  volumeSnapshotClassName: general-purpose
+`,
+		Good: `apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata:
+  name: db-2026-11-21
+  namespace: acme
+spec:
+  source:
+    persistentVolumeClaimName: db-data
+  volumeSnapshotClassName: general-purpose
+`,
+		object: only(snapshot, checkSnapshotSource),
+	}
+}
+
+func checkSnapshotSource(s *subject) {
+	const fix = "write spec.source.persistentVolumeClaimName: NAME-OF-THE-DISK, and no other source"
+	for _, field := range []string{"persistentVolumeClaimName", "snapshotDataName"} {
+		if s.Tree[field] != nil {
+			s.report("spec."+field, field+" is not a field of spec but of spec.source", fix)
+			return
+		}
+	}
+	source := mapping(s.Tree, "source")
+	if source["volumeSnapshotContentName"] != nil {
+		s.report("spec.source.volumeSnapshotContentName", "a snapshot can be taken of a disk only, not imported", fix)
+		return
+	}
+	if _, present := source["persistentVolumeClaimName"]; !present {
+		s.report("spec.source.persistentVolumeClaimName", "the snapshot does not say of which disk it is", fix)
+	}
+}

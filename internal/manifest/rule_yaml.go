@@ -1,0 +1,223 @@
+package manifest
+
+import (
+	"strings"
+
+	"trueup/internal/diag"
+)
+
+// yamlRules are the loader's rules of the text of a file.
+func yamlRules() []Rule {
+	return append(yamlSyntaxRules(), yamlBoundRules()...)
+}
+
+func yamlSyntaxRules() []Rule {
+	return []Rule{
+		{
+			Name: ruleSyntax, Severity: diag.Error,
+			Summary: "The file is not YAML.",
+			Why: "Nothing can be said of a document that can't be read, so nothing is sent. " +
+				"Reading goes on at the next line with ---, so that the findings of other documents are shown too.",
+			Fix: "Mend the line that the finding names, or the one before it; render templates first.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  tls:
+    forced: "true
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  tls:
+    forced: "true"
+`,
+		},
+		{
+			Name: ruleDuplicateKey, Severity: diag.Error,
+			Summary: "A mapping has the same key twice.",
+			Why: "Readers of YAML take the first, the last or neither of them, " +
+				"so what a reviewer reads may not be what is sent (YAML 1.2, 3.2.1.1).",
+			Fix: "Remove one of the two.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  hostname: shop.example.net
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+`,
+		},
+		{
+			Name: ruleKey, Severity: diag.Error,
+			Summary: "A key is not plain text.",
+			Why: "Requests are JSON (platform-api), where keys are text. " +
+				"A key such as on or 1 is text for some readers of YAML and a boolean or a number for others.",
+			Fix: "Put the key in quotes.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      headers:
+        on: origin
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      headers:
+        "on": origin
+`,
+		},
+		{
+			Name: ruleTag, Severity: diag.Error,
+			Summary: "A tag changes what a value means.",
+			Why:     "Requests are JSON (platform-api), which has no tags, and each reader of YAML understands others.",
+			Fix:     "Remove the tag and write the value as plain YAML.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: !name token
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: token
+`,
+		},
+		{
+			Name: ruleTrailing, Severity: diag.Error,
+			Summary: "Something stands after the end of a document.",
+			Why:     "It would be dropped in silence, and might be what the author cares for.",
+			Fix:     "Remove it, or start a new document with a line ---.",
+			Bad: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
+ "metadata": {"name": "shop"}, "spec": {"hostname": "shop.example.com"}}
+{"apiVersion": "delivery/v2.1", "kind": "CDN",
+ "metadata": {"name": "blog"}, "spec": {"hostname": "blog.example.com"}}
+`,
+			Good: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
+ "metadata": {"name": "shop"}, "spec": {"hostname": "shop.example.com"}}
+---
+{"apiVersion": "delivery/v2.1", "kind": "CDN",
+ "metadata": {"name": "blog"}, "spec": {"hostname": "blog.example.com"}}
+`,
+		},
+	}
+}
+
+// yamlBoundRules are those that keep a file from costing more than it is
+// worth, or from hiding something.
+func yamlBoundRules() []Rule {
+	return []Rule{
+		{
+			Name: ruleAlias, Severity: diag.Error,
+			Summary: "An alias has no anchor, contains itself or expands to too much.",
+			Why: "A few lines of nested aliases can expand to more than a machine holds, " +
+				"so what all aliases of a document bring in is bounded; honest manifests are far below.",
+			Fix: "Write the values out, or mark the value with & before the alias.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  tls: *defaults
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  tls: &defaults
+    forced: "true"
+`,
+		},
+		{
+			Name: ruleDepth, Severity: diag.Error,
+			Summary: "Values are nested too deeply.",
+			Why:     "The deepest documented field is nested nine levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
+			Fix:     "Check that the file is what it should be.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  x: ` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + "\n",
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+`,
+		},
+		{
+			Name: ruleSize, Severity: diag.Error,
+			Summary: "A file, or all files together, are too large.",
+			Why:     "A purge at the limit of platform-api 8 is 1.3 MB; a file of more than 16 MiB is no manifest.",
+			Fix:     "Split the file, or name fewer files at once.",
+		},
+		{
+			Name: ruleEncoding, Severity: diag.Error,
+			Summary: "The file is not UTF-8, or holds characters that can't be seen.",
+			Why: "Characters that take no room or change the direction of text make a manifest " +
+				"look different from what it says, to reviewers above all.",
+			Fix: "Save the file as UTF-8 and remove the character.",
+			Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: to` + "\u200b" + `ken
+`,
+			Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: token
+`,
+		},
+		{
+			Name: ruleNotRegular, Severity: diag.Error,
+			Summary: "A manifest is a symbolic link, a pipe or a device.",
+			Why: "A link can lead out of the repository and show its reader's files in a plan; a pipe waits for ever. " +
+				"A link to a folder is skipped with a warning.",
+			Fix: "Put a regular file in its place.",
+		},
+	}
+}
