@@ -20,14 +20,14 @@ kind: CDN
 metadata:
   name: Shop_EU
 spec:
-  hostname: Shop_EU.example.com
+  hostname: shop.example.com
 `,
 		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop-eu
 spec:
-  hostname: shop-eu.example.com
+  hostname: shop.example.com
 `,
 		object: checkNameOdd,
 	}

@@ -39,19 +39,21 @@ spec:
 }
 
 func checkSnapshotSource(s *subject) {
-	const fix = "write spec.source.persistentVolumeClaimName: NAME-OF-THE-DISK, and no other source"
-	for _, field := range []string{"persistentVolumeClaimName", "snapshotDataName"} {
-		if s.Tree[field] != nil {
-			s.report("spec."+field, field+" is not a field of spec but of spec.source", fix)
-			return
-		}
-	}
+	const claim = "persistentVolumeClaimName"
 	source := mapping(s.Tree, "source")
+	if s.Tree[claim] != nil {
+		s.report("spec."+claim, "the disk is named below spec and not below spec.source", "move it below spec.source")
+	}
 	if source["volumeSnapshotContentName"] != nil {
-		s.report("spec.source.volumeSnapshotContentName", "a snapshot can be taken of a disk only, not imported", fix)
+		s.report("spec.source.volumeSnapshotContentName", "a snapshot is taken of a disk; it can't be imported",
+			"remove it: persistentVolumeClaimName is the one source")
+	}
+	if _, present := source[claim]; present {
 		return
 	}
-	if _, present := source["persistentVolumeClaimName"]; !present {
-		s.report("spec.source.persistentVolumeClaimName", "the snapshot does not say of which disk it is", fix)
+	field := "spec.source"
+	if source != nil {
+		field += "." + claim
 	}
+	s.report(field, "the snapshot does not say of which disk it is", "write spec.source.persistentVolumeClaimName with the name of the disk")
 }

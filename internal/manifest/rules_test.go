@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"trueup/internal/diag"
+)
+
+// ruleOptions switch on what is off without a project.
+func ruleOptions() Options {
+	return Options{DeprecatedPurgeURL: "https://purge.example.com/"}
+}
+
+// findingsOf loads one manifest and runs every rule on it.
+func findingsOf(t *testing.T, text string, opts Options) diag.List {
+	t.Helper()
+	set, found, err := Load(context.Background(), []Source{{Data: []byte(text)}}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, Check(set, opts)...)
+	found.Sort()
+	return found
+}
+
+// withoutExample are the rules of files that no manifest can show.
+func withoutExample() []string { return []string{ruleSize, ruleNotRegular} }
+
+// TestRuleExamples holds that each rule's bad example has findings of that
+// rule alone, at its severity, and that its good example has none at all.
+func TestRuleExamples(t *testing.T) {
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			if rule.Bad == "" || rule.Good == "" {
+				if !slices.Contains(withoutExample(), rule.Name) {
+					t.Fatal("no example")
+				}
+				return
+			}
+			for _, f := range findingsOf(t, rule.Good, ruleOptions()) {
+				t.Errorf("the good example: %s", f)
+			}
+			bad := findingsOf(t, rule.Bad, ruleOptions())
+			if rule.NeedsLive {
+				if len(bad) > 0 {
+					t.Errorf("the bad example has findings of other rules: %v", bad)
+				}
+				return
+			}
+			if len(bad) == 0 {
+				t.Error("the bad example has no finding")
+			}
+			for _, f := range bad {
+				if f.Rule != rule.Name || f.Severity != rule.Severity {
+					t.Errorf("the bad example: %s", f)
+				}
+				if f.Line == 0 || f.Column == 0 || f.Message == "" || f.Fix == "" {
+					t.Errorf("not all said: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestRulesAreComplete(t *testing.T) {
+	names := map[string]bool{}
+	for _, rule := range Rules() {
+		if names[rule.Name] {
+			t.Errorf("%s is there twice", rule.Name)
+		}
+		names[rule.Name] = true
+		for _, text := range []string{rule.Summary, rule.Why, rule.Fix} {
+			if !strings.HasSuffix(text, ".") {
+				t.Errorf("%s: %q is no sentence", rule.Name, text)
+			}
+		}
+		checked := rule.object != nil || rule.set != nil
+		if rule.NeedsLive && checked {
+			t.Errorf("%s is checked in two places", rule.Name)
+		}
+	}
+}
