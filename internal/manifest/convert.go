@@ -263,20 +263,26 @@ func (c *converter) dropRepeated(base int) {
 	pairs := c.pairs[base:]
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 	kept := pairs[:0]
+	var last pair
 	for _, p := range pairs {
-		if len(kept) == 0 || kept[len(kept)-1].name != p.name {
+		switch {
+		case len(kept) == 0 || last.name != p.name:
 			kept = append(kept, p)
-			continue
+		case last.of == p.of:
+			c.repeated(last.key, p)
 		}
-		if first := kept[len(kept)-1]; first.of == p.of {
-			c.path = append(c.path, step{p.name, -1})
-			c.fail(p.key, ruleDuplicateKey,
-				fmt.Sprintf("the key %s stands in the same mapping twice, first in line %d", quoteName(p.name), first.key.Line),
-				fmt.Sprintf("keep one of the lines %d and %d", first.key.Line, p.key.Line))
-			c.path = c.path[:len(c.path)-1]
-		}
+		last = p
 	}
 	c.pairs = c.pairs[:base+len(kept)]
+}
+
+// repeated reports a member whose name another had before.
+func (c *converter) repeated(first *yaml.Node, p pair) {
+	c.path = append(c.path, step{p.name, -1})
+	c.fail(p.key, ruleDuplicateKey,
+		fmt.Sprintf("the key %s stands in the same mapping twice, first in line %d", quoteName(p.name), first.Line),
+		fmt.Sprintf("keep one of the lines %d and %d", first.Line, p.key.Line))
+	c.path = c.path[:len(c.path)-1]
 }
 
 // key returns the name that a key node gives.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -126,7 +127,7 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 		w.file.documents(w.document)
 	}
 	w.file.findings.Sort()
-	return result{objects: w.objects, findings: w.file.findings}
+	return result{objects: w.objects, findings: slices.Compact(w.file.findings)}
 }
 
 // slurp reads a file into the buffer, one byte more than is allowed at most.

@@ -1,0 +1,220 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/diag"
+)
+
+// corpus returns a folder of the test corpus.
+func corpus(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("TRUEUP_CORPUS")
+	if root == "" {
+		t.Skip("TRUEUP_CORPUS is not set: it names the folder of the test corpus")
+	}
+	return filepath.Join(root, name)
+}
+
+func loadFile(t *testing.T, dir, name string, opts Options) (*Set, diag.List) {
+	t.Helper()
+	set, findings, err := Load(t.Context(), []Source{{FS: os.DirFS(dir), Path: name}}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, append(findings, Check(set, opts)...)
+}
+
+func TestSnapshotsOfTheCorpus(t *testing.T) {
+	for _, folder := range []string{"volumesnapshots", "volumesnapshots-adapted"} {
+		dir := corpus(t, folder)
+		table, err := os.ReadFile(filepath.Join(dir, "EXPECTED.tsv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected := map[string][]string{}
+		for _, row := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
+			columns := strings.Split(row, "\t")
+			expected[columns[0]] = append(expected[columns[0]], columns[3])
+		}
+		for name, verdicts := range expected {
+			t.Run(folder+"/"+name, func(t *testing.T) { checkVerdicts(t, dir, name, verdicts) })
+		}
+	}
+}
+
+// checkVerdicts compares the findings of each document of a file.
+func checkVerdicts(t *testing.T, dir, name string, verdicts []string) {
+	_, findings := loadFile(t, dir, name, Options{})
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := documentStarts(data)
+	if len(starts) != len(verdicts) {
+		t.Fatalf("%d documents by their first lines, %d verdicts", len(starts), len(verdicts))
+	}
+	for i, verdict := range verdicts {
+		end := 1 << 30
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		var own diag.List
+		for _, f := range findings {
+			if f.Line >= starts[i] && f.Line < end {
+				own = append(own, f)
+			}
+		}
+		if own.HasErrors() != (verdict != "valid") {
+			t.Errorf("document %d is %s, got %v", i, verdict, own)
+		}
+		unread := slices.ContainsFunc(own, func(f diag.Finding) bool { return strings.HasPrefix(f.Rule, "yaml-") })
+		if unread != (verdict == "unparsable") {
+			t.Errorf("document %d is %s, got %v", i, verdict, own)
+		}
+		for _, f := range own {
+			if f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Rule == "" || f.Path != name {
+				t.Errorf("incomplete finding %+v", f)
+			}
+		}
+	}
+}
+
+// documentStarts returns the lines at which the documents with content start.
+func documentStarts(data []byte) []int {
+	starts, empty := []int{1}, true
+	for i, line := range strings.Split(string(data), "\n") {
+		if strings.HasPrefix(line, "---") {
+			if empty {
+				starts = starts[:len(starts)-1]
+			}
+			starts, empty = append(starts, i+1), true
+			continue
+		}
+		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
+			empty = false
+		}
+	}
+	if empty {
+		starts = starts[:len(starts)-1]
+	}
+	return starts
+}
+
+func TestCDNsOfTheCorpusLoadWithoutErrors(t *testing.T) {
+	dir := corpus(t, "cdns")
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !isManifest(f.Name()) {
+			continue
+		}
+		set, findings := loadFile(t, dir, f.Name(), Options{})
+		if findings.HasErrors() || len(set.Objects) == 0 {
+			t.Errorf("%s: %d objects, %v", f.Name(), len(set.Objects), findings)
+		}
+	}
+}
+
+// acceptedByParser are the cases of the suite that must fail and that the
+// parser accepts. What they write has one meaning all the same. The list may
+// only shrink.
+var acceptedByParser = []string{
+	"9C9N",     // a flow list that is not indented
+	"9JBA",     // a comment right behind a flow list
+	"CVW2",     // a comment right behind a comma
+	"DK95/01",  // a tab that indents the second line of a quoted text
+	"HRE5",     // \' in a double-quoted text
+	"QB6E",     // a quoted text whose second line is not indented
+	"S98Z",     // a block text whose empty lines are indented more than it
+	"SU5Z",     // a comment right behind a quoted text
+	"X4QW",     // a comment right behind a block indicator
+	"Y79Y/003", // a tab that indents inside a flow list
+}
+
+func TestYAMLSuite(t *testing.T) {
+	root := filepath.Join(corpus(t, "yaml-test-suite"), "data")
+	cases := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "in.yaml" {
+			return err
+		}
+		cases++
+		id, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		t.Run(id, func(t *testing.T) { suiteCase(t, filepath.ToSlash(id), filepath.Dir(path)) })
+		return nil
+	})
+	if err != nil || cases < 400 {
+		t.Fatalf("%d cases, %v", cases, err)
+	}
+}
+
+func suiteCase(t *testing.T, id, dir string) {
+	data, err := os.ReadFile(filepath.Join(dir, "in.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, findings := yamlLayer(data)
+	_, missing := os.Stat(filepath.Join(dir, "error"))
+	mustFail := missing == nil
+	switch {
+	case mustFail && slices.Contains(acceptedByParser, id):
+		if findings.HasErrors() {
+			t.Errorf("refused now: take it off the list. %v", findings)
+		}
+	case mustFail && !findings.HasErrors():
+		t.Errorf("accepted %q", data)
+	case !findings.HasErrors():
+		if want := countDocuments(t, dir, data); documents != want {
+			t.Errorf("%d documents of %d", documents, want)
+		}
+	}
+}
+
+// yamlLayer reads a stream without looking at what the documents mean.
+func yamlLayer(data []byte) (documents int, findings diag.List) {
+	f := &file{path: "in.yaml", lines: lines{data: data}}
+	var c converter
+	f.documents(func(n *yaml.Node) {
+		documents++
+		c.reset(f)
+		c.value(n.Content[0], n.Content[0], nil)
+	})
+	return documents, f.findings
+}
+
+// countDocuments counts by the suite's JSON, or else by the bare parser.
+func countDocuments(t *testing.T, dir string, data []byte) int {
+	t.Helper()
+	if text, err := os.ReadFile(filepath.Join(dir, "in.json")); err == nil {
+		return count(t, json.NewDecoder(bytes.NewReader(text)).Decode, new(any))
+	}
+	return count(t, yaml.NewDecoder(bytes.NewReader(data)).Decode, new(yaml.Node))
+}
+
+func count[V any](t *testing.T, decode func(any) error, v V) int {
+	t.Helper()
+	for n := 0; ; n++ {
+		if err := decode(v); errors.Is(err, io.EOF) {
+			return n
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

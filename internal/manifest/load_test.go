@@ -1,0 +1,400 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+)
+
+const shop = `# the shop
+apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+  namespace: acme
+spec:
+  hostname: shop.example.com
+  firewall:
+    enabled: false
+  locations:
+    - path: "/*"
+      action: proxy_http
+      upstream: origin
+      cache:
+        edgeTTL: "3600"
+  upstreams:
+    - name: origin
+      scheme: https
+      servers:
+        - {host: origin.example.net, port: "443", weight: "1"}
+  tls:
+    enabled: "true"
+`
+
+// loadText loads one manifest as standard input.
+func loadText(t testing.TB, text string, opts Options) (*Set, diag.List) {
+	t.Helper()
+	set, findings, err := Load(context.Background(), []Source{{Data: []byte(text)}}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, findings
+}
+
+func TestLoadReducesToCanonicalBytes(t *testing.T) {
+	set, findings := loadText(t, shop, Options{})
+	if len(findings) != 0 || len(set.Objects) != 1 {
+		t.Fatalf("%d objects, %v", len(set.Objects), findings)
+	}
+	o := set.Objects[0]
+	want := `{"firewall":{"enabled":false},"hostname":"shop.example.com","locations":[{"action":"proxy_http",` +
+		`"cache":{"edgeTTL":"3600"},"path":"/*","upstream":"origin"}],"tls":{"enabled":"true"},` +
+		`"upstreams":[{"name":"origin","scheme":"https","servers":[{"host":"origin.example.net","port":"443","weight":"1"}]}]}`
+	if string(o.Spec) != want || o.Digest != canon.Digest([]byte(want)) {
+		t.Errorf("spec %s", o.Spec)
+	}
+	if o.Name != "shop" || o.Namespace != "acme" || o.Host != "shop.example.com" || o.Path != "-" || o.Line != 2 || o.Column != 1 {
+		t.Errorf("%+v", o)
+	}
+	if set.Find(o.Key()) != o {
+		t.Error("not found by its key")
+	}
+	for field, at := range map[string]string{
+		"":                                   "2:1",
+		"metadata":                           "4:1",
+		"metadata.name":                      "5:9",
+		"metadata.uid":                       "4:1",
+		"spec":                               "7:1",
+		"spec.hostname":                      "8:13",
+		"spec.locations[0].cache.edgeTTL":    "16:18",
+		"spec.locations[0].cache.browserTTL": "15:7",
+		"spec.locations[7]":                  "11:3",
+		"spec.upstreams[0].servers[0].port":  "21:44",
+		`spec["hostname"]`:                   "8:13",
+		"spec.none.at.all":                   "7:1",
+	} {
+		if line, column := o.Place(field); fmt.Sprintf("%d:%d", line, column) != at {
+			t.Errorf("Place(%s) = %d:%d, want %s", field, line, column, at)
+		}
+	}
+}
+
+// purgeOf returns a manifest whose spec is the text, indented by two.
+func purgeOf(spec string) string {
+	return "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p}\nspec:\n" + spec
+}
+
+func TestFindings(t *testing.T) {
+	cdnWith := func(line string) string {
+		return "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec:\n  hostname: a.example.com\n" + line + "\n"
+	}
+	for _, c := range []struct{ name, text, want, fix string }{
+		{"number in text", cdnWith("  locations: [{cache: {edgeTTL: 0600}}]"), `6:33: error: 0600 without`, `write edgeTTL: "0600"`},
+		{"exponent in text", cdnWith("  locations: [{cache: {edgeTTL: 1e3}}]"), "[text-unquoted]", `write edgeTTL: "1e3"`},
+		{"underscore in text", cdnWith("  locations: [{cache: {edgeTTL: 1_000}}]"), "[text-unquoted]", `write edgeTTL: "1_000"`},
+		{"sexagesimal in text", cdnWith("  locations: [{cache: {edgeTTL: 1:30}}]"), "[text-unquoted]", `write edgeTTL: "1:30"`},
+		{"boolean in text", cdnWith("  tls: {enabled: true}"), "6:18: error: true without", `write enabled: "true"`},
+		{"yes in text", cdnWith("  tls: {enabled: yes}"), "[text-unquoted]", `write enabled: "true"`},
+		{"text list", purgeOf("  hostname: a.example.com\n  paths:\n    - 404\n"), "7:7: error: 404 without", `write - "404"`},
+		{"yes in boolean", cdnWith("  firewall: {enabled: yes}"), "[schema]", "write enabled: true"},
+		{"text in boolean", cdnWith(`  firewall: {enabled: "true"}`), "[schema]", "write enabled: true"},
+		{"text in number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: "10"}}}]}`), "[schema]", "write rate: 10"},
+		{"loose number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: 1_0}}}]}`), "[schema]", "plain decimal"},
+		{"mapping in text", purgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname wants text", "write hostname"},
+		{"empty value", purgeOf("  hostname:\n  paths: [/a]\n"), "5:3: error: a field with no value", "null"},
+		{"tilde", purgeOf("  hostname: ~\n  paths: [/a]\n"), "[empty-value]", "null"},
+		{"null on required", purgeOf("  hostname: null\n  paths: [/a]\n"), "spec.hostname is missing", "write hostname"},
+		{"missing", purgeOf("  hostname: a.example.com\n"), "4:1: error: spec.paths is missing [schema]", "write paths"},
+		{"no paths", purgeOf("  hostname: a.example.com\n  paths: []\n"), "6:3: error: paths has no element", "write paths"},
+		{"unknown field", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomain: [b]\n"), "7:3: warning", "did you mean subdomains?"},
+		{"unknown value", cdnWith("  upstreams: [{scheme: httpps}]"), "[unknown-value]", `did you mean "https"?`},
+		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the key \"hostname\"", "lines 5 and 7"},
+		{"merged duplicate", purgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
+		{"alias without anchor", purgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},
+		{"cyclic alias", purgeOf("  hostname: a.example.com\n  paths: &p [*p]\n"), "[yaml-alias]", "write the value out"},
+		{"cyclic merge", purgeOf("  &s\n  <<: *s\n  hostname: a.example.com\n"), "[yaml-alias]", "write the members out"},
+		{"number key", purgeOf("  443: a\n"), `5:3: error: the key "443"`, `write "443":`},
+		{"boolean key", purgeOf("  on: a\n"), "[yaml-key]", `write "on":`},
+		{"mapping key", purgeOf("  {{ .Values.host }}: a\n"), "[yaml-key]", "rendered"},
+		{"binary", purgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
+		{"custom tag", purgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
+		{"invisible in name", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: \"a\\u202eb\"}\nspec: {hostname: a.example.com, paths: [/a]}\n", "U+202E", "remove"},
+		{"nul escape", purgeOf("  hostname: \"a\\0\"\n  paths: [/a]\n"), "U+0000", "remove"},
+		{"raw control", "a: \x01\n", "1:4: error: the control character U+0001", "remove"},
+		{"not UTF-8", "a: b\nc: \xff\n", "2:4: error: the byte 0xFF", "UTF-8"},
+		{"UTF-16", "\xff\xfea\x00", "1:1: error: the file is UTF-16", "UTF-8"},
+		{"tab", "a:\n\tb: c\n", "2:1: error: a tab", "spaces"},
+		{"indentation", "a: b\n c: d\n", "2:3: error: a colon", "indentation"},
+		{"template", "a:\n  {{- if b }}\n  c: d\n", "error: this is a template", "render"},
+		{"directive", "%TAG ! x\n---\na: b\n", "1:1: error: YAML directives", "remove the line"},
+		{"trailing", `{"a": 1} x`, "[yaml-trailing]", "---"},
+		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "the document is no mapping", "apiVersion"},
+		{"deep spec", purgeOf("  hostname: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n"), "[yaml-depth]", "flatten"},
+		{"list kind", "apiVersion: v1\nkind: List\nitems: []\n", "2:7: error: a list of objects", "---"},
+		{"other group", "apiVersion: snapshot.storage.k8s.io/v1beta1\nkind: VolumeSnapshot\n", "1:13: error", "write apiVersion: snapshot.storage.k8s.io/v1"},
+		{"other kind", "apiVersion: v1\nkind: Pod\n", "[unknown-kind]", "write one of CDN (delivery/v2.1)"},
+		{"kind misspelt", "apiVersion: delivery/v2.1\nkind: Prge\n", "[unknown-kind]", "did you mean kind: Purge"},
+		{"no kind", "a: b\n", "1:1: error: the document has no kind", "write one of"},
+		{"text", "just words\n", "1:1: error: the document is no mapping", "write apiVersion"},
+		{"labels", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, labels: {a: b}}\nspec: {hostname: a.example.com, paths: [/a]}\n", "[metadata-not-sent]", "nothing to mend"},
+		{"duplicate object", shop + "---\n" + shop, "29:9: error: CDN/shop stands at -:2 too [duplicate-object]", "remove one"},
+		{"after a broken document", "a: [\n---\n" + cdnWith("  tls: {enabled: true}"), "8:18: error", `write enabled: "true"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, findings := loadText(t, c.text, Options{Workspace: "acme"})
+			for _, f := range findings {
+				if strings.Contains(f.String(), c.want) && strings.Contains(f.Fix, c.fix) {
+					return
+				}
+			}
+			t.Errorf("want %q with fix %q, got %+v", c.want, c.fix, findings)
+		})
+	}
+}
+
+func TestLoadAccepts(t *testing.T) {
+	for name, text := range map[string]string{
+		"CRLF":                               strings.ReplaceAll(shop, "\n", "\r\n"),
+		"BOM":                                "\xEF\xBB\xBF" + shop,
+		"comments only":                      "# nothing\n---\n" + shop + "---\n# nothing\n",
+		"end marker":                         shop + "...\n",
+		"JSON":                               `{"apiVersion":"delivery/v2.1","kind":"Purge","metadata":{"name":"p"},"spec":{"hostname":"a.example.com","paths":["/a"]}}`,
+		"tagged text":                        purgeOf("  hostname: !!str 443\n  paths: [/a]\n"),
+		"merge":                              purgeOf("  <<: [{hostname: b.example.com, paths: [/b]}]\n  hostname: a.example.com\n"),
+		"alias":                              purgeOf("  hostname: &h a.example.com\n  paths: [/a]\n  subdomains: []\n"),
+		"optional null":                      purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomains: null\n"),
+		"number in any":                      shop + "  extra: {level: 10.0}\n",
+		"text that is a date and an address": purgeOf("  hostname: 10.0.0.1\n  paths: [2026-11-21]\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, findings := loadText(t, text, Options{Workspace: "acme"})
+			for _, f := range findings {
+				if f.Severity == diag.Error && (strings.HasPrefix(f.Rule, "yaml-") || f.Rule == ruleUnquoted || f.Rule == ruleSchema || f.Rule == ruleEmpty) {
+					t.Error(f)
+				}
+			}
+			if len(set.Objects) != 1 {
+				t.Errorf("%d objects", len(set.Objects))
+			}
+		})
+	}
+}
+
+func TestProjectFileIsSkipped(t *testing.T) {
+	set, findings := loadText(t, "apiVersion: trueup/v1\nkind: Project\n", Options{})
+	if len(set.Objects)+len(findings) != 0 {
+		t.Error(set.Objects, findings)
+	}
+}
+
+func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
+	bomb := "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p}\nspec:\n  a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("  a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 8), i)
+	}
+	_, findings := loadText(t, bomb, Options{})
+	if n := findings.Count(diag.Error); n == 0 || n > 3 {
+		t.Errorf("%d findings: %v", n, findings)
+	}
+	var big strings.Builder
+	big.WriteString(purgeOf("  hostname: a.example.com\n  paths:\n"))
+	for i := range 20_000 {
+		fmt.Fprintf(&big, "    - /images/products/%05d/large/photograph.jpg\n", i)
+	}
+	set, findings := loadText(t, big.String(), Options{Workspace: "acme"})
+	if len(set.Objects) != 1 || findings.HasErrors() {
+		t.Errorf("%d objects, %v", len(set.Objects), findings)
+	}
+}
+
+func TestTooLargeAFileIsRefused(t *testing.T) {
+	_, findings := loadText(t, strings.Repeat("# filling\n", maxFile/10+1), Options{})
+	if len(findings) != 1 || findings[0].Rule != ruleSize {
+		t.Error(findings)
+	}
+}
+
+func TestStrictMakesWarningsErrors(t *testing.T) {
+	text := purgeOf("  hostname: a.example.com\n  paths: [/a]\n  other: x\n")
+	_, findings := loadText(t, text, Options{})
+	_, strict := loadText(t, text, Options{Strict: true})
+	if findings.Count(diag.Warning) == 0 || strict.Count(diag.Warning) != 0 || len(strict) != len(findings) {
+		t.Error(findings, strict)
+	}
+}
+
+func TestNamespaceIsTheProjectsWhereAbsent(t *testing.T) {
+	set, _ := loadText(t, purgeOf("  hostname: a.example.com\n  paths: [/a]\n"), Options{Workspace: "acme"})
+	if set.Objects[0].Namespace != "acme" {
+		t.Error(set.Objects[0].Namespace)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(shop, "name: shop", "name: n-"+strings.ToLower(strings.NewReplacer("/", "-", ".", "-").Replace(name)))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"m/b.yaml", "m/a/c.yml", "m/a.json", "m/.hidden/x.yaml", "m/.x.yaml", "m/read.md", "outside.yaml"} {
+		write(name)
+	}
+	for _, err := range []error{
+		os.Symlink("../outside.yaml", filepath.Join(dir, "m/link.yaml")),
+		os.Symlink("..", filepath.Join(dir, "m/up")),
+		os.Symlink("read.md", filepath.Join(dir, "m/notes")),
+		syscall.Mkfifo(filepath.Join(dir, "m/pipe.yaml"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	sources := []Source{{FS: root.FS(), Path: "m", Display: "here"}, {FS: root.FS(), Path: "m/b.yaml", Display: "here"}}
+	set, findings, err := Load(t.Context(), sources, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, o := range set.Objects {
+		paths = append(paths, o.Path)
+	}
+	if want := []string{"here/m/a/c.yml", "here/m/a.json", "here/m/b.yaml"}; !reflect.DeepEqual(paths, want) {
+		t.Errorf("read %v, want %v", paths, want)
+	}
+	got := map[string]diag.Severity{}
+	for _, f := range findings {
+		if f.Rule == ruleNotRegular {
+			got[f.Path] = f.Severity
+		}
+	}
+	want := map[string]diag.Severity{"here/m/link.yaml": diag.Error, "here/m/pipe.yaml": diag.Error, "here/m/up": diag.Warning}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestUnreadableIsAnErrorAndNotAnEmptySet(t *testing.T) {
+	for name, source := range map[string]Source{
+		"absent": {FS: fstest.MapFS{}, Path: "none"},
+		"folder": {FS: os.DirFS(t.TempDir()), Path: "gone"},
+		"opened": {FS: fstest.MapFS{"a.yaml": {Mode: 0o4}}, Path: "../a.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if set, _, err := Load(t.Context(), []Source{source}, Options{}); err == nil || set != nil {
+				t.Errorf("set %v, error %v", set, err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := Load(ctx, []Source{{Data: []byte(shop)}}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v after cancellation", err)
+	}
+}
+
+func TestResultsAreInFileOrderAtAnyParallelism(t *testing.T) {
+	files := manyFiles(60)
+	var first []string
+	for _, parallelism := range []int{1, 2, 7} {
+		set, findings, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{Parallelism: parallelism})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range set.Objects {
+			got = append(got, o.Path, o.Digest.String())
+		}
+		for _, f := range findings {
+			got = append(got, f.String())
+		}
+		if first == nil {
+			first = got
+		}
+		if !reflect.DeepEqual(got, first) {
+			t.Errorf("parallelism %d gives another order", parallelism)
+		}
+	}
+}
+
+func manyFiles(n int) fstest.MapFS {
+	files := fstest.MapFS{}
+	for i := range n {
+		text := strings.ReplaceAll(shop, "shop", fmt.Sprintf("shop%d", i)) + "  odd: x\n"
+		files[fmt.Sprintf("%04d.yaml", i)] = &fstest.MapFile{Data: []byte(text), Mode: 0o600}
+	}
+	return files
+}
+
+func TestSourceLineOfAFinding(t *testing.T) {
+	_, findings := loadText(t, strings.ReplaceAll(purgeOf("  hostname: true\n  paths: [/a]\n"), "\n", "\r\n"), Options{Workspace: "acme"})
+	for _, f := range findings {
+		if f.Rule == ruleUnquoted && f.Source != "  hostname: true" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !findings.HasErrors() {
+		t.Error(findings)
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	text := benchmarkManifest()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	w := &worker{loader: &loader{rules: Rules(), validators: newValidators()}}
+	for b.Loop() {
+		if r := w.read(input{display: "-", data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
+			b.Fatal(r.findings)
+		}
+	}
+}
+
+// benchmarkManifest is a CDN of about 190 lines.
+func benchmarkManifest() []byte {
+	var b strings.Builder
+	b.WriteString("apiVersion: delivery/v2.1\nkind: CDN\nmetadata:\n  name: shop\n  namespace: acme\nspec:\n  hostname: shop.example.com\n")
+	b.WriteString("  firewall:\n    enabled: true\n    rules:\n")
+	for i := range 2 {
+		fmt.Fprintf(&b, "      - name: rule-%d\n        enabled: true\n        constraints:\n          - - type: known_bots\n              known_bots:\n"+
+			"                expected: \"true\"\n                operator: equals\n        action:\n          type: ratelimit\n          ratelimit:\n"+
+			"            algorithm: sliding_window\n            rate: 100\n            period: 60\n            penalty_period: 600\n"+
+			"            identifier:\n              type: ip\n            statusCode: \"429\"\n            validationStatusCode: \"200\"\n", i)
+	}
+	b.WriteString("  locations:\n")
+	for i := range 6 {
+		fmt.Fprintf(&b, "    - path: /part-%d/*\n      host: shop.example.com\n      action: proxy_http\n      upstream: origin-%d\n      cache:\n"+
+			"        level: standard\n        edgeTTL: \"3600\"\n        browserTTL: \"60\"\n        ttlTimeUnit: second\n      cors:\n        enabled: \"true\"\n"+
+			"        allowOrigins: \"*\"\n        allowMethods: GET\n        allowHeaders: \"*\"\n      imgsvc:\n        enabled: \"false\"\n"+
+			"      headers: {}\n      rewrite: {}\n", i, i%3)
+	}
+	b.WriteString("  upstreams:\n")
+	for i := range 3 {
+		fmt.Fprintf(&b, "    - name: origin-%d\n      scheme: https\n      preferredHealthCheckVersion: \"2\"\n      smartRouting: \"false\"\n"+
+			"      hc2:\n        protocol: tcp\n      servers:\n        - host: a%d.example.net\n          port: \"443\"\n          weight: \"1\"\n", i, i)
+	}
+	b.WriteString("  tls:\n    enabled: \"true\"\n    auto: \"true\"\n    forced: \"true\"\n")
+	return []byte(b.String())
+}
