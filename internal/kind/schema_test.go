@@ -489,6 +489,7 @@ overrides:
 		head + "overrides: [{kind: CDN, path: spec.a}]\n":             false,
 		head + "overrides: [{kind: CDN, path: spec.a, order: any}]\n": false,
 		head + "overrides: [{kind: CDN, path: a.b, ignore: true}]\n":  false,
+		head + "overrides: [{kind: CDN, path: spec, ignore: true}]\n": false,
 	} {
 		b, err := yaml.YAMLToJSONStrict([]byte(text))
 		if err != nil {
