@@ -122,13 +122,21 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 		}
 		return nil, false
 	}
+	return f.dropDirectives(data), true
+}
+
+// dropDirectives refuses directives and blanks them, so that reading goes on.
+func (f *file) dropDirectives(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte("%")) && !bytes.Contains(data, []byte("\n%")) {
+		return data
+	}
+	kept := bytes.Clone(data)
 	for _, at := range directives.FindAllIndex(data, -1) {
 		line, column := f.lines.position(at[0])
 		f.fail(line, column, ruleSyntax, "", "YAML directives are not read", "remove the line")
-		data = bytes.Clone(data)
-		copy(data[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
+		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
 	}
-	return data, true
+	return kept
 }
 
 // firstUnprintable returns where the first byte stands that is no text, or -1.

@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+)
+
+// layout writes a random value as YAML and notes the line of each field.
+type layout struct {
+	text  strings.Builder
+	line  int
+	lines map[string]int
+}
+
+func (l *layout) put(format string, a ...any) {
+	s := fmt.Sprintf(format, a...)
+	l.line += strings.Count(s, "\n")
+	l.text.WriteString(s)
+}
+
+// write puts a value in block style behind "key:" or "-"; what an element of a
+// list holds starts in a line of its own.
+func (l *layout) write(path string, v any, indent int) {
+	pad := strings.Repeat("  ", indent)
+	switch t := v.(type) {
+	case map[string]any:
+		if len(t) == 0 {
+			l.put(" {}\n")
+			return
+		}
+		l.put("\n")
+		for name, e := range t {
+			at := child(path, name)
+			l.lines[at] = l.line
+			l.put("%s%s:", pad, strconv.Quote(name))
+			l.write(at, e, indent+1)
+		}
+	case []any:
+		if len(t) == 0 {
+			l.put(" []\n")
+			return
+		}
+		l.put("\n")
+		for i, e := range t {
+			at := element(path, i)
+			l.lines[at] = l.line
+			if m, ok := e.(map[string]any); ok && len(m) > 0 {
+				l.lines[at]++
+			} else if s, ok := e.([]any); ok && len(s) > 0 {
+				l.lines[at]++
+			}
+			l.put("%s-", pad)
+			l.write(at, e, indent+1)
+		}
+	default:
+		l.put(" %s # %q\n", canon.Bytes(v), path)
+	}
+}
+
+func anyValue() *rapid.Generator[any] {
+	name := rapid.StringMatching(`[a-zA-Z .\[\]"~/é]{0,6}`)
+	return rapid.OneOf(
+		rapid.Just[any](nil),
+		rapid.Map(rapid.Bool(), func(b bool) any { return b }),
+		rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return json.Number(strconv.Itoa(n)) }),
+		rapid.Map(rapid.StringMatching(`[ -~é]{0,8}`), func(s string) any { return s }),
+		rapid.Map(rapid.SliceOfN(rapid.Deferred(anyValue), 0, 4), func(s []any) any { return s }),
+		rapid.Map(rapid.MapOfN(name, rapid.Deferred(anyValue), 0, 4), func(m map[string]any) any { return m }),
+	)
+}
+
+func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := map[string]any{
+			"kind":     "Anything",
+			"metadata": anyValue().Draw(t, "metadata"),
+			"spec":     anyValue().Draw(t, "spec"),
+		}
+		l := &layout{line: 1, lines: map[string]int{}}
+		l.write("", doc, 0)
+		f := &file{path: "x.yaml", lines: lines{data: []byte(l.text.String())}}
+		var c converter
+		var o *Object
+		f.documents(func(n *yaml.Node) {
+			c.reset(f)
+			tree, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
+			o = &Object{Spec: bytes.Clone(c.spec.json), positions: positions{head: c.head, spec: c.spec.places}}
+			if want := canon.Bytes(doc); !bytes.Equal(canon.Bytes(tree), want) {
+				t.Fatalf("read %s, want %s", canon.Bytes(tree), want)
+			}
+		})
+		if len(f.findings) > 0 || o == nil {
+			t.Fatalf("%s\n%v", l.text.String(), f.findings)
+		}
+		if want := canon.Bytes(doc["spec"]); !bytes.Equal(o.Spec, want) {
+			t.Fatalf("spec %s, want %s", o.Spec, want)
+		}
+		for path, want := range l.lines {
+			if line, column := o.Place(path); line != want || column == 0 {
+				t.Fatalf("Place(%s) = %d:%d, want line %d in\n%s", path, line, column, want, l.text.String())
+			}
+		}
+	})
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{
+		shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "%YAML 1.1\n---\n", "\xff\xfe", "a: |\n x\n...\n---\n",
+		"!!set {a, b}", "kind: List\nitems: [a]", "{{ x }}: y", "a: \"\\u202e\"", "a:\r\n  b: ~\r", "\xe2\x80\xa8: x",
+		purgeOf("  &s\n  <<: *s\n"), purgeOf("  hostname: 0x1F\n  paths: {a: b}\n"), purgeOf("  - a\n"), purgeOf("  paths: [null, {}, [], 1]\n"),
+		"apiVersion: delivery/v2.1\nkind: CDN\nmetadata: []\nspec: {locations: [1, {cache: x}], upstreams: {a: b}, firewall: [null]}\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	examples, err := filepath.Glob("../../examples/manifests/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range examples {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		set, findings, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range append(findings, Check(set, Options{})...) {
+			if x.Rule == "" || x.Message == "" || x.Fix == "" || x.Line < 1 || x.Column < 1 {
+				t.Errorf("incomplete finding %+v", x)
+			}
+		}
+		for _, o := range set.Objects {
+			if len(o.Spec) == 0 {
+				continue
+			}
+			v, err := canon.Decode(o.Spec)
+			if err != nil || !bytes.Equal(canon.Bytes(v), o.Spec) {
+				t.Errorf("spec is not canonical: %v\n%s", err, o.Spec)
+			}
+		}
+	})
+}
