@@ -3,6 +3,10 @@
 package report
 
 import (
+	"fmt"
+	"io"
+	"strings"
+
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -24,4 +28,64 @@ type Document struct {
 	Apply   *apply.Result
 	// Errors are what stopped the run, one line each.
 	Errors []string
+}
+
+// Options say how a Document is shown. Only the text format heeds them, but for
+// Verbose and ShowUnmanaged, which Markdown heeds too.
+type Options struct {
+	// Color allows SGR sequences.
+	Color bool
+	// Width is the number of columns to lay out for; 0 is 120.
+	Width int
+	// Verbose shows also what needs nothing.
+	Verbose bool
+	// ShowUnmanaged names the live objects and fields that are not in git.
+	ShowUnmanaged bool
+}
+
+// format is one way to write a Document.
+type format struct {
+	name  string
+	write func(io.Writer, Document, Options) error
+}
+
+// formats is the table of all formats, the default first.
+var formats = []format{
+	{"text", writeText},
+	{"markdown", writeMarkdown},
+	{"json", writeJSON},
+}
+
+// Formats returns the names that Write knows, the default first.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Write renders doc in the format of that name. An error of w is returned, so
+// that a full disk or a closed pipe never looks like a good report.
+func Write(w io.Writer, name string, doc Document, opts Options) error {
+	for _, f := range formats {
+		if f.name != name {
+			continue
+		}
+		if err := f.write(w, doc, opts); err != nil {
+			return fmt.Errorf("write %s report: %w", name, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
+}
+
+// ProgressLine renders an event as one line without its end, fit for a
+// terminal and for a log that a workflow runner reads.
+func ProgressLine(e apply.Event) string {
+	text := named(e.Key) + "  " + message(e.Phase)
+	if e.Message != "" {
+		text += "  " + message(e.Message)
+	}
+	return string(guarded(text))
 }

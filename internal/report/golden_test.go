@@ -1,0 +1,250 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"trueup/internal/apply"
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func key(kindName, name string) kind.Key { return kind.Key{Kind: kindName, Name: name} }
+
+func digest(s string) *canon.Sum {
+	sum := canon.Digest([]byte(s))
+	return &sum
+}
+
+// examplePlan has every operation and every class.
+func examplePlan() *plan.Plan {
+	return &plan.Plan{
+		Format: plan.Format,
+		Tool:   "trueup 0.1.0",
+		Target: plan.Target{
+			Origins:   map[kind.Area]string{kind.Delivery: "https://delivery.example.com", kind.Compute: "https://compute.example.com"},
+			Workspace: kind.Workspace{Name: "acme", UUID: "5a1d0000-0000-4000-8000-000000000000"},
+		},
+		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
+		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
+		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
+		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
+	}
+}
+
+func changedItem() plan.Item {
+	return plan.Item{
+		Key: key("CDN", "shop"), Path: "manifests/shop.yaml", Line: 1, Op: plan.Patch,
+		Changes: []merge.Change{
+			{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"},
+			{Path: "locations[/static/*].cache.edgeTTL", Class: merge.DriftOverwrite, Base: "3600", Live: "60", Desired: "3600"},
+			{Path: "firewall.rules[block-bots]", Class: merge.Changed, Desired: map[string]any{
+				"name": "block-bots", "enabled": true,
+				"action": map[string]any{"type": "ratelimit", "ratelimit": map[string]any{"rate": json.Number("100"), "period": json.Number("60")}},
+			}},
+			{Path: "locations[/api/*].cors", Class: merge.Removed, Base: map[string]any{"enabled": "true"}, Live: map[string]any{"enabled": "true"}},
+			{Path: "locations[/old/*]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/old/*", "upstream": "origin"}},
+			{Path: "locations[/api/*]", Class: merge.Changed, Live: map[string]any{"path": "/api/*"}, Desired: map[string]any{"path": "/api/*"}, Moved: true},
+			{Path: "locations[/].headers.Content-Security-Policy", Class: merge.Changed,
+				Live:    "default-src 'self'; img-src https://img.example.com; script-src 'self'",
+				Desired: "default-src 'self'; img-src https://images.example.com; script-src 'self' 'unsafe-inline'"},
+			{Path: "locations[/].cache.browserTTL", Class: merge.TakeOver, Live: "10", Desired: "300"},
+			{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "tok", Live: "t", Desired: "token"},
+			{Path: "upstreams[origin].hc2.protocol", Class: merge.RemovedConflict, Base: "tcp", Live: "http"},
+			{Path: "upstreams[origin].servers[a:443].weight", Class: merge.UnknownBase, Live: json.Number("1"), Desired: "10"},
+			{Path: "tls.auto", Class: merge.DriftOverwrite, Base: "true", Desired: "true"},
+			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
+			{Path: "hostname", Class: merge.InSync, Base: "a", Live: "a", Desired: "a"},
+			{Path: "gone", Class: merge.AlreadyRemoved, Base: "a"},
+		},
+		Notes:      []merge.Change{{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"}},
+		Preserved:  []merge.Value{{Path: "upstreams[origin].servers[a:443].passive", Value: map[string]any{"fails": "3"}}},
+		Collateral: []merge.Value{{Path: "locations[/api/*].cors.maxAge", Value: "600"}},
+		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
+		Request: &plan.Request{Method: "PATCH", Path: "/cdns/shop", ContentType: "application/merge-patch+json", Body: json.RawMessage(
+			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
+		Hints: []string{"purge /static/* after this: its edge TTL changes"},
+		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
+	}
+}
+
+func createdItem() plan.Item {
+	return plan.Item{
+		Key: key("CDN", "news"), Path: "manifests/news.yaml", Line: 3, Op: plan.Create,
+		Request: &plan.Request{Method: "POST", Path: "/cdns", ContentType: "application/json", Body: json.RawMessage(
+			`{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"news"},"spec":{"hostname":"news.example.com","locations":[{},{},{}],"upstreams":[{}],"tls":{"enabled":"true","auto":"true"}}}`)},
+		DesiredDigest: digest("news"),
+	}
+}
+
+func blockedItem() plan.Item {
+	return plan.Item{
+		Key: key("CDN", "legacy"), Path: "manifests/legacy.yaml", Line: 1, Op: plan.Blocked,
+		Changes: []merge.Change{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
+		FirstContact: []merge.Value{
+			{Path: "locations[/download/*]", Value: map[string]any{"path": "/download/*", "action": "proxy_http", "upstream": "files", "cache": map[string]any{"level": "standard", "edgeTTL": "86400"}}},
+			{Path: "upstreams[files]", Value: map[string]any{"name": "files"}},
+		},
+		Reason:      "git does not have 2 live list elements, and nobody took this object over yet",
+		NeedsPerson: true,
+		Live:        plan.Fingerprint{Exists: true, Digest: digest("legacy")}, DesiredDigest: digest("legacy git"),
+	}
+}
+
+func keptItem() plan.Item {
+	return plan.Item{Key: key("CDN", "summer"), Op: plan.Kept, Reason: "left git; the platform documents no deletion, so it stays as it is",
+		Fix: "delete it in the web console if it is not wanted", Live: plan.Fingerprint{Exists: true}}
+}
+
+func unchangedItem() plan.Item {
+	return plan.Item{Key: key("CDN", "docs"), Path: "manifests/docs.yaml", Line: 1, Op: plan.None,
+		Notes: []merge.Change{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}},
+		Live:  plan.Fingerprint{Exists: true, Digest: digest("docs")}, DesiredDigest: digest("docs")}
+}
+
+func purgeItem() plan.Item {
+	return plan.Item{
+		Key: key("Purge", "rel-42"), Path: "manifests/purges/rel-42.yaml", Line: 1, Op: plan.Post,
+		Request: &plan.Request{Method: "POST", Path: "/purges", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)},
+		After:   []kind.Key{key("CDN", "shop")},
+		Purge: &plan.PurgeInfo{Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 12, Prefixes: 1,
+			Sample: []string{"/index.html", "/app.js", "/static/*"},
+			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 2}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000}},
+		DesiredDigest: digest("purge"),
+	}
+}
+
+func snapshotItem() plan.Item {
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-11-21"), Path: "manifests/db.yaml", Line: 1, Op: plan.Create, Disk: "db-data",
+		Request:       &plan.Request{Method: "POST", Path: "/volumesnapshots", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)},
+		DesiredDigest: digest("snapshot"),
+	}
+}
+
+func failedSnapshotItem() plan.Item {
+	return plan.Item{Key: key("VolumeSnapshot", "db-2026-11-20"), Path: "manifests/db.yaml", Line: 12, Op: plan.None,
+		Hints: []string{"the server says that it failed: no space left"}, Live: plan.Fingerprint{Exists: true}}
+}
+
+func goneItem() plan.Item {
+	return plan.Item{Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
+		Reason: "it is gone since it was made; a new one would hold other data", Deleted: true, NeedsPerson: true,
+		Fix: "take the manifest out of git, or make a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01"}
+}
+
+func vanishedItem() plan.Item {
+	return plan.Item{Key: key("CDN", "wiki"), Path: "manifests/wiki.yaml", Line: 1, Op: plan.Create, Deleted: true, Record: true,
+		Request: &plan.Request{Method: "POST", Path: "/cdns", ContentType: "application/json", Body: json.RawMessage(`{"spec":{"hostname":"wiki.example.com"}}`)}}
+}
+
+func recreatedItem() plan.Item {
+	return plan.Item{Key: key("VolumeSnapshot", "db-2026-10-02"), Path: "manifests/db.yaml", Line: 34, Op: plan.Create, Disk: "db-data", Recreate: true,
+		Request: &plan.Request{Method: "POST", Path: "/volumesnapshots", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)}}
+}
+
+func exampleFindings() diag.List {
+	return diag.List{
+		{Path: "manifests/shop.yaml", Line: 14, Column: 16, Field: "spec.locations[0].cache.edgeTTL", Rule: "type", Severity: diag.Error,
+			Message: "edgeTTL is text in the platform's document, and this is a number", Fix: `quote it: edgeTTL: "3600"`, Source: "      edgeTTL: 3600"},
+		{Path: "manifests/広告.yaml", Line: 3, Column: 9, Rule: "unknown-field", Severity: diag.Warning,
+			Message: "unknown field hostnam", Fix: "did you mean hostname?", Source: "\t広告\t: hostnam"},
+		{Path: "-", Rule: "read", Severity: diag.Error, Message: "the file could not be read"},
+	}
+}
+
+func exampleResult() *apply.Result {
+	return &apply.Result{Outcomes: []apply.Outcome{
+		{Key: key("CDN", "news"), Status: apply.Done, Sent: true, Message: "created", Verdict: apply.OK},
+		{Key: key("CDN", "shop"), Status: apply.Done, Sent: true, Message: "patched; the server did not keep all of it", Verdict: apply.NotConverged,
+			Mismatches: []apply.Mismatch{
+				{Path: "tls.forced", Sent: "true", Returned: true, Hint: "overrides: {kind: CDN, path: spec.tls.forced, type: boolean}"},
+				{Path: "locations", Sent: []any{"a"}},
+			}},
+		{Key: key("CDN", "legacy"), Status: apply.Blocked, Message: "nobody took this object over yet", Fix: "apply --take-over CDN/legacy", Verdict: apply.NeedsPerson},
+		{Key: key("VolumeSnapshot", "db-2026-11-21"), Status: apply.Failed, Sent: true, Message: "403 Forbidden", Fix: "the token needs compute-admin", Verdict: apply.Auth},
+		{Key: key("VolumeSnapshot", "db-2"), Status: apply.Failed, Message: "503 Service Unavailable", Verdict: apply.Partial},
+		{Key: key("CDN", "raced"), Status: apply.Failed, Message: "live changed since the plan", Verdict: apply.Stale},
+		{Key: key("Purge", "rel-42"), Status: apply.Skipped, Message: "waits for CDN/shop", Verdict: apply.Partial},
+		{Key: key("Purge", "rel-43"), Status: apply.Skipped, Message: "interrupted", Verdict: apply.Interrupted},
+	}}
+}
+
+type goldenCase struct {
+	name string
+	doc  Document
+	opts Options
+}
+
+func goldenCases() []goldenCase {
+	planDoc := Document{Command: "plan", Result: "changes", ExitCode: 2, Objects: 8, Plan: examplePlan()}
+	return []goldenCase{
+		{"plan", planDoc, Options{}},
+		{"plan-all", planDoc, Options{Verbose: true, ShowUnmanaged: true, Width: 140}},
+		{"plan-narrow", planDoc, Options{Width: 60}},
+		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, Options{}},
+		{"drift", Document{Command: "drift", Result: "changes", ExitCode: 2, Plan: &plan.Plan{Format: plan.Format, Summary: plan.Summary{Drifted: 1, Unmanaged: 1}}}, Options{}},
+		{"validate", Document{Command: "validate", Result: "invalid", ExitCode: 4, Objects: 12, Findings: exampleFindings()}, Options{}},
+		{"validate-ok", Document{Command: "validate", Result: "ok", Objects: 1}, Options{}},
+		{"apply", Document{Command: "apply", Result: "auth", ExitCode: 8, Sandbox: true, Objects: 8, Apply: exampleResult()}, Options{}},
+		{"apply-nothing", Document{Command: "apply", Result: "ok", Apply: &apply.Result{}}, Options{}},
+		{"errors", Document{Command: "plan", Result: "internal", ExitCode: 1, Errors: []string{"get CDN/shop: 502 Bad Gateway", "list: connection refused"}}, Options{}},
+	}
+}
+
+func TestGoldens(t *testing.T) {
+	for _, c := range goldenCases() {
+		for _, f := range Formats() {
+			t.Run(c.name+"/"+f, func(t *testing.T) {
+				checkGolden(t, c.name+map[string]string{"text": ".txt", "markdown": ".md", "json": ".json"}[f], render(t, f, c.doc, c.opts))
+			})
+		}
+	}
+}
+
+func TestGoldenColour(t *testing.T) {
+	c := goldenCases()[0]
+	c.opts.Color = true
+	c.opts.Width = 120
+	checkGolden(t, "plan.ansi", render(t, "text", c.doc, c.opts))
+}
+
+func render(t *testing.T, format string, doc Document, opts Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, format, doc, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func checkGolden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; run the test with -update and look at the change.\ngot:\n%s", path, got)
+	}
+}

@@ -1,0 +1,216 @@
+package report
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// hostile fills every text of a Document with s and every value with v.
+func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
+	k := kind.Key{Kind: s, Name: s}
+	change := merge.Change{Path: s, Class: class, Base: s, Live: v, Desired: s + "2"}
+	values := []merge.Value{{Path: s, Value: v}}
+	item := plan.Item{
+		Key: k, Path: s, Line: 1, Op: op,
+		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)},
+		After:   []kind.Key{k, k}, Changes: []merge.Change{change}, Notes: []merge.Change{change},
+		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
+		Purge:  &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
+		Reason: s, Fix: s, Hints: []string{s}, Deleted: n%2 == 0,
+	}
+	doc := Document{
+		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s},
+		Findings: diag.List{{Path: s, Line: 2, Column: n, Rule: s, Message: s, Fix: s, Source: s, Severity: diag.Error}},
+		Plan:     &plan.Plan{Notes: []string{s}, Unmanaged: []kind.Key{k}},
+		Apply: &apply.Result{Outcomes: []apply.Outcome{{
+			Key: k, Status: apply.Failed, Message: s, Fix: s, Verdict: apply.NeedsPerson,
+			Mismatches: []apply.Mismatch{{Path: s, Sent: v, Returned: s, Hint: s}},
+		}}},
+	}
+	for range 1 + n%8 {
+		doc.Plan.Items = append(doc.Plan.Items, item)
+	}
+	return doc
+}
+
+// body is a request of which every key and value is s.
+func body(s string) json.RawMessage {
+	text, err := json.Marshal(map[string]any{"spec": map[string]any{s: s, s + "1": []any{s}, s + "2": map[string]any{s: nil}}})
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Blocked, plan.Kept}
+
+var classes = []merge.Class{
+	merge.InSync, merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
+	merge.RemovedConflict, merge.AlreadyRemoved, merge.Unmanaged, merge.UnknownBase, "other",
+}
+
+// seeds are texts that break out of something somewhere.
+var seeds = []string{
+	"plain", "", "::error ::pwned", "  ::set-env name=A::b", ":", "::", "##[error]pwned", "x ##vso[task.setvariable]y", "###[a]", "##", "[",
+	"\x1b[2J\x1b]0;title\a", "a\r\n::error ::b", "a\nb", "\u202egnp.exe", "\u200b\u2028\u2029\u0085\ufeff", "\xff\xfe", "\x00",
+	"```\n</details><img src=x onerror=alert(1)>", "`````````", "~~~", "[a](http://evil.example)", "![a](//evil.example/x.png)",
+	"<script>alert(1)</script>", "http://evil.example www.evil.example a@evil.example", "@octocat #1 GH-1", "| a | b |\n|---|---|",
+	"<!-- -->", "&lt;b&gt;", "\\", "$x^2$", "*a* _b_ ~~c~~", "# h", "> q", "- l", "1. l", "    code", "\t\t", "[^1]: x",
+	"漢字テキスト広告 ｆｕｌｌ", "e\u0301\u0301\u0301\u0301", "👩‍👩‍👧", strings.Repeat("a\u0301\u0302", 3000), strings.Repeat("`", 3000),
+	strings.Repeat("long words and more of them ", 400), "<code>", "</code></summary></details>",
+}
+
+func FuzzRender(f *testing.F) {
+	for i, s := range seeds {
+		f.Add(s, uint8(i), uint8(i*5), uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, s string, op, class, n uint8) {
+		var v any = s
+		if n%4 == 1 {
+			v = map[string]any{s: []any{s, nil, true}}
+		}
+		if n%4 == 2 {
+			v = nil
+		}
+		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
+		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
+		checkPlain(t, "text", render(t, "text", doc, opts))
+		checkPlain(t, "json", render(t, "json", doc, opts))
+		checkJSON(t, doc, render(t, "json", doc, opts))
+		md := render(t, "markdown", doc, opts)
+		checkPlain(t, "markdown", md)
+		checkMarkdown(t, md)
+		opts.Color = true
+		checkPlain(t, "colour", sgr().ReplaceAll(render(t, "text", doc, opts), nil))
+		line := ProgressLine(apply.Event{Key: kind.Key{Kind: s, Name: s}, Phase: s, Message: s})
+		checkPlain(t, "progress", []byte(line))
+		if strings.Contains(line, "\n") {
+			t.Errorf("more than one line: %q", line)
+		}
+	})
+}
+
+// sgr finds the sequences that the palette makes, and no others.
+func sgr() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]+m") }
+
+// checkPlain holds what is true of every format: lines of visible characters,
+// none of which a workflow runner takes for a command.
+func checkPlain(t *testing.T, name string, out []byte) {
+	t.Helper()
+	if !utf8.Valid(out) {
+		t.Fatalf("%s: not UTF-8: %q", name, out)
+	}
+	for _, r := range string(out) {
+		if r != '\n' && (!unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)) {
+			t.Fatalf("%s: %U in %q", name, r, out)
+		}
+	}
+	if strings.Contains(string(out), "##[") || strings.Contains(string(out), "##vso[") {
+		t.Fatalf("%s: legacy workflow command in %q", name, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") {
+			t.Fatalf("%s: workflow command %q", name, line)
+		}
+	}
+}
+
+// checkJSON holds that escaping changes no value.
+func checkJSON(t *testing.T, doc Document, out []byte) {
+	t.Helper()
+	var got result
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if want := strings.ToValidUTF8(doc.Errors[0], "\ufffd"); utf8.ValidString(doc.Errors[0]) && got.Errors[0] != want {
+		t.Fatalf("%q became %q", want, got.Errors[0])
+	}
+}
+
+// ownTags are the only tags that a report holds.
+func ownTags() *regexp.Regexp {
+	return regexp.MustCompile(`^(</?details>|</?summary>|</?code>|[^<>])*$`)
+}
+
+func checkMarkdown(t *testing.T, out []byte) {
+	t.Helper()
+	if len(out) > maxMarkdown {
+		t.Fatalf("%d characters", len(out))
+	}
+	tags, depth := ownTags(), 0
+	err := ast.Walk(parsed(out), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Emphasis:
+			if n.Level != 2 {
+				t.Errorf("emphasis in %q", out)
+			}
+		case *ast.Link, *ast.Image, *ast.AutoLink, *ast.CodeSpan, *ast.RawHTML, *ast.List, *ast.ThematicBreak, *ast.CodeBlock:
+			t.Errorf("%s in %q", n.Kind(), out)
+		case *ast.HTMLBlock:
+			raw := string(n.Lines().Value(out))
+			if n.HasClosure() {
+				raw += string(n.ClosureLine.Value(out))
+			}
+			depth += strings.Count(raw, "<details>") - strings.Count(raw, "</details>")
+			if !tags.MatchString(raw) {
+				t.Errorf("HTML %q", raw)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if depth != 0 {
+		t.Errorf("%d details are open in %q", depth, out)
+	}
+}
+
+func parsed(out []byte) ast.Node {
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
+	return markdown.Parser().Parse(text.NewReader(out))
+}
+
+// structure is the sequence of the blocks of a Markdown text.
+func structure(out []byte) string {
+	var b strings.Builder
+	for n := parsed(out).FirstChild(); n != nil; n = n.NextSibling() {
+		b.WriteString(n.Kind().String() + " ")
+	}
+	return b.String()
+}
+
+// TestTextNeverChangesTheStructure holds that no text can open or close a
+// block, a fence or a tag: the blocks are those that a harmless text gives.
+func TestTextNeverChangesTheStructure(t *testing.T) {
+	for _, op := range ops {
+		for _, s := range seeds {
+			if s == "" {
+				continue
+			}
+			want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 1), Options{ShowUnmanaged: true}))
+			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 1), Options{ShowUnmanaged: true}))
+			if got != want {
+				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+)
+
+// Texts shorter than minIntraline, and those that share less than a third, are
+// easier to read whole; numbers always are.
+const (
+	minIntraline = 12
+	maxIntraline = 4 * maxText
+)
+
+// part is a piece of a line that is, or is not, what differs.
+type part struct {
+	text    safe
+	differs bool
+}
+
+// intraline splits two quoted texts into the words that they share and those
+// that differ; ok is false where marking them would help nobody.
+func intraline(before, after safe) (a, b []part, ok bool) {
+	short := min(utf8.RuneCountInString(string(before)), utf8.RuneCountInString(string(after)))
+	long := max(utf8.RuneCountInString(string(before)), utf8.RuneCountInString(string(after)))
+	if short < minIntraline || long > maxIntraline || !wordy(before) || !wordy(after) {
+		return nil, nil, false
+	}
+	var d dictionary
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0 // the clock must not change what is shown
+	shared := 0
+	for _, diff := range differ.DiffMainRunes(d.encode(before), d.encode(after), false) {
+		text := d.decode(diff.Text)
+		switch diff.Type {
+		case diffmatchpatch.DiffEqual:
+			shared += utf8.RuneCountInString(string(text))
+			a, b = append(a, part{text, false}), append(b, part{text, false})
+		case diffmatchpatch.DiffDelete:
+			a = append(a, part{text, true})
+		case diffmatchpatch.DiffInsert:
+			b = append(b, part{text, true})
+		}
+	}
+	return a, b, 3*shared >= long
+}
+
+// dictionary stands a character for each word, so that words are compared and
+// not letters. There are never more than 2*maxIntraline, which the private use
+// area holds.
+type dictionary struct {
+	words []safe
+	index map[safe]rune
+}
+
+const firstWord = '\uE000'
+
+func (d *dictionary) encode(s safe) []rune {
+	if d.index == nil {
+		d.index = map[safe]rune{}
+	}
+	var out []rune
+	for _, w := range words(s) {
+		r, ok := d.index[w]
+		if !ok {
+			r = firstWord + rune(len(d.words))
+			d.index[w] = r
+			d.words = append(d.words, w)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (d *dictionary) decode(s string) safe {
+	var b strings.Builder
+	for _, r := range s {
+		b.WriteString(string(d.words[r-firstWord]))
+	}
+	return safe(b.String())
+}
+
+// words splits a text into runs of letters and digits, and single others.
+func words(s safe) []safe {
+	var out []safe
+	start := 0
+	for i, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			continue
+		}
+		if start < i {
+			out = append(out, s[start:i])
+		}
+		start = i + utf8.RuneLen(r)
+		out = append(out, s[i:start])
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+// wordy tells a text from a number, a boolean, and a number in a text.
+func wordy(s safe) bool {
+	return strings.ContainsFunc(strings.Trim(string(s), `"`), func(r rune) bool {
+		return !strings.ContainsRune("0123456789+-.eE", r)
+	})
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/plan"
+)
+
+// The number of parts that one line lists before it only counts the rest.
+const maxParts = 12
+
+// note is an unmarked line below the marked ones: a consequence or advice.
+type note struct {
+	text safe
+	// fix says that the line tells a person what to do.
+	fix bool
+}
+
+// itemNotes are the consequences of an item, its request, and advice.
+func itemNotes(item plan.Item) []note {
+	var notes []note
+	for _, v := range item.Preserved {
+		notes = append(notes, note{text: "kept: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (not managed here)"})
+	}
+	for _, v := range item.Collateral {
+		notes = append(notes, note{text: "dropped: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (goes with what holds it)"})
+	}
+	notes = append(notes, purgeNotes(item.Purge)...)
+	if item.Request != nil {
+		notes = append(notes, note{text: requestLine(item)})
+	}
+	for _, h := range item.Hints {
+		notes = append(notes, note{text: "note: " + message(h)})
+	}
+	fix := message(item.Fix)
+	flag := "--take-over " + named(item.Key)
+	if len(item.FirstContact) > 0 && !strings.Contains(string(fix), string(flag)) {
+		notes = append(notes, note{text: "fix: add them to the manifest, or drop them with apply " + flag, fix: true})
+	}
+	if fix != "" {
+		notes = append(notes, note{text: "fix: " + fix, fix: true})
+	}
+	return notes
+}
+
+// requestLine is the request and what its body holds.
+func requestLine(item plan.Item) safe {
+	r := item.Request
+	line := cut(clean(r.Method), maxPath) + " " + cut(clean(r.Path), maxPath)
+	if item.Op != plan.Patch {
+		return line
+	}
+	return line + "  {" + limited(patchParts(item), "; ") + "}"
+}
+
+// spec is the value of "spec" in the request's body, or nil.
+func spec(r *plan.Request) map[string]any {
+	if r == nil {
+		return nil
+	}
+	var body struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if json.Unmarshal(r.Body, &body) != nil || body.Spec == nil {
+		return nil
+	}
+	v, err := canon.Decode(body.Spec)
+	if err != nil {
+		return nil
+	}
+	object, _ := v.(map[string]any)
+	return object
+}
+
+// patchParts names what a merge patch holds: scalars by their path, lists with
+// their length because they replace the whole list, and removals.
+func patchParts(item plan.Item) []safe {
+	lists := make(map[string]int, len(item.Lists))
+	for _, l := range item.Lists {
+		lists[l.Path] = l.Elements
+	}
+	var parts []safe
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch t := v.(type) {
+		case map[string]any:
+			if len(t) == 0 {
+				parts = append(parts, cut(clean(path), maxPath)+": {}")
+			}
+			for _, k := range canon.SortedKeys(t) {
+				walk(strings.TrimPrefix(path+"."+k, "."), t[k])
+			}
+		case []any:
+			elements, ok := lists[path]
+			if !ok {
+				elements = len(t)
+			}
+			parts = append(parts, cut(clean(path), maxPath)+": whole list of "+number(elements))
+		case nil:
+			parts = append(parts, cut(clean(path), maxPath)+": removed")
+		default:
+			parts = append(parts, cut(clean(path), maxPath))
+		}
+	}
+	walk("", spec(item.Request))
+	return parts
+}
+
+// limited joins the first parts and counts the rest.
+func limited(parts []safe, sep safe) safe {
+	if len(parts) <= maxParts {
+		return join(parts, sep)
+	}
+	return join(parts[:maxParts], sep) + sep + number(len(parts)-maxParts) + " more"
+}
+
+// creation says in short what a request makes.
+func creation(item plan.Item) safe {
+	if item.Disk != "" {
+		return "from disk " + cut(clean(item.Disk), maxPath)
+	}
+	return limited(specParts(spec(item.Request)), ", ")
+}
+
+// specParts are the top-level fields of a spec: first the scalars with their
+// values, then lists and objects with their sizes.
+func specParts(object map[string]any) []safe {
+	var scalars, sizes []safe
+	for _, k := range canon.SortedKeys(object) {
+		name := cut(clean(k), maxStructure)
+		switch t := object[k].(type) {
+		case []any:
+			sizes = append(sizes, name+": list of "+number(len(t)))
+		case map[string]any:
+			sizes = append(sizes, name+": "+count(len(t), "field"))
+		default:
+			scalars = append(scalars, name+" "+cut(literal(t), 60))
+		}
+	}
+	return append(scalars, sizes...)
+}
+
+// invalidated says what a purge hits: paths, prefixes, hosts.
+func invalidated(p *plan.PurgeInfo) safe {
+	if p == nil {
+		return ""
+	}
+	var what []safe
+	if p.Paths > 0 || p.Prefixes == 0 {
+		what = append(what, count(p.Paths, "path"))
+	}
+	switch {
+	case p.Prefixes == 1:
+		what = append(what, "1 prefix")
+	case p.Prefixes > 1:
+		what = append(what, number(p.Prefixes)+" prefixes")
+	}
+	hosts := []safe{cut(clean(p.Hostname), maxPath)}
+	for _, s := range p.Subdomains {
+		hosts = append(hosts, cut(clean(s), maxStructure))
+	}
+	return join(what, " and ") + " on " + limited(hosts, ", ")
+}
+
+// purgeNotes are the first paths and the hostname's budget.
+func purgeNotes(p *plan.PurgeInfo) []note {
+	if p == nil {
+		return nil
+	}
+	var notes []note
+	if len(p.Sample) > 0 {
+		paths := make([]safe, len(p.Sample))
+		for i, s := range p.Sample {
+			paths[i] = cut(clean(s), maxStructure)
+		}
+		line := "paths: " + join(paths, ", ")
+		if rest := p.Paths + p.Prefixes - len(paths); rest > 0 {
+			line += ", " + number(rest) + " more"
+		}
+		notes = append(notes, note{text: line})
+	}
+	return append(notes, note{text: "budget of " + cut(clean(p.Hostname), maxPath) + ": " +
+		used(p.Budget.Requests, p.Limits.Requests) + " requests, " +
+		used(p.Budget.Paths, p.Limits.Paths) + " paths, " +
+		used(p.Budget.Prefixes, p.Limits.Prefixes) + " prefixes"})
+}
+
+func used(n, limit int) safe {
+	if limit == 0 {
+		return number(n)
+	}
+	return number(n) + " of " + number(limit)
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// mark is the sign of a line in front of its path (design B4).
+type mark safe
+
+// The marks: what is added, changed, removed; with ! where live was changed
+// outside git, and !! where git was changed as well.
+const (
+	markAdd      mark = "+"
+	markChange   mark = "~"
+	markRemove   mark = "-"
+	markDrift    mark = "!~"
+	markLost     mark = "!-"
+	markConflict mark = "!!"
+	markOnce     mark = "!"
+	markBlocked  mark = "x"
+	markSame     mark = "="
+)
+
+// row is one line of an item: a path, what happens to its value, and why.
+type row struct {
+	mark mark
+	path safe
+	// before and after are empty where there is no such value.
+	before, after safe
+	cause         safe
+	// moved says that only the place in a list changes.
+	moved bool
+	// alarm says that the cause is not simply a change in git.
+	alarm bool
+}
+
+// changeRow shows one change; ok is false where its class is hidden.
+func changeRow(c merge.Change, opts Options) (row, bool) {
+	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved}
+	switch {
+	case c.Moved:
+		r.after = "moved"
+	case c.Live != nil && c.Desired != nil:
+		r.before, r.after = pair(c.Live, c.Desired)
+	case c.Desired != nil:
+		r.after = value(c.Desired)
+	case c.Live != nil:
+		r.before = value(c.Live)
+	}
+	switch c.Class {
+	case merge.Changed:
+		r.cause = "this change"
+	case merge.DriftOverwrite:
+		r.drift(c)
+	case merge.TakeOver:
+		r.cause = "newly managed" + had(", live had ", c.Live, "")
+	case merge.Conflict:
+		r.mark, r.alarm = markConflict, true
+		r.cause = "conflict: git and live both changed" + had(" (was ", c.Base, ")")
+	case merge.Removed:
+		r.cause = "removed from git"
+	case merge.RemovedConflict:
+		r.mark, r.alarm = markLost, true
+		r.cause = "conflict: removed from git, changed in live" + had(" (was ", c.Base, ")")
+	case merge.UnknownBase:
+		r.cause = "origin unknown (no record yet)"
+	case merge.Converged:
+		r.mark, r.cause = markSame, "already so"
+		return r, opts.Verbose
+	case merge.Unmanaged:
+		r.mark, r.cause = markSame, "not in git"
+		return r, opts.ShowUnmanaged
+	case merge.InSync, merge.AlreadyRemoved:
+		return r, false
+	default:
+		r.cause = cut(clean(string(c.Class)), maxPath)
+	}
+	return r, true
+}
+
+func plainMark(c merge.Change) mark {
+	switch {
+	case c.Moved || c.Live != nil && c.Desired != nil:
+		return markChange
+	case c.Desired != nil:
+		return markAdd
+	default:
+		return markRemove
+	}
+}
+
+// drift says what was done to the value outside git.
+func (r *row) drift(c merge.Change) {
+	r.mark, r.alarm = markDrift, true
+	switch {
+	case c.Moved:
+		r.cause = "drift: live was moved outside git"
+	case c.Desired == nil:
+		r.mark, r.cause = markLost, "drift: live was added outside git"
+	case c.Live == nil:
+		r.cause = "drift: live was removed outside git"
+	default:
+		r.cause = "drift: live was changed outside git"
+	}
+}
+
+// had quotes a value inside a cause; a long one stands in the line anyway.
+func had(before safe, v any, after safe) safe {
+	if v == nil {
+		return ""
+	}
+	return before + cut(literal(v), 40) + after
+}
+
+// itemRows are the marked lines of an item.
+func itemRows(item plan.Item, opts Options) []row {
+	var rows []row
+	switch item.Op {
+	case plan.Create:
+		rows = append(rows, row{mark: markAdd, path: "create", after: creation(item), cause: deleted(item), alarm: item.Deleted || item.Recreate})
+	case plan.Post:
+		rows = append(rows, row{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item)})
+	case plan.Blocked:
+		rows = append(rows, row{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true})
+	case plan.None, plan.Patch, plan.Kept:
+	}
+	for _, c := range item.Changes {
+		if r, ok := changeRow(c, opts); ok {
+			rows = append(rows, r)
+		}
+	}
+	for _, c := range item.Notes {
+		if r, ok := changeRow(c, opts); ok {
+			rows = append(rows, r)
+		}
+	}
+	for _, v := range item.FirstContact {
+		rows = append(rows, row{mark: markLost, path: cut(clean(v.Path), maxPath), before: value(v.Value),
+			cause: "live only: would be lost", alarm: true})
+	}
+	return rows
+}
+
+// deleted says why an object is made that was made before.
+func deleted(item plan.Item) safe {
+	switch {
+	case item.Recreate:
+		return "made again as a person allowed: it holds other data"
+	case item.Deleted:
+		return "drift: live was deleted outside git"
+	}
+	return ""
+}
+
+func afterwards(item plan.Item) safe {
+	if len(item.After) == 0 {
+		return ""
+	}
+	names := make([]safe, len(item.After))
+	for i, k := range item.After {
+		names[i] = titled(k)
+	}
+	verb := safe(" is verified")
+	if len(names) > 1 {
+		verb = " are verified"
+	}
+	return "after " + join(names, ", ") + verb
+}
+
+// hidden tells whether an item needs no line of its own.
+func hidden(item plan.Item, opts Options) bool {
+	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"trueup/schemas"
+)
+
+// compiled is the published schema; closed refuses what it does not name, which
+// finds fields that were added and not documented.
+func compiled(t *testing.T, closed bool) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	for _, name := range []string{"plan.schema.json", "result.schema.json"} {
+		text, err := schemas.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if closed {
+			text = closeSchema(t, text)
+		}
+		if err := c.AddResource("mem:///"+name, bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := c.Compile("mem:///result.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeSchema(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		_, has := object["properties"].(map[string]any)
+		_, says := object["additionalProperties"]
+		if has && !says {
+			object["additionalProperties"] = false
+		}
+		for _, e := range object {
+			walk(e)
+		}
+	}
+	walk(tree)
+	out, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestJSONMatchesThePublishedSchema(t *testing.T) {
+	open, closed := compiled(t, false), compiled(t, true)
+	for _, c := range goldenCases() {
+		doc := c.doc
+		if doc.Plan != nil && doc.Apply == nil {
+			doc.Apply = exampleResult()
+		}
+		text := render(t, "json", doc, c.opts)
+		var v any
+		if err := json.Unmarshal(text, &v); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		for _, s := range []*jsonschema.Schema{open, closed} {
+			if err := s.Validate(v); err != nil {
+				t.Errorf("%s: %#v", c.name, err)
+			}
+		}
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	s := compiled(t, false)
+	good := string(render(t, "json", goldenCases()[0].doc, Options{}))
+	for _, r := range [][2]string{
+		{`"trueup.result/v1"`, `"trueup.result/v2"`},
+		{`"trueup.plan/v1"`, `"trueup.plan/v2"`},
+		{`"op": "patch"`, `"op": "delete"`},
+		{`"class": "conflict"`, `"class": "other"`},
+		{`"exitCode": 2`, `"exitCode": "2"`},
+		{`"digest": "sha256:`, `"digest": "md5:`},
+	} {
+		bad := strings.Replace(good, r[0], r[1], 1)
+		if bad == good {
+			t.Fatalf("%s is not in the report", r[0])
+		}
+		var v any
+		if err := json.Unmarshal([]byte(bad), &v); err != nil {
+			t.Fatal(err)
+		}
+		if s.Validate(v) == nil {
+			t.Errorf("%s is accepted", r[1])
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"trueup/internal/apply"
+	"trueup/internal/plan"
+)
+
+// planTitle heads the summary with what was asked.
+func planTitle(doc Document) safe {
+	if doc.Command == "drift" {
+		return "Drift"
+	}
+	return "Plan"
+}
+
+// planSummary counts what a plan would do and what it found.
+func planSummary(doc Document) safe {
+	s := doc.Plan.Summary
+	if doc.Command == "drift" {
+		return driftSummary(s) + found(s)
+	}
+	return todo(s) + found(s)
+}
+
+// driftSummary counts what was changed outside git.
+func driftSummary(s plan.Summary) safe {
+	if s.Drifted == 0 {
+		return "none."
+	}
+	return count(s.Drifted, "drifted field") + "."
+}
+
+// todo counts what apply would do.
+func todo(s plan.Summary) safe {
+	var parts []safe
+	for _, c := range []struct {
+		n    int
+		text safe
+	}{{s.Create, " to create"}, {s.Change, " to change"}, {s.Purge, ""}, {s.Blocked, " blocked"}} {
+		switch {
+		case c.n == 0:
+		case c.text == "":
+			parts = append(parts, count(c.n, "purge")+" to post")
+		default:
+			parts = append(parts, number(c.n)+c.text)
+		}
+	}
+	text := safe("nothing to do.")
+	if len(parts) > 0 {
+		text = join(parts, ", ") + "."
+	}
+	if s.Drifted > 0 {
+		text += " " + driftSummary(s)
+	}
+	return text
+}
+
+// found counts what apply leaves alone.
+func found(s plan.Summary) safe {
+	var text safe
+	if s.Unmanaged > 0 {
+		text += " " + count(s.Unmanaged, "live object") + are(s.Unmanaged) + " not in git."
+	}
+	if s.Kept > 0 {
+		text += " " + count(s.Kept, "object") + are(s.Kept) + " kept."
+	}
+	if s.Unchanged > 0 {
+		text += " " + count(s.Unchanged, "object") + are(s.Unchanged) + " as git says."
+	}
+	return text
+}
+
+func are(n int) safe {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// findingsSummary closes a list of findings.
+func findingsSummary(doc Document) safe {
+	errs, warnings := severities(doc.Findings)
+	switch {
+	case errs+warnings == 0:
+		return count(doc.Objects, "object") + ": no findings."
+	case errs == 0:
+		return count(doc.Objects, "object") + ": " + count(warnings, "warning") + "."
+	case warnings == 0:
+		return count(doc.Objects, "object") + ": " + count(errs, "error") + "."
+	default:
+		return count(doc.Objects, "object") + ": " + count(errs, "error") + ", " + count(warnings, "warning") + "."
+	}
+}
+
+// statuses are the ends of an item in the order in which they are counted.
+func statuses() []apply.Status {
+	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked}
+}
+
+// applySummary counts the outcomes.
+func applySummary(r *apply.Result) safe {
+	counts := map[apply.Status]int{}
+	sent := 0
+	for _, o := range r.Outcomes {
+		counts[o.Status]++
+		if o.Sent {
+			sent++
+		}
+	}
+	var parts []safe
+	for _, s := range statuses() {
+		if counts[s] > 0 {
+			parts = append(parts, number(counts[s])+" "+clean(string(s)))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to do."
+	}
+	return join(parts, ", ") + ". " + count(sent, "request") + " sent."
+}
+
+// nextSteps says what to do about each verdict, once.
+func nextSteps(r *apply.Result) []safe {
+	keys := map[apply.Verdict][]safe{}
+	for _, o := range r.Outcomes {
+		keys[o.Verdict] = append(keys[o.Verdict], named(o.Key))
+	}
+	var steps []safe
+	for _, v := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
+		if len(keys[v]) > 0 {
+			steps = append(steps, step(v, limited(keys[v], ", ")))
+		}
+	}
+	return steps
+}
+
+// step is the advice for a verdict (design 0.24).
+func step(v apply.Verdict, which safe) safe {
+	switch v {
+	case apply.Interrupted:
+		return "interrupted before " + which + ": run apply again, what is done is not sent again"
+	case apply.Auth:
+		return "not allowed: " + which + ": check the token and its roles, then run apply again"
+	case apply.NeedsPerson:
+		return "a person must decide about " + which
+	case apply.NotConverged:
+		return "the server did not keep what was sent for " + which + ": an override in trueup.yaml can say how it differs"
+	case apply.Stale:
+		return "live is not what the plan showed for " + which + ", and nothing was sent: look at a new plan"
+	case apply.Partial:
+		return "run apply again for " + which + " when the cause is mended: what is done is not sent again"
+	case apply.OK:
+	}
+	return ""
+}
+
+// keyWidth is the width of the column of outcomes' objects.
+func keyWidth(r *apply.Result) int {
+	column := 0
+	for _, o := range r.Outcomes {
+		column = grow(column, width(named(o.Key)), maxAlign)
+	}
+	return column
+}
+
+// headline is an item in a few words.
+func headline(item plan.Item, rows []row) safe {
+	switch item.Op {
+	case plan.Create:
+		return "to create"
+	case plan.Post:
+		return "to post once"
+	case plan.Blocked:
+		return "blocked"
+	case plan.Kept:
+		return "kept"
+	case plan.Patch, plan.None:
+	}
+	if len(rows) == 0 {
+		return "as git says"
+	}
+	alarms := 0
+	for _, r := range rows {
+		if r.alarm {
+			alarms++
+		}
+	}
+	text := count(len(rows), "change")
+	if alarms > 0 {
+		text += ", " + number(alarms) + " of them drift or conflict"
+	}
+	return text
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"io"
+
+	"trueup/internal/plan"
+)
+
+// banner heads every output of the embedded platform (design 0.13).
+const banner safe = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
+
+// writeText renders for a terminal, or for the log of a pipeline.
+func writeText(w io.Writer, doc Document, opts Options) error {
+	p := newPrinter(w, opts)
+	if doc.Sandbox {
+		p.line(span{banner, once})
+	}
+	textFindings(p, doc)
+	if doc.Plan != nil {
+		textPlan(p, doc, opts)
+	}
+	if doc.Apply != nil {
+		textApply(p, doc.Apply)
+	}
+	if len(doc.Errors) > 0 {
+		p.gap()
+	}
+	for _, e := range doc.Errors {
+		p.line(span{"error: ", alarm}, span{message(e), plain})
+	}
+	return p.flush()
+}
+
+// The columns of a plan: marks end in the third, values and causes are aligned
+// where there is room.
+const (
+	indent    = 4
+	minPath   = 32
+	maxAlign  = 46
+	minValue  = 18
+	maxValue  = 34
+	sourceCol = 54
+)
+
+func textPlan(p *printer, doc Document, opts Options) {
+	column := sourceColumn(doc.Plan, p.width, opts)
+	short := false
+	for _, item := range doc.Plan.Items {
+		if hidden(item, opts) {
+			continue
+		}
+		single := oneLine(item)
+		if !single || !short {
+			p.gap()
+		}
+		short = single
+		if single {
+			textOneLine(p, item)
+			continue
+		}
+		textItem(p, item, column, opts)
+	}
+	if len(doc.Plan.Notes) > 0 {
+		p.gap()
+	}
+	for _, n := range doc.Plan.Notes {
+		p.line(span{"Note: ", changed}, span{message(n), plain})
+	}
+	p.gap()
+	p.line(span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
+	if opts.ShowUnmanaged {
+		for _, k := range doc.Plan.Unmanaged {
+			p.line(span{"  not in git: " + named(k), faint})
+		}
+	}
+}
+
+// sourceColumn is where the manifests' places stand.
+func sourceColumn(pl *plan.Plan, columns int, opts Options) int {
+	column := sourceCol
+	for _, item := range pl.Items {
+		if !hidden(item, opts) && !oneLine(item) {
+			column = max(column, width(titled(item.Key))+2)
+		}
+	}
+	return min(column, columns-20)
+}
+
+// oneLine tells whether an item is only mentioned.
+func oneLine(item plan.Item) bool {
+	return item.Op == plan.Kept || item.Op == plan.None && len(item.Changes) == 0
+}
+
+func textOneLine(p *printer, item plan.Item) {
+	p.line(span{pad(titled(item.Key), minPath+indent) + "  " + mention(item), faint})
+	if item.Op == plan.None {
+		for _, h := range item.Hints {
+			p.line(span{"    note: " + message(h), faint})
+		}
+	}
+}
+
+// mention is the text of an item that is only mentioned.
+func mention(item plan.Item) safe {
+	if item.Op == plan.None {
+		return "as git says"
+	}
+	text := "kept: " + message(item.Reason)
+	if item.Fix != "" {
+		text += " (" + message(item.Fix) + ")"
+	}
+	return text
+}
+
+func textItem(p *printer, item plan.Item, column int, opts Options) {
+	p.line(span{titled(item.Key), strong},
+		span{pad("", max(2, column-width(titled(item.Key)))), plain},
+		span{source(item), faint})
+	rows := itemRows(item, opts)
+	pathWidth, valueWidth := minPath, minValue
+	for _, r := range rows {
+		pathWidth = grow(pathWidth, width(r.path), min(maxAlign, p.width*2/5))
+		valueWidth = grow(valueWidth, width(change(r)), maxValue)
+	}
+	for _, r := range rows {
+		textRow(p, r, pathWidth, valueWidth)
+	}
+	for _, n := range itemNotes(item) {
+		s := faint
+		if n.fix {
+			s = plain
+		}
+		p.line(span{pad("", indent) + n.text, s})
+	}
+}
+
+// grow widens a column, but not for what is too wide to align anyway.
+func grow(column, need, most int) int {
+	if need > most {
+		return column
+	}
+	return max(column, need)
+}
+
+// source is where the manifest is.
+func source(item plan.Item) safe {
+	if item.Path == "" || item.Line == 0 {
+		return cut(clean(item.Path), maxPath)
+	}
+	return cut(clean(item.Path), maxPath) + ":" + number(item.Line)
+}
+
+// change is the value part of a row as text.
+func change(r row) safe { return flat(valueSpans(r)) }
+
+// valueSpans are a row's values, with what differs inside long texts marked.
+func valueSpans(r row) []span {
+	if r.before == "" || r.after == "" {
+		return append(sideSpans(r.before, removed), sideSpans(r.after, sideStyle(r))...)
+	}
+	return append(append(beforeSpans(r), span{" → ", faint}), afterSpans(r)...)
+}
+
+// sideStyle is the style of a value that has no counterpart.
+func sideStyle(r row) style {
+	if r.mark == markAdd || r.mark == markDrift {
+		return added
+	}
+	return plain
+}
+
+func sideSpans(text safe, s style) []span {
+	if text == "" {
+		return nil
+	}
+	return []span{{text, s}}
+}
+
+func beforeSpans(r row) []span {
+	if a, _, ok := intraline(r.before, r.after); ok {
+		return partSpans(a, removed, removedPart)
+	}
+	return []span{{r.before, removed}}
+}
+
+func afterSpans(r row) []span {
+	if _, b, ok := intraline(r.before, r.after); ok {
+		return partSpans(b, added, addedPart)
+	}
+	return []span{{r.after, added}}
+}
+
+func partSpans(parts []part, same, differs style) []span {
+	spans := make([]span, len(parts))
+	for i, part := range parts {
+		spans[i] = span{part.text, same}
+		if part.differs {
+			spans[i].style = differs
+		}
+	}
+	return spans
+}
+
+func markStyle(m mark) style {
+	switch m {
+	case markAdd:
+		return added
+	case markChange:
+		return changed
+	case markRemove:
+		return removed
+	case markOnce:
+		return once
+	case markSame:
+		return faint
+	case markDrift, markLost, markConflict, markBlocked:
+	}
+	return alarm
+}
+
+// textRow writes a row on one line, or its values below it where they are too
+// wide for that.
+func textRow(p *printer, r row, pathWidth, valueWidth int) {
+	head := []span{{safe(leftPad(string(r.mark), indent-1)) + " ", markStyle(r.mark)}, {r.path, plain}}
+	causeStyle := faint
+	if r.alarm {
+		causeStyle = alarm
+	}
+	values := valueSpans(r)
+	wide := width(flat(values))
+	start := indent + max(pathWidth, width(r.path)) + 2
+	head = append(head, span{pad("", start-indent-width(r.path)), plain})
+	cause := span{r.cause, causeStyle}
+	end := start + wide
+	if wide > 0 && r.cause != "" {
+		end = start + max(valueWidth, wide) + 2
+	}
+	switch {
+	case wide == 0:
+		p.line(append(head, cause)...)
+	case end+width(r.cause) <= p.width:
+		line := append(head, values...)
+		p.line(append(line, span{pad("", end-start-wide), plain}, cause)...)
+	case start+wide <= p.width:
+		p.line(append(head, values...)...)
+		p.line(span{pad("", indent+2), plain}, cause)
+	default:
+		p.line(append(head, cause)...)
+		textTall(p, r)
+	}
+}
+
+// textTall writes the values of a row on lines of their own.
+func textTall(p *printer, r row) {
+	lead := span{pad("", indent+2), plain}
+	if r.before == "" || r.after == "" {
+		p.line(append([]span{lead}, valueSpans(r)...)...)
+		return
+	}
+	p.line(append([]span{lead, {"  ", plain}}, beforeSpans(r)...)...)
+	p.line(append([]span{lead, {"→ ", faint}}, afterSpans(r)...)...)
+}
+
+func leftPad(s string, columns int) string {
+	for len(s) < columns {
+		s = " " + s
+	}
+	return s
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"strings"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+)
+
+func severities(l diag.List) (errs, warnings int) {
+	return l.Count(diag.Error), l.Count(diag.Warning)
+}
+
+// textFindings writes what is wrong with the manifests. The count is written
+// where it is news: not at the head of a plan that has none.
+func textFindings(p *printer, doc Document) {
+	for _, f := range doc.Findings {
+		p.gap()
+		textFinding(p, f)
+	}
+	if len(doc.Findings) > 0 || doc.Command == "validate" {
+		p.gap()
+		p.line(span{findingsSummary(doc), strong})
+	}
+}
+
+// place is file:line:column, as far as it is known.
+func place(f diag.Finding) safe {
+	text := cut(clean(f.Path), maxPath)
+	if f.Line > 0 {
+		text += ":" + number(f.Line)
+		if f.Column > 0 {
+			text += ":" + number(f.Column)
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return text + ": "
+}
+
+func textFinding(p *printer, f diag.Finding) {
+	s := changed
+	if f.Severity == diag.Error {
+		s = alarm
+	}
+	p.line(span{place(f), strong}, span{safe(f.Severity.String()) + ": ", s},
+		span{message(f.Message), plain}, span{" [" + cut(clean(f.Rule), maxPath) + "]", faint})
+	if f.Source != "" {
+		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
+		p.line(span{pad("", indent) + code, faint})
+		if f.Column > 0 {
+			p.line(span{pad("", indent+caret), plain}, span{"^", s})
+		}
+	}
+	if f.Fix != "" {
+		p.line(span{"  fix: " + message(f.Fix), plain})
+	}
+}
+
+// The columns that a tab of a manifest takes.
+const tabWidth = 4
+
+// excerpt is the source line in so many columns, and where its column stands
+// in it: wide characters, tabs and escapes are counted as they are shown, and
+// what is far left of the place is left out.
+func excerpt(line string, column, columns int) (safe, int) {
+	runes := []rune(line)
+	at := min(max(column-1, 0), len(runes))
+	before, after := shownSource(runes[:at]), shownSource(runes[at:])
+	if width(before) > columns-columns/3 {
+		keep := []rune(string(before))
+		for len(keep) > 0 && width(safe(keep)) > columns/2 {
+			keep = keep[1:]
+		}
+		before = "…" + safe(keep)
+	}
+	return cut(before+after, columns), width(before)
+}
+
+func shownSource(runes []rune) safe {
+	parts := strings.Split(string(runes), "\t")
+	shown := make([]safe, len(parts))
+	for i, s := range parts {
+		shown[i] = clean(s)
+	}
+	return join(shown, safe(strings.Repeat(" ", tabWidth)))
+}
+
+// textApply writes how every item ended and what comes next.
+func textApply(p *printer, r *apply.Result) {
+	p.gap()
+	column := keyWidth(r)
+	for _, o := range r.Outcomes {
+		textOutcome(p, o, column)
+	}
+	if len(r.Outcomes) > 0 {
+		p.gap()
+	}
+	p.line(span{"Apply: ", strong}, span{applySummary(r), plain})
+	for _, s := range nextSteps(r) {
+		p.line(span{"Next: ", changed}, span{s, plain})
+	}
+}
+
+func statusStyle(s apply.Status) style {
+	switch s {
+	case apply.Done:
+		return added
+	case apply.Failed:
+		return alarm
+	case apply.Blocked:
+		return changed
+	case apply.Skipped:
+	}
+	return faint
+}
+
+func textOutcome(p *printer, o apply.Outcome, column int) {
+	p.line(span{pad(clean(string(o.Status)), 7) + "  ", statusStyle(o.Status)},
+		span{pad(named(o.Key), column) + "  ", plain}, span{message(o.Message), plain})
+	for _, m := range o.Mismatches {
+		sent, returned := pair(m.Sent, m.Returned)
+		if m.Returned == nil {
+			returned = value(nil)
+		}
+		p.line(span{"         " + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
+			span{", returned ", plain}, span{returned, removed})
+		if m.Hint != "" {
+			p.line(span{"           hint: " + message(m.Hint), plain})
+		}
+	}
+	if o.Fix != "" {
+		p.line(span{"         fix: " + message(o.Fix), plain})
+	}
+}

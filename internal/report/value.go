@@ -1,0 +1,77 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// The columns that a value may take; a text may take more than a structure. The
+// JSON format alone cuts nothing.
+const (
+	maxText      = 160
+	maxStructure = 80
+	maxPath      = 200
+	maxMessage   = 1000
+)
+
+// literal is v as JSON on one line: texts in quotes, so that "true" and true
+// can be told apart.
+func literal(v any) safe {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return clean(strconv.Quote(fmt.Sprint(v)))
+	}
+	return clean(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
+}
+
+// room is the number of columns that v may take.
+func room(v any) int {
+	switch v.(type) {
+	case map[string]any, []any:
+		return maxStructure
+	default:
+		return maxText
+	}
+}
+
+// value is v as one line of bounded width; what is cut off is said.
+func value(v any) safe {
+	if v == nil {
+		return "(absent)"
+	}
+	return shorten(literal(v), room(v))
+}
+
+func shorten(s safe, columns int) safe {
+	if short := cut(s, columns); short != s {
+		return short + " (" + safe(strconv.Itoa(len(s))) + " bytes)"
+	}
+	return s
+}
+
+// kept in front of the first difference where a common start is left out.
+const leadIn = 16
+
+// pair shows two values that differ, so that the difference is never in the
+// part that is cut off.
+func pair(before, after any) (safe, safe) {
+	a, b := literal(before), literal(after)
+	columns := min(room(before), room(after))
+	if width(a) <= columns && width(b) <= columns {
+		return a, b
+	}
+	x, y := []rune(string(a)), []rune(string(b))
+	common := 0
+	for common < min(len(x), len(y)) && x[common] == y[common] {
+		common++
+	}
+	if common > 2*leadIn {
+		a = "…" + safe(x[common-leadIn:])
+		b = "…" + safe(y[common-leadIn:])
+	}
+	return shorten(a, columns), shorten(b, columns)
+}
