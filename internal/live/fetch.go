@@ -1,0 +1,248 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+// Options say how to fetch.
+type Options struct {
+	// Workspace is the project's; an object of another one is an error.
+	Workspace kind.Workspace
+	// Parallelism bounds the requests at a time; default 4.
+	Parallelism int
+}
+
+// Fetch reads what the manifests and the known keys name: presence and content
+// from the lists, absence only from a GET that says so (design 0.14). known are
+// the records of the ledger; those of kinds that can't be read are passed over.
+// Any failure to read is an error: nothing is guessed.
+func Fetch(ctx context.Context, r Reader, set *manifest.Set, known []kind.Key, opts Options) (State, error) {
+	f := &fetch{reader: r, opts: opts, wanted: wanted(set, known)}
+	kinds := f.kinds(set)
+	lists := make([]*listed, len(kinds))
+	err := parallel(ctx, f.workers(), len(kinds), func(ctx context.Context, i int) (err error) {
+		lists[i], err = f.list(ctx, kinds[i])
+		return err
+	})
+	if err != nil {
+		return State{}, err
+	}
+	asks := f.open(lists)
+	err = parallel(ctx, f.workers(), len(asks), func(ctx context.Context, i int) error {
+		return f.get(ctx, asks[i])
+	})
+	if err != nil {
+		return State{}, err
+	}
+	return f.state(lists, asks), nil
+}
+
+type fetch struct {
+	reader Reader
+	opts   Options
+	// wanted are the keys of manifests and ledger that can be read.
+	wanted map[kind.Key]bool
+}
+
+// listed is what one list showed.
+type listed struct {
+	kind  *kind.Kind
+	info  kind.ListInfo
+	names map[string]bool
+	whole []kind.Object
+	// bare are items whose list says too little of them.
+	bare []kind.Key
+}
+
+// ask is an object to read by its name.
+type ask struct {
+	list *listed
+	key  kind.Key
+	// shown says that the list had it.
+	shown  bool
+	absent bool
+	object kind.Object
+}
+
+func (f *fetch) workers() int {
+	if f.opts.Parallelism > 0 {
+		return f.opts.Parallelism
+	}
+	return 4
+}
+
+// wanted collects the keys whose kind can be listed and read.
+func wanted(set *manifest.Set, known []kind.Key) map[kind.Key]bool {
+	keys := map[kind.Key]bool{}
+	add := func(key kind.Key) {
+		if k, ok := kind.Named(key.Kind); ok && k.Can(kind.List) && k.Can(kind.Get) {
+			keys[key] = true
+		}
+	}
+	for _, o := range set.Objects {
+		add(o.Key())
+	}
+	for _, key := range known {
+		add(key)
+	}
+	return keys
+}
+
+// kinds returns the kinds to list: those wanted, and where there are once-only
+// requests also those that may serve the hostnames of these.
+func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
+	needed := map[string]bool{}
+	for key := range f.wanted {
+		needed[key.Kind] = true
+	}
+	requests := slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool {
+		return o.Kind.Policy == kind.Once && o.Kind.HostField != ""
+	})
+	var kinds []*kind.Kind
+	for _, k := range kind.All() {
+		hosts := requests && k.Policy == kind.Converge && k.HostField != "" && k.Can(kind.List)
+		if needed[k.Name] || hosts {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// list reads one kind's list. Of objects that nobody wants only the identity
+// is kept.
+func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
+	l := &listed{kind: k, names: map[string]bool{}}
+	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
+		if err := f.check(k, o); err != nil {
+			return err
+		}
+		if l.names[o.Name] {
+			return fmt.Errorf("list %s: %s is in it twice", k.Name, o.Key())
+		}
+		l.names[o.Name] = true
+		managed := f.wanted[o.Key()]
+		if o.Spec == nil && (managed || k.HostField != "") {
+			l.bare = append(l.bare, o.Key())
+			return nil
+		}
+		if !managed {
+			o.Spec, o.Status = nil, nil
+		}
+		l.whole = append(l.whole, o)
+		return nil
+	})
+	l.info = info
+	return l, err
+}
+
+// check refuses what the project's workspace can't hold.
+func (f *fetch) check(k *kind.Kind, o kind.Object) error {
+	ws := f.opts.Workspace
+	switch {
+	case o.Kind != k || o.Name == "":
+		return fmt.Errorf("list %s: an item is of another kind or has no name", k.Name)
+	case o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID:
+		return fmt.Errorf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)
+	}
+	return nil
+}
+
+// open returns what the lists leave open, in the order of the keys: items
+// without a spec, and wanted objects that no list shows.
+func (f *fetch) open(lists []*listed) []*ask {
+	var asks []*ask
+	for _, l := range lists {
+		for _, key := range l.bare {
+			asks = append(asks, &ask{list: l, key: key, shown: true})
+		}
+		for key := range f.wanted {
+			if key.Kind == l.kind.Name && !l.names[key.Name] {
+				asks = append(asks, &ask{list: l, key: key})
+			}
+		}
+	}
+	slices.SortFunc(asks, func(a, b *ask) int { return compareKeys(a.key, b.key) })
+	return asks
+}
+
+// get settles one ask.
+func (f *fetch) get(ctx context.Context, a *ask) error {
+	o, err := f.reader.Get(ctx, a.list.kind, a.key.Name)
+	var absence interface{ NotFound() bool }
+	switch {
+	case errors.As(err, &absence) && absence.NotFound():
+		a.absent = true
+		return nil
+	case err != nil:
+		return err
+	case o.Spec == nil && !o.Terminating:
+		return fmt.Errorf("get %s: the platform answers it without a spec", a.key)
+	}
+	if err := f.check(a.list.kind, o); err != nil {
+		return err
+	}
+	a.object = o
+	return nil
+}
+
+// state puts together what was read.
+func (f *fetch) state(lists []*listed, asks []*ask) State {
+	s := State{
+		Objects: map[kind.Key]kind.Object{},
+		Absent:  map[kind.Key]bool{},
+		Hosts:   map[string]kind.Key{},
+		Lists:   map[string]kind.ListInfo{},
+	}
+	for _, l := range lists {
+		s.Lists[l.kind.Name] = l.info
+		for _, o := range l.whole {
+			f.place(&s, o)
+		}
+	}
+	for _, a := range asks {
+		switch {
+		case a.absent && f.wanted[a.key]:
+			s.Absent[a.key] = true
+		case a.absent:
+			// It went away after the list was read, and nobody wants it.
+		default:
+			f.place(&s, a.object)
+		}
+		if !a.absent && !a.shown {
+			info := s.Lists[a.key.Kind]
+			info.Complete = false
+			s.Lists[a.key.Kind] = info
+		}
+	}
+	slices.SortFunc(s.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
+	return s
+}
+
+// place puts an object where it belongs. Of two that serve one hostname the
+// first by name is the host's; one that is terminating serves nothing.
+func (f *fetch) place(s *State, o kind.Object) {
+	key := o.Key()
+	if f.wanted[key] {
+		s.Objects[key] = o
+	} else {
+		o.Spec, o.Status = nil, nil
+		s.Unmanaged = append(s.Unmanaged, o)
+	}
+	if o.Host == "" || o.Terminating {
+		return
+	}
+	if has, ok := s.Hosts[o.Host]; !ok || compareKeys(key, has) < 0 {
+		s.Hosts[o.Host] = key
+	}
+}
+
+func compareKeys(a, b kind.Key) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,334 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+)
+
+var workspace = kind.Workspace{Name: "acme", UUID: "5a1d"}
+
+func named(name string) *kind.Kind {
+	k, ok := kind.Named(name)
+	if !ok {
+		panic(name)
+	}
+	return k
+}
+
+func object(kindName, name, host string) kind.Object {
+	spec := []byte(`{"hostname":"` + host + `"}`)
+	return kind.Object{
+		Kind: named(kindName), Name: name, Namespace: "acme", UID: "u-" + name, Host: host,
+		Spec: spec, Digest: canon.Digest(spec), Status: []byte(`{"status":"OK"}`),
+	}
+}
+
+func bare(o kind.Object) kind.Object {
+	o.Spec, o.Status, o.Host, o.Digest = nil, nil, "", canon.Sum{}
+	return o
+}
+
+func manifests(objects ...kind.Object) *manifest.Set {
+	set := &manifest.Set{}
+	for _, o := range objects {
+		set.Objects = append(set.Objects, &manifest.Object{Kind: o.Kind, Name: o.Name, Spec: o.Spec, Host: o.Host})
+	}
+	return set
+}
+
+type absent struct{ error }
+
+func (absent) NotFound() bool { return true }
+
+// platform is a Reader over fixed answers.
+type platform struct {
+	lists map[string][]kind.Object
+	info  map[string]kind.ListInfo
+	gets  map[kind.Key]kind.Object
+	fails map[string]error
+
+	mu    sync.Mutex
+	asked []string
+	busy  atomic.Int32
+	peak  atomic.Int32
+}
+
+func (p *platform) ask(what string) func() {
+	p.mu.Lock()
+	p.asked = append(p.asked, what)
+	p.mu.Unlock()
+	for now := p.busy.Add(1); ; {
+		peak := p.peak.Load()
+		if now <= peak || p.peak.CompareAndSwap(peak, now) {
+			break
+		}
+	}
+	return func() { p.busy.Add(-1) }
+}
+
+func (p *platform) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+	defer p.ask("list " + k.Name)()
+	if err := errors.Join(p.fails["list "+k.Name], ctx.Err()); err != nil {
+		return kind.ListInfo{}, err
+	}
+	for _, o := range p.lists[k.Name] {
+		if err := each(o); err != nil {
+			return kind.ListInfo{}, err
+		}
+	}
+	info, ok := p.info[k.Name]
+	if !ok {
+		info = kind.ListInfo{Complete: true, Items: len(p.lists[k.Name]), Requests: 1}
+	}
+	return info, nil
+}
+
+func (p *platform) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+	key := kind.Key{Kind: k.Name, Name: name}
+	defer p.ask("get " + key.String())()
+	if err := errors.Join(p.fails["get "+key.String()], ctx.Err()); err != nil {
+		return kind.Object{}, err
+	}
+	o, ok := p.gets[key]
+	if !ok {
+		return kind.Object{}, fmt.Errorf("wrapped: %w", absent{errors.New("not found")})
+	}
+	return o, nil
+}
+
+func (p *platform) requests() []string {
+	slices.Sort(p.asked)
+	return p.asked
+}
+
+func fetch(t *testing.T, p *platform, set *manifest.Set, known ...kind.Key) live.State {
+	t.Helper()
+	s, err := live.Fetch(context.Background(), p, set, known, live.Options{Workspace: workspace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func wantRequests(t *testing.T, p *platform, want ...string) {
+	t.Helper()
+	if got := p.requests(); !slices.Equal(got, want) {
+		t.Errorf("requests %q, want %q", got, want)
+	}
+}
+
+func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
+	shop, other := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com")
+	p := &platform{lists: map[string][]kind.Object{"CDN": {shop, other}}}
+	s := fetch(t, p, manifests(shop))
+	wantRequests(t, p, "list CDN")
+	if got := s.Objects[shop.Key()]; string(got.Spec) != string(shop.Spec) || string(got.Status) != string(shop.Status) {
+		t.Errorf("managed object is %+v", got)
+	}
+	if len(s.Unmanaged) != 1 || s.Unmanaged[0].Name != "other" || s.Unmanaged[0].UID == "" ||
+		s.Unmanaged[0].Spec != nil || s.Unmanaged[0].Status != nil {
+		t.Errorf("unmanaged objects are %+v", s.Unmanaged)
+	}
+	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["other.example.com"] != other.Key() {
+		t.Errorf("hosts are %v", s.Hosts)
+	}
+	if len(s.Absent) != 0 || !s.Lists["CDN"].Complete || s.Lists["CDN"].Items != 2 {
+		t.Errorf("absent %v, lists %v", s.Absent, s.Lists)
+	}
+}
+
+func TestAbsenceComesFromGetOnly(t *testing.T) {
+	shop := object("CDN", "shop", "shop.example.com")
+	p := &platform{}
+	s := fetch(t, p, manifests(shop))
+	wantRequests(t, p, "get CDN/shop", "list CDN")
+	if !s.Absent[shop.Key()] || len(s.Objects) != 0 || !s.Lists["CDN"].Complete {
+		t.Errorf("state is %+v", s)
+	}
+}
+
+func TestFoundByGetMakesTheListIncomplete(t *testing.T) {
+	shop, blog := object("CDN", "shop", "shop.example.com"), object("CDN", "blog", "blog.example.com")
+	p := &platform{
+		lists: map[string][]kind.Object{"CDN": {blog}},
+		gets:  map[kind.Key]kind.Object{shop.Key(): shop},
+	}
+	s := fetch(t, p, manifests(shop, blog))
+	wantRequests(t, p, "get CDN/shop", "list CDN")
+	if s.Lists["CDN"].Complete || s.Objects[shop.Key()].Host != shop.Host || s.Hosts[shop.Host] != shop.Key() {
+		t.Errorf("state is %+v", s)
+	}
+}
+
+func TestItemsWithoutSpecAreReadByName(t *testing.T) {
+	shop, other, gone := object("CDN", "shop", "shop.example.com"), object("CDN", "other", "other.example.com"), object("CDN", "gone", "")
+	snapshot := object("VolumeSnapshot", "foreign", "")
+	p := &platform{
+		lists: map[string][]kind.Object{"CDN": {bare(shop), bare(other), bare(gone)}, "VolumeSnapshot": {bare(snapshot)}},
+		gets:  map[kind.Key]kind.Object{shop.Key(): shop, other.Key(): other},
+	}
+	s := fetch(t, p, manifests(shop, object("VolumeSnapshot", "db", "")))
+	// Nothing of an unmanaged snapshot is needed but that it is there.
+	wantRequests(t, p, "get CDN/gone", "get CDN/other", "get CDN/shop", "get VolumeSnapshot/db", "list CDN", "list VolumeSnapshot")
+	if string(s.Objects[shop.Key()].Spec) != string(shop.Spec) || s.Hosts["other.example.com"] != other.Key() {
+		t.Errorf("state is %+v", s)
+	}
+	if len(s.Unmanaged) != 2 || s.Unmanaged[0].Spec != nil || s.Unmanaged[1].Name != "foreign" {
+		t.Errorf("unmanaged objects are %+v", s.Unmanaged)
+	}
+	if !s.Lists["CDN"].Complete || s.Absent[gone.Key()] {
+		t.Errorf("an object that vanished after the list counts: %+v", s)
+	}
+}
+
+func TestOnlyKindsInUseAreRead(t *testing.T) {
+	p := &platform{}
+	fetch(t, p, manifests())
+	wantRequests(t, p)
+	fetch(t, p, manifests(), kind.Key{Kind: "Purge", Name: "rel-1"}, kind.Key{Kind: "Unheard", Name: "x"})
+	wantRequests(t, p)
+	fetch(t, p, manifests(object("Purge", "rel-1", "shop.example.com")))
+	wantRequests(t, p, "list CDN")
+	p.asked = nil
+	s := fetch(t, p, manifests(), kind.Key{Kind: "VolumeSnapshot", Name: "db"})
+	wantRequests(t, p, "get VolumeSnapshot/db", "list VolumeSnapshot")
+	if !s.Absent[kind.Key{Kind: "VolumeSnapshot", Name: "db"}] {
+		t.Error("what the ledger knows is not reported absent")
+	}
+}
+
+func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
+	shop := object("CDN", "shop", "shop.example.com")
+	shop.Terminating = true
+	p := &platform{lists: map[string][]kind.Object{"CDN": {shop}}}
+	s := fetch(t, p, manifests(shop))
+	if !s.Objects[shop.Key()].Terminating || len(s.Hosts) != 0 || len(s.Absent) != 0 {
+		t.Errorf("state is %+v", s)
+	}
+}
+
+func TestFailuresAreErrors(t *testing.T) {
+	shop := object("CDN", "shop", "shop.example.com")
+	foreign := shop
+	foreign.Namespace = "elsewhere"
+	refused := errors.New("403")
+	for name, tt := range map[string]struct {
+		p    *platform
+		want string
+	}{
+		"list":               {&platform{fails: map[string]error{"list CDN": refused}}, "403"},
+		"get":                {&platform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
+		"twice":              {&platform{lists: map[string][]kind.Object{"CDN": {shop, shop}}}, "in it twice"},
+		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "in it twice"},
+		"another workspace":  {&platform{lists: map[string][]kind.Object{"CDN": {foreign}}}, `wrong workspace: CDN/shop is in "elsewhere"`},
+		"another workspace by name": {
+			&platform{gets: map[kind.Key]kind.Object{shop.Key(): foreign}}, "wrong workspace",
+		},
+		"another kind": {&platform{lists: map[string][]kind.Object{"CDN": {object("Purge", "x", "")}}}, "of another kind"},
+		"no spec":      {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
+	} {
+		s, err := live.Fetch(context.Background(), tt.p, manifests(shop), nil, live.Options{Workspace: workspace})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", name, err, tt.want)
+		}
+		if s.Objects != nil || s.Absent != nil {
+			t.Errorf("%s: a failed fetch returns a state", name)
+		}
+	}
+}
+
+func TestTheFirstRealFailureIsTold(t *testing.T) {
+	var set []kind.Object
+	p := &platform{fails: map[string]error{}}
+	for i := range 20 {
+		o := object("CDN", fmt.Sprintf("c%02d", i), "h")
+		set = append(set, o)
+		p.fails["get "+o.Key().String()] = context.Canceled
+	}
+	p.fails["get CDN/c00"] = errors.New("reset by peer")
+	_, err := live.Fetch(context.Background(), p, manifests(set...), nil, live.Options{Parallelism: 1})
+	if err == nil || !strings.Contains(err.Error(), "reset by peer") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := live.Fetch(ctx, &platform{}, manifests(object("CDN", "shop", "h")), nil, live.Options{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestParallelismIsBounded(t *testing.T) {
+	p := &platform{}
+	var set []kind.Object
+	for i := range 50 {
+		set = append(set, object("CDN", fmt.Sprint(i), "h"))
+	}
+	if _, err := live.Fetch(context.Background(), p, manifests(set...), nil, live.Options{Parallelism: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if p.peak.Load() > 3 {
+		t.Errorf("%d requests at a time", p.peak.Load())
+	}
+}
+
+// TestEveryWantedKeyIsSettled: whatever a list shows, each key that a manifest
+// names ends up in exactly one of Objects and Absent, as the platform has it,
+// and the answer does not depend on the order of the list.
+func TestEveryWantedKeyIsSettled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &platform{lists: map[string][]kind.Object{}, gets: map[kind.Key]kind.Object{}}
+		var wanted []kind.Object
+		for i := range rapid.IntRange(0, 8).Draw(t, "objects") {
+			o := object("CDN", fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "host"))
+			if rapid.Bool().Draw(t, "in git") {
+				wanted = append(wanted, o)
+			}
+			if !rapid.Bool().Draw(t, "exists") {
+				continue
+			}
+			p.gets[o.Key()] = o
+			switch rapid.SampledFrom([]string{"whole", "bare", "not"}).Draw(t, "listed") {
+			case "whole":
+				p.lists["CDN"] = append(p.lists["CDN"], o)
+			case "bare":
+				p.lists["CDN"] = append(p.lists["CDN"], bare(o))
+			}
+		}
+		read := func() live.State {
+			s, err := live.Fetch(context.Background(), p, manifests(wanted...), nil, live.Options{Workspace: workspace, Parallelism: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := read()
+		for _, o := range wanted {
+			found, ok := s.Objects[o.Key()]
+			_, exists := p.gets[o.Key()]
+			if ok != exists || s.Absent[o.Key()] == exists || ok && string(found.Spec) != string(o.Spec) {
+				t.Fatalf("%s: exists %v, state %+v", o.Key(), exists, s)
+			}
+		}
+		slices.Reverse(p.lists["CDN"])
+		if again := read(); fmt.Sprintf("%v", again) != fmt.Sprintf("%v", s) {
+			t.Fatalf("another order of the list, another state:\n%v\n%v", again, s)
+		}
+	})
+}
