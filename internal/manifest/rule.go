@@ -59,7 +59,7 @@ func table() []Rule {
 			hostnameTaken(), hostnameShape(), hostnameOdd(), nameShape(), nameOdd(), namespace(), serverOwned(),
 			purgePath(), purgePathOdd(), purgePathCovered(), purgeSubdomain(), purgeNameGeneric(),
 			purgeLimits(), purgeLimitsSet(), purgeHostname(), purgeSpent(),
-			snapshotClass(), snapshotSource(), deprecatedPurgeURL(),
+			snapshotClass(), snapshotSource(), snapshotChanged(), deprecatedPurgeURL(),
 		},
 	)
 }

@@ -117,4 +117,9 @@ func oddities(path string) []string {
 	return odd
 }
 
+// oddPath is the message of a path with oddities.
+func oddPath(path string, odd []string) string {
+	return fmt.Sprintf("the path %q has %s: the platform's document does not say what that means", path, strings.Join(odd, " and "))
+}
+
 func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

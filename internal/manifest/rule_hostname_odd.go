@@ -45,7 +45,7 @@ func checkHostnameOdd(s *subject) {
 		odd = append(odd, "only one label")
 	}
 	if len(odd) > 0 {
-		s.report(child("spec", s.Kind.HostField), fmt.Sprintf("the hostname %q has %s", s.Host, strings.Join(odd, ", ")),
+		s.report(child("spec", s.Kind.HostField), fmt.Sprintf("the hostname %q has %s", s.Host, strings.Join(odd, " and ")),
 			"write a domain of lower-case letters, digits and hyphens")
 	}
 }

@@ -7,9 +7,13 @@ import (
 	"trueup/internal/diag"
 )
 
+// RuleHostnameTaken is the name of the rule, which the plan checks against what
+// is live as well.
+const RuleHostnameTaken = "hostname-taken"
+
 func hostnameTaken() Rule {
 	return Rule{
-		Name:     "hostname-taken",
+		Name:     RuleHostnameTaken,
 		Severity: diag.Error,
 		Summary:  "Two CDNs have the same hostname.",
 		Why: "The hostname is the domain of the CDN (platform-api 2.2), and a purge finds its CDN by it " +

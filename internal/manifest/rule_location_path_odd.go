@@ -1,11 +1,9 @@
 package manifest
 
 import (
-	"fmt"
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/purge"
 )
 
 func locationPathOdd() Rule {
@@ -47,12 +45,14 @@ func checkLocationPathOdd(s *subject) {
 			continue
 		}
 		odd := oddities(path)
-		if err := purge.CheckPath(path); err != nil {
-			odd = append([]string{"a path that " + err.Error()}, odd...)
+		if !strings.HasPrefix(path, "/") {
+			odd = append(odd, "no / at its start")
+		}
+		if strings.Contains(strings.TrimSuffix(path, "*"), "*") {
+			odd = append(odd, "a * before its end")
 		}
 		if len(odd) > 0 {
-			s.report(child(at, "path"), fmt.Sprintf("%q: the platform's document does not say what is done with %s",
-				path, strings.Join(odd, ", ")), "start with /, put * only at the end, and encode other characters")
+			s.report(child(at, "path"), oddPath(path, odd), "start with /, put * only at the end, and encode other characters")
 		}
 	}
 }

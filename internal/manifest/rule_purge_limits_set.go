@@ -17,8 +17,8 @@ func purgeLimitsSet() Rule {
 			"time.",
 		Why: "The active purges of one hostname may be 100 requests with 20000 absolute and 1000 prefix " +
 			"paths, taken together (platform-api 8). A purge is active for about 24 hours, and manifests of " +
-			"purges that were posted long ago may stay in git, so this is no error: the plan counts those " +
-			"that are active and sends only what fits.",
+			"purges that were posted long ago may stay in git, so this is no error: only those that are " +
+			"active count.",
 		Fix:  "Remove manifests of purges that were posted, or send the rest a day later.",
 		Bad:  manyPrefixes("rel-42", 0, 600) + "---\n" + manyPrefixes("rel-43", 600, 1200),
 		Good: manyPrefixes("rel-42", 0, 600) + "---\n" + manyPrefixes("rel-43", 600, 1000),

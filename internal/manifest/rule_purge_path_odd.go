@@ -1,9 +1,6 @@
 package manifest
 
 import (
-	"fmt"
-	"strings"
-
 	"trueup/internal/diag"
 	"trueup/internal/purge"
 )
@@ -42,8 +39,7 @@ spec:
 func checkPurgePathOdd(s *subject) {
 	for at, path := range texts(s.Tree, "spec", "paths") {
 		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
-			s.report(at, fmt.Sprintf("%q: the platform's document does not say what is done with %s",
-				path, strings.Join(odd, ", ")), "use a prefix path without it, or encode the characters")
+			s.report(at, oddPath(path, odd), "use a prefix path without it, or encode the characters")
 		}
 	}
 }

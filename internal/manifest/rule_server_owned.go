@@ -54,5 +54,5 @@ func checkServerOwned(s *subject) {
 }
 
 func (s *subject) serverOwned(field string) {
-	s.report(field, field+" is the server's own", "remove server-owned fields: they come from the output of a read")
+	s.report(field, field+" is a server-owned field", "remove it: it comes from the output of a read")
 }

@@ -164,7 +164,7 @@ spec:
 		{
 			Name: ruleDepth, Severity: diag.Error,
 			Summary: "Values are nested too deeply.",
-			Why:     "The deepest documented field is nested nine levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
+			Why:     "No documented field is nested more than ten levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
 			Fix:     "Check that the file is what it should be.",
 			Bad: `apiVersion: delivery/v2.1
 kind: CDN

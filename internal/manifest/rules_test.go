@@ -2,6 +2,9 @@ package manifest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +85,50 @@ func TestRulesAreComplete(t *testing.T) {
 			t.Errorf("%s is checked in two places", rule.Name)
 		}
 	}
+}
+
+// TestEveryNameReportedHasARule reads the names under which the loader
+// reports, which are constants rule..., and looks for each in the table.
+func TestEveryNameReportedHasARule(t *testing.T) {
+	known := map[string]Rule{}
+	for _, rule := range Rules() {
+		known[rule.Name] = rule
+	}
+	own := map[string]bool{}
+	for _, name := range loaderNames(t) {
+		own[name] = true
+		if _, ok := known[name]; !ok {
+			t.Errorf("%s is reported and has no rule", name)
+		}
+	}
+	if len(own) == 0 {
+		t.Fatal("no constants found")
+	}
+	for name, rule := range known {
+		checked := rule.object != nil || rule.set != nil || rule.NeedsLive
+		if checked == own[name] {
+			t.Errorf("%s is checked by a function %v, by the loader %v", name, checked, own[name])
+		}
+	}
+}
+
+// loaderNames returns the values of the package's constants rule....
+func loaderNames(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant := regexp.MustCompile(`(?m)^\s*(?:const )?rule[A-Z]\w*\s*=\s*"([^"]+)"$`)
+	var names []string
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range constant.FindAllSubmatch(source, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names
 }

@@ -1,0 +1,215 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	cdnStart = `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: shop}
+spec:
+  hostname: shop.example.com
+`
+	purgeStart = `apiVersion: delivery/v2.1
+kind: Purge
+metadata: {name: rel-42}
+spec:
+  hostname: shop.example.com
+`
+	snapshotStart = `apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata: {name: db-1, namespace: acme}
+spec:
+`
+)
+
+func purgePaths(paths ...string) string {
+	quoted := make([]string, len(paths))
+	for i, p := range paths {
+		quoted[i] = fmt.Sprintf("%q", p)
+	}
+	return purgeStart + "  paths: [" + strings.Join(quoted, ", ") + "]\n"
+}
+
+func subdomains(names string) string {
+	return purgeStart + "  subdomains: [" + names + "]\n  paths: [/a]\n"
+}
+
+func server(fields string) string {
+	return cdnStart + "  upstreams: [{name: o, servers: [{host: a.example.com, " + fields + "}]}]\n"
+}
+
+func location(fields string) string {
+	return cdnStart + "  locations: [{" + fields + "}]\n"
+}
+
+func named(name string) string {
+	return strings.Replace(cdnStart, "name: shop", "name: "+name, 1)
+}
+
+func hosted(host string) string {
+	return strings.Replace(cdnStart, "shop.example.com", fmt.Sprintf("%q", host), 1)
+}
+
+// TestRuleTable holds what each rule finds beside its own example: the names
+// of the rules, or with a colon a part of their messages or fixes.
+func TestRuleTable(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"no upstreams in git", location("path: /*, upstream: origin"), nil},
+		{"no known upstream", cdnStart + "  locations: [{path: /*, upstream: x}]\n  upstreams: []\n", []string{"upstream-unknown"}},
+		{"no locations in git", cdnStart + "  upstreams: [{name: origin}]\n", nil},
+		{"nothing near", cdnStart + "  locations: [{path: /*, upstream: qqq}, {path: /a, upstream: origin}]\n  upstreams: [{name: origin}]\n", []string{"upstream-unknown: add it"}},
+		{"location of another host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: b.example.com}, {path: /a}]\n", nil},
+		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: of the host a.example.com is already on line 6"}},
+		{"three of one name", cdnStart + "  upstreams:\n  - {name: o}\n  - {name: o}\n  - {name: o}\n", []string{"duplicate-upstream: line 7", "duplicate-upstream: line 7"}},
+		{"same server in two upstreams", cdnStart + "  upstreams: [{name: a, servers: [{host: h, port: \"1\"}]}, {name: b, servers: [{host: h, port: \"1\"}]}]\n", nil},
+		{"server without port", cdnStart + "  upstreams: [{name: a, servers: [{host: h}, {host: h}]}]\n", []string{"duplicate-server: the server h "}},
+
+		{"least port", server(`port: "1"`), nil},
+		{"greatest port", server(`port: "65535"`), nil},
+		{"port 0", server(`port: "0"`), []string{"port-range"}},
+		{"port 65536", server(`port: "65536"`), []string{"port-range"}},
+		{"signed port", server(`port: "+443"`), []string{"port-range"}},
+		{"empty port", server(`port: ""`), []string{"port-range"}},
+		{"named port", server(`port: https`), []string{"port-range"}},
+		{"weight 0", server(`weight: "0"`), nil},
+		{"fraction", server(`weight: "0.5"`), []string{"weight-number"}},
+		{"TTL 0", location(`path: /a, cache: {edgeTTL: "0", browserTTL: "0"}`), nil},
+		{"both TTLs", location(`path: /a, cache: {edgeTTL: "-1", browserTTL: "1 h"}`), []string{"ttl-number", "ttl-number"}},
+
+		{"plain paths", purgePaths("/", "/a", "/b/*", "/c*"), nil},
+		{"star alone", purgePaths("*"), []string{"purge-path: write /*"}},
+		{"whole address", purgePaths("https://shop.example.com/a/b"), []string{"purge-path: write /a/b"}},
+		{"relative", purgePaths("a/b"), []string{"purge-path: write /a/b"}},
+		{"inner star", purgePaths("/a/*/b"), []string{"purge-path: write /a/*"}},
+		{"two stars", purgePaths("/a/**"), []string{"purge-path: write /a/*"}},
+		{"no path", purgePaths(), []string{"schema"}},
+		{"empty path", purgePaths(""), []string{"schema"}},
+		{"query", purgePaths("/a?b"), []string{"purge-path-odd: a query"}},
+		{"fragment", purgePaths("/a#b"), []string{"purge-path-odd: a fragment"}},
+		{"space", purgePaths("/a b"), []string{"purge-path-odd: white space"}},
+		{"not ASCII", purgePaths("/ä"), []string{"purge-path-odd: not ASCII"}},
+		{"encoded", purgePaths("/%C3%A4"), nil},
+		{"twice", purgePaths("/a", "/a"), []string{"purge-path-covered: drop /a"}},
+		{"more than are shown", purgePaths("/a*", "/a1", "/a2", "/a3", "/a4", "/a5", "/a6", "/a7"), []string{"purge-path-covered: /a1, /a2, /a3, /a4, /a5 and 2 more"}},
+		{"by two prefixes", purgePaths("/a*", "/b*", "/b1", "/a1"), []string{"purge-path-covered: /b* purges", "purge-path-covered: /a* purges"}},
+
+		{"subdomains", subdomains("www, a.b, _x"), []string{"purge-subdomain: not the start of a hostname"}},
+		{"the hostname", subdomains("shop.example.com"), []string{"purge-subdomain: remove it"}},
+		{"a whole name", subdomains("WWW.Shop.example.com"), []string{"purge-subdomain: write www"}},
+		{"the hostname inside", subdomains("shop.example.com.www"), []string{"purge-subdomain: contains the hostname"}},
+		{"dot at its end", subdomains("www."), []string{"purge-subdomain: write www"}},
+		{"same subdomain", subdomains("www, WWW"), []string{"purge-subdomain: already on line 6"}},
+		{"a pattern", subdomains(`"*"`), []string{"purge-subdomain: not the start of a hostname"}},
+
+		{"at the limit", manyPrefixes("rel-42", 0, 1000), nil},
+		{"far over the limit", manyPrefixes("rel-42", 0, 2001), []string{"purge-limits: into 3 purges"}},
+
+		{"claim below spec", snapshotStart + "  persistentVolumeClaimName: db\n  volumeSnapshotClassName: general-purpose\n", []string{"snapshot-source: write spec.source", "snapshot-source: move it"}},
+		{"no class", snapshotStart + "  source: {persistentVolumeClaimName: db}\n", []string{"snapshot-class: names no class"}},
+		{"other class", snapshotStart + "  source: {persistentVolumeClaimName: db}\n  volumeSnapshotClassName: fast\n", []string{"snapshot-class: general-purpose"}},
+		{"status of a dry run", cdnStart + "status: {}\n", []string{"server-owned: status"}},
+		{"finalizers alone", strings.Replace(cdnStart, "name: shop", "name: shop, finalizers: [x]", 1), []string{"unknown-field"}},
+
+		{"a hostname as name", named("shop.example.com"), nil},
+		{"dots", named(`".."`), []string{"name-shape: change the path"}},
+		{"backslash", named(`"a\\b"`), []string{"name-shape: slash"}},
+		{"line break", named(`"a\nb"`), []string{"name-shape: seen"}},
+		{"longest name", named(strings.Repeat("a", 253)), nil},
+		{"too long a name", named(strings.Repeat("a", 254)), []string{"name-shape: longer"}},
+		{"hyphen first", named("-shop"), []string{"name-odd"}},
+		{"not ASCII in a name", named("läden"), []string{"name-odd"}},
+
+		{"port in a hostname", hosted("shop.example.com:443"), []string{"hostname-shape: port"}},
+		{"user in a hostname", hosted("me@shop.example.com"), []string{"hostname-shape: user"}},
+		{"path in a hostname", hosted("shop.example.com/a"), []string{"hostname-shape: path"}},
+		{"space in a hostname", hosted("shop example.com"), []string{"hostname-shape: white space"}},
+		{"one label", hosted("shop"), []string{"hostname-odd: only one label"}},
+		{"dot at the end", hosted("shop.example.com."), []string{"hostname-odd: an empty label"}},
+		{"capitals", hosted("Shop.example.com"), []string{"hostname-odd: capitals"}},
+		{"wildcard", hosted("*.example.com"), []string{"hostname-odd: '*'"}},
+		{"hyphen at an end", hosted("shop-.example.com"), []string{"hostname-odd: hyphen"}},
+		{"long label", hosted(strings.Repeat("a", 64) + ".example.com"), []string{"hostname-odd: 63"}},
+		{"long hostname", hosted(strings.Repeat("a.", 127) + "com"), []string{"hostname-odd: 253"}},
+
+		{"same hostname in other letters", cdnStart + "---\n" + strings.Replace(hosted("SHOP.example.com"), "name: shop", "name: other", 1), []string{"hostname-taken: CDN/shop", "hostname-odd"}},
+		{"a purge of a CDN's hostname", cdnStart + "---\n" + purgePaths("/a"), nil},
+		{"deprecated address deep inside", location(`path: /a, headers: {a: [{b: "HTTPS://purge.example.com"}]}`), []string{"deprecated-purge-url"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := findingsOf(t, c.text, ruleOptions())
+			var left []string
+			for _, f := range found {
+				i := slices.IndexFunc(c.want, func(w string) bool {
+					name, part, _ := strings.Cut(w, ": ")
+					return f.Rule == name && strings.Contains(f.Message+" "+f.Fix, part)
+				})
+				if i < 0 {
+					left = append(left, f.String()+" "+f.Fix)
+					continue
+				}
+				c.want = slices.Delete(c.want, i, i+1)
+			}
+			if len(left) > 0 || len(c.want) > 0 {
+				t.Errorf("not wanted: %q, missing: %q", left, c.want)
+			}
+		})
+	}
+}
+
+func TestWorkspace(t *testing.T) {
+	without := strings.Replace(snapshotStart, ", namespace: acme", "", 1)
+	rest := "  source: {persistentVolumeClaimName: db}\n  volumeSnapshotClassName: general-purpose\n"
+	for _, c := range []struct {
+		name, text, workspace string
+		refused               bool
+	}{
+		{"snapshot without one", without + rest, "", true},
+		{"snapshot with the project's", without + rest, "acme", false},
+		{"snapshot with its own", snapshotStart + rest, "", false},
+		{"both the same", snapshotStart + rest, "acme", false},
+		{"another", snapshotStart + rest, "other", true},
+		{"CDN without one", cdnStart, "", false},
+		{"CDN of another", named("shop, namespace: acme"), "other", true},
+	} {
+		found := findingsOf(t, c.text, Options{Workspace: c.workspace})
+		if refused := len(found) == 1 && found[0].Rule == "namespace"; refused != c.refused || len(found) > 1 {
+			t.Errorf("%s: %v", c.name, found)
+		}
+	}
+}
+
+func TestGenericNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"purge": true, "test": true, "purge-all": true, "Purge1": true, "my-cache-purge": true, "1": true, "a": true, "x-1": true,
+		"rel-42": false, "purge-42": false, "20261121-logo": false, "jira-1": false, "purge-logo": false, "4f1c9a2b": false,
+	} {
+		if got := generic(name); got != want {
+			t.Errorf("generic(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestManyPurgesOfOneHostname(t *testing.T) {
+	write := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "---\n%s", strings.Replace(purgePaths(fmt.Sprintf("/%d", i)), "rel-42", fmt.Sprintf("rel-%d", 100+i), 1))
+		}
+		return b.String()
+	}
+	if found := findingsOf(t, write(100), Options{}); len(found) > 0 {
+		t.Errorf("100 requests: %v", found)
+	}
+	found := findingsOf(t, write(101), Options{})
+	if len(found) != 1 || found[0].Rule != "purge-limits-set" || !strings.Contains(found[0].Message, "101 purge requests") {
+		t.Errorf("101 requests: %v", found)
+	}
+}
