@@ -9,30 +9,29 @@ import (
 	"trueup/internal/kind"
 )
 
-// Remote is what the server said of the object that was made.
-type Remote struct {
-	// Name may differ from the name that was asked for (platform-api 1).
-	Name string
-	UID  string
+// Made is a server's consent to a request that is sent once, and what it said
+// of the object that was made.
+type Made struct {
+	HTTP int
+	// AcceptedAt is the time of the answer; zero means now.
+	AcceptedAt time.Time
+	// RemoteName may differ from the name that was asked for (platform-api 1).
+	RemoteName string
+	UID        string
 	// CreationTimestamp is the server's own text.
 	CreationTimestamp string
 }
 
-// Acceptance is a server's consent to a request that is sent once.
-type Acceptance struct {
-	HTTP int
-	// At is the time of the answer; zero means now.
-	At time.Time
-	Remote
-}
-
-// Applied is a spec that the server has taken, or that was live already.
-type Applied struct {
+// AppliedSpec is a spec that the server has taken, or that was live already.
+type AppliedSpec struct {
 	// Spec is canonical JSON.
 	Spec []byte
 	// Converged says that reading back showed what was sent.
 	Converged bool
-	Remote
+	// The server's facts, as in Made.
+	RemoteName        string
+	UID               string
+	CreationTimestamp string
 }
 
 // Adoption is a person's word that an object, or a request, is what git says
@@ -42,8 +41,12 @@ type Adoption struct {
 	Spec   []byte
 	Digest canon.Sum
 	// Reason and By say why and who.
-	Reason, By string
-	Remote
+	Reason string
+	By     string
+	// The server's facts, as in Made.
+	RemoteName        string
+	UID               string
+	CreationTimestamp string
 }
 
 // Claim records that a request is about to be sent, and returns once that is
@@ -76,15 +79,15 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i intent) err
 }
 
 // Posted records that the server accepted the request that this run claimed.
-func (l *Ledger) Posted(ctx context.Context, key kind.Key, a Acceptance) error {
-	if a.At.IsZero() {
-		a.At = l.cfg.Now()
+func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
+	if m.AcceptedAt.IsZero() {
+		m.AcceptedAt = l.cfg.Now()
 	}
-	at := a.At.UTC()
+	at := m.AcceptedAt.UTC()
 	return l.change(ctx, key, holder, func(r Record) (Record, error) {
-		r, err := r.ended(evPost, Outcome{How: Created, HTTP: a.HTTP})
+		r, err := r.ended(evPost, Outcome{How: Created, HTTP: m.HTTP})
 		r.AcceptedAt = &at
-		return r.withRemote(a.Remote), err
+		return r.withRemote(m.RemoteName, m.UID, m.CreationTimestamp), err
 	})
 }
 
@@ -122,7 +125,7 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 
 // Applied records the spec that the server has taken and ends Pending. Without a
 // Pending of this run it records that live was as git wants it.
-func (l *Ledger) Applied(ctx context.Context, key kind.Key, a Applied) error {
+func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
 	return l.change(ctx, key, unchanged, func(r Record) (Record, error) { return r.confirmed(a), nil })
 }
 
@@ -159,7 +162,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 		}
 		r.Applied, r.NotConverged = a.Spec, false
 		r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
-		return r.withRemote(a.Remote), nil
+		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
 	})
 }
 

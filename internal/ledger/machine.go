@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -102,7 +103,7 @@ func (r Record) claimed(e event, i intent) (Record, error) {
 	r.Spec, r.SpecDigest = i.spec, &i.digest
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &at, &at, nil
 	r.Claim, r.Outcome = &i.claim, nil
-	return r.withRemote(Remote{}), nil
+	return r.withRemote("", "", ""), nil
 }
 
 // ended is the record of a request that was answered, or never sent.
@@ -182,7 +183,7 @@ func (r Record) adopted(a Adoption) (Record, error) {
 	r.State = Adopted
 	r.Spec, r.SpecDigest = a.Spec, &a.Digest
 	r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
-	return r.withRemote(a.Remote), nil
+	return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
 }
 
 // begun is the record of a write to a converging object that is about to be
@@ -228,14 +229,14 @@ func union(before, now any) any {
 // confirmed is the record after a write of a converging object, or after it was
 // found to be as git wants it. Whether the server kept what was sent is a flag
 // of its own (design 0.2).
-func (r Record) confirmed(a Applied) Record {
+func (r Record) confirmed(a AppliedSpec) Record {
 	r.Applied, r.Pending = a.Spec, nil
 	r.NotConverged = !a.Converged
-	return r.withRemote(a.Remote)
+	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }
 
-func (r Record) withRemote(m Remote) Record {
-	r.RemoteName, r.UID, r.CreationTimestamp = m.Name, m.UID, m.CreationTimestamp
+func (r Record) withRemote(name, uid, created string) Record {
+	r.RemoteName, r.UID, r.CreationTimestamp = name, uid, created
 	return r
 }
 

@@ -1,0 +1,265 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+const testWorkspace = "5a1d0000-0000-4000-8000-000000000001"
+
+func testGenesis() Genesis {
+	return Genesis{Schema: Schema, Seq: 1, LedgerID: "ledger-1", Workspace: testWorkspace}
+}
+
+func testRecord(name string, seq int) Record {
+	digest := canon.Digest([]byte(name))
+	return Record{
+		Schema: Schema, Workspace: testWorkspace, Key: kind.Key{Kind: "Purge", Name: name},
+		Seq: seq, Nonce: fmt.Sprintf("nonce-%s-%d", name, seq),
+		State: Posted, SpecDigest: &digest, Spec: GzipJSON(`{"hostname":"a.example"}`),
+	}
+}
+
+func mustPut(t *testing.T, s Store, seq int, rec Record) {
+	t.Helper()
+	if err := s.Put(t.Context(), seq, rec); err != nil {
+		t.Fatalf("Put %s over seq %d: %v", rec.Key, seq, err)
+	}
+}
+
+func wantErr(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error is %v, want %v", err, want)
+	}
+}
+
+// contract is what every store must hold. newStore returns a store in which
+// there is nothing, each time another.
+func contract(t *testing.T, newStore func() Store) {
+	born := func(t *testing.T) Store {
+		s := newStore()
+		if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Run("no genesis is no empty ledger", func(t *testing.T) {
+		s := newStore()
+		_, err := s.ReadGenesis(t.Context())
+		wantErr(t, err, ErrNoGenesis)
+		_, err = s.Read(t.Context(), []Key{testRecord("a", 1).key()})
+		wantErr(t, err, ErrNoGenesis)
+		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
+		wantErr(t, s.All(t.Context(), func(Record) error { return nil }), ErrNoGenesis)
+	})
+	t.Run("genesis", func(t *testing.T) {
+		s := born(t)
+		wantErr(t, s.WriteGenesis(t.Context(), 0, testGenesis()), ErrConflict)
+		g := testGenesis()
+		g.Seq, g.Origins = 2, map[kind.Area]string{kind.Delivery: "https://a.example"}
+		if err := s.WriteGenesis(t.Context(), 1, g); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, s.WriteGenesis(t.Context(), 1, g), ErrConflict)
+		got, err := s.ReadGenesis(t.Context())
+		if err != nil || got.Seq != 2 || got.Origins[kind.Delivery] != "https://a.example" {
+			t.Fatalf("genesis is %+v, %v", got, err)
+		}
+	})
+	t.Run("compare and swap", func(t *testing.T) { contractSwap(t, born(t)) })
+	t.Run("records are apart", func(t *testing.T) { contractKeys(t, born(t)) })
+	t.Run("one winner of a race", func(t *testing.T) { contractRace(t, born(t)) })
+	t.Run("refuses what it could not read", func(t *testing.T) {
+		s := born(t)
+		bad := testRecord("a", 1)
+		bad.Nonce = ""
+		for _, rec := range []Record{bad, testRecord("a", 3), {}} {
+			if err := s.Put(t.Context(), 0, rec); err == nil || errors.Is(err, ErrConflict) {
+				t.Errorf("Put(%+v) gave %v", rec, err)
+			}
+		}
+		g := testGenesis()
+		g.Seq = 5
+		for _, g := range []Genesis{{}, g} {
+			if err := s.WriteGenesis(t.Context(), 0, g); err == nil || errors.Is(err, ErrConflict) {
+				t.Errorf("WriteGenesis(%+v) gave %v", g, err)
+			}
+		}
+	})
+	t.Run("a proof leaves nothing", func(t *testing.T) {
+		s := born(t)
+		if err := prove(t.Context(), s, testIDs()); err != nil {
+			t.Fatal(err)
+		}
+		if all := readAll(t, s); len(all) != 0 {
+			t.Fatalf("the proof left %v", all)
+		}
+	})
+	t.Run("a cancelled context writes nothing", func(t *testing.T) {
+		s := born(t)
+		mustPut(t, s, 0, testRecord("a", 1))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Put(ctx, 1, testRecord("a", 2)); err == nil {
+			t.Error("Put went on")
+		}
+		if _, err := s.Read(ctx, []Key{testRecord("a", 1).key()}); err == nil {
+			t.Error("Read went on")
+		}
+		if err := s.All(ctx, func(Record) error { return nil }); err == nil {
+			t.Error("All went on")
+		}
+		if all := readAll(t, s); all["Purge/a"].Seq != 1 {
+			t.Errorf("records are %v", all)
+		}
+	})
+}
+
+func contractSwap(t *testing.T, s Store) {
+	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
+	mustPut(t, s, 0, testRecord("a", 1))
+	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
+	mustPut(t, s, 1, testRecord("a", 2))
+	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
+	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
+	wantErr(t, s.Put(t.Context(), 2, Record(testRecord("b", 3))), ErrConflict)
+	key := testRecord("a", 2).key()
+	got, err := s.Read(t.Context(), []Key{key})
+	want := testRecord("a", 2)
+	if err != nil || got[key].Nonce != want.Nonce || string(got[key].Spec) != string(want.Spec) || *got[key].SpecDigest != *want.SpecDigest {
+		t.Fatalf("read %+v, %v", got[key], err)
+	}
+}
+
+func contractKeys(t *testing.T, s Store) {
+	same := testRecord("a", 1)
+	other := testRecord("a", 1)
+	other.Kind = "VolumeSnapshot"
+	elsewhere := testRecord("a", 1)
+	elsewhere.Workspace = "other"
+	odd := testRecord("../../é a\n'\"%00.json", 1)
+	for _, rec := range []Record{same, other, elsewhere, odd} {
+		mustPut(t, s, 0, rec)
+	}
+	absent := testRecord("b", 1)
+	got, err := s.Read(t.Context(), []Key{same.key(), other.key(), elsewhere.key(), odd.key(), absent.key()})
+	if err != nil || len(got) != 4 {
+		t.Fatalf("read %d records, %v", len(got), err)
+	}
+	for key, rec := range got {
+		if rec.key() != key {
+			t.Errorf("%v holds the record of %v", key, rec.key())
+		}
+	}
+	var n int
+	if err := s.All(t.Context(), func(Record) error { n++; return nil }); err != nil || n != 4 {
+		t.Errorf("All gave %d records, %v", n, err)
+	}
+	stop := errors.New("stop")
+	wantErr(t, s.All(t.Context(), func(Record) error { return stop }), stop)
+	if _, err := s.Read(t.Context(), []Key{{Workspace: "../x", Key: same.Key}}); err == nil {
+		t.Error("read a workspace that is no part of a path")
+	}
+}
+
+func contractRace(t *testing.T, s Store) {
+	const writers, keys = 8, 5
+	for seq := range 2 {
+		var wins [keys]atomic.Int32
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for k := range keys {
+					err := s.Put(t.Context(), seq, testRecord(fmt.Sprint(k), seq+1))
+					if err == nil {
+						wins[k].Add(1)
+					} else if !errors.Is(err, ErrConflict) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for k := range keys {
+			if n := wins[k].Load(); n != 1 {
+				t.Errorf("record %d of seq %d was written %d times", k, seq+1, n)
+			}
+		}
+	}
+}
+
+func readAll(t *testing.T, s Store) map[string]Record {
+	t.Helper()
+	all := map[string]Record{}
+	err := s.All(t.Context(), func(rec Record) error {
+		all[rec.String()] = rec
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// testIDs counts, so that a failure can be repeated.
+func testIDs() func() string {
+	var n atomic.Int64
+	return func() string { return fmt.Sprintf("id-%d", n.Add(1)) }
+}
+
+// brokenStore ignores what makes a store safe.
+type brokenStore struct {
+	Store
+	ignoreCreate, ignoreStale, forget, failGenesis bool
+}
+
+func (b brokenStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
+	s, remove, err := b.Store.Scratch(ctx, name)
+	b.Store = s
+	return b, remove, err
+}
+
+func (b brokenStore) WriteGenesis(ctx context.Context, seq int, g Genesis) error {
+	err := b.Store.WriteGenesis(ctx, seq, g)
+	if b.failGenesis && errors.Is(err, ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+func (b brokenStore) Put(ctx context.Context, seq int, rec Record) error {
+	err := b.Store.Put(ctx, seq, rec)
+	if errors.Is(err, ErrConflict) && (seq == 0 && b.ignoreCreate || seq > 0 && b.ignoreStale) {
+		return nil
+	}
+	return err
+}
+
+func (b brokenStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	if b.forget {
+		return nil, nil
+	}
+	return b.Store.Read(ctx, keys)
+}
+
+func TestProveCatchesBrokenStores(t *testing.T) {
+	for name, broken := range map[string]brokenStore{
+		"second creation of a record": {ignoreCreate: true},
+		"stale update":                {ignoreStale: true},
+		"nothing is kept":             {forget: true},
+		"second genesis":              {failGenesis: true},
+	} {
+		broken.Store = fileStore{dir: t.TempDir()}
+		if err := prove(t.Context(), broken, testIDs()); err == nil {
+			t.Errorf("%s: proved", name)
+		}
+	}
+}

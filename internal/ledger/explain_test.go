@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestExplain(t *testing.T) {
+	resolve := "look whether it happened, then run trueup ledger resolve Purge/a --reason TEXT with --posted"
+	outcome := func(s State, o *Outcome) Record {
+		rec := inState(s)
+		rec.Outcome = o
+		return rec
+	}
+	by := func(s State, c *Claim) Record {
+		rec := inState(s)
+		rec.Claim = c
+		return rec
+	}
+	accepted := inState(Posted)
+	accepted.AcceptedAt = accepted.ClaimedAt
+	plain := func(r Record) Record {
+		r.Key = testRecord("shop", 1).Key
+		return r
+	}
+	for _, c := range []struct {
+		rec     Record
+		message string
+		fix     string
+	}{
+		{inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may or may not have been executed",
+			"if that run is still going, wait for it; else " + resolve},
+		{by(Claimed, nil), "sent by an unnamed run at", resolve},
+		{by(Claimed, &Claim{}), "sent by an unnamed run at", resolve},
+		{by(Claimed, &Claim{Host: "laptop"}), "sent by laptop at", resolve},
+		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
+		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
+		{outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
+			"its outcome is not known (HTTP 502: bad gateway): it may or may not have been executed", resolve},
+		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is not known: it may", resolve},
+		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
+		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, as mina said: seen", ""},
+		{outcome(Rejected, &Outcome{How: Refused, HTTP: 422}), "was refused at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
+		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "it was recorded as done, as somebody said", ""},
+		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was given up, as mina said: old; it is never sent", "another name"},
+		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},
+		{outcome("", &Outcome{How: Operator, By: "mina"}), "Purge/a is to be sent again, as mina said", ""},
+		{plain(Record{}), "Purge/shop was not sent", ""},
+		{plain(Record{Applied: GzipJSON(`{}`)}), "Purge/shop was applied", ""},
+		{plain(Record{Applied: GzipJSON(`{}`), NotConverged: true}), "did not keep all", ""},
+		{plain(Record{Applied: GzipJSON(`{}`), Pending: GzipJSON(`{}`)}), "no outcome was recorded; the next apply", ""},
+	} {
+		message, fix := Explain(c.rec)
+		if !strings.Contains(message, c.message) || !strings.Contains(fix, c.fix) || c.fix == "" && fix != "" {
+			t.Errorf("%s: %q, %q\nwant %q, %q", c.rec.State, message, fix, c.message, c.fix)
+		}
+	}
+}
+
+func TestCommandsAreSafeToPaste(t *testing.T) {
+	rec := inState(Unknown)
+	rec.Name = "x'; rm -rf ~"
+	if _, fix := Explain(rec); !strings.Contains(fix, `resolve 'Purge/x'\''; rm -rf ~' --reason`) {
+		t.Error(fix)
+	}
+}

@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+)
+
+var testTime = time.Date(2026, 11, 21, 12, 30, 0, 0, time.FixedZone("", 3*3600+1800))
+
+func allStates() []State {
+	return []State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}
+}
+
+// inState is a record as it is in a state after a claim.
+func inState(s State) Record {
+	rec := testRecord("a", 3)
+	at := testTime.UTC()
+	rec.FirstClaimAt, rec.ClaimedAt = &at, &at
+	rec.Claim = &Claim{RunID: "run-1"}
+	rec.State = s
+	if s == "" {
+		rec = rec.released()
+	}
+	return rec
+}
+
+// TestTransitions is the table of design A3: for each event and state where it
+// leads; what is not named is forbidden.
+func TestTransitions(t *testing.T) {
+	digest := canon.Digest([]byte(`{}`))
+	i := intent{spec: []byte(`{}`), digest: digest, at: testTime}
+	events := []struct {
+		name string
+		do   func(Record) (Record, error)
+		to   map[State]State
+	}{
+		{"claim", func(r Record) (Record, error) { return r.claimed(evClaim, i) }, map[State]State{"": Claimed, Rejected: Claimed}},
+		{"reclaim", func(r Record) (Record, error) { return r.claimed(evReclaim, i) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
+		{"post", func(r Record) (Record, error) { return r.ended(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted}},
+		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: Refused}) }, map[State]State{Claimed: Rejected}},
+		{"release", func(r Record) (Record, error) { return r.ended(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
+		{"doubt", func(r Record) (Record, error) { return r.ended(evDoubt, Outcome{How: Unclear}) }, map[State]State{Claimed: Unknown}},
+		{"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
+			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted}},
+		{"posted", func(r Record) (Record, error) { return r.settled(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
+		{"repost", func(r Record) (Record, error) { return r.settled(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
+		{"abandon", func(r Record) (Record, error) { return r.settled(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
+	}
+	for _, e := range events {
+		for _, from := range allStates() {
+			before := inState(from)
+			after, err := e.do(before)
+			to, allowed := e.to[from]
+			switch {
+			case allowed && (err != nil || after.State != to):
+				t.Errorf("%s from %q: %q, %v; want %q", e.name, from, after.State, err, to)
+			case allowed && after.validate() != nil:
+				t.Errorf("%s from %q: %v", e.name, from, after.validate())
+			case !allowed && err == nil:
+				t.Errorf("%s from %q is allowed", e.name, from)
+			case !allowed && after.State != from:
+				t.Errorf("%s from %q is refused and leads to %q", e.name, from, after.State)
+			}
+			var taken *TakenError
+			if !allowed && e.name == "claim" && (!errors.As(err, &taken) || !errors.Is(err, ErrTaken) || taken.Record.State != from) {
+				t.Errorf("claim from %q gave %v", from, err)
+			}
+			var state *StateError
+			if !allowed && e.name != "claim" && (!errors.As(err, &state) || err.Error() == "") {
+				t.Errorf("%s from %q gave %v", e.name, from, err)
+			}
+		}
+	}
+	if event("else").from() != nil {
+		t.Error("an event that is none may happen")
+	}
+}
+
+func TestClaimStartsAfresh(t *testing.T) {
+	before := inState(Rejected)
+	before.Outcome, before.UID = &Outcome{How: Refused}, "old"
+	spec, digest := []byte(`{"hostname":"new"}`), canon.Digest([]byte("new"))
+	rec, err := before.claimed(evClaim, intent{spec: spec, digest: digest, claim: Claim{RunID: "run-2"}, at: testTime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(rec.Spec) != string(spec) || *rec.SpecDigest != digest || rec.Outcome != nil || rec.UID != "" || rec.Claim.RunID != "run-2" {
+		t.Errorf("claimed %+v", rec)
+	}
+	if got := rec.FirstClaimAt.Format(time.RFC3339); got != "2026-11-21T09:00:00Z" {
+		t.Errorf("first claim at %s, want UTC", got)
+	}
+	if before.State != Rejected || before.UID != "old" {
+		t.Error("the record before was changed")
+	}
+}
+
+func TestReleaseForgetsTheIntent(t *testing.T) {
+	rec, err := inState(Claimed).ended(evRelease, Outcome{How: Released, Message: "no route to host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.FirstClaimAt != nil || rec.ClaimedAt != nil || rec.SpecDigest != nil || rec.Spec != nil || rec.Outcome.Message == "" {
+		t.Errorf("released %+v", rec)
+	}
+}
+
+func TestSettleNeedsAReasonAndAnAnswer(t *testing.T) {
+	if _, err := inState(Unknown).settled(ResolvePosted, " \n", "me"); err == nil {
+		t.Error("settled without a reason")
+	}
+	if _, err := inState(Unknown).settled("sent", "because", "me"); err == nil {
+		t.Error("settled with an answer that is none")
+	}
+	doubtful := inState(Unknown)
+	doubtful.Outcome = &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}
+	rec, err := doubtful.settled(ResolvePosted, "seen in the console", "mina")
+	want := Outcome{How: Operator, HTTP: 502, Message: "bad gateway", Reason: "seen in the console", By: "mina"}
+	if err != nil || *rec.Outcome != want || rec.AcceptedAt == nil {
+		t.Errorf("settled %+v, %v", rec.Outcome, err)
+	}
+	if doubtful.Outcome.How != Unclear {
+		t.Error("the record before was changed")
+	}
+}
+
+func TestPendingKeepsWhatWasNeverConfirmed(t *testing.T) {
+	for _, c := range []struct{ before, now, want string }{
+		{``, `{"a":1}`, `{"a":1}`},
+		{`{"a":1,"b":{"x":1,"y":2},"l":[1,2]}`, `{"b":{"y":3},"l":[3],"c":4}`, `{"a":1,"b":{"x":1,"y":3},"c":4,"l":[3]}`},
+		{`{"a":{"x":1}}`, `{"a":"text"}`, `{"a":"text"}`},
+		{`{"a":"text"}`, `{"a":{"x":1}}`, `{"a":{"x":1}}`},
+		{`[1]`, `{"a":1}`, `{"a":1}`},
+	} {
+		var rec Record
+		if c.before != "" {
+			rec.Pending = GzipJSON(c.before)
+		}
+		got, err := rec.begun([]byte(c.now))
+		if err != nil || string(got.Pending) != c.want {
+			t.Errorf("%s then %s: %s, %v; want %s", c.before, c.now, got.Pending, err, c.want)
+		}
+	}
+	for _, rec := range []Record{{Pending: GzipJSON("{")}, {Pending: GzipJSON("{}")}} {
+		if _, err := rec.begun([]byte("}")); err == nil {
+			t.Errorf("begun over %s with what is no JSON", rec.Pending)
+		}
+	}
+}
+
+func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
+	rec := Record{Pending: GzipJSON(`{"a":2}`), RemoteName: "r", UID: "u", CreationTimestamp: "c"}
+	rec = rec.confirmed(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"})
+	if rec.Pending != nil || string(rec.Applied) != `{"a":2}` || !rec.NotConverged || rec.UID != "u2" || rec.RemoteName != "r" {
+		t.Errorf("confirmed %+v", rec)
+	}
+}
+
+func TestClipKeepsTextWhole(t *testing.T) {
+	got := clip(strings.Repeat("é", maxMessage))
+	if len(got) > maxMessage || strings.ContainsRune(got, '\uFFFD') || clip("short") != "short" {
+		t.Errorf("clip gave %d bytes", len(got))
+	}
+}
+
+// TestNoPathSendsTwice walks the machine at random: between two claims there is
+// always a proof that nothing was done, or a person's word.
+func TestNoPathSendsTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rec := inState("")
+		proof := true
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"claim", "post", "reject", "release", "doubt", "adopt", "posted", "repost", "abandon"}), 1, 30).Draw(t, "steps")
+		for i, step := range steps {
+			next, err := walk(rec, step)
+			if err != nil {
+				continue
+			}
+			if step == "claim" {
+				if !proof {
+					t.Fatalf("claimed twice: %v", steps[:i+1])
+				}
+				proof = false
+			}
+			proof = proof || slices.Contains([]string{"reject", "release", "repost"}, step)
+			rec = next
+			if err := rec.validate(); err != nil {
+				t.Fatalf("after %v: %v", steps[:i+1], err)
+			}
+		}
+	})
+}
+
+func walk(r Record, step string) (Record, error) {
+	switch step {
+	case "claim":
+		return r.claimed(evClaim, intent{spec: []byte(`{}`), at: testTime})
+	case "post":
+		return r.ended(evPost, Outcome{How: Created})
+	case "reject":
+		return r.ended(evReject, Outcome{How: Refused})
+	case "release":
+		return r.ended(evRelease, Outcome{How: Released})
+	case "doubt":
+		return r.ended(evDoubt, Outcome{How: Unclear})
+	case "adopt":
+		return r.adopted(Adoption{Spec: []byte(`{}`)})
+	case "posted", "repost", "abandon":
+		return r.settled(Resolution(step), "because", "me")
+	}
+	return r, fmt.Errorf("no step %s", step)
+}
