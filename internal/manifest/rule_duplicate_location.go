@@ -44,15 +44,12 @@ spec:
 }
 
 func checkDuplicateLocation(s *subject) {
-	s.duplicates("the location", "merge the two, or change the path or host of one", func(yield func(string, string) bool) {
-		for at, location := range elements(s.Tree, "spec", "locations") {
-			key, _ := text(location, "path")
-			if host, _ := text(location, "host"); host != "" {
-				key += " of the host " + strings.ToLower(host)
-			}
-			if !yield(at, key) {
-				return
-			}
+	unique := s.unique("the location", "merge the two, or change the path or host of one")
+	for at, location := range elements(s.Tree, "spec", "locations") {
+		key, _ := text(location, "path")
+		if host, _ := text(location, "host"); host != "" {
+			key += " of the host " + strings.ToLower(host)
 		}
-	})
+		unique(at, key)
+	}
 }

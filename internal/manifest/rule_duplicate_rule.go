@@ -45,12 +45,9 @@ spec:
 }
 
 func checkDuplicateRule(s *subject) {
-	s.duplicates("the firewall rule", "rename one of them, or remove it", func(yield func(string, string) bool) {
-		for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
-			name, _ := text(rule, "name")
-			if !yield(at, name) {
-				return
-			}
-		}
-	})
+	unique := s.unique("the firewall rule", "rename one of them, or remove it")
+	for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
+		name, _ := text(rule, "name")
+		unique(at, name)
+	}
 }

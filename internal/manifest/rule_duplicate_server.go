@@ -49,14 +49,12 @@ spec:
 
 func checkDuplicateServer(s *subject) {
 	for at, upstream := range elements(s.Tree, "spec", "upstreams") {
-		s.duplicates("the server", "remove one, and raise the weight of the other", func(yield func(string, string) bool) {
-			for at, server := range elements(upstream, at, "servers") {
-				host, _ := text(server, "host")
-				port, _ := text(server, "port")
-				if host != "" && !yield(at, strings.TrimSuffix(strings.ToLower(host)+":"+port, ":")) {
-					return
-				}
+		unique := s.unique("the server", "remove one, and raise the weight of the other")
+		for at, server := range elements(upstream, at, "servers") {
+			port, _ := text(server, "port")
+			if host, _ := text(server, "host"); host != "" {
+				unique(at, strings.TrimSuffix(strings.ToLower(host)+":"+port, ":"))
 			}
-		})
+		}
 	}
 }

@@ -44,12 +44,9 @@ spec:
 }
 
 func checkDuplicateUpstream(s *subject) {
-	s.duplicates("the upstream", "rename one of them, or remove it", func(yield func(string, string) bool) {
-		for at, upstream := range elements(s.Tree, "spec", "upstreams") {
-			name, _ := text(upstream, "name")
-			if !yield(at, name) {
-				return
-			}
-		}
-	})
+	unique := s.unique("the upstream", "rename one of them, or remove it")
+	for at, upstream := range elements(s.Tree, "spec", "upstreams") {
+		name, _ := text(upstream, "name")
+		unique(at, name)
+	}
 }

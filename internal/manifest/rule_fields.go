@@ -73,21 +73,20 @@ func numberIn(text string, least, most uint64) bool {
 	return err == nil && n >= least && n <= most
 }
 
-// duplicates reports every element of a list whose key another had before it;
-// an empty key is none.
-func (s *subject) duplicates(noun, fix string, keys iter.Seq2[string, string]) {
+// unique returns a function that takes the elements of a list one by one and
+// reports each whose key another had before it; an empty key is none.
+func (s *subject) unique(noun, fix string) func(at, key string) {
 	first := map[string]string{}
-	for at, key := range keys {
-		if key == "" {
-			continue
-		}
+	return func(at, key string) {
 		before, again := first[key]
-		if !again {
+		switch {
+		case key == "":
+		case again:
+			line, _ := s.Place(before)
+			s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, line), fix)
+		default:
 			first[key] = at
-			continue
 		}
-		line, _ := s.Place(before)
-		s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, line), fix)
 	}
 }
 

@@ -43,18 +43,13 @@ spec:
 
 func checkPurgeSubdomain(s *subject) {
 	host, _ := text(s.Tree, "hostname")
+	unique := s.unique("the subdomain", "remove one of them")
 	for at, sub := range texts(s.Tree, "spec", "subdomains") {
+		unique(at, strings.ToLower(sub))
 		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
 			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
 		}
 	}
-	s.duplicates("the subdomain", "remove one of them", func(yield func(string, string) bool) {
-		for at, sub := range texts(s.Tree, "spec", "subdomains") {
-			if !yield(at, strings.ToLower(sub)) {
-				return
-			}
-		}
-	})
 }
 
 func subdomainProblem(sub, host string) (problem, fix string) {
