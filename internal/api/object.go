@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,9 @@ func mismatchf(format string, args ...any) error {
 
 // parseObject reads a body that holds one object.
 func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return kind.Object{}, errors.New("unreadable answer: it is empty")
+	}
 	v, err := canon.Decode(body)
 	if err != nil {
 		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)

@@ -1,0 +1,257 @@
+package api
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/kind"
+)
+
+func TestTokensPrintAsStars(t *testing.T) {
+	const secret = "s3cr3t-canary"
+	tok, err := NewToken(secret + "\r\n")
+	if err != nil || tok.value() != secret {
+		t.Fatalf("%v", err)
+	}
+	type holder struct {
+		Token  Token
+		hidden Token
+		Map    map[string]Endpoint
+		cfg    *Config
+	}
+	h := holder{Token: tok, hidden: tok, Map: map[string]Endpoint{"x": {Token: tok}}, cfg: &Config{Endpoints: map[kind.Area]Endpoint{kind.Delivery: {Token: tok}}}}
+	var out strings.Builder
+	for _, v := range []any{tok, &tok, h, &h, *h.cfg, []Token{tok}, NewClient(*h.cfg), errors.New(tok.String())} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%p"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+	}
+	asJSON, err := json.Marshal(map[string]any{"a": tok, "b": &tok, "c": h.Map})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(asJSON)
+	text, _ := tok.MarshalText()
+	out.Write(text)
+	if strings.Contains(out.String(), secret) || strings.Contains(out.String(), fmt.Sprintf("%x", secret)) {
+		t.Error("the token is printed")
+	}
+	if tok.String() != "***" || fmt.Sprintf("%#v", tok) != "***" || string(text) != "***" || !strings.Contains(string(asJSON), `"a":"***"`) {
+		t.Error("the token is not printed as stars")
+	}
+}
+
+func TestNewTokenRefuses(t *testing.T) {
+	for _, text := range []string{"", "\n", "a b", "a\n\n", " a", "a\t", "a\x00b", "a\x7f", "ä", "a\nb\n", "\u202ea"} {
+		tok, err := NewToken(text)
+		if err == nil || !tok.IsZero() || tok.value() != "" {
+			t.Errorf("%q is a token", text)
+		} else if len(text) > 2 && strings.Contains(err.Error(), text) {
+			t.Errorf("the error quotes the token: %v", err)
+		}
+	}
+}
+
+func TestParseBase(t *testing.T) {
+	const legacy = "https://purge.example.com/v1/"
+	for raw, want := range map[string]string{
+		"https://api.example.com/delivery/v2.1":       "",
+		"https://api.example.com/machine/v1/thr1/":    "",
+		"https://api.example.com/apis/GROUP%2FV":      "",
+		"https://api.example.com:8443":                "",
+		"HTTPS://api.example.com":                     "",
+		"http://127.0.0.1:80/x":                       "",
+		"http://localhost/x":                          "",
+		"http://[::1]:8/x":                            "",
+		"https://purge.example.com/v10":               "",
+		"":                                            "no host",
+		"api.example.com":                             "no host",
+		"/path":                                       "no host",
+		"https:///x":                                  "no host",
+		"mailto:x@example.com":                        "no host",
+		"https://user:secret@api.example.com":         "user name or a password",
+		"https://secret@api.example.com":              "user name or a password",
+		"http://api.example.com":                      "only https",
+		"http://127.0.0.1.example.com":                "only https",
+		"http://localhost.example.com":                "only https",
+		"ftp://api.example.com":                       `scheme "ftp"`,
+		"https://api.example.com/?a=secret":           "query or a fragment",
+		"https://api.example.com/?":                   "query or a fragment",
+		"https://api.example.com/#secret":             "query or a fragment",
+		"https://api.example.com/#":                   "query or a fragment",
+		"https://api.example.com/a/../b":              "dot segment",
+		"https://api.example.com/%2e%2e/b":            "dot segment",
+		"https://api.example.com/a b":                 "not a URL",
+		"https://api.example.com\n":                   "not a URL",
+		"https://api.example.com:secret/":             "not a URL",
+		"https://purge.example.com/v1":                "deprecated purge service",
+		"https://PURGE.example.com/v1/purges/secret/": "deprecated purge service",
+	} {
+		_, err := ParseBase(raw, legacy)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", raw, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		case err != nil && strings.Contains(err.Error(), "secret"):
+			t.Errorf("%s: the error quotes the address: %v", raw, err)
+		}
+	}
+	if _, err := ParseBase("https://purge.example.com/v1", ""); err != nil {
+		t.Errorf("no deprecated address is set: %v", err)
+	}
+}
+
+func TestHopeless(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("x: %w", &net.DNSError{IsNotFound: true}): true,
+		&net.DNSError{IsTemporary: true}:                     false,
+		&tls.CertificateVerificationError{}:                  true,
+		tls.RecordHeaderError{}:                              true,
+		io.ErrUnexpectedEOF:                                  false,
+	} {
+		if hopeless(err) != want {
+			t.Errorf("%v: %v", err, !want)
+		}
+	}
+}
+
+func TestOneLineIsCutBetweenCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", " a \n b ": "a b", "aäb": "aäb", "äääääääääääää": "äääää…", "\x1b[0m\u202ex": "[0m x", "\xff\xfea": "a",
+	} {
+		if got := oneLine(in, 12); got != want && len(in) > 0 {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParseWarnings(t *testing.T) {
+	for value, want := range map[string]string{
+		``:                                `[]`,
+		`299 - "a"`:                       `[{   299 a}]`,
+		`299 host:80 "a\"b\\", 199 - "c"`: `[{   299 a"b\} {   199 c}]`,
+		`299 - "open`:                     `[{   299 open}]`,
+		`299 - unquoted`:                  `[{   0 299 - unquoted}]`,
+		`299`:                             `[{   0 299}]`,
+		`abc - "x"`:                       `[{   0 abc - "x"}]`,
+		`299 - "a\`:                       `[{   299 a\}]`,
+		`299 - "a" ,, 299 - "b"`:          `[{   299 a} {   299 b}]`,
+	} {
+		if got := fmt.Sprint(parseWarnings([]string{value})); got != want {
+			t.Errorf("%s became %s, want %s", value, got, want)
+		}
+	}
+}
+
+func testKind(t testing.TB) *kind.Kind {
+	k, ok := kind.Named("CDN")
+	if !ok {
+		t.Fatal("no such kind")
+	}
+	return k
+}
+
+// TestSourceChecksTextHoweverItIsCut: the borders of reads change nothing.
+func TestSourceChecksTextHoweverItIsCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		var readers []bool
+		for _, wrap := range []func(io.Reader) io.Reader{
+			func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
+		} {
+			s := &source{r: wrap(strings.NewReader(text + "\n")), object: 1 << 20, list: 1 << 20}
+			s.begin(0)
+			got, err := io.ReadAll(s)
+			if err == nil && string(got) != text+"\n" {
+				t.Fatalf("%q became %q", text, got)
+			}
+			readers = append(readers, err == nil)
+		}
+		for _, ok := range readers {
+			if ok != utf8.ValidString(text) {
+				t.Fatalf("%q: %v", text, readers)
+			}
+		}
+	})
+}
+
+func FuzzListDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"items":[{"metadata":{"name":"a"},"spec":{"x":1}}],"metadata":{"continue":"x"}}`, `[]`, `{"items":null}`,
+		`{"data":[{"metadata":{"name":"é"}}]}`, `{"results":[]}`, `{"kind":"CDNList"}`, `[{}`, `{"nextPageToken":"x","items":[]}`,
+		`{"metadata":{"remainingItemCount":1e9},"items":[]} `, "[\"\xff\"]",
+	} {
+		f.Add([]byte(seed))
+	}
+	k := testKind(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		decode := func(r io.Reader) (items []kind.Object, p page, err error) {
+			src := &source{r: r, object: 1 << 16, list: 1 << 20}
+			p, err = decodeList(src, k, kind.Workspace{}, func(o kind.Object) error {
+				items = append(items, o)
+				return nil
+			})
+			return items, p, err
+		}
+		items, p, err := decode(bytes.NewReader(body))
+		slow, slowPage, slowErr := decode(iotest.OneByteReader(bytes.NewReader(body)))
+		if (err == nil) != (slowErr == nil) || err == nil && (len(items) != len(slow) || p != slowPage) {
+			t.Fatalf("%q: the borders of reads change the answer: %v, %v", body, err, slowErr)
+		}
+		if err != nil {
+			return
+		}
+		if !json.Valid(body) {
+			t.Fatalf("%q is a list", body)
+		}
+		for _, o := range items {
+			if o.Name == "" || o.Spec != nil && !json.Valid(o.Spec) {
+				t.Fatalf("%q holds %+v", body, o)
+			}
+		}
+	})
+}
+
+func FuzzErrorBody(f *testing.F) {
+	for _, seed := range []string{
+		`{"kind":"Status","message":"m","reason":"r","details":{"causes":[{"field":"<nil>","message":"x"}],"retryAfterSeconds":1}}`,
+		`{"message":{"detail":"d"}}`, `{"errors":["a",{"detail":"b"}]}`, `{"title":"t","detail":"d"}`, `"x"`, `[`, "<html><title>T</title>\x1b[2J",
+		"<html><title>İ</title>", `{"error":{"error":{"error":{"error":{"error":{"error":"x"}}}}}}`, "<!doctype html><TITLE>secret-canary", "::error::\r\n::stop",
+	} {
+		f.Add([]byte(seed))
+	}
+	tok, err := NewToken("secret-canary")
+	if err != nil {
+		f.Fatal(err)
+	}
+	e := Endpoint{Token: tok}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c := readComplaint(body, e.redact)
+		failure := &Error{Op: "get", Kind: "K", Name: "n", Status: 400, Reason: c.reason, Message: c.message, Causes: c.causes, RetryAfter: c.retryAfter}
+		text := failure.Error()
+		for _, r := range text {
+			if !unicode.IsPrint(r) {
+				t.Fatalf("%q became %q", body, text)
+			}
+		}
+		if strings.Contains(text, "secret-canary") || len(text) > messageSize+(2*maxCauses+5)*(excerptSize+10) || c.retryAfter < 0 {
+			t.Fatalf("%q became %q", body, text)
+		}
+	})
+}
