@@ -49,7 +49,10 @@ const (
 	NeedsPerson  Verdict = "needs-person"
 	NotConverged Verdict = "not-converged"
 	Auth         Verdict = "auth"
-	Interrupted  Verdict = "interrupted"
+	// Stale is an object that is not what the plan spoke of: nothing was sent
+	// for it.
+	Stale       Verdict = "stale"
+	Interrupted Verdict = "interrupted"
 )
 
 // Result is how every item of a plan ended, in the plan's order.

@@ -13,6 +13,11 @@ const (
 	ListType
 )
 
+// String returns the type as people read it.
+func (t Type) String() string {
+	return [...]string{"any", "text", "boolean", "number", "object", "list"}[t]
+}
+
 // ListRule is what the schema's x-trueup-list says of a list (design B3).
 type ListRule struct {
 	// Key names the fields that identify an element; empty pairs by position.

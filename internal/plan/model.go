@@ -68,12 +68,18 @@ type Item struct {
 	Lists      []merge.SentList `json:"lists,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
-	// Create is what a creation makes, and Purge what a request invalidates.
+	// Purge is what a request invalidates, Disk what a snapshot is taken of.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
 	// Reason says why an item is blocked or kept, and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
+	// Deleted says that live lacks an object that the ledger knows: drift.
+	Deleted bool `json:"deleted,omitempty"`
+	// Recreate says that a person allowed to make again what is gone.
+	Recreate bool `json:"recreate,omitempty"`
+	// Record says that the ledger is to learn that live is as git says.
+	Record bool `json:"record,omitempty"`
 	// NeedsPerson marks a blocked item that ends apply with exit code 6.
 	NeedsPerson bool `json:"needsPerson,omitempty"`
 	// Hints are advice lines about the item.
@@ -110,10 +116,12 @@ type PurgeInfo struct {
 	Paths    int      `json:"paths"`
 	Prefixes int      `json:"prefixes"`
 	Sample   []string `json:"sample,omitempty"`
-	Budget   Budget   `json:"budget"`
+	// Budget is what is active for the hostname together with this plan.
+	Budget Budget `json:"budget"`
+	Limits Budget `json:"limits"`
 }
 
-// Budget is what a hostname's active purges and this plan use together.
+// Budget counts against the limits of one hostname (platform-api 8).
 type Budget struct {
 	Requests int `json:"requests"`
 	Paths    int `json:"paths"`

@@ -1,0 +1,216 @@
+package apply
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// Writer reads and writes single objects of the platform. Its errors may say
+// what they mean by methods: NotFound, Conflict, Auth, Uncertain and NotSent,
+// each returning bool, and HTTPStatus, returning int.
+type Writer interface {
+	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
+	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
+	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)
+}
+
+// Intents keeps the requests that are sent once: each method is durable when
+// it returns (design A3).
+type Intents interface {
+	Claim(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error
+	ClaimAgain(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error
+	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
+	Rejected(ctx context.Context, key kind.Key, status int, message string) error
+	Release(ctx context.Context, key kind.Key, message string) error
+	MarkUnknown(ctx context.Context, key kind.Key, message string) error
+}
+
+// Specs keeps the last-applied spec of each object (design B1 and 0.2).
+type Specs interface {
+	Pending(ctx context.Context, key kind.Key, spec []byte) error
+	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
+	DropPending(ctx context.Context, key kind.Key) error
+}
+
+// Journal is what apply needs of a ledger.
+type Journal interface {
+	Intents
+	Specs
+}
+
+// Deps are what Run works with.
+type Deps struct {
+	Writer Writer
+	// Journal is nil where the ledger can't be used; the plan then holds no
+	// once-only request.
+	Journal Journal
+	// Replan plans one object again against what is live now (nil: nothing).
+	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
+	// Spec returns the canonical spec of a manifest.
+	Spec func(key kind.Key) []byte
+	// Rules returns how specs of a kind are compared.
+	Rules func(k *kind.Kind) *merge.Rules
+	// Report is told what happens; calls come from several goroutines.
+	Report func(Event)
+	// Sleep waits, or returns the context's error.
+	Sleep   func(ctx context.Context, d time.Duration) error
+	Options Options
+}
+
+// Options are the user's.
+type Options struct {
+	// Parallelism bounds the objects that are worked on at once.
+	Parallelism int
+	// AcceptNormalised lets purges go although the server did not keep what
+	// was sent to the object that they wait for.
+	AcceptNormalised bool
+	// Wait waits until what was made is ready, at most WaitTimeout.
+	Wait        bool
+	WaitTimeout time.Duration
+}
+
+// Run does what the plan says: first what converges, then what is made once,
+// then the once-only requests, each after the objects that it waits for. A
+// failure stops what depends on it and nothing else; an authentication failure
+// stops everything that was not begun.
+func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
+	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}}
+	for i, it := range p.Items {
+		r.index[it.Key] = i
+	}
+	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly, kind.Once} {
+		r.phase(ctx, p, policy)
+	}
+	return Result{Outcomes: r.outcomes}
+}
+
+// run is the state of one Run.
+type run struct {
+	Deps
+	outcomes []Outcome
+	index    map[kind.Key]int
+
+	mu sync.Mutex
+	// stopped says why nothing new is begun, or is empty.
+	stopped string
+}
+
+// phase works on all items of a policy. Once-only requests go one by one, so
+// that their order is the plan's; everything else goes side by side.
+func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
+	workers := max(1, r.Options.Parallelism)
+	if policy == kind.Once {
+		workers = 1
+	}
+	slots := make(chan struct{}, workers)
+	var wg sync.WaitGroup
+	for i, it := range p.Items {
+		k, ok := kind.Named(it.Kind)
+		if !ok || k.Policy != policy {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			r.outcomes[i] = r.item(ctx, k, it)
+		})
+	}
+	wg.Wait()
+}
+
+// item brings one item to its end.
+func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
+	end := Outcome{Key: it.Key, Status: Done, Verdict: OK}
+	if it.Op == plan.None || it.Op == plan.Kept || it.Op == plan.Blocked {
+		return r.still(ctx, it, end)
+	}
+	if reason, verdict := r.held(ctx, it); reason != "" {
+		end.Status, end.Verdict, end.Message = Skipped, verdict, reason
+		return end
+	}
+	r.Report(Event{Key: it.Key, Phase: "start"})
+	// A write that has begun is brought to its end and recorded, also when the
+	// run is interrupted: the client's own time limit bounds it.
+	bound := context.WithoutCancel(ctx)
+	switch {
+	case k.Policy == kind.Once:
+		r.post(bound, k, it, &end)
+	case k.Policy == kind.CreateOnly:
+		r.make(ctx, k, it, &end)
+	case it.Op == plan.Create:
+		r.create(bound, k, it, &end)
+	default:
+		r.patch(bound, k, it, &end)
+	}
+	if end.Verdict == Auth {
+		r.stop("stopped after an authentication failure")
+	}
+	r.Report(Event{Key: it.Key, Phase: "end", Message: end.Message})
+	return end
+}
+
+// still ends an item for which nothing is sent.
+func (r *run) still(ctx context.Context, it plan.Item, end Outcome) Outcome {
+	if it.Op == plan.Blocked {
+		end.Status, end.Message, end.Fix, end.Verdict = Blocked, it.Reason, it.Fix, Partial
+		if it.NeedsPerson {
+			end.Verdict = NeedsPerson
+		}
+		return end
+	}
+	if it.Record && r.Journal != nil {
+		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
+		if err := r.Journal.Applied(ctx, it.Key, a); err != nil {
+			end.fail(Partial, "live is as git says, but the ledger could not be told: "+err.Error())
+		}
+	}
+	return end
+}
+
+// held says why an item is not begun: the run was stopped or interrupted, or
+// something that it waits for did not end well.
+func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
+	r.mu.Lock()
+	stopped := r.stopped
+	r.mu.Unlock()
+	if ctx.Err() != nil {
+		return "interrupted before it was begun", Interrupted
+	}
+	if stopped != "" {
+		return stopped, Partial
+	}
+	for _, key := range it.After {
+		i, ok := r.index[key]
+		if !ok {
+			return "waits for " + key.String() + ", which is not part of this run", Partial
+		}
+		before := r.outcomes[i]
+		if before.Verdict == OK || before.Verdict == NotConverged && r.Options.AcceptNormalised {
+			continue
+		}
+		if before.Verdict == NotConverged {
+			return "waits for " + key.String() + ": the server did not keep what was sent (--accept-normalised goes on)", Partial
+		}
+		return "waits for " + key.String() + ", which did not end well", Partial
+	}
+	return "", OK
+}
+
+func (r *run) stop(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped == "" {
+		r.stopped = why
+	}
+}
+
+func (o *Outcome) fail(v Verdict, message string) {
+	o.Status, o.Verdict, o.Message = Failed, v, message
+}

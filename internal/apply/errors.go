@@ -1,0 +1,46 @@
+package apply
+
+import "errors"
+
+// What an error of a Writer says of itself, by the methods that Writer names.
+// An error that says nothing is uncertain after a write: it may have happened.
+
+func notFound(err error) bool {
+	var e interface{ NotFound() bool }
+	return errors.As(err, &e) && e.NotFound()
+}
+
+func conflict(err error) bool {
+	var e interface{ Conflict() bool }
+	return errors.As(err, &e) && e.Conflict()
+}
+
+func auth(err error) bool {
+	var e interface{ Auth() bool }
+	return errors.As(err, &e) && e.Auth()
+}
+
+func uncertain(err error) bool {
+	var e interface{ Uncertain() bool }
+	return !errors.As(err, &e) || e.Uncertain()
+}
+
+func notSent(err error) bool {
+	var e interface{ NotSent() bool }
+	return errors.As(err, &e) && e.NotSent()
+}
+
+func httpStatus(err error) int {
+	var e interface{ HTTPStatus() int }
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.HTTPStatus()
+}
+
+func verdictOf(err error) Verdict {
+	if auth(err) {
+		return Auth
+	}
+	return Partial
+}

@@ -1,0 +1,101 @@
+// Package cli wires the commands: flags, configuration and environment go in,
+// a document and an exit code come out; it holds no domain logic.
+//
+// The rules of its messages: an error is one line on standard error that names
+// what it is about and ends with what to do; the result goes to standard
+// output, in the format that was asked for, also when it is a failure.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
+)
+
+// Main runs the command line and returns the exit code.
+func Main(ctx context.Context, args []string, env Env) int {
+	a := &app{env: env}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return a.code
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = withCode(exitInterrupted, errors.New("interrupted"))
+	}
+	var shown *shownError
+	if !errors.As(err, &shown) {
+		_, _ = fmt.Fprintf(env.Stderr, "trueup: %s\n", report.Clean(err.Error()))
+	}
+	return exitOf(err)
+}
+
+// shownError is an error that the result on standard output tells already.
+type shownError struct{ error }
+
+func (e *shownError) Unwrap() error { return e.error }
+
+// app is one run of the program: its environment, the flags that every command
+// has, and the exit code of a command that ended without an error.
+type app struct {
+	env    Env
+	global globalOptions
+	code   int
+}
+
+// dir is the folder that relative names are relative to.
+func (a *app) dir() string {
+	if filepath.IsAbs(a.global.dir) {
+		return a.global.dir
+	}
+	return filepath.Join(a.env.Dir, a.global.dir)
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "trueup",
+		Short:         "Keep a cloud platform true to git",
+		Long:          "trueup keeps CDNs, cache purges and disk snapshots true to the manifests of a git repository.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	a.global.register(root)
+	root.AddCommand(
+		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a),
+		newSandbox(a), newExplain(a), newVersion(a),
+	)
+	return root
+}
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.env.Stdout, toolName())
+			return err
+		},
+	}
+}
+
+// toolName is the program and its version, as plans and records name it.
+func toolName() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "trueup (devel)"
+	}
+	return "trueup " + info.Main.Version
+}

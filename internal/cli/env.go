@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Env is everything that a run takes from its process.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	// Dir is the folder that the program was started in.
+	Dir string
+	// Width is the width of standard output's terminal in columns, 0 where it
+	// is none; the two others say whether a person sits there.
+	Width       int
+	StdinIsTTY  bool
+	StderrIsTTY bool
+}
+
+// Sleep waits for d, or until the context ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// TerminalWidth returns the columns of the terminal behind f, 0 if f is none.
+func TerminalWidth(f *os.File) int {
+	if !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+
+	"trueup/internal/apply"
+)
+
+// The exit codes (docs/exit-codes.md; design 0.24).
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitChanges      = 2
+	exitStale        = 3
+	exitInvalid      = 4
+	exitPartial      = 5
+	exitNeedsPerson  = 6
+	exitNotConverged = 7
+	exitAuth         = 8
+	exitInterrupted  = 130
+)
+
+// resultName is what machine-readable outputs call an exit code.
+func resultName(code int) string {
+	names := map[int]string{
+		exitOK: "ok", exitError: "error", exitChanges: "changes", exitStale: "stale",
+		exitInvalid: "invalid", exitPartial: "partial", exitNeedsPerson: "needs-person",
+		exitNotConverged: "not-converged", exitAuth: "auth", exitInterrupted: "interrupted",
+	}
+	return names[code]
+}
+
+// exitOf maps an error that stopped a run to its code.
+func exitOf(err error) int {
+	var coded *codedError
+	var auth interface{ Auth() bool }
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &auth) && auth.Auth():
+		return exitAuth
+	default:
+		return exitError
+	}
+}
+
+// codedError is an error that ends the run with a code of its own.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+func withCode(code int, err error) error { return &codedError{code: code, err: err} }
+
+// exitOfApply picks the code of an apply; if several things happened, the one
+// that a person must know first (design 0.24). Stale objects alone end with
+// exitStale only if nothing was sent at all.
+func exitOfApply(res apply.Result) int {
+	seen := map[apply.Verdict]bool{}
+	sent := false
+	for _, o := range res.Outcomes {
+		seen[o.Verdict] = true
+		sent = sent || o.Sent
+	}
+	switch {
+	case seen[apply.Interrupted]:
+		return exitInterrupted
+	case seen[apply.Auth]:
+		return exitAuth
+	case seen[apply.NeedsPerson]:
+		return exitNeedsPerson
+	case seen[apply.NotConverged]:
+		return exitNotConverged
+	case seen[apply.Stale] && !sent:
+		return exitStale
+	case seen[apply.Partial] || seen[apply.Stale]:
+		return exitPartial
+	default:
+		return exitOK
+	}
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+	"trueup/internal/report"
+)
+
+// globalOptions are the flags that mean the same everywhere.
+type globalOptions struct {
+	dir            string
+	sandbox        bool
+	output         string
+	reports        []string
+	color          string
+	quiet          bool
+	verbose        bool
+	parallelism    int
+	timeout        time.Duration
+	requestTimeout time.Duration
+	caFile         string
+	ephemeralOK    bool
+}
+
+func (g *globalOptions) register(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, where trueup.yaml is looked for")
+	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
+	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
+	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`; repeatable")
+	f.StringVar(&g.color, "color", "auto", "colour: auto, always or never")
+	f.BoolVarP(&g.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "show each request and everything that is hidden otherwise")
+	f.IntVar(&g.parallelism, "parallelism", 4, "how many files, requests or objects to work on at once")
+	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 is none")
+	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
+	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` with certificates to trust beside the system's")
+	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
+}
+
+// useColor decides by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE,
+// CLICOLOR and TERM, then by whether standard output is a terminal.
+func (a *app) useColor() (bool, error) {
+	switch a.global.color {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto":
+	default:
+		return false, fmt.Errorf("--color is %q: write auto, always or never", a.global.color)
+	}
+	env := a.env.Getenv
+	switch {
+	case env("NO_COLOR") != "":
+		return false, nil
+	case env("FORCE_COLOR") != "" || env("CLICOLOR_FORCE") != "" && env("CLICOLOR_FORCE") != "0":
+		return true, nil
+	case env("CLICOLOR") == "0" || env("TERM") == "dumb":
+		return false, nil
+	}
+	return a.env.Width > 0, nil
+}
+
+func (a *app) checkFormats() error {
+	if !slices.Contains(report.Formats(), a.global.output) {
+		return fmt.Errorf("-o is %q: write one of %s", a.global.output, strings.Join(report.Formats(), ", "))
+	}
+	for _, r := range a.global.reports {
+		format, file, ok := strings.Cut(r, "=")
+		if !ok || file == "" || !slices.Contains(report.Formats(), format) {
+			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
+		}
+	}
+	return nil
+}
+
+// emit writes the document in every format that was asked for. The exit code
+// of the run is the document's, whatever happens here, but for a run that was
+// fine and whose result could not be written.
+func (a *app) emit(doc report.Document) error {
+	color, err := a.useColor()
+	if err != nil {
+		return err
+	}
+	doc.Result, doc.Sandbox = resultName(doc.ExitCode), a.global.sandbox
+	a.code = doc.ExitCode
+	opts := report.Options{Color: color, Width: a.env.Width, Verbose: a.global.verbose}
+	err = report.Write(a.env.Stdout, a.global.output, doc, opts)
+	for _, r := range a.global.reports {
+		format, file, _ := strings.Cut(r, "=")
+		err = errors.Join(err, a.writeReport(format, file, doc))
+	}
+	if err != nil && doc.ExitCode == exitOK {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	if err != nil {
+		return withCode(doc.ExitCode, fmt.Errorf("write the result: %w", err))
+	}
+	return nil
+}
+
+func (a *app) writeReport(format, file string, doc report.Document) error {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.dir(), file)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Write(f, format, doc, report.Options{Verbose: a.global.verbose}), f.Close())
+}
+
+// fail shows an error in the result, where the format is for machines, and
+// otherwise on standard error.
+func (a *app) fail(doc report.Document, err error) error {
+	doc.ExitCode = exitOf(err)
+	doc.Errors = append(doc.Errors, err.Error())
+	if a.global.output == "text" {
+		return err
+	}
+	if werr := a.emit(doc); werr != nil {
+		return errors.Join(err, werr)
+	}
+	return &shownError{err}
+}
+
+// targets makes the filter of --target KIND/NAME, in which both parts may hold
+// the wildcards of path.Match; nil for no flag.
+func targets(patterns []string) (func(kind.Key) bool, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
+			return nil, fmt.Errorf("--target is %q: write KIND/NAME, such as cdn/shop or */web-*", p)
+		}
+	}
+	return func(k kind.Key) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			kindPart, namePart, _ := strings.Cut(p, "/")
+			byKind, _ := path.Match(strings.ToLower(kindPart), strings.ToLower(k.Kind))
+			byName, _ := path.Match(namePart, k.Name)
+			return byKind && byName
+		})
+	}, nil
+}
+
+// keys reads the objects that a flag names.
+func keys(flag string, values []string) (map[kind.Key]bool, error) {
+	named := map[kind.Key]bool{}
+	for _, v := range values {
+		key, ok := kind.ParseKey(v)
+		if !ok {
+			return nil, fmt.Errorf("%s is %q: write KIND/NAME, such as cdn/shop", flag, v)
+		}
+		named[key] = true
+	}
+	return named, nil
+}
+
+// trusted reads --ca-file; nil is the system's pool.
+func (a *app) trusted() (*x509.CertPool, error) {
+	if a.global.caFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(a.global.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca-file %s holds no PEM certificate", a.global.caFile)
+	}
+	return pool, nil
+}

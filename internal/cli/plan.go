@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+// planOptions are the flags that choose what is planned.
+type planOptions struct {
+	strict         bool
+	detailed       bool
+	targets        []string
+	takeOver       []string
+	allowRecreate  []string
+	allowEmptyLive bool
+}
+
+func (o *planOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
+	f.StringArrayVar(&o.targets, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
+	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`: live elements that it lacks are dropped; repeatable")
+	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "make `KIND/NAME` again although it is gone: it will hold other data; repeatable")
+	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
+}
+
+func (o *planOptions) plan() (plan.Options, error) {
+	filter, err := targets(o.targets)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	takeOver, err := keys("--take-over", o.takeOver)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	recreate, err := keys("--allow-recreate", o.allowRecreate)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	return plan.Options{
+		Targets: filter, TakeOver: takeOver, AllowRecreate: recreate,
+		AllowEmptyLive: o.allowEmptyLive,
+	}, nil
+}
+
+func newPlan(a *app) *cobra.Command {
+	var opts planOptions
+	cmd := &cobra.Command{
+		Use:   "plan [PATH...]",
+		Short: "Show what is different, why, and what apply would send",
+		Long: "Compare manifests with what is live and show what apply would send. Nothing but GET is ever sent.\n" +
+			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
+			"8 authentication or authorization.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPlan(cmd.Context(), a, opts, args)
+		},
+	}
+	opts.register(cmd)
+	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do")
+	return cmd
+}
+
+func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
+	doc := report.Document{Command: "plan"}
+	s, err := a.prepare(ctx, opts, paths)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	defer s.close()
+	s.describe(&doc)
+	if doc.ExitCode == exitOK && opts.detailed && doc.Plan.Pending() {
+		doc.ExitCode = exitChanges
+	}
+	return a.emit(doc)
+}
+
+func newDrift(a *app) *cobra.Command {
+	var opts planOptions
+	cmd := &cobra.Command{
+		Use:   "drift [PATH...]",
+		Short: "Show only what was changed outside git",
+		Long: "Compare manifests, what was last applied and what is live, and show what changed outside git.\n" +
+			"Nothing but GET is ever sent. Exit codes: 0 nothing drifted, 1 could not run, 2 something did,\n" +
+			"4 manifests are invalid, 8 authentication or authorization.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDrift(cmd.Context(), a, opts, args)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
+	cmd.Flags().StringArrayVar(&opts.targets, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
+	return cmd
+}
+
+func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) error {
+	doc := report.Document{Command: "drift"}
+	s, err := a.prepare(ctx, opts, paths)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	defer s.close()
+	s.describe(&doc)
+	if doc.Plan != nil {
+		doc.Plan = plan.Drift(doc.Plan)
+		if doc.ExitCode == exitOK && len(doc.Plan.Items) > 0 {
+			doc.ExitCode = exitChanges
+		}
+	}
+	return a.emit(doc)
+}

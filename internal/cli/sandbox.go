@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+	"trueup/internal/report"
+	"trueup/internal/sandbox"
+)
+
+type sandboxOptions struct {
+	listen string
+	quirks []string
+}
+
+func newSandbox(a *app) *cobra.Command {
+	var opts sandboxOptions
+	cmd := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Serve the embedded platform on loopback, with a request log",
+		Long: "Serve all documented endpoints on loopback, persistent in .trueup/sandbox, and log each request.\n" +
+			"It prints the variables that point other commands at it.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd.Context(), a, opts) },
+	}
+	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "behave oddly as `NAME` says; repeatable (sandbox quirks lists them)")
+	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a))
+	return cmd
+}
+
+func runSandbox(ctx context.Context, a *app, opts sandboxOptions) error {
+	p, err := loadProject(a.dir())
+	if err != nil {
+		return err
+	}
+	ws := kind.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
+	if p.exists() {
+		ws = p.Workspace
+	}
+	log := func(r sandbox.Request) {
+		_, _ = fmt.Fprintf(a.env.Stderr, "%s %s %s -> %d\n", r.Time.Format(time.RFC3339), r.Method, report.Clean(r.Path), r.Status)
+	}
+	server, err := a.openSandbox(a.sandboxDir(p), ws, log, opts.quirks...)
+	if err != nil {
+		return err
+	}
+	base, stop, err := serve(ctx, server, opts.listen)
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	_, err = fmt.Fprintf(a.env.Stdout,
+		"export TRUEUP_DELIVERY_URL=%s%s TRUEUP_DELIVERY_TOKEN=%s\nexport TRUEUP_COMPUTE_URL=%s%s TRUEUP_COMPUTE_TOKEN=%s\n",
+		base, sandbox.DeliveryBase, sandbox.DeliveryToken, base, sandbox.ComputeBase, sandbox.ComputeToken)
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, stop(), server.Close())
+}
+
+func newSandboxReset(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Start the embedded platform and its ledger afresh",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := loadProject(a.dir())
+			if err != nil {
+				return err
+			}
+			dir := a.sandboxDir(p)
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("sandbox: %w", err)
+			}
+			_, err = fmt.Fprintln(a.env.Stdout, "the sandbox starts afresh with the next --sandbox")
+			return err
+		},
+	}
+}
+
+func newSandboxRequests(a *app) *cobra.Command {
+	var reset bool
+	cmd := &cobra.Command{
+		Use:   "requests",
+		Short: "Print the requests that the embedded platform was sent, one JSON object a line",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) (err error) {
+			p, err := loadProject(a.dir())
+			if err != nil {
+				return err
+			}
+			server, err := a.openSandbox(a.sandboxDir(p), p.Workspace, nil)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, server.Close()) }()
+			requests, err := server.Requests()
+			if err != nil {
+				return err
+			}
+			out := json.NewEncoder(a.env.Stdout)
+			for _, r := range requests {
+				if err := out.Encode(r); err != nil {
+					return err
+				}
+			}
+			if reset {
+				return server.ResetRequests()
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&reset, "reset", false, "empty the log after printing it")
+	return cmd
+}
+
+func newSandboxQuirks(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "quirks",
+		Short: "List the ways in which the sandbox can behave oddly",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			for _, q := range sandbox.Quirks() {
+				if _, err := fmt.Fprintf(a.env.Stdout, "%-28s %-8s %s\n", q.Name, q.Group, q.Summary); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"maps"
+
+	"trueup/internal/api"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+// session is one run from manifests to plan; it holds what apply needs to go
+// on. Without a plan the findings stopped it.
+type session struct {
+	app      *app
+	world    *world
+	ledger   *ledger.Ledger
+	inputs   plan.Inputs
+	planner  *plan.Planner
+	plan     *plan.Plan
+	findings diag.List
+	objects  int
+}
+
+func (s *session) close() {
+	if s.world != nil {
+		s.world.close()
+	}
+}
+
+// prepare goes from manifests to plan: the data's one way.
+func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*session, error) {
+	if err := a.checkFormats(); err != nil {
+		return nil, err
+	}
+	planOpts, err := opts.plan()
+	if err != nil {
+		return nil, err
+	}
+	l, err := a.load(ctx, paths, opts.strict)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a, findings: l.findings, objects: len(l.set.Objects)}
+	if l.findings.HasErrors() {
+		return s, nil
+	}
+	if s.world, err = a.enter(ctx, l.project, l.set); err != nil {
+		return nil, err
+	}
+	planOpts.Overrides = l.project.Overrides
+	if err := s.compare(ctx, l, planOpts); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// compare reads ledger and platform and makes the plan.
+func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) error {
+	reader := api.NewReader(s.world.api)
+	s.world.closers = append(s.world.closers, func() error { reader.Close(); return nil })
+	var err error
+	if s.ledger, err = ledger.Open(ctx, s.world.ledger); err != nil {
+		return err
+	}
+	known := make([]kind.Key, len(l.set.Objects))
+	for i, o := range l.set.Objects {
+		known[i] = o.Key()
+	}
+	view, err := s.ledger.View(ctx, known)
+	if err != nil {
+		return err
+	}
+	state, err := live.Fetch(ctx, reader, l.set, nil, live.Options{
+		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.addLeft(ctx, &view, state); err != nil {
+		return err
+	}
+	now, ok := reader.ServerTime()
+	if !ok {
+		now = s.app.env.Now()
+	}
+	s.inputs = plan.Inputs{
+		Tool: toolName(), Sandbox: s.app.global.sandbox,
+		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},
+		Set:    l.set, Live: state, Ledger: view, Now: now, Options: opts,
+	}
+	s.planner = plan.NewPlanner(s.inputs)
+	var wrong diag.List
+	s.plan, wrong = s.planner.Make()
+	s.findings = append(s.findings, wrong...)
+	return nil
+}
+
+// remoteNames are the objects that the server calls by another name than git.
+func remoteNames(v ledger.View) map[kind.Key]string {
+	names := map[kind.Key]string{}
+	for key, rec := range v.Records {
+		if rec.RemoteName != "" && rec.RemoteName != key.Name {
+			names[key] = rec.RemoteName
+		}
+	}
+	return names
+}
+
+// addLeft looks up what the ledger says of live objects that git does not name:
+// direct keys again, never a scan (design 0.26).
+func (s *session) addLeft(ctx context.Context, view *ledger.View, state live.State) error {
+	if view.Problem != "" || len(state.Unmanaged) == 0 {
+		return nil
+	}
+	left := make([]kind.Key, len(state.Unmanaged))
+	for i, obj := range state.Unmanaged {
+		left[i] = obj.Key()
+	}
+	more, err := s.ledger.View(ctx, left)
+	if err != nil {
+		return err
+	}
+	maps.Copy(view.Records, more.Records)
+	return nil
+}
+
+// describe fills in the document. Any error among the findings stops the run
+// (design 0.6).
+func (s *session) describe(doc *report.Document) {
+	doc.Findings, doc.Objects, doc.Plan = s.findings, s.objects, s.plan
+	if s.findings.HasErrors() {
+		doc.ExitCode = exitInvalid
+	}
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/diag"
+	"trueup/internal/manifest"
+	"trueup/internal/report"
+)
+
+type validateOptions struct{ strict bool }
+
+func newValidate(a *app) *cobra.Command {
+	var opts validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate [PATH...]",
+		Short: "Check manifests offline: YAML, schema and rules",
+		Long: "Check manifests without a token and without a network.\n" +
+			"Exit codes: 0 nothing wrong (warnings do not count), 1 could not run, 4 manifests are invalid.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runValidate(cmd.Context(), a, opts, args)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
+	return cmd
+}
+
+func runValidate(ctx context.Context, a *app, opts validateOptions, paths []string) error {
+	if err := a.checkFormats(); err != nil {
+		return err
+	}
+	doc := report.Document{Command: "validate"}
+	l, err := a.load(ctx, paths, opts.strict)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	doc.Findings, doc.Objects = l.findings, len(l.set.Objects)
+	if l.findings.HasErrors() {
+		doc.ExitCode = exitInvalid
+	}
+	return a.emit(doc)
+}
+
+// loaded is what the files say, before anything is asked of the platform.
+type loaded struct {
+	project  project
+	set      *manifest.Set
+	findings diag.List
+}
+
+// load reads the project and the manifests and runs every offline check.
+func (a *app) load(ctx context.Context, paths []string, strict bool) (loaded, error) {
+	p, err := loadProject(a.dir())
+	if err != nil {
+		return loaded{}, err
+	}
+	list, closeAll, err := sources(a.env, a.dir(), p, paths)
+	if err != nil {
+		return loaded{}, err
+	}
+	defer closeAll()
+	opts := manifest.Options{
+		Workspace:          p.Workspace.Name,
+		DeprecatedPurgeURL: p.Purge.DeprecatedURL,
+		Strict:             strict,
+		Parallelism:        a.global.parallelism,
+	}
+	set, findings, err := manifest.Load(ctx, list, opts)
+	if err != nil {
+		return loaded{}, err
+	}
+	findings = append(findings, manifest.Check(set, opts)...)
+	findings.Sort()
+	return loaded{project: p, set: set, findings: findings}, nil
+}

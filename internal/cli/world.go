@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"trueup/internal/api"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/report"
+)
+
+// world is where a run works: the real platform with the project's ledger, or
+// the sandbox with its own.
+type world struct {
+	workspace kind.Workspace
+	origins   map[kind.Area]string
+	api       api.Config
+	ledger    ledger.Config
+	closers   []func() error
+}
+
+func (w *world) close() {
+	for _, c := range w.closers {
+		_ = c() // what a run wrote is durable already
+	}
+}
+
+// client returns what can write; only apply asks for it.
+func (w *world) client(writesPerSecond float64) *api.Client {
+	cfg := w.api
+	cfg.WritesPerSecond = writesPerSecond
+	return api.NewClient(cfg)
+}
+
+// enter opens the world of a run.
+func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, error) {
+	if a.global.sandbox {
+		return a.enterSandbox(ctx, p, set)
+	}
+	if !p.exists() {
+		return nil, errors.New("there is no trueup.yaml here or above, so it is not known which workspace is meant: " +
+			"write one (docs/configuration.md), or try --sandbox")
+	}
+	w := &world{workspace: p.Workspace, origins: map[kind.Area]string{}}
+	endpoints := map[kind.Area]api.Endpoint{}
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		e, err := a.endpoint(area, p)
+		if err != nil {
+			return nil, err
+		}
+		if e.Base == nil && e.Token.IsZero() {
+			continue
+		}
+		endpoints[area] = e
+		if e.Base != nil {
+			w.origins[area] = e.Base.String()
+		}
+	}
+	var err error
+	if w.api, err = a.apiConfig(w.workspace, endpoints); err != nil {
+		return nil, err
+	}
+	w.ledger = a.ledgerConfig(p)
+	w.ledger.Origins = maps.Clone(w.origins)
+	return w, nil
+}
+
+// endpoint reads the address and the token of an area from the environment. A
+// repository can choose neither (product: configuration 2).
+func (a *app) endpoint(area kind.Area, p project) (api.Endpoint, error) {
+	var e api.Endpoint
+	prefix := "TRUEUP_" + strings.ToUpper(string(area))
+	if raw := a.env.Getenv(prefix + "_URL"); raw != "" {
+		base, err := api.ParseBase(raw, p.Purge.DeprecatedURL)
+		if err != nil {
+			return e, fmt.Errorf("%s_URL: %w", prefix, err)
+		}
+		e.Base = base
+	}
+	text, source := a.env.Getenv(prefix+"_TOKEN"), prefix+"_TOKEN"
+	if file := a.env.Getenv(prefix + "_TOKEN_FILE"); text == "" && file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return e, fmt.Errorf("%s_TOKEN_FILE: %w", prefix, err)
+		}
+		text, source = string(data), prefix+"_TOKEN_FILE"
+	}
+	if text == "" {
+		return e, nil
+	}
+	token, err := api.NewToken(text)
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", source, err)
+	}
+	e.Token = token
+	return e, nil
+}
+
+func (a *app) apiConfig(ws kind.Workspace, endpoints map[kind.Area]api.Endpoint) (api.Config, error) {
+	roots, err := a.trusted()
+	if err != nil {
+		return api.Config{}, err
+	}
+	cfg := api.Config{
+		Endpoints:      endpoints,
+		Workspace:      ws,
+		RequestTimeout: a.global.requestTimeout,
+		Parallelism:    a.global.parallelism,
+		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
+		Now:            a.env.Now,
+		Proxy:          a.proxy(),
+		RootCAs:        roots,
+		Warn:           a.warn,
+	}
+	if a.global.verbose {
+		cfg.Trace = a.trace
+	}
+	return cfg, nil
+}
+
+// proxy honours the usual variables as net/http reads them, from the
+// environment of this run.
+func (a *app) proxy() func(*http.Request) (*url.URL, error) {
+	return http.ProxyFromEnvironment
+}
+
+func (a *app) warn(w api.Warning) {
+	_, _ = fmt.Fprintf(a.env.Stderr, "warning: the server says of %s %s: %s\n",
+		report.Clean(w.Op), report.Clean(strings.TrimSuffix(w.Kind+"/"+w.Name, "/")), report.Clean(w.Text))
+}
+
+func (a *app) trace(e api.TraceEvent) {
+	status := fmt.Sprint(e.Status)
+	if e.Status == 0 {
+		status = e.Err
+	}
+	_, _ = fmt.Fprintf(a.env.Stderr, "%s %s -> %s (%s)\n", e.Method, report.Clean(e.URL), report.Clean(status), e.Took.Round(1e6))
+}
+
+// ledgerConfig says which ledger a project means and who uses it.
+func (a *app) ledgerConfig(p project) ledger.Config {
+	env := a.env.Getenv
+	store := p.Ledger.Store
+	if s := env("TRUEUP_LEDGER"); s != "" {
+		store = s
+	}
+	dir := p.dir
+	if dir == "" {
+		dir = a.dir()
+	}
+	return ledger.Config{
+		Store:       store,
+		ID:          p.Ledger.ID,
+		Workspace:   p.Workspace,
+		Dir:         dir,
+		InCI:        env("CI") != "" && env("CI") != "false",
+		EphemeralOK: a.global.ephemeralOK,
+		Now:         a.env.Now,
+		Claim:       a.claim(),
+	}
+}
+
+// claim names this run in the ledger, from what the CI services say.
+func (a *app) claim() ledger.Claim {
+	env := a.env.Getenv
+	first := func(names ...string) string {
+		for _, n := range names {
+			if v := env(n); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	runURL := env("CI_JOB_URL")
+	if env("GITHUB_RUN_ID") != "" {
+		runURL = env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY") + "/actions/runs/" + env("GITHUB_RUN_ID")
+	}
+	return ledger.Claim{
+		RunID:  first("GITHUB_RUN_ID", "CI_JOB_ID"),
+		RunURL: runURL,
+		Actor:  first("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "USER"),
+		Commit: first("GITHUB_SHA", "CI_COMMIT_SHA"),
+		Host:   host,
+		Tool:   toolName(),
+	}
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"sigs.k8s.io/yaml"
+
+	"trueup/internal/api"
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/sandbox"
+)
+
+// sandboxOrigin stands for the sandbox's address in its ledger, whatever port
+// it has in a run, so that a record can't cross to a real platform (design 0.13).
+const sandboxOrigin = "http://sandbox.invalid"
+
+// sandboxDir is where the embedded platform and its ledger are kept.
+func (a *app) sandboxDir(p project) string {
+	dir := p.dir
+	if dir == "" {
+		dir = a.dir()
+	}
+	return filepath.Join(dir, ".trueup", "sandbox")
+}
+
+// sandboxWorkspace is the project's, or without one the namespace that the
+// manifests agree on.
+func sandboxWorkspace(p project, set *manifest.Set) (kind.Workspace, error) {
+	if p.exists() {
+		return p.Workspace, nil
+	}
+	ws := kind.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
+	var names []string
+	for _, o := range set.Objects {
+		if o.Namespace != "" && !slices.Contains(names, o.Namespace) {
+			names = append(names, o.Namespace)
+		}
+	}
+	switch {
+	case len(names) > 1:
+		return ws, fmt.Errorf("the manifests name several namespaces (%s), and there is no trueup.yaml to say which is meant",
+			strings.Join(names, ", "))
+	case len(names) == 1 && names[0] != ws.Name:
+		ws = kind.Workspace{Name: names[0], UUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(sandboxOrigin+"/"+names[0])).String()}
+	}
+	return ws, nil
+}
+
+// enterSandbox starts the embedded platform on loopback and opens the ledger
+// that belongs to it; no real address, token or ledger is looked at.
+func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*world, error) {
+	ws, err := sandboxWorkspace(p, set)
+	if err != nil {
+		return nil, err
+	}
+	dir := a.sandboxDir(p)
+	server, err := a.openSandbox(dir, ws, nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{workspace: ws, origins: map[kind.Area]string{
+		kind.Compute:  sandboxOrigin + sandbox.ComputeBase,
+		kind.Delivery: sandboxOrigin + sandbox.DeliveryBase,
+	}}
+	w.closers = append(w.closers, server.Close)
+	base, stop, err := serve(ctx, server, "127.0.0.1:0")
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	w.closers = append([]func() error{stop}, w.closers...)
+	if err := w.connect(a, base); err != nil {
+		w.close()
+		return nil, err
+	}
+	if w.ledger, err = a.sandboxLedger(ctx, dir, w); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *world) connect(a *app, base string) error {
+	endpoints := map[kind.Area]api.Endpoint{}
+	for area, at := range map[kind.Area][2]string{
+		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
+		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
+	} {
+		url, err := api.ParseBase(base+at[0], "")
+		if err != nil {
+			return err
+		}
+		token, err := api.NewToken(at[1])
+		if err != nil {
+			return err
+		}
+		endpoints[area] = api.Endpoint{Base: url, Token: token}
+	}
+	cfg, err := a.apiConfig(w.workspace, endpoints)
+	cfg.Proxy = nil
+	w.api = cfg
+	return err
+}
+
+// openSandbox opens the store, and seeds it where it is new.
+func (a *app) openSandbox(dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string) (*sandbox.Server, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	_, err := os.Stat(filepath.Join(dir, "sandbox.db"))
+	isNew := errors.Is(err, os.ErrNotExist)
+	server, err := sandbox.Open(sandbox.Options{
+		Dir: dir, Now: a.env.Now, Log: log, Quirks: quirks,
+		Workspaces: sandboxWorkspaces(ws),
+	})
+	if err != nil || !isNew {
+		return server, err
+	}
+	if err := server.LoadSeed(sandbox.SeedLive()); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return server, nil
+}
+
+// sandboxWorkspaces are the seeded workspace and the one that is used.
+func sandboxWorkspaces(ws kind.Workspace) []sandbox.Workspace {
+	all := []sandbox.Workspace{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
+	if used := (sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}); used != all[0] {
+		all = append(all, used)
+	}
+	return all
+}
+
+// sandboxLedger opens the ledger of the embedded platform; a new one of the
+// seeded workspace learns what was last applied there.
+func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.Config, error) {
+	cfg := ledger.Config{
+		Store:     "file:" + filepath.Join(dir, "ledger-"+w.workspace.UUID),
+		Workspace: w.workspace,
+		Origins:   w.origins,
+		Now:       a.env.Now,
+		Claim:     a.claim(),
+	}
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return cfg, err
+	}
+	before, err := l.View(ctx, nil)
+	if err != nil {
+		return cfg, err
+	}
+	g, err := ledger.Init(ctx, cfg)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.ID = g.LedgerID
+	if before.Problem == "" || w.workspace.UUID != sandbox.WorkspaceUUID {
+		return cfg, nil
+	}
+	return cfg, seedLedger(ctx, cfg)
+}
+
+func seedLedger(ctx context.Context, cfg ledger.Config) error {
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	seed, err := yaml.YAMLToJSON(sandbox.SeedApplied())
+	if err != nil {
+		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+	}
+	tree, err := canon.Decode(seed)
+	if err != nil {
+		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+	}
+	doc, _ := tree.(map[string]any)
+	apiVersion, _ := doc["apiVersion"].(string)
+	name, _ := doc["kind"].(string)
+	k, _, ok := kind.ForEnvelope(apiVersion, name)
+	if !ok {
+		return errors.New("seed of the sandbox's ledger: unknown kind")
+	}
+	obj, err := k.NewObject(doc)
+	if err != nil {
+		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+	}
+	return l.Applied(ctx, obj.Key(), ledger.AppliedSpec{Spec: obj.Spec, Converged: true})
+}
+
+// serve listens on a loopback address and returns the server's base address.
+func serve(ctx context.Context, h http.Handler, listen string) (base string, stop func() error, err error) {
+	host, _, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", nil, fmt.Errorf("the sandbox listens on loopback only, such as 127.0.0.1:8080, not on %q", listen)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", listen)
+	if err != nil {
+		return "", nil, fmt.Errorf("sandbox: %w", err)
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = srv.Serve(l) }() // ends with Close
+	return "http://" + l.Addr().String(), srv.Close, nil
+}

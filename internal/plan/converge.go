@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+
+	"trueup/internal/canon"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+)
+
+// The content types of platform-api 4: PATCH differs from all else.
+const (
+	jsonType  = "application/json"
+	mergeType = "application/merge-patch+json"
+)
+
+// converge plans an object that is created and patched until live equals git.
+func (d *decision) converge() {
+	o := d.manifest
+	if other, ok := d.in.Live.Hosts[o.Host]; ok && other != o.Key() && d.live.Host != o.Host {
+		d.wrong(manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
+			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
+			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
+		return
+	}
+	switch {
+	case !d.item.Live.Exists:
+		d.create()
+		if d.rec.Applied != nil {
+			d.hint("drift: it was deleted outside git")
+			d.item.Deleted = true
+		}
+	case d.live.Terminating:
+		d.item.Op, d.item.Reason = Blocked, "live is being deleted"
+		d.item.Fix = "run again when it is gone"
+	case d.live.Digest != o.Digest:
+		d.compare()
+	}
+	d.item.Record = d.item.Op == None && !sameJSON(d.rec.Applied, o.Spec)
+}
+
+func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
+
+func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) == string(b) }
+
+// create plans the POST of the whole object.
+func (d *decision) create() {
+	o := d.manifest
+	spec := canon.Bytes(merge.StripNulls(mustDecode(o.Spec)))
+	d.item.Op = Create
+	d.item.Request = &Request{
+		Method:      http.MethodPost,
+		Path:        o.Kind.ShortCollectionPath(),
+		ContentType: jsonType,
+		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, spec),
+	}
+}
+
+// compare plans the PATCH that brings live to the manifest.
+func (d *decision) compare() {
+	res := merge.Compare(d.comparison())
+	d.item.Changes, d.item.Notes = res.Changes, res.Notes
+	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
+	d.item.Lists = res.Lists
+	if res.Patch == nil {
+		return
+	}
+	d.item.Op = Patch
+	d.item.Request = &Request{
+		Method:      http.MethodPatch,
+		Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
+		ContentType: mergeType,
+		Body:        canon.Bytes(map[string]any{"spec": res.Patch}),
+	}
+	if d.rec.NotConverged && sameJSON(d.rec.Applied, d.manifest.Spec) {
+		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
+	}
+	for _, c := range res.Changes {
+		if c.Path == d.manifest.Kind.HostField {
+			d.hint("the platform's document does not say that a hostname can be changed")
+		}
+	}
+	if n := len(res.FirstContact); n > 0 {
+		d.item.FirstContact = res.FirstContact
+		d.block(fmt.Sprintf("git lacks %d live list elements, and nobody took this object over yet", n),
+			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
+	}
+}
+
+// comparison is what merge compares: a nil record means that there is none.
+func (d *decision) comparison() merge.Input {
+	in := merge.Input{
+		Rules:    d.rules[d.manifest.Kind.Name],
+		Desired:  mustDecode(d.manifest.Spec),
+		Live:     mustDecode(d.live.Spec),
+		TakeOver: d.in.Options.TakeOver[d.item.Key],
+	}
+	if d.rec.Applied != nil {
+		in.Applied = mustDecode(d.rec.Applied)
+	}
+	if d.rec.Pending != nil {
+		in.Pending = mustDecode(d.rec.Pending)
+	}
+	return in
+}
+
+// mustDecode reads canonical JSON that this program wrote; anything else is a
+// bug.
+func mustDecode(canonical []byte) any {
+	v, err := canon.Decode(canonical)
+	if err != nil {
+		panic(fmt.Sprintf("plan: not canonical JSON: %v", err))
+	}
+	return v
+}

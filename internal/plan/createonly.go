@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"fmt"
+
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+)
+
+// createOnly plans an object that is a moment in time: made once, never
+// patched, never made again by itself (design 0.5 and C6).
+func (d *decision) createOnly() {
+	o := d.manifest
+	d.item.Disk = text(mustDecode(o.Spec), o.Kind.DiskField...)
+	if d.unsettled() {
+		return
+	}
+	if d.item.Live.Exists && !d.live.Terminating {
+		d.compareMoment()
+		return
+	}
+	known := d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
+	switch {
+	case d.rec.State == ledger.Abandoned:
+		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not made"
+	case known && !d.in.Options.AllowRecreate[o.Key()]:
+		what := "it is gone since it was made"
+		if d.live.Terminating {
+			what = "live is being deleted"
+		}
+		d.block(what+"; a new one would hold other data",
+			fmt.Sprintf("take the manifest out of git, or make a new one with apply --allow-recreate %s", o.Key()))
+		d.item.Deleted = true
+	case d.live.Terminating:
+		d.item.Op, d.item.Reason = Blocked, "one of that name is being deleted"
+		d.item.Fix = "run again when it is gone, or choose another name"
+	case d.in.Ledger.Problem != "":
+		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
+	default:
+		d.create()
+		d.item.Recreate = known
+	}
+}
+
+// compareMoment holds a live object against its manifest.
+func (d *decision) compareMoment() {
+	o := d.manifest
+	if d.live.Digest != o.Digest {
+		in := d.comparison()
+		if !merge.Covers(in.Rules, in.Desired, in.Live) {
+			d.item.Changes = merge.Compare(in).Changes
+			d.wrong(manifest.RuleSnapshotChanged, "spec",
+				fmt.Sprintf("%s is live with another spec, and it can't be changed: it is a moment in time", o.Key()),
+				"give the new one a name of its own")
+			return
+		}
+	}
+	if ready, failure := o.Kind.Ready(d.live.Status); failure != "" {
+		d.hint("the server says that it failed: " + failure)
+	} else if !ready {
+		d.hint("not ready yet")
+	}
+}
+
+// unsettled blocks an item whose request may or may not have been executed: a
+// person decides, and it is never sent again by itself (design 0.7).
+func (d *decision) unsettled() bool {
+	if d.rec.State != ledger.Claimed && d.rec.State != ledger.Unknown {
+		return false
+	}
+	d.block(ledger.Explain(d.rec))
+	return true
+}
+
+// text returns the text at a path of a tree, or "".
+func text(tree any, path ...string) string {
+	for _, step := range path {
+		object, ok := tree.(map[string]any)
+		if !ok {
+			return ""
+		}
+		tree = object[step]
+	}
+	s, _ := tree.(string)
+	return s
+}

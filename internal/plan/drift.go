@@ -1,0 +1,40 @@
+package plan
+
+import "trueup/internal/merge"
+
+// driftOf returns the changes of an item that somebody made outside git. An
+// object that live lost counts as one.
+func driftOf(it Item) []merge.Change {
+	var drift []merge.Change
+	for _, c := range it.Changes {
+		switch c.Class {
+		case merge.DriftOverwrite, merge.Conflict, merge.RemovedConflict, merge.UnknownBase:
+			drift = append(drift, c)
+		case merge.InSync, merge.Converged, merge.Changed, merge.TakeOver, merge.Removed,
+			merge.AlreadyRemoved, merge.Unmanaged:
+		}
+	}
+	if it.Deleted {
+		drift = append(drift, merge.Change{Class: merge.DriftOverwrite})
+	}
+	return drift
+}
+
+// Drift narrows a plan to what was changed outside git.
+func Drift(p *Plan) *Plan {
+	d := *p
+	d.Items = nil
+	for _, it := range p.Items {
+		drift := driftOf(it)
+		if len(drift) == 0 {
+			continue
+		}
+		if !it.Deleted {
+			it.Changes = drift
+		}
+		d.Items = append(d.Items, it)
+	}
+	d.Summary = summarize(&d)
+	d.Summary.Unmanaged = len(p.Unmanaged)
+	return &d
+}

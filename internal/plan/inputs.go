@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"time"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+)
+
+// Inputs are everything that a plan depends on, as values.
+type Inputs struct {
+	Tool    string
+	Sandbox bool
+	Target  Target
+	Set     *manifest.Set
+	Live    live.State
+	Ledger  ledger.View
+	// Now is what the platform's clock says; only purges' budgets use it.
+	Now     time.Time
+	Options Options
+}
+
+// Options are what the user allowed or narrowed.
+type Options struct {
+	// Targets narrows the plan to matching objects; nil means all. An object
+	// that it leaves out is not planned, and never looks removed.
+	Targets func(kind.Key) bool
+	// TakeOver and AllowRecreate name the objects of the flags of that name.
+	TakeOver      map[kind.Key]bool
+	AllowRecreate map[kind.Key]bool
+	// AllowEmptyLive lets objects be created although nothing that the ledger
+	// knows is live any more.
+	AllowEmptyLive bool
+	Overrides      []Override
+}
+
+// Override is what a project says of a server that sorts, rewrites or adds
+// (design 0.20).
+type Override struct {
+	Kind     string   `json:"kind"`
+	Path     string   `json:"path"`
+	Ignore   bool     `json:"ignore,omitempty"`
+	ReadOnly bool     `json:"readonly,omitempty"`
+	Order    string   `json:"order,omitempty"`
+	Key      []string `json:"key,omitempty"`
+	Type     string   `json:"type,omitempty"`
+}

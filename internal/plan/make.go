@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+)
+
+// Planner plans objects of one set of inputs. It is read-only once made, so
+// that objects can be planned again side by side.
+type Planner struct {
+	in    Inputs
+	rules map[string]*merge.Rules
+	// hosts maps a hostname to the manifest that serves it.
+	hosts map[string]*manifest.Object
+	// emptied are the areas where nothing that the ledger knows is live.
+	emptied map[kind.Area]int
+}
+
+// NewPlanner prepares what is looked up for each object.
+func NewPlanner(in Inputs) *Planner {
+	p := &Planner{in: in, rules: map[string]*merge.Rules{}, hosts: map[string]*manifest.Object{}}
+	for _, k := range kind.All() {
+		p.rules[k.Name] = Rules(k, in.Options.Overrides)
+	}
+	for _, o := range in.Set.Objects {
+		if o.Kind.Policy == kind.Converge && o.Host != "" {
+			p.hosts[o.Host] = o
+		}
+	}
+	p.emptied = p.emptyAreas()
+	return p
+}
+
+// Make compares git, live and ledger. The findings are mistakes in manifests
+// that only live or the ledger show; while any is an error, the plan must not
+// be applied (design 0.6).
+func Make(in Inputs) (*Plan, diag.List) { return NewPlanner(in).Make() }
+
+// Make plans every object.
+func (p *Planner) Make() (*Plan, diag.List) {
+	in := p.in
+	out := &Plan{
+		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
+		Ledger: in.Ledger.ID, LedgerProblem: in.Ledger.Problem,
+	}
+	if in.Ledger.Problem != "" {
+		out.Notes = append(out.Notes, "the ledger can't be used: "+in.Ledger.Problem+
+			"; removals can't be told, and requests that are sent once are held")
+	}
+	var findings diag.List
+	ops := make(map[kind.Key]Op, len(in.Set.Objects))
+	for _, o := range in.Set.Objects {
+		found, ok := in.Live.Objects[o.Key()]
+		item, wrong := p.decide(o, found, ok)
+		findings = append(findings, wrong...)
+		ops[o.Key()] = item.Op
+		if p.targeted(o.Key()) {
+			out.Items = append(out.Items, item)
+		}
+	}
+	p.leftGit(out)
+	slices.SortStableFunc(out.Items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range out.Items {
+		p.depend(&out.Items[i], ops)
+	}
+	p.spend(out.Items)
+	out.Summary = summarize(out)
+	findings.Sort()
+	return out, findings
+}
+
+// Remake plans one object of the set again, as if live were the given object
+// (nil: there is none) and all else as it was.
+func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
+	if obj == nil {
+		return p.decide(p.in.Set.Find(key), kind.Object{}, false)
+	}
+	return p.decide(p.in.Set.Find(key), *obj, true)
+}
+
+// Rules returns how the planner compares specs of the kind.
+func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
+
+func (p *Planner) targeted(key kind.Key) bool {
+	return p.in.Options.Targets == nil || p.in.Options.Targets(key)
+}
+
+// decision is the planning of one object.
+type decision struct {
+	*Planner
+	item     Item
+	manifest *manifest.Object
+	live     kind.Object
+	rec      ledger.Record
+	findings diag.List
+}
+
+// decide is the one place where the kinds' policies part.
+func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (Item, diag.List) {
+	d := &decision{Planner: p, manifest: o, live: found, rec: p.in.Ledger.Records[o.Key()]}
+	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
+	if exists {
+		d.item.Live = Fingerprint{Exists: true, UID: found.UID, Digest: &found.Digest}
+	}
+	switch o.Kind.Policy {
+	case kind.Converge:
+		d.converge()
+	case kind.CreateOnly:
+		d.createOnly()
+	case kind.Once:
+		d.once()
+	}
+	if sends(d.item.Op) && p.emptied[o.Kind.Area] > 0 && !p.in.Options.AllowEmptyLive {
+		d.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?",
+			p.emptied[o.Kind.Area]),
+			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
+	}
+	return d.item, d.findings
+}
+
+// wrong adds an error at a place of the manifest.
+func (d *decision) wrong(rule, field, message, fix string) {
+	line, column := d.manifest.Place(field)
+	d.findings = append(d.findings, diag.Finding{
+		Path: d.manifest.Path, Line: line, Column: column, Field: field,
+		Rule: rule, Message: message, Fix: fix, Severity: diag.Error,
+	})
+}
+
+func (d *decision) block(reason, fix string) { block(&d.item, reason, fix) }
+
+// block marks an item that a person must decide about; nothing is sent for it.
+func block(item *Item, reason, fix string) {
+	item.Op, item.Request = Blocked, nil
+	item.Reason, item.Fix = reason, fix
+	item.NeedsPerson = true
+}
+
+func sends(op Op) bool { return op == Create || op == Patch || op == Post }
+
+// emptyAreas finds the areas where the ledger knows objects of the tree and not
+// one of them is live: a wrong workspace looks just like that (design C4).
+func (p *Planner) emptyAreas() map[kind.Area]int {
+	known, present := map[kind.Area]int{}, map[kind.Area]int{}
+	for _, o := range p.in.Set.Objects {
+		if o.Kind.Policy == kind.Once {
+			continue
+		}
+		rec, ok := p.in.Ledger.Records[o.Key()]
+		if !ok || rec.Applied == nil && rec.State != ledger.Posted && rec.State != ledger.Adopted {
+			continue
+		}
+		known[o.Kind.Area]++
+		if _, ok := p.in.Live.Objects[o.Key()]; ok {
+			present[o.Kind.Area]++
+		}
+	}
+	for area := range known {
+		if present[area] > 0 {
+			delete(known, area)
+		}
+	}
+	return known
+}
+
+// leftGit reports live objects that no manifest names: those that the ledger
+// knows have left git and are kept (design C6), the others are only counted.
+func (p *Planner) leftGit(out *Plan) {
+	for _, obj := range p.in.Live.Unmanaged {
+		key := obj.Key()
+		rec, known := p.in.Ledger.Records[key]
+		if !known || rec.Applied == nil && rec.State == "" {
+			out.Unmanaged = append(out.Unmanaged, key)
+			continue
+		}
+		if !p.targeted(key) {
+			continue
+		}
+		item := Item{Key: key, Op: Kept, Live: Fingerprint{Exists: true, UID: obj.UID}}
+		item.Reason = "left git; it stays as it is"
+		if !obj.Kind.Can(kind.Delete) {
+			item.Reason = "left git; the platform documents no deletion, so it stays as it is"
+			item.Fix = "delete it in the web console if it is not wanted"
+		}
+		out.Items = append(out.Items, item)
+	}
+}
+
+// depend makes a once-only request wait for the object of its hostname, if
+// that one has something to do.
+func (p *Planner) depend(item *Item, ops map[kind.Key]Op) {
+	if item.Op != Post {
+		return
+	}
+	serves, ok := p.hosts[item.Purge.Hostname]
+	if !ok || !sends(ops[serves.Key()]) && ops[serves.Key()] != Blocked {
+		return
+	}
+	if p.targeted(serves.Key()) {
+		item.After = []kind.Key{serves.Key()}
+		return
+	}
+	block(item, fmt.Sprintf("%s has changes that --target leaves out, and this comes after them", serves.Key()),
+		fmt.Sprintf("add --target %s", serves.Key()))
+	item.NeedsPerson = false
+}
+
+func summarize(p *Plan) Summary {
+	var s Summary
+	for _, it := range p.Items {
+		switch it.Op {
+		case Create:
+			s.Create++
+		case Patch:
+			s.Change++
+		case Post:
+			s.Purge++
+		case Blocked:
+			s.Blocked++
+		case Kept:
+			s.Kept++
+		case None:
+			s.Unchanged++
+		}
+		s.Drifted += len(driftOf(it))
+	}
+	s.Unmanaged = len(p.Unmanaged)
+	return s
+}
+
+// Pending tells whether there is anything to do or to decide.
+func (p *Plan) Pending() bool {
+	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Blocked > 0
+}
+
+// Sends tells whether apply would send anything.
+func (p *Plan) Sends() bool {
+	return p.Summary.Create+p.Summary.Change+p.Summary.Purge > 0
+}

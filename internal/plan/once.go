@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+)
+
+// activeFor is how long a purge counts against its hostname's limits: the
+// platform keeps it for about 24 hours (platform-api 3), and an hour is margin.
+const activeFor = 25 * time.Hour
+
+// sampleSize is how many paths of a purge a plan shows.
+const sampleSize = 10
+
+// SpecDigest is the digest that a record of the kind holds: for a once-only
+// request it does not depend on the order of lists (design A2).
+func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
+	if k.Policy != kind.Once {
+		return canon.Digest(spec)
+	}
+	parsed, err := parseSpec(spec)
+	if err != nil {
+		return canon.Digest(spec)
+	}
+	return canon.Digest(canon.Bytes(parsed.Canonical().Tree()))
+}
+
+func parseSpec(spec []byte) (purge.Spec, error) {
+	tree, _ := mustDecode(spec).(map[string]any)
+	return purge.Parse(tree)
+}
+
+// once plans a request that is sent a single time; only the ledger decides,
+// because live forgets (design A5).
+func (d *decision) once() {
+	o, rec := d.manifest, d.rec
+	spec, err := parseSpec(o.Spec)
+	if err != nil {
+		return // the schema has said so
+	}
+	spent := rec.State != "" && rec.State != ledger.Rejected
+	if spent && rec.SpecDigest != nil && *rec.SpecDigest != SpecDigest(o.Kind, o.Spec) {
+		d.wrong(manifest.RulePurgeSpent, "metadata.name",
+			fmt.Sprintf("%s was %s before with another spec: its name is spent", o.Key(), rec.State),
+			"put the old spec back, and give the new one a name of its own")
+		return
+	}
+	if d.unsettled() {
+		return
+	}
+	switch {
+	case rec.State == ledger.Posted || rec.State == ledger.Adopted:
+	case rec.State == ledger.Abandoned:
+		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
+	case d.in.Ledger.Problem != "":
+		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
+	case !d.serves(spec.Hostname):
+		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
+			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
+			"write the hostname of an existing object, or add the object to git")
+	default:
+		d.post(spec)
+	}
+}
+
+func (p *Planner) serves(host string) bool {
+	if _, ok := p.hosts[host]; ok {
+		return true
+	}
+	_, ok := p.in.Live.Hosts[host]
+	return ok
+}
+
+func (d *decision) post(spec purge.Spec) {
+	o, usage := d.manifest, spec.Usage()
+	d.item.Op = Post
+	d.item.Request = &Request{
+		Method:      http.MethodPost,
+		Path:        o.Kind.ShortCollectionPath(),
+		ContentType: jsonType,
+		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, o.Spec),
+	}
+	d.item.Purge = &PurgeInfo{
+		Hostname:   spec.Hostname,
+		Subdomains: spec.Subdomains,
+		Paths:      usage.Paths,
+		Prefixes:   usage.Prefixes,
+		Sample:     spec.Paths[:min(len(spec.Paths), sampleSize)],
+		Limits:     Budget(purge.Limits()),
+	}
+	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
+		d.hint("the platform refused it before: " + d.rec.Outcome.Message)
+	}
+}
+
+// spend adds up, hostname by hostname, what is active and what the plan adds.
+func (p *Planner) spend(items []Item) {
+	budgets := p.activeBudgets()
+	for i := range items {
+		info := items[i].Purge
+		if items[i].Op != Post || info == nil {
+			continue
+		}
+		used := budgets[info.Hostname].Add(purge.Usage{Requests: 1, Paths: info.Paths, Prefixes: info.Prefixes})
+		budgets[info.Hostname] = used
+		info.Budget = Budget(used)
+		if over := used.Exceeds(purge.Limits()); over != nil {
+			items[i].Hints = append(items[i].Hints,
+				fmt.Sprintf("the platform may refuse it: %s are active for %s", strings.Join(over, ", "), info.Hostname))
+		}
+	}
+}
+
+// activeBudgets adds up what counts against each hostname before this plan.
+func (p *Planner) activeBudgets() map[string]purge.Usage {
+	budgets := map[string]purge.Usage{}
+	for key, rec := range p.in.Ledger.Records {
+		if k, ok := kind.Named(key.Kind); !ok || k.Policy != kind.Once || !p.active(rec) {
+			continue
+		}
+		if spec, err := parseSpec(rec.Spec); err == nil {
+			budgets[spec.Hostname] = budgets[spec.Hostname].Add(spec.Usage())
+		}
+	}
+	return budgets
+}
+
+func (p *Planner) active(rec ledger.Record) bool {
+	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {
+		return false
+	}
+	since := rec.AcceptedAt
+	if since == nil {
+		since = rec.FirstClaimAt
+	}
+	return since != nil && p.in.Now.Sub(*since) < activeFor
+}

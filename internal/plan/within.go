@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"trueup/internal/merge"
+)
+
+// Within tells whether an item that was planned again does nothing that the
+// shown one did not show: the same request, or one whose every change, kept
+// value and loss was shown with the same values (design 0.23).
+func Within(now, shown Item) bool {
+	if now.Op == None {
+		return true
+	}
+	if now.Op != shown.Op || now.Request == nil || shown.Request == nil {
+		return false
+	}
+	return subset(now.Changes, shown.Changes) &&
+		subset(now.Preserved, shown.Preserved) &&
+		subset(now.Collateral, shown.Collateral) &&
+		subset(listPaths(now.Lists), listPaths(shown.Lists))
+}
+
+func listPaths(lists []merge.SentList) []string {
+	paths := make([]string, len(lists))
+	for i, l := range lists {
+		paths[i] = l.Path
+	}
+	return paths
+}
+
+// subset compares by JSON, the form in which values were shown.
+func subset[T any](some, all []T) bool {
+	shown := make([][]byte, len(all))
+	for i, e := range all {
+		shown[i] = mustEncode(e)
+	}
+	for _, e := range some {
+		if !containsBytes(shown, mustEncode(e)) {
+			return false
+		}
+	}
+	return true
+}
+
+func containsBytes(all [][]byte, b []byte) bool {
+	for _, e := range all {
+		if bytes.Equal(e, b) {
+			return true
+		}
+	}
+	return false
+}
+
+func mustEncode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("plan: " + err.Error())
+	}
+	return b
+}
