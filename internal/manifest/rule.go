@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +36,31 @@ func Rules() []Rule {
 	rules := table()
 	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return rules
+}
+
+// Excerpt returns an example of a rule as people read it: long lists of paths
+// are cut, and characters that can't be seen are named.
+func Excerpt(example string) string {
+	const item, most = "    - /", 10
+	var b strings.Builder
+	var run []string
+	flush := func() {
+		if len(run) > most {
+			run = []string{run[0], run[1], fmt.Sprintf("    # ... %d more ...\n", len(run)-3), run[len(run)-1]}
+		}
+		b.WriteString(strings.Join(run, ""))
+		run = nil
+	}
+	for line := range strings.Lines(example) {
+		if strings.HasPrefix(line, item) {
+			run = append(run, line)
+			continue
+		}
+		flush()
+		b.WriteString(line)
+	}
+	flush()
+	return strings.ReplaceAll(b.String(), "\u200b", "<U+200B>")
 }
 
 // subject is the object that a rule checks.

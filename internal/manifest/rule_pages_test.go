@@ -79,11 +79,11 @@ func page(t *testing.T, r Rule) string {
 		b.WriteString("\nThe plan checks this rule, because it takes more than the manifests: what is live, or what was done before.\n")
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n## Refused\n\n```yaml\n%s```\n", shorten(r.Bad))
+		fmt.Fprintf(&b, "\n## Refused\n\n```yaml\n%s```\n", Excerpt(r.Bad))
 		if found := printed(t, r); found != "" {
 			fmt.Fprintf(&b, "\n```text\n%s```\n", found)
 		}
-		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", shorten(r.Good))
+		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", Excerpt(r.Good))
 	}
 	fmt.Fprintf(&b, "\n## Fix\n\n%s\n", r.Fix)
 	text := b.String()
@@ -105,30 +105,5 @@ func printed(t *testing.T, r Rule) string {
 	for _, f := range append(found, Check(set, ruleOptions())...) {
 		fmt.Fprintf(&b, "%s\n    fix: %s\n", f, f.Fix)
 	}
-	return b.String()
-}
-
-// shorten cuts long lists of paths, and shows what can't be seen.
-func shorten(example string) string {
-	const item, most = "    - /", 10
-	var b strings.Builder
-	var run []string
-	flush := func() {
-		if len(run) > most {
-			cut := fmt.Sprintf("    # ... %d more ...\n", len(run)-3)
-			run = []string{run[0], run[1], cut, run[len(run)-1]}
-		}
-		b.WriteString(strings.Join(run, ""))
-		run = nil
-	}
-	for line := range strings.Lines(strings.ReplaceAll(example, "\u200b", "<U+200B>")) {
-		if strings.HasPrefix(line, item) {
-			run = append(run, line)
-			continue
-		}
-		flush()
-		b.WriteString(line)
-	}
-	flush()
 	return b.String()
 }
