@@ -123,7 +123,7 @@ func TestProcessesRaceWithOneWinnerEach(t *testing.T) {
 func TestKilledWriterLeavesRecordsWhole(t *testing.T) {
 	s, dir := born(t)
 	last := map[string]int{}
-	for round := range 10 {
+	for round := range 7 {
 		ctx, kill := context.WithCancel(t.Context())
 		cmd := child(ctx, t, dir, "endless")
 		out, err := cmd.StdoutPipe()

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 	"testing"
 )
 
@@ -55,7 +54,6 @@ func TestGzipJSONRefuses(t *testing.T) {
 		"no JSON":     text(packed(t, `{"a":`)),
 		"two values":  text(packed(t, `{} {}`)),
 		"not UTF-8":   text(packed(t, "\"\xff\"")),
-		"too long":    text(packed(t, strings.Repeat(" ", maxSpec)+"1")),
 		"after it":    text(whole + "x"),
 		"empty bytes": `""`,
 	} {
@@ -64,9 +62,9 @@ func TestGzipJSONRefuses(t *testing.T) {
 			t.Errorf("%s: read %q", name, g)
 		}
 	}
-	for _, g := range []GzipJSON{{}, GzipJSON("{"), GzipJSON("\"\xff\"")} {
+	for _, g := range []GzipJSON{{}, GzipJSON("{"), GzipJSON("\"\xff\""), make([]byte, maxSpec+1)} {
 		if b, err := json.Marshal(g); err == nil {
-			t.Errorf("wrote %q as %s", g, b)
+			t.Errorf("wrote %.20q as %.20s", g, b)
 		}
 	}
 }

@@ -1,0 +1,276 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+func TestLifeOfARequest(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	ctx := t.Context()
+	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	rec := view(t, l, purgeKey)
+	if rec.State != Claimed || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || rec.Claim.RunID != "run-1" ||
+		!rec.FirstClaimAt.Equal(testTime) || rec.FirstClaimAt.Location() != time.UTC || rec.Seq != 1 {
+		t.Errorf("claimed %+v", rec)
+	}
+	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	must(t, l.Rejected(ctx, purgeKey, 422, "no such hostname"))
+	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != Refused {
+		t.Errorf("rejected %+v", rec)
+	}
+	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	must(t, l.Release(ctx, purgeKey, "no route to host"))
+	if rec = view(t, l, purgeKey); rec.State != "" || rec.FirstClaimAt != nil || rec.Seq != 4 {
+		t.Errorf("released %+v", rec)
+	}
+	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	at := testTime.Add(time.Second)
+	must(t, l.Posted(ctx, purgeKey, Made{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
+	rec = view(t, l, purgeKey)
+	if rec.State != Posted || !rec.AcceptedAt.Equal(at) || rec.UID != "u" || rec.RemoteName != "rel-42" || rec.Outcome.How != Created {
+		t.Errorf("posted %+v", rec)
+	}
+	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	if err := l.ClaimAgain(ctx, purgeKey, someSpec, someSum); err == nil {
+		t.Error("a request that is sent once was claimed again")
+	}
+	// Another run sees the same.
+	wantErr(t, open(t, cfg).Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+}
+
+func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
+	l := open(t, made(t))
+	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	if rec := view(t, l, purgeKey); !rec.AcceptedAt.Equal(testTime) {
+		t.Errorf("accepted at %v", rec.AcceptedAt)
+	}
+}
+
+func TestUnknownIsForAPersonToSettle(t *testing.T) {
+	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
+		l := open(t, made(t))
+		must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+		must(t, l.MarkUnknown(t.Context(), purgeKey, "timeout"))
+		wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), ErrTaken)
+		if err := l.Resolve(t.Context(), purgeKey, to, "", "mina"); err == nil {
+			t.Error("resolved without a reason")
+		}
+		must(t, l.Resolve(t.Context(), purgeKey, to, "looked", "mina"))
+		if rec := view(t, l, purgeKey); rec.State != want || rec.Outcome.By != "mina" || rec.Outcome.Message != "timeout" {
+			t.Errorf("%s: %+v", to, rec)
+		}
+		err := l.Claim(t.Context(), purgeKey, someSpec, someSum)
+		if (err == nil) != (to == ResolveRepost) {
+			t.Errorf("%s: claim gave %v", to, err)
+		}
+		if err := l.Resolve(t.Context(), cdnKey, to, "looked", "mina"); err == nil {
+			t.Error("resolved what was never claimed")
+		}
+	}
+}
+
+func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
+	cfg := made(t)
+	mine, other := open(t, cfg), open(t, cfg)
+	ctx := t.Context()
+	must(t, mine.Claim(ctx, purgeKey, someSpec, someSum))
+	for name, end := range map[string]func(*Ledger) error{
+		"posted":   func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
+		"rejected": func(l *Ledger) error { return l.Rejected(ctx, purgeKey, 400, "") },
+		"release":  func(l *Ledger) error { return l.Release(ctx, purgeKey, "") },
+		"unknown":  func(l *Ledger) error { return l.MarkUnknown(ctx, purgeKey, "") },
+	} {
+		if err := end(other); !errors.Is(err, ErrConflict) {
+			t.Errorf("%s by another run gave %v", name, err)
+		}
+	}
+	// A person says that it may be sent again, another run claims it: the late
+	// outcome of the first is not the outcome of the second.
+	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina"))
+	must(t, other.Claim(ctx, purgeKey, someSpec, someSum))
+	wantErr(t, mine.Posted(ctx, purgeKey, Made{}), ErrConflict)
+	must(t, other.Posted(ctx, purgeKey, Made{}))
+}
+
+func TestOneRunWinsAClaim(t *testing.T) {
+	cfg := made(t)
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		l := open(t, cfg)
+		wg.Go(func() {
+			err := l.Claim(t.Context(), purgeKey, someSpec, someSum)
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, ErrTaken) && !errors.Is(err, ErrConflict):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d runs won", won.Load())
+	}
+}
+
+func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
+	l := open(t, made(t))
+	ctx := t.Context()
+	if err := l.ClaimAgain(ctx, diskKey, someSpec, someSum); err == nil {
+		t.Error("claimed again what was never made")
+	}
+	must(t, l.Claim(ctx, diskKey, someSpec, someSum))
+	must(t, l.Posted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
+	must(t, l.ClaimAgain(ctx, diskKey, someSpec, someSum))
+	if rec := view(t, l, diskKey); rec.State != Claimed || rec.UID != "" || rec.AcceptedAt != nil {
+		t.Errorf("claimed again %+v", rec)
+	}
+}
+
+func TestSpecsOfConvergingObjects(t *testing.T) {
+	cfg := made(t)
+	l, ctx := open(t, cfg), t.Context()
+	one, two := []byte(`{"a":1,"b":1}`), []byte(`{"a":2}`)
+	must(t, l.Pending(ctx, cdnKey, one))
+	if rec := view(t, l, cdnKey); string(rec.Pending) != string(one) || rec.Applied != nil {
+		t.Errorf("pending %+v", rec)
+	}
+	must(t, l.DropPending(ctx, cdnKey))
+	if rec := view(t, l, cdnKey); rec.Pending != nil {
+		t.Errorf("dropped %+v", rec)
+	}
+	must(t, l.Pending(ctx, cdnKey, one))
+	must(t, l.Applied(ctx, cdnKey, AppliedSpec{Spec: one, UID: "u"}))
+	if rec := view(t, l, cdnKey); string(rec.Applied) != string(one) || rec.Pending != nil || !rec.NotConverged || rec.UID != "u" || rec.Seq != 4 {
+		t.Errorf("applied %+v", rec)
+	}
+	// A run dies between Pending and its outcome; the next is refused. What the
+	// first may have written stays known.
+	must(t, open(t, cfg).Pending(ctx, cdnKey, []byte(`{"a":1,"c":1}`)))
+	next := open(t, cfg)
+	wantErr(t, next.DropPending(ctx, cdnKey), ErrConflict)
+	must(t, next.Pending(ctx, cdnKey, two))
+	if rec := view(t, next, cdnKey); string(rec.Pending) != `{"a":2,"c":1}` {
+		t.Errorf("pending %s", rec.Pending)
+	}
+	must(t, next.DropPending(ctx, cdnKey))
+	if rec := view(t, next, cdnKey); string(rec.Pending) != `{"a":1,"c":1}` {
+		t.Errorf("pending %s after the drop", rec.Pending)
+	}
+	wantErr(t, l.Applied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}), ErrConflict)
+	must(t, open(t, cfg).Applied(ctx, cdnKey, AppliedSpec{Spec: two, Converged: true}))
+	if rec := view(t, l, cdnKey); string(rec.Applied) != string(two) || rec.Pending != nil || rec.NotConverged {
+		t.Errorf("applied %+v", rec)
+	}
+}
+
+func TestAdopt(t *testing.T) {
+	l := open(t, made(t))
+	ctx := t.Context()
+	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "sent from the console", By: "mina", UID: "u"}
+	for _, key := range []kind.Key{purgeKey, diskKey, cdnKey} {
+		must(t, l.Adopt(ctx, key, a))
+	}
+	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	if err := l.Adopt(ctx, purgeKey, a); err == nil {
+		t.Error("adopted twice")
+	}
+	if rec := view(t, l, diskKey); rec.State != Adopted || rec.UID != "u" || rec.Applied != nil {
+		t.Errorf("adopted %+v", rec)
+	}
+	if rec := view(t, l, cdnKey); rec.State != "" || string(rec.Applied) != string(someSpec) || rec.Outcome.By != "mina" {
+		t.Errorf("adopted %+v", rec)
+	}
+	records, err := l.List(ctx)
+	if err != nil || len(records) != 3 || records[0].Key != cdnKey || records[2].Key != diskKey {
+		t.Errorf("list %v, %v", records, err)
+	}
+}
+
+func TestNothingBeginsWithoutAnAddress(t *testing.T) {
+	cfg := made(t)
+	cfg.Origins = nil
+	l := open(t, cfg)
+	if l.Claim(t.Context(), purgeKey, someSpec, someSum) == nil || l.Pending(t.Context(), cdnKey, someSpec) == nil {
+		t.Error("a write began to an address that the ledger can't check")
+	}
+}
+
+func TestKindsAreSpelledAsTheyAre(t *testing.T) {
+	l := open(t, made(t))
+	key := kind.Key{Kind: "purge", Name: "rel-42"}
+	ctx := t.Context()
+	_, viewErr := l.View(ctx, []kind.Key{key})
+	for name, err := range map[string]error{
+		"view": viewErr, "claim": l.Claim(ctx, key, someSpec, someSum), "again": l.ClaimAgain(ctx, key, someSpec, someSum),
+		"pending": l.Pending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x", "y"),
+	} {
+		if err == nil {
+			t.Errorf("%s took the kind %s", name, key.Kind)
+		}
+	}
+}
+
+func TestMovedLedgerStopsARunInProgress(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	dir := filepath.Join(cfg.Dir, "ledger")
+	must(t, os.Rename(dir, dir+".away"))
+	if err := l.Claim(t.Context(), diskKey, someSpec, someSum); err == nil {
+		t.Error("claimed in a ledger that is gone")
+	}
+	if v, err := l.View(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem == "" {
+		t.Errorf("view %+v, %v", v, err)
+	}
+}
+
+// failStore fails as a disk does: when it reads, or when it writes.
+type failStore struct {
+	Store
+	read, put error
+}
+
+func (f failStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	if f.read != nil {
+		return nil, f.read
+	}
+	return f.Store.Read(ctx, keys)
+}
+
+func (f failStore) Put(ctx context.Context, seq int, rec Record) error {
+	if f.put != nil {
+		return f.put
+	}
+	return f.Store.Put(ctx, seq, rec)
+}
+
+func TestFailuresOfTheStore(t *testing.T) {
+	eio := errors.New("input/output error")
+	l := open(t, made(t))
+	good := l.store
+	l.store = failStore{Store: good, read: eio}
+	_, err := l.View(t.Context(), []kind.Key{purgeKey})
+	wantErr(t, err, eio)
+	wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), eio)
+	l.store = failStore{Store: good, put: eio}
+	wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), eio)
+	l.store = good
+	// A claim that failed is not ours to end.
+	wantErr(t, l.Posted(t.Context(), purgeKey, Made{}), ErrConflict)
+	if err := l.Claim(t.Context(), purgeKey, []byte("{"), someSum); err == nil {
+		t.Error("claimed a spec that is no JSON")
+	}
+}
