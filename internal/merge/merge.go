@@ -87,19 +87,22 @@ type Value struct {
 	Value any    `json:"value"`
 }
 
-// Result is the outcome of a comparison.
+// Result is the outcome of a comparison. It may share subtrees with the
+// input: neither may be changed afterwards.
 type Result struct {
 	// Patch is the merge patch of the spec; nil where nothing needs sending.
 	Patch map[string]any
 	// Changes are the differing paths, in the order of their paths. A change
-	// that needs nothing sent (Converged) is in Notes.
+	// that needs nothing sent (Converged) is in Notes, which stay empty where
+	// there is no record at all to differ from.
 	Changes []Change
 	Notes   []Change
 	// Preserved are live-only fields of paired list elements that go along in
 	// a list that is sent whole.
 	Preserved []Value
-	// Collateral are live values that go because their parent goes, or because
-	// their list is sent whole without a key.
+	// Collateral are live values that go because their parent goes, because
+	// their list is sent whole without a key, or because they belonged to a
+	// discriminator's old value.
 	Collateral []Value
 	// Lists are the lists that the patch sends whole, by path, with the number
 	// of their elements.
@@ -114,4 +117,28 @@ type Result struct {
 type SentList struct {
 	Path     string `json:"path"`
 	Elements int    `json:"elements"`
+}
+
+// Compare returns the smallest merge patch after which live has everything
+// that desired says and nothing that git removed, and says of each difference
+// why it is there (design B5, 0.1 to 0.4). Desired and Live are objects;
+// anything else stands for an empty one. The inputs are never changed.
+func Compare(in Input) Result {
+	root := node{rules: in.Rules, base: base{in.Applied, in.Pending}, byKey: true}
+	want, _ := in.Desired.(map[string]any)
+	have, _ := in.Live.(map[string]any)
+	root.want, root.have = want, have
+	w := walker{takeOver: in.TakeOver, recorded: in.Applied != nil || in.Pending != nil}
+	if settled(root.rules, root.base, want, have) {
+		if w.recorded && !same(root.rules, in.Applied, want) {
+			w.object(root, want, have)
+			w.sort()
+		}
+		return w.res
+	}
+	if patch, changed := w.object(root, want, have); changed {
+		w.res.Patch = patch
+	}
+	w.sort()
+	return w.res
 }

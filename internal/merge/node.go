@@ -1,0 +1,142 @@
+package merge
+
+import (
+	"strconv"
+	"strings"
+)
+
+// node is one place of the tree as the comparison walks down.
+type node struct {
+	path  string
+	rules *Rules
+	base  base
+	// want and have are desired and live; nil is absent or null.
+	want, have any
+	// byKey says that every list element above was paired by its key, so that
+	// live-only fields belong to this very element and may be carried over.
+	byKey bool
+	// owned says that the node lies in a list without keys that was taken over.
+	owned bool
+}
+
+// base is what git had before: the two records, each nil where it has nothing.
+type base struct{ applied, pending any }
+
+func (b base) known() bool { return b.applied != nil || b.pending != nil }
+
+func (b base) field(name string) base {
+	return base{fieldOf(b.applied, name), fieldOf(b.pending, name)}
+}
+
+// value returns the record that live is judged by. A pending write that took
+// effect without an answer is our own doing, not drift.
+func (b base) value(r *Rules, live any) any {
+	if b.applied == nil || b.pending != nil && live != nil &&
+		Covers(r, b.pending, live) && !Covers(r, b.applied, live) {
+		return b.pending
+	}
+	return b.applied
+}
+
+func (n node) field(name string) node {
+	return node{
+		path: joinPath(n.path, name), rules: n.rules.field(name), base: n.base.field(name),
+		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
+	}
+}
+
+// takenOver tells whether the list at n is git's whole (design 0.1).
+func (n node) takenOver() bool {
+	_, ok := n.base.applied.([]any)
+	return ok || n.owned
+}
+
+func fieldOf(v any, name string) any {
+	m, _ := v.(map[string]any)
+	return m[name]
+}
+
+func joinPath(path, name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]") {
+		return path + "[" + strconv.Quote(name) + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (r *Rules) field(name string) *Rules {
+	if r == nil {
+		return nil
+	}
+	return r.Fields[name]
+}
+
+// item returns the rules of a list's elements. Rules made from an override of a
+// list that the schema does not know hold the elements' fields themselves.
+func (r *Rules) item() *Rules {
+	switch {
+	case r == nil:
+		return nil
+	case r.Item == nil && len(r.Fields) > 0:
+		return &Rules{Fields: r.Fields}
+	default:
+		return r.Item
+	}
+}
+
+// skip says that the node is never compared with what git says.
+func (r *Rules) skip() bool { return r != nil && (r.Ignore || r.ReadOnly) }
+
+func (r *Rules) ignored() bool { return r != nil && r.Ignore }
+
+func (r *Rules) readOnly() bool { return r != nil && r.ReadOnly }
+
+func (r *Rules) key() []string {
+	if r == nil {
+		return nil
+	}
+	return r.Key
+}
+
+func (r *Rules) set() bool { return r != nil && r.Set }
+
+func (r *Rules) scalarType() Type {
+	if r == nil {
+		return Unknown
+	}
+	return r.Type
+}
+
+// staleSibling returns the field that belonged to the discriminator's live
+// value where git asks for another, or "" (design B3, case d).
+func (r *Rules) staleSibling(want, have map[string]any) string {
+	if r == nil || r.Discriminator == "" {
+		return ""
+	}
+	was, isText := have[r.Discriminator].(string)
+	if now := want[r.Discriminator]; !isText || now == nil || scalarEqual(nil, now, was) {
+		return ""
+	}
+	return was
+}
+
+// elements returns v as a list without its nulls, and whether it is a list: a
+// null inside a list says nothing, and may not be sent (design B2.4).
+func elements(v any) ([]any, bool) {
+	list, ok := v.([]any)
+	for i, e := range list {
+		if e != nil {
+			continue
+		}
+		kept := append([]any{}, list[:i]...)
+		for _, e := range list[i+1:] {
+			if e != nil {
+				kept = append(kept, e)
+			}
+		}
+		return kept, true
+	}
+	return list, ok
+}

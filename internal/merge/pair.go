@@ -1,0 +1,255 @@
+package merge
+
+import (
+	"sort"
+	"strings"
+)
+
+// pairing says which element of one list is which of another.
+type pairing struct {
+	// of holds, for each element of the first list, the index in the second,
+	// or -1.
+	of []int
+	// byKey marks the pairs that were made by key.
+	byKey []bool
+}
+
+// pair pairs the elements of xs, which is git's, with those of ys (design B3,
+// 0.16): by key where every element has one and none has it twice; else by what
+// covers what in a set; else by position.
+func pair(r *Rules, xs, ys []any) pairing {
+	if p, ok := pairByKey(r.key(), xs, ys); ok {
+		return p
+	}
+	p := pairing{byKey: make([]bool, len(xs))}
+	if r.set() && len(r.key()) == 0 {
+		p.of = match(len(xs), len(ys), func(i, j int) bool { return Covers(r.item(), xs[i], ys[j]) })
+		return p
+	}
+	p.of = byPosition(r, xs, ys)
+	return p
+}
+
+// byPosition pairs lists of one length index by index, others as far as they
+// are the same from the start and from the end.
+func byPosition(r *Rules, xs, ys []any) []int {
+	of := make([]int, len(xs))
+	short := min(len(xs), len(ys))
+	head, tail := short, 0
+	if len(xs) != len(ys) {
+		head = 0
+		for head < short && Covers(r.item(), xs[head], ys[head]) {
+			head++
+		}
+		for head+tail < short && Covers(r.item(), xs[len(xs)-1-tail], ys[len(ys)-1-tail]) {
+			tail++
+		}
+	}
+	for i := range xs {
+		switch {
+		case i < head:
+			of[i] = i
+		case i >= len(xs)-tail:
+			of[i] = i - len(xs) + len(ys)
+		default:
+			of[i] = -1
+		}
+	}
+	return of
+}
+
+// pairByKey pairs equal keys first. What is left pairs where an absent or empty
+// part of a key is a wildcard, each way with a single candidate; where there
+// are several, lists of one length pair by position, as far as that agrees.
+func pairByKey(key []string, xs, ys []any) (pairing, bool) {
+	xKeys, xOK := keysOf(key, xs)
+	yKeys, yOK := keysOf(key, ys)
+	if !xOK || !yOK {
+		return pairing{}, false
+	}
+	p := pairing{of: make([]int, len(xs)), byKey: make([]bool, len(xs))}
+	taken := make([]bool, len(ys))
+	for i, k := range xKeys.parts {
+		j, ok := yKeys.index[joinKey(k)]
+		if !ok {
+			j = -1
+		} else {
+			taken[j] = true
+		}
+		p.of[i], p.byKey[i] = j, ok
+	}
+	if xKeys.wild || yKeys.wild {
+		p.pairWild(xKeys.parts, yKeys.parts, taken)
+	}
+	return p, true
+}
+
+func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
+	candidates := make([][]int, len(xs))
+	rivals := make([]int, len(ys))
+	for i, x := range xs {
+		if p.of[i] >= 0 {
+			continue
+		}
+		for j, y := range ys {
+			if !taken[j] && agree(x, y) {
+				candidates[i] = append(candidates[i], j)
+				rivals[j]++
+			}
+		}
+	}
+	for i, c := range candidates {
+		for _, j := range c {
+			switch {
+			case len(c) == 1 && rivals[j] == 1:
+				p.of[i], p.byKey[i] = j, true
+			case i == j && len(xs) == len(ys):
+				p.of[i] = j
+			}
+		}
+	}
+}
+
+// keys are the keys of a list's elements.
+type keys struct {
+	parts [][]string
+	index map[string]int
+	// wild says that some part of some key is absent or empty.
+	wild bool
+}
+
+// keysOf fails where an element has no key or two have the same.
+func keysOf(key []string, list []any) (keys, bool) {
+	if len(key) == 0 {
+		return keys{}, false
+	}
+	ks := keys{parts: make([][]string, len(list)), index: make(map[string]int, len(list))}
+	all := make([]string, len(key)*len(list))
+	for i, e := range list {
+		parts := all[i*len(key) : (i+1)*len(key)]
+		filled := 0
+		for k, name := range key {
+			parts[k], _ = text(fieldOf(e, name))
+			if parts[k] != "" {
+				filled++
+			}
+		}
+		joined := joinKey(parts)
+		if _, twice := ks.index[joined]; twice || filled == 0 {
+			return keys{}, false
+		}
+		ks.parts[i], ks.index[joined] = parts, i
+		ks.wild = ks.wild || filled < len(key)
+	}
+	return ks, true
+}
+
+func joinKey(parts []string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// agree tells whether two keys can mean the same element.
+func agree(a, b []string) bool {
+	common := false
+	for i := range a {
+		if a[i] == "" || b[i] == "" {
+			continue
+		}
+		if a[i] != b[i] {
+			return false
+		}
+		common = true
+	}
+	return common
+}
+
+// match finds as many pairs as there can be among n and m elements, by
+// augmenting paths; same positions first.
+func match(n, m int, fits func(i, j int) bool) []int {
+	of, back := filled(n, -1), filled(m, -1)
+	var seen []bool
+	var augment func(i int) bool
+	try := func(i, j int) bool {
+		if seen[j] || !fits(i, j) {
+			return false
+		}
+		seen[j] = true
+		if back[j] >= 0 && !augment(back[j]) {
+			return false
+		}
+		of[i], back[j] = j, i
+		return true
+	}
+	augment = func(i int) bool {
+		if i < m && try(i, i) {
+			return true
+		}
+		for j := range m {
+			if j != i && try(i, j) {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range n {
+		seen = make([]bool, m)
+		augment(i)
+	}
+	return of
+}
+
+func filled(n, value int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = value
+	}
+	return list
+}
+
+// inverse turns a pairing around: for each of m elements, the index i with
+// of[i] = its own, or -1.
+func inverse(of []int, m int) []int {
+	back := filled(m, -1)
+	for i, j := range of {
+		if j >= 0 {
+			back[j] = i
+		}
+	}
+	return back
+}
+
+// displaced returns the indices i whose of[i] stands outside a longest
+// increasing run: the fewest elements that were moved.
+func displaced(of []int) []int {
+	var tails []int // tails[n] ends the best run of length n+1
+	before := filled(len(of), -1)
+	for i, j := range of {
+		if j < 0 {
+			continue
+		}
+		n := sort.Search(len(tails), func(n int) bool { return of[tails[n]] >= j })
+		if n > 0 {
+			before[i] = tails[n-1]
+		}
+		if n == len(tails) {
+			tails = append(tails, i)
+		}
+		tails[n] = i
+	}
+	stays := make([]bool, len(of))
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = before[i] {
+			stays[i] = true
+		}
+	}
+	var out []int
+	for i, j := range of {
+		if j >= 0 && !stays[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package merge
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// checks raises rapid's number of cases, unless the command line says one.
+func checks(t *testing.T, n int) {
+	t.Helper()
+	const name = "rapid.checks"
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == name })
+	if asked {
+		return
+	}
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Lookup(name).Value.Set(before) })
+}
+
+// TestProperties holds P1 to P10 of design B7, and what section 0 adds.
+func TestProperties(t *testing.T) {
+	checks(t, 10_000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		before := in.String()
+		res := Compare(in)
+		if in.String() != before {
+			t.Fatalf("P9 inputs changed from %s to %s", before, in)
+		}
+		if again := Compare(in); encode(again.Patch) != encode(res.Patch) {
+			t.Fatalf("P9 %s, then %s, for %s", encode(res.Patch), encode(again.Patch), in)
+		}
+		after := Apply(anyPatch(res), in.Live)
+		fail := func(what string) {
+			t.Fatalf("%s%s\n patch   %s\n after   %s", what, in, encode(res.Patch), encode(after))
+		}
+		goalHolds(fail, in, res, after)
+		keepsWhatIsNotGits(fail, in, res, after)
+		isMinimal(fail, in, res)
+	})
+}
+
+func anyPatch(res Result) any {
+	if res.Patch == nil {
+		return map[string]any{}
+	}
+	return res.Patch
+}
+
+func reached(in Input, live any) bool {
+	return oracleCovers(in.Rules, in.Desired, live) &&
+		oracleGone(in.Rules, in.Applied, in.Desired, live) && oracleGone(in.Rules, in.Pending, in.Desired, live)
+}
+
+// goalHolds is P1 to P4, P8 and P10; P8, the order, is part of covering.
+func goalHolds(fail func(string), in Input, res Result, after any) {
+	if !oracleCovers(in.Rules, in.Desired, after) {
+		fail("P1, P8 not all that git says is there")
+	}
+	if !oracleGone(in.Rules, in.Applied, in.Desired, after) || !oracleGone(in.Rules, in.Pending, in.Desired, after) {
+		fail("P2 something that git removed remains")
+	}
+	next := in
+	next.Live = after
+	for _, records := range [][2]any{{in.Applied, in.Pending}, {in.Desired, nil}, {in.Applied, in.Desired}} {
+		next.Applied, next.Pending = records[0], records[1]
+		if second := Compare(next); second.Patch != nil || len(second.Changes) > 0 {
+			fail("P3 the second plan sends " + encode(second.Patch))
+		}
+	}
+	if res.Patch == nil != (len(res.Changes) == 0 && len(res.Collateral) == 0) {
+		fail("a patch without a reason, or the other way round")
+	}
+	if res.Patch != nil && reached(in, in.Live) && !onlyPositional(in) {
+		fail("P4 sends although all is as it should be")
+	}
+	if nullInList(anyPatch(res), false) {
+		fail("P10 a null inside a list")
+	}
+}
+
+// onlyPositional tells whether taking away from a list without keys may be what
+// the patch is for, which the oracle does not look at.
+func onlyPositional(in Input) bool {
+	for _, c := range Compare(in).Changes {
+		if c.Class == Removed || c.Class == RemovedConflict {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsWhatIsNotGits is P6, P7, first contact (0.1), kept fields in their
+// documented types (0.17) and overrides (0.20).
+func keepsWhatIsNotGits(fail func(string), in Input, res Result, after any) {
+	records := []any{in.Applied, in.Pending}
+	if at := keptLost(in.Rules, records, in.Desired, in.Live, after, "", false); at != "" {
+		fail("P6, P7 lost " + at)
+	}
+	if at := mistyped(in.Rules, in.Desired, anyPatch(res), "", false); at != "" {
+		fail("0.17 not in the documented type: " + at)
+	}
+	if in.TakeOver && len(res.FirstContact) > 0 {
+		fail("0.1 first contact although it was taken over")
+	}
+	if in.TakeOver || in.Applied != nil {
+		return
+	}
+	if at := lost(in.Rules, []any{in.Pending}, in.Live, after, ""); at != "" && len(res.FirstContact) == 0 {
+		fail("0.1 first contact drops " + at)
+	}
+}
+
+// isMinimal is P5: without any one of its leaves, the patch does not do. An
+// ignored field goes along where its object is made.
+func isMinimal(fail func(string), in Input, res Result) {
+	var walk func(r *Rules, patch, root map[string]any, path string)
+	walk = func(r *Rules, patch, root map[string]any, path string) {
+		for k, v := range patch {
+			if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
+				walk(r.field(k), inner, root, path+"."+k)
+				continue
+			}
+			if r.field(k).ignored() {
+				continue
+			}
+			delete(patch, k)
+			if reached(in, Apply(root, in.Live)) && !onlyPositional(in) && !isStale(res, path+"."+k) {
+				fail("P5 needless: " + path + "." + k)
+			}
+			patch[k] = v
+		}
+	}
+	if res.Patch != nil {
+		patch := copyOf(res.Patch).(map[string]any)
+		walk(in.Rules, patch, patch, "")
+	}
+}
+
+// isStale tells whether a null stands for a discriminator's old sibling.
+func isStale(res Result, path string) bool {
+	for _, c := range res.Collateral {
+		if "."+c.Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+func copyOf(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, e := range m {
+		out[k] = copyOf(e)
+	}
+	return out
+}
+
+func TestCoversIsWhatTheOracleSays(t *testing.T) {
+	checks(t, 3000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		if got, want := Covers(in.Rules, in.Desired, in.Live), oracleCovers(in.Rules, in.Desired, in.Live); got != want {
+			t.Fatalf("covers %v, the oracle says %v:%s", got, want, in)
+		}
+		sent := sendable(in.Rules, in.Desired)
+		if !reachedBack(in.Rules, sent, in.Live) && len(Mismatches(in.Rules, sent, in.Live)) == 0 {
+			t.Fatalf("no mismatch is reported:%s", in)
+		}
+	})
+}
+
+func reachedBack(r *Rules, want, got any) bool { return oracleCovers(r, want, got) }

@@ -1,0 +1,130 @@
+package merge
+
+import (
+	"encoding/json"
+
+	"trueup/internal/canon"
+)
+
+// scalarEqual compares two scalars as design B2.3 says, at known and unknown
+// paths alike (0.18): numbers by value; text with a boolean or a number where
+// the text is its canonical form; never "1.0" with 1, "" with null, or one case
+// with another. Only where the documented type is a number is numeric text
+// compared by value too. A container equals no scalar.
+func scalarEqual(r *Rules, a, b any) bool {
+	if x, ok := a.(string); ok {
+		if y, ok := b.(string); ok && x == y {
+			return true
+		}
+	}
+	if r.scalarType() == Number {
+		x, xOK := number(a)
+		y, yOK := number(b)
+		return xOK && yOK && x == y || !xOK && !yOK && textEqual(a, b)
+	}
+	return textEqual(a, b)
+}
+
+func textEqual(a, b any) bool {
+	x, xKind := text(a)
+	y, yKind := text(b)
+	if xKind == notScalar || yKind == notScalar || x != y {
+		return false
+	}
+	return xKind == yKind || xKind == isText || yKind == isText
+}
+
+type scalarKind uint8
+
+const (
+	notScalar scalarKind = iota
+	isText
+	isBool
+	isNumber
+)
+
+// text returns the canonical text of a scalar without quotes.
+func text(v any) (string, scalarKind) {
+	switch t := v.(type) {
+	case string:
+		return t, isText
+	case bool:
+		if t {
+			return "true", isBool
+		}
+		return "false", isBool
+	case json.Number:
+		return string(canon.Number(t)), isNumber
+	case int, float64:
+		return string(canon.Bytes(t)), isNumber
+	default:
+		return "", notScalar
+	}
+}
+
+// number returns the canonical text of a number or of numeric text.
+func number(v any) (string, bool) {
+	s, kind := text(v)
+	switch kind {
+	case isNumber:
+		return s, true
+	case isText:
+		if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !json.Valid([]byte(s)) {
+			return "", false
+		}
+		return string(canon.Number(json.Number(s))), true
+	case notScalar, isBool:
+	}
+	return "", false
+}
+
+// typed returns a scalar in the documented type if nothing is lost by that
+// (design 0.17), else as it is.
+func typed(t Type, v any) any {
+	s, kind := text(v)
+	switch {
+	case t == Text && (kind == isBool || kind == isNumber):
+		return s
+	case t == Bool && kind == isText && (s == "true" || s == "false"):
+		return s == "true"
+	case t == Number && kind == isText:
+		if n, ok := number(s); ok && n == s {
+			return json.Number(n)
+		}
+	}
+	return v
+}
+
+// carried returns a live value as it goes along in a list that is sent: in the
+// documented types, without nulls and without what belongs to the server.
+func carried(r *Rules, v any) any {
+	return outgoing(r, v, func(r *Rules, v any) any { return typed(r.scalarType(), v) })
+}
+
+// sendable returns a desired value as it is sent where live has nothing to
+// merge it with: without nulls and without what belongs to the server.
+func sendable(r *Rules, v any) any {
+	return outgoing(r, v, func(_ *Rules, v any) any { return v })
+}
+
+func outgoing(r *Rules, v any, scalar func(*Rules, any) any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for k, e := range t {
+			if child := r.field(k); e != nil && !child.readOnly() {
+				out[k] = outgoing(child, e, scalar)
+			}
+		}
+		return out
+	case []any:
+		list, _ := elements(t)
+		out := make([]any, len(list))
+		for i, e := range list {
+			out[i] = outgoing(r.item(), e, scalar)
+		}
+		return out
+	default:
+		return scalar(r, v)
+	}
+}

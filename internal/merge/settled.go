@@ -1,0 +1,139 @@
+package merge
+
+// Covers tells whether live has everything that desired says: fields that only
+// live has do not matter, a null in desired asks for absence, and lists pair
+// one to one (design B5).
+func Covers(rules *Rules, desired, live any) bool {
+	return settled(rules, base{}, desired, live)
+}
+
+// same is equality under the rules.
+func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
+
+// settled tells whether nothing needs sending: have covers want, and nothing
+// that git had before and dropped is still there. It builds no paths and
+// allocates next to nothing where the lists stand in the same order, because
+// most comparisons end here.
+func settled(r *Rules, b base, want, have any) bool {
+	if r.skip() {
+		return true
+	}
+	switch w := want.(type) {
+	case nil:
+		return have == nil
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		return ok && settledObject(r, b, w, h)
+	case []any:
+		h, ok := have.([]any)
+		return ok && settledList(r, b, w, h)
+	default:
+		return scalarEqual(r, want, have)
+	}
+}
+
+func settledObject(r *Rules, b base, want, have map[string]any) bool {
+	for k, v := range want {
+		if !settled(r.field(k), b.field(k), v, have[k]) {
+			return false
+		}
+	}
+	return !b.known() || !holdsDropped(r, b.applied, want, have) && !holdsDropped(r, b.pending, want, have)
+}
+
+// holdsDropped tells whether have still has a field that the record had and
+// want has not.
+func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
+	fields, _ := record.(map[string]any)
+	for k, v := range fields {
+		if _, said := want[k]; !said && v != nil && have[k] != nil && !r.field(k).skip() {
+			return true
+		}
+	}
+	return false
+}
+
+func settledList(r *Rules, b base, want, have []any) bool {
+	want, _ = elements(want)
+	have, _ = elements(have)
+	if len(want) != len(have) {
+		return false
+	}
+	live := alignment(r, want, have)
+	applied, pending := recordOf(r, want, b.applied), recordOf(r, want, b.pending)
+	item := r.item()
+	for i, w := range want {
+		j := live.at(i)
+		if j < 0 || j != i && !r.set() {
+			return false
+		}
+		if !settled(item, base{applied.element(i), pending.element(i)}, w, have[j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// aligned is a list whose elements are looked up by the index of another.
+type aligned struct {
+	list []any
+	// of holds indices of list, -1 for none; nil is index by index.
+	of []int
+}
+
+func (a aligned) at(i int) int {
+	if a.of == nil {
+		return i
+	}
+	return a.of[i]
+}
+
+func (a aligned) element(i int) any {
+	if a.list == nil || a.at(i) < 0 {
+		return nil
+	}
+	return a.list[a.at(i)]
+}
+
+// recordOf aligns a record's list with what git wants now.
+func recordOf(r *Rules, want []any, record any) aligned {
+	list, _ := elements(record)
+	if len(list) == 0 {
+		return aligned{}
+	}
+	return alignment(r, want, list)
+}
+
+// alignment is pair without its allocations where both lists stand in the same
+// order.
+func alignment(r *Rules, xs, ys []any) aligned {
+	if len(xs) == len(ys) && inStep(r, xs, ys) {
+		return aligned{list: ys}
+	}
+	return aligned{list: ys, of: pair(r, xs, ys).of}
+}
+
+func inStep(r *Rules, xs, ys []any) bool {
+	key := r.key()
+	if len(key) == 0 && !r.set() {
+		return true
+	}
+	for i := range xs {
+		if len(key) == 0 && !Covers(r.item(), xs[i], ys[i]) || !equalKeys(key, xs[i], ys[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalKeys tells whether two objects have the same value in every part of the
+// key; an empty key is equal.
+func equalKeys(key []string, x, y any) bool {
+	for _, k := range key {
+		a, _ := text(fieldOf(x, k))
+		if b, _ := text(fieldOf(y, k)); a != b {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,241 @@
+package merge
+
+import "trueup/internal/canon"
+
+// change says that n is not as git has it.
+func (w *walker) change(n node) { w.record(n, w.classify(n)) }
+
+func (w *walker) record(n node, class Class) {
+	w.res.Changes = append(w.res.Changes, Change{
+		Path: n.path, Class: class,
+		Base: n.base.value(n.rules, n.have), Live: n.have, Desired: sendable(n.rules, n.want),
+	})
+}
+
+// note says that live has already what git came to say.
+func (w *walker) note(n node) {
+	if !w.recorded {
+		return
+	}
+	if b := n.base.value(n.rules, n.have); !scalarEqual(n.rules, b, n.want) {
+		w.res.Notes = append(w.res.Notes, Change{Path: n.path, Class: Converged, Base: b, Live: n.have, Desired: n.want})
+	}
+}
+
+// remove says that n, which live has, goes, and what goes with it.
+func (w *walker) remove(n node) {
+	w.change(n)
+	if n.base.known() {
+		w.leftovers(n)
+	}
+	w.contact(n)
+}
+
+// classify is the table of design B4 for a place where git and live differ.
+func (w *walker) classify(n node) Class {
+	b := n.base.value(n.rules, n.have)
+	liveIsBase := b != nil && n.have != nil && Covers(n.rules, b, n.have)
+	switch {
+	case !w.recorded:
+		return UnknownBase
+	case n.want == nil && (b == nil || liveIsBase):
+		return Removed
+	case n.want == nil:
+		return RemovedConflict
+	case b == nil && n.have != nil:
+		return TakeOver
+	case b == nil || liveIsBase && !same(n.rules, b, n.want):
+		return Changed
+	case same(n.rules, b, n.want):
+		return DriftOverwrite
+	}
+	return Conflict
+}
+
+// classifyForeign is the verdict on an element of the list n that neither git
+// nor a record has.
+func (w *walker) classifyForeign(n node) Class {
+	switch {
+	case !w.recorded:
+		return UnknownBase
+	case n.takenOver():
+		return DriftOverwrite
+	}
+	return TakeOver
+}
+
+// classifyOrder is the verdict on the order of an ordered list.
+func (w *walker) classifyOrder(n node, want, have []any) Class {
+	recorded, ok := elements(n.base.value(n.rules, n.have))
+	switch {
+	case !w.recorded:
+		return UnknownBase
+	case !ok:
+		return TakeOver
+	case len(displaced(pair(n.rules, recorded, want).of)) == 0:
+		return DriftOverwrite
+	case len(displaced(pair(n.rules, recorded, have).of)) == 0:
+		return Changed
+	}
+	return Conflict
+}
+
+// collateral lists n, which git never had and which goes.
+func (w *walker) collateral(n node) {
+	if w.mode != looking {
+		w.res.Collateral = append(w.res.Collateral, Value{n.path, n.have})
+	}
+}
+
+// leftovers lists what live has below n, which git had and which goes, beyond
+// what git had there.
+func (w *walker) leftovers(n node) {
+	below(n, func(c node) {
+		if c.base.known() {
+			w.leftovers(c)
+		} else {
+			w.collateral(c)
+		}
+	})
+}
+
+// below calls visit for each field or element of n's live value that is not
+// the server's own.
+func below(n node, visit func(node)) {
+	switch have := n.have.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(have) {
+			if c := n.field(k); c.have != nil && !c.rules.readOnly() {
+				visit(c)
+			}
+		}
+	case []any:
+		list, _ := elements(have)
+		names := nameElements(n.rules, nil, list)
+		origins := originsOf(n, list)
+		for j, e := range list {
+			c := n.element(names.of(e, j))
+			c.have, c.base = e, origins[j]
+			visit(c)
+		}
+	}
+}
+
+// originsOf returns what the records of n know of each live element: by key,
+// and without one where live still has all that the record had.
+func originsOf(n node, have []any) []base {
+	out := make([]base, len(have))
+	for r, record := range []any{n.base.applied, n.base.pending} {
+		list, _ := elements(record)
+		p, keyed := pairByKey(n.rules.key(), list, have)
+		if !keyed {
+			p.of = match(len(list), len(have), func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
+		}
+		for i, j := range p.of {
+			switch {
+			case j < 0 || keyed && !p.byKey[i]:
+			case r == 0:
+				out[j].applied = list[i]
+			default:
+				out[j].pending = list[i]
+			}
+		}
+	}
+	return out
+}
+
+// contact lists the live list elements at and below n, which goes, that git
+// never had, in lists that nobody took over (design 0.1).
+func (w *walker) contact(n node) {
+	if _, isList := n.have.([]any); w.takeOver || w.mode == looking || isList && n.takenOver() {
+		return
+	} else if !isList {
+		below(n, w.contact)
+		return
+	}
+	below(n, func(c node) {
+		if c.base.known() {
+			w.contact(c)
+		} else {
+			w.lose(c)
+		}
+	})
+}
+
+func (w *walker) lose(n node) {
+	w.res.FirstContact = append(w.res.FirstContact, Value{n.path, n.have})
+}
+
+// firstContact judges the live elements of a list that is sent and was never
+// taken over. An element stays if it is paired by key, or if git has all of
+// it at another place; by position alone nothing is known to be the same. It
+// returns which elements need no look below them.
+func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) []bool {
+	judged := make([]bool, len(have))
+	if w.takeOver || w.mode == looking || n.takenOver() {
+		return judged
+	}
+	paired := inverse(p.of, len(have))
+	stays := inverse(match(len(want), len(have), func(i, j int) bool {
+		if p.byKey[i] {
+			return p.of[i] == j
+		}
+		return (paired[j] < 0 || !p.byKey[paired[j]]) && equalKeys(n.rules.key(), want[i], have[j]) &&
+			Covers(n.rules.item(), want[i], have[j])
+	}), len(have))
+	origins := originsOf(n, have)
+	for j, e := range have {
+		i := paired[j]
+		if i >= 0 && p.byKey[i] {
+			continue
+		}
+		c := n.element(names.of(e, j))
+		c.have, c.base = e, origins[j]
+		_, inner := e.([]any)
+		switch {
+		case stays[j] >= 0:
+			c.want = want[stays[j]]
+			w.contactBeyond(c)
+		case inner && i >= 0 && isList(want[i]):
+			continue
+		case c.base.known():
+			w.contact(c)
+		default:
+			w.lose(c)
+		}
+		judged[j] = true
+	}
+	return judged
+}
+
+func isList(v any) bool {
+	_, ok := v.([]any)
+	return ok
+}
+
+// contactBeyond is contact for what n's live value has beyond git's, of an
+// element that is replaced by git's form of it.
+func (w *walker) contactBeyond(n node) {
+	switch want := n.want.(type) {
+	case map[string]any:
+		below(n, func(c node) {
+			if c.want == nil {
+				w.contact(c)
+			} else {
+				w.contactBeyond(c)
+			}
+		})
+	case []any:
+		list, _ := elements(want)
+		have, _ := elements(n.have)
+		p := pair(n.rules, list, have)
+		names := nameElements(n.rules, list, have)
+		for i, j := range p.of {
+			if j >= 0 {
+				c := n.element(names.of(list[i], i))
+				c.want, c.have = list[i], have[j]
+				w.contactBeyond(c)
+			}
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package merge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+)
+
+// mode says what becomes of the value that a walk returns.
+type mode uint8
+
+const (
+	// sparse: it is part of a patch and holds only what differs.
+	sparse mode = iota
+	// sending: it is part of a list that is sent whole.
+	sending
+	// looking: nothing is sent, only notes are taken.
+	looking
+)
+
+// walker makes the patch and says at each place what happens there, in one
+// walk, so that neither can have anything that the other lacks.
+type walker struct {
+	res      Result
+	mode     mode
+	takeOver bool
+	// recorded says that there is any record to judge by.
+	recorded bool
+}
+
+// value returns what is to be sent for n, whose want is not nil, and whether it
+// differs from live. In a sparse walk it is the patch.
+func (w *walker) value(n node) (any, bool) {
+	switch want := n.want.(type) {
+	case map[string]any:
+		if have, ok := n.have.(map[string]any); ok {
+			return w.object(n, want, have)
+		}
+	case []any:
+		if have, ok := n.have.([]any); ok {
+			return w.list(n, want, have)
+		}
+	default:
+		if scalarEqual(n.rules, n.want, n.have) {
+			w.note(n)
+			return n.want, false
+		}
+	}
+	w.change(n)
+	w.contact(n)
+	return sendable(n.rules, n.want), true
+}
+
+func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool) {
+	out, changed := map[string]any{}, false
+	for _, k := range canon.SortedKeys(want) {
+		v, differs := w.member(n.field(k))
+		changed = changed || differs
+		if w.mode == sparse && differs || w.mode != sparse && v != nil {
+			out[k] = v
+		}
+	}
+	stale := n.rules.staleSibling(want, have)
+	for _, k := range canon.SortedKeys(have) {
+		if _, said := want[k]; said || have[k] == nil || n.rules.field(k).readOnly() {
+			continue
+		}
+		c := n.field(k)
+		switch {
+		case c.base.known() && !c.rules.ignored():
+			w.remove(c)
+		case k == stale:
+			w.collateral(c)
+			w.contact(c)
+		default:
+			if v := w.carry(c); v != nil {
+				out[k] = v
+			}
+			continue
+		}
+		changed = true
+		if w.mode == sparse {
+			out[k] = nil
+		}
+	}
+	return out, changed
+}
+
+// member returns what is to be sent for a field that git mentions.
+func (w *walker) member(n node) (any, bool) {
+	switch {
+	case n.rules.readOnly():
+		return nil, false
+	case n.rules.ignored() && n.byKey:
+		return carried(n.rules, n.have), false
+	case n.rules.ignored():
+		return sendable(n.rules, n.want), false
+	case n.want != nil:
+		return w.value(n)
+	case n.have != nil:
+		w.remove(n)
+		return nil, true
+	}
+	return nil, false
+}
+
+// carry returns a live-only field that goes along in a list that is sent, nil
+// for none: only what belongs to an element that was found by its key (design
+// B3).
+func (w *walker) carry(n node) any {
+	switch {
+	case w.mode != sending:
+		return nil
+	case !n.byKey:
+		w.collateral(n)
+		return nil
+	}
+	v := carried(n.rules, n.have)
+	w.res.Preserved = append(w.res.Preserved, Value{n.path, v})
+	return v
+}
+
+func (w *walker) list(n node, want, have []any) (any, bool) {
+	want, _ = elements(want)
+	have, _ = elements(have)
+	if w.mode != sparse {
+		return w.overlay(n, want, have), true
+	}
+	defer func() { w.mode = sparse }()
+	if settled(n.rules, n.base, want, have) {
+		if w.recorded && !same(n.rules, n.base.applied, want) {
+			w.mode = looking
+			w.overlay(n, want, have)
+		}
+		return nil, false
+	}
+	w.mode = sending
+	w.res.Lists = append(w.res.Lists, SentList{n.path, len(want)})
+	return w.overlay(n, want, have), true
+}
+
+// overlay returns the whole list: each element as git has it, with the
+// live-only fields of the live element that it was paired with by key.
+func (w *walker) overlay(n node, want, have []any) []any {
+	p := pair(n.rules, want, have)
+	names := nameElements(n.rules, want, have)
+	applied, pending := recordOf(n.rules, want, n.base.applied), recordOf(n.rules, want, n.base.pending)
+	live := inverse(p.of, len(have))
+	judged := w.firstContact(n, want, have, p, names)
+	out := make([]any, len(want))
+	for i, e := range want {
+		c := n.element(names.of(e, i))
+		c.want, c.base = e, base{applied.element(i), pending.element(i)}
+		if j := p.of[i]; j >= 0 {
+			c.have = have[j]
+			c.byKey = n.byKey && p.byKey[i]
+			c.owned = n.owned || !p.byKey[i] && (n.takenOver() || judged[j])
+		}
+		out[i], _ = w.value(c)
+	}
+	w.dropped(n, have, live, names)
+	w.moved(n, want, have, p, names)
+	return out
+}
+
+func (n node) element(name string) node {
+	return node{path: n.path + "[" + name + "]", rules: n.rules.item(), byKey: n.byKey, owned: n.owned}
+}
+
+// dropped says of each live element that git does not have why it goes.
+func (w *walker) dropped(n node, have []any, paired []int, names namer) {
+	var origins []base
+	for j, e := range have {
+		if paired[j] >= 0 {
+			continue
+		}
+		if origins == nil {
+			origins = originsOf(n, have)
+		}
+		c := n.element(names.of(e, j))
+		c.have, c.base = e, origins[j]
+		if c.base.known() {
+			w.record(c, w.classify(c))
+			w.leftovers(c)
+			continue
+		}
+		w.record(c, w.classifyForeign(n))
+	}
+}
+
+// moved says which elements of an ordered list stand elsewhere.
+func (w *walker) moved(n node, want, have []any, p pairing, names namer) {
+	if n.rules.set() {
+		return
+	}
+	for _, i := range displaced(p.of) {
+		w.res.Changes = append(w.res.Changes, Change{
+			Path:  n.element(names.of(want[i], i)).path,
+			Class: w.classifyOrder(n, want, have), Moved: true,
+		})
+	}
+}
+
+// sort brings what was found into the order of the paths.
+func (w *walker) sort() {
+	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
+	slices.SortStableFunc(w.res.Changes, byPath)
+	slices.SortStableFunc(w.res.Notes, byPath)
+	for _, values := range [][]Value{w.res.Preserved, w.res.Collateral, w.res.FirstContact} {
+		slices.SortStableFunc(values, func(a, b Value) int { return strings.Compare(a.Path, b.Path) })
+	}
+}
+
+// namer shows which element of a list is meant.
+type namer struct {
+	rules *Rules
+	// keyed says that elements are shown by their key, long which last parts
+	// of a key need the others to be clear.
+	keyed bool
+	long  map[string]bool
+}
+
+// nameElements prepares the names of the elements of both lists. Keys whose
+// parts run together (locations) are shown by their last part alone where that
+// is enough.
+func nameElements(r *Rules, want, have []any) namer {
+	n := namer{rules: r, long: map[string]bool{}}
+	wantKeys, wantOK := keysOf(r.key(), want)
+	haveKeys, haveOK := keysOf(r.key(), have)
+	if n.keyed = wantOK && haveOK; !n.keyed {
+		return n
+	}
+	seen := map[string][]string{}
+	for _, parts := range append(slices.Clip(wantKeys.parts), haveKeys.parts...) {
+		last := parts[len(parts)-1]
+		if other, ok := seen[last]; ok && !agree(parts, other) {
+			n.long[last] = true
+		} else if !ok {
+			seen[last] = parts
+		}
+	}
+	return n
+}
+
+func (n namer) of(e any, index int) string {
+	if !n.keyed {
+		if s, kind := text(e); n.rules.set() && kind != notScalar {
+			return s
+		}
+		return fmt.Sprint(index)
+	}
+	var parts []string
+	for _, k := range n.rules.Key {
+		if s, _ := text(fieldOf(e, k)); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
+	if n.rules.Join == "" && last != "" && !n.long[last] {
+		return last
+	}
+	return strings.Join(parts, n.rules.Join)
+}
