@@ -38,10 +38,7 @@ func checkNameOdd(s *subject) {
 	if !ok || name == "" || nameProblem(name) != "" {
 		return
 	}
-	plain := strings.Trim(name, "-.") == name
-	for _, r := range name {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.')
-	}
+	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, notOfHostname)
 	if !plain {
 		s.report("metadata.name", fmt.Sprintf("the name %q may be refused", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")

@@ -8,18 +8,21 @@ import (
 
 // yamlRules are the loader's rules of the text of a file.
 func yamlRules() []Rule {
-	return append(yamlSyntaxRules(), yamlBoundRules()...)
+	return []Rule{
+		yamlSyntax(), yamlDuplicateKey(), yamlKey(), yamlTag(), yamlTrailing(),
+		yamlAlias(), yamlDepth(), yamlSize(), yamlEncoding(), notARegularFile(),
+	}
 }
 
-func yamlSyntaxRules() []Rule {
-	return []Rule{
-		{
-			Name: ruleSyntax, Severity: diag.Error,
-			Summary: "The file is not YAML.",
-			Why: "Nothing can be said of a document that can't be read, so nothing is sent. " +
-				"Reading goes on at the next line with ---, so that the findings of other documents are shown too.",
-			Fix: "Mend the line that the finding names, or the one before it; render templates first.",
-			Bad: `apiVersion: delivery/v2.1
+func yamlSyntax() Rule {
+	return Rule{
+		Name:     ruleSyntax,
+		Severity: diag.Error,
+		Summary:  "The file is not YAML.",
+		Why: "Nothing can be said of a document that can't be read, so nothing is sent. " +
+			"Reading goes on at the next line with ---, so that the findings of other documents are shown too.",
+		Fix: "Mend the line that the finding names, or the one before it; render templates first.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -28,7 +31,7 @@ spec:
   tls:
     forced: "true
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -37,14 +40,18 @@ spec:
   tls:
     forced: "true"
 `,
-		},
-		{
-			Name: ruleDuplicateKey, Severity: diag.Error,
-			Summary: "A mapping has the same key twice.",
-			Why: "Readers of YAML take the first, the last or neither of them, " +
-				"so what a reviewer reads may not be what is sent (YAML 1.2, 3.2.1.1).",
-			Fix: "Remove one of the two.",
-			Bad: `apiVersion: delivery/v2.1
+	}
+}
+
+func yamlDuplicateKey() Rule {
+	return Rule{
+		Name:     ruleDuplicateKey,
+		Severity: diag.Error,
+		Summary:  "A mapping has the same key twice.",
+		Why: "Readers of YAML take the first, the last or neither of them, " +
+			"so what a reviewer reads may not be what is sent (YAML 1.2, 3.2.1.1).",
+		Fix: "Remove one of the two.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -52,21 +59,25 @@ spec:
   hostname: shop.example.com
   hostname: shop.example.net
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
 spec:
   hostname: shop.example.com
 `,
-		},
-		{
-			Name: ruleKey, Severity: diag.Error,
-			Summary: "A key is not plain text.",
-			Why: "Requests are JSON (platform-api), where keys are text. " +
-				"A key such as on or 1 is text for some readers of YAML and a boolean or a number for others.",
-			Fix: "Put the key in quotes.",
-			Bad: `apiVersion: delivery/v2.1
+	}
+}
+
+func yamlKey() Rule {
+	return Rule{
+		Name:     ruleKey,
+		Severity: diag.Error,
+		Summary:  "A key is not plain text.",
+		Why: "Requests are JSON (platform-api), where keys are text. " +
+			"A key such as on or 1 is text for some readers of YAML and a boolean or a number for others.",
+		Fix: "Put the key in quotes.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -77,7 +88,7 @@ spec:
       headers:
         on: origin
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -88,13 +99,17 @@ spec:
       headers:
         "on": origin
 `,
-		},
-		{
-			Name: ruleTag, Severity: diag.Error,
-			Summary: "A tag changes what a value means.",
-			Why:     "Requests are JSON (platform-api), which has no tags, and each reader of YAML understands others.",
-			Fix:     "Remove the tag and write the value as plain YAML.",
-			Bad: `apiVersion: delivery/v2.1
+	}
+}
+
+func yamlTag() Rule {
+	return Rule{
+		Name:     ruleTag,
+		Severity: diag.Error,
+		Summary:  "A tag changes what a value means.",
+		Why:      "Requests are JSON (platform-api), which has no tags, and each reader of YAML understands others.",
+		Fix:      "Remove the tag and write the value as plain YAML.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -103,7 +118,7 @@ spec:
   secureLink:
     tokenName: !name token
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -112,38 +127,39 @@ spec:
   secureLink:
     tokenName: token
 `,
-		},
-		{
-			Name: ruleTrailing, Severity: diag.Error,
-			Summary: "Something stands after the end of a document.",
-			Why:     "It would be dropped in silence, and might be what the author cares for.",
-			Fix:     "Remove it, or start a new document with a line ---.",
-			Bad: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
+	}
+}
+
+func yamlTrailing() Rule {
+	return Rule{
+		Name:     ruleTrailing,
+		Severity: diag.Error,
+		Summary:  "Something stands after the end of a document.",
+		Why:      "It would be dropped in silence, and might be what the author cares for.",
+		Fix:      "Remove it, or start a new document with a line ---.",
+		Bad: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
  "metadata": {"name": "shop"}, "spec": {"hostname": "shop.example.com"}}
 {"apiVersion": "delivery/v2.1", "kind": "CDN",
  "metadata": {"name": "blog"}, "spec": {"hostname": "blog.example.com"}}
 `,
-			Good: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
+		Good: `{"apiVersion": "delivery/v2.1", "kind": "CDN",
  "metadata": {"name": "shop"}, "spec": {"hostname": "shop.example.com"}}
 ---
 {"apiVersion": "delivery/v2.1", "kind": "CDN",
  "metadata": {"name": "blog"}, "spec": {"hostname": "blog.example.com"}}
 `,
-		},
 	}
 }
 
-// yamlBoundRules are those that keep a file from costing more than it is
-// worth, or from hiding something.
-func yamlBoundRules() []Rule {
-	return []Rule{
-		{
-			Name: ruleAlias, Severity: diag.Error,
-			Summary: "An alias has no anchor, contains itself or expands to too much.",
-			Why: "A few lines of nested aliases can expand to more than a machine holds, " +
-				"so what all aliases of a document bring in is bounded; honest manifests are far below.",
-			Fix: "Write the values out, or mark the value with & before the alias.",
-			Bad: `apiVersion: delivery/v2.1
+func yamlAlias() Rule {
+	return Rule{
+		Name:     ruleAlias,
+		Severity: diag.Error,
+		Summary:  "An alias has no anchor, contains itself or expands to too much.",
+		Why: "A few lines of nested aliases can expand to more than a machine holds, " +
+			"so what all aliases of a document bring in is bounded; honest manifests are far below.",
+		Fix: "Write the values out, or mark the value with & before the alias.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -151,7 +167,7 @@ spec:
   hostname: shop.example.com
   tls: *defaults
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -160,40 +176,55 @@ spec:
   tls: &defaults
     forced: "true"
 `,
-		},
-		{
-			Name: ruleDepth, Severity: diag.Error,
-			Summary: "Values are nested too deeply.",
-			Why:     "No documented field is nested more than ten levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
-			Fix:     "Check that the file is what it should be.",
-			Bad: `apiVersion: delivery/v2.1
+	}
+}
+
+func yamlDepth() Rule {
+	return Rule{
+		Name:     ruleDepth,
+		Severity: diag.Error,
+		Summary:  "Values are nested too deeply.",
+		Why:      "No documented field is nested more than ten levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
+		Fix:      "Check that the file is what it should be.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
 spec:
   hostname: shop.example.com
-  x: ` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + "\n",
-			Good: `apiVersion: delivery/v2.1
+  locations:
+    - path: /*
+      headers:
+        x: ` + strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1) + "\n",
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
 spec:
   hostname: shop.example.com
 `,
-		},
-		{
-			Name: ruleSize, Severity: diag.Error,
-			Summary: "A file, or all files together, are too large.",
-			Why:     "A purge at the limit of platform-api 8 is 1.3 MB; a file of more than 16 MiB is no manifest.",
-			Fix:     "Split the file, or name fewer files at once.",
-		},
-		{
-			Name: ruleEncoding, Severity: diag.Error,
-			Summary: "The file is not UTF-8, or holds characters that can't be seen.",
-			Why: "Characters that take no room or change the direction of text make a manifest " +
-				"look different from what it says, to reviewers above all.",
-			Fix: "Save the file as UTF-8 and remove the character.",
-			Bad: `apiVersion: delivery/v2.1
+	}
+}
+
+func yamlSize() Rule {
+	return Rule{
+		Name:     ruleSize,
+		Severity: diag.Error,
+		Summary:  "A file, or all files together, are too large.",
+		Why:      "A purge at the limit of platform-api 8 is 1.3 MB; a file of more than 16 MiB is no manifest.",
+		Fix:      "Split the file, or name fewer files at once.",
+	}
+}
+
+func yamlEncoding() Rule {
+	return Rule{
+		Name:     ruleEncoding,
+		Severity: diag.Error,
+		Summary:  "The file is not UTF-8, or holds characters that can't be seen.",
+		Why: "Characters that take no room or change the direction of text make a manifest " +
+			"look different from what it says, to reviewers above all.",
+		Fix: "Save the file as UTF-8 and remove the character.",
+		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -202,7 +233,7 @@ spec:
   secureLink:
     tokenName: to` + "\u200b" + `ken
 `,
-			Good: `apiVersion: delivery/v2.1
+		Good: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
   name: shop
@@ -211,13 +242,16 @@ spec:
   secureLink:
     tokenName: token
 `,
-		},
-		{
-			Name: ruleNotRegular, Severity: diag.Error,
-			Summary: "A manifest is a symbolic link, a pipe or a device.",
-			Why: "A link can lead out of the repository and show its reader's files in a plan; a pipe waits for ever. " +
-				"A link to a folder is skipped with a warning.",
-			Fix: "Put a regular file in its place.",
-		},
+	}
+}
+
+func notARegularFile() Rule {
+	return Rule{
+		Name:     ruleNotRegular,
+		Severity: diag.Error,
+		Summary:  "A manifest is a symbolic link, a pipe or a device.",
+		Why: "A link can lead out of the repository and show its reader's files in a plan; a pipe waits for ever. " +
+			"A link to a folder is skipped with a warning.",
+		Fix: "Put a regular file in its place.",
 	}
 }
