@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,27 +56,43 @@ func decodeGenesis(b []byte) (Genesis, error) {
 }
 
 // decode reads one JSON value of our schema. A field that it doesn't know is an
-// error, because a rewrite would lose it.
+// error, because a rewrite would lose it. The caller validates.
 func decode(b []byte, into any) error {
 	if !utf8.Valid(b) {
-		return errors.New("not UTF-8")
-	}
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return fmt.Errorf("damaged, or cut short: %w", err)
-	}
-	switch {
-	case head.Schema == Schema:
-	case strings.HasPrefix(head.Schema, schemaFamily):
-		return fmt.Errorf("schema %q: %w", head.Schema, ErrNewer)
-	default:
-		return fmt.Errorf("schema %q is not %s", head.Schema, Schema)
+		return errors.New("damaged: not UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	return dec.Decode(into)
+	err := dec.Decode(into)
+	if err == nil {
+		if _, end := dec.Token(); !errors.Is(end, io.EOF) {
+			err = errors.New("content after the JSON value")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	// Another schema explains why it can't be read.
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if json.Unmarshal(b, &head) == nil {
+		if serr := checkSchema(head.Schema); serr != nil {
+			return serr
+		}
+	}
+	return fmt.Errorf("damaged, or cut short: %w", err)
+}
+
+func checkSchema(schema string) error {
+	switch {
+	case schema == Schema:
+		return nil
+	case strings.HasPrefix(schema, schemaFamily):
+		return fmt.Errorf("schema %q: %w", schema, ErrNewer)
+	default:
+		return fmt.Errorf("schema %q is not %s", schema, Schema)
+	}
 }
 
 // part is what a workspace or a kind may look like, because stores use them in
@@ -84,9 +101,10 @@ var part = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // validate holds what every reader of a record relies on.
 func (r Record) validate() error {
+	if err := checkSchema(r.Schema); err != nil {
+		return err
+	}
 	switch {
-	case r.Schema != Schema:
-		return fmt.Errorf("schema %q is not %s", r.Schema, Schema)
 	case !part.MatchString(r.Workspace):
 		return fmt.Errorf("workspace %q can't be part of a path", r.Workspace)
 	case !part.MatchString(r.Kind):
@@ -115,9 +133,10 @@ func (r Record) validateState() error {
 }
 
 func (g Genesis) validate() error {
+	if err := checkSchema(g.Schema); err != nil {
+		return err
+	}
 	switch {
-	case g.Schema != Schema:
-		return fmt.Errorf("schema %q is not %s", g.Schema, Schema)
 	case g.LedgerID == "":
 		return errors.New("no ledgerId")
 	case !part.MatchString(g.Workspace):

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"errors"
+	"strings"
 	"testing"
 )
 
@@ -48,9 +48,23 @@ func TestGenesisThatNobodyMayRelyOn(t *testing.T) {
 	}
 }
 
-func TestNewerSchemaSaysWhatToDo(t *testing.T) {
-	_, err := decodeRecord([]byte(`{"schema":"trueup.ledger/v2","entirely":"else"}`))
-	if !errors.Is(err, ErrNewer) {
-		t.Errorf("a newer record gave %v", err)
+func TestWhatIsNoRecord(t *testing.T) {
+	whole, err := encode(testRecord("a", 1))
+	must(t, err)
+	for name, c := range map[string]struct{ in, want string }{
+		"newer, same fields": {strings.Replace(string(whole), Schema, "trueup.ledger/v2", 1), ErrNewer.Error()},
+		"newer, all else":    {`{"schema":"trueup.ledger/v2","entirely":"else"}`, ErrNewer.Error()},
+		"no schema":          {`{"seq":1}`, `schema "" is not`},
+		"another's":          {`{"schema":"v1","kind":3}`, `schema "v1" is not`},
+		"cut":                {string(whole[:len(whole)/2]), "cut short"},
+		"something after":    {string(whole) + "{}", "content after"},
+		"garbage after":      {string(whole) + "x", "content after"},
+		"a list":             {"[]", "damaged"},
+		"later field":        {strings.Replace(string(whole), `"seq"`, `"later":1,"seq"`, 1), `unknown field "later"`},
+	} {
+		rec, err := decodeRecord([]byte(c.in))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: read %+v, %v", name, rec, err)
+		}
 	}
 }
