@@ -183,6 +183,7 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 		tree[p.name] = c.member(p, n, f)
 	}
 	c.out.json = append(c.out.json, '}')
+	c.checkMembers(c.pairs[base:], tree, f)
 	c.pairs = c.pairs[:base]
 	return tree
 }
@@ -320,8 +321,9 @@ func isPlain(n *yaml.Node) bool {
 	return n.Style&quoted == 0
 }
 
-func (c *converter) text(n *yaml.Node, s string) any {
+func (c *converter) text(n *yaml.Node, s string, f *kind.Field) any {
 	c.checkText(n, s, false)
+	c.checkSeen(n.Line, n.Column, s, f)
 	return c.emit(n, s)
 }
 

@@ -16,10 +16,10 @@ import (
 // read as something else must say so with quotes.
 func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	if n.Style&yaml.TaggedStyle != 0 {
-		return c.tagged(n, at)
+		return c.tagged(n, at, f)
 	}
 	if !isPlain(n) {
-		return c.text(n, n.Value)
+		return c.text(n, n.Value, f)
 	}
 	if n.Value == "-" {
 		c.fail(n, ruleSyntax, "a lone - is neither a text nor a list element", `write "-" for the text`)
@@ -28,7 +28,7 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	what := resolve(n.Value)
 	switch what {
 	case plainText:
-		return c.text(n, n.Value)
+		return c.text(n, n.Value, f)
 	case plainNull:
 		c.nulls = true
 		return c.emit(n, nil)
@@ -106,11 +106,11 @@ func (c *converter) empty(n, at *yaml.Node) any {
 
 // tagged converts a scalar with an explicit tag; only tags that change nothing
 // are taken.
-func (c *converter) tagged(n, at *yaml.Node) any {
+func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	what := resolve(n.Value)
 	switch n.Tag {
 	case "!!str":
-		return c.text(n, n.Value)
+		return c.text(n, n.Value, f)
 	case "!!int", "!!float":
 		if what == plainNumber {
 			return c.number(n, n.Value)

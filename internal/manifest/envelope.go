@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lithammer/fuzzysearch/fuzzy"
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
@@ -28,6 +29,7 @@ type worker struct {
 
 // document checks one document of the stream and reduces it to an object.
 func (w *worker) document(doc *yaml.Node) {
+	w.file.start()
 	if len(doc.Content) == 0 || isNothing(doc.Content[0]) {
 		return
 	}
@@ -85,10 +87,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	at, field := name, "kind"
 	message := fmt.Sprintf("the kind %s of %s is not managed here", quoteName(kindName), quoteName(version))
 	fix := "write one of " + strings.Join(envelopes(), ", ") + ", or keep the file out of the manifests"
-	known, near := kind.Named(kindName)
-	if !near {
-		known, near = kind.Named(nearest(kindName, kindNames()))
-	}
+	known, near := nearKind(kindName)
 	switch {
 	case kindName == "":
 		message = "the document has no kind"
@@ -108,12 +107,15 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
 }
 
-func kindNames() []string {
-	var names []string
+// nearKind finds the kind that a name means but for case or a slip.
+func nearKind(name string) (*kind.Kind, bool) {
+	const slips = 2
 	for _, k := range kind.All() {
-		names = append(names, k.Name)
+		if fuzzy.LevenshteinDistance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
+			return k, true
+		}
 	}
-	return names
+	return kind.Named(name)
 }
 
 // envelopes lists what a document may start with.
@@ -128,7 +130,6 @@ func envelopes() []string {
 // object converts a document of a known kind, checks it while its tree is at
 // hand, and keeps only what comparing needs.
 func (w *worker) object(k *kind.Kind, root *yaml.Node) {
-	before := len(w.file.findings)
 	c := &w.convert
 	c.reset(w.file)
 	doc, _ := c.value(root, root, k.Root()).(map[string]any)
@@ -136,15 +137,13 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node) {
 		return
 	}
 	o := w.reduce(k, root, doc)
-	w.checkSchema(o, doc, before)
+	w.checkSchema(o, doc)
 	tree, _ := doc["spec"].(map[string]any)
-	w.checkFields(o, doc)
-	r := &reporter{lines: &w.file.lines}
-	w.runObjectRules(&subject{Object: o, Doc: doc, Tree: tree, Options: w.options, reporter: r})
-	w.file.findings = append(w.file.findings, r.findings...)
-	if len(w.file.findings) > before {
-		w.file.settle(before)
-	}
+	w.runObjectRules(&subject{
+		Object: o, Doc: doc, Tree: tree, Options: w.options,
+		reporter: &reporter{file: w.file},
+	})
+	w.file.settle()
 	if o.Name != "" {
 		w.objects = append(w.objects, o)
 	}
@@ -183,9 +182,12 @@ func (w *worker) runObjectRules(s *subject) {
 
 // settle drops what another finding of the same field says better: a warning
 // that the field is unknown beside any error, and the schema's refusal beside
-// the error of a rule, which knows more.
-func (f *file) settle(from int) {
-	own := f.findings[from:]
+// the error of a rule, which knows more. Then it says whether there were more.
+func (f *file) settle() {
+	own := f.findings[f.from:]
+	if len(own) == 0 {
+		return
+	}
 	schema, other := map[string]bool{}, map[string]bool{}
 	for _, x := range own {
 		switch {
@@ -203,5 +205,12 @@ func (f *file) settle(from int) {
 		}
 		kept = append(kept, x)
 	}
-	f.findings = f.findings[:from+len(kept)]
+	f.findings = f.findings[:f.from+len(kept)]
+	if f.dropped > 0 {
+		last := f.findings[len(f.findings)-1]
+		last.Severity, last.Field = f.worst, ""
+		last.Message = fmt.Sprintf("the document has %d findings more, which are not shown", f.dropped)
+		last.Fix = "mend those that are shown first"
+		f.findings = append(f.findings, last)
+	}
 }

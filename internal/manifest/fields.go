@@ -10,84 +10,56 @@ import (
 	"trueup/internal/kind"
 )
 
-// fieldCheck walks a document beside the field tree of its kind and warns of
-// what the platform's document does not show.
-type fieldCheck struct {
-	*worker
-	object *Object
-	path   []step
-}
-
-func (w *worker) checkFields(o *Object, doc map[string]any) {
-	c := fieldCheck{worker: w, object: o}
-	c.mapping(doc, o.Kind.Root())
-}
-
-func (c *fieldCheck) value(v any, f *kind.Field) {
-	switch t := v.(type) {
-	case map[string]any:
-		c.mapping(t, f)
-	case []any:
-		if f.Item == nil {
-			return
-		}
-		c.path = append(c.path, step{})
-		for i, e := range t {
-			c.path[len(c.path)-1] = step{index: i}
-			c.value(e, f.Item)
-		}
-		c.path = c.path[:len(c.path)-1]
-	case string:
-		if len(f.Seen) > 0 && !slices.Contains(f.Seen, t) {
-			c.unseen(t, f)
-		}
+// checkMembers warns of members that the platform's document does not show, or
+// that are not sent. It runs when the mapping is complete, because a member
+// may be known by the value of another.
+func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Field) {
+	if f == nil || f.Fields == nil || c.stopped {
+		return
 	}
-}
-
-func (c *fieldCheck) mapping(m map[string]any, f *kind.Field) {
-	c.path = append(c.path, step{})
-	for name, v := range m {
-		c.path[len(c.path)-1] = step{name, -1}
-		below := f.Fields[name]
+	for _, p := range members {
+		below := f.Fields[p.name]
 		switch {
-		case below == nil && f.Fields != nil && !f.Knows(name, m):
-			c.unknown(name, m, f)
+		case below == nil && !f.Knows(p.name, tree):
+			c.warn(p, ruleUnknownField, fmt.Sprintf("the platform's document shows no field %s here", quoteName(p.name)),
+				unknownFix(p.name, tree, f))
 		case below != nil && below.NotSent && below.Type == kind.ObjectType:
-			c.warn(ruleNotSent, name+" stay in git: the platform's document knows none, so they are not sent",
+			c.warn(p, ruleNotSent, p.name+" stay in git: the platform's document knows none, so they are not sent",
 				"nothing to mend; remove them, or write them as comments, to be rid of this warning")
-		case below != nil:
-			c.value(v, below)
 		}
 	}
+}
+
+func (c *converter) warn(p pair, rule, message, fix string) {
+	c.path = append(c.path, step{p.name, -1})
+	c.file.add(p.key.Line, p.key.Column, rule, diag.Warning, fieldPath(c.path), message, fix)
 	c.path = c.path[:len(c.path)-1]
 }
 
-// unknown warns of a field that the schema does not have, and proposes one
-// that is not there yet.
-func (c *fieldCheck) unknown(name string, m map[string]any, f *kind.Field) {
+// unknownFix proposes a field that is not there yet.
+func unknownFix(name string, tree map[string]any, f *kind.Field) string {
 	var free []string
 	for _, known := range slices.Sorted(maps.Keys(f.Fields)) {
-		if _, used := m[known]; !used {
+		if _, used := tree[known]; !used {
 			free = append(free, known)
 		}
 	}
-	fix := "remove it, if it is a mistake; known here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
 	if meant := nearest(name, free); meant != "" {
-		fix = fmt.Sprintf("did you mean %s?", meant)
+		return fmt.Sprintf("did you mean %s?", meant)
 	}
-	c.warn(ruleUnknownField, fmt.Sprintf("the platform's document shows no field %s here", quoteName(name)), fix)
+	return "remove it, if it is a mistake; known here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
 }
 
-func (c *fieldCheck) unseen(value string, f *kind.Field) {
+// checkSeen warns of a value that the platform's document does not show, where
+// it shows some and does not say that there are no others.
+func (c *converter) checkSeen(line, column int, value string, f *kind.Field) {
+	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
+		return
+	}
 	fix := "check it: the document shows " + strings.Join(quoted(f.Seen), ", ")
 	if meant := nearest(value, f.Seen); meant != "" {
 		fix = fmt.Sprintf("did you mean %s?", quoteText(meant))
 	}
-	c.warn(ruleUnknownValue, fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
-}
-
-func (c *fieldCheck) warn(rule, message, fix string) {
-	path := fieldPath(c.path)
-	line, column := c.object.Place(path)
-	c.file.add(line, column, rule, diag.Warning, path, message, fix)
+	c.file.add(line, column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
+		fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
 }

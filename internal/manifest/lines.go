@@ -1,6 +1,10 @@
 package manifest
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"sort"
+	"unicode/utf8"
+)
 
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.
 const maxSourceLine = 2000
@@ -24,22 +28,10 @@ func (l *lines) text(line int) string {
 
 // bytes returns a line, from 1, without its end.
 func (l *lines) bytes(line int) []byte {
-	if l == nil || line < 1 {
+	if l == nil || line < 1 || line > l.count() {
 		return nil
 	}
-	if l.starts == nil {
-		l.index()
-	}
-	if line > len(l.starts) {
-		return nil
-	}
-	b := l.data[l.starts[line-1]:]
-	for i := range b {
-		if lineBreak(b[i:]) > 0 {
-			return b[:i]
-		}
-	}
-	return b
+	return bytes.TrimRight(l.data[l.offset(line):l.offset(line+1)], "\r\n\u0085\u2028\u2029")
 }
 
 // offset returns where a line starts, or the end of the file.
@@ -74,12 +66,7 @@ func (l *lines) index() {
 
 // position returns the line and column of a byte.
 func (l *lines) position(offset int) (line, column int) {
-	if l.starts == nil {
-		l.index()
-	}
-	for line = 1; line < len(l.starts) && l.starts[line] <= offset; {
-		line++
-	}
+	line = min(sort.Search(l.count(), func(i int) bool { return l.starts[i] > offset }), l.count())
 	return line, utf8.RuneCount(l.data[l.starts[line-1]:offset]) + 1
 }
 

@@ -218,6 +218,29 @@ func TestAliasBombIsRefusedAndABigPurgeIsNot(t *testing.T) {
 	}
 }
 
+func TestManyFindingsAreCounted(t *testing.T) {
+	unknown := ""
+	for i := range 3 * maxFindings {
+		unknown += fmt.Sprintf("  odd%d: x\n", i)
+	}
+	spec := "  hostname: a.example.com\n  paths: [/a]\n"
+	_, findings := loadText(t, purgeOf(spec+unknown), Options{Workspace: "acme"})
+	if len(findings) != maxFindings+1 || findings.HasErrors() {
+		t.Errorf("%d findings, errors: %v", len(findings), findings.HasErrors())
+	}
+	_, findings = loadText(t, purgeOf(spec+unknown+"  subdomains: [1]\n"), Options{Workspace: "acme"})
+	if !findings.HasErrors() {
+		t.Error("the error behind many warnings is lost")
+	}
+}
+
+func TestManyBrokenDocumentsEnd(t *testing.T) {
+	_, findings := loadText(t, strings.Repeat("a: [\n---\n", 50_000), Options{})
+	if len(findings) != maxBroken {
+		t.Errorf("%d findings", len(findings))
+	}
+}
+
 func TestTooLargeAFileIsRefused(t *testing.T) {
 	_, findings := loadText(t, strings.Repeat("# filling\n", maxFile/10+1), Options{})
 	if len(findings) != 1 || findings[0].Rule != ruleSize {

@@ -12,9 +12,10 @@ import (
 type reporter struct {
 	rule     string
 	severity diag.Severity
+	// file takes the findings of object rules, while its text is at hand; it is
+	// nil for set rules, whose findings carry no source line.
+	file     *file
 	findings diag.List
-	// lines is the text of the file while it is at hand; nil for set rules.
-	lines *lines
 }
 
 // run points the reporter at the rule whose findings come next.
@@ -25,11 +26,17 @@ func (r *reporter) run(rule *Rule) { r.rule, r.severity = rule.Name, rule.Severi
 // the object itself. A field that is not there gets the place of its nearest
 // parent. Set rules call it; object rules have subject.report.
 func (r *reporter) reportOn(o *Object, field, message, fix string) {
+	if r.file != nil {
+		if !r.file.full(r.severity) {
+			line, column := o.Place(field)
+			r.file.add(line, column, r.rule, r.severity, field, message, fix)
+		}
+		return
+	}
 	line, column := o.Place(field)
 	r.findings = append(r.findings, diag.Finding{
 		Path: o.Path, Line: line, Column: column, Field: field,
 		Rule: r.rule, Severity: r.severity, Message: message, Fix: fix,
-		Source: r.lines.text(line),
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -45,9 +46,9 @@ func compile(k *kind.Kind) *jsonschema.Schema {
 	return c.MustCompile(url)
 }
 
-// checkSchema reports what the schema refuses, but for fields that have a
-// finding since before.
-func (w *worker) checkSchema(o *Object, doc map[string]any, before int) {
+// checkSchema reports what the schema refuses, but for fields that have an
+// error already.
+func (w *worker) checkSchema(o *Object, doc map[string]any) {
 	var value any = doc
 	if w.convert.nulls {
 		value = withoutNulls(doc)
@@ -62,8 +63,10 @@ func (w *worker) checkSchema(o *Object, doc map[string]any, before int) {
 		return
 	}
 	s := schemaReport{worker: w, object: o, doc: value, done: map[string]bool{}}
-	for _, f := range w.file.findings[before:] {
-		s.done[f.Field] = true
+	for _, f := range w.file.findings[w.file.from:] {
+		if f.Severity == diag.Error {
+			s.done[f.Field] = true
+		}
 	}
 	s.leaves(invalid)
 }
@@ -130,7 +133,7 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 }
 
 func (s *schemaReport) report(path, message, fix string) {
-	if s.done[path] {
+	if s.done[path] || s.file.full(diag.Error) {
 		return
 	}
 	s.done[path] = true

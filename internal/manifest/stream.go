@@ -42,7 +42,31 @@ type file struct {
 	path     string
 	lines    lines
 	findings diag.List
+	// from is where the findings of the current document start; dropped counts
+	// those that were too many, and worst is the severest of them.
+	from, dropped int
+	worst         diag.Severity
 }
+
+// The bounds of what is said of one document and one file: whoever has a
+// hundred mistakes to mend starts with those, and a hostile file costs little.
+const (
+	maxFindings = 100
+	maxBroken   = 20
+)
+
+// full tells whether the current document has findings enough to drop another.
+func (f *file) full(severity diag.Severity) bool {
+	if len(f.findings)-f.from < maxFindings {
+		return false
+	}
+	f.dropped++
+	f.worst = max(f.worst, severity)
+	return true
+}
+
+// start begins a document.
+func (f *file) start() { f.from, f.dropped, f.worst = len(f.findings), 0, diag.Warning }
 
 // fail adds an error at a place of the file.
 func (f *file) fail(line, column int, rule, field, message, fix string) {
@@ -50,6 +74,9 @@ func (f *file) fail(line, column int, rule, field, message, fix string) {
 }
 
 func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) {
+	if f.full(severity) {
+		return
+	}
 	f.findings = append(f.findings, diag.Finding{
 		Path: f.path, Line: line, Column: column, Field: field, Rule: rule, Severity: severity,
 		Message: message, Fix: fix, Source: f.lines.text(line),
@@ -58,14 +85,15 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 
 // documents calls each with every document of the file's stream. What cannot
 // be read becomes a finding, and reading goes on at the next line that starts
-// a document, so that one mistake does not hide another.
+// a document, so that one mistake does not hide another; but not for ever.
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
-	for ok {
+	for n := 0; ok && n < maxBroken; n++ {
 		err := decode(data, each)
 		if err == nil {
 			return
 		}
+		f.start()
 		line := f.syntax(data, err)
 		data, ok = f.resume(line)
 	}
