@@ -42,7 +42,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Mismatches: []apply.Mismatch{{Path: s, Sent: v, Returned: s, Hint: s}},
 		}}},
 	}
-	for range 1 + n%8 {
+	for range 1 + n%3 {
 		doc.Plan.Items = append(doc.Plan.Items, item)
 	}
 	return doc

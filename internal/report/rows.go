@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -35,8 +37,8 @@ type row struct {
 	alarm bool
 }
 
-// changeRow shows one change; ok is false where its class is hidden.
-func changeRow(c merge.Change, opts Options) (row, bool) {
+// changeRow shows one change.
+func changeRow(c merge.Change) row {
 	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved}
 	switch {
 	case c.Moved:
@@ -48,6 +50,27 @@ func changeRow(c merge.Change, opts Options) (row, bool) {
 	case c.Live != nil:
 		r.before = value(c.Live)
 	}
+	r.explain(c)
+	return r
+}
+
+// visible tells whether a class is shown (design B4).
+func visible(c merge.Class, opts Options) bool {
+	switch c {
+	case merge.InSync, merge.AlreadyRemoved:
+		return false
+	case merge.Converged:
+		return opts.Verbose
+	case merge.Unmanaged:
+		return opts.ShowUnmanaged
+	case merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
+		merge.RemovedConflict, merge.UnknownBase:
+	}
+	return true
+}
+
+// explain sets mark and cause by the change's class (design B4).
+func (r *row) explain(c merge.Change) {
 	switch c.Class {
 	case merge.Changed:
 		r.cause = "this change"
@@ -67,16 +90,10 @@ func changeRow(c merge.Change, opts Options) (row, bool) {
 		r.cause = "origin unknown (no record yet)"
 	case merge.Converged:
 		r.mark, r.cause = markSame, "already so"
-		return r, opts.Verbose
 	case merge.Unmanaged:
 		r.mark, r.cause = markSame, "not in git"
-		return r, opts.ShowUnmanaged
 	case merge.InSync, merge.AlreadyRemoved:
-		return r, false
-	default:
-		r.cause = cut(clean(string(c.Class)), maxPath)
 	}
-	return r, true
 }
 
 func plainMark(c merge.Change) mark {
@@ -125,14 +142,9 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, row{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true})
 	case plan.None, plan.Patch, plan.Kept:
 	}
-	for _, c := range item.Changes {
-		if r, ok := changeRow(c, opts); ok {
-			rows = append(rows, r)
-		}
-	}
-	for _, c := range item.Notes {
-		if r, ok := changeRow(c, opts); ok {
-			rows = append(rows, r)
+	for _, c := range slices.Concat(item.Changes, item.Notes) {
+		if visible(c.Class, opts) {
+			rows = append(rows, changeRow(c))
 		}
 	}
 	for _, v := range item.FirstContact {

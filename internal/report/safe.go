@@ -78,7 +78,8 @@ func hex(v uint32, digits int) string {
 // leading space, and the legacy forms, which runners find anywhere. It is done
 // for lines and not for their parts: two harmless parts can make a command.
 func guarded(line safe) safe {
-	s := strings.NewReplacer("##[", `#\x23[`, "##vso[", `#\x23vso[`).Replace(string(line))
+	s := strings.ReplaceAll(string(line), "##[", `#\x23[`)
+	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
 	if strings.HasPrefix(strings.TrimLeft(s, " "), "::") {
 		s = `\` + s
 	}
@@ -121,11 +122,21 @@ func join(parts []safe, sep safe) safe {
 func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // width is the number of terminal columns.
-func width(s safe) int { return cells().StringWidth(string(s)) }
+func width(s safe) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return cells().StringWidth(string(s))
+		}
+	}
+	return len(s)
+}
 
 // cut shortens s to so many columns, with an ellipsis as the last of them. A
 // text of combining characters has no width, so their number is bounded too.
 func cut(s safe, columns int) safe {
+	if len(s) <= columns {
+		return s
+	}
 	limit := 4 * columns
 	if utf8.RuneCountInString(string(s)) > limit {
 		s = safe([]rune(string(s))[:limit]) + "…"

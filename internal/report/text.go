@@ -2,6 +2,8 @@ package report
 
 import (
 	"io"
+	"slices"
+	"strings"
 
 	"trueup/internal/plan"
 )
@@ -117,13 +119,15 @@ func textItem(p *printer, item plan.Item, column int, opts Options) {
 		span{pad("", max(2, column-width(titled(item.Key)))), plain},
 		span{source(item), faint})
 	rows := itemRows(item, opts)
+	values := make([][]span, len(rows))
 	pathWidth, valueWidth := minPath, minValue
-	for _, r := range rows {
+	for i, r := range rows {
+		values[i] = valueSpans(r)
 		pathWidth = grow(pathWidth, width(r.path), min(maxAlign, p.width*2/5))
-		valueWidth = grow(valueWidth, width(change(r)), maxValue)
+		valueWidth = grow(valueWidth, width(flat(values[i])), maxValue)
 	}
-	for _, r := range rows {
-		textRow(p, r, pathWidth, valueWidth)
+	for i, r := range rows {
+		textRow(p, r, values[i], pathWidth, valueWidth)
 	}
 	for _, n := range itemNotes(item) {
 		s := faint
@@ -150,45 +154,28 @@ func source(item plan.Item) safe {
 	return cut(clean(item.Path), maxPath) + ":" + number(item.Line)
 }
 
-// change is the value part of a row as text.
-func change(r row) safe { return flat(valueSpans(r)) }
-
 // valueSpans are a row's values, with what differs inside long texts marked.
 func valueSpans(r row) []span {
-	if r.before == "" || r.after == "" {
-		return append(sideSpans(r.before, removed), sideSpans(r.after, sideStyle(r))...)
-	}
-	return append(append(beforeSpans(r), span{" → ", faint}), afterSpans(r)...)
-}
-
-// sideStyle is the style of a value that has no counterpart.
-func sideStyle(r row) style {
-	if r.mark == markAdd || r.mark == markDrift {
-		return added
-	}
-	return plain
-}
-
-func sideSpans(text safe, s style) []span {
-	if text == "" {
+	switch {
+	case r.before != "" && r.after != "":
+	case r.before != "":
+		return []span{{r.before, removed}}
+	case r.after != "" && (r.mark == markAdd || r.mark == markDrift):
+		return []span{{r.after, added}}
+	case r.after != "":
+		return []span{{r.after, plain}}
+	default:
 		return nil
 	}
-	return []span{{text, s}}
+	before, after := []span{{r.before, removed}}, []span{{r.after, added}}
+	if a, b, ok := intraline(r.before, r.after); ok {
+		before, after = partSpans(a, removed, removedPart), partSpans(b, added, addedPart)
+	}
+	return slices.Concat(before, []span{arrow()}, after)
 }
 
-func beforeSpans(r row) []span {
-	if a, _, ok := intraline(r.before, r.after); ok {
-		return partSpans(a, removed, removedPart)
-	}
-	return []span{{r.before, removed}}
-}
-
-func afterSpans(r row) []span {
-	if _, b, ok := intraline(r.before, r.after); ok {
-		return partSpans(b, added, addedPart)
-	}
-	return []span{{r.after, added}}
-}
+// arrow stands between two values.
+func arrow() span { return span{" → ", faint} }
 
 func partSpans(parts []part, same, differs style) []span {
 	spans := make([]span, len(parts))
@@ -220,13 +207,12 @@ func markStyle(m mark) style {
 
 // textRow writes a row on one line, or its values below it where they are too
 // wide for that.
-func textRow(p *printer, r row, pathWidth, valueWidth int) {
-	head := []span{{safe(leftPad(string(r.mark), indent-1)) + " ", markStyle(r.mark)}, {r.path, plain}}
+func textRow(p *printer, r row, values []span, pathWidth, valueWidth int) {
+	head := []span{{safe(strings.Repeat(" ", max(0, indent-1-len(r.mark)))+string(r.mark)) + " ", markStyle(r.mark)}, {r.path, plain}}
 	causeStyle := faint
 	if r.alarm {
 		causeStyle = alarm
 	}
-	values := valueSpans(r)
 	wide := width(flat(values))
 	start := indent + max(pathWidth, width(r.path)) + 2
 	head = append(head, span{pad("", start-indent-width(r.path)), plain})
@@ -246,24 +232,18 @@ func textRow(p *printer, r row, pathWidth, valueWidth int) {
 		p.line(span{pad("", indent+2), plain}, cause)
 	default:
 		p.line(append(head, cause)...)
-		textTall(p, r)
+		textTall(p, values)
 	}
 }
 
 // textTall writes the values of a row on lines of their own.
-func textTall(p *printer, r row) {
+func textTall(p *printer, values []span) {
 	lead := span{pad("", indent+2), plain}
-	if r.before == "" || r.after == "" {
-		p.line(append([]span{lead}, valueSpans(r)...)...)
+	i := slices.Index(values, arrow())
+	if i < 0 {
+		p.line(slices.Concat([]span{lead}, values)...)
 		return
 	}
-	p.line(append([]span{lead, {"  ", plain}}, beforeSpans(r)...)...)
-	p.line(append([]span{lead, {"→ ", faint}}, afterSpans(r)...)...)
-}
-
-func leftPad(s string, columns int) string {
-	for len(s) < columns {
-		s = " " + s
-	}
-	return s
+	p.line(slices.Concat([]span{lead, {"  ", plain}}, values[:i])...)
+	p.line(slices.Concat([]span{lead, {"→ ", faint}}, values[i+1:])...)
 }

@@ -1,0 +1,345 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// full takes so many bytes and then fails, as a full disk does.
+type full struct{ room int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *full) Write(p []byte) (int, error) {
+	if len(p) > f.room {
+		n := f.room
+		f.room = 0
+		return n, errFull
+	}
+	f.room -= len(p)
+	return len(p), nil
+}
+
+func TestWriteReturnsTheErrorOfTheWriter(t *testing.T) {
+	doc := goldenCases()[0].doc
+	for _, name := range Formats() {
+		size := len(render(t, name, doc, Options{}))
+		for _, room := range []int{0, 1, size / 2, size - 1} {
+			if err := Write(&full{room}, name, doc, Options{}); !errors.Is(err, errFull) {
+				t.Errorf("%s with room for %d of %d bytes: %v", name, room, size, err)
+			}
+		}
+		if err := Write(&full{size}, name, doc, Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWriteRefusesAnUnknownFormat(t *testing.T) {
+	err := Write(&bytes.Buffer{}, "yaml", Document{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "text, markdown, json") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWriteJSONRefusesABrokenBody(t *testing.T) {
+	doc := Document{Plan: &plan.Plan{Items: []plan.Item{{Op: plan.Patch, Request: &plan.Request{Body: json.RawMessage("{")}}}}}
+	if err := Write(&bytes.Buffer{}, "json", doc, Options{}); err == nil {
+		t.Error("no error")
+	}
+	if got := string(render(t, "text", doc, Options{})); !strings.Contains(got, "{}") {
+		t.Error(got)
+	}
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain text":                           "plain text",
+		"a\nb\tc\rd":                           `a\nb\tc\rd`,
+		"\x1b[31m\a\x7f":                       `\x1b[31m\x07\x7f`,
+		"\u0085\u009b":                         `\u0085\u009b`,
+		"a\u202eb\u2066c":                      `a\u202eb\u2066c`,
+		"\u200b\ufeff\u2028\u00ad\u00a0\u3000": `\u200b\ufeff\u2028\u00ad\u00a0\u3000`,
+		"\U000e0041\ue000":                     `\U000e0041\ue000`,
+		"\xff\xc3":                             `\xff\xc3`,
+		"\ufffd":                               "\ufffd",
+		"漢字 é ❤️":                              "漢字 é ❤️",
+	} {
+		if got := string(clean(in)); got != want {
+			t.Errorf("clean(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestCleanForCommands(t *testing.T) {
+	for in, want := range map[string]string{"a\x1bb": `a\x1bb`, " ::error ::x": `\ ::error ::x`, "##[x]": `#\x23[x]`} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %s, want %s", in, got, want)
+		}
+	}
+	in := "{\"a\":\"\u202e\U000e0041\u0085\x7f##[x] # é\"}\n"
+	got := CleanJSON([]byte(in))
+	if want := "{\"a\":\"\\u202e\\udb40\\udc41\\u0085\\u007f\\u0023#[x] # é\"}\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var a, b map[string]string
+	if err := errors.Join(json.Unmarshal([]byte(in), &a), json.Unmarshal([]byte(got), &b)); err != nil || a["a"] != b["a"] {
+		t.Errorf("%q became %q: %v", a, b, err)
+	}
+}
+
+// TestSmallCases are lines that the example of the goldens does not have.
+func TestSmallCases(t *testing.T) {
+	many := `{"spec":{"a1":1,"a2":1,"a3":1,"a4":1,"a5":1,"a6":1,"a7":1,"a8":1,"a9":1,"b1":1,"b2":1,"b3":1,"b4":1,"b5":1}}`
+	for name, c := range map[string]struct {
+		doc  Document
+		want string
+	}{
+		"parts": {
+			itemDoc(plan.Item{Op: plan.Patch, Request: &plan.Request{Method: "PATCH", Path: "/x", Body: json.RawMessage(many)}}),
+			"{a1; a2; a3; a4; a5; a6; a7; a8; a9; b1; b2; b3; 2 more}",
+		},
+		"prefixes": {
+			itemDoc(plan.Item{Op: plan.Post, Purge: &plan.PurgeInfo{Hostname: "h", Prefixes: 2}, After: []kind.Key{key("A", "a"), key("B", "b")}}),
+			"2 prefixes on h     after A a, B b are verified",
+		},
+		"moved by somebody": {
+			itemDoc(plan.Item{Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}}}),
+			"drift: live was moved outside git",
+		},
+		"conflict with an absent base": {
+			itemDoc(plan.Item{Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}}}),
+			"conflict: git and live both changed\n",
+		},
+		"no spec": {
+			itemDoc(plan.Item{Op: plan.Create, Request: &plan.Request{Method: "POST", Path: "/x", Body: json.RawMessage(`{"spec":[]}`)}}),
+			"  + create\n    POST /x\n",
+		},
+		"no body": {itemDoc(plan.Item{Op: plan.Create}), "  + create\n"},
+		"no drift": {
+			Document{Command: "drift", Plan: &plan.Plan{}},
+			"Drift: none.\n",
+		},
+		"a finding without a file": {
+			Document{Findings: diag.List{{Rule: "r", Message: "m"}}},
+			"warning: m [r]\n\n0 objects: 1 warning.\n",
+		},
+		"errors alone": {
+			Document{Objects: 2, Findings: diag.List{{Path: "f", Rule: "r", Message: "m", Severity: diag.Error}}},
+			"f: error: m [r]\n\n2 objects: 1 error.\n",
+		},
+	} {
+		if got := string(render(t, "text", c.doc, Options{})); !strings.Contains(got, c.want) {
+			t.Errorf("%s:\n%s\nhas no %q", name, got, c.want)
+		}
+	}
+}
+
+func itemDoc(item plan.Item) Document {
+	item.Key = key("CDN", "x")
+	return Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}}}
+}
+
+func TestProgressLine(t *testing.T) {
+	for _, c := range []struct {
+		event apply.Event
+		want  string
+	}{
+		{apply.Event{Key: key("CDN", "shop"), Phase: "sent", Message: "PATCH /cdns/shop"}, "CDN/shop  sent  PATCH /cdns/shop"},
+		{apply.Event{Key: key("CDN", "shop"), Phase: "end"}, "CDN/shop  end"},
+		{apply.Event{Key: key("::error ::", "a"), Phase: "x\ny"}, `\::error ::/a  x\ny`},
+	} {
+		if got := ProgressLine(c.event); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestValue(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		in   any
+		want string
+	}{
+		{nil, "(absent)"},
+		{"true", `"true"`},
+		{true, "true"},
+		{json.Number("1.50"), "1.50"},
+		{"<a> & \"b\"\n", `"<a> & \"b\"\n"`},
+		{map[string]any{"b": []any{nil}, "a": 1}, `{"a":1,"b":[null]}`},
+		{long, `"` + long[:158] + "… (302 bytes)"},
+		{[]any{long}, `["` + long[:77] + "… (304 bytes)"},
+		{json.Number("bad"), `"bad"`},
+	} {
+		if got := string(value(c.in)); got != c.want {
+			t.Errorf("%v: %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestPairNeverHidesTheDifference(t *testing.T) {
+	start := strings.Repeat("same ", 100)
+	for _, c := range [][2]any{
+		{start + "old", start + "new"},
+		{map[string]any{"a": start, "b": 1}, map[string]any{"a": start, "b": 2}},
+		{"x" + start, "y" + start},
+	} {
+		a, b := pair(c[0], c[1])
+		if a == b {
+			t.Errorf("both are shown as %s", a)
+		}
+		if width(a) > maxText+20 || width(b) > maxText+20 {
+			t.Errorf("%d and %d columns", width(a), width(b))
+		}
+	}
+}
+
+func TestIntraline(t *testing.T) {
+	for _, c := range []struct{ before, after, want string }{
+		{`"the quick brown fox"`, `"the slow brown fox"`, `"the [quick→slow] brown fox"`},
+		{`"a.example.com, b.example.com"`, `"a.example.com"`, `"a.example.com[, b.example.com→]"`},
+		{`"1234567890123"`, `"1234567890129"`, ""},
+		{`"false"`, `"true"`, ""},
+		{`"nothing in common here"`, `"quite0 other1 words2"`, ""},
+	} {
+		a, b, ok := intraline(safe(c.before), safe(c.after))
+		if !ok {
+			if c.want != "" {
+				t.Errorf("%s and %s: not marked", c.before, c.after)
+			}
+			continue
+		}
+		if whole(a) != c.before || whole(b) != c.after {
+			t.Errorf("%s and %s became %s and %s", c.before, c.after, whole(a), whole(b))
+		}
+		if got := marked(a, b); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+func whole(parts []part) string {
+	s := ""
+	for _, p := range parts {
+		s += string(p.text)
+	}
+	return s
+}
+
+// marked shows two sides in one line.
+func marked(a, b []part) string {
+	s := ""
+	for len(a) > 0 || len(b) > 0 {
+		before, after := "", ""
+		for len(a) > 0 && a[0].differs {
+			before, a = before+string(a[0].text), a[1:]
+		}
+		for len(b) > 0 && b[0].differs {
+			after, b = after+string(b[0].text), b[1:]
+		}
+		if before+after != "" {
+			s += "[" + before + "→" + after + "]"
+		}
+		if len(a) > 0 && len(b) > 0 {
+			s += string(a[0].text)
+			a, b = a[1:], b[1:]
+		}
+	}
+	return s
+}
+
+// TestCaret holds that the caret stands below the character that the column
+// counts, whatever is in front of it.
+func TestCaret(t *testing.T) {
+	for _, c := range []struct {
+		line   string
+		column int
+		want   string
+	}{
+		{"a: b", 4, "    a: b\n       ^\n"},
+		{"\ta: b", 5, "        a: b\n           ^\n"},
+		{"漢字: b", 5, "    漢字: b\n          ^\n"},
+		{"a\x1b: b", 5, "    a\\x1b: b\n           ^\n"},
+		{"a", 9, "    a\n     ^\n"},
+		{"a: b", 0, "    a: b\n"},
+		{strings.Repeat("x", 500) + "!", 501, "    …" + strings.Repeat("x", 56) + "!\n" + strings.Repeat(" ", 61) + "^\n"},
+	} {
+		got := string(render(t, "text", Document{Findings: diag.List{{Path: "f", Line: 1, Column: c.column, Rule: "r", Source: c.line}}}, Options{}))
+		_, got, _ = strings.Cut(got, "\n")
+		got, _, _ = strings.Cut(got, "\n\n")
+		if got+"\n" != c.want && got != strings.TrimSuffix(c.want, "\n") {
+			t.Errorf("%q:\n%s\nwant\n%s", c.line, got, c.want)
+		}
+	}
+}
+
+// TestMarkdownFits holds that the report is never longer than a comment may be,
+// that whole items are left out, and that what must be seen comes first.
+func TestMarkdownFits(t *testing.T) {
+	pl := examplePlan()
+	for i := range 2000 {
+		item := changedItem()
+		item.Key = kind.Key{Kind: "CDN", Name: fmt.Sprintf("n%d", i)}
+		item.Changes = item.Changes[:1]
+		pl.Items = append(pl.Items, item)
+	}
+	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
+	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, Options{})
+	checkMarkdown(t, out)
+	if len(out) < maxMarkdown*9/10 {
+		t.Errorf("only %d bytes are used", len(out))
+	}
+	shown := strings.Count(string(out), "<details>")
+	rest := fmt.Sprintf("**%d more parts did not fit", len(pl.Items)-1-shown) // one item needs nothing
+	if !strings.Contains(string(out), rest) {
+		t.Errorf("%d are shown, and the end is %q", shown, out[len(out)-200:])
+	}
+	if !strings.Contains(string(out), "<code>CDN last</code> blocked") {
+		t.Error("a blocked item is left out")
+	}
+}
+
+func TestMarkdownOfOneHugeItem(t *testing.T) {
+	item := changedItem()
+	for i := range 5000 {
+		item.Changes = append(item.Changes, merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)})
+	}
+	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, Options{})
+	checkMarkdown(t, out)
+	for _, want := range []string{" more lines\n```\n\n</details>", "<code>CDN news</code> to create"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+func TestFenceBeatsBackticks(t *testing.T) {
+	for content, want := range map[safe]string{"a": "```", "``": "```", "```": "````", "x ````` y": "``````"} {
+		if got := fence("text", []safe{content}); !strings.HasPrefix(got, want+"text\n") {
+			t.Errorf("%s: %s", content, got)
+		}
+	}
+}
+
+func TestColourIsThePaletteAlone(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	doc := goldenCases()[0].doc
+	coloured := render(t, "text", doc, Options{Color: true})
+	plainText := render(t, "text", doc, Options{})
+	if !bytes.Contains(coloured, []byte("\x1b[1mCDN shop\x1b[")) || bytes.Contains(plainText, []byte("\x1b")) {
+		t.Error("the option does not decide")
+	}
+	if got := sgr().ReplaceAll(coloured, nil); !bytes.Equal(got, plainText) {
+		t.Error("colour changes the text")
+	}
+}
