@@ -44,8 +44,8 @@ func (p reply) write(w http.ResponseWriter) {
 	if p.media != "" {
 		h.Set("Content-Type", p.media)
 	}
-	for _, text := range p.warnings {
-		h.Add("Warning", "299 - "+strconv.Quote(text))
+	for _, warning := range p.warnings {
+		h.Add("Warning", "299 - "+strconv.Quote(warning))
 	}
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
@@ -123,8 +123,8 @@ func badRequest(format string, args ...any) error {
 	return &failure{code: http.StatusBadRequest, reason: "BadRequest", message: fmt.Sprintf(format, args...)}
 }
 
-func conflict(reason, format string, args ...any) error {
-	return &failure{code: http.StatusConflict, reason: reason, message: fmt.Sprintf(format, args...)}
+func conflict(reason, name, message string) error {
+	return &failure{code: http.StatusConflict, reason: reason, name: name, message: message}
 }
 
 func invalid(c *call, name string, causes []cause) error {
@@ -203,8 +203,11 @@ func statusBody(c *call, f *failure) map[string]any {
 	if f.name != "" {
 		details["name"] = f.name
 	}
-	if len(f.causes) > 0 {
-		details["causes"] = f.causes
+	if causes := f.causes; len(causes) > 0 {
+		if c.on[quirkNilCause] {
+			causes = append([]cause{{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}}, causes...)
+		}
+		details["causes"] = causes
 	}
 	if f.retryAfter > 0 {
 		details["retryAfterSeconds"] = f.retryAfter

@@ -49,6 +49,7 @@ const (
 	quirkErrorHTML     = "error-html"
 	quirkErrorText     = "error-text"
 	quirkErrorProblem  = "error-problem"
+	quirkNilCause      = "error-nil-cause"
 	quirkDropUnknown   = "drop-unknown-fields"
 	quirkWrongSpace    = "wrong-namespace-empty"
 	quirkIncomplete    = "list-incomplete"
@@ -105,6 +106,7 @@ func adverseQuirks() []Quirk {
 		{quirkErrorHTML, Adverse, "errors are HTML pages"},
 		{quirkErrorText, Adverse, "errors are plain text"},
 		{quirkErrorProblem, Adverse, "errors are application/problem+json (RFC 9457)"},
+		{quirkNilCause, Adverse, "invalid content has one more cause, whose field is <nil>"},
 		{quirkDropUnknown, Adverse, "fields that the server does not know are dropped with a 2xx and a Warning header"},
 		{quirkWrongSpace, Adverse, "answers as if the workspace of the address did not exist: lists are empty, a creation is 404"},
 		{quirkIncomplete, Adverse, "a list leaves out every other object and does not say so; a read by name finds it"},

@@ -21,11 +21,14 @@ const quirkPage = 2
 // gone tells whether an object that is still stored has ended by now: a purge
 // after its life (platform-api 3), a snapshot after it was terminating.
 func (c *call) gone(obj object) bool {
-	if c.res.role == RolePurger {
+	switch c.res.role {
+	case RolePurger:
 		return !c.now.Before(obj.stamp("creationTimestamp").Add(PurgeLife))
+	case RoleComputeAdmin:
+		deleted := obj.stamp("deletionTimestamp")
+		return !deleted.IsZero() && !c.on[quirkFinalizers] && !c.now.Before(deleted.Add(TerminatingFor))
 	}
-	deleted := obj.stamp("deletionTimestamp")
-	return !deleted.IsZero() && !c.on[quirkFinalizers] && !c.now.Before(deleted.Add(TerminatingFor))
+	return false
 }
 
 // find returns the object that the path names, or a failure.

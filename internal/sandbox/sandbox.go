@@ -64,7 +64,8 @@ type Options struct {
 	// Disks are the disks that exist. Empty: all but those whose name starts
 	// with "missing-".
 	Disks []string
-	// Log is called with each request after its answer is known.
+	// Log is called with each request after its answer is known, also by
+	// several requests at once.
 	Log func(Request)
 }
 

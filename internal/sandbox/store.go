@@ -13,6 +13,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // The buckets of the store. Keys are parts joined by a zero byte, which no
@@ -31,7 +32,7 @@ const (
 	// keptRequests bounds the request log; the oldest give way.
 	keptRequests = 20000
 	// lockWait is how long to wait for another process that has the store.
-	lockWait = 2 * time.Second
+	lockWait = 500 * time.Millisecond
 )
 
 // store is the persistent state. It does not sync to the disk: it survives
@@ -58,6 +59,9 @@ func openStore(dir string) (*store, error) {
 		Timeout: lockWait, NoSync: true, NoGrowSync: true, NoFreelistSync: true,
 		FreelistType: bolt.FreelistMapType,
 	})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		err = errors.New("another process has it open")
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store %s: %w", file, err), st.close())
 	}
@@ -225,7 +229,7 @@ func (st *store) executed() (map[string]int, error) {
 	out := map[string]int{}
 	err := st.db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte(bucketExecuted)).ForEach(func(k, v []byte) error {
-			out[string(k)] = int(binary.BigEndian.Uint64(v)) //nolint:gosec // a count of requests
+			out[string(k)] = int(binary.BigEndian.Uint64(v))
 			return nil
 		})
 	})

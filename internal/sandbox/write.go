@@ -161,10 +161,11 @@ func (c *call) checkFree(o objects, name string) error {
 	if c.res.role == RolePurger && c.on[quirkDuplicates] {
 		return nil
 	}
+	taken := fmt.Sprintf("%s %q already exists", c.groupResource(), name)
 	if !old.stamp("deletionTimestamp").IsZero() {
-		return conflict("AlreadyExists", "object is being deleted: %s %q already exists", c.groupResource(), name)
+		taken = "object is being deleted: " + taken
 	}
-	return conflict("AlreadyExists", "%s %q already exists", c.groupResource(), name)
+	return conflict("AlreadyExists", name, taken)
 }
 
 // stampNew adds what only the server may say of a new object.
@@ -248,7 +249,8 @@ func (c *call) checkPatch(old, change object) error {
 	}
 	version, has := meta["resourceVersion"]
 	if has && (c.on[quirkVersion] || version != old.meta()["resourceVersion"]) {
-		return conflict("Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; please apply your changes to the latest version and try again", c.groupResource(), c.name)
+		return conflict("Conflict", c.name, fmt.Sprintf("Operation cannot be fulfilled on %s %q: the object has been modified; "+
+			"please apply your changes to the latest version and try again", c.groupResource(), c.name))
 	}
 	return nil
 }

@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// Whatever is sent, the platform answers, and an answer is never its own fault.
+func FuzzBody(f *testing.F) {
+	for _, body := range []string{
+		cdnBody("shop", "shop.example.com"), purgeBody("p", "shop.example.com", "/", "/*"), snapshotBody("db", "d"),
+		`{"spec":{"upstreams":[null,{"servers":[null]}],"locations":null}}`, `{"metadata":[]}`, `{"spec":[]}`, `null`, `{`, `7`,
+	} {
+		f.Add(uint8(len(body)), body)
+	}
+	s, err := Open(Options{Now: standing})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = s.Close() })
+	if err := s.LoadSeed(SeedLive()); err != nil {
+		f.Fatal(err)
+	}
+	calls := []struct{ method, path, media string }{
+		{"POST", cdns, typeJSON}, {"PATCH", cdns + "/shop", typePatch}, {"POST", purges, typeJSON}, {"POST", snapshots, typeJSON},
+	}
+	sets := [][]string{nil, {quirkDefaults, quirkTyped, quirkSetOrder, quirkReadOnly}, {quirkDropUnknown, quirkNormalises, quirkSorts}}
+	f.Fuzz(func(t *testing.T, pick uint8, body string) {
+		if err := s.SetQuirks(sets[int(pick/4)%len(sets)]...); err != nil {
+			t.Fatal(err)
+		}
+		call := calls[pick%4]
+		req := httptest.NewRequestWithContext(t.Context(), call.method, call.path, strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+tokenFor(call.path))
+		req.Header.Set("Content-Type", call.media)
+		rec := httptest.NewRecorder()
+		s.ServeHTTP(rec, req)
+		if rec.Code >= 500 {
+			t.Errorf("%s %s: %d %s", call.method, call.path, rec.Code, rec.Body)
+		}
+		for _, path := range []string{cdns, cdns + "/shop", snapshots} {
+			read := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+			read.Header.Set("Authorization", "Bearer "+tokenFor(path))
+			rec := httptest.NewRecorder()
+			if s.ServeHTTP(rec, read); rec.Code != 200 {
+				t.Errorf("GET %s afterwards: %d %s", path, rec.Code, rec.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,346 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const shop = cdns + "/shop"
+
+// effects shows what each quirk does to a world that has the CDN shop.
+func effects() map[string]func(*testing.T, *world) {
+	return map[string]func(*testing.T, *world){
+		quirkDefaults: func(t *testing.T, w *world) {
+			w.get(shop).wantAt(t, "spec.upstreams.0.servers.1.weight", "1").wantAt(t, "spec.locations.0.host", "shop.example.com").
+				wantAt(t, "spec.locations.0.cache.level", "standard").wantAt(t, "spec.locations.1.cache.level", "standard").
+				wantAt(t, "spec.locations.0.headers", map[string]any{}).wantAt(t, "spec.secureLink", nil)
+			w.patch(shop, `{"spec":{"tls":{"forced":null},"upstreams":[{"name":"origin","servers":[{"host":"a.example.net"}]}]}}`).
+				wantAt(t, "spec.upstreams.0.servers.0.weight", "1").wantAt(t, "spec.upstreams.0.servers.0.port", "443").
+				wantAt(t, "spec.tls.forced", "false")
+		},
+		quirkTyped: func(t *testing.T, w *world) {
+			got := w.get(shop).body
+			for _, want := range []string{`"port":443`, `"weight":5`, `"forced":false`, `"edgeTTL":3600`} {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %s in %s", want, got)
+				}
+			}
+			w.patch(shop, `{"spec":{"tls":{"forced":true}}}`).want(t, 422)
+			w.patch(shop, `{"spec":{"upstreams":[{"name":"origin","servers":[{"host":"a","port":"0443"}]}]}}`).
+				wantAt(t, "spec.upstreams.0.servers.0.port", "0443")
+		},
+		quirkStatus: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "status.status", "OK") },
+		quirkMetadata: func(t *testing.T, w *world) {
+			got := w.get(shop).wantAt(t, "metadata.workspace", "acme")
+			for _, want := range []string{`"labels":null`, `"annotations":null`, `"finalizers":[`, `"selfLink":"/delivery`} {
+				if !strings.Contains(got.body, want) {
+					t.Errorf("no %s in %s", want, got.body)
+				}
+			}
+		},
+		quirkSetOrder: func(t *testing.T, w *world) {
+			w.get(shop).wantAt(t, "spec.upstreams.1.name", "origin").wantAt(t, "spec.upstreams.1.servers.0.host", "b.example.net").
+				wantAt(t, "spec.locations.0.path", "/a/*")
+		},
+		quirkListArray: func(t *testing.T, w *world) {
+			wantPrefix(t, w.get(cdns), `[{"apiVersion"`)
+			wantPrefix(t, w.get(snapshots), `[]`)
+		},
+		quirkListData: func(t *testing.T, w *world) { w.get(cdns).wantAt(t, "data.0.metadata.name", "shop") },
+		quirkListPaged: func(t *testing.T, w *world) {
+			more(t, w)
+			page := w.get(cdns).wantAt(t, "items.1.metadata.name", "b").wantAt(t, "items.2", nil).wantAt(t, "metadata.remainingItemCount", 1)
+			next := w.get(cdns + "?continue=" + page.at("metadata.continue").(string))
+			next.wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "metadata.continue", "")
+		},
+		quirkListNull: func(t *testing.T, w *world) {
+			if got := w.get(snapshots).body; !strings.Contains(got, `"items":null`) {
+				t.Error(got)
+			}
+			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop")
+		},
+		quirkListNoSpec: func(t *testing.T, w *world) {
+			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "items.0.spec", nil)
+			w.get(shop).wantAt(t, "spec.hostname", "shop.example.com")
+		},
+		quirkListUnordered: func(t *testing.T, w *world) {
+			more(t, w)
+			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "items.2.metadata.name", "a")
+		},
+		quirkStatus200: func(t *testing.T, w *world) { w.post(snapshots, snapshotBody("db", "d")).want(t, 200) },
+		quirkStatus202: func(t *testing.T, w *world) {
+			w.post(snapshots, snapshotBody("db", "d")).want(t, 202).wantAt(t, "metadata.name", "db")
+			w.delete(snapshots+"/db").want(t, 202)
+		},
+		quirkStatus204: func(t *testing.T, w *world) {
+			if got := w.patch(shop, `{"spec":{"tls":{"auto":"true"}}}`).want(t, 204).body; got != "" {
+				t.Error(got)
+			}
+			w.get(shop).wantAt(t, "spec.tls.auto", "true")
+		},
+		quirkEmptyPatch: func(t *testing.T, w *world) {
+			if got := w.patch(shop, `{"spec":{"tls":{"auto":"true"}}}`).want(t, 200).body; got != "" {
+				t.Error(got)
+			}
+		},
+		quirkDeleteAtOnce: func(t *testing.T, w *world) {
+			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
+			w.delete(snapshots+"/db").want(t, 200).wantAt(t, "status", "Success")
+			w.get(snapshots+"/db").want(t, 404)
+		},
+		quirkDeleteString: func(t *testing.T, w *world) {
+			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
+			wantPrefix(t, w.delete(snapshots+"/db").want(t, 200), `"deleted"`)
+		},
+
+		quirkErrorMessage: errorLooks(`{"message":{"detail":"cdns.delivery \"x\" not found"}}`, typeJSON),
+		quirkErrorReason:  errorLooks(`{"reason":"cdns.delivery`, typeJSON),
+		quirkErrorString:  errorLooks(`{"error":"cdns.delivery`, typeJSON),
+		quirkErrorDetails: errorLooks(`{"details":"cdns.delivery`, typeJSON),
+		quirkErrorHTML:    errorLooks("<!DOCTYPE html>", typeHTML),
+		quirkErrorText:    errorLooks(`cdns.delivery "x" not found`, typeText),
+		quirkErrorProblem: errorLooks(`{"detail":"cdns.delivery \"x\" not found","instance":"/delivery`, "application/problem+json"),
+		quirkNilCause: func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"hostname":""}}`).want(t, 422).wantAt(t, "details.causes.0.field", "<nil>").
+				wantAt(t, "details.causes.1.field", "spec.hostname")
+		},
+		quirkDropUnknown: func(t *testing.T, w *world) {
+			got := w.patch(shop, `{"spec":{"x":1,"tls":{"y":2},"locations":[{"path":"/","headers":{"Free":"yes"},"z":3}]}}`).want(t, 200)
+			got.wantAt(t, "spec.x", nil).wantAt(t, "spec.tls.y", nil).wantAt(t, "spec.locations.0.headers.Free", "yes")
+			want := `299 - "unknown field \"spec.locations[0].z\"", 299 - "unknown field \"spec.tls.y\"", 299 - "unknown field \"spec.x\""`
+			if warned := strings.Join(got.header.Values("Warning"), ", "); warned != want {
+				t.Error(warned)
+			}
+		},
+		quirkWrongSpace: func(t *testing.T, w *world) {
+			w.get(cdns).want(t, 200).wantAt(t, "items.0", nil)
+			w.get(shop).want(t, 404)
+			w.post(cdns, cdnBody("x", "x.example.com")).want(t, 404).wantAt(t, "message", `namespaces "`+WorkspaceUUID+`" not found`)
+		},
+		quirkIncomplete: func(t *testing.T, w *world) {
+			more(t, w)
+			w.get(cdns).wantAt(t, "items.1.metadata.name", "shop").wantAt(t, "items.2", nil).wantAt(t, "metadata.continue", "")
+			w.get(cdns+"/b").want(t, 200)
+		},
+		quirkExpired: func(t *testing.T, w *world) {
+			more(t, w)
+			token := w.get(cdns).wantAt(t, "metadata.remainingItemCount", 1).at("metadata.continue").(string)
+			w.get(cdns+"?continue="+token).want(t, 410)
+		},
+		quirkTerminating: func(t *testing.T, w *world) {
+			w.get(shop).wantAt(t, "metadata.deletionTimestamp", "2026-11-21T09:00:00Z")
+		},
+		quirkFinalizers: func(t *testing.T, w *world) {
+			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
+			w.delete(snapshots+"/db").want(t, 200)
+			w.advance(100 * TerminatingFor)
+			w.get(snapshots+"/db").want(t, 200)
+		},
+		quirkWrongAddress: func(t *testing.T, w *world) {
+			wantPrefix(t, w.get(cdns).want(t, 404), "404 page not found")
+		},
+		quirkGateway: func(t *testing.T, w *world) {
+			got := w.get(cdns).want(t, 504).wantAt(t, "reason", "Timeout").wantAt(t, "kind", nil)
+			wantMedia(t, got, typeText)
+		},
+		quirkLimitedPlain: func(t *testing.T, w *world) {
+			got := w.get(cdns).want(t, 429)
+			wantMedia(t, got, typeText)
+			if got.header.Get("Retry-After") != "1" {
+				t.Error(got.header)
+			}
+			w.get(cdns).want(t, 200)
+			w.get(shop).want(t, 429)
+		},
+		quirkLimitedStatus: func(t *testing.T, w *world) {
+			w.get(cdns).want(t, 429).wantAt(t, "details.retryAfterSeconds", 1).wantAt(t, "reason", "TooManyRequests")
+			w.get(cdns).want(t, 200)
+		},
+		quirkVersion: func(t *testing.T, w *world) {
+			version := w.get(shop).at("metadata.resourceVersion").(string)
+			w.patch(shop, `{"metadata":{"resourceVersion":"`+version+`"}}`).want(t, 409)
+			w.patch(shop, `{}`).want(t, 200)
+		},
+		quirkNormalises: func(t *testing.T, w *world) {
+			w.get(shop).wantAt(t, "spec.locations.0.cache.edgeTTL", "3600s")
+			w.patch(shop, `{"spec":{"hostname":"Shop.Example.com"}}`).wantAt(t, "spec.hostname", "shop.example.com")
+		},
+		quirkSorts: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "spec.locations.0.path", "/b/*") },
+		quirkForgets: func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).want(t, 200).wantAt(t, "spec.tls.forced", "true")
+			w.get(shop).wantAt(t, "spec.tls.forced", "false")
+		},
+		quirkRedirect: func(t *testing.T, w *world) {
+			if got := w.get(cdns).want(t, 307).header.Get("Location"); got != "/moved"+cdns {
+				t.Error(got)
+			}
+		},
+		quirkHalfBody: func(t *testing.T, w *world) {
+			if got := w.get(shop); got.code != 200 || got.err == nil || got.body == "" {
+				t.Errorf("%d %v %q", got.code, got.err, got.body)
+			}
+		},
+		quirkPortal: func(t *testing.T, w *world) {
+			got := w.get(cdns).want(t, 200)
+			wantMedia(t, got, typeHTML)
+			wantPrefix(t, got, "<!DOCTYPE html>")
+		},
+		quirkOtherSpace: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "metadata.namespace", "other-acme") },
+		quirkDuplicates: func(t *testing.T, w *world) {
+			for range 2 {
+				w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
+			}
+			if done, err := w.s.Executed(); err != nil || done["p"] != 2 {
+				t.Errorf("%v %v", done, err)
+			}
+		},
+		quirkReadOnly: func(t *testing.T, w *world) {
+			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
+			back := `{"spec":{"locations":` + jsonText(got.at("spec.locations")) + `}}`
+			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.0.field", "spec.locations[0].id")
+			back = `{"spec":{"upstreams":` + jsonText(got.at("spec.upstreams")) + `}}`
+			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.1.field", "spec.upstreams[0].servers[0].id")
+		},
+	}
+}
+
+// more adds the CDNs a and b, which come before shop.
+func more(t *testing.T, w *world) {
+	t.Helper()
+	for _, name := range []string{"a", "b"} {
+		obj := map[string]any{"kind": "CDN", "metadata": map[string]any{"name": name}, "spec": map[string]any{"hostname": name}}
+		if err := w.s.Put(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func errorLooks(prefix, media string) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		got := w.get(cdns+"/x").want(t, 404)
+		wantPrefix(t, got, prefix)
+		wantMedia(t, got, media)
+	}
+}
+
+func wantPrefix(t *testing.T, a answer, want string) {
+	t.Helper()
+	if !strings.HasPrefix(a.body, want) {
+		t.Errorf("body %q, want %q", a.body, want)
+	}
+}
+
+func wantMedia(t *testing.T, a answer, want string) {
+	t.Helper()
+	if got := a.header.Get("Content-Type"); got != want {
+		t.Errorf("content type %q, want %q", got, want)
+	}
+}
+
+func TestEachQuirk(t *testing.T) {
+	all := effects()
+	for _, q := range Quirks() {
+		effect := all[q.Name]
+		delete(all, q.Name)
+		t.Run(q.Name, func(t *testing.T) {
+			if effect == nil || q.Summary == "" || (q.Group != Benign && q.Group != Adverse) {
+				t.Fatalf("%+v", q)
+			}
+			effect(t, withShop(t, q.Name))
+		})
+	}
+	for name := range all {
+		t.Errorf("%s is not in the table", name)
+	}
+}
+
+func benignNames() []string {
+	var names []string
+	for _, q := range Quirks() {
+		if q.Group == Benign {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
+// However a list is shaped, following it shows every object once.
+func TestListsAreWholeUnderBenignQuirks(t *testing.T) {
+	for _, quirks := range append([][]string{nil, benignNames()}, each(benignNames())...) {
+		w := withShop(t)
+		more(t, w)
+		w.quirks(quirks...)
+		seen := map[string]int{}
+		token := ""
+		for {
+			got := w.get(cdns+"?continue="+token).want(t, 200)
+			items := list(got.at("items"))
+			if items == nil {
+				items = list(got.at("data"))
+			}
+			if strings.HasPrefix(got.body, "[") {
+				if err := json.Unmarshal([]byte(got.body), &items); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, item := range items {
+				seen[dig(item, "metadata.name").(string)]++
+			}
+			if token = text(got.at("metadata.continue")); token == "" {
+				break
+			}
+		}
+		if len(seen) != 3 || seen["a"]+seen["b"]+seen["shop"] != 3 {
+			t.Errorf("%v: %v", quirks, seen)
+		}
+	}
+}
+
+func each(names []string) [][]string {
+	var out [][]string
+	for _, name := range names {
+		out = append(out, []string{name})
+	}
+	return out
+}
+
+// Every CDN of the corpus is content that the platform takes, also with
+// the server's defaults; the same content again changes nothing.
+func TestCorpusIsTaken(t *testing.T) {
+	corpus := os.Getenv("TRUEUP_CORPUS")
+	if corpus == "" {
+		t.Skip("TRUEUP_CORPUS names no corpus")
+	}
+	files, err := filepath.Glob(filepath.Join(corpus, "cdns", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("corpus: %v %v", files, err)
+	}
+	for _, quirks := range [][]string{nil, {quirkDefaults}, {quirkReadOnly}, benignNames()} {
+		w := openWorld(t, Options{Now: standing, Quirks: quirks, Workspaces: []Workspace{{Name: "web-platform", UUID: WorkspaceUUID}}})
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cdn map[string]any
+			if err := yaml.Unmarshal(raw, &cdn); err != nil || cdn["kind"] != "CDN" {
+				continue
+			}
+			if got := w.post(cdns, jsonText(cdn)); got.code < 200 || got.code > 204 {
+				t.Fatalf("%v %s: %d %s", quirks, file, got.code, got.body)
+			}
+			path := cdns + "/" + dig(cdn, "metadata.name").(string)
+			before := w.get(path).want(t, http.StatusOK)
+			w.patch(path, jsonText(map[string]any{"spec": cdn["spec"]}))
+			if after := w.get(path); after.body != before.body {
+				t.Errorf("%s: the same content again changed\n%s%s", file, before.body, after.body)
+			}
+		}
+	}
+}
