@@ -28,15 +28,19 @@ func TestExplain(t *testing.T) {
 		message string
 		fix     string
 	}{
-		{inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may or may not have been executed",
-			"if that run is still going, wait for it; else " + resolve},
+		{
+			inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may or may not have been executed",
+			"if that run is still going, wait for it; else " + resolve,
+		},
 		{by(Claimed, nil), "sent by an unnamed run at", resolve},
 		{by(Claimed, &Claim{}), "sent by an unnamed run at", resolve},
 		{by(Claimed, &Claim{Host: "laptop"}), "sent by laptop at", resolve},
 		{by(Claimed, &Claim{Host: "laptop", Actor: "mina"}), "sent by mina on laptop at", resolve},
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
-		{outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
-			"its outcome is not known (HTTP 502: bad gateway): it may or may not have been executed", resolve},
+		{
+			outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
+			"its outcome is not known (HTTP 502: bad gateway): it may or may not have been executed", resolve,
+		},
 		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is not known: it may", resolve},
 		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
 		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, as mina said: seen", ""},

@@ -40,7 +40,7 @@ func (s fileStore) ReadGenesis(context.Context) (Genesis, error) {
 	if err != nil {
 		return Genesis{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	return s.genesis(root)
 }
 
@@ -61,7 +61,7 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	if err != nil {
 		return fmt.Errorf("write genesis: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	return s.locked(ctx, root, func() error {
 		have, err := s.genesis(root)
 		if err != nil && !errors.Is(err, ErrNoGenesis) {
@@ -79,7 +79,7 @@ func (s fileStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	records := make(map[Key]Record, len(keys))
 	for _, key := range keys {
 		if err := ctx.Err(); err != nil {
@@ -109,7 +109,7 @@ func (s fileStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	return s.locked(ctx, root, func() error {
 		have, err := s.record(root, rec.key())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (s fileStore) All(ctx context.Context, each func(Record) error) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if _, err := root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -29,7 +29,7 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	// It may have been replaced in between; what was opened counts.
 	if info, err = f.Stat(); err != nil {
 		return nil, err

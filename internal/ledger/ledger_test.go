@@ -122,8 +122,10 @@ func TestProblems(t *testing.T) {
 		"other id":        {func(c *Config) { c.ID = "else" }, purgeKey, "trueup.yaml names else", "restore"},
 		"no id":           {func(c *Config) { c.ID = "" }, purgeKey, "does not say which ledger", "write id: "},
 		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace " + testWorkspace, "trueup.yaml"},
-		"other delivery address": {func(c *Config) { c.Origins[kind.Delivery] = "https://test.example.com/delivery/v2.1" }, diskKey,
-			"the delivery area at https://api.example.com/delivery/v2.1", "of its own"},
+		"other delivery address": {
+			func(c *Config) { c.Origins[kind.Delivery] = "https://test.example.com/delivery/v2.1" }, diskKey,
+			"the delivery area at https://api.example.com/delivery/v2.1", "of its own",
+		},
 		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "of its own"},
 		"same address": {func(c *Config) { c.Origins[kind.Delivery] = "HTTPS://user:pw@API.example.com:443/delivery/v2.1/?x=1" }, purgeKey, "", ""},
 		"no address":   {func(c *Config) { c.Origins = nil }, purgeKey, "", ""},

@@ -48,8 +48,10 @@ func TestTransitions(t *testing.T) {
 		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: Refused}) }, map[State]State{Claimed: Rejected}},
 		{"release", func(r Record) (Record, error) { return r.ended(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
 		{"doubt", func(r Record) (Record, error) { return r.ended(evDoubt, Outcome{How: Unclear}) }, map[State]State{Claimed: Unknown}},
-		{"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
-			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted}},
+		{
+			"adopt", func(r Record) (Record, error) { return r.adopted(Adoption{Spec: []byte(`{}`), Digest: digest}) },
+			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
+		},
 		{"posted", func(r Record) (Record, error) { return r.settled(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
 		{"repost", func(r Record) (Record, error) { return r.settled(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
 		{"abandon", func(r Record) (Record, error) { return r.settled(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
