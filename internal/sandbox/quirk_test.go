@@ -94,6 +94,11 @@ func effects() map[string]func(*testing.T, *world) {
 			w.delete(snapshots+"/db").want(t, 200).wantAt(t, "status", "Success")
 			w.get(snapshots+"/db").want(t, 404)
 		},
+		quirkLagging: func(t *testing.T, w *world) {
+			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).wantAt(t, "spec.tls.forced", "true")
+			w.get(shop).wantAt(t, "spec.tls.forced", "false")
+			w.get(shop).wantAt(t, "spec.tls.forced", "true")
+		},
 		quirkDeleteString: func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			wantPrefix(t, w.delete(snapshots+"/db").want(t, 200), `"deleted"`)

@@ -41,6 +41,7 @@ const (
 	quirkEmptyPatch    = "empty-patch-body"
 	quirkDeleteAtOnce  = "delete-at-once"
 	quirkDeleteString  = "delete-string"
+	quirkLagging       = "lagging-reads"
 
 	quirkErrorMessage  = "error-message-object"
 	quirkErrorReason   = "error-reason"
@@ -94,6 +95,7 @@ func benignQuirks() []Quirk {
 		{quirkEmptyPatch, Benign, "a patch answers 200 with an empty body"},
 		{quirkDeleteAtOnce, Benign, "a deleted snapshot is gone at once and the answer is a Status"},
 		{quirkDeleteString, Benign, "a deletion is answered with a JSON string"},
+		{quirkLagging, Benign, "the first read by name after a patch shows the object as it was before"},
 	}
 }
 

@@ -57,6 +57,9 @@ func (s *Server) get(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if old := s.lagged(c); old != nil {
+		obj = old
+	}
 	return jsonReply(http.StatusOK, s.view(c, obj))
 }
 

@@ -82,8 +82,10 @@ type Server struct {
 	on     quirkSet
 	faults []*fault
 	hook   func(method, path string)
-	// limited holds what a rate-limiting quirk has already turned away.
+	// limited holds what a rate-limiting quirk has already turned away, and
+	// lagging what a read by path still shows once.
 	limited map[string]bool
+	lagging map[string]object
 }
 
 // Open opens or makes the store of opts.Dir and returns a server on it.
@@ -115,7 +117,7 @@ func Open(opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, resources: newResources(fields), store: st, on: on,
-		closed: make(chan struct{}), limited: map[string]bool{},
+		closed: make(chan struct{}), limited: map[string]bool{}, lagging: map[string]object{},
 	}
 	if s.offset, err = st.offset(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sandbox: %w", err), st.close())
@@ -163,6 +165,7 @@ func (s *Server) SetQuirks(names ...string) error {
 	defer s.mu.Unlock()
 	s.on = on
 	clear(s.limited)
+	clear(s.lagging)
 	return nil
 }
 

@@ -204,12 +204,12 @@ func (s *Server) patch(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, badRequest("the merge patch is not a JSON object: %v", err)
 	}
-	var obj object
+	var old, obj object
 	var warnings []string
 	err = s.store.db.Update(func(tx *bolt.Tx) error {
 		o := objects{tx}
-		old, err := c.find(o)
-		if err != nil {
+		var err error
+		if old, err = c.find(o); err != nil {
 			return err
 		}
 		if err := c.checkPatch(old, change); err != nil {
@@ -230,9 +230,29 @@ func (s *Server) patch(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	s.lag(c, old)
 	p, err := jsonReply(http.StatusOK, s.view(c, obj))
 	p.warnings = warnings
 	return p, err
+}
+
+// lag keeps what the next read is to show, where a quirk says so.
+func (s *Server) lag(c *call, old object) {
+	if !c.on[quirkLagging] {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lagging[c.path] = old
+}
+
+// lagged takes what a read still shows, or nil.
+func (s *Server) lagged(c *call) object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.lagging[c.path]
+	delete(s.lagging, c.path)
+	return old
 }
 
 // checkPatch checks the envelope of a merge patch against the object.
