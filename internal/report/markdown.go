@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"trueup/internal/apply"
 	"trueup/internal/plan"
@@ -68,7 +69,7 @@ func markdownHead(doc Document) string {
 }
 
 func summaryTable(s plan.Summary) string {
-	head, rule, cells := "\n|", "\n|", "\n|"
+	head, rule, body := "\n|", "\n|", "\n|"
 	for _, c := range []struct {
 		name string
 		n    int
@@ -84,9 +85,9 @@ func summaryTable(s plan.Summary) string {
 	} {
 		head += " " + c.name + " |"
 		rule += "---:|"
-		cells += " " + strconv.Itoa(c.n) + " |"
+		body += " " + strconv.Itoa(c.n) + " |"
 	}
-	return head + rule + cells + "\n"
+	return head + rule + body + "\n"
 }
 
 // markdownChunks are all parts below the head, the most important first.
@@ -128,10 +129,10 @@ func lines(texts []string) []safe {
 }
 
 // printed are the lines that the terminal's printer makes, without colour.
-func printed(print func(*printer)) []safe {
+func printed(render func(*printer)) []safe {
 	var b bytes.Buffer
 	p := newPrinter(&b, Options{})
-	print(p)
+	render(p)
 	_ = p.flush() // a bytes.Buffer takes everything
 	var out []safe
 	for line := range strings.Lines(b.String()) {
@@ -187,18 +188,24 @@ func code(s safe) string {
 	var b strings.Builder
 	b.WriteString("<code>")
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 0x80 || c == ' ' || c == '-' || c == '/' || c == ',',
-			c == '.' && (i == 0 || s[i-1] != 'w' && s[i-1] != 'W'),
-			'0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-			b.WriteByte(c)
-		default:
-			b.WriteString("&#" + strconv.Itoa(int(c)) + ";")
+		if literally(s, i) {
+			b.WriteByte(s[i])
+			continue
 		}
+		b.WriteString("&#" + strconv.Itoa(int(s[i])) + ";")
 	}
 	b.WriteString("</code>")
 	return b.String()
+}
+
+// literally tells whether the byte at i means itself in Markdown and HTML. A
+// point after a w does not: www. makes a link.
+func literally(s safe, i int) bool {
+	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -/,"
+	if s[i] == '.' {
+		return i == 0 || s[i-1] != 'w' && s[i-1] != 'W'
+	}
+	return s[i] >= utf8.RuneSelf || strings.IndexByte(literals, s[i]) >= 0
 }
 
 func markdownOutcomes(r *apply.Result) []chunk {

@@ -27,7 +27,7 @@ func itemNotes(item plan.Item) []note {
 	for _, v := range item.Collateral {
 		notes = append(notes, note{text: "dropped: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (goes with what holds it)"})
 	}
-	notes = append(notes, purgeNotes(item.Purge)...)
+	notes = append(notes, purgeNotes(item)...)
 	if item.Request != nil {
 		notes = append(notes, note{text: requestLine(item)})
 	}
@@ -164,8 +164,10 @@ func invalidated(p *plan.PurgeInfo) safe {
 	return join(what, " and ") + " on " + limited(hosts, ", ")
 }
 
-// purgeNotes are the first paths and the hostname's budget.
-func purgeNotes(p *plan.PurgeInfo) []note {
+// purgeNotes are the first paths, and the hostname's budget if the request is
+// to be sent: what is held is not in it.
+func purgeNotes(item plan.Item) []note {
+	p := item.Purge
 	if p == nil {
 		return nil
 	}
@@ -180,6 +182,9 @@ func purgeNotes(p *plan.PurgeInfo) []note {
 			line += ", " + number(rest) + " more"
 		}
 		notes = append(notes, note{text: line})
+	}
+	if item.Op != plan.Post {
+		return notes
 	}
 	return append(notes, note{text: "budget of " + cut(clean(p.Hostname), maxPath) + ": " +
 		used(p.Budget.Requests, p.Limits.Requests) + " requests, " +

@@ -113,6 +113,10 @@ func TestSmallCases(t *testing.T) {
 			itemDoc(plan.Item{Op: plan.Post, Purge: &plan.PurgeInfo{Hostname: "h", Prefixes: 2}, After: []kind.Key{key("A", "a"), key("B", "b")}}),
 			"2 prefixes on h     after A a, B b are verified",
 		},
+		"a purge that is held": {
+			itemDoc(plan.Item{Op: plan.Blocked, Reason: "wait", Purge: &plan.PurgeInfo{Hostname: "h", Paths: 1, Sample: []string{"/a"}}}),
+			"  x blocked: wait\n    paths: /a\n\nPlan",
+		},
 		"moved by somebody": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}}}),
 			"drift: live was moved outside git",
@@ -287,7 +291,7 @@ func TestCaret(t *testing.T) {
 // that whole items are left out, and that what must be seen comes first.
 func TestMarkdownFits(t *testing.T) {
 	pl := examplePlan()
-	for i := range 2000 {
+	for i := range 400 {
 		item := changedItem()
 		item.Key = kind.Key{Kind: "CDN", Name: fmt.Sprintf("n%d", i)}
 		item.Changes = item.Changes[:1]
@@ -311,7 +315,7 @@ func TestMarkdownFits(t *testing.T) {
 
 func TestMarkdownOfOneHugeItem(t *testing.T) {
 	item := changedItem()
-	for i := range 5000 {
+	for i := range 1000 {
 		item.Changes = append(item.Changes, merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)})
 	}
 	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, Options{})

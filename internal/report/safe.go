@@ -21,14 +21,14 @@ type safe string
 // is not UTF-8. Spaces other than the plain one are escaped too: a no-break
 // space in a value is a mistake that nobody would see.
 func clean(s string) safe {
-	plain := true
+	ascii := true
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] > '~' {
-			plain = false
+			ascii = false
 			break
 		}
 	}
-	if plain {
+	if ascii {
 		return safe(s)
 	}
 	var b strings.Builder
