@@ -99,8 +99,7 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	if !ok || tree["kind"] == "Status" && tree["status"] != "Failure" {
 		return bare, nil
 	}
-	meta, _ := tree["metadata"].(map[string]any)
-	if name, ok := meta["name"].(string); !ok || name == "" || tree["kind"] == "Status" {
+	if !holdsObject(tree) {
 		if said := failureIn(tree); said != "" {
 			return kind.Object{}, errors.New("the answer says that it failed: " + said)
 		}
@@ -111,6 +110,13 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
 	}
 	return o, err
+}
+
+// holdsObject tells whether an answer names an object.
+func holdsObject(tree map[string]any) bool {
+	meta, _ := tree["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	return name != "" && tree["kind"] != "Status"
 }
 
 // failureIn returns what an answer without an object complains of, or "".

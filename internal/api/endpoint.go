@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"trueup/internal/kind"
@@ -24,30 +25,32 @@ type Endpoint struct {
 // never quote the address, for it might hold a password.
 func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	switch {
-	case err != nil || strings.ContainsAny(raw, " \t\r\n"):
+	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
 		return nil, errors.New("base address is not a URL")
-	case u.User != nil:
-		return nil, errors.New("base address holds a user name or a password: leave it out, the token has a setting of its own")
-	case u.Hostname() == "" || u.Opaque != "":
-		return nil, errors.New("base address has no host: write https://HOST/PATH")
-	case u.Scheme == "http" && !isLoopback(u):
-		return nil, errors.New("base address is http: only https is used, but for loopback")
-	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("base address has the scheme %q: use https", oneLine(u.Scheme, excerptSize))
-	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
-		return nil, errors.New("base address has a query or a fragment: leave it out")
 	}
-	for segment := range strings.SplitSeq(u.Path, "/") {
-		if segment == "." || segment == ".." {
-			return nil, errors.New("base address has a dot segment in its path: write the path out")
+	for _, fault := range []struct {
+		found bool
+		says  string
+	}{
+		{u.User != nil, "holds a user name or a password: leave it out, the token has a setting of its own"},
+		{u.Hostname() == "", "has no host: write https://HOST/PATH"},
+		{u.Scheme == "http" && !isLoopback(u), "is http: only https is used, but for loopback"},
+		{u.Scheme != "https" && u.Scheme != "http", "has another scheme than https"},
+		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: leave it out"},
+		{hasDotSegment(u.Path), "has a dot segment in its path: write the path out"},
+		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be removed: " +
+			"use the delivery area's address (platform-api 9)"},
+	} {
+		if fault.found {
+			return nil, errors.New("base address " + fault.says)
 		}
 	}
-	if isBelow(u, deprecatedPurge) {
-		return nil, errors.New("base address is the deprecated purge service, which will be removed: " +
-			"use the delivery area's address (platform-api 9)")
-	}
 	return u, nil
+}
+
+func hasDotSegment(path string) bool {
+	segments := strings.Split(path, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
 // isBelow tells whether u is the other address or lies below it.

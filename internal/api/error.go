@@ -148,32 +148,50 @@ func (e *Error) HTTPStatus() int { return e.Status }
 // looks like the platform's own (platform-api 7 is silent: kubernetes answers
 // an unknown path as plain text, a missing object as JSON).
 func classify(verb kind.Verb, status int, ours bool) Class {
-	write := isWrite(verb)
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return Denied
-	case status == http.StatusConflict:
+	case http.StatusConflict:
 		return Taken
-	case status == http.StatusTooManyRequests:
+	case http.StatusTooManyRequests:
 		return Unsent
-	case status == http.StatusNotFound && (verb == kind.List || !ours):
-		return Misdirected
-	case status == http.StatusNotFound && verb != kind.Create:
-		return Absent
-	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
-		if write {
-			return Unclear
-		}
-		return Unavailable
-	case status < http.StatusBadRequest:
-		// 303 and its elders are how a server answers a POST that it has
-		// carried out; 307 and 308 have carried out nothing.
-		if write && status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
-			return Unclear
-		}
+	case http.StatusRequestTimeout:
+		return unanswered(verb)
+	case http.StatusNotFound:
+		return missing(verb, ours)
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return Misdirected
 	}
-	return Rejected
+	switch {
+	case status >= http.StatusInternalServerError:
+		return unanswered(verb)
+	case status >= http.StatusBadRequest:
+		return Rejected
+	case isWrite(verb):
+		// 303 and its elders are how a server answers a POST that it has
+		// carried out; 307 and 308 have carried out nothing.
+		return Unclear
+	}
+	return Misdirected
+}
+
+// unanswered is a request whose outcome the platform itself does not tell.
+func unanswered(verb kind.Verb) Class {
+	if isWrite(verb) {
+		return Unclear
+	}
+	return Unavailable
+}
+
+// missing is a 404: of an object only where the platform says it of an object.
+func missing(verb kind.Verb, ours bool) Class {
+	switch {
+	case verb == kind.List || !ours:
+		return Misdirected
+	case verb == kind.Create:
+		return Rejected
+	}
+	return Absent
 }
 
 // isWrite tells whether the operation changes something.

@@ -95,6 +95,8 @@ func (c *call) advise(a *answer, e *Error) {
 			", which is not followed: check the address of the " + string(c.kind.Area) + " area"
 	case e.Class == Misdirected:
 		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+variable(c.kind.Area, "URL"))
+	case a.StatusCode == http.StatusUnauthorized:
+		e.Message = joinSentences(e.Message, "check "+variable(c.kind.Area, "TOKEN"))
 	case a.StatusCode == http.StatusForbidden && c.verb == kind.Create && c.kind.Role != "":
 		e.Message = joinSentences(e.Message, "creating a "+c.kind.Name+" needs the role "+c.kind.Role)
 	}

@@ -82,8 +82,8 @@ func (d *listDecoder) object() error {
 			return err
 		}
 	}
-	if _, err := d.token(); err != nil {
-		return d.unreadable(err)
+	if err := d.end(json.Delim('}')); err != nil {
+		return err
 	}
 	if d.listKind != "" && d.listKind != "List" && d.listKind != d.kind.Name+"List" {
 		return mismatchf("the answer is of kind %s, not a list of %s", d.listKind, d.kind.Name)
@@ -154,8 +154,17 @@ func (d *listDecoder) items() error {
 			return &stopped{err}
 		}
 	}
-	if _, err := d.token(); err != nil {
+	return d.end(json.Delim(']'))
+}
+
+// end reads the bracket that closes what More says has no more: More says so
+// also where reading failed.
+func (d *listDecoder) end(bracket json.Delim) error {
+	switch token, err := d.token(); {
+	case err != nil:
 		return d.unreadable(err)
+	case token != bracket:
+		return fmt.Errorf("unreadable list: %v in the place of %v", token, bracket)
 	}
 	return nil
 }

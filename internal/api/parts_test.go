@@ -89,7 +89,7 @@ func TestParseBase(t *testing.T) {
 		"http://api.example.com":                      "only https",
 		"http://127.0.0.1.example.com":                "only https",
 		"http://localhost.example.com":                "only https",
-		"ftp://api.example.com":                       `scheme "ftp"`,
+		"ftp://api.example.com":                       "another scheme",
 		"https://api.example.com/?a=secret":           "query or a fragment",
 		"https://api.example.com/?":                   "query or a fragment",
 		"https://api.example.com/#secret":             "query or a fragment",

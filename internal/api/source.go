@@ -11,8 +11,7 @@ import (
 var errInvalidUTF8 = errors.New("not valid UTF-8")
 
 // source is the body of a list on its way to the decoder: it holds the bounds
-// of sizes, checks the encoding, and remembers whether an error was the
-// connection's or the content's.
+// of sizes, checks the encoding, and remembers what stopped it.
 type source struct {
 	r io.Reader
 	// read counts bytes; limit is where the present value must have ended.
@@ -21,10 +20,9 @@ type source struct {
 	object, list int64
 	// tail is the head of a character that the last read cut.
 	tail []byte
-	// err is what stopped the reading, nil or io.EOF where nothing went wrong;
-	// content says that what was read is at fault, and not the connection.
-	err     error
-	content bool
+	// err is what stopped the reading for good, for a decoder may ask again
+	// after an error.
+	err error
 }
 
 // begin starts a value at an offset: it may be as long as an object.
@@ -32,28 +30,32 @@ func (s *source) begin(offset int64) { s.limit = offset + s.object }
 
 // Read reads up to the bounds.
 func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
 	bound := min(s.limit, s.list)
 	if s.read >= bound {
-		s.content = true
-		s.err = fmt.Errorf("an object is larger than %s", size(s.object))
-		if s.read >= s.list {
-			s.err = fmt.Errorf("the list is larger than %s", size(s.list))
-		}
+		s.err = s.tooLarge()
 		return 0, s.err
 	}
 	if room := bound - s.read; int64(len(p)) > room {
 		p = p[:room]
 	}
-	n, err := s.r.Read(p)
+	var n int
+	n, s.err = s.r.Read(p)
 	s.read += int64(n)
 	if !s.valid(p[:n]) {
-		s.content, s.err = true, errInvalidUTF8
+		s.err = errInvalidUTF8
 		return 0, s.err
 	}
-	if err != nil {
-		s.err = err
+	return n, s.err
+}
+
+func (s *source) tooLarge() error {
+	if s.read >= s.list {
+		return fmt.Errorf("the list is larger than %s", size(s.list))
 	}
-	return n, err
+	return fmt.Errorf("an object is larger than %s", size(s.object))
 }
 
 // valid checks the encoding across the borders of reads.
