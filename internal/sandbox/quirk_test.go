@@ -55,9 +55,9 @@ func effects() map[string]func(*testing.T, *world) {
 		quirkListData: func(t *testing.T, w *world) { w.get(cdns).wantAt(t, "data.0.metadata.name", "shop") },
 		quirkListPaged: func(t *testing.T, w *world) {
 			more(t, w)
-			page := w.get(cdns).wantAt(t, "items.1.metadata.name", "b").wantAt(t, "items.2", nil).wantAt(t, "metadata.remainingItemCount", 1)
+			page := w.get(cdns).wantAt(t, "items.0.metadata.name", "a").wantAt(t, "items.1", nil).wantAt(t, "metadata.remainingItemCount", 2)
 			next := w.get(cdns + "?continue=" + page.at("metadata.continue").(string))
-			next.wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "metadata.continue", "")
+			next.wantAt(t, "items.0.metadata.name", "b").wantAt(t, "items.1", nil).wantAt(t, "metadata.remainingItemCount", 1)
 		},
 		quirkListNull: func(t *testing.T, w *world) {
 			if got := w.get(snapshots).body; !strings.Contains(got, `"items":null`) {
@@ -135,7 +135,7 @@ func effects() map[string]func(*testing.T, *world) {
 		},
 		quirkExpired: func(t *testing.T, w *world) {
 			more(t, w)
-			token := w.get(cdns).wantAt(t, "metadata.remainingItemCount", 1).at("metadata.continue").(string)
+			token := w.get(cdns).wantAt(t, "metadata.remainingItemCount", 2).at("metadata.continue").(string)
 			w.get(cdns+"?continue="+token).want(t, 410)
 		},
 		quirkTerminating: func(t *testing.T, w *world) {

@@ -16,7 +16,7 @@ import (
 const tokenLife = 5 * time.Minute
 
 // quirkPage is the number of items of a page where a quirk makes pages.
-const quirkPage = 2
+const quirkPage = 1
 
 // gone tells whether an object that is still stored has ended by now: a purge
 // after its life (platform-api 3), a snapshot after it was terminating.
