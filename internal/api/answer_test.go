@@ -1,0 +1,274 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/kind"
+)
+
+func TestGetAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status            int
+		contentType, body string
+		absent            bool
+		class             api.Class
+		says              string
+	}{
+		"absent":            {404, jsonType, `{"kind":"Status","status":"Failure","reason":"NotFound","message":"cdns \"shop\" not found"}`, true, api.Absent, `cdns "shop" not found`},
+		"absent, any JSON":  {404, "text/plain", `{}`, true, api.Absent, "404 Not Found (GET /delivery"},
+		"absent, empty":     {404, "", ``, true, api.Absent, "no content type"},
+		"path is unknown":   {404, "text/plain; charset=utf-8", "404 page not found\n", false, api.Misdirected, "wrong base address or workspace? check TRUEUP_DELIVERY_URL"},
+		"path is unknown 2": {404, "text/html", "<html><title>Nope</title></html>", false, api.Misdirected, "Nope"},
+		"array":             {404, jsonType, `["x"]`, false, api.Misdirected, "x"},
+		"unauthorized":      {401, jsonType, `{"message":"bad token"}`, false, api.Denied, "401 Unauthorized: bad token: check TRUEUP_DELIVERY_TOKEN ("},
+		"forbidden":         {403, jsonType, `{"kind":"Status","message":"cdns is forbidden: User \"x\" cannot get"}`, false, api.Denied, `User "x" cannot get`},
+		"redirect":          {302, "text/html", "moved", false, api.Misdirected, "redirected to nowhere, which is not followed"},
+		"not modified":      {304, "", "", false, api.Misdirected, "304"},
+		"refused":           {422, jsonType, `{"message":"no"}`, false, api.Rejected, "422 Unprocessable Entity: no"},
+		"HTML":              {200, "text/html", "<html><head><title>Portal</title></head><body>log\nin</body></html>", false, api.Unreadable, "an HTML page instead of JSON: Portal"},
+		"empty":             {200, jsonType, "", false, api.Unreadable, "it is empty"},
+		"no content":        {204, "", "", false, api.Unreadable, "it is empty"},
+		"half":              {200, jsonType, cdn("shop")[:50], false, api.Unavailable, "unexpected EOF"},
+		"array answer":      {200, jsonType, "[]", false, api.Unreadable, "not a JSON object"},
+		"other kind":        {200, jsonType, `{"kind":"Purge","metadata":{"name":"shop"}}`, false, api.Unreadable, `kind is "Purge"`},
+		"other name":        {200, jsonType, cdn("other"), false, api.Unreadable, "is about other, not shop"},
+		"no name":           {200, jsonType, `{"kind":"CDN"}`, false, api.Unreadable, "metadata.name"},
+		"wrong workspace":   {200, jsonType, `{"metadata":{"name":"shop","namespace":"else"}}`, false, api.Misdirected, "wrong workspace"},
+		"two values":        {200, jsonType, cdn("shop") + cdn("shop"), false, api.Unreadable, "content after"},
+		"error in a 200":    {200, jsonType, `{"error":"no"}`, false, api.Unreadable, "metadata.name"},
+	} {
+		c := serve(t, say(tt.status, tt.contentType, tt.body))
+		_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		e := asError(t, err)
+		if e.NotFound() != tt.absent || e.Class != tt.class || e.Status != tt.status || e.HTTPStatus() != tt.status || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: class %s, %v", name, e.Class, err)
+		}
+		if e.Uncertain() || e.NotSent() {
+			t.Errorf("%s: a read is uncertain or unsent", name)
+		}
+	}
+	c := serve(t, say(200, "text/plain", `{"metadata":{"name":"shop","workspace":"5a1d"},"spec":{"b":1.0,"a":1e1}}`))
+	o, err := c.Get(t.Context(), named(t, "CDN"), "shop")
+	if err != nil || string(o.Spec) != `{"a":10,"b":1}` {
+		t.Errorf("%s, %v", o.Spec, err)
+	}
+}
+
+func TestErrorBodies(t *testing.T) {
+	for name, tt := range map[string]struct{ contentType, body, want string }{
+		"status": {
+			jsonType, `{"kind":"Status","reason":"Invalid","message":"CDN \"shop\" is invalid","details":{"causes":[{"field":"spec.tls","message":"bad"},{"field":"<nil>","message":"noise"},{"field":"spec.x","reason":"Required"}]}}`,
+			`get CDN/shop: 400 Bad Request: CDN "shop" is invalid: spec.tls: bad; spec.x: Required (GET /delivery/v2.1/global/workspaces/5a1d/cdns/shop, application/json, reason Invalid)`,
+		},
+		"message.detail":    {jsonType, `{"message":{"detail":"quota is used up"}}`, ": quota is used up ("},
+		"message":           {jsonType, `{"message":"no"}`, ": no ("},
+		"reason":            {jsonType, `{"reason":"Because"}`, ": Because ("},
+		"error":             {jsonType, `{"error":"broken"}`, ": broken ("},
+		"error.message":     {jsonType, `{"error":{"message":"broken","code":3}}`, ": broken ("},
+		"errors":            {jsonType, `{"errors":["one",{"message":"two"},{"detail":"three"}]}`, ": one; two; three ("},
+		"detail":            {jsonType, `{"detail":"d"}`, ": d ("},
+		"detail list":       {jsonType, `{"detail":[{"loc":["a"],"msg":"field required"}]}`, ": field required ("},
+		"details":           {jsonType, `{"details":"d"}`, ": d ("},
+		"problem":           {"application/problem+json", `{"type":"about:blank","title":"Bad thing","detail":"so bad","status":400}`, ": Bad thing: so bad ("},
+		"problem, title":    {"application/problem+json", `{"title":"Bad thing"}`, ": Bad thing ("},
+		"text with JSON":    {"text/plain; charset=utf-8", `{"message":"timed out"}`, ": timed out (GET /delivery/v2.1/global/workspaces/5a1d/cdns/shop, text/plain; charset=utf-8)"},
+		"plain":             {"text/plain", "no\n\x1b[31mway\u202e\x00", ": no [31mway ("},
+		"html":              {"text/html", "<html><head><title>400 Bad\nRequest</title></head><body><h1>nginx</h1></body></html>", ": 400 Bad Request nginx ("},
+		"JSON string":       {jsonType, `"too much"`, ": too much ("},
+		"nothing":           {"", "", "400 Bad Request (GET /delivery/v2.1/global/workspaces/5a1d/cdns/shop, no content type)"},
+		"no words":          {jsonType, `{"code":7}`, "400 Bad Request (GET"},
+		"very deep":         {jsonType, strings.Repeat(`{"error":`, 50) + `"x"` + strings.Repeat("}", 50), "400 Bad Request (GET"},
+		"the token":         {jsonType, `{"message":"token ` + canary + ` or ` + url.QueryEscape(canary) + ` is bad"}`, ": token *** or *** is bad ("},
+		"the token as text": {"text/plain", strings.Repeat("x", 290) + canary, "xxx***"},
+	} {
+		c := serve(t, say(400, tt.contentType, tt.body))
+		_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
+		asError(t, err)
+		if !strings.Contains(err.Error(), tt.want) || len(err.Error()) > 3000 {
+			t.Errorf("%s: %v\nwant %s", name, err, tt.want)
+		}
+	}
+}
+
+func TestRoleIsNamed(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "r-7")
+		w.WriteHeader(403)
+	})
+	_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel-1"}}`))
+	if e := asError(t, err); !e.Auth() || e.Uncertain() || e.NotSent() ||
+		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: creating a Purge needs the role cdn-purger (") || e.RequestID != "r-7" {
+		t.Errorf("%v", err)
+	}
+	if _, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{}`)); strings.Contains(err.Error(), "role") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWriteAnswers(t *testing.T) {
+	const bare = "bare"
+	for name, tt := range map[string]struct {
+		status            int
+		contentType, body string
+		want              string // bare, whole or a class
+		says              string
+	}{
+		"created":          {201, jsonType, cdn("shop"), "whole", ""},
+		"accepted":         {202, "text/plain", cdn("shop"), "whole", ""},
+		"no content":       {204, "", "", bare, ""},
+		"empty":            {200, jsonType, " \n", bare, ""},
+		"text":             {200, jsonType, `"done"`, bare, ""},
+		"array":            {200, jsonType, `[]`, bare, ""},
+		"success":          {200, jsonType, `{"kind":"Status","status":"Success"}`, bare, ""},
+		"something":        {200, jsonType, `{"id":7,"message":"created"}`, bare, ""},
+		"failure":          {200, jsonType, `{"kind":"Status","status":"Failure","message":"no"}`, string(api.Unclear), "says that it failed: no"},
+		"failure, named":   {200, jsonType, `{"kind":"Status","status":"Failure","metadata":{"name":"x"}}`, string(api.Unclear), "status Failure"},
+		"error":            {200, jsonType, `{"error":"quota"}`, string(api.Unclear), "says that it failed: quota"},
+		"HTML":             {200, "text/html", "<!doctype html><title>Sign in</title>", string(api.Unclear), "an HTML page instead of JSON: Sign in"},
+		"half":             {201, jsonType, cdn("shop")[:60], string(api.Unclear), "EOF"},
+		"other kind":       {201, jsonType, `{"kind":"Purge","metadata":{"name":"shop"}}`, string(api.Unclear), `kind is "Purge"`},
+		"other workspace":  {201, jsonType, `{"metadata":{"name":"shop","namespace":"x"}}`, string(api.Unclear), "wrong workspace"},
+		"see other":        {303, "", "", string(api.Unclear), "redirected"},
+		"moved":            {308, "", "", string(api.Misdirected), "redirected"},
+		"bad":              {400, jsonType, `{"message":"no"}`, string(api.Rejected), "no"},
+		"unauthorized":     {401, jsonType, `{}`, string(api.Denied), "401"},
+		"taken":            {409, jsonType, `{"reason":"AlreadyExists"}`, string(api.Taken), "AlreadyExists"},
+		"too many":         {429, "text/plain", "Too many requests, please try again later.", string(api.Unsent), "Too many"},
+		"request time-out": {408, "", "", string(api.Unclear), "408"},
+		"internal":         {500, "", "", string(api.Unclear), "500"},
+		"gateway":          {502, "text/html", "<html>bad gateway</html>", string(api.Unclear), "bad gateway"},
+		"time-out":         {504, "text/plain", `{"message":"Timeout"}`, string(api.Unclear), "Timeout"},
+		"odd":              {599, "", "", string(api.Unclear), "599"},
+		"no route":         {404, "text/plain", "404 page not found", string(api.Misdirected), "wrong base address"},
+	} {
+		requests := 0
+		answer := say(tt.status, tt.contentType, tt.body)
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; answer(w, r) })
+		create, errCreate := c.Create(t.Context(), named(t, "CDN"), []byte(cdn("shop")))
+		patch, errPatch := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
+		if requests != 2 {
+			t.Errorf("%s: %d requests for two writes", name, requests)
+		}
+		checkWrite(t, "create "+name, create, errCreate, tt.want, tt.says)
+		checkWrite(t, "patch "+name, patch, errPatch, tt.want, tt.says)
+	}
+}
+
+// checkWrite holds an answer against bare, whole or a class.
+func checkWrite(t *testing.T, name string, o kind.Object, err error, want, says string) {
+	t.Helper()
+	if want == "bare" || want == "whole" {
+		if err != nil || o.Name != "shop" || o.Kind == nil || (o.Spec != nil) != (want == "whole") {
+			t.Errorf("%s: %+v, %v", name, o, err)
+		}
+		return
+	}
+	e := asError(t, err)
+	if string(e.Class) != want || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: class %s, %v", name, e.Class, err)
+	}
+	if e.Uncertain() != (e.Class == api.Unclear) || e.NotSent() != (e.Class == api.Unsent) || e.Conflict() != (e.Status == 409) {
+		t.Errorf("%s: class %s says otherwise by its methods", name, e.Class)
+	}
+}
+
+func TestAWriteToWhatIsNotThere(t *testing.T) {
+	c := serve(t, say(404, jsonType, `{"message":"not found"}`))
+	_, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
+	if !asError(t, err).NotFound() {
+		t.Errorf("%v", err)
+	}
+	if err := c.Delete(t.Context(), named(t, "VolumeSnapshot"), "db"); !asError(t, err).NotFound() {
+		t.Errorf("%v", err)
+	}
+	_, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{}`))
+	if e := asError(t, err); e.NotFound() || e.Class != api.Rejected {
+		t.Errorf("a namespace that does not exist counts as an absent object: %v", err)
+	}
+}
+
+func TestDeleteAndNamesThatTheServerChose(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			_, _ = io.WriteString(w, `"deleted"`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"VolumeSnapshot","metadata":{"name":"snapcontent-1"},"spec":{}}`)
+	})
+	snapshot := named(t, "VolumeSnapshot")
+	if err := c.Delete(t.Context(), snapshot, "db"); err != nil {
+		t.Error(err)
+	}
+	o, err := c.Create(t.Context(), snapshot, []byte(`{"metadata":{"name":"db"}}`))
+	if err != nil || o.Name != "snapcontent-1" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if _, err := c.Patch(t.Context(), named(t, "CDN"), "db", []byte(`{}`)); err == nil {
+		t.Error("an answer about another object passes")
+	}
+}
+
+func TestWarningsAndClock(t *testing.T) {
+	var warnings []api.Warning
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", "Sat, 21 Nov 2026 10:00:00 GMT")
+		w.Header().Set("Age", "5")
+		w.Header().Add("Warning", `299 - "unknown field \"spec.x\"", 299 - "second, with comma" "Sat, 21 Nov 2026 10:00:00 GMT"`)
+		w.Header().Add("Warning", `strange `+canary)
+	}, func(cfg *api.Config) {
+		cfg.Warn = func(w api.Warning) { warnings = append(warnings, w) }
+	})
+	if _, ok := c.ServerTime(); ok {
+		t.Error("a time before any answer")
+	}
+	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	want := []api.Warning{
+		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: `unknown field "spec.x"`},
+		{Op: "patch", Kind: "CDN", Name: "shop", Code: 299, Text: "second, with comma"},
+		{Op: "patch", Kind: "CDN", Name: "shop", Text: "strange ***"},
+	}
+	if !slices.Equal(warnings, want) {
+		t.Errorf("warnings %+v", warnings)
+	}
+	if now, ok := c.ServerTime(); !ok || !now.Equal(time.Date(2026, 11, 21, 10, 0, 5, 0, time.UTC)) {
+		t.Errorf("server time %v", now)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	var events []api.TraceEvent
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "id-"+canary)
+		w.Header().Set("Content-Type", jsonType)
+	}, func(cfg *api.Config) {
+		cfg.Trace = func(e api.TraceEvent) { events = append(events, e) }
+	})
+	if _, err := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{"a":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(events) != 1 {
+		t.Fatalf("events %+v", events)
+	}
+	e := events[0]
+	if e.Method != "PATCH" || e.Status != 200 || e.RequestBytes != 7 || e.Attempt != 1 || e.ContentType != jsonType || e.RequestID != "id-***" {
+		t.Errorf("event %+v", e)
+	}
+	text, err := json.Marshal(e)
+	if err != nil || strings.Contains(string(text), canary) || e.Header.Get("Authorization") != "***" {
+		t.Errorf("trace %s, %v", text, err)
+	}
+}
