@@ -225,7 +225,9 @@ func (d dice) varyObject(r *Rules, m map[string]any, live bool) map[string]any {
 	return out
 }
 
-func isKey(field string) bool { return slices.Contains([]string{"name", "path", "host", "port"}, field) }
+func isKey(field string) bool {
+	return slices.Contains([]string{"name", "path", "host", "port"}, field)
+}
 
 func (d dice) extraField(r *Rules) string {
 	names := []string{"x", "y"}

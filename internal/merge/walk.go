@@ -232,14 +232,14 @@ func nameElements(r *Rules, want, have []any) namer {
 	if n.keyed = wantOK && haveOK; !n.keyed {
 		return n
 	}
-	seen := map[string][]string{}
+	seen := map[string][][]string{}
 	for _, parts := range append(slices.Clip(wantKeys.parts), haveKeys.parts...) {
 		last := parts[len(parts)-1]
-		if other, ok := seen[last]; ok && !agree(parts, other) {
+		if n.long[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !agree(parts, other) }) {
 			n.long[last] = true
-		} else if !ok {
-			seen[last] = parts
+			continue
 		}
+		seen[last] = append(seen[last], parts)
 	}
 	return n
 }
