@@ -120,9 +120,9 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 		return c.mapping(n, at, f)
 	case yaml.SequenceNode:
 		return c.sequence(n, at, f)
-	default:
-		return c.scalar(n, at, f)
+	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
 	}
+	return c.scalar(n, at, f)
 }
 
 // count bounds what aliases expand to.

@@ -25,8 +25,7 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		c.fail(n, ruleSyntax, "a lone - is neither a text nor a list element", `write "-" for the text`)
 		return c.null(n)
 	}
-	what := resolve(n.Value)
-	switch what {
+	switch what := resolve(n.Value); what {
 	case plainText:
 		return c.text(n, n.Value, f)
 	case plainNull:
@@ -34,7 +33,14 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.emit(n, nil)
 	case plainEmpty:
 		return c.empty(n, at)
+	case plainBool, plainNumber, looseBool, looseNumber:
+		return c.literal(n, f, what)
 	}
+	return nil
+}
+
+// literal converts an unquoted boolean or number.
+func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 	want := kind.AnyType
 	if f != nil {
 		want = f.Type
@@ -48,10 +54,10 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.number(n, n.Value)
 	case want == kind.Bool && what == looseBool:
 		value, _ := booleanWord(n.Value)
-		c.fail(n, ruleSchema, fmt.Sprintf("%s is a boolean for some readers of YAML and a text for others", n.Value),
+		c.fail(n, ruleSchema, n.Value+" is a boolean for some readers of YAML and a text for others",
 			"write "+c.line(strconv.FormatBool(value)))
 	case want == kind.Number && what == looseNumber:
-		c.fail(n, ruleSchema, fmt.Sprintf("%s is not the same number for every reader of YAML", n.Value),
+		c.fail(n, ruleSchema, n.Value+" is not the same number for every reader of YAML",
 			"write the number in plain decimal digits")
 	default:
 		c.fail(n, ruleUnquoted, fmt.Sprintf("%s is a text for some readers of YAML and a %s for others", n.Value, looseName(what)),

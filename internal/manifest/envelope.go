@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lithammer/fuzzysearch/fuzzy"
@@ -190,22 +191,16 @@ func (f *file) settle() {
 	}
 	schema, other := map[string]bool{}, map[string]bool{}
 	for _, x := range own {
-		switch {
-		case x.Severity != diag.Error:
-		case x.Rule == ruleSchema:
+		if x.Severity == diag.Error && x.Rule == ruleSchema {
 			schema[x.Field] = true
-		default:
+		} else if x.Severity == diag.Error {
 			other[x.Field] = true
 		}
 	}
-	kept := own[:0]
-	for _, x := range own {
-		if x.Rule == ruleSchema && other[x.Field] || x.Rule == ruleUnknownField && (other[x.Field] || schema[x.Field]) {
-			continue
-		}
-		kept = append(kept, x)
-	}
-	f.findings = f.findings[:f.from+len(kept)]
+	own = slices.DeleteFunc(own, func(x diag.Finding) bool {
+		return x.Rule == ruleSchema && other[x.Field] || x.Rule == ruleUnknownField && (other[x.Field] || schema[x.Field])
+	})
+	f.findings = f.findings[:f.from+len(own)]
 	if f.dropped > 0 {
 		last := f.findings[len(f.findings)-1]
 		last.Severity, last.Field = f.worst, ""

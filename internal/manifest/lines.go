@@ -76,18 +76,11 @@ func lineBreak(b []byte) int {
 	switch b[0] {
 	case '\n':
 		return 1
-	case '\r':
-		if len(b) > 1 && b[1] == '\n' {
-			return 2
-		}
-		return 1
-	case 0xC2:
-		if len(b) > 1 && b[1] == 0x85 {
-			return 2
-		}
-	case 0xE2:
-		if len(b) > 2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9) {
-			return 3
+	case '\r', 0xC2, 0xE2:
+		for _, mark := range []string{"\r\n", "\r", "\u0085", "\u2028", "\u2029"} {
+			if len(b) >= len(mark) && string(b[:len(mark)]) == mark {
+				return len(mark)
+			}
 		}
 	}
 	return 0

@@ -294,7 +294,7 @@ func TestWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	sources := []Source{{FS: root.FS(), Path: "m", Display: "here"}, {FS: root.FS(), Path: "m/b.yaml", Display: "here"}}
 	set, findings, err := Load(t.Context(), sources, Options{})
 	if err != nil {

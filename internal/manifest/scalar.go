@@ -28,18 +28,10 @@ func resolve(s string) plain {
 	if s == "" {
 		return plainEmpty
 	}
-	switch c := s[0]; {
-	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
-		if isJSONNumber(s) {
-			return plainNumber
-		}
-		if looseNumbers.MatchString(s) {
-			return looseNumber
-		}
-		return plainText
-	case c == '~' && len(s) == 1:
-		return plainEmpty
-	case len(s) > len("false"):
+	if c := s[0]; c >= '0' && c <= '9' || strings.IndexByte("-+.", c) >= 0 {
+		return resolveNumber(s)
+	}
+	if len(s) > len("false") {
 		return plainText
 	}
 	switch s {
@@ -47,11 +39,21 @@ func resolve(s string) plain {
 		return plainBool
 	case "null":
 		return plainNull
-	case "Null", "NULL":
+	case "~", "Null", "NULL":
 		return plainEmpty
 	}
 	if _, ok := booleanWord(s); ok {
 		return looseBool
+	}
+	return plainText
+}
+
+func resolveNumber(s string) plain {
+	if isJSONNumber(s) {
+		return plainNumber
+	}
+	if looseNumbers.MatchString(s) {
+		return looseNumber
 	}
 	return plainText
 }
@@ -79,22 +81,26 @@ func isJSONNumber(s string) bool {
 		return false
 	}
 	s = s[whole:]
-	if strings.HasPrefix(s, ".") {
-		n := digits(s[1:])
+	if rest, ok := strings.CutPrefix(s, "."); ok {
+		n := digits(rest)
 		if n == 0 {
 			return false
 		}
-		s = s[1+n:]
+		s = rest[n:]
 	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+	return s == "" || isExponent(s)
+}
+
+func isExponent(s string) bool {
+	if s[0] != 'e' && s[0] != 'E' {
+		return false
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
 		s = s[1:]
-		if s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		n := digits(s)
-		return n > 0 && n == len(s)
 	}
-	return s == ""
+	n := digits(s)
+	return n > 0 && n == len(s)
 }
 
 func digits(s string) int {

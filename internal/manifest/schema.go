@@ -187,9 +187,9 @@ func typeName(f *kind.Field) string {
 		return "a mapping"
 	case kind.ListType:
 		return "a list"
-	default:
-		return "another type"
+	case kind.AnyType:
 	}
+	return "another type"
 }
 
 func valueName(v any) string {

@@ -125,7 +125,6 @@ func next(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 }
 
 var (
-	bom        = []byte("\xEF\xBB\xBF")
 	directives = regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`)
 	startLine  = regexp.MustCompile(`^---([ \t]|$)`)
 )
@@ -138,7 +137,7 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 		f.fail(1, 1, ruleEncoding, "", "the file is UTF-16", utf8Fix)
 		return nil, false
 	}
-	data = bytes.TrimPrefix(data, bom)
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f.lines = lines{data: data}
 	if i := firstUnprintable(data); i >= 0 {
 		line, column := f.lines.position(i)
@@ -256,31 +255,49 @@ type mistake struct{ rule, message, fix, mark string }
 
 // explain says what the parser's message means on this line.
 func explain(message string, line []byte) mistake {
-	text := strings.TrimSpace(string(line))
-	has := func(part string) bool { return strings.Contains(message, part) }
+	text := string(line)
 	switch {
 	case strings.Contains(text, "{{") || strings.Contains(text, "{%"):
 		return mistake{ruleSyntax, "this is a template and not YAML: " + message, "render the template first and give trueup the result", "{"}
-	case has("unknown anchor"):
-		return mistake{ruleAlias, message, "a text that starts with * needs quotes; else mark the value with & first", "*"}
-	case has("alphabetic or numeric character"):
-		return mistake{ruleSyntax, "an unquoted * or & starts an alias or an anchor", `put the text in quotes, such as "*.example.com"`, firstOf(text, "*&")}
-	case has("tab character"), has("cannot start any token") && strings.Contains(string(line), "\t"):
-		return mistake{ruleSyntax, "a tab where only spaces may stand", "indent with spaces", "\t"}
-	case has("cannot start any token"):
-		return mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", firstOf(text, "@`%")}
-	case has("mapping values are not allowed"):
-		return mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or mend the indentation", ": "}
-	case has("document start"):
-		return mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}
-	case has("did not find expected key"), has("block collection"), has("did not find expected '-' indicator"):
-		return mistake{ruleSyntax, "the line does not fit the lines before it", "mend the indentation", ""}
-	case has("unexpected end of stream"), has("unexpected document indicator"):
-		return mistake{ruleSyntax, "a quote is not closed", "close the quote", ""}
-	case has("could not find expected ':'"):
-		return mistake{ruleSyntax, "a line without a colon where a key is expected", "write KEY: VALUE, or mend the indentation", ""}
-	default:
-		return mistake{ruleSyntax, message, "mend the YAML in this line or the one before it", ""}
+	case strings.Contains(message, "cannot start any token") && strings.Contains(text, "\t"):
+		message = "tab character"
+	}
+	for _, e := range explanations() {
+		if strings.Contains(message, e.part) {
+			m := e.mistake
+			m.mark = firstOf(text, m.mark)
+			if m.message == "" {
+				m.message = message
+			}
+			return m
+		}
+	}
+	return mistake{ruleSyntax, message, "mend the YAML in this line or the one before it", ""}
+}
+
+// explanation is what a part of a parser's message means; the mark is a set of
+// characters.
+type explanation struct {
+	part string
+	mistake
+}
+
+func explanations() []explanation {
+	const indentation = "mend the indentation"
+	misfit := mistake{ruleSyntax, "the line does not fit the lines before it", indentation, ""}
+	unclosed := mistake{ruleSyntax, "a quote is not closed", "close the quote", ""}
+	return []explanation{
+		{"unknown anchor", mistake{ruleAlias, "", "a text that starts with * needs quotes; else mark the value with & first", "*"}},
+		{"alphabetic or numeric character", mistake{ruleSyntax, "an unquoted * or & starts an alias or an anchor", `put the text in quotes, such as "*.example.com"`, "*&"}},
+		{"tab character", mistake{ruleSyntax, "a tab where only spaces may stand", "indent with spaces", "\t"}},
+		{"cannot start any token", mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", "@`%"}},
+		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or " + indentation, ":"}},
+		{"document start", mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}},
+		{"did not find expected key", misfit},
+		{"did not find expected '-' indicator", misfit},
+		{"unexpected end of stream", unclosed},
+		{"unexpected document indicator", unclosed},
+		{"could not find expected ':'", mistake{ruleSyntax, "a line without a colon where a key is expected", "write KEY: VALUE, or " + indentation, ""}},
 	}
 }
 
