@@ -68,7 +68,7 @@ type Error struct {
 	err     error
 }
 
-// Error says what failed and why: "patch CDN/shop: 422 Unprocessable Entity:
+// Error says what failed and why: "patch KIND/NAME: 422 Unprocessable Entity:
 // tls.forced: must be text (PATCH /…, application/json)".
 func (e *Error) Error() string {
 	var b strings.Builder

@@ -117,6 +117,14 @@ func TestParseBase(t *testing.T) {
 	}
 }
 
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{1 << 30: "1 GiB", 16 << 20: "16 MiB", 2048: "2 KiB", 2049: "2049 bytes"} {
+		if got := size(n); got != want {
+			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestHopeless(t *testing.T) {
 	for err, want := range map[error]bool{
 		fmt.Errorf("x: %w", &net.DNSError{IsNotFound: true}): true,

@@ -138,14 +138,16 @@ func TestWhatTheListShowsNeedsNoGet(t *testing.T) {
 	if got := s.Objects[shop.Key()]; string(got.Spec) != string(shop.Spec) || string(got.Status) != string(shop.Status) {
 		t.Errorf("managed object is %+v", got)
 	}
-	if len(s.Unmanaged) != 1 || s.Unmanaged[0].Name != "other" || s.Unmanaged[0].UID == "" ||
-		s.Unmanaged[0].Spec != nil || s.Unmanaged[0].Status != nil {
-		t.Errorf("unmanaged objects are %+v", s.Unmanaged)
+	if len(s.Unmanaged) != 1 {
+		t.Fatalf("unmanaged objects are %+v", s.Unmanaged)
+	}
+	if u := s.Unmanaged[0]; u.Name != "other" || u.UID == "" || u.Spec != nil || u.Status != nil {
+		t.Errorf("unmanaged object is %+v", u)
 	}
 	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["other.example.com"] != other.Key() {
 		t.Errorf("hosts are %v", s.Hosts)
 	}
-	if len(s.Absent) != 0 || !s.Lists["CDN"].Complete || s.Lists["CDN"].Items != 2 {
+	if want := (kind.ListInfo{Complete: true, Items: 2, Requests: 1}); len(s.Absent) != 0 || s.Lists["CDN"] != want {
 		t.Errorf("absent %v, lists %v", s.Absent, s.Lists)
 	}
 }
@@ -288,29 +290,35 @@ func TestParallelismIsBounded(t *testing.T) {
 	}
 }
 
+// drawPlatform makes a platform and the objects of it that git names.
+func drawPlatform(t *rapid.T) (*platform, []kind.Object) {
+	p := &platform{lists: map[string][]kind.Object{}, gets: map[kind.Key]kind.Object{}}
+	var wanted []kind.Object
+	for i := range rapid.IntRange(0, 8).Draw(t, "objects") {
+		o := object("CDN", fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "host"))
+		if rapid.Bool().Draw(t, "in git") {
+			wanted = append(wanted, o)
+		}
+		if !rapid.Bool().Draw(t, "exists") {
+			continue
+		}
+		p.gets[o.Key()] = o
+		switch rapid.SampledFrom([]string{"whole", "bare", "not"}).Draw(t, "listed") {
+		case "whole":
+			p.lists["CDN"] = append(p.lists["CDN"], o)
+		case "bare":
+			p.lists["CDN"] = append(p.lists["CDN"], bare(o))
+		}
+	}
+	return p, wanted
+}
+
 // TestEveryWantedKeyIsSettled: whatever a list shows, each key that a manifest
 // names ends up in exactly one of Objects and Absent, as the platform has it,
 // and the answer does not depend on the order of the list.
 func TestEveryWantedKeyIsSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &platform{lists: map[string][]kind.Object{}, gets: map[kind.Key]kind.Object{}}
-		var wanted []kind.Object
-		for i := range rapid.IntRange(0, 8).Draw(t, "objects") {
-			o := object("CDN", fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "host"))
-			if rapid.Bool().Draw(t, "in git") {
-				wanted = append(wanted, o)
-			}
-			if !rapid.Bool().Draw(t, "exists") {
-				continue
-			}
-			p.gets[o.Key()] = o
-			switch rapid.SampledFrom([]string{"whole", "bare", "not"}).Draw(t, "listed") {
-			case "whole":
-				p.lists["CDN"] = append(p.lists["CDN"], o)
-			case "bare":
-				p.lists["CDN"] = append(p.lists["CDN"], bare(o))
-			}
-		}
+		p, wanted := drawPlatform(t)
 		read := func() live.State {
 			s, err := live.Fetch(context.Background(), p, manifests(wanted...), nil, live.Options{Workspace: workspace, Parallelism: 2})
 			if err != nil {
