@@ -97,32 +97,17 @@ func (r *run) refused(ctx context.Context, key kind.Key, err error, end *Outcome
 // patch sends the merge patch that the plan shows, if live is still what the
 // plan compared; after a conflict it looks and compares again.
 func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	spec := r.Spec(it.Key)
 	version := true
 	for range maxConflicts {
-		obj, err := r.Writer.Get(ctx, k, it.Name)
-		if err != nil {
-			if notFound(err) {
-				end.stale("it was deleted since the plan was made")
-				return
-			}
-			end.fail(verdictOf(err), err.Error())
-			return
-		}
-		now, ok := r.recheck(it, obj, end)
+		obj, now, ok := r.fresh(ctx, k, it, end)
 		if !ok {
 			return
 		}
-		if now.Op == plan.None {
-			r.applied(ctx, k, it.Key, spec, spec, obj, end)
-			end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
-			return
-		}
-		if !end.Sent && !r.begin(ctx, it.Key, spec, end) {
+		if !end.Sent && !r.begin(ctx, it.Key, r.Spec(it.Key), end) {
 			return
 		}
 		precondition := version && len(now.Lists) > 0 && obj.ResourceVersion != ""
-		_, err = r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
+		_, err := r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
 		end.Sent = end.Sent || err == nil || !notSent(err)
 		if conflict(err) && precondition {
 			version = !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
@@ -133,6 +118,27 @@ func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	}
 	end.fail(Partial, "it changes faster than it can be written: the server answered 409 each time")
 	end.Fix = "run apply again"
+}
+
+// fresh reads the object right before a write and plans it again; ok is false
+// where that ended the item.
+func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (obj kind.Object, now plan.Item, ok bool) {
+	obj, err := r.Writer.Get(ctx, k, it.Name)
+	switch {
+	case err != nil && notFound(err):
+		end.stale("it was deleted since the plan was made")
+		return obj, now, false
+	case err != nil:
+		end.fail(verdictOf(err), err.Error())
+		return obj, now, false
+	}
+	if now, ok = r.recheck(it, obj, end); !ok || now.Op != plan.None {
+		return obj, now, ok
+	}
+	spec := r.Spec(it.Key)
+	r.applied(ctx, k, it.Key, spec, spec, obj, end)
+	end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
+	return obj, now, false
 }
 
 // sameVersion tells whether live still has the version that the server called

@@ -109,7 +109,7 @@ func newLedgerList(a *app) *cobra.Command {
 			w := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
 			for _, rec := range records {
 				message, _ := ledger.Explain(rec)
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", report.Clean(rec.Key.String()), stateOf(rec), report.Clean(message))
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", report.Clean(rec.String()), stateOf(rec), report.Clean(message))
 			}
 			return w.Flush()
 		},

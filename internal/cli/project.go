@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -73,18 +75,24 @@ func (p project) check() error {
 		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
 	}
 	for i, o := range p.Overrides {
-		if _, ok := kind.Named(o.Kind); !ok {
-			return fmt.Errorf("overrides[%d]: unknown kind %q", i, o.Kind)
+		if err := checkOverride(o); err != nil {
+			return fmt.Errorf("overrides[%d]: %w", i, err)
 		}
-		if o.Path == "" {
-			return fmt.Errorf("overrides[%d]: path is missing, for example spec.locations", i)
-		}
-		if o.Order != "" && o.Order != "set" && o.Order != "ordered" {
-			return fmt.Errorf("overrides[%d]: order is %q; write set or ordered", i, o.Order)
-		}
-		if o.Type != "" && o.Type != "text" && o.Type != "boolean" && o.Type != "number" {
-			return fmt.Errorf("overrides[%d]: type is %q; write text, boolean or number", i, o.Type)
-		}
+	}
+	return nil
+}
+
+func checkOverride(o plan.Override) error {
+	_, known := kind.Named(o.Kind)
+	switch {
+	case !known:
+		return fmt.Errorf("unknown kind %q", o.Kind)
+	case !strings.HasPrefix(o.Path, "spec."):
+		return fmt.Errorf("path is %q; write a field below spec, for example spec.locations", o.Path)
+	case !slices.Contains([]string{"", "set", "ordered"}, o.Order):
+		return fmt.Errorf("order is %q; write set or ordered", o.Order)
+	case !slices.Contains([]string{"", "text", "boolean", "number"}, o.Type):
+		return fmt.Errorf("type is %q; write text, boolean or number", o.Type)
 	}
 	return nil
 }

@@ -136,4 +136,3 @@ func newSandboxQuirks(a *app) *cobra.Command {
 		},
 	}
 }
-

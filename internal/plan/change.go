@@ -2,13 +2,19 @@ package plan
 
 import "trueup/internal/merge"
 
-// What a comparison found is part of a plan: views read it under these names.
-type (
-	Change   = merge.Change
-	Class    = merge.Class
-	Value    = merge.Value
-	SentList = merge.SentList
-)
+// A plan holds what a comparison found; views read it under these names.
+
+// Change is one path whose live value differs from git's.
+type Change = merge.Change
+
+// Class is the verdict on one path.
+type Class = merge.Class
+
+// Value is a path and what stands there.
+type Value = merge.Value
+
+// SentList is a list that a patch replaces whole.
+type SentList = merge.SentList
 
 // The classes of changes (design B4).
 const (

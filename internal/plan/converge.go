@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net/http"
 
 	"trueup/internal/canon"
 	"trueup/internal/ledger"
@@ -10,8 +9,11 @@ import (
 	"trueup/internal/merge"
 )
 
-// The content types of platform-api 4: PATCH differs from all else.
+// The methods and content types of platform-api 4: PATCH differs from all else.
 const (
+	methodPost  = "POST"
+	methodPatch = "PATCH"
+
 	jsonType  = "application/json"
 	mergeType = "application/merge-patch+json"
 )
@@ -51,7 +53,7 @@ func (d *decision) create() {
 	spec := canon.Bytes(merge.StripNulls(mustDecode(o.Spec)))
 	d.item.Op = Create
 	d.item.Request = &Request{
-		Method:      http.MethodPost,
+		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
 		ContentType: jsonType,
 		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, spec),
@@ -69,7 +71,7 @@ func (d *decision) compare() {
 	}
 	d.item.Op = Patch
 	d.item.Request = &Request{
-		Method:      http.MethodPatch,
+		Method:      methodPatch,
 		Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
 		ContentType: mergeType,
 		Body:        canon.Bytes(map[string]any{"spec": res.Patch}),

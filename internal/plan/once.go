@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -47,14 +46,7 @@ func (d *decision) once() {
 	if err != nil {
 		return // the schema has said so
 	}
-	spent := rec.State != "" && rec.State != ledger.Rejected
-	if spent && rec.SpecDigest != nil && *rec.SpecDigest != SpecDigest(o.Kind, o.Spec) {
-		d.wrong(manifest.RulePurgeSpent, "metadata.name",
-			fmt.Sprintf("%s was %s before with another spec: its name is spent", o.Key(), rec.State),
-			"put the old spec back, and give the new one a name of its own")
-		return
-	}
-	if d.unsettled() {
+	if d.spent() || d.unsettled() {
 		return
 	}
 	switch {
@@ -72,6 +64,19 @@ func (d *decision) once() {
 	}
 }
 
+// spent finds a request that was sent, or may have been, with another spec.
+func (d *decision) spent() bool {
+	o, rec := d.manifest, d.rec
+	free := rec.State == "" || rec.State == ledger.Rejected
+	if free || rec.SpecDigest == nil || *rec.SpecDigest == SpecDigest(o.Kind, o.Spec) {
+		return false
+	}
+	d.wrong(manifest.RulePurgeSpent, "metadata.name",
+		fmt.Sprintf("%s was %s before with another spec: its name is spent", o.Key(), rec.State),
+		"put the old spec back, and give the new one a name of its own")
+	return true
+}
+
 func (p *Planner) serves(host string) bool {
 	if _, ok := p.hosts[host]; ok {
 		return true
@@ -84,7 +89,7 @@ func (d *decision) post(spec purge.Spec) {
 	o, usage := d.manifest, spec.Usage()
 	d.item.Op = Post
 	d.item.Request = &Request{
-		Method:      http.MethodPost,
+		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
 		ContentType: jsonType,
 		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, o.Spec),

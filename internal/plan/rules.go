@@ -45,24 +45,9 @@ func fromField(f *kind.Field) *merge.Rules {
 	return r
 }
 
-// override walks to the path, making nodes that the schema does not have, and
-// lays the override over what stands there. Lists are stepped through: the path
-// of a server's weight is spec.upstreams.servers.weight.
+// override lays an override over what stands at its path.
 func override(root *merge.Rules, o Override) {
-	node := root
-	path := strings.NewReplacer("[]", "", "[*]", "").Replace(o.Path)
-	for _, step := range strings.Split(strings.TrimPrefix(path, "spec."), ".") {
-		if node.Item != nil {
-			node = node.Item
-		}
-		if node.Fields == nil {
-			node.Fields = map[string]*merge.Rules{}
-		}
-		if node.Fields[step] == nil {
-			node.Fields[step] = &merge.Rules{}
-		}
-		node = node.Fields[step]
-	}
+	node := nodeAt(root, o.Path)
 	node.Ignore = node.Ignore || o.Ignore
 	node.ReadOnly = node.ReadOnly || o.ReadOnly
 	if o.Order != "" {
@@ -82,4 +67,24 @@ func override(root *merge.Rules, o Override) {
 	case "number":
 		node.Type = merge.Number
 	}
+}
+
+// nodeAt walks to a path, making nodes that the schema does not have. Lists are
+// stepped through: the path of a server's weight is spec.upstreams.servers.weight.
+func nodeAt(root *merge.Rules, path string) *merge.Rules {
+	node := root
+	path = strings.NewReplacer("[]", "", "[*]", "").Replace(path)
+	for step := range strings.SplitSeq(strings.TrimPrefix(path, "spec."), ".") {
+		if node.Item != nil {
+			node = node.Item
+		}
+		if node.Fields == nil {
+			node.Fields = map[string]*merge.Rules{}
+		}
+		if node.Fields[step] == nil {
+			node.Fields[step] = &merge.Rules{}
+		}
+		node = node.Fields[step]
+	}
+	return node
 }
