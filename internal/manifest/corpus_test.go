@@ -65,28 +65,23 @@ func checkVerdicts(t *testing.T, dir, name string, verdicts []string) {
 	if len(starts) != len(verdicts) {
 		t.Fatalf("%d documents by their first lines, %d verdicts", len(starts), len(verdicts))
 	}
+	starts = append(starts, 1<<30)
 	for i, verdict := range verdicts {
-		end := 1 << 30
-		if i+1 < len(starts) {
-			end = starts[i+1]
-		}
-		var own diag.List
-		for _, f := range findings {
-			if f.Line >= starts[i] && f.Line < end {
-				own = append(own, f)
-			}
-		}
-		if own.HasErrors() != (verdict != "valid") {
-			t.Errorf("document %d is %s, got %v", i, verdict, own)
-		}
-		unread := slices.ContainsFunc(own, func(f diag.Finding) bool { return strings.HasPrefix(f.Rule, "yaml-") })
-		if unread != (verdict == "unparsable") {
-			t.Errorf("document %d is %s, got %v", i, verdict, own)
-		}
-		for _, f := range own {
-			if f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Rule == "" || f.Path != name {
-				t.Errorf("incomplete finding %+v", f)
-			}
+		checkVerdict(t, name, verdict, slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool {
+			return f.Line < starts[i] || f.Line >= starts[i+1]
+		}))
+	}
+}
+
+func checkVerdict(t *testing.T, name, verdict string, own diag.List) {
+	t.Helper()
+	unread := slices.ContainsFunc(own, func(f diag.Finding) bool { return strings.HasPrefix(f.Rule, "yaml-") })
+	if own.HasErrors() != (verdict != "valid") || unread != (verdict == "unparsable") {
+		t.Errorf("the document is %s, got %v", verdict, own)
+	}
+	for _, f := range own {
+		if f.Line == 0 || f.Column == 0 || f.Fix == "" || f.Rule == "" || f.Path != name {
+			t.Errorf("incomplete finding %+v", f)
 		}
 	}
 }

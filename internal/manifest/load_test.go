@@ -70,6 +70,11 @@ func TestLoadReducesToCanonicalBytes(t *testing.T) {
 	if set.Find(o.Key()) != o {
 		t.Error("not found by its key")
 	}
+}
+
+func TestPlace(t *testing.T) {
+	set, _ := loadText(t, shop, Options{})
+	o := set.Objects[0]
 	for field, at := range map[string]string{
 		"":                                   "2:1",
 		"metadata":                           "4:1",
@@ -191,6 +196,22 @@ func TestLoadAccepts(t *testing.T) {
 	}
 }
 
+func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
+	table := map[string]bool{}
+	for _, rule := range Rules() {
+		table[rule.Name] = true
+	}
+	for _, name := range []string{
+		ruleSyntax, ruleDuplicateKey, ruleKey, ruleTag, ruleAlias, ruleSize, ruleDepth, ruleEncoding, ruleTrailing,
+		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleSchema, ruleUnknownField,
+		ruleUnknownValue, ruleNotSent,
+	} {
+		if !table[name] {
+			t.Errorf("no rule %s", name)
+		}
+	}
+}
+
 func TestProjectFileIsSkipped(t *testing.T) {
 	set, findings := loadText(t, "apiVersion: trueup/v1\nkind: Project\n", Options{})
 	if len(set.Objects)+len(findings) != 0 {
@@ -264,21 +285,23 @@ func TestNamespaceIsTheProjectsWhereAbsent(t *testing.T) {
 	}
 }
 
+// writeShop writes a manifest with a name of its own.
+func writeShop(t *testing.T, dir, name string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	text := strings.ReplaceAll(shop, "name: shop", "name: n-"+strings.NewReplacer("/", "-", ".", "-").Replace(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestWalk(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		text := strings.ReplaceAll(shop, "name: shop", "name: n-"+strings.ToLower(strings.NewReplacer("/", "-", ".", "-").Replace(name)))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, name := range []string{"m/b.yaml", "m/a/c.yml", "m/a.json", "m/.hidden/x.yaml", "m/.x.yaml", "m/read.md", "outside.yaml"} {
-		write(name)
+		writeShop(t, dir, name)
 	}
 	for _, err := range []error{
 		os.Symlink("../outside.yaml", filepath.Join(dir, "m/link.yaml")),

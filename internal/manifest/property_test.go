@@ -129,16 +129,8 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	examples, err := filepath.Glob("../../examples/manifests/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, name := range examples {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+	for _, example := range exampleManifests(f) {
+		f.Add(example)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, findings, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
@@ -151,13 +143,35 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		for _, o := range set.Objects {
-			if len(o.Spec) == 0 {
-				continue
-			}
-			v, err := canon.Decode(o.Spec)
-			if err != nil || !bytes.Equal(canon.Bytes(v), o.Spec) {
-				t.Errorf("spec is not canonical: %v\n%s", err, o.Spec)
-			}
+			checkCanonical(t, o.Spec)
 		}
 	})
+}
+
+func exampleManifests(f *testing.F) [][]byte {
+	f.Helper()
+	names, err := filepath.Glob("../../examples/manifests/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var all [][]byte
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+func checkCanonical(t *testing.T, spec []byte) {
+	t.Helper()
+	if len(spec) == 0 {
+		return
+	}
+	v, err := canon.Decode(spec)
+	if err != nil || !bytes.Equal(canon.Bytes(v), spec) {
+		t.Errorf("spec is not canonical: %v\n%s", err, spec)
+	}
 }
