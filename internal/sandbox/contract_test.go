@@ -28,8 +28,12 @@ func TestDocumentedOperations(t *testing.T) {
 func TestUndocumentedOperationsAreRefused(t *testing.T) {
 	w := withShop(t)
 	for _, call := range []struct{ method, path string }{
-		{"DELETE", cdns + "/shop"}, {"PUT", cdns + "/shop"}, {"GET", purges}, {"GET", purges + "/rel-1"},
-		{"DELETE", purges + "/rel-1"}, {"PATCH", snapshots + "/db-1"},
+		{"DELETE", cdns + "/shop"},
+		{"PUT", cdns + "/shop"},
+		{"GET", purges},
+		{"GET", purges + "/rel-1"},
+		{"DELETE", purges + "/rel-1"},
+		{"PATCH", snapshots + "/db-1"},
 	} {
 		got := w.do(call.method, call.path, tokenFor(call.path), "application/json", "{}")
 		if got.code != http.StatusMethodNotAllowed && got.code != http.StatusForbidden {
