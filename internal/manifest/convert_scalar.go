@@ -173,7 +173,7 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 		if !key && (r == '\n' || r == '\t') {
 			continue
 		}
-		if unicode.IsControl(r) || isInvisible(r) || r == '\n' || r == '\t' {
+		if unicode.IsControl(r) || isInvisible(r) || key && isJoiner(r) {
 			c.fail(n, ruleEncoding, fmt.Sprintf("the text holds the character U+%04X, which cannot be seen", r),
 				"remove the character")
 			return
@@ -186,8 +186,12 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 func isInvisible(r rune) bool {
 	switch {
 	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069,
-		r >= 0x200B && r <= 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029:
+		r == 0x200B, r == 0x200E, r == 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029:
 		return true
 	}
 	return false
 }
+
+// isJoiner recognises the two marks that take no room but belong to the
+// writing of some languages.
+func isJoiner(r rune) bool { return r == 0x200C || r == 0x200D }
