@@ -115,7 +115,11 @@ type listing struct {
 	// given are the items of this page that an earlier attempt has passed on,
 	// now those of this attempt.
 	given, now map[string]bool
-	left       int64
+	// left is how many bytes the rest of the list may have.
+	left int64
+	// seen are the addresses of the pages.
+	seen      map[string]bool
+	restarted bool
 }
 
 // List passes every item of the collection to each as it is decoded
@@ -127,31 +131,46 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 	if err != nil {
 		return kind.ListInfo{}, err
 	}
-	l := &listing{info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList}
-	seen := map[string]bool{c.url.String(): true}
-	restarted := false
+	l := &listing{
+		info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList,
+		seen: map[string]bool{c.url.String(): true},
+	}
+	err = r.pages(ctx, c, l)
+	l.info.Complete = l.info.Complete && err == nil
+	return l.info, err
+}
+
+// pages reads one page after the other.
+func (r *Reader) pages(ctx context.Context, c *call, l *listing) error {
 	for {
-		l.given, l.now = map[string]bool{}, map[string]bool{}
 		next, err := r.nextPage(ctx, c, l)
-		var e *Error
-		if errors.As(err, &e) && e.Status == http.StatusGone && l.info.Requests > 1 {
-			// An expired token: go on with the fresh one, once.
-			if restarted || e.restart == "" {
-				l.info.Complete = false
-				return l.info, nil
-			}
-			restarted, err = true, nil
-			next = c.withQuery("continue", e.restart)
+		if err != nil {
+			next, err = l.restart(c, err)
 		}
 		if err != nil || next == nil {
-			return l.info, err
+			return err
 		}
-		if seen[next.String()] || len(seen) >= maxPages {
-			return l.info, c.endless()
+		if l.seen[next.String()] || len(l.seen) >= maxPages {
+			return c.endless()
 		}
-		seen[next.String()] = true
+		l.seen[next.String()] = true
 		c.url = next
 	}
+}
+
+// restart goes on after a page whose token had expired, with the fresh token
+// of the answer and only once; else the list stays incomplete.
+func (l *listing) restart(c *call, err error) (*url.URL, error) {
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusGone || len(l.seen) == 1 {
+		return nil, err
+	}
+	if l.restarted || e.restart == "" {
+		l.info.Complete = false
+		return nil, nil
+	}
+	l.restarted = true
+	return c.withQuery("continue", e.restart), nil
 }
 
 // endless is a list whose pages lead in a circle, or without end.
@@ -164,6 +183,7 @@ func (c *call) endless() *Error {
 // nextPage reads one page, with retries, and returns the address of the next.
 func (r *Reader) nextPage(ctx context.Context, c *call, l *listing) (*url.URL, error) {
 	var next *url.URL
+	l.given, l.now = map[string]bool{}, map[string]bool{}
 	err := r.retry(ctx, func(attempt int) (err error) {
 		for name := range l.now {
 			l.given[name] = true
