@@ -55,7 +55,8 @@ func TestFirstContact(t *testing.T) {
 		"duplicate keys":                {"", "", `{"rules":[{"name":"r"},{"name":"r"}]}`, `{"rules":[{"name":"r"},{"name":"s"}]}`, []string{"rules[1]"}},
 		"lists in lists": {
 			"", "", `{"rules":[{"name":"r","constraints":[[{"type":"ip"}]]}]}`,
-			`{"rules":[{"name":"r","constraints":[[{"type":"asn"}]]}]}`, []string{"rules[r].constraints[0][0]"},
+			`{"rules":[{"name":"r","constraints":[[{"type":"asn"}]]}]}`,
+			[]string{"rules[r].constraints[0][0]"},
 		},
 		"lists in lists, taken over": {
 			`{"rules":[{"name":"r","constraints":[]}]}`, "", `{"rules":[{"name":"r","constraints":[[{"type":"ip"}],[]]}]}`,
@@ -73,7 +74,8 @@ func TestFirstContact(t *testing.T) {
 		},
 		"discriminated": {
 			"", "", `{"rules":[{"name":"r","action":{"type":"deny"}}]}`,
-			`{"rules":[{"name":"r","action":{"type":"limit","limit":{"by":["ip"]}}}]}`, []string{"rules[r].action.limit.by[0]"},
+			`{"rules":[{"name":"r","action":{"type":"limit","limit":{"by":["ip"]}}}]}`,
+			[]string{"rules[r].action.limit.by[0]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

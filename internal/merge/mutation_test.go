@@ -12,11 +12,11 @@ import (
 // mutations are mistakes that a comparison can have: the first eight are those
 // of design B7, the others what section 0 adds.
 var mutations = []struct{ name, file, code, mistake string }{
-	{"removal not sent", "walk.go", "\t\tif w.mode == sparse {\n\t\t\tout[k] = nil", "\t\tif false {\n\t\t\tout[k] = nil"},
+	{"removal not sent", "walk.go", "!n.rules.ignored():\n\t\tw.remove(n)\n\t\treturn nil, true", "!n.rules.ignored():\n\t\treturn nil, false"},
 	{"live-only element fields dropped", "walk.go", "case !n.byKey:", "case true:"},
 	{
 		"removed element fields kept", "walk.go",
-		"case c.base.known() && !c.rules.ignored():", "case w.mode == sparse && c.base.known() && !c.rules.ignored():",
+		"case n.base.known() && !n.rules.ignored():", "case w.mode == sparse && n.base.known() && !n.rules.ignored():",
 	},
 	{"no scalar rule", "scalar.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{

@@ -11,17 +11,14 @@ import (
 // checks raises rapid's number of cases, unless the command line says one.
 func checks(t *testing.T, n int) {
 	t.Helper()
-	const name = "rapid.checks"
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == name })
-	if asked {
+	f := flag.Lookup("rapid.checks")
+	if f.Value.String() != f.DefValue {
 		return
 	}
-	before := flag.Lookup(name).Value.String()
-	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = flag.Lookup(name).Value.Set(before) })
+	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
 
 // TestProperties holds P1 to P10 of design B7, and what section 0 adds.

@@ -38,18 +38,26 @@ func (w *walker) classify(n node) Class {
 	switch {
 	case !w.recorded:
 		return UnknownBase
-	case n.want == nil && (b == nil || liveIsBase):
-		return Removed
 	case n.want == nil:
-		return RemovedConflict
+		return classifyRemoved(b, liveIsBase)
 	case b == nil && n.have != nil:
 		return TakeOver
-	case b == nil || liveIsBase && !same(n.rules, b, n.want):
+	case b == nil:
 		return Changed
 	case same(n.rules, b, n.want):
 		return DriftOverwrite
+	case liveIsBase:
+		return Changed
 	}
 	return Conflict
+}
+
+// classifyRemoved is the verdict on what live has and git does not want.
+func classifyRemoved(b any, liveIsBase bool) Class {
+	if b == nil || liveIsBase {
+		return Removed
+	}
+	return RemovedConflict
 }
 
 // classifyForeign is the verdict on an element of the list n that neither git
@@ -176,28 +184,19 @@ func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) 
 		return judged
 	}
 	paired := inverse(p.of, len(have))
-	stays := inverse(match(len(want), len(have), func(i, j int) bool {
-		if p.byKey[i] {
-			return p.of[i] == j
-		}
-		return (paired[j] < 0 || !p.byKey[paired[j]]) && equalKeys(n.rules.key(), want[i], have[j]) &&
-			Covers(n.rules.item(), want[i], have[j])
-	}), len(have))
+	stays := staying(n.rules, want, have, p)
 	origins := originsOf(n, have)
 	for j, e := range have {
 		i := paired[j]
-		if i >= 0 && p.byKey[i] {
+		if i >= 0 && (p.byKey[i] || stays[j] < 0 && isList(e) && isList(want[i])) {
 			continue
 		}
 		c := n.element(names.of(e, j))
 		c.have, c.base = e, origins[j]
-		_, inner := e.([]any)
 		switch {
 		case stays[j] >= 0:
 			c.want = want[stays[j]]
 			w.contactBeyond(c)
-		case inner && i >= 0 && isList(want[i]):
-			continue
 		case c.base.known():
 			w.contact(c)
 		default:
@@ -206,6 +205,19 @@ func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) 
 		judged[j] = true
 	}
 	return judged
+}
+
+// staying returns, for each live element, the index of the desired element that
+// is all of it that git knows, or -1; pairs by key stay pairs.
+func staying(r *Rules, want, have []any, p pairing) []int {
+	paired := inverse(p.of, len(have))
+	of := match(len(want), len(have), func(i, j int) bool {
+		if k := paired[j]; p.byKey[i] || k >= 0 && p.byKey[k] {
+			return p.of[i] == j
+		}
+		return equalKeys(r.key(), want[i], have[j]) && Covers(r.item(), want[i], have[j])
+	})
+	return inverse(of, len(have))
 }
 
 func isList(v any) bool {

@@ -55,34 +55,21 @@ func (w *walker) value(n node) (any, bool) {
 
 func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool) {
 	out, changed := map[string]any{}, false
-	for _, k := range canon.SortedKeys(want) {
-		v, differs := w.member(n.field(k))
+	put := func(k string, v any, differs bool) {
 		changed = changed || differs
 		if w.mode == sparse && differs || w.mode != sparse && v != nil {
 			out[k] = v
 		}
 	}
+	for _, k := range canon.SortedKeys(want) {
+		v, differs := w.member(n.field(k))
+		put(k, v, differs)
+	}
 	stale := n.rules.staleSibling(want, have)
 	for _, k := range canon.SortedKeys(have) {
-		if _, said := want[k]; said || have[k] == nil || n.rules.field(k).readOnly() {
-			continue
-		}
-		c := n.field(k)
-		switch {
-		case c.base.known() && !c.rules.ignored():
-			w.remove(c)
-		case k == stale:
-			w.collateral(c)
-			w.contact(c)
-		default:
-			if v := w.carry(c); v != nil {
-				out[k] = v
-			}
-			continue
-		}
-		changed = true
-		if w.mode == sparse {
-			out[k] = nil
+		if _, said := want[k]; !said && have[k] != nil {
+			v, differs := w.liveOnly(n.field(k), k == stale)
+			put(k, v, differs)
 		}
 	}
 	return out, changed
@@ -104,6 +91,23 @@ func (w *walker) member(n node) (any, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// liveOnly returns what is to be sent for a field that only live has; stale
+// says that it belongs to a discriminator's old value.
+func (w *walker) liveOnly(n node, stale bool) (any, bool) {
+	switch {
+	case n.rules.readOnly():
+		return nil, false
+	case n.base.known() && !n.rules.ignored():
+		w.remove(n)
+		return nil, true
+	case stale:
+		w.collateral(n)
+		w.contact(n)
+		return nil, true
+	}
+	return w.carry(n), false
 }
 
 // carry returns a live-only field that goes along in a list that is sent, nil
