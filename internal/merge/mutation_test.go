@@ -30,7 +30,7 @@ var mutations = []struct{ name, file, code, mistake string }{
 	{"no wildcard keys", "pair.go", "if xKeys.wild || yKeys.wild {", "if false {"},
 	{
 		"elements dropped at first contact", "verdict.go",
-		"if w.takeOver || w.mode == looking || n.takenOver() {", "if true {",
+		"if !w.guards(n) {", "if true {",
 	},
 	{"overrides not heard", "node.go", "r != nil && (r.Ignore || r.ReadOnly)", "r != nil && r.ReadOnly"},
 	{"documented types not used", "scalar.go", "return typed(r.scalarType(), v)", "return v"},

@@ -88,114 +88,131 @@ func find(r *Rules, list []any, e any) (any, bool) {
 // oracleGone tells whether live has nothing left that the record has and git
 // lacks: fields, elements of keyed lists, fields of their elements.
 func oracleGone(r *Rules, record, want, have any) bool {
-	if r.skip() {
-		return true
-	}
 	switch b := record.(type) {
 	case map[string]any:
 		w, ok1 := want.(map[string]any)
 		h, ok2 := have.(map[string]any)
-		for k, v := range b {
-			said, has := w[k]
-			switch {
-			case !ok1 || !ok2 || v == nil || r.field(k).skip():
-			case !has && h[k] != nil:
-				return false
-			case !oracleGone(r.field(k), v, said, h[k]):
-				return false
-			}
-		}
+		return !ok1 || !ok2 || goneFields(r, b, w, h)
 	case []any:
 		w, ok1 := want.([]any)
 		h, ok2 := have.([]any)
-		for _, e := range b {
-			if !ok1 || !ok2 || len(r.key()) == 0 {
-				break
-			}
-			live, lives := find(r, h, e)
-			said, has := find(r, w, e)
-			if lives && (!has || !oracleGone(r.item(), e, said, live)) {
-				return false
-			}
+		return !ok1 || !ok2 || len(r.key()) == 0 || goneElements(r, b, w, h)
+	}
+	return true
+}
+
+func goneFields(r *Rules, record, want, have map[string]any) bool {
+	for k, v := range record {
+		if v == nil || r.field(k).skip() {
+			continue
+		}
+		said, has := want[k]
+		if !has && have[k] != nil || !oracleGone(r.field(k), v, said, have[k]) {
+			return false
 		}
 	}
 	return true
 }
 
-// keptLost returns the path of a live value that nobody asked to change and
-// that is not in the result, or "" (P6, P7, 0.17, 0.20).
-func keptLost(r *Rules, records []any, want, live, result any, path string, inList bool) string {
-	switch l := live.(type) {
-	case map[string]any:
-		w, _ := want.(map[string]any)
-		res, ok := result.(map[string]any)
-		if w == nil || !ok {
-			return ""
+func goneElements(r *Rules, record, want, have []any) bool {
+	for _, e := range record {
+		live, lives := find(r, have, e)
+		said, has := find(r, want, e)
+		if lives && (!has || !oracleGone(r.item(), e, said, live)) {
+			return false
 		}
-		stale := r.staleSibling(w, l)
-		for k, v := range l {
-			said, mentioned := w[k]
-			child, at := r.field(k), path+"."+k
-			var below []any
-			known := false
-			for _, b := range records {
-				below = append(below, fieldOf(b, k))
-				known = known || fieldOf(b, k) != nil
-			}
-			switch {
-			case v == nil || child.readOnly():
-			case child.ignored() || !mentioned && !known && k != stale:
-				if !keptAs(child, v, res[k], inList) {
-					return at
-				}
-			case mentioned && said != nil:
-				if lost := keptLost(child, below, said, v, res[k], at, inList); lost != "" {
-					return lost
-				}
+	}
+	return true
+}
+
+// place is what the records, git, live and the result have at one path.
+type place struct {
+	rules              *Rules
+	records            []any
+	want, live, result any
+	path               string
+}
+
+func (p place) field(k string) place {
+	c := place{rules: p.rules.field(k), path: p.path + "." + k, want: fieldOf(p.want, k), live: fieldOf(p.live, k), result: fieldOf(p.result, k)}
+	for _, b := range p.records {
+		if v := fieldOf(b, k); v != nil {
+			c.records = append(c.records, v)
+		}
+	}
+	return c
+}
+
+// element is the place of a live element; inResult says that it is still there.
+func (p place) element(e any) (c place, inGit, inResult bool) {
+	want, _ := p.want.([]any)
+	result, _ := p.result.([]any)
+	c = place{rules: p.rules.item(), path: p.path + "[" + plain(e) + "]", live: e}
+	c.want, inGit = find(p.rules, want, e)
+	c.result, inResult = find(p.rules, result, e)
+	for _, b := range p.records {
+		list, _ := b.([]any)
+		if old, had := find(p.rules, list, e); had {
+			c.records = append(c.records, old)
+		}
+	}
+	return c, inGit, inResult
+}
+
+// keptLost returns the path of a live value that nobody asked to change and
+// that is not in the result, or "" (P6, P7, 0.20).
+func keptLost(p place) string {
+	switch live := p.live.(type) {
+	case map[string]any:
+		want, ok := p.want.(map[string]any)
+		for k := range live {
+			if at := keptFieldLost(p.field(k), want, live, p.rules.staleSibling(want, live)); ok && at != "" {
+				return at
 			}
 		}
 	case []any:
-		w, ok1 := want.([]any)
-		res, ok2 := result.([]any)
-		if !ok1 || !ok2 || len(r.key()) == 0 {
-			return ""
-		}
-		for _, e := range l {
-			said, has := find(r, w, e)
-			now, is := find(r, res, e)
-			if !has || !is {
+		for _, e := range live {
+			c, inGit, inResult := p.element(e)
+			if len(p.rules.key()) == 0 || !inGit || !inResult {
 				continue
 			}
-			var below []any
-			for _, b := range records {
-				list, _ := b.([]any)
-				if old, had := find(r, list, e); had {
-					below = append(below, old)
-				}
-			}
-			if lost := keptLost(r.item(), below, said, e, now, path+"[]", true); lost != "" {
-				return lost
+			if at := keptLost(c); at != "" {
+				return at
 			}
 		}
 	}
 	return ""
 }
 
-// keptAs tells whether a value that goes along is the same; in the documented
-// type, if its list was sent.
-func keptAs(r *Rules, live, now any, inList bool) bool {
+func keptFieldLost(c place, want, live map[string]any, stale string) string {
+	k := c.path[strings.LastIndexByte(c.path, '.')+1:]
+	_, mentioned := want[k]
+	switch {
+	case live[k] == nil || c.rules.readOnly():
+	case c.rules.ignored() || !mentioned && len(c.records) == 0 && k != stale:
+		if !keptAs(c.rules, c.live, c.result) {
+			return c.path
+		}
+	case c.want != nil:
+		return keptLost(c)
+	}
+	return ""
+}
+
+// keptAs tells whether a value that goes along is the same.
+func keptAs(r *Rules, live, now any) bool {
 	switch l := live.(type) {
 	case map[string]any:
 		n, ok := now.(map[string]any)
 		for k, v := range l {
-			ok = ok && (v == nil || r.field(k).readOnly() || keptAs(r.field(k), v, n[k], inList))
+			ok = ok && (v == nil || r.field(k).readOnly() || keptAs(r.field(k), v, n[k]))
 		}
 		return ok
 	case []any:
 		n, ok := now.([]any)
 		ok = ok && len(n) == len(l)
 		for i, v := range l {
-			ok = ok && keptAs(r.item(), v, n[i], inList)
+			ok = ok && keptAs(r.item(), v, n[i])
 		}
 		return ok
 	}
@@ -230,39 +247,26 @@ func mistyped(r *Rules, want, sent any, path string, inList bool) string {
 
 // lost returns the path of a live list element that the result lacks and that
 // no record knows, where no list was ever applied; "" for none (design 0.1).
-func lost(r *Rules, records []any, live, result any, path string) string {
-	switch l := live.(type) {
+func lost(p place) string {
+	switch live := p.live.(type) {
 	case map[string]any:
-		for k, v := range l {
-			if r.field(k).readOnly() {
-				continue
-			}
-			var below []any
-			for _, b := range records {
-				below = append(below, fieldOf(b, k))
-			}
-			if at := lost(r.field(k), below, v, fieldOf(result, k), path+"."+k); at != "" {
-				return at
+		for k := range live {
+			if c := p.field(k); !c.rules.readOnly() {
+				if at := lost(c); at != "" {
+					return at
+				}
 			}
 		}
 	case []any:
-		if len(r.key()) == 0 {
-			return ""
-		}
-		res, _ := result.([]any)
-		for _, e := range l {
-			now, stays := find(r, res, e)
-			var below []any
-			for _, b := range records {
-				list, _ := b.([]any)
-				if old, had := find(r, list, e); had {
-					below = append(below, old)
-				}
+		for _, e := range live {
+			c, _, stays := p.element(e)
+			if len(p.rules.key()) == 0 {
+				continue
 			}
-			if !stays && len(below) == 0 {
-				return path + "[" + plain(e) + "]"
+			if !stays && len(c.records) == 0 {
+				return c.path
 			}
-			if at := lost(r.item(), below, e, now, path+"[]"); at != "" {
+			if at := lost(c); at != "" {
 				return at
 			}
 		}

@@ -212,6 +212,12 @@ func (d dice) varyObject(r *Rules, m map[string]any, live bool) map[string]any {
 	if isLocation && d.in(3) {
 		out["host"] = "h"
 	}
+	d.addFields(r, out)
+	return out
+}
+
+// addFields adds what git does not say.
+func (d dice) addFields(r *Rules, out map[string]any) {
 	for more := 0; more < 2 && d.in(3); more++ {
 		k := d.extraField(r)
 		if _, has := out[k]; has || isKey(k) {
@@ -222,7 +228,6 @@ func (d dice) varyObject(r *Rules, m map[string]any, live bool) map[string]any {
 			out[k] = d.member(k, child)
 		}
 	}
-	return out
 }
 
 func isKey(field string) bool {

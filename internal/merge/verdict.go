@@ -155,19 +155,22 @@ func originsOf(n node, have []any) []base {
 // contact lists the live list elements at and below n, which goes, that git
 // never had, in lists that nobody took over (design 0.1).
 func (w *walker) contact(n node) {
-	if _, isList := n.have.([]any); w.takeOver || w.mode == looking || isList && n.takenOver() {
-		return
-	} else if !isList {
-		below(n, w.contact)
+	list := isList(n.have)
+	if w.takeOver || list && !w.guards(n) {
 		return
 	}
 	below(n, func(c node) {
-		if c.base.known() {
+		if !list || c.base.known() {
 			w.contact(c)
 		} else {
 			w.lose(c)
 		}
 	})
+}
+
+// guards tells whether the elements of the list n need to be known to git.
+func (w *walker) guards(n node) bool {
+	return !w.takeOver && w.mode != looking && !n.takenOver()
 }
 
 func (w *walker) lose(n node) {
@@ -180,7 +183,7 @@ func (w *walker) lose(n node) {
 // returns which elements need no look below them.
 func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) []bool {
 	judged := make([]bool, len(have))
-	if w.takeOver || w.mode == looking || n.takenOver() {
+	if !w.guards(n) {
 		return judged
 	}
 	paired := inverse(p.of, len(have))
