@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"trueup/internal/api"
 )
 
 // Env is everything that a run takes from its process.
@@ -17,6 +19,8 @@ type Env struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
+	// Retry says how reads are repeated; the zero value is the usual way.
+	Retry api.Retry
 	// Dir is the folder that the program was started in.
 	Dir string
 	// Width is the width of standard output's terminal in columns, 0 where it

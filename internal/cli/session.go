@@ -76,8 +76,8 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	if err != nil {
 		return err
 	}
-	state, err := live.Fetch(ctx, reader, l.set, nil, live.Options{
-		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism,
+	state, err := live.Fetch(ctx, reader, l.set, live.Options{
+		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(view),
 	})
 	if err != nil {
 		return err

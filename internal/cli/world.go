@@ -114,6 +114,7 @@ func (a *app) apiConfig(ws kind.Workspace, endpoints map[kind.Area]api.Endpoint)
 		Workspace:      ws,
 		RequestTimeout: a.global.requestTimeout,
 		Parallelism:    a.global.parallelism,
+		Retry:          a.env.Retry,
 		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
 		Now:            a.env.Now,
 		Proxy:          a.proxy(),

@@ -17,14 +17,19 @@ type Options struct {
 	Workspace kind.Workspace
 	// Parallelism bounds the requests at a time; default 4.
 	Parallelism int
+	// Names are the server's names of objects that it calls otherwise than git
+	// (platform-api 1: {snapshot_name}).
+	Names map[kind.Key]string
 }
 
-// Fetch reads what the manifests and the known keys name: presence and content
-// from the lists, absence only from a GET that says so (design 0.14). known are
-// the records of the ledger; those of kinds that can't be read are passed over.
-// Any failure to read is an error: nothing is guessed.
-func Fetch(ctx context.Context, r Reader, set *manifest.Set, known []kind.Key, opts Options) (State, error) {
-	f := &fetch{reader: r, opts: opts, wanted: wanted(set, known)}
+// Fetch reads what the manifests name: presence and content from the lists,
+// absence only from a GET that says so (design 0.14). Kinds that can't be read
+// are passed over. Any failure to read is an error: nothing is guessed.
+func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
+	f := &fetch{reader: r, opts: opts, wanted: wanted(set), inGit: map[kind.Key]kind.Key{}}
+	for key, name := range opts.Names {
+		f.inGit[kind.Key{Kind: key.Kind, Name: name}] = key
+	}
 	kinds := f.kinds(set)
 	lists := make([]*listed, len(kinds))
 	err := parallel(ctx, f.workers(), len(kinds), func(ctx context.Context, i int) (err error) {
@@ -47,14 +52,33 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, known []kind.Key, o
 type fetch struct {
 	reader Reader
 	opts   Options
-	// wanted are the keys of manifests and ledger that can be read.
+	// wanted are the keys of manifests that can be read.
 	wanted map[kind.Key]bool
+	// inGit maps the server's key of an object to git's, where they differ.
+	inGit map[kind.Key]kind.Key
+}
+
+// key returns git's key of an object.
+func (f *fetch) key(o kind.Object) kind.Key {
+	if key, ok := f.inGit[o.Key()]; ok {
+		return key
+	}
+	return o.Key()
+}
+
+// name returns the server's name of an object.
+func (f *fetch) name(key kind.Key) string {
+	if name, ok := f.opts.Names[key]; ok {
+		return name
+	}
+	return key.Name
 }
 
 // listed is what one list showed.
 type listed struct {
-	kind  *kind.Kind
-	info  kind.ListInfo
+	kind *kind.Kind
+	info kind.ListInfo
+	// names are git's names of the items.
 	names map[string]bool
 	whole []kind.Object
 	// bare are items whose list says too little of them.
@@ -79,18 +103,12 @@ func (f *fetch) workers() int {
 }
 
 // wanted collects the keys whose kind can be listed and read.
-func wanted(set *manifest.Set, known []kind.Key) map[kind.Key]bool {
+func wanted(set *manifest.Set) map[kind.Key]bool {
 	keys := map[kind.Key]bool{}
-	add := func(key kind.Key) {
-		if k, ok := kind.Named(key.Kind); ok && k.Can(kind.List) && k.Can(kind.Get) {
-			keys[key] = true
-		}
-	}
 	for _, o := range set.Objects {
-		add(o.Key())
-	}
-	for _, key := range known {
-		add(key)
+		if o.Kind.Can(kind.List) && o.Kind.Can(kind.Get) {
+			keys[o.Key()] = true
+		}
 	}
 	return keys
 }
@@ -123,13 +141,14 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 		if err := f.check(k, o); err != nil {
 			return err
 		}
-		if l.names[o.Name] {
-			return fmt.Errorf("list %s: %s is in it twice", k.Name, o.Key())
+		key := f.key(o)
+		if l.names[key.Name] {
+			return fmt.Errorf("list %s: %s is in it twice", k.Name, key)
 		}
-		l.names[o.Name] = true
-		managed := f.wanted[o.Key()]
+		l.names[key.Name] = true
+		managed := f.wanted[key]
 		if o.Spec == nil && (managed || k.HostField != "") {
-			l.bare = append(l.bare, o.Key())
+			l.bare = append(l.bare, key)
 			return nil
 		}
 		if !managed {
@@ -174,7 +193,7 @@ func (f *fetch) open(lists []*listed) []*ask {
 
 // get settles one ask.
 func (f *fetch) get(ctx context.Context, a *ask) error {
-	o, err := f.reader.Get(ctx, a.list.kind, a.key.Name)
+	o, err := f.reader.Get(ctx, a.list.kind, f.name(a.key))
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
@@ -228,7 +247,7 @@ func (f *fetch) state(lists []*listed, asks []*ask) State {
 // place puts an object where it belongs. Of two that serve one hostname the
 // first by name is the host's; one that is terminating serves nothing.
 func (f *fetch) place(s *State, o kind.Object) {
-	key := o.Key()
+	key := f.key(o)
 	if f.wanted[key] {
 		s.Objects[key] = o
 	} else {

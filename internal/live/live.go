@@ -20,7 +20,7 @@ type Reader interface {
 
 // State is what was live when it was fetched.
 type State struct {
-	// Objects are the objects that a manifest or the ledger names, found.
+	// Objects are the objects that a manifest names, found, by git's key.
 	Objects map[kind.Key]kind.Object
 	// Absent are those that a GET answered with a 404.
 	Absent map[kind.Key]bool

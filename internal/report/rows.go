@@ -3,7 +3,6 @@ package report
 import (
 	"slices"
 
-	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -38,7 +37,7 @@ type row struct {
 }
 
 // changeRow shows one change.
-func changeRow(c merge.Change) row {
+func changeRow(c plan.Change) row {
 	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved}
 	switch {
 	case c.Moved:
@@ -55,48 +54,48 @@ func changeRow(c merge.Change) row {
 }
 
 // visible tells whether a class is shown (design B4).
-func visible(c merge.Class, opts Options) bool {
+func visible(c plan.Class, opts Options) bool {
 	switch c {
-	case merge.InSync, merge.AlreadyRemoved:
+	case plan.InSync, plan.AlreadyRemoved:
 		return false
-	case merge.Converged:
+	case plan.Converged:
 		return opts.Verbose
-	case merge.Unmanaged:
+	case plan.Unmanaged:
 		return opts.ShowUnmanaged
-	case merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
-		merge.RemovedConflict, merge.UnknownBase:
+	case plan.Changed, plan.DriftOverwrite, plan.TakeOver, plan.Conflict, plan.Removed,
+		plan.RemovedConflict, plan.UnknownBase:
 	}
 	return true
 }
 
 // explain sets mark and cause by the change's class (design B4).
-func (r *row) explain(c merge.Change) {
+func (r *row) explain(c plan.Change) {
 	switch c.Class {
-	case merge.Changed:
+	case plan.Changed:
 		r.cause = "this change"
-	case merge.DriftOverwrite:
+	case plan.DriftOverwrite:
 		r.drift(c)
-	case merge.TakeOver:
+	case plan.TakeOver:
 		r.cause = "newly managed" + had(", live had ", c.Live, "")
-	case merge.Conflict:
+	case plan.Conflict:
 		r.mark, r.alarm = markConflict, true
 		r.cause = "conflict: git and live both changed" + had(" (was ", c.Base, ")")
-	case merge.Removed:
+	case plan.Removed:
 		r.cause = "removed from git"
-	case merge.RemovedConflict:
+	case plan.RemovedConflict:
 		r.mark, r.alarm = markLost, true
 		r.cause = "conflict: removed from git, changed in live" + had(" (was ", c.Base, ")")
-	case merge.UnknownBase:
+	case plan.UnknownBase:
 		r.cause = "origin unknown (no record yet)"
-	case merge.Converged:
+	case plan.Converged:
 		r.mark, r.cause = markSame, "already so"
-	case merge.Unmanaged:
+	case plan.Unmanaged:
 		r.mark, r.cause = markSame, "not in git"
-	case merge.InSync, merge.AlreadyRemoved:
+	case plan.InSync, plan.AlreadyRemoved:
 	}
 }
 
-func plainMark(c merge.Change) mark {
+func plainMark(c plan.Change) mark {
 	switch {
 	case c.Moved || c.Live != nil && c.Desired != nil:
 		return markChange
@@ -108,7 +107,7 @@ func plainMark(c merge.Change) mark {
 }
 
 // drift says what was done to the value outside git.
-func (r *row) drift(c merge.Change) {
+func (r *row) drift(c plan.Change) {
 	r.mark, r.alarm = markDrift, true
 	switch {
 	case c.Moved:

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/sandbox"
+)
+
+// stage is a project in a folder of its own, beside a platform of its own.
+type stage struct {
+	t      *testing.T
+	dir    string
+	server *sandbox.Server
+	vars   map[string]string
+}
+
+// workspace is what the corpus names in its manifests.
+var workspace = sandbox.Workspace{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
+
+func newStage(t *testing.T, quirks ...string) *stage {
+	t.Helper()
+	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &stage{t: t, dir: t.TempDir(), server: server, vars: map[string]string{
+		"TRUEUP_DELIVERY_URL":   web.URL + sandbox.DeliveryBase,
+		"TRUEUP_DELIVERY_TOKEN": sandbox.DeliveryToken,
+		"TRUEUP_COMPUTE_URL":    web.URL + sandbox.ComputeBase,
+		"TRUEUP_COMPUTE_TOKEN":  sandbox.ComputeToken,
+	}}
+	s.project("")
+	_, out, _ := s.run("ledger", "init")
+	_, id, ok := strings.Cut(out, "id: ")
+	if !ok {
+		t.Fatalf("ledger init printed no id: %s", out)
+	}
+	s.project(strings.TrimRight(id, "}\n"))
+	return s
+}
+
+// project writes trueup.yaml; more is added to it as it stands.
+func (s *stage) project(id string, more ...string) {
+	text := fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: %s, uuid: %s}\nmanifests: [manifests]\nledger: {store: \"file:ledger\", id: %q}\n",
+		workspace.Name, workspace.UUID, id)
+	s.write("trueup.yaml", text+strings.Join(more, ""))
+}
+
+func (s *stage) write(name, content string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run runs a command in the project; waiting costs no time.
+func (s *stage) run(args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(s.t.Context(), args, Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Getenv: func(name string) string { return s.vars[name] },
+		Now:    time.Now,
+		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Dir:    s.dir,
+	})
+	return code, out.String(), errs.String()
+}
+
+// must runs a command that has to end with the code.
+func (s *stage) must(code int, args ...string) string {
+	s.t.Helper()
+	got, stdout, stderr := s.run(args...)
+	if got != code {
+		s.t.Fatalf("trueup %s: exit %d, want %d\n%s%s", strings.Join(args, " "), got, code, stdout, stderr)
+	}
+	return stdout
+}
+
+// writes returns what was sent since the last call, but for GETs.
+func (s *stage) writes() []sandbox.Request {
+	s.t.Helper()
+	all, err := s.server.Requests()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.server.ResetRequests(); err != nil {
+		s.t.Fatal(err)
+	}
+	var writes []sandbox.Request
+	for _, r := range all {
+		if r.Method != "GET" {
+			writes = append(writes, r)
+		}
+	}
+	return writes
+}
+
+// decoded reads JSON as a tree.
+func decoded(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
