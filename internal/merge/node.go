@@ -25,6 +25,9 @@ type base struct{ applied, pending any }
 func (b base) known() bool { return b.applied != nil || b.pending != nil }
 
 func (b base) field(name string) base {
+	if !b.known() {
+		return base{}
+	}
 	return base{fieldOf(b.applied, name), fieldOf(b.pending, name)}
 }
 
