@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"trueup/internal/canon"
@@ -178,6 +179,10 @@ func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, b
 func (r *run) patched(ctx context.Context, k *kind.Kind, it plan.Item, err error, end *Outcome) {
 	if err != nil && !uncertain(err) {
 		r.refused(ctx, it.Key, err, end)
+		if len(it.Preserved) > 0 {
+			end.Fix = "if it refuses a field that was kept from live, say in trueup.yaml that the field is the server's: " +
+				"overrides: [{kind: " + k.Name + ", path: spec.FIELD, readonly: true}]"
+		}
 		return
 	}
 	r.Report(Event{Key: it.Key, Phase: "verify"})
@@ -226,16 +231,19 @@ func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []by
 }
 
 func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
-	return obj.Spec != nil && merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
+	return !obj.Terminating && obj.Spec != nil && merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
 }
 
 // applied records the spec as applied, and compares what came back with git
 // and with what was sent (design 0.17 and B8).
 func (r *run) applied(ctx context.Context, k *kind.Kind, key kind.Key, spec, sent []byte, got kind.Object, end *Outcome) {
 	end.Mismatches = r.mismatches(k, spec, sent, got)
-	if len(end.Mismatches) > 0 {
+	switch {
+	case len(end.Mismatches) > 0:
 		end.fail(NotConverged, "the server did not keep what was sent")
 		end.Fix = "look at each path: change the manifest, or write the override that the hint names"
+	case got.Terminating:
+		end.fail(Partial, "it was written, and is being deleted")
 	}
 	if r.Journal == nil {
 		return
@@ -258,9 +266,17 @@ func (r *run) mismatches(k *kind.Kind, spec, sent []byte, got kind.Object) []Mis
 	}
 	var out []Mismatch
 	for _, m := range found {
-		out = append(out, Mismatch{Path: m.Path, Sent: m.Sent, Returned: m.Returned, Hint: m.Hint})
+		out = append(out, Mismatch{Path: m.Path, Sent: m.Sent, Returned: m.Returned, Hint: hint(k, m.Hint)})
 	}
 	return out
+}
+
+// hint names the kind in an override, which a comparison does not know.
+func hint(k *kind.Kind, override string) string {
+	if override == "" {
+		return ""
+	}
+	return "{kind: " + k.Name + ", " + strings.TrimPrefix(override, "{")
 }
 
 func orElse(s, other string) string {

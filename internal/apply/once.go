@@ -51,6 +51,8 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	switch {
 	case got == nil:
 		end.fail(NotConverged, "the server said that it was made, and does not have it")
+	case got.Terminating:
+		end.fail(Partial, "it was made, and is being deleted")
 	case !kept:
 		end.Mismatches = r.mismatches(k, spec, spec, *got)
 		end.fail(NotConverged, "the server did not keep what was sent")

@@ -61,6 +61,9 @@ func TestCorpusUnderBenignQuirks(t *testing.T) {
 	sets := corpusCDNs(t)
 	for name, quirks := range benign() {
 		for _, withHost := range []bool{true, false} {
+			if !withHost && name != "none" && name != "defaults" && name != "all" {
+				continue // only a server that fills in hosts can differ
+			}
 			t.Run(fmt.Sprintf("%s/host=%v", name, withHost), func(t *testing.T) {
 				t.Parallel()
 				takeThroughLife(t, copyTree(sets), withHost, quirks)

@@ -154,50 +154,55 @@ func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.C
 		Now:       a.env.Now,
 		Claim:     a.claim(),
 	}
-	l, err := ledger.Open(ctx, cfg)
-	if err != nil {
-		return cfg, err
-	}
-	before, err := l.View(ctx, nil)
-	if err != nil {
-		return cfg, err
-	}
 	g, err := ledger.Init(ctx, cfg)
 	if err != nil {
 		return cfg, err
 	}
 	cfg.ID = g.LedgerID
-	if before.Problem == "" || w.workspace.UUID != sandbox.WorkspaceUUID {
+	if w.workspace.UUID != sandbox.WorkspaceUUID {
 		return cfg, nil
 	}
 	return cfg, seedLedger(ctx, cfg)
 }
 
+// seedLedger records what was last applied in the seeded world, once: what the
+// ledger has learnt since stays.
 func seedLedger(ctx context.Context, cfg ledger.Config) error {
+	obj, err := seededObject()
+	if err != nil {
+		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+	}
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	view, err := l.View(ctx, []kind.Key{obj.Key()})
+	if err != nil {
+		return err
+	}
+	if _, known := view.Records[obj.Key()]; known {
+		return nil
+	}
+	return l.Applied(ctx, obj.Key(), ledger.AppliedSpec{Spec: obj.Spec, Converged: true})
+}
+
+func seededObject() (kind.Object, error) {
 	seed, err := yaml.YAMLToJSON(sandbox.SeedApplied())
 	if err != nil {
-		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+		return kind.Object{}, err
 	}
 	tree, err := canon.Decode(seed)
 	if err != nil {
-		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+		return kind.Object{}, err
 	}
 	doc, _ := tree.(map[string]any)
 	apiVersion, _ := doc["apiVersion"].(string)
 	name, _ := doc["kind"].(string)
 	k, _, ok := kind.ForEnvelope(apiVersion, name)
 	if !ok {
-		return errors.New("seed of the sandbox's ledger: unknown kind")
+		return kind.Object{}, fmt.Errorf("unknown kind %q", name)
 	}
-	obj, err := k.NewObject(doc)
-	if err != nil {
-		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
-	}
-	return l.Applied(ctx, obj.Key(), ledger.AppliedSpec{Spec: obj.Spec, Converged: true})
+	return k.NewObject(doc)
 }
 
 // serve listens on a loopback address and returns the server's base address.
