@@ -28,6 +28,7 @@ require (
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.9.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	golang.org/x/tools v0.36.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )

@@ -12,18 +12,22 @@ import (
 	"trueup/internal/cli"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	env, err := process()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "trueup:", err)
+		os.Exit(1)
+	}
+	os.Exit(run(env))
+}
 
-// run builds the environment of the command line from the process.
-func run() int {
+// process is the environment that this process has.
+func process() (cli.Env, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "trueup: working directory:", err)
-		return 1
+		return cli.Env{}, fmt.Errorf("working directory: %w", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return cli.Main(ctx, os.Args[1:], cli.Env{
+	return cli.Env{
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,
 		Stderr:      os.Stderr,
@@ -34,5 +38,12 @@ func run() int {
 		Width:       cli.TerminalWidth(os.Stdout),
 		StdinIsTTY:  cli.TerminalWidth(os.Stdin) > 0,
 		StderrIsTTY: cli.TerminalWidth(os.Stderr) > 0,
-	})
+	}, nil
+}
+
+// run runs the command line until it ends or the process is asked to.
+func run(env cli.Env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return cli.Main(ctx, os.Args[1:], env)
 }

@@ -1,0 +1,471 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"trueup/internal/sandbox"
+)
+
+// platformKey finds the platform of a script among its values.
+type platformKey struct{}
+
+// platform is what a script's runs talk to.
+type platform struct {
+	server *sandbox.Server
+	web    *httptest.Server
+
+	mu sync.Mutex
+	// arrived is closed, and replaced, at each request.
+	arrived chan struct{}
+}
+
+func (p *platform) close(t testing.TB) {
+	if p.server == nil {
+		return
+	}
+	if err := p.server.Close(); err != nil {
+		t.Errorf("close the sandbox: %v", err)
+	}
+	p.web.Close()
+	p.server = nil
+}
+
+// seen wakes whoever waits for a request.
+func (p *platform) seen(sandbox.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.arrived)
+	p.arrived = make(chan struct{})
+}
+
+func (p *platform) next() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.arrived
+}
+
+// command is a command of the scripts; it fails the script by its error.
+type command func(s *script, args []string) error
+
+// script is a running script with its platform.
+type script struct {
+	*testscript.TestScript
+	*platform
+	neg bool
+}
+
+// commands are the scripts' own:
+//
+//	sandbox [SEED]            start a platform with the objects of SEED, and point the program at it
+//	token ROLE                full, reader, no-purger, wrong or none
+//	project [MORE]            write trueup.yaml with a ledger of its own; MORE is added to the file
+//	exits CODE PROGRAM ARG…   run, and compare the exit code
+//	requests [-all|-none]     print the writes, or all requests; or assert that nothing was written
+//	shown PLAN                compare the writes with the requests of a plan in JSON
+//	forget                    empty the request log
+//	await METHOD PATH         wait until such a request has arrived
+//	clock +25h                move the platform's clock
+//	fault METHOD PATH MODE [N]
+//	quirk NAME…               replace the quirks that are on
+//	put FILE…                 make or replace live objects, as somebody else would
+//	remove KIND/NAME          take a live object away, as somebody else would
+//	meddle METHOD PATH FILE   do put once, when such a request arrives
+//	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
+//	executed NAME N           how often a purge was carried out
+//	edit FILE OLD NEW         replace the one place where a file says OLD
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	table := map[string]command{
+		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "exits": cmdExits,
+		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
+		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
+		"shown": cmdShown, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit,
+	}
+	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
+	for name, run := range table {
+		out[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg && name != "live" {
+				ts.Fatalf("unsupported: ! %s", name)
+			}
+			s := &script{TestScript: ts, platform: ts.Value(platformKey{}).(*platform), neg: neg}
+			if err := run(s, args); err != nil {
+				ts.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	return out
+}
+
+// errUsage is a command that was called in another way than the table says.
+var errUsage = errors.New("wrong number of arguments")
+
+func cmdSandbox(s *script, args []string) error {
+	server, err := sandbox.Open(sandbox.Options{
+		Now: time.Now,
+		Log: s.seen,
+		Tokens: map[string][]string{
+			canary + "-compute":   {sandbox.RoleComputeAdmin},
+			canary + "-delivery":  {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-no-purger": {sandbox.RoleCDNAdmin},
+			canary + "-reader":    {sandbox.RoleReader},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.server, s.web = server, httptest.NewServer(server)
+	s.Setenv("SANDBOX", s.web.URL)
+	s.Setenv("TRUEUP_DELIVERY_URL", s.web.URL+sandbox.DeliveryBase)
+	s.Setenv("TRUEUP_COMPUTE_URL", s.web.URL+sandbox.ComputeBase)
+	if err := cmdToken(s, []string{"full"}); err != nil {
+		return err
+	}
+	return cmdPut(s, args)
+}
+
+func cmdToken(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	delivery, compute := canary+"-"+args[0], canary+"-"+args[0]
+	switch args[0] {
+	case "full":
+		delivery, compute = canary+"-delivery", canary+"-compute"
+	case "no-purger":
+		compute = canary + "-compute"
+	case "none":
+		delivery, compute = "", ""
+	case "reader", "wrong":
+	default:
+		return fmt.Errorf("unknown role %q", args[0])
+	}
+	s.Setenv("TRUEUP_DELIVERY_TOKEN", delivery)
+	s.Setenv("TRUEUP_COMPUTE_TOKEN", compute)
+	return nil
+}
+
+const projectText = `apiVersion: trueup/v1
+kind: Project
+workspace: {name: acme, uuid: ` + sandbox.WorkspaceUUID + `}
+manifests: [manifests]
+ledger: {store: "file:ledger"}
+`
+
+func cmdProject(s *script, args []string) error {
+	text := projectText
+	for _, name := range args {
+		text += s.ReadFile(name)
+	}
+	file := s.MkAbs("trueup.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if err := s.Exec("trueup", "ledger", "init"); err != nil {
+		return err
+	}
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.ReadFile("stdout"))
+	if id == nil {
+		return errors.New("ledger init printed no id")
+	}
+	s.Setenv("LEDGER_ID", id[1])
+	text = strings.Replace(text, `"file:ledger"`, `"file:ledger", id: `+id[1], 1)
+	return os.WriteFile(file, []byte(text), 0o600)
+}
+
+func cmdExits(s *script, args []string) error {
+	if len(args) < 2 {
+		return errUsage
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	err = s.Exec(args[1], args[2:]...)
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	got := 0
+	if failed != nil {
+		got = failed.ExitCode()
+	}
+	if got != want {
+		return fmt.Errorf("exit code %d, want %d", got, want)
+	}
+	return nil
+}
+
+func cmdRequests(s *script, args []string) error {
+	out := s.Stdout()
+	all, err := s.server.Requests()
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		switch {
+		case r.Method == "GET" && !slices.Contains(args, "-all"):
+			continue
+		case r.Method != "GET" && slices.Contains(args, "-none"):
+			return fmt.Errorf("there was a %s %s", r.Method, r.Path)
+		}
+		line := strings.TrimSpace(strings.Join([]string{r.Method, r.Path, r.ContentType, r.Body}, " "))
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cmdShown(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	var doc struct {
+		Plan struct {
+			Items []struct{ Request *planned }
+		}
+	}
+	if err := json.Unmarshal([]byte(s.ReadFile(args[0])), &doc); err != nil {
+		return err
+	}
+	var shown []planned
+	for _, item := range doc.Plan.Items {
+		if item.Request != nil {
+			shown = append(shown, *item.Request)
+		}
+	}
+	all, err := s.server.Requests()
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if r.Method == "GET" {
+			continue
+		}
+		i := slices.IndexFunc(shown, func(p planned) bool { return p.is(r) })
+		if i < 0 {
+			return fmt.Errorf("the plan did not show %s %s %s", r.Method, r.Path, r.Body)
+		}
+		shown = slices.Delete(shown, i, i+1)
+	}
+	if len(shown) > 0 {
+		return fmt.Errorf("%d requests of the plan were not sent, the first is %s %s", len(shown), shown[0].Method, shown[0].Path)
+	}
+	return nil
+}
+
+// planned is a request that a plan shows.
+type planned struct {
+	Method, Path, ContentType string
+	Body                      map[string]any
+}
+
+// is tells whether a request is the planned one. A patch of a whole list may
+// also say which version it was compared with.
+func (p planned) is(r sandbox.Request) bool {
+	var body map[string]any
+	if json.Unmarshal([]byte(r.Body), &body) != nil {
+		return false
+	}
+	if r.Method == "PATCH" {
+		delete(body, "metadata")
+	}
+	return p.Method == r.Method && strings.HasSuffix(r.Path, p.Path) && p.ContentType == r.ContentType &&
+		reflect.DeepEqual(p.Body, body)
+}
+
+func cmdForget(s *script, _ []string) error { return s.server.ResetRequests() }
+
+func cmdAwait(s *script, args []string) error {
+	if len(args) != 2 {
+		return errUsage
+	}
+	limit := time.After(time.Minute)
+	for {
+		next := s.next()
+		all, err := s.server.Requests()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(r sandbox.Request) bool {
+			return r.Method == args[0] && strings.Contains(r.Path, args[1])
+		}) {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-limit:
+			return fmt.Errorf("no %s of %s within a minute", args[0], args[1])
+		}
+	}
+}
+
+func cmdClock(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	return s.server.Advance(d)
+}
+
+func cmdFault(s *script, args []string) error {
+	times := 1
+	switch len(args) {
+	case 3:
+	case 4:
+		var err error
+		if times, err = strconv.Atoi(args[3]); err != nil {
+			return err
+		}
+	default:
+		return errUsage
+	}
+	return s.server.Fault(args[0], args[1], sandbox.Mode(args[2]), times)
+}
+
+func cmdQuirk(s *script, args []string) error { return s.server.SetQuirks(args...) }
+
+func cmdPut(s *script, args []string) error {
+	for _, name := range args {
+		if err := s.server.LoadSeed([]byte(s.ReadFile(name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cmdRemove(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	kind, name, _ := strings.Cut(args[0], "/")
+	return s.server.Remove(kind, sandbox.WorkspaceName, name)
+}
+
+func cmdMeddle(s *script, args []string) error {
+	if len(args) != 3 {
+		return errUsage
+	}
+	raw := []byte(s.ReadFile(args[2]))
+	var once sync.Once
+	s.server.OnRequest(func(method, path string) {
+		if method != args[0] || !strings.HasSuffix(path, args[1]) {
+			return
+		}
+		once.Do(func() {
+			if err := s.server.LoadSeed(raw); err != nil {
+				panic(err)
+			}
+		})
+	})
+	return nil
+}
+
+func cmdLive(s *script, args []string) error {
+	if len(args) != 1 && len(args) != 3 && !(s.neg && len(args) == 2) {
+		return errUsage
+	}
+	kind, name, _ := strings.Cut(args[0], "/")
+	obj, err := s.server.Object(kind, sandbox.WorkspaceName, name)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		if exists := obj != nil; exists == s.neg {
+			return fmt.Errorf("%s exists: %t", args[0], exists)
+		}
+		return nil
+	}
+	if obj == nil {
+		return fmt.Errorf("%s does not exist", args[0])
+	}
+	got, found := at(obj["spec"], args[1])
+	switch {
+	case len(args) == 2 && found:
+		return fmt.Errorf("%s of %s is %s", args[1], args[0], got)
+	case len(args) == 3 && (found && got == args[2]) == s.neg:
+		return fmt.Errorf("%s of %s is %q", args[1], args[0], got)
+	}
+	return nil
+}
+
+// step is a field's name, or [field=value] for the list element that has it.
+var step = regexp.MustCompile(`\[([^=\]]+)=([^\]]*)\]|[^.\[]+`)
+
+// at returns what stands at a path such as servers[host=a].port: text as it is,
+// anything else as JSON.
+func at(tree any, path string) (string, bool) {
+	for _, m := range step.FindAllStringSubmatch(path, -1) {
+		switch node := tree.(type) {
+		case map[string]any:
+			value, found := node[m[0]]
+			if !found {
+				return "", false
+			}
+			tree = value
+		case []any:
+			i := slices.IndexFunc(node, func(e any) bool {
+				element, ok := e.(map[string]any)
+				return ok && element[m[1]] == m[2]
+			})
+			if i < 0 {
+				return "", false
+			}
+			tree = node[i]
+		default:
+			return "", false
+		}
+	}
+	if s, ok := tree.(string); ok {
+		return s, true
+	}
+	b, err := json.Marshal(tree)
+	return string(b), err == nil
+}
+
+func cmdExecuted(s *script, args []string) error {
+	if len(args) != 2 {
+		return errUsage
+	}
+	all, err := s.server.Executed()
+	if err != nil {
+		return err
+	}
+	if got := strconv.Itoa(all[args[0]]); got != args[1] {
+		return fmt.Errorf("%s was executed %s times, want %s", args[0], got, args[1])
+	}
+	return nil
+}
+
+func cmdEdit(s *script, args []string) error {
+	if len(args) != 3 {
+		return errUsage
+	}
+	file := s.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(data, []byte(args[1])); n != 1 {
+		return fmt.Errorf("%s says %q %d times", args[0], args[1], n)
+	}
+	return os.WriteFile(file, bytes.Replace(data, []byte(args[1]), []byte(args[2]), 1), 0o600)
+}
