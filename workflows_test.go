@@ -35,7 +35,7 @@ type workflow struct {
 	Jobs map[string]struct {
 		Uses        string            `yaml:"uses"`
 		Permissions map[string]string `yaml:"permissions"`
-		Steps       []workflowStep            `yaml:"steps"`
+		Steps       []workflowStep    `yaml:"steps"`
 	} `yaml:"jobs"`
 }
 
