@@ -88,7 +88,7 @@ type script struct {
 //	meddle METHOD PATH FILE   do put once, when such a request arrives
 //	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
 //	executed NAME N           how often a purge was carried out
-//	edit FILE OLD NEW         replace the one place where a file says OLD
+//	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
 		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "exits": cmdExits,
@@ -467,5 +467,6 @@ func cmdEdit(s *script, args []string) error {
 	if n := bytes.Count(data, []byte(args[1])); n != 1 {
 		return fmt.Errorf("%s says %q %d times", args[0], args[1], n)
 	}
-	return os.WriteFile(file, bytes.Replace(data, []byte(args[1]), []byte(args[2]), 1), 0o600)
+	text := strings.ReplaceAll(args[2], `\n`, "\n")
+	return os.WriteFile(file, bytes.Replace(data, []byte(args[1]), []byte(text), 1), 0o600)
 }
