@@ -211,6 +211,17 @@ func (r *run) stop(why string) {
 	}
 }
 
+// stopIfLost stops the run where a creation found no such workspace: a list of a
+// workspace that does not exist is empty, and every creation would fail alike.
+func (r *run) stopIfLost(err error) {
+	if httpStatus(err) == statusNotFound {
+		r.stop("stopped: the platform does not know this workspace")
+	}
+}
+
+// statusNotFound is HTTP's 404.
+const statusNotFound = 404
+
 func (o *Outcome) fail(v Verdict, message string) {
 	o.Status, o.Verdict, o.Message = Failed, v, message
 }

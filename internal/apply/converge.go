@@ -31,6 +31,7 @@ func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 	end.Sent = err == nil || !notSent(err)
 	if err != nil && !uncertain(err) {
 		r.refused(ctx, it.Key, err, end)
+		r.stopIfLost(err)
 		return
 	}
 	r.Report(Event{Key: it.Key, Phase: "verify"})

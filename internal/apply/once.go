@@ -109,6 +109,7 @@ func (r *run) unsent(ctx context.Context, key kind.Key, err error, end *Outcome)
 		end.Fix = fmt.Sprintf("find out, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", key)
 	default:
 		jerr = r.Journal.Rejected(ctx, key, httpStatus(err), err.Error())
+		r.stopIfLost(err)
 	}
 	if jerr != nil {
 		end.Message += " (and the ledger could not be told: " + jerr.Error() + ")"

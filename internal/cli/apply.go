@@ -60,13 +60,18 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	if doc.ExitCode != exitOK {
 		return a.emit(doc)
 	}
+	asked := false
 	if doc.Plan.Sends() && !opts.autoApprove {
 		if err := a.confirm(doc); err != nil {
 			return err
 		}
+		asked = true
 	}
 	result := s.apply(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, exitOfApply(result)
+	if asked && a.global.output == "text" {
+		doc.Plan, doc.Findings = nil, nil // the question showed them
+	}
 	return a.emit(doc)
 }
 

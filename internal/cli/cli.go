@@ -20,18 +20,19 @@ import (
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, env Env) int {
-	a := &app{env: env}
+	a := &app{env: env, cancel: func() {}}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
+	a.cancel()
 	if err == nil {
 		return a.code
 	}
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = withCode(exitInterrupted, errors.New("interrupted"))
+	if errors.Is(ctx.Err(), context.Canceled) {
+		err = withCode(exitInterrupted, fmt.Errorf("interrupted: %w", err))
 	}
 	var shown *shownError
 	if !errors.As(err, &shown) {
@@ -51,6 +52,8 @@ type app struct {
 	env    Env
 	global globalOptions
 	code   int
+	// cancel ends the time limit of the run.
+	cancel context.CancelFunc
 }
 
 // dir is the folder that relative names are relative to.
@@ -70,6 +73,13 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if a.global.timeout > 0 {
+				ctx, cancel := context.WithTimeout(cmd.Context(), a.global.timeout)
+				a.cancel = cancel
+				cmd.SetContext(ctx)
+			}
+		},
 	}
 	a.global.register(root)
 	root.AddCommand(

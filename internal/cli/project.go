@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -73,6 +74,9 @@ func (p project) check() error {
 		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
 	case p.Workspace.Name == "" || p.Workspace.UUID == "":
 		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
+	}
+	if w, err := time.ParseDuration(p.Purge.Window); p.Purge.Window != "" && (err != nil || w < time.Hour || w > 22*time.Hour) {
+		return fmt.Errorf("purge.window is %q: write a time between 1h and 22h", p.Purge.Window)
 	}
 	for i, o := range p.Overrides {
 		if err := checkOverride(o); err != nil {
