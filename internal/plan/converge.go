@@ -31,7 +31,6 @@ func (d *decision) converge() {
 	case !d.item.Live.Exists:
 		d.create()
 		if d.rec.Applied != nil {
-			d.hint("drift: it was deleted outside git")
 			d.item.Deleted = true
 		}
 	case d.live.Terminating:
@@ -40,7 +39,13 @@ func (d *decision) converge() {
 	case d.live.Digest != o.Digest:
 		d.compare()
 	}
-	d.item.Record = d.item.Op == None && !sameJSON(d.rec.Applied, o.Spec)
+	d.item.Record = d.item.Op == None && d.in.Ledger.Problem == "" && !d.recorded()
+}
+
+// recorded tells whether the ledger knows already that live is as git says: a
+// write that was begun, or that the server did not keep, is over then too.
+func (d *decision) recorded() bool {
+	return sameJSON(d.rec.Applied, d.manifest.Spec) && d.rec.Pending == nil && !d.rec.NotConverged
 }
 
 func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
@@ -48,11 +53,13 @@ func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text)
 func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) == string(b) }
 
 // create plans the POST of the whole object.
-func (d *decision) create() {
+func (d *decision) create() { d.item.Op, d.item.Request = Create, d.whole() }
+
+// whole is the request that makes the object; what must be absent is left out.
+func (d *decision) whole() *Request {
 	o := d.manifest
 	spec := canon.Bytes(merge.StripNulls(mustDecode(o.Spec)))
-	d.item.Op = Create
-	d.item.Request = &Request{
+	return &Request{
 		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
 		ContentType: jsonType,

@@ -39,7 +39,7 @@ func (d *decision) createOnly() {
 		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
 	default:
 		d.create()
-		d.item.Recreate = known
+		d.item.Recreate, d.item.Deleted = known, known
 	}
 }
 

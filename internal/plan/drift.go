@@ -35,6 +35,5 @@ func Drift(p *Plan) *Plan {
 		d.Items = append(d.Items, it)
 	}
 	d.Summary = summarize(&d)
-	d.Summary.Unmanaged = len(p.Unmanaged)
 	return &d
 }

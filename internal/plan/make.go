@@ -111,6 +111,11 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	if exists {
 		d.item.Live = Fingerprint{Exists: true, UID: found.UID, Digest: &found.Digest}
 	}
+	if exists && found.Spec == nil && !found.Terminating {
+		d.item.Op, d.item.Reason = Blocked, "the platform answers it without a spec"
+		d.item.Fix = "what can't be compared is not changed: run again"
+		return d.item, nil
+	}
 	switch o.Kind.Policy {
 	case kind.Converge:
 		d.converge()
@@ -118,6 +123,9 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		d.createOnly()
 	case kind.Once:
 		d.once()
+	}
+	if sends(d.item.Op) && p.in.Ledger.Elsewhere {
+		d.block("this may be the wrong workspace or platform: "+p.in.Ledger.Problem, p.in.Ledger.Fix)
 	}
 	if sends(d.item.Op) && p.emptied[o.Kind.Area] > 0 && !p.in.Options.AllowEmptyLive {
 		d.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?",
@@ -148,11 +156,12 @@ func block(item *Item, reason, fix string) {
 func sends(op Op) bool { return op == Create || op == Patch || op == Post }
 
 // emptyAreas finds the areas where the ledger knows objects of the tree and not
-// one of them is live: a wrong workspace looks just like that (design C4).
+// one of them is live: a wrong workspace looks just like that (design C4). One
+// that a person wants made again is known to be gone.
 func (p *Planner) emptyAreas() map[kind.Area]int {
 	known, present := map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
-		if o.Kind.Policy == kind.Once {
+		if o.Kind.Policy == kind.Once || p.in.Options.AllowRecreate[o.Key()] {
 			continue
 		}
 		rec, ok := p.in.Ledger.Records[o.Key()]
@@ -178,7 +187,7 @@ func (p *Planner) leftGit(out *Plan) {
 	for _, obj := range p.in.Live.Unmanaged {
 		key := obj.Key()
 		rec, known := p.in.Ledger.Records[key]
-		if !known || rec.Applied == nil && rec.State == "" {
+		if !known || rec.Applied == nil && rec.Pending == nil && rec.State == "" {
 			out.Unmanaged = append(out.Unmanaged, key)
 			continue
 		}

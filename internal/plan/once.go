@@ -86,14 +86,9 @@ func (p *Planner) serves(host string) bool {
 }
 
 func (d *decision) post(spec purge.Spec) {
-	o, usage := d.manifest, spec.Usage()
+	usage := spec.Usage()
 	d.item.Op = Post
-	d.item.Request = &Request{
-		Method:      methodPost,
-		Path:        o.Kind.ShortCollectionPath(),
-		ContentType: jsonType,
-		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, o.Spec),
-	}
+	d.item.Request = d.whole()
 	d.item.Purge = &PurgeInfo{
 		Hostname:   spec.Hostname,
 		Subdomains: spec.Subdomains,
@@ -107,6 +102,29 @@ func (d *decision) post(spec purge.Spec) {
 	}
 }
 
+// spending is what is used of a hostname's limits: each path counted once, and
+// counted once more for each subdomain, because the platform's document does
+// not say which (design A6).
+type spending struct{ once, each purge.Usage }
+
+func (s spending) add(u purge.Usage, subdomains []string) spending {
+	return spending{s.once.Add(u), s.each.Add(u.Pessimistic(distinct(subdomains)))}
+}
+
+// over says which limits are passed, and whether only by the second way of
+// counting; nil where all are kept.
+func (s spending) over() (limits []string, perhaps bool) {
+	if over := s.once.Exceeds(purge.Limits()); over != nil {
+		return over, false
+	}
+	return s.each.Exceeds(purge.Limits()), true
+}
+
+func distinct(list []string) int {
+	sorted := slices.Sorted(slices.Values(list))
+	return len(slices.Compact(sorted))
+}
+
 // spend adds up, hostname by hostname, what is active and what the plan adds.
 func (p *Planner) spend(items []Item) {
 	budgets := p.activeBudgets()
@@ -115,25 +133,31 @@ func (p *Planner) spend(items []Item) {
 		if items[i].Op != Post || info == nil {
 			continue
 		}
-		used := budgets[info.Hostname].Add(purge.Usage{Requests: 1, Paths: info.Paths, Prefixes: info.Prefixes})
+		own := purge.Usage{Requests: 1, Paths: info.Paths, Prefixes: info.Prefixes}
+		used := budgets[info.Hostname].add(own, info.Subdomains)
 		budgets[info.Hostname] = used
-		info.Budget = Budget(used)
-		if over := used.Exceeds(purge.Limits()); over != nil {
-			items[i].Hints = append(items[i].Hints,
-				fmt.Sprintf("the platform may refuse it: %s are active for %s", strings.Join(over, ", "), info.Hostname))
+		info.Budget = Budget(used.once)
+		over, perhaps := used.over()
+		if over == nil {
+			continue
 		}
+		hint := fmt.Sprintf("the platform may refuse it: %s are active for %s", strings.Join(over, ", "), info.Hostname)
+		if perhaps {
+			hint += ", if it counts each path for each subdomain too"
+		}
+		items[i].Hints = append(items[i].Hints, hint)
 	}
 }
 
 // activeBudgets adds up what counts against each hostname before this plan.
-func (p *Planner) activeBudgets() map[string]purge.Usage {
-	budgets := map[string]purge.Usage{}
+func (p *Planner) activeBudgets() map[string]spending {
+	budgets := map[string]spending{}
 	for key, rec := range p.in.Ledger.Records {
 		if k, ok := kind.Named(key.Kind); !ok || k.Policy != kind.Once || !p.active(rec) {
 			continue
 		}
 		if spec, err := parseSpec(rec.Spec); err == nil {
-			budgets[spec.Hostname] = budgets[spec.Hostname].Add(spec.Usage())
+			budgets[spec.Hostname] = budgets[spec.Hostname].add(spec.Usage(), spec.Subdomains)
 		}
 	}
 	return budgets

@@ -75,7 +75,7 @@ func nodeAt(root *merge.Rules, path string) *merge.Rules {
 	node := root
 	path = strings.NewReplacer("[]", "", "[*]", "").Replace(path)
 	for step := range strings.SplitSeq(strings.TrimPrefix(path, "spec."), ".") {
-		if node.Item != nil {
+		for node.Item != nil {
 			node = node.Item
 		}
 		if node.Fields == nil {

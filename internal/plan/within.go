@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"trueup/internal/merge"
@@ -33,31 +32,22 @@ func listPaths(lists []merge.SentList) []string {
 
 // subset compares by JSON, the form in which values were shown.
 func subset[T any](some, all []T) bool {
-	shown := make([][]byte, len(all))
-	for i, e := range all {
-		shown[i] = mustEncode(e)
+	shown := make(map[string]bool, len(all))
+	for _, e := range all {
+		shown[mustEncode(e)] = true
 	}
 	for _, e := range some {
-		if !containsBytes(shown, mustEncode(e)) {
+		if !shown[mustEncode(e)] {
 			return false
 		}
 	}
 	return true
 }
 
-func containsBytes(all [][]byte, b []byte) bool {
-	for _, e := range all {
-		if bytes.Equal(e, b) {
-			return true
-		}
-	}
-	return false
-}
-
-func mustEncode(v any) []byte {
+func mustEncode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("plan: " + err.Error())
 	}
-	return b
+	return string(b)
 }

@@ -1,0 +1,124 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+const db = "VolumeSnapshot/db"
+
+func TestASnapshotIsCreated(t *testing.T) {
+	it := git(t, snapshot("db", "data")).item(db)
+	if it.Op != plan.Create || it.Disk != "data" || it.Request.Path != "/volumesnapshots" || it.Deleted || it.Recreate {
+		t.Errorf("item %+v", it)
+	}
+	same(t, "body", body(t, it), map[string]any{
+		"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
+		"metadata": map[string]any{"name": "db", "namespace": "acme"}, "spec": tree(t, disked("data")),
+	})
+}
+
+func TestALiveSnapshotStays(t *testing.T) {
+	for name, tt := range map[string]struct{ spec, status, hint string }{
+		"ready":                   {disked("data"), `{"readyToUse":true}`, ""},
+		"ready, with more":        {`{source: {persistentVolumeClaimName: data, x: 1}, volumeSnapshotClassName: general-purpose}`, `{"readyToUse":true}`, ""},
+		"ready, failed before":    {disked("data"), `{"readyToUse":true,"error":{"message":"no disk"}}`, ""},
+		"not ready":               {disked("data"), `{"readyToUse":false}`, "not ready yet"},
+		"not even begun":          {disked("data"), ``, "not ready yet"},
+		"failed, says the server": {disked("data"), `{"readyToUse":false,"error":{"message":"no disk"}}`, "no disk"},
+	} {
+		it := git(t, snapshot("db", "data")).has(db, tt.spec, status(tt.status)).item(db)
+		if it.Op != plan.None || len(it.Changes) > 0 {
+			t.Errorf("%s: %+v", name, it)
+		}
+		if got := strings.Join(it.Hints, "\n"); (got == "") != (tt.hint == "") || !strings.Contains(got, tt.hint) {
+			t.Errorf("%s: hints %q", name, got)
+		}
+	}
+}
+
+func TestASnapshotIsNeverChanged(t *testing.T) {
+	w := git(t, snapshot("db", "data")).has(db, disked("other"))
+	f := w.finding()
+	if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec" || !strings.Contains(f.Fix, "name of its own") {
+		t.Errorf("finding %+v", f)
+	}
+	p, _ := plan.Make(w.in)
+	it := find(t, p, db)
+	if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
+		t.Errorf("item %+v", it)
+	}
+}
+
+// TestAMomentThatPassed: what the ledger knows and live lacks is never made
+// again without a person's word (design 0.5).
+func TestAMomentThatPassed(t *testing.T) {
+	for _, state := range []ledger.State{ledger.Posted, ledger.Adopted} {
+		w := git(t, snapshot("db", "data"), snapshot("here", "data")).
+			has("VolumeSnapshot/here", disked("data")).sent("VolumeSnapshot/here", ledger.Posted, disked("data"), now()).
+			sent(db, state, disked("data"), now())
+		it := w.item(db)
+		blocked(t, it, true, "gone since", "other data", "--allow-recreate VolumeSnapshot/db")
+		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.Drift(p).Items) != 1 {
+			t.Errorf("%s: it is no drift: %+v", state, p.Summary)
+		}
+		w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "VolumeSnapshot/here") })
+		blocked(t, w.item(db), true)
+		w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
+		if it := w.item(db); it.Op != plan.Create || !it.Recreate || !it.Deleted {
+			t.Errorf("%s: %+v", state, it)
+		}
+	}
+}
+
+// TestAllowedToBeMadeAgain: the word for the only snapshot is word enough that
+// nothing of the ledger is live.
+func TestAllowedToBeMadeAgain(t *testing.T) {
+	w := git(t, snapshot("db", "data")).sent(db, ledger.Posted, disked("data"), now()).
+		with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
+	if it := w.item(db); it.Op != plan.Create || !it.Recreate {
+		t.Errorf("item %+v", it)
+	}
+}
+
+func TestATerminatingSnapshot(t *testing.T) {
+	gone := func() *world { return git(t, snapshot("db", "data")).has(db, disked("data"), terminating) }
+	blocked(t, gone().item(db), false, "being deleted", "another name")
+	blocked(t, gone().sent(db, ledger.Posted, disked("data"), now()).item(db), true, "being deleted", "--allow-recreate")
+	w := gone().sent(db, ledger.Posted, disked("data"), now()).
+		with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
+	blocked(t, w.item(db), false, "being deleted")
+}
+
+func TestAnUnsettledSnapshotWaitsForAPerson(t *testing.T) {
+	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
+		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now())
+		message, fix := ledger.Explain(w.in.Ledger.Records[key(t, db)])
+		blocked(t, w.item(db), true, message, fix)
+		w.has(db, disked("data")).with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
+		blocked(t, w.item(db), true, message)
+	}
+}
+
+func TestWhatIsFreeToBeMade(t *testing.T) {
+	if it := git(t, snapshot("db", "data")).sent(db, ledger.Rejected, disked("other"), now()).item(db); it.Op != plan.Create || it.Recreate {
+		t.Errorf("refused before: %+v", it)
+	}
+	it := git(t, snapshot("db", "data")).sent(db, ledger.Abandoned, disked("data"), now()).item(db)
+	if it.Op != plan.Kept || it.Request != nil || it.Reason == "" {
+		t.Errorf("abandoned: %+v", it)
+	}
+}
+
+func TestWithoutALedgerNoSnapshotIsMade(t *testing.T) {
+	w := git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data"), status(`{"readyToUse":true}`))
+	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
+	blocked(t, w.item(db), true, "it is lost", "find it")
+	if it := w.item("VolumeSnapshot/here"); it.Op != plan.None {
+		t.Errorf("what is live: %+v", it)
+	}
+}

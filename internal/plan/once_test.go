@@ -1,0 +1,237 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+const (
+	rel      = "Purge/rel"
+	relSpec  = `{hostname: shop.example.com, subdomains: [www, img], paths: [/b, /a, "/c/*"]}`
+	shopSpec = `{hostname: shop.example.com}`
+)
+
+// served is a world whose CDN is live as git says.
+func served(t tester, documents ...string) *world {
+	return git(t, append(documents, cdn("shop", shopSpec))...).has(shop, shopSpec).applied(shop, shopSpec)
+}
+
+func TestAPurgeIsPosted(t *testing.T) {
+	it := served(t, purge("rel", relSpec)).item(rel)
+	if it.Op != plan.Post || it.Request.Method != "POST" || it.Request.Path != "/purges" || len(it.After) != 0 {
+		t.Errorf("item %+v", it)
+	}
+	same(t, "body", body(t, it), map[string]any{
+		"apiVersion": "delivery/v2.1", "kind": "Purge", "metadata": map[string]any{"name": "rel"}, "spec": tree(t, relSpec),
+	})
+	same(t, "what it invalidates", it.Purge, plan.PurgeInfo{
+		Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 2, Prefixes: 1,
+		Sample: []string{"/b", "/a", "/c/*"},
+		Budget: plan.Budget{Requests: 1, Paths: 2, Prefixes: 1},
+		Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+	})
+	it = served(t, purge("rel", `{hostname: shop.example.com, subdomains: null, paths: `+list(0, 12, "")+`}`)).item(rel)
+	if _, sent := body(t, it)["spec"].(map[string]any)["subdomains"]; sent || len(it.Purge.Sample) != 10 || it.Purge.Paths != 12 {
+		t.Errorf("what must be absent is sent, or the sample is long: %s", it.Request.Body)
+	}
+}
+
+// list is a list of paths in YAML's flow style.
+func list(from, to int, end string) string {
+	all := make([]string, 0, to-from)
+	for i := from; i < to; i++ {
+		all = append(all, fmt.Sprintf("%q", fmt.Sprintf("/%d%s", i, end)))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// TestOnlyTheLedgerDecides: live forgets a purge, so what was sent is never
+// sent again (design A3 and A5).
+func TestOnlyTheLedgerDecides(t *testing.T) {
+	const again = `{paths: ["/c/*", /a, /b, /a], subdomains: [img, www], hostname: shop.example.com}`
+	const other = `{hostname: shop.example.com, subdomains: [www, img], paths: [/b, /a, /d]}`
+	for _, tt := range []struct {
+		state ledger.State
+		spec  string
+		op    plan.Op
+		spent bool
+	}{
+		{ledger.Posted, again, plan.None, false},
+		{ledger.Posted, other, plan.None, true},
+		{ledger.Adopted, again, plan.None, false},
+		{ledger.Adopted, other, plan.None, true},
+		{ledger.Claimed, again, plan.Blocked, false},
+		{ledger.Claimed, other, plan.None, true},
+		{ledger.Unknown, again, plan.Blocked, false},
+		{ledger.Unknown, other, plan.None, true},
+		{ledger.Abandoned, again, plan.Kept, false},
+		{ledger.Abandoned, other, plan.None, true},
+		{ledger.Rejected, again, plan.Post, false},
+		{ledger.Rejected, other, plan.Post, false},
+	} {
+		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, now())
+		p, findings := plan.Make(w.in)
+		it := find(t, p, rel)
+		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
+			t.Errorf("%s, %s: %+v", tt.state, tt.spec, it)
+		}
+		if findings.HasErrors() != tt.spent {
+			t.Errorf("%s, %s: %v", tt.state, tt.spec, findings)
+		}
+		if tt.spent {
+			if f := w.finding(); f.Rule != manifest.RulePurgeSpent || f.Field != "metadata.name" || f.Line != 3 {
+				t.Errorf("finding %+v", f)
+			}
+		}
+		if tt.op == plan.Blocked {
+			message, fix := ledger.Explain(w.in.Ledger.Records[key(t, rel)])
+			blocked(t, it, true, message, fix)
+		}
+	}
+}
+
+func TestAnotherEnvelopeIsTheSamePurge(t *testing.T) {
+	doc := "apiVersion: delivery.acme.cloud/v1beta1\nkind: Purge\nmetadata: {name: rel, namespace: acme}\nspec: " + relSpec
+	it := served(t, doc).sent(rel, ledger.Posted, relSpec, now()).item(rel)
+	if it.Op != plan.None {
+		t.Errorf("item %+v", it)
+	}
+	if got := body(t, served(t, doc).item(rel))["apiVersion"]; got != "delivery/v2.1" {
+		t.Errorf("it is sent as %v", got)
+	}
+}
+
+func TestARefusedPurgeSaysWhy(t *testing.T) {
+	w := served(t, purge("rel", relSpec)).sent(rel, ledger.Rejected, relSpec, now()).
+		record(rel, func(r *ledger.Record) { r.Outcome = &ledger.Outcome{How: ledger.Refused, Message: "limit reached"} })
+	if it := w.item(rel); len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "limit reached") {
+		t.Errorf("hints %q", it.Hints)
+	}
+}
+
+func TestWithoutALedgerNoPurgeIsSent(t *testing.T) {
+	w := served(t, purge("rel", relSpec))
+	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
+	blocked(t, w.item(rel), true, "it is lost", "find it")
+}
+
+func TestTheHostnameBelongsToACDN(t *testing.T) {
+	if f := git(t, purge("rel", relSpec)).finding(); f.Rule != manifest.RulePurgeHostname || f.Field != "spec.hostname" {
+		t.Errorf("finding %+v", f)
+	}
+	if it := git(t, purge("rel", relSpec)).foreign(shop, shopSpec).item(rel); it.Op != plan.Post || len(it.After) != 0 {
+		t.Errorf("only live: %+v", it)
+	}
+	if it := git(t, purge("rel", relSpec), cdn("shop", shopSpec)).item(rel); it.Op != plan.Post || len(it.After) != 1 {
+		t.Errorf("only in git: %+v", it)
+	}
+	// What was sent may stay in git when its CDN is gone.
+	if p := git(t, purge("rel", relSpec)).sent(rel, ledger.Posted, relSpec, now()).make(); p.Pending() {
+		t.Errorf("pending: %+v", p.Summary)
+	}
+}
+
+// TestAPurgeComesAfterItsCDN is design C3.
+func TestAPurgeComesAfterItsCDN(t *testing.T) {
+	const changed = `{hostname: shop.example.com, tls: {forced: "true"}}`
+	for name, tt := range map[string]struct {
+		set  func(*world)
+		want bool
+	}{
+		"created":  {func(*world) {}, true},
+		"patched":  {func(w *world) { w.has(shop, shopSpec).applied(shop, shopSpec) }, true},
+		"blocked":  {func(w *world) { w.has(shop, changed, terminating) }, true},
+		"as it is": {func(w *world) { w.has(shop, changed) }, false},
+	} {
+		w := git(t, purge("rel", relSpec), cdn("shop", changed))
+		tt.set(w)
+		it := w.item(rel)
+		if it.Op != plan.Post || len(it.After) == 1 != tt.want || tt.want && it.After[0] != key(t, shop) {
+			t.Errorf("%s: %s after %v", name, it.Op, it.After)
+		}
+		w.with(func(o *plan.Options) { o.Targets = onlyKind("Purge") })
+		if it := w.item(rel); tt.want {
+			blocked(t, it, false, "--target CDN/shop")
+			if it.Purge.Budget != (plan.Budget{}) {
+				t.Errorf("%s: a blocked purge uses the budget: %+v", name, it.Purge)
+			}
+		} else if it.Op != plan.Post {
+			t.Errorf("%s: %+v", name, it)
+		}
+	}
+}
+
+// TestBudget is design A6: what is active, then this plan in the order of the
+// names.
+func TestBudget(t *testing.T) {
+	const one = `{hostname: shop.example.com, paths: [/a, /a, "/b/*"]}`
+	for name, tt := range map[string]struct {
+		state ledger.State
+		age   time.Duration
+		want  int
+	}{
+		"posted now":               {ledger.Posted, 0, 1},
+		"a second under 25 hours":  {ledger.Posted, 25*time.Hour - time.Second, 1},
+		"25 hours":                 {ledger.Posted, 25 * time.Hour, 0},
+		"claimed":                  {ledger.Claimed, time.Hour, 1},
+		"unknown":                  {ledger.Unknown, time.Hour, 1},
+		"refused":                  {ledger.Rejected, time.Hour, 0},
+		"abandoned":                {ledger.Abandoned, time.Hour, 0},
+		"adopted, nobody knows of": {ledger.Adopted, time.Hour, 0},
+	} {
+		p := served(t, purge("b", one), purge("a", one), purge("c", `{hostname: docs.example.com, paths: [/x]}`)).
+			foreign("CDN/docs", `{hostname: docs.example.com}`).
+			sent("Purge/old", tt.state, one, now().Add(-tt.age)).make()
+		for item, want := range map[string]plan.Budget{
+			"Purge/a": {Requests: tt.want + 1, Paths: tt.want + 1, Prefixes: tt.want + 1},
+			"Purge/b": {Requests: tt.want + 2, Paths: tt.want + 2, Prefixes: tt.want + 2},
+			"Purge/c": {Requests: 1, Paths: 1},
+		} {
+			if got := find(t, p, item).Purge.Budget; got != want {
+				t.Errorf("%s: %s has %+v, want %+v", name, item, got, want)
+			}
+		}
+	}
+}
+
+func TestOverTheLimits(t *testing.T) {
+	of := func(from, to int, more string) string {
+		return `{hostname: shop.example.com, ` + more + `paths: ` + list(from, to, "/*") + `}`
+	}
+	w := served(t, purge("a", of(0, 600, "")), purge("b", of(600, 1000, ""))).
+		sent("Purge/old", ledger.Posted, of(0, 1, ""), now())
+	if it := w.item("Purge/a"); len(it.Hints) != 0 {
+		t.Errorf("hints %q", it.Hints)
+	}
+	it := w.item("Purge/b")
+	if it.Op != plan.Post || len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "1001 prefix paths") ||
+		strings.Contains(it.Hints[0], "if it counts") {
+		t.Errorf("%s: hints %q", it.Op, it.Hints)
+	}
+	it = served(t, purge("a", of(0, 500, "subdomains: [www], "))).item("Purge/a")
+	if len(it.Hints) != 0 {
+		t.Errorf("500 prefixes, twice: hints %q", it.Hints)
+	}
+	it = served(t, purge("a", of(0, 501, "subdomains: [www], "))).item("Purge/a")
+	if len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "1002 prefix paths") || !strings.Contains(it.Hints[0], "if it counts") {
+		t.Errorf("501 prefixes, twice: hints %q", it.Hints)
+	}
+}
+
+func TestSpecDigest(t *testing.T) {
+	k := kindOf(t, "Purge")
+	a, b := plan.SpecDigest(k, spec(t, relSpec)), plan.SpecDigest(k, spec(t, `{hostname: shop.example.com, paths: [/a]}`))
+	if a == b {
+		t.Error("another spec has the same digest")
+	}
+	odd := spec(t, `{paths: 7}`)
+	if plan.SpecDigest(k, odd) != plan.SpecDigest(kindOf(t, "CDN"), odd) {
+		t.Error("what is no purge is digested as it stands")
+	}
+}

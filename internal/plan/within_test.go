@@ -1,0 +1,81 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// TestWithin is design 0.23: what is planned again right before a write may do
+// less than what was shown, never more.
+func TestWithin(t *testing.T) {
+	const (
+		want = `{hostname: shop.example.com, tls: {forced: "true", enabled: "true"},
+			upstreams: [{name: o, scheme: https, servers: [{host: s, port: "443", weight: "1"}]}]}`
+		live = `{hostname: shop.example.com, tls: {forced: "false", enabled: "false", auto: "true"}, secureLink: {tokenName: t},
+			upstreams: [{name: o, scheme: https, note: kept, servers: [{host: s, port: "443", weight: "2"}]}]}`
+		before = `{hostname: shop.example.com, secureLink: {tokenName: t}, upstreams: []}`
+	)
+	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).applied(shop, before).in)
+	p, _ := planner.Make()
+	shown := find(t, p, shop)
+	if shown.Op != plan.Patch || len(shown.Preserved) != 1 || len(shown.Lists) != 1 {
+		t.Fatalf("%s: %v, kept %v", shown.Op, shown.Changes, shown.Preserved)
+	}
+	for name, tt := range map[string]struct {
+		old, new string
+		want     bool
+	}{
+		"nothing changed":                 {"", "", true},
+		"an unmanaged field changed":      {`auto: "true"`, `auto: "false"`, true},
+		"an unmanaged field came":         {`auto: "true"`, `auto: "true", x: y`, true},
+		"one field is as git says now":    {`enabled: "false"`, `enabled: "true"`, true},
+		"the list is as git says now":     {`weight: "2"`, `weight: "1"`, true},
+		"what git removed is gone":        {`secureLink: {tokenName: t},`, ``, true},
+		"a managed field changed":         {`enabled: "false"`, `enabled: other`, false},
+		"a managed field went":            {`enabled: "false", `, ``, false},
+		"what git removes changed":        {`tokenName: t`, `tokenName: u`, false},
+		"more goes with what git removes": {`{tokenName: t}`, `{tokenName: t, x: 1}`, false},
+		"an element changed":              {`weight: "2"`, `weight: "3"`, false},
+		"an element came":                 {`upstreams: [`, `upstreams: [{name: x}, `, false},
+		"the element went":                {`servers: [{host: s, port: "443", weight: "2"}]`, `servers: []`, false},
+		"a kept field changed":            {`note: kept`, `note: other`, false},
+		"a kept field came":               {`note: kept`, `note: kept, x: y`, false},
+		"a kept field went":               {`note: kept, `, ``, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(live, tt.old) {
+				t.Fatal("the case changes nothing")
+			}
+			obj := object(t, shop, strings.Replace(live, tt.old, tt.new, 1))
+			now, findings := planner.Remake(key(t, shop), &obj)
+			if len(findings) > 0 {
+				t.Fatal(findings)
+			}
+			if plan.Within(now, shown) != tt.want {
+				t.Errorf("within: %v\nnow %v\nshown %v", !tt.want, now.Changes, shown.Changes)
+			}
+		})
+	}
+}
+
+func TestNotWithin(t *testing.T) {
+	const want, live = `{hostname: shop.example.com, tls: {forced: "true"}}`, `{hostname: shop.example.com}`
+	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).in)
+	p, _ := planner.Make()
+	for name, change := range map[string]func(*kind.Object){"terminating": terminating, "without a spec": bare} {
+		obj := object(t, shop, live, change)
+		if now, _ := planner.Remake(key(t, shop), &obj); plan.Within(now, find(t, p, shop)) {
+			t.Errorf("%s: %s", name, now.Op)
+		}
+	}
+	if now, _ := planner.Remake(key(t, shop), nil); plan.Within(now, find(t, p, shop)) {
+		t.Errorf("gone: %s", now.Op)
+	}
+	obj := object(t, shop, want)
+	if now, _ := planner.Remake(key(t, shop), &obj); now.Op != plan.None || !plan.Within(now, find(t, p, shop)) {
+		t.Errorf("as git says: %s", now.Op)
+	}
+}
