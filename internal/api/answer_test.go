@@ -95,7 +95,7 @@ func TestErrorBodies(t *testing.T) {
 	} {
 		c := serve(t, say(400, tt.contentType, tt.body))
 		_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
-		asError(t, err)
+		_ = asError(t, err)
 		if !strings.Contains(err.Error(), tt.want) || len(err.Error()) > 3000 {
 			t.Errorf("%s: %v\nwant %s", name, err, tt.want)
 		}

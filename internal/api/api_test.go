@@ -241,7 +241,11 @@ func TestReaderSendsNothingButGet(t *testing.T) {
 	r := api.NewReader(cfg)
 	for _, method := range []string{"POST", "PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "get", ""} {
 		req := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Body: io.NopCloser(strings.NewReader("x"))}
-		_, err := api.ReaderTransport(r).RoundTrip(req)
+		resp, err := api.ReaderTransport(r).RoundTrip(req)
+		if resp != nil {
+			t.Errorf("%s: answered %s", method, resp.Status)
+			_ = resp.Body.Close()
+		}
 		if err == nil || dialled {
 			t.Fatalf("%s: %v, reached the network: %v", method, err, dialled)
 		}

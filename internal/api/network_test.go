@@ -105,7 +105,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			http.Redirect(w, r, other.URL+"/?token="+url.QueryEscape(canary), status)
 		})
 		_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
-		if asError(t, err); !strings.Contains(err.Error(), other.URL+"/?token=***") {
+		if _ = asError(t, err); !strings.Contains(err.Error(), other.URL+"/?token=***") {
 			t.Errorf("%d: %v", status, err)
 		}
 		_, err = c.Create(t.Context(), named(t, "Purge"), []byte(`{}`))

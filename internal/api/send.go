@@ -163,7 +163,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		return nil, c.unsent("%v", err)
 	}
 	start := r.cfg.Now()
-	resp, err := client.Do(req)
+	resp, err := client.Do(req) //nolint:bodyclose // the answer that is returned owns the body, and its Close ends the timer too
 	if err != nil {
 		timer.Stop()
 		failure := c.failed(ctx, err, watch)

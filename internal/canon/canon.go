@@ -96,27 +96,35 @@ func Append(b []byte, v any) []byte {
 	case float64:
 		return append(b, Number(json.Number(strconv.FormatFloat(t, 'g', -1, 64)))...)
 	case []any:
-		b = append(b, '[')
-		for i, e := range t {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = Append(b, e)
-		}
-		return append(b, ']')
+		return appendArray(b, t)
 	case map[string]any:
-		b = append(b, '{')
-		for i, k := range SortedKeys(t) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, k), ':')
-			b = Append(b, t[k])
-		}
-		return append(b, '}')
+		return appendObject(b, t)
 	default:
 		panic(fmt.Sprintf("canon: %T is not decoded JSON", v))
 	}
+}
+
+func appendArray(b []byte, elements []any) []byte {
+	b = append(b, '[')
+	for i, e := range elements {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = Append(b, e)
+	}
+	return append(b, ']')
+}
+
+func appendObject(b []byte, fields map[string]any) []byte {
+	b = append(b, '{')
+	for i, k := range SortedKeys(fields) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, k), ':')
+		b = Append(b, fields[k])
+	}
+	return append(b, '}')
 }
 
 // SortedKeys returns the keys of m in byte order.

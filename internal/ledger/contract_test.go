@@ -130,7 +130,7 @@ func contractSwap(t *testing.T, s Store) {
 	mustPut(t, s, 1, testRecord("a", 2))
 	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
 	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
-	wantErr(t, s.Put(t.Context(), 2, Record(testRecord("b", 3))), ErrConflict)
+	wantErr(t, s.Put(t.Context(), 2, testRecord("b", 3)), ErrConflict)
 	key := testRecord("a", 2).key()
 	got, err := s.Read(t.Context(), []Key{key})
 	want := testRecord("a", 2)

@@ -12,7 +12,7 @@ import (
 // do about it; the fix is empty where nothing needs doing. The texts hold
 // names and messages from outside: whoever prints them sanitises them.
 func Explain(rec Record) (message, fix string) {
-	key := rec.Key.String()
+	key := rec.String()
 	switch rec.State {
 	case Claimed:
 		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",

@@ -102,7 +102,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("made a ledger in an unknown store")
 	}
 	l := open(t, Config{})
-	if l.cfg.NewID() == l.cfg.NewID() {
+	if one, two := l.cfg.NewID(), l.cfg.NewID(); one == two {
 		t.Error("ids repeat")
 	}
 }

@@ -55,9 +55,11 @@ func changedItem() plan.Item {
 			{Path: "locations[/api/*].cors", Class: merge.Removed, Base: map[string]any{"enabled": "true"}, Live: map[string]any{"enabled": "true"}},
 			{Path: "locations[/old/*]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/old/*", "upstream": "origin"}},
 			{Path: "locations[/api/*]", Class: merge.Changed, Live: map[string]any{"path": "/api/*"}, Desired: map[string]any{"path": "/api/*"}, Moved: true},
-			{Path: "locations[/].headers.Content-Security-Policy", Class: merge.Changed,
+			{
+				Path: "locations[/].headers.Content-Security-Policy", Class: merge.Changed,
 				Live:    "default-src 'self'; img-src https://img.example.com; script-src 'self'",
-				Desired: "default-src 'self'; img-src https://images.example.com; script-src 'self' 'unsafe-inline'"},
+				Desired: "default-src 'self'; img-src https://images.example.com; script-src 'self' 'unsafe-inline'",
+			},
 			{Path: "locations[/].cache.browserTTL", Class: merge.TakeOver, Live: "10", Desired: "300"},
 			{Path: "secureLink.tokenName", Class: merge.Conflict, Base: "tok", Live: "t", Desired: "token"},
 			{Path: "upstreams[origin].hc2.protocol", Class: merge.RemovedConflict, Base: "tcp", Live: "http"},
@@ -102,14 +104,18 @@ func blockedItem() plan.Item {
 }
 
 func keptItem() plan.Item {
-	return plan.Item{Key: key("CDN", "summer"), Op: plan.Kept, Reason: "left git; the platform documents no deletion, so it stays as it is",
-		Fix: "delete it in the web console if it is not wanted", Live: plan.Fingerprint{Exists: true}}
+	return plan.Item{
+		Key: key("CDN", "summer"), Op: plan.Kept, Reason: "left git; the platform documents no deletion, so it stays as it is",
+		Fix: "delete it in the web console if it is not wanted", Live: plan.Fingerprint{Exists: true},
+	}
 }
 
 func unchangedItem() plan.Item {
-	return plan.Item{Key: key("CDN", "docs"), Path: "manifests/docs.yaml", Line: 1, Op: plan.None,
+	return plan.Item{
+		Key: key("CDN", "docs"), Path: "manifests/docs.yaml", Line: 1, Op: plan.None,
 		Notes: []merge.Change{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}},
-		Live:  plan.Fingerprint{Exists: true, Digest: digest("docs")}, DesiredDigest: digest("docs")}
+		Live:  plan.Fingerprint{Exists: true, Digest: digest("docs")}, DesiredDigest: digest("docs"),
+	}
 }
 
 func purgeItem() plan.Item {
@@ -117,9 +123,11 @@ func purgeItem() plan.Item {
 		Key: key("Purge", "rel-42"), Path: "manifests/purges/rel-42.yaml", Line: 1, Op: plan.Post,
 		Request: &plan.Request{Method: "POST", Path: "/purges", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)},
 		After:   []kind.Key{key("CDN", "shop")},
-		Purge: &plan.PurgeInfo{Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 12, Prefixes: 1,
+		Purge: &plan.PurgeInfo{
+			Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 12, Prefixes: 1,
 			Sample: []string{"/index.html", "/app.js", "/static/*"},
-			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 2}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000}},
+			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 2}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+		},
 		DesiredDigest: digest("purge"),
 	}
 }
@@ -133,32 +141,44 @@ func snapshotItem() plan.Item {
 }
 
 func failedSnapshotItem() plan.Item {
-	return plan.Item{Key: key("VolumeSnapshot", "db-2026-11-20"), Path: "manifests/db.yaml", Line: 12, Op: plan.None,
-		Hints: []string{"the server says that it failed: no space left"}, Live: plan.Fingerprint{Exists: true}}
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-11-20"), Path: "manifests/db.yaml", Line: 12, Op: plan.None,
+		Hints: []string{"the server says that it failed: no space left"}, Live: plan.Fingerprint{Exists: true},
+	}
 }
 
 func goneItem() plan.Item {
-	return plan.Item{Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
 		Reason: "it is gone since it was made; a new one would hold other data", Deleted: true, NeedsPerson: true,
-		Fix: "take the manifest out of git, or make a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01"}
+		Fix: "take the manifest out of git, or make a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01",
+	}
 }
 
 func vanishedItem() plan.Item {
-	return plan.Item{Key: key("CDN", "wiki"), Path: "manifests/wiki.yaml", Line: 1, Op: plan.Create, Deleted: true, Record: true,
-		Request: &plan.Request{Method: "POST", Path: "/cdns", ContentType: "application/json", Body: json.RawMessage(`{"spec":{"hostname":"wiki.example.com"}}`)}}
+	return plan.Item{
+		Key: key("CDN", "wiki"), Path: "manifests/wiki.yaml", Line: 1, Op: plan.Create, Deleted: true, Record: true,
+		Request: &plan.Request{Method: "POST", Path: "/cdns", ContentType: "application/json", Body: json.RawMessage(`{"spec":{"hostname":"wiki.example.com"}}`)},
+	}
 }
 
 func recreatedItem() plan.Item {
-	return plan.Item{Key: key("VolumeSnapshot", "db-2026-10-02"), Path: "manifests/db.yaml", Line: 34, Op: plan.Create, Disk: "db-data", Recreate: true,
-		Request: &plan.Request{Method: "POST", Path: "/volumesnapshots", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)}}
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-10-02"), Path: "manifests/db.yaml", Line: 34, Op: plan.Create, Disk: "db-data", Recreate: true,
+		Request: &plan.Request{Method: "POST", Path: "/volumesnapshots", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)},
+	}
 }
 
 func exampleFindings() diag.List {
 	return diag.List{
-		{Path: "manifests/shop.yaml", Line: 14, Column: 16, Field: "spec.locations[0].cache.edgeTTL", Rule: "type", Severity: diag.Error,
-			Message: "edgeTTL is text in the platform's document, and this is a number", Fix: `quote it: edgeTTL: "3600"`, Source: "      edgeTTL: 3600"},
-		{Path: "manifests/広告.yaml", Line: 3, Column: 9, Rule: "unknown-field", Severity: diag.Warning,
-			Message: "unknown field hostnam", Fix: "did you mean hostname?", Source: "\t広告\t: hostnam"},
+		{
+			Path: "manifests/shop.yaml", Line: 14, Column: 16, Field: "spec.locations[0].cache.edgeTTL", Rule: "type", Severity: diag.Error,
+			Message: "edgeTTL is text in the platform's document, and this is a number", Fix: `quote it: edgeTTL: "3600"`, Source: "      edgeTTL: 3600",
+		},
+		{
+			Path: "manifests/広告.yaml", Line: 3, Column: 9, Rule: "unknown-field", Severity: diag.Warning,
+			Message: "unknown field hostnam", Fix: "did you mean hostname?", Source: "\t広告\t: hostnam",
+		},
 		{Path: "-", Rule: "read", Severity: diag.Error, Message: "the file could not be read"},
 	}
 }
@@ -166,11 +186,13 @@ func exampleFindings() diag.List {
 func exampleResult() *apply.Result {
 	return &apply.Result{Outcomes: []apply.Outcome{
 		{Key: key("CDN", "news"), Status: apply.Done, Sent: true, Message: "created", Verdict: apply.OK},
-		{Key: key("CDN", "shop"), Status: apply.Done, Sent: true, Message: "patched; the server did not keep all of it", Verdict: apply.NotConverged,
+		{
+			Key: key("CDN", "shop"), Status: apply.Done, Sent: true, Message: "patched; the server did not keep all of it", Verdict: apply.NotConverged,
 			Mismatches: []apply.Mismatch{
 				{Path: "tls.forced", Sent: "true", Returned: true, Hint: "overrides: {kind: CDN, path: spec.tls.forced, type: boolean}"},
 				{Path: "locations", Sent: []any{"a"}},
-			}},
+			},
+		},
 		{Key: key("CDN", "legacy"), Status: apply.Blocked, Message: "nobody took this object over yet", Fix: "apply --take-over CDN/legacy", Verdict: apply.NeedsPerson},
 		{Key: key("VolumeSnapshot", "db-2026-11-21"), Status: apply.Failed, Sent: true, Message: "403 Forbidden", Fix: "the token needs compute-admin", Verdict: apply.Auth},
 		{Key: key("VolumeSnapshot", "db-2"), Status: apply.Failed, Message: "503 Service Unavailable", Verdict: apply.Partial},

@@ -147,8 +147,10 @@ func itemRows(item plan.Item, opts Options) []row {
 		}
 	}
 	for _, v := range item.FirstContact {
-		rows = append(rows, row{mark: markLost, path: cut(clean(v.Path), maxPath), before: value(v.Value),
-			cause: "live only: would be lost", alarm: true})
+		rows = append(rows, row{
+			mark: markLost, path: cut(clean(v.Path), maxPath), before: value(v.Value),
+			cause: "live only: would be lost", alarm: true,
+		})
 	}
 	return rows
 }

@@ -86,7 +86,7 @@ func (s *Server) inject(w http.ResponseWriter, r *http.Request, c *call, mode Mo
 		case <-s.closed:
 		}
 		panic(http.ErrAbortHandler)
-	default:
+	case Drop, DropAfter:
 		s.record(entry)
 		panic(http.ErrAbortHandler)
 	}

@@ -16,7 +16,7 @@ const (
 // view returns an object as the platform answers it: with its status, and as
 // the quirks say. It does not change obj.
 func (s *Server) view(c *call, obj object) object {
-	out := object(asObject(copyTree(map[string]any(obj))))
+	out := asObject(copyTree(map[string]any(obj)))
 	s.addStatus(c, out)
 	if c.on[quirkMetadata] {
 		addMetadata(c, out.meta())
@@ -104,7 +104,7 @@ func (s *Server) addStatus(c *call, obj object) {
 	age := c.now.Sub(obj.stamp("creationTimestamp"))
 	switch c.res.role {
 	case RoleComputeAdmin:
-		if status := s.snapshotStatus(c, obj, age); status != nil {
+		if status := s.snapshotStatus(obj, age); status != nil {
 			obj["status"] = status
 		}
 	case RolePurger:
@@ -122,7 +122,7 @@ func (s *Server) addStatus(c *call, obj object) {
 	}
 }
 
-func (s *Server) snapshotStatus(c *call, obj object, age time.Duration) map[string]any {
+func (s *Server) snapshotStatus(obj object, age time.Duration) map[string]any {
 	if age < SnapshotBegins {
 		return nil
 	}
