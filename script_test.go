@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ type script struct {
 //	quirk NAME…               replace the quirks that are on
 //	put FILE…                 make or replace live objects, as somebody else would
 //	remove KIND/NAME          take a live object away, as somebody else would
-//	meddle METHOD PATH FILE   do put once, when such a request arrives
+//	meddle METHOD PATH FILE [N]   do put when the N-th such request arrives
 //	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
 //	executed NAME N           how often a purge was carried out
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
@@ -327,18 +328,22 @@ func cmdClock(s *script, args []string) error {
 }
 
 func cmdFault(s *script, args []string) error {
-	times := 1
-	switch len(args) {
-	case 3:
-	case 4:
-		var err error
-		if times, err = strconv.Atoi(args[3]); err != nil {
-			return err
-		}
-	default:
-		return errUsage
+	times, err := count(args, 3)
+	if err != nil {
+		return err
 	}
 	return s.server.Fault(args[0], args[1], sandbox.Mode(args[2]), times)
+}
+
+// count is the number that may follow n arguments, 1 without it.
+func count(args []string, n int) (int, error) {
+	switch len(args) {
+	case n:
+		return 1, nil
+	case n + 1:
+		return strconv.Atoi(args[n])
+	}
+	return 0, errUsage
 }
 
 func cmdQuirk(s *script, args []string) error { return s.server.SetQuirks(args...) }
@@ -361,20 +366,19 @@ func cmdRemove(s *script, args []string) error {
 }
 
 func cmdMeddle(s *script, args []string) error {
-	if len(args) != 3 {
-		return errUsage
+	nth, err := count(args, 3)
+	if err != nil {
+		return err
 	}
 	raw := []byte(s.ReadFile(args[2]))
-	var once sync.Once
+	var seen atomic.Int64
 	s.server.OnRequest(func(method, path string) {
-		if method != args[0] || !strings.HasSuffix(path, args[1]) {
+		if method != args[0] || !strings.HasSuffix(path, args[1]) || seen.Add(1) != int64(nth) {
 			return
 		}
-		once.Do(func() {
-			if err := s.server.LoadSeed(raw); err != nil {
-				panic(err)
-			}
-		})
+		if err := s.server.LoadSeed(raw); err != nil {
+			panic(err)
+		}
 	})
 	return nil
 }

@@ -69,7 +69,7 @@ func (r *run) absent(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 
 // stale ends an item whose object is not what the plan spoke of.
 func (o *Outcome) stale(why string) {
-	o.Status, o.Verdict, o.Message = Skipped, Stale, why+"; nothing was sent for it"
+	o.Status, o.Verdict, o.Message = Skipped, Stale, why+"; it was left alone"
 	o.Fix = "run plan again and look at what is different now"
 }
 

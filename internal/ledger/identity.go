@@ -11,7 +11,12 @@ import (
 
 // ProblemError says why a ledger can't be used, and what to do. It is no fault
 // of the ledger's files: those are plain errors.
-type ProblemError struct{ Problem, Fix string }
+type ProblemError struct {
+	Problem, Fix string
+	// Elsewhere says that the ledger is of another workspace or platform, so
+	// that this run may be pointed at the wrong one.
+	Elsewhere bool
+}
 
 func (e *ProblemError) Error() string { return e.Problem }
 
@@ -95,7 +100,7 @@ func (l *Ledger) foreign(g Genesis) *ProblemError {
 	case g.Workspace != l.cfg.Workspace.UUID:
 		return &ProblemError{
 			Problem: fmt.Sprintf("ledger %s is of workspace %s, and trueup.yaml names %s", g.LedgerID, g.Workspace, l.cfg.Workspace.UUID),
-			Fix:     fixProject,
+			Fix:     fixProject, Elsewhere: true,
 		}
 	}
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
@@ -103,7 +108,7 @@ func (l *Ledger) foreign(g Genesis) *ProblemError {
 		if bound != "" && configured != "" && bound != configured {
 			return &ProblemError{
 				Problem: fmt.Sprintf("ledger %s speaks of the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
-				Fix:     "use the address that the ledger was made for, or a ledger of its own for the other platform",
+				Fix:     "use the address that the ledger was made for, or a ledger of its own for the other platform", Elsewhere: true,
 			}
 		}
 	}

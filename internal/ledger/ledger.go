@@ -96,7 +96,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	if err := l.usable(ctx, keys); err != nil {
 		var problem *ProblemError
 		if errors.As(err, &problem) {
-			return View{Problem: problem.Problem, Fix: problem.Fix}, nil
+			return View{Problem: problem.Problem, Fix: problem.Fix, Elsewhere: problem.Elsewhere}, nil
 		}
 		return View{}, err
 	}

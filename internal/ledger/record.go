@@ -111,9 +111,11 @@ type View struct {
 	// origin, refused in CI), or is empty.
 	Problem string
 	// Fix says what to do about Problem.
-	Fix     string
-	ID      string
-	Records map[kind.Key]Record
+	Fix string
+	// Elsewhere says that the ledger is of another workspace or platform.
+	Elsewhere bool
+	ID        string
+	Records   map[kind.Key]Record
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

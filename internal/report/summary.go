@@ -146,7 +146,7 @@ func step(v apply.Verdict, which safe) safe {
 	case apply.NotConverged:
 		return "the server did not keep what was sent for " + which + ": an override in trueup.yaml can say how it differs"
 	case apply.Stale:
-		return "live is not what the plan showed for " + which + ", and nothing was sent: look at a new plan"
+		return "live is not what the plan showed for " + which + ", so that was left alone: look at a new plan"
 	case apply.Partial:
 		return "run apply again for " + which + " when the cause is mended: what is done is not sent again"
 	case apply.OK:
