@@ -93,9 +93,16 @@ func (d *decision) compare() {
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
-		d.block(fmt.Sprintf("git lacks %d live list elements, and nobody took this object over yet", n),
+		d.block(fmt.Sprintf("git lacks %s, and nobody took this object over yet", elements(n)),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
 	}
+}
+
+func elements(n int) string {
+	if n == 1 {
+		return "1 live list element"
+	}
+	return fmt.Sprintf("%d live list elements", n)
 }
 
 // comparison is what merge compares: a nil record means that there is none.

@@ -20,7 +20,8 @@ func driftOf(it Item) []merge.Change {
 	return drift
 }
 
-// Drift narrows a plan to what was changed outside git.
+// Drift narrows a plan to what was changed outside git; what apply would do
+// about it is left out.
 func Drift(p *Plan) *Plan {
 	d := *p
 	d.Items = nil
@@ -32,6 +33,7 @@ func Drift(p *Plan) *Plan {
 		if !it.Deleted {
 			it.Changes = drift
 		}
+		it.Request, it.Lists, it.Preserved, it.Collateral = nil, nil, nil, nil
 		d.Items = append(d.Items, it)
 	}
 	d.Summary = summarize(&d)

@@ -142,7 +142,7 @@ func itemRows(item plan.Item, opts Options) []row {
 	case plan.None, plan.Patch, plan.Kept:
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
-		if visible(c.Class, opts) {
+		if visible(c.Class, opts) && !wouldBeLost(item, c) {
 			rows = append(rows, changeRow(c))
 		}
 	}
@@ -153,6 +153,12 @@ func itemRows(item plan.Item, opts Options) []row {
 		})
 	}
 	return rows
+}
+
+// wouldBeLost tells whether a change is the loss of an element that only a
+// take-over may drop: it has a row of its own.
+func wouldBeLost(item plan.Item, c plan.Change) bool {
+	return c.Desired == nil && slices.ContainsFunc(item.FirstContact, func(v plan.Value) bool { return v.Path == c.Path })
 }
 
 // deleted says why an object is made that was made before.
