@@ -124,15 +124,22 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	case kind.Once:
 		d.once()
 	}
-	if sends(d.item.Op) && p.in.Ledger.Elsewhere {
-		d.block("this may be the wrong workspace or platform: "+p.in.Ledger.Problem, p.in.Ledger.Fix)
-	}
-	if sends(d.item.Op) && p.emptied[o.Kind.Area] > 0 && !p.in.Options.AllowEmptyLive {
-		d.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?",
-			p.emptied[o.Kind.Area]),
-			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
+	if sends(d.item.Op) {
+		d.doubtWhere()
 	}
 	return d.item, d.findings
+}
+
+// doubtWhere blocks what would be sent to a place that may be the wrong one.
+func (d *decision) doubtWhere() {
+	if view := d.in.Ledger; view.Elsewhere {
+		d.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
+		return
+	}
+	if known := d.emptied[d.manifest.Kind.Area]; known > 0 && !d.in.Options.AllowEmptyLive {
+		d.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?", known),
+			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
+	}
 }
 
 // wrong adds an error at a place of the manifest.
