@@ -384,7 +384,7 @@ func cmdMeddle(s *script, args []string) error {
 }
 
 func cmdLive(s *script, args []string) error {
-	if len(args) != 1 && len(args) != 3 && !(s.neg && len(args) == 2) {
+	if len(args) != 1 && len(args) != 3 && (!s.neg || len(args) != 2) {
 		return errUsage
 	}
 	kind, name, _ := strings.Cut(args[0], "/")

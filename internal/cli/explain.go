@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,6 +91,17 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
+// literal writes a value as a manifest can hold it: text stands in quotes.
+func literal(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSpace(b.String())
+}
+
 func explainField(topic string, f *kind.Field) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  (%s", topic, f.Type)
@@ -106,7 +118,7 @@ func explainField(topic string, f *kind.Field) string {
 		fmt.Fprintf(&b, "  values seen: %s\n", strings.Join(f.Seen, ", "))
 	}
 	for _, e := range f.Examples {
-		fmt.Fprintf(&b, "  example: %v\n", e)
+		fmt.Fprintf(&b, "  example: %s\n", literal(e))
 	}
 	if f.Section != "" {
 		fmt.Fprintf(&b, "  documented in %s\n", f.Section)
