@@ -116,8 +116,10 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 var errUsage = errors.New("wrong number of arguments")
 
 func cmdSandbox(s *script, args []string) error {
+	// The platform's clock stands still until the script moves it.
+	now := time.Now()
 	server, err := sandbox.Open(sandbox.Options{
-		Now: time.Now,
+		Now: func() time.Time { return now },
 		Log: s.seen,
 		Tokens: map[string][]string{
 			canary + "-compute":   {sandbox.RoleComputeAdmin},
