@@ -167,7 +167,7 @@ func (r *run) still(ctx context.Context, it plan.Item, end Outcome) Outcome {
 	}
 	if it.Record && r.Journal != nil {
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
-		if err := r.Journal.Applied(ctx, it.Key, a); err != nil {
+		if err := r.Journal.Applied(context.WithoutCancel(ctx), it.Key, a); err != nil {
 			end.fail(Partial, "live is as git says, but the ledger could not be told: "+err.Error())
 		}
 	}
@@ -192,10 +192,11 @@ func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
 			return "waits for " + key.String() + ", which is not part of this run", Partial
 		}
 		before := r.outcomes[i]
-		if before.Verdict == OK || before.Verdict == NotConverged && r.Options.AcceptNormalised {
+		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
+		if before.Verdict == OK || normalised && r.Options.AcceptNormalised {
 			continue
 		}
-		if before.Verdict == NotConverged {
+		if normalised {
 			return "waits for " + key.String() + ": the server did not keep what was sent (--accept-normalised goes on)", Partial
 		}
 		return "waits for " + key.String() + ", which did not end well", Partial

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,16 @@ import (
 // answered 409: the object moved on, or the server takes no resourceVersion.
 const maxConflicts = 3
 
+// write is one write to an object that converges.
+type write struct {
+	kind *kind.Kind
+	key  kind.Key
+	// spec is git's, sent the part of it that the request spoke of.
+	spec, sent []byte
+	// done says what was done, in words.
+	done string
+}
+
 // create sends the POST of an object that converges, after a GET has shown
 // that there is none.
 func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
@@ -28,27 +39,18 @@ func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 		return
 	}
 	_, err := r.Writer.Create(ctx, k, it.Request.Body)
-	end.Sent = err == nil || !notSent(err)
-	if err != nil && !uncertain(err) {
-		r.refused(ctx, it.Key, err, end)
-		r.stopIfLost(err)
+	r.sent(it, err, end)
+	r.settle(ctx, write{kind: k, key: it.Key, spec: spec, sent: spec, done: "created"}, err, end)
+	r.stopIfLost(err)
+}
+
+// sent notes that a request left, if it did.
+func (r *run) sent(it plan.Item, err error, end *Outcome) {
+	if err != nil && notSent(err) {
 		return
 	}
-	r.Report(Event{Key: it.Key, Phase: "verify"})
-	got, ok := r.readBack(ctx, k, it.Name, spec)
-	switch {
-	case err != nil && got == nil:
-		end.fail(verdictOf(err), "it is not known whether it was created: "+err.Error())
-		end.Fix = "run apply again: it looks first"
-	case got == nil:
-		end.fail(NotConverged, "the server said that it was created, and does not have it")
-	case err != nil && !ok:
-		end.fail(Partial, "the answer was lost ("+err.Error()+") and live differs from what was sent")
-		end.Fix = "run plan to see what differs"
-	default:
-		r.applied(ctx, k, it.Key, spec, spec, *got, end)
-		end.Message = orElse(end.Message, "created")
-	}
+	end.Sent = true
+	r.Report(Event{Key: it.Key, Phase: "sent", Message: it.Request.Method + " " + it.Request.Path})
 }
 
 // absent makes sure that nothing of the name is there right before a POST.
@@ -85,41 +87,56 @@ func (r *run) begin(ctx context.Context, key kind.Key, spec []byte, end *Outcome
 	return true
 }
 
-// refused ends an item whose write certainly did not happen.
-func (r *run) refused(ctx context.Context, key kind.Key, err error, end *Outcome) {
-	end.fail(verdictOf(err), err.Error())
+// dropPending tells the ledger that every write since begin was refused.
+func (r *run) dropPending(ctx context.Context, key kind.Key, end *Outcome) {
 	if r.Journal == nil {
 		return
 	}
-	if jerr := r.Journal.DropPending(ctx, key); jerr != nil {
-		end.Message += " (and the ledger could not be told: " + jerr.Error() + ")"
+	if err := r.Journal.DropPending(ctx, key); err != nil {
+		end.untold(err)
 	}
+}
+
+// untold adds that the ledger does not know how an item ended.
+func (o *Outcome) untold(err error) {
+	o.Message += " (and the ledger could not be told: " + err.Error() + ")"
 }
 
 // patch sends the merge patch that the plan shows, if live is still what the
 // plan compared; after a conflict it looks and compares again.
 func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	version := true
+	spec, begun, version := r.Spec(it.Key), false, true
 	for range maxConflicts {
 		obj, now, ok := r.fresh(ctx, k, it, end)
-		if !ok {
+		if ok && now.Op == plan.None {
+			r.applied(ctx, write{kind: k, key: it.Key, spec: spec, sent: spec}, obj, end)
+			end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
 			return
 		}
-		if !end.Sent && !r.begin(ctx, it.Key, r.Spec(it.Key), end) {
+		if ok && !begun {
+			begun = r.begin(ctx, it.Key, spec, end)
+			ok = begun
+		}
+		if !ok {
+			if begun {
+				r.dropPending(ctx, it.Key, end)
+			}
 			return
 		}
 		precondition := version && len(now.Lists) > 0 && obj.ResourceVersion != ""
 		_, err := r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
-		end.Sent = end.Sent || err == nil || !notSent(err)
+		r.sent(it, err, end)
 		if conflict(err) && precondition {
 			version = !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
 			continue
 		}
-		r.patched(ctx, k, now, err, end)
+		w := write{kind: k, key: it.Key, spec: spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes))}
+		r.settle(ctx, w, err, end)
 		return
 	}
 	end.fail(Partial, "it changes faster than it can be written: the server answered 409 each time")
 	end.Fix = "run apply again"
+	r.dropPending(ctx, it.Key, end)
 }
 
 // fresh reads the object right before a write and plans it again; ok is false
@@ -134,13 +151,8 @@ func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 		end.fail(verdictOf(err), err.Error())
 		return obj, now, false
 	}
-	if now, ok = r.recheck(it, obj, end); !ok || now.Op != plan.None {
-		return obj, now, ok
-	}
-	spec := r.Spec(it.Key)
-	r.applied(ctx, k, it.Key, spec, spec, obj, end)
-	end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
-	return obj, now, false
+	now, ok = r.recheck(it, obj, end)
+	return obj, now, ok
 }
 
 // sameVersion tells whether live still has the version that the server called
@@ -169,39 +181,46 @@ func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, b
 	case err != nil:
 		end.stale("it can't be planned against what is live now: " + err.Error())
 	case !plan.Within(now, it):
-		end.stale("live changed since the plan was made")
+		end.stale(orElse(now.Reason, "live changed since the plan was made"))
 	default:
 		return now, true
 	}
 	return now, false
 }
 
-// patched reads back and says how it went.
-func (r *run) patched(ctx context.Context, k *kind.Kind, it plan.Item, err error, end *Outcome) {
+// settle ends an item whose write was answered with err, or nil: it reads
+// back, and says how it went.
+func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	if err != nil && !uncertain(err) {
-		r.refused(ctx, it.Key, err, end)
-		if len(it.Preserved) > 0 {
-			end.Fix = "if it refuses a field that was kept from live, say in trueup.yaml that the field is the server's: " +
-				"overrides: [{kind: " + k.Name + ", path: spec.FIELD, readonly: true}]"
-		}
+		end.fail(verdictOf(err), err.Error())
+		r.dropPending(ctx, w.key, end)
 		return
 	}
-	r.Report(Event{Key: it.Key, Phase: "verify"})
-	sent, spec := sentSpec(it), r.Spec(it.Key)
-	got, ok := r.readBack(ctx, k, it.Name, sent)
+	r.Report(Event{Key: w.key, Phase: "verify"})
+	got := r.readBack(ctx, w.kind, w.key.Name, w.sent)
 	switch {
-	case got == nil:
-		end.fail(NotConverged, "it was written and can't be read back")
-		if err != nil {
-			end.fail(verdictOf(err), "it is not known whether it was changed: "+err.Error())
+	case err != nil && !got.kept:
+		end.fail(verdictOf(err), "it is not known whether it was written: "+err.Error())
+		if got.obj != nil {
+			end.fail(verdictOf(err), "the answer was lost, and live is not what was sent: "+err.Error())
 		}
-	case err != nil && !ok:
-		end.fail(verdictOf(err), "the change did not take: "+err.Error())
-		end.Fix = "run apply again"
+		end.Fix = "run apply again: it looks first"
+	case got.obj == nil:
+		end.unread(got.err)
+		r.record(ctx, w.key, ledger.AppliedSpec{Spec: w.spec}, end)
 	default:
-		r.applied(ctx, k, it.Key, spec, sent, *got, end)
-		end.Message = orElse(end.Message, fmt.Sprintf("%d changed", len(it.Changes)))
+		r.applied(ctx, w, *got.obj, end)
+		end.Message = orElse(end.Message, w.done)
 	}
+}
+
+// unread ends an item that the server took and that can't be read back.
+func (o *Outcome) unread(err error) {
+	if notFound(err) {
+		o.fail(NotConverged, "the server said that it was written, and does not have it")
+		return
+	}
+	o.fail(verdictOf(err), "it was written, and can't be read back: "+err.Error())
 }
 
 // sentSpec is the part of the object that the patch speaks of, as live must
@@ -211,49 +230,67 @@ func sentSpec(it plan.Item) []byte {
 	return canon.Bytes(merge.StripNulls(patch))
 }
 
+// reading is what reading back gave: the object as it was last seen, or nil and
+// why.
+type reading struct {
+	obj  *kind.Object
+	err  error
+	kept bool
+}
+
 // readBack reads the object until it has everything that was sent, four times
-// within about ten seconds; it returns the last that was read, nil for none.
-func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []byte) (*kind.Object, bool) {
-	var last *kind.Object
+// within about ten seconds.
+func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []byte) reading {
+	var last reading
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && r.Sleep(ctx, pause) != nil {
 			break
 		}
 		obj, err := r.Writer.Get(ctx, k, name)
+		if err == nil && obj.Spec == nil {
+			err = errors.New("the platform answers it without a spec")
+		}
 		if err != nil {
+			last.err = err
 			continue
 		}
-		last = &obj
-		if r.kept(k, sent, obj) {
-			return last, true
+		last.obj = &obj
+		if last.kept = r.kept(k, sent, obj); last.kept {
+			break
 		}
 	}
-	return last, false
+	return last
 }
 
 func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
-	return !obj.Terminating && obj.Spec != nil && merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
+	return merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
 }
 
 // applied records the spec as applied, and compares what came back with git
 // and with what was sent (design 0.17 and B8).
-func (r *run) applied(ctx context.Context, k *kind.Kind, key kind.Key, spec, sent []byte, got kind.Object, end *Outcome) {
-	end.Mismatches = r.mismatches(k, spec, sent, got)
-	switch {
-	case len(end.Mismatches) > 0:
+func (r *run) applied(ctx context.Context, w write, got kind.Object, end *Outcome) {
+	end.Mismatches = r.mismatches(w.kind, w.spec, w.sent, got)
+	if len(end.Mismatches) > 0 {
 		end.fail(NotConverged, "the server did not keep what was sent")
 		end.Fix = "look at each path: change the manifest, or write the override that the hint names"
-	case got.Terminating:
-		end.fail(Partial, "it was written, and is being deleted")
 	}
+	r.record(ctx, w.key, ledger.AppliedSpec{
+		Spec: w.spec, Converged: len(end.Mismatches) == 0,
+		RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
+	}, end)
+}
+
+// record makes a spec the last-applied one.
+func (r *run) record(ctx context.Context, key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 	if r.Journal == nil {
 		return
 	}
-	err := r.Journal.Applied(ctx, key, ledger.AppliedSpec{
-		Spec: spec, Converged: len(end.Mismatches) == 0,
-		RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
-	})
-	if err != nil {
+	err := r.Journal.Applied(ctx, key, a)
+	switch {
+	case err == nil:
+	case end.Verdict != OK:
+		end.untold(err)
+	default:
 		end.fail(Partial, "it was written, but the ledger could not be told: "+err.Error())
 		end.Fix = "run apply again: it finds live as git says and records it"
 	}

@@ -22,7 +22,7 @@ func auth(err error) bool {
 
 func uncertain(err error) bool {
 	var e interface{ Uncertain() bool }
-	return !errors.As(err, &e) || e.Uncertain()
+	return !notSent(err) && (!errors.As(err, &e) || e.Uncertain())
 }
 
 func notSent(err error) bool {

@@ -13,76 +13,95 @@ import (
 // post sends a request that must be sent at most once: the claim is durable
 // before the first byte, the outcome is recorded after it (design A3).
 func (r *run) post(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	made, ok := r.sendOnce(ctx, k, it, end)
-	if !ok {
+	if !r.claim(ctx, k, it, end) {
 		return
 	}
-	if err := r.Journal.Posted(ctx, it.Key, made); err != nil {
-		end.fail(NeedsPerson, "it was accepted, but the ledger could not be told: "+err.Error())
-		end.Fix = fmt.Sprintf("trueup ledger resolve %s --posted --reason 'accepted, seen in the log'", it.Key)
+	made, err := r.send(ctx, k, it, end)
+	if err != nil {
+		r.unsent(ctx, it.Key, err, end)
 		return
 	}
-	end.Message = "accepted; the platform executes it later"
+	if r.posted(ctx, it.Key, made, end) {
+		end.Message = "accepted; the platform executes it later"
+	}
 }
 
 // make creates an object that is a moment in time, under the same intent
 // record (design 0.5).
 func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	bound := context.WithoutCancel(ctx)
-	if !r.absent(bound, k, it, end) {
+	if !r.absent(bound, k, it, end) || !r.claim(bound, k, it, end) {
 		return
 	}
-	made, ok := r.sendOnce(bound, k, it, end)
-	if !ok {
+	made, err := r.sendMoment(bound, k, it, end)
+	if err != nil {
+		r.unsent(bound, it.Key, err, end)
 		return
 	}
-	name := orElse(made.RemoteName, it.Name)
+	// Recorded before it is verified: a run that dies meanwhile leaves no doubt.
+	if !r.posted(bound, it.Key, made, end) {
+		return
+	}
 	r.Report(Event{Key: it.Key, Phase: "verify"})
-	spec := r.Spec(it.Key)
-	got, kept := r.readBack(bound, k, name, spec)
-	if got != nil {
-		made = madeOf(*got)
-	}
-	if err := r.Journal.Posted(bound, it.Key, made); err != nil {
-		end.fail(NeedsPerson, "it was made, but the ledger could not be told: "+err.Error())
-		end.Fix = fmt.Sprintf("trueup ledger resolve %s --posted --reason 'made, seen in the log'", it.Key)
-		return
-	}
+	spec, name := r.Spec(it.Key), orElse(made.RemoteName, it.Name)
+	got := r.readBack(bound, k, name, spec)
 	switch {
-	case got == nil:
-		end.fail(NotConverged, "the server said that it was made, and does not have it")
-	case got.Terminating:
-		end.fail(Partial, "it was made, and is being deleted")
-	case !kept:
-		end.Mismatches = r.mismatches(k, spec, spec, *got)
+	case got.obj == nil:
+		end.unread(got.err)
+	case !got.kept:
+		end.Mismatches = r.mismatches(k, spec, spec, *got.obj)
 		end.fail(NotConverged, "the server did not keep what was sent")
 	default:
-		r.ready(ctx, k, name, *got, end)
+		r.ready(ctx, k, name, *got.obj, end)
 	}
 }
 
-// sendOnce claims, sends and settles everything but success.
-func (r *run) sendOnce(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (ledger.Made, bool) {
+// sendMoment sends the claimed request. An unclear answer is settled by a GET
+// of the name, which a GET right before had shown to be free.
+func (r *run) sendMoment(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (ledger.Made, error) {
+	made, err := r.send(ctx, k, it, end)
+	if err == nil || !uncertain(err) || conflict(err) {
+		return made, err
+	}
+	if got := r.readBack(ctx, k, it.Name, r.Spec(it.Key)); got.kept {
+		return madeOf(*got.obj), nil
+	}
+	return made, err
+}
+
+// claim makes the intent to send durable; false means that nothing may be sent.
+func (r *run) claim(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) bool {
 	if r.Journal == nil {
 		end.fail(NeedsPerson, "nothing was sent: a request that is sent once needs the ledger")
-		return ledger.Made{}, false
+		return false
 	}
-	spec := r.Spec(it.Key)
 	claim := r.Journal.Claim
 	if it.Recreate {
 		claim = r.Journal.ClaimAgain
 	}
+	spec := r.Spec(it.Key)
 	if err := claim(ctx, it.Key, spec, plan.SpecDigest(k, spec)); err != nil {
 		end.fail(NeedsPerson, "nothing was sent: "+err.Error())
-		return ledger.Made{}, false
+		return false
 	}
+	return true
+}
+
+// send sends the claimed request, once.
+func (r *run) send(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (ledger.Made, error) {
 	obj, err := r.Writer.Create(ctx, k, it.Request.Body)
-	end.Sent = err == nil || !notSent(err)
-	if err == nil {
-		return madeOf(obj), true
+	r.sent(it, err, end)
+	return madeOf(obj), err
+}
+
+// posted records that the server accepted the claimed request.
+func (r *run) posted(ctx context.Context, key kind.Key, made ledger.Made, end *Outcome) bool {
+	err := r.Journal.Posted(ctx, key, made)
+	if err != nil {
+		end.fail(NeedsPerson, "it was accepted, but the ledger could not be told: "+err.Error())
+		end.Fix = fmt.Sprintf("trueup ledger resolve %s --posted --reason 'accepted, as the result of apply says'", key)
 	}
-	r.unsent(ctx, it.Key, err, end)
-	return ledger.Made{}, false
+	return err == nil
 }
 
 func madeOf(obj kind.Object) ledger.Made {
@@ -112,8 +131,9 @@ func (r *run) unsent(ctx context.Context, key kind.Key, err error, end *Outcome)
 		r.stopIfLost(err)
 	}
 	if jerr != nil {
-		end.Message += " (and the ledger could not be told: " + jerr.Error() + ")"
+		end.untold(jerr)
 		end.Verdict = NeedsPerson
+		end.Fix = fmt.Sprintf("look whether it happened, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", key)
 	}
 }
 

@@ -111,7 +111,9 @@ func busy(t tester) *world {
 		foreign("CDN/theirs", `{hostname: theirs.example.com}`)
 }
 
-func onDocs(spec string) string { return strings.Replace(spec, "shop.example.com", "docs.example.com", 1) }
+func onDocs(spec string) string {
+	return strings.Replace(spec, "shop.example.com", "docs.example.com", 1)
+}
 
 func busyPlan(t tester) *plan.Plan { return busy(t).make() }
 

@@ -1,0 +1,329 @@
+package apply_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/apply"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+const (
+	shop   = "CDN/shop"
+	plain  = `{hostname: shop.example.com}`
+	forced = `{hostname: shop.example.com, tls: {forced: "true"}}`
+	loose  = `{hostname: shop.example.com, tls: {forced: "false", enabled: "true"}}`
+	group  = `{hostname: shop.example.com, upstreams: [{name: o, scheme: https, servers: [{host: s, port: "443"}]}]}`
+	lately = `{hostname: shop.example.com, upstreams: [{name: o, scheme: http, note: kept, servers: [{host: s, port: "443"}]}]}`
+)
+
+func TestCreate(t *testing.T) {
+	s := begin(t, cdn("shop", forced))
+	res := s.run()
+	o := s.ends(res, shop, apply.Done, apply.OK, "created")
+	s.wrote("GET CDN/shop, pending CDN/shop, POST CDN/shop, GET CDN/shop, applied CDN/shop")
+	r := s.records[key(shop)]
+	if !o.Sent || r.Pending != nil || r.NotConverged || string(r.Applied) != s.spec(shop) || r.UID != "uid-shop" {
+		t.Errorf("record %+v", r)
+	}
+	if phases(s) != "start, sent POST /cdns, verify, end created" {
+		t.Errorf("events %s", phases(s))
+	}
+	if o := s.ends(s.run(), shop, apply.Done, apply.OK); o.Sent {
+		t.Error("it was sent again")
+	}
+	s.wrote("")
+}
+
+func phases(s *stage) string {
+	all := make([]string, len(s.events))
+	for i, e := range s.events {
+		all[i] = strings.TrimSpace(e.Phase + " " + e.Message)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestPatch(t *testing.T) {
+	s := begin(t, cdn("shop", forced)).has(shop, loose)
+	s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed")
+	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
+	if s.sent[0] != `{"spec":{"tls":{"forced":"true"}}}` || !strings.Contains(s.spec(shop), `"enabled":"true"`) {
+		t.Errorf("sent %s, live %s", s.sent, s.spec(shop))
+	}
+}
+
+func TestWhatIsAsGitSaysIsRecordedAndNotSent(t *testing.T) {
+	s := begin(t, cdn("shop", plain)).has(shop, loose)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	s.wrote("applied CDN/shop")
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	s.wrote("")
+	s = begin(t, cdn("shop", plain)).has(shop, loose).on("applied CDN/shop", 1, unclear(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "ledger")
+}
+
+func TestWithoutALedgerWhatConvergesStillDoes(t *testing.T) {
+	s := begin(t, cdn("shop", forced), cdn("docs", `{hostname: docs.example.com}`), snapshot("db")).has(shop, loose)
+	s.noted = false
+	res := s.run()
+	s.ends(res, shop, apply.Done, apply.OK)
+	s.ends(res, "CDN/docs", apply.Done, apply.OK)
+	s.ends(res, "VolumeSnapshot/db", apply.Blocked, apply.NeedsPerson, "lost")
+	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, refused(), false)
+	s.noted = false
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422")
+}
+
+// TestWhatChangedSinceThePlan: nothing of it is overwritten (design 0.17, 0.23).
+func TestWhatChangedSinceThePlan(t *testing.T) {
+	for name, tt := range map[string]struct {
+		git, live, now string
+		change         func(*kind.Object)
+		stale          string
+		patch          string
+	}{
+		"a managed field":               {git: forced, live: loose, now: strings.Replace(loose, `forced: "false"`, `forced: other`, 1), stale: "changed since"},
+		"an element of a list":          {git: group, live: lately, now: strings.Replace(lately, "scheme: http", "scheme: other", 1), stale: "changed since"},
+		"a kept field of an element":    {git: group, live: lately, now: strings.Replace(lately, "note: kept", "note: other", 1), stale: "changed since"},
+		"another element of the list":   {git: group, live: lately, now: strings.Replace(lately, "[{name: o", "[{name: x}, {name: o", 1), stale: "nobody took this object over"},
+		"it went":                       {git: forced, live: loose, stale: "deleted since"},
+		"it is going":                   {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Terminating = true }, stale: "being deleted"},
+		"it has no spec":                {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Spec = nil }, stale: "without a spec"},
+		"another object's hostname":     {git: forced, live: strings.Replace(loose, "shop.", "old.", 1), now: loose, patch: `{"spec":{"tls":{"forced":"true"}}}`},
+		"an unmanaged field":            {git: forced, live: loose, now: strings.Replace(loose, `enabled: "true"`, `enabled: "false"`, 1), patch: `{"spec":{"tls":{"forced":"true"}}}`},
+		"a part of the change was made": {git: `{hostname: shop.example.com, tls: {forced: "true", enabled: "false"}}`, live: loose, now: strings.Replace(loose, `enabled: "true"`, `enabled: "false"`, 1), patch: `{"spec":{"tls":{"forced":"true"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, cdn("shop", tt.git)).has(shop, tt.live)
+			res := s.apply(t.Context(), func() {
+				if tt.now == "" {
+					delete(s.objects, key(shop))
+					return
+				}
+				s.has(shop, tt.now)
+				if tt.change != nil {
+					s.change(shop, tt.change)
+				}
+			})
+			if tt.patch != "" {
+				s.ends(res, shop, apply.Done, apply.OK)
+				if len(s.sent) != 1 || s.sent[0] != tt.patch {
+					t.Errorf("sent %s", s.sent)
+				}
+				return
+			}
+			if o := s.ends(res, shop, apply.Skipped, apply.Stale, tt.stale, "plan again"); o.Sent {
+				t.Error("it says that it was sent")
+			}
+			s.wrote("GET CDN/shop")
+		})
+	}
+}
+
+func TestSomebodyElseWasFaster(t *testing.T) {
+	s := begin(t, cdn("shop", forced)).has(shop, loose)
+	res := s.apply(t.Context(), func() { s.has(shop, forced) })
+	s.ends(res, shop, apply.Done, apply.OK, "somebody else")
+	s.wrote("GET CDN/shop, applied CDN/shop")
+}
+
+func TestWhatAppearedIsNotOverwritten(t *testing.T) {
+	s := begin(t, cdn("shop", forced))
+	s.ends(s.apply(t.Context(), func() { s.has(shop, forced) }), shop, apply.Skipped, apply.Stale, "appeared")
+	s.wrote("GET CDN/shop")
+	s = begin(t, cdn("shop", forced))
+	res := s.apply(t.Context(), func() {
+		s.has(shop, forced)
+		s.change(shop, func(o *kind.Object) { o.Terminating = true })
+	})
+	s.ends(res, shop, apply.Skipped, apply.Stale, "being deleted")
+	s.wrote("GET CDN/shop")
+	s = begin(t, cdn("shop", forced)).on("GET CDN/shop", 1, &said{text: "503"}, false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "503")
+	s.wrote("GET CDN/shop")
+}
+
+func TestAFindingAgainstWhatIsLiveNow(t *testing.T) {
+	s := begin(t, cdn("shop", forced)).has(shop, loose).has("CDN/other", `{hostname: other.example.com}`)
+	planner, p := s.ready()
+	res := apply.Run(t.Context(), p, apply.Deps{
+		Writer: s, Journal: s, Rules: planner.Rules, Report: func(apply.Event) {},
+		Replan: func(kind.Key, *kind.Object) (item plan.Item, err error) { return item, refused() },
+		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
+	})
+	s.ends(res, shop, apply.Skipped, apply.Stale, "can't be planned")
+	s.wrote("GET CDN/shop")
+}
+
+func TestAListGoesWithTheVersionThatWasCompared(t *testing.T) {
+	s := begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if !strings.Contains(s.sent[0], `"metadata":{"resourceVersion":"1"}`) || !strings.Contains(s.sent[0], "kept") {
+		t.Errorf("sent %s", s.sent)
+	}
+
+	// Somebody else writes between the GET and the PATCH, what git does not manage.
+	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
+	s.at("PATCH CDN/shop", 1, func() { s.has(shop, strings.Replace(lately, "hostname", "x: z, hostname", 1)) })
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if len(s.sent) != 2 || !strings.Contains(s.sent[1], `"resourceVersion":"2"`) || !strings.Contains(s.spec(shop), `"x":"z"`) {
+		t.Errorf("sent %s", s.sent)
+	}
+	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
+
+	// Or what it does: then it is left alone, and the intent is taken back.
+	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
+	s.at("PATCH CDN/shop", 1, func() { s.has(shop, strings.Replace(lately, "note: kept", "note: new", 1)) })
+	s.ends(s.run(), shop, apply.Skipped, apply.Stale, "changed since")
+	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, GET CDN/shop, drop CDN/shop")
+}
+
+func TestAServerThatTakesNoVersion(t *testing.T) {
+	s := begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group).on("PATCH CDN/shop", 1, taken(), false)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if len(s.sent) != 1 || strings.Contains(s.sent[0], "resourceVersion") {
+		t.Errorf("sent %s", s.sent)
+	}
+	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
+	s.change(shop, func(o *kind.Object) { o.ResourceVersion = "" })
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if strings.Contains(s.sent[0], "resourceVersion") {
+		t.Errorf("sent %s", s.sent)
+	}
+}
+
+func TestAnObjectThatNeverStandsStill(t *testing.T) {
+	s := begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
+	touch := func() { s.has(shop, lately) }
+	for n := range 5 {
+		s.at("PATCH CDN/shop", n+1, touch)
+	}
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "faster than it can be written", "run apply again")
+	if log := s.took(); strings.Count(log, "PATCH") != 3 || !strings.HasSuffix(log, "drop CDN/shop") {
+		t.Errorf("calls %s", log)
+	}
+	// Without a precondition a 409 is an answer like any other.
+	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 0, taken(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "409")
+	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, drop CDN/shop")
+}
+
+func TestReadingBackTakesItsTime(t *testing.T) {
+	s := begin(t, cdn("shop", forced)).has(shop, loose)
+	old := s.objects[key(shop)]
+	var now kind.Object
+	s.at("GET CDN/shop", 2, func() { now = s.objects[key(shop)]; s.objects[key(shop)] = old })
+	s.at("GET CDN/shop", 4, func() { s.objects[key(shop)] = now })
+	s.on("GET CDN/shop", 3, &said{text: "503"}, false)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if s.slept != 4*time.Second {
+		t.Errorf("slept %s", s.slept)
+	}
+}
+
+func TestNotConverged(t *testing.T) {
+	for name, s := range map[string]*stage{
+		"patched": begin(t, cdn("shop", forced)).has(shop, loose),
+		"created": begin(t, cdn("shop", forced)),
+	} {
+		s.keeps = func(spec map[string]any) map[string]any {
+			spec["tls"] = map[string]any{"forced": "maybe"}
+			return spec
+		}
+		o := s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep")
+		if len(o.Mismatches) != 1 || o.Mismatches[0].Path != "tls.forced" || o.Mismatches[0].Sent != "true" ||
+			o.Mismatches[0].Returned != "maybe" || !strings.Contains(o.Mismatches[0].Hint, "spec.tls.forced") {
+			t.Errorf("%s: %+v", name, o.Mismatches)
+		}
+		if r := s.records[key(shop)]; !r.NotConverged || r.Applied == nil || r.Pending != nil || s.slept != 10*time.Second {
+			t.Errorf("%s: %+v after %s", name, r, s.slept)
+		}
+	}
+	s := begin(t, cdn("shop", forced)).on("applied CDN/shop", 1, unclear(), false)
+	s.keeps = func(map[string]any) map[string]any { return map[string]any{} }
+	s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep", "ledger could not be told")
+}
+
+// TestAnAnswerThatWasLost: an unclear write is settled by reading back.
+func TestAnAnswerThatWasLost(t *testing.T) {
+	for _, live := range []string{"", loose} {
+		write := "PATCH CDN/shop"
+		stage := func() *stage {
+			s := begin(t, cdn("shop", forced))
+			if live == "" {
+				write = "POST CDN/shop"
+				return s
+			}
+			return s.has(shop, live)
+		}
+		s := stage().on(write, 1, unclear(), true)
+		if o := s.ends(s.run(), shop, apply.Done, apply.OK); !o.Sent {
+			t.Error("it was sent")
+		}
+		s = stage().on(write, 1, unclear(), true)
+		s.keeps = func(map[string]any) map[string]any { return map[string]any{"hostname": "x"} }
+		s.ends(s.run(), shop, apply.Failed, apply.Partial, "answer was lost", "run apply again")
+		if s.records[key(shop)].Pending == nil {
+			t.Error("the intent is forgotten")
+		}
+		s = stage().on(write, 1, unclear(), false)
+		s.ends(s.run(), shop, apply.Failed, apply.Partial, "connection reset", "run apply again")
+		if log := s.took(); strings.Count(log, write) != 1 || s.records[key(shop)].Pending == nil {
+			t.Errorf("calls %s", log)
+		}
+		s = stage().on(write, 1, refused(), false)
+		s.ends(s.run(), shop, apply.Failed, apply.Partial, "422")
+		if log := s.took(); !strings.HasSuffix(log, write+", drop CDN/shop") {
+			t.Errorf("calls %s", log)
+		}
+		s = stage().on(write, 1, unsent(), false)
+		if o := s.ends(s.run(), shop, apply.Failed, apply.Partial, "connection refused"); o.Sent {
+			t.Error("it was not sent")
+		}
+	}
+}
+
+// TestAWriteThatCantBeReadBack: the record holds it, because the server took it
+// (design 0.2).
+func TestAWriteThatCantBeReadBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err     error
+		verdict apply.Verdict
+		words   string
+	}{
+		"gone":   {missing(), apply.NotConverged, "does not have it"},
+		"broken": {&said{text: "503"}, apply.Partial, "503"},
+		"denied": {denied(), apply.Auth, "403"},
+	} {
+		s := begin(t, cdn("shop", forced)).has(shop, loose)
+		for n := 2; n <= 5; n++ {
+			s.on("GET CDN/shop", n, tt.err, false)
+		}
+		s.ends(s.run(), shop, apply.Failed, tt.verdict, tt.words)
+		if r := s.records[key(shop)]; r.Applied == nil || r.Pending != nil || !r.NotConverged {
+			t.Errorf("%s: record %+v", name, r)
+		}
+	}
+	s := begin(t, cdn("shop", forced))
+	s.at("GET CDN/shop", 2, func() { s.change(shop, func(o *kind.Object) { o.Spec = nil }) })
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "without a spec")
+}
+
+func TestALedgerThatFailsStopsTheWrite(t *testing.T) {
+	for _, live := range []string{"", loose} {
+		s := begin(t, cdn("shop", forced)).on("pending CDN/shop", 1, unclear(), false)
+		if live != "" {
+			s.has(shop, live)
+		}
+		if o := s.ends(s.run(), shop, apply.Failed, apply.NeedsPerson, "nothing was sent"); o.Sent {
+			t.Error("it says that it was sent")
+		}
+		s.wrote("GET CDN/shop, pending CDN/shop")
+	}
+	s := begin(t, cdn("shop", forced)).on("applied CDN/shop", 1, unclear(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "ledger could not be told", "run apply again")
+	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, refused(), false).on("drop CDN/shop", 1, unclear(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "ledger could not be told")
+}

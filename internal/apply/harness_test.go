@@ -1,0 +1,483 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"trueup/internal/apply"
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// said is an error that says of itself what a Writer's may.
+type said struct {
+	text                                         string
+	notFound, conflict, auth, uncertain, notSent bool
+	status                                       int
+}
+
+func (e *said) Error() string   { return e.text }
+func (e *said) NotFound() bool  { return e.notFound }
+func (e *said) Conflict() bool  { return e.conflict }
+func (e *said) Auth() bool      { return e.auth }
+func (e *said) Uncertain() bool { return e.uncertain }
+func (e *said) NotSent() bool   { return e.notSent }
+func (e *said) HTTPStatus() int { return e.status }
+
+// The failures of a platform.
+func missing() error { return &said{text: "404 not found", notFound: true, status: 404} }
+func taken() error   { return &said{text: "409 conflict", conflict: true, status: 409} }
+func denied() error  { return &said{text: "403 forbidden", auth: true, status: 403} }
+func refused() error { return &said{text: "422 no", status: 422} }
+func unclear() error { return &said{text: "connection reset", uncertain: true} }
+func unsent() error  { return &said{text: "connection refused", notSent: true} }
+
+// fault is what happens to one call: its error, and whether its effect takes
+// place all the same.
+type fault struct {
+	err error
+	did bool
+}
+
+// stage is a platform and a ledger in memory, which note each call.
+type stage struct {
+	t   testing.TB
+	set *manifest.Set
+
+	mu      sync.Mutex
+	log     []string
+	counts  map[string]int
+	objects map[kind.Key]kind.Object
+	records map[kind.Key]ledger.Record
+	sent    []string
+	version int
+	slept   time.Duration
+	events  []apply.Event
+
+	// hook is asked before each call; n counts the calls of that name.
+	hook func(call string, n int) *fault
+	// keeps is what the server makes of a spec, and calls what it names an object.
+	keeps func(spec map[string]any) map[string]any
+	calls func(name string) string
+	// status is that of a snapshot at its n-th GET.
+	status func(n int) string
+
+	options apply.Options
+	plan    plan.Options
+	noted   bool
+}
+
+// begin returns a stage whose manifests are the documents.
+func begin(t testing.TB, documents ...string) *stage {
+	t.Helper()
+	return with(t, load(t, documents...))
+}
+
+func load(t testing.TB, documents ...string) *manifest.Set {
+	t.Helper()
+	source := manifest.Source{Display: "-", Data: []byte(strings.Join(documents, "\n---\n"))}
+	set, findings, err := manifest.Load(t.Context(), []manifest.Source{source}, manifest.Options{Workspace: "acme"})
+	if err != nil || findings.HasErrors() {
+		t.Fatalf("load: %v %v", err, findings)
+	}
+	return set
+}
+
+// with returns a stage on which nothing is live.
+func with(t testing.TB, set *manifest.Set) *stage {
+	return &stage{
+		t: t, set: set, counts: map[string]int{}, noted: true,
+		objects: map[kind.Key]kind.Object{}, records: map[kind.Key]ledger.Record{},
+		status:  func(int) string { return `{"readyToUse":true}` },
+		options: apply.Options{Parallelism: 1},
+	}
+}
+
+func document(version, kindName, name, spec string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s}\nspec: %s\n", version, kindName, name, spec)
+}
+
+func cdn(name, spec string) string { return document("delivery/v2.1", "CDN", name, spec) }
+
+func purge(name, spec string) string { return document("delivery/v2.1", "Purge", name, spec) }
+
+func snapshot(name string) string {
+	return document("snapshot.storage.k8s.io/v1", "VolumeSnapshot", name, disk("data"))
+}
+
+func disk(name string) string {
+	return fmt.Sprintf("{source: {persistentVolumeClaimName: %s}, volumeSnapshotClassName: general-purpose}", name)
+}
+
+func key(name string) kind.Key {
+	k, _ := kind.ParseKey(name)
+	return k
+}
+
+func (s *stage) tree(text string) map[string]any {
+	s.t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v, err := canon.Decode(b)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v.(map[string]any)
+}
+
+// has makes a spec live, as a person in the console would.
+func (s *stage) has(name, spec string) *stage {
+	s.put(key(name), s.tree(spec))
+	return s
+}
+
+func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
+	of, _ := kind.Named(k.Kind)
+	s.version++
+	old := s.objects[k]
+	o, err := of.NewObject(map[string]any{
+		"metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name, "resourceVersion": strconv.Itoa(s.version)},
+		"spec":     spec,
+	})
+	if err != nil {
+		panic(err)
+	}
+	o.Terminating = old.Terminating
+	s.objects[k] = o
+	return o
+}
+
+// change alters what is live of an object.
+func (s *stage) change(name string, with func(*kind.Object)) {
+	o := s.objects[key(name)]
+	with(&o)
+	s.objects[key(name)] = o
+}
+
+// applied records the spec that was last applied.
+func (s *stage) applied(name, spec string) *stage {
+	r := s.records[key(name)]
+	r.Key, r.Applied = key(name), canon.Bytes(s.tree(spec))
+	s.records[r.Key] = r
+	return s
+}
+
+// spec is what is live of an object, as JSON.
+func (s *stage) spec(name string) string { return string(s.objects[key(name)].Spec) }
+
+// on makes the n-th call of that name fail.
+func (s *stage) on(call string, n int, err error, did bool) *stage {
+	before := s.hook
+	s.hook = func(c string, i int) *fault {
+		if c == call && (i == n || n == 0) {
+			return &fault{err, did}
+		}
+		if before != nil {
+			return before(c, i)
+		}
+		return nil
+	}
+	return s
+}
+
+// at runs something right before the n-th call of that name.
+func (s *stage) at(call string, n int, do func()) *stage {
+	before := s.hook
+	s.hook = func(c string, i int) *fault {
+		if c == call && i == n {
+			do()
+		}
+		if before != nil {
+			return before(c, i)
+		}
+		return nil
+	}
+	return s
+}
+
+// call notes a call and runs it, unless the hook has another fate for it.
+func (s *stage) call(name string, k kind.Key, do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call := name + " " + k.String()
+	s.counts[call]++
+	s.log = append(s.log, call)
+	var f *fault
+	if s.hook != nil {
+		f = s.hook(call, s.counts[call])
+	}
+	if f == nil {
+		return do()
+	}
+	if f.did {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return f.err
+}
+
+func (s *stage) Get(_ context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+	at := kind.Key{Kind: k.Name, Name: name}
+	err = s.call("GET", at, func() error {
+		var ok bool
+		if o, ok = s.objects[at]; !ok {
+			return missing()
+		}
+		if k.Policy == kind.CreateOnly {
+			o.Status = []byte(s.status(s.counts["GET "+at.String()]))
+		}
+		return nil
+	})
+	return o, err
+}
+
+func (s *stage) Create(_ context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
+	doc := mustTree(body)
+	name := doc["metadata"].(map[string]any)["name"].(string)
+	at := kind.Key{Kind: k.Name, Name: name}
+	err = s.call("POST", at, func() error {
+		if s.calls != nil {
+			at.Name = s.calls(name)
+		}
+		if _, ok := s.objects[at]; ok {
+			return taken()
+		}
+		s.sent = append(s.sent, string(body))
+		o = s.put(at, s.kept(doc["spec"].(map[string]any)))
+		if k.Policy == kind.Once {
+			delete(s.objects, at)
+		}
+		return nil
+	})
+	return o, err
+}
+
+func (s *stage) Patch(_ context.Context, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+	at := kind.Key{Kind: k.Name, Name: name}
+	err = s.call("PATCH", at, func() error {
+		now, ok := s.objects[at]
+		if !ok {
+			return missing()
+		}
+		doc := mustTree(body)
+		s.sent = append(s.sent, string(body))
+		meta, _ := doc["metadata"].(map[string]any)
+		if v, ok := meta["resourceVersion"]; ok && v != now.ResourceVersion {
+			return taken()
+		}
+		after := merge.Apply(doc["spec"], mustTree(now.Spec)).(map[string]any)
+		o = s.put(at, s.kept(after))
+		return nil
+	})
+	return o, err
+}
+
+func (s *stage) kept(spec map[string]any) map[string]any {
+	if s.keeps == nil {
+		return spec
+	}
+	return s.keeps(spec)
+}
+
+func mustTree(b []byte) map[string]any {
+	v, err := canon.Decode(b)
+	if err != nil {
+		panic(err)
+	}
+	return v.(map[string]any)
+}
+
+// move is a durable change of a record from one of the states.
+func (s *stage) move(call string, k kind.Key, from []ledger.State, to func(*ledger.Record)) error {
+	return s.call(call, k, func() error {
+		r := s.records[k]
+		if from != nil && !slices.Contains(from, r.State) {
+			return fmt.Errorf("%s is %q", k, r.State)
+		}
+		r.Key = k
+		to(&r)
+		s.records[k] = r
+		return nil
+	})
+}
+
+func (s *stage) Claim(_ context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
+	return s.move("claim", k, []ledger.State{"", ledger.Rejected}, func(r *ledger.Record) {
+		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
+	})
+}
+
+func (s *stage) ClaimAgain(_ context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
+	return s.move("claim again", k, []ledger.State{ledger.Posted, ledger.Adopted}, func(r *ledger.Record) {
+		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
+	})
+}
+
+func (s *stage) Posted(_ context.Context, k kind.Key, m ledger.Made) error {
+	return s.move("posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
+	})
+}
+
+func (s *stage) Rejected(_ context.Context, k kind.Key, status int, message string) error {
+	return s.move("rejected", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+		r.State, r.Outcome = ledger.Rejected, &ledger.Outcome{How: ledger.Refused, HTTP: status, Message: message}
+	})
+}
+
+func (s *stage) Release(_ context.Context, k kind.Key, _ string) error {
+	return s.move("release", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+		r.State, r.Spec, r.SpecDigest = "", nil, nil
+	})
+}
+
+func (s *stage) MarkUnknown(_ context.Context, k kind.Key, message string) error {
+	return s.move("unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+		r.State, r.Outcome = ledger.Unknown, &ledger.Outcome{How: ledger.Unclear, Message: message}
+	})
+}
+
+func (s *stage) Pending(_ context.Context, k kind.Key, spec []byte) error {
+	return s.move("pending", k, nil, func(r *ledger.Record) { r.Pending = spec })
+}
+
+func (s *stage) Applied(_ context.Context, k kind.Key, a ledger.AppliedSpec) error {
+	return s.move("applied", k, nil, func(r *ledger.Record) {
+		r.Applied, r.Pending, r.NotConverged, r.UID = a.Spec, nil, !a.Converged, a.UID
+	})
+}
+
+func (s *stage) DropPending(_ context.Context, k kind.Key) error {
+	return s.move("drop", k, nil, func(r *ledger.Record) { r.Pending = nil })
+}
+
+// ready plans against what is live now.
+func (s *stage) ready() (*plan.Planner, *plan.Plan) {
+	s.t.Helper()
+	state := live.State{Objects: map[kind.Key]kind.Object{}, Hosts: map[string]kind.Key{}}
+	for k, o := range s.objects {
+		if s.set.Find(k) != nil {
+			state.Objects[k] = o
+		}
+		if o.Host != "" {
+			state.Hosts[o.Host] = k
+		}
+	}
+	records := map[kind.Key]ledger.Record{}
+	for k, r := range s.records {
+		records[k] = r
+	}
+	view := ledger.View{Records: records}
+	if !s.noted {
+		view = ledger.View{Problem: "it is lost"}
+	}
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, Options: s.plan})
+	p, findings := planner.Make()
+	if findings.HasErrors() {
+		s.t.Fatalf("findings: %v", findings)
+	}
+	return planner, p
+}
+
+// run plans and applies.
+func (s *stage) run() apply.Result {
+	s.t.Helper()
+	return s.apply(s.t.Context(), nil)
+}
+
+// apply plans, lets something happen, and applies.
+func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
+	s.t.Helper()
+	planner, p := s.ready()
+	if meanwhile != nil {
+		meanwhile()
+	}
+	deps := apply.Deps{
+		Writer: s, Journal: s, Options: s.options,
+		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
+			it, findings := planner.Remake(k, o)
+			if findings.HasErrors() {
+				return it, errors.New(findings[0].Message)
+			}
+			return it, nil
+		},
+		Spec:  func(k kind.Key) []byte { return s.set.Find(k).Spec },
+		Rules: planner.Rules,
+		Report: func(e apply.Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+		},
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.slept += d
+			return ctx.Err()
+		},
+	}
+	if !s.noted {
+		deps.Journal = nil
+	}
+	res := apply.Run(ctx, p, deps)
+	if len(res.Outcomes) != len(p.Items) {
+		s.t.Fatalf("%d outcomes of %d items", len(res.Outcomes), len(p.Items))
+	}
+	return res
+}
+
+// calls returns the calls since the last time.
+func (s *stage) took() string {
+	log := strings.Join(s.log, ", ")
+	s.log, s.counts = nil, map[string]int{}
+	return log
+}
+
+// of is the outcome of one object.
+func (s *stage) of(res apply.Result, name string) apply.Outcome {
+	s.t.Helper()
+	i := slices.IndexFunc(res.Outcomes, func(o apply.Outcome) bool { return o.Key == key(name) })
+	if i < 0 {
+		s.t.Fatalf("no outcome of %s", name)
+	}
+	return res.Outcomes[i]
+}
+
+// ends demands how an object ended, in a message with the words.
+func (s *stage) ends(res apply.Result, name string, status apply.Status, verdict apply.Verdict, words ...string) apply.Outcome {
+	s.t.Helper()
+	o := s.of(res, name)
+	if o.Status != status || o.Verdict != verdict {
+		s.t.Errorf("%s is %s, %s (%s), want %s, %s", name, o.Status, o.Verdict, o.Message, status, verdict)
+	}
+	for _, w := range words {
+		if !strings.Contains(o.Message+"\n"+o.Fix, w) {
+			s.t.Errorf("%s: neither %q nor %q says %q", name, o.Message, o.Fix, w)
+		}
+	}
+	return o
+}
+
+// wrote demands the calls since the last time.
+func (s *stage) wrote(want string) {
+	s.t.Helper()
+	if got := s.took(); got != want {
+		s.t.Errorf("calls:\n got %s\nwant %s", got, want)
+	}
+}

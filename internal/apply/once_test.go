@@ -1,0 +1,284 @@
+package apply_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/apply"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+const (
+	rel     = "Purge/rel"
+	relSpec = `{hostname: shop.example.com, paths: [/a]}`
+	db      = "VolumeSnapshot/db"
+)
+
+// due is a stage with a purge to send and a CDN that is as git says.
+func due(t *testing.T) *stage {
+	return begin(t, cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain)
+}
+
+func TestAPurgeIsSentOnce(t *testing.T) {
+	s := due(t)
+	if o := s.ends(s.run(), rel, apply.Done, apply.OK, "accepted"); !o.Sent {
+		t.Error("it does not say that it was sent")
+	}
+	s.wrote("claim Purge/rel, POST Purge/rel, posted Purge/rel")
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+	s.wrote("")
+	if r := s.records[key(rel)]; r.State != ledger.Posted || r.UID != "uid-rel" || len(s.sent) != 1 {
+		t.Errorf("record %+v", r)
+	}
+}
+
+// TestOutcomesOfAPurge is design A3 without its second sends.
+func TestOutcomesOfAPurge(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err     error
+		did     bool
+		verdict apply.Verdict
+		state   ledger.State
+		sent    bool
+		words   string
+		next    string
+	}{
+		"refused": {
+			refused(), false, apply.Partial, ledger.Rejected, true, "422",
+			"claim Purge/rel, POST Purge/rel, posted Purge/rel",
+		},
+		"denied":  {denied(), false, apply.Auth, ledger.Rejected, true, "403", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
+		"unsent":  {unsent(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
+		"taken":   {taken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
+		"unclear": {unclear(), true, apply.NeedsPerson, ledger.Unknown, true, "ledger resolve Purge/rel", ""},
+		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may or may not", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := due(t).on("POST Purge/rel", 1, tt.err, tt.did)
+			o := s.ends(s.run(), rel, apply.Failed, tt.verdict, tt.words)
+			if r := s.records[key(rel)]; r.State != tt.state || o.Sent != tt.sent {
+				t.Errorf("%q, sent %v", r.State, o.Sent)
+			}
+			s.took()
+			s.hook = nil
+			res := s.run()
+			s.wrote(tt.next)
+			if tt.next == "" {
+				s.ends(res, rel, apply.Blocked, apply.NeedsPerson)
+			}
+		})
+	}
+}
+
+// TestALedgerThatFailsAPurge: no POST without a claim that is durable, and what
+// can't be recorded is a person's.
+func TestALedgerThatFailsAPurge(t *testing.T) {
+	for _, did := range []bool{false, true} {
+		s := due(t).on("claim Purge/rel", 1, unclear(), did)
+		if o := s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "nothing was sent"); o.Sent {
+			t.Error("it says that it was sent")
+		}
+		s.wrote("claim Purge/rel")
+	}
+	s := due(t).on("posted Purge/rel", 1, unclear(), false)
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "accepted", "--posted")
+	for call, err := range map[string]error{"rejected": refused(), "release": unsent(), "unknown": unclear()} {
+		s := due(t).on("POST Purge/rel", 1, err, false).on(call+" Purge/rel", 1, unclear(), false)
+		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not be told", "ledger resolve")
+		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
+		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson)
+	}
+}
+
+func TestWhatIsSentOnceNeedsALedger(t *testing.T) {
+	s := due(t)
+	planner, p := s.ready()
+	res := apply.Run(t.Context(), p, apply.Deps{
+		Writer: s, Report: func(apply.Event) {}, Rules: planner.Rules, Spec: func(k kind.Key) []byte { return s.set.Find(k).Spec },
+	})
+	s.ends(res, rel, apply.Failed, apply.NeedsPerson, "needs the ledger")
+	s.wrote("")
+}
+
+func TestAPurgeWaitsForItsCDN(t *testing.T) {
+	of := func() *stage {
+		return begin(t, cdn("shop", forced), purge("rel", relSpec)).has(shop, loose).applied(shop, loose)
+	}
+	normalised := func(map[string]any) map[string]any {
+		return map[string]any{"hostname": "shop.example.com", "tls": map[string]any{"forced": "maybe"}}
+	}
+	s := of()
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop, claim Purge/rel, POST Purge/rel, posted Purge/rel")
+
+	s = of().on("PATCH CDN/shop", 1, refused(), false)
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "did not end well")
+	if strings.Contains(s.took(), rel) {
+		t.Error("it was begun")
+	}
+
+	s = of()
+	s.keeps = normalised
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "--accept-normalised")
+	s = of()
+	s.keeps, s.options.AcceptNormalised = normalised, true
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+
+	// What is not there at all is nothing that a person can accept.
+	s = of()
+	s.options.AcceptNormalised = true
+	s.at("GET CDN/shop", 2, func() { delete(s.objects, key(shop)) })
+	res := s.run()
+	s.ends(res, shop, apply.Failed, apply.NotConverged)
+	s.ends(res, rel, apply.Skipped, apply.Partial, "did not end well")
+
+	s = of()
+	planner, p := s.ready()
+	for i := range p.Items {
+		p.Items[i].After = []kind.Key{key("CDN/elsewhere")}
+	}
+	res = apply.Run(t.Context(), p, apply.Deps{Writer: s, Journal: s, Report: func(apply.Event) {}, Rules: planner.Rules})
+	s.ends(res, rel, apply.Skipped, apply.Partial, "not part of this run")
+}
+
+func TestASnapshotIsMadeOnce(t *testing.T) {
+	s := begin(t, snapshot("db"))
+	if o := s.ends(s.run(), db, apply.Done, apply.OK, "made and ready"); !o.Sent {
+		t.Error("it does not say that it was sent")
+	}
+	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db")
+	s.ends(s.run(), db, apply.Done, apply.OK)
+	s.wrote("")
+	delete(s.objects, key(db))
+	s.ends(s.run(), db, apply.Blocked, apply.NeedsPerson, "gone since")
+	s.wrote("")
+	s.plan.AllowRecreate = map[kind.Key]bool{key(db): true}
+	s.ends(s.run(), db, apply.Done, apply.OK)
+	s.wrote("GET VolumeSnapshot/db, claim again VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db")
+}
+
+func TestOutcomesOfASnapshot(t *testing.T) {
+	s := begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
+	s.ends(s.run(), db, apply.Done, apply.OK)
+	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, GET VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db")
+
+	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
+	s.keeps = func(map[string]any) map[string]any { return s.tree(disk("other")) }
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may or may not")
+
+	for name, tt := range map[string]struct {
+		err     error
+		verdict apply.Verdict
+		state   ledger.State
+	}{
+		"unclear": {unclear(), apply.NeedsPerson, ledger.Unknown},
+		"taken":   {taken(), apply.NeedsPerson, ledger.Unknown},
+		"refused": {refused(), apply.Partial, ledger.Rejected},
+		"unsent":  {unsent(), apply.Partial, ""},
+	} {
+		s := begin(t, snapshot("db")).on("POST "+db, 1, tt.err, false)
+		s.ends(s.run(), db, apply.Failed, tt.verdict)
+		if got := s.records[key(db)].State; got != tt.state || strings.Count(s.took(), "POST") != 1 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+
+	s = begin(t, snapshot("db")).on("claim "+db, 1, unclear(), true)
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "nothing was sent")
+	s = begin(t, snapshot("db")).on("posted "+db, 1, unclear(), false)
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "--posted")
+	s = begin(t, snapshot("db"))
+	s.ends(s.apply(t.Context(), func() { s.has(db, disk("data")) }), db, apply.Skipped, apply.Stale, "appeared")
+	s.wrote("GET VolumeSnapshot/db")
+}
+
+func TestASnapshotThatCantBeReadBack(t *testing.T) {
+	s := begin(t, snapshot("db"))
+	for n := 2; n <= 5; n++ {
+		s.on("GET "+db, n, missing(), false)
+	}
+	s.ends(s.run(), db, apply.Failed, apply.NotConverged, "does not have it")
+	if s.records[key(db)].State != ledger.Posted {
+		t.Error("the server said yes")
+	}
+	s = begin(t, snapshot("db"))
+	s.keeps = func(map[string]any) map[string]any { return s.tree(disk("other")) }
+	if o := s.ends(s.run(), db, apply.Failed, apply.NotConverged); len(o.Mismatches) != 1 {
+		t.Errorf("mismatches %+v", o.Mismatches)
+	}
+}
+
+// TestTheServerNamesASnapshot: it is looked up by the name that it was given
+// (platform-api 1).
+func TestTheServerNamesASnapshot(t *testing.T) {
+	s := begin(t, snapshot("db"))
+	s.calls = func(name string) string { return "content-" + name }
+	s.ends(s.run(), db, apply.Done, apply.OK, "ready")
+	s.wrote("GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/content-db")
+	if got := s.records[key(db)].RemoteName; got != "content-db" {
+		t.Errorf("remote name %q", got)
+	}
+}
+
+func TestReady(t *testing.T) {
+	const no, yes, bad = `{"readyToUse":false}`, `{"readyToUse":true}`, `{"readyToUse":false,"error":{"message":"no disk"}}`
+	// The 1st GET shows that the name is free, the 2nd reads back.
+	after := func(n int, last string) func(int) string {
+		return func(i int) string {
+			if i < n {
+				return no
+			}
+			return last
+		}
+	}
+	for name, tt := range map[string]struct {
+		status  func(int) string
+		wait    bool
+		limit   time.Duration
+		verdict apply.Verdict
+		words   string
+		slept   time.Duration
+	}{
+		"at once":           {after(0, yes), true, time.Minute, apply.OK, "ready", 0},
+		"nobody waits":      {after(9, yes), false, 0, apply.OK, "not ready yet", 0},
+		"in time":           {after(5, yes), true, time.Minute, apply.OK, "made and ready", 6 * time.Second},
+		"too late":          {after(99, yes), true, 10 * time.Second, apply.Partial, "not ready within 10s", 10 * time.Second},
+		"failed":            {after(3, bad), true, time.Minute, apply.Partial, "no disk", 2 * time.Second},
+		"failed, no waiter": {after(0, bad), false, 0, apply.Partial, "no disk", 0},
+	} {
+		s := begin(t, snapshot("db"))
+		s.status, s.options.Wait, s.options.WaitTimeout = tt.status, tt.wait, tt.limit
+		want := apply.Done
+		if tt.verdict != apply.OK {
+			want = apply.Failed
+		}
+		s.ends(s.run(), db, want, tt.verdict, tt.words)
+		if s.slept != tt.slept || s.records[key(db)].State != ledger.Posted {
+			t.Errorf("%s: slept %s", name, s.slept)
+		}
+	}
+	// A read that fails meanwhile is no answer.
+	s := begin(t, snapshot("db")).on("GET "+db, 3, &said{text: "503"}, false)
+	s.status, s.options.Wait, s.options.WaitTimeout = after(4, yes), true, time.Minute
+	s.ends(s.run(), db, apply.Done, apply.OK)
+}
+
+func TestBlockedAndKept(t *testing.T) {
+	s := begin(t, cdn("shop", forced)).has(shop, loose)
+	s.change(shop, func(o *kind.Object) { o.Terminating = true })
+	s.ends(s.run(), shop, apply.Blocked, apply.Partial, "being deleted", "run again")
+	s = begin(t, cdn("shop", group)).has(shop, strings.Replace(group, "[{name: o", "[{name: x}, {name: o", 1))
+	s.ends(s.run(), shop, apply.Blocked, apply.NeedsPerson, "--take-over")
+	s.wrote("")
+	s = due(t)
+	s.records[key(rel)] = ledger.Record{Key: key(rel), State: ledger.Abandoned}
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+	s.wrote("")
+	if _, p := s.ready(); p.Items[1].Op != plan.Kept {
+		t.Errorf("%s is %s", p.Items[1].Key, p.Items[1].Op)
+	}
+}
