@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"trueup/internal/apply"
+)
+
+// TestExitOfApply is design 0.24: if several things happened, 130, 8, 6, 7, 5
+// in that order, and 3 only where nothing was sent.
+func TestExitOfApply(t *testing.T) {
+	type verdicts []apply.Verdict
+	for _, tt := range []struct {
+		ends verdicts
+		sent bool
+		want int
+	}{
+		{nil, false, 0},
+		{verdicts{apply.OK, apply.OK}, true, 0},
+		{verdicts{apply.OK, apply.Stale}, false, 3},
+		{verdicts{apply.Stale, apply.Partial}, false, 3},
+		{verdicts{apply.OK, apply.Stale}, true, 5},
+		{verdicts{apply.OK, apply.Partial}, true, 5},
+		{verdicts{apply.Partial}, false, 5},
+		{verdicts{apply.Partial, apply.NotConverged}, true, 7},
+		{verdicts{apply.Stale, apply.NotConverged}, true, 7},
+		{verdicts{apply.NotConverged, apply.NeedsPerson}, true, 6},
+		{verdicts{apply.Stale, apply.NeedsPerson}, false, 6},
+		{verdicts{apply.NeedsPerson, apply.Auth}, true, 8},
+		{verdicts{apply.Auth, apply.Stale}, false, 8},
+		{verdicts{apply.Auth, apply.NeedsPerson, apply.Interrupted, apply.NotConverged, apply.Partial}, true, 130},
+	} {
+		for _, turned := range []bool{false, true} {
+			var res apply.Result
+			for i := range tt.ends {
+				v := tt.ends[i]
+				if turned {
+					v = tt.ends[len(tt.ends)-1-i]
+				}
+				res.Outcomes = append(res.Outcomes, apply.Outcome{Verdict: v, Sent: tt.sent && i == 0})
+			}
+			if got := exitOfApply(res); got != tt.want {
+				t.Errorf("%v, sent %v: %d, want %d", tt.ends, tt.sent, got, tt.want)
+			}
+		}
+	}
+}
+
+// authError is an error that says of itself what it is.
+type authError struct{ auth bool }
+
+func (authError) Error() string { return "denied" }
+func (e authError) Auth() bool  { return e.auth }
+
+func TestExitOf(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("no"), 1},
+		{fmt.Errorf("list: %w", authError{true}), 8},
+		{fmt.Errorf("list: %w", authError{false}), 1},
+		{fmt.Errorf("load: %w", withCode(exitInvalid, authError{true})), 4},
+	} {
+		if got := exitOf(tt.err); got != tt.want {
+			t.Errorf("%v: %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestResultNames: each code has the name that machine-readable outputs use.
+func TestResultNames(t *testing.T) {
+	seen := map[string]int{}
+	for _, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 130} {
+		name := resultName(code)
+		if other, twice := seen[name]; twice || name == "" {
+			t.Errorf("%d is called %q, as %d is", code, name, other)
+		}
+		seen[name] = code
+	}
+}
