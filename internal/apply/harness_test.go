@@ -212,7 +212,7 @@ func (s *stage) at(call string, n int, do func()) *stage {
 }
 
 // call notes a call and runs it, unless the hook has another fate for it.
-func (s *stage) call(name string, k kind.Key, do func() error) error {
+func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := name + " " + k.String()
@@ -223,7 +223,7 @@ func (s *stage) call(name string, k kind.Key, do func() error) error {
 		f = s.hook(call, s.counts[call])
 	}
 	if f == nil {
-		return do()
+		f = &fault{did: ctx.Err() == nil, err: ctx.Err()}
 	}
 	if f.did {
 		if err := do(); err != nil {
@@ -233,9 +233,9 @@ func (s *stage) call(name string, k kind.Key, do func() error) error {
 	return f.err
 }
 
-func (s *stage) Get(_ context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
 	at := kind.Key{Kind: k.Name, Name: name}
-	err = s.call("GET", at, func() error {
+	err = s.call(ctx, "GET", at, func() error {
 		var ok bool
 		if o, ok = s.objects[at]; !ok {
 			return missing()
@@ -248,11 +248,11 @@ func (s *stage) Get(_ context.Context, k *kind.Kind, name string) (o kind.Object
 	return o, err
 }
 
-func (s *stage) Create(_ context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
+func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
 	doc := mustTree(body)
 	name := doc["metadata"].(map[string]any)["name"].(string)
 	at := kind.Key{Kind: k.Name, Name: name}
-	err = s.call("POST", at, func() error {
+	err = s.call(ctx, "POST", at, func() error {
 		if s.calls != nil {
 			at.Name = s.calls(name)
 		}
@@ -269,9 +269,9 @@ func (s *stage) Create(_ context.Context, k *kind.Kind, body []byte) (o kind.Obj
 	return o, err
 }
 
-func (s *stage) Patch(_ context.Context, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
+func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
 	at := kind.Key{Kind: k.Name, Name: name}
-	err = s.call("PATCH", at, func() error {
+	err = s.call(ctx, "PATCH", at, func() error {
 		now, ok := s.objects[at]
 		if !ok {
 			return missing()
@@ -305,8 +305,8 @@ func mustTree(b []byte) map[string]any {
 }
 
 // move is a durable change of a record from one of the states.
-func (s *stage) move(call string, k kind.Key, from []ledger.State, to func(*ledger.Record)) error {
-	return s.call(call, k, func() error {
+func (s *stage) move(ctx context.Context, call string, k kind.Key, from []ledger.State, to func(*ledger.Record)) error {
+	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
 		if from != nil && !slices.Contains(from, r.State) {
 			return fmt.Errorf("%s is %q", k, r.State)
@@ -318,54 +318,54 @@ func (s *stage) move(call string, k kind.Key, from []ledger.State, to func(*ledg
 	})
 }
 
-func (s *stage) Claim(_ context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
-	return s.move("claim", k, []ledger.State{"", ledger.Rejected}, func(r *ledger.Record) {
+func (s *stage) Claim(ctx context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
+	return s.move(ctx, "claim", k, []ledger.State{"", ledger.Rejected}, func(r *ledger.Record) {
 		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
 	})
 }
 
-func (s *stage) ClaimAgain(_ context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
-	return s.move("claim again", k, []ledger.State{ledger.Posted, ledger.Adopted}, func(r *ledger.Record) {
+func (s *stage) ClaimAgain(ctx context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
+	return s.move(ctx, "claim again", k, []ledger.State{ledger.Posted, ledger.Adopted}, func(r *ledger.Record) {
 		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
 	})
 }
 
-func (s *stage) Posted(_ context.Context, k kind.Key, m ledger.Made) error {
-	return s.move("posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
+	return s.move(ctx, "posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 	})
 }
 
-func (s *stage) Rejected(_ context.Context, k kind.Key, status int, message string) error {
-	return s.move("rejected", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+func (s *stage) Rejected(ctx context.Context, k kind.Key, status int, message string) error {
+	return s.move(ctx, "rejected", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.Outcome = ledger.Rejected, &ledger.Outcome{How: ledger.Refused, HTTP: status, Message: message}
 	})
 }
 
-func (s *stage) Release(_ context.Context, k kind.Key, _ string) error {
-	return s.move("release", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+func (s *stage) Release(ctx context.Context, k kind.Key, _ string) error {
+	return s.move(ctx, "release", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.Spec, r.SpecDigest = "", nil, nil
 	})
 }
 
-func (s *stage) MarkUnknown(_ context.Context, k kind.Key, message string) error {
-	return s.move("unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, message string) error {
+	return s.move(ctx, "unknown", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.Outcome = ledger.Unknown, &ledger.Outcome{How: ledger.Unclear, Message: message}
 	})
 }
 
-func (s *stage) Pending(_ context.Context, k kind.Key, spec []byte) error {
-	return s.move("pending", k, nil, func(r *ledger.Record) { r.Pending = spec })
+func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
+	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = spec })
 }
 
-func (s *stage) Applied(_ context.Context, k kind.Key, a ledger.AppliedSpec) error {
-	return s.move("applied", k, nil, func(r *ledger.Record) {
+func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {
+	return s.move(ctx, "applied", k, nil, func(r *ledger.Record) {
 		r.Applied, r.Pending, r.NotConverged, r.UID = a.Spec, nil, !a.Converged, a.UID
 	})
 }
 
-func (s *stage) DropPending(_ context.Context, k kind.Key) error {
-	return s.move("drop", k, nil, func(r *ledger.Record) { r.Pending = nil })
+func (s *stage) DropPending(ctx context.Context, k kind.Key) error {
+	return s.move(ctx, "drop", k, nil, func(r *ledger.Record) { r.Pending = nil })
 }
 
 // ready plans against what is live now.

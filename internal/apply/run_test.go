@@ -117,9 +117,17 @@ func TestSideBySide(t *testing.T) {
 	if p.Pending() {
 		t.Errorf("pending: %+v", p.Summary)
 	}
-	last := strings.LastIndex(strings.Join(s.log, "\n"), "CDN/")
-	if first := strings.Index(strings.Join(s.log, "\n"), "Purge/"); first < last {
-		t.Error("a purge was begun before the last CDN was done")
+	var purges []string
+	for i, call := range s.log {
+		if strings.HasPrefix(call, "POST Purge/") {
+			purges = append(purges, call)
+		}
+		if strings.HasSuffix(call, " Purge/p00") && slices.ContainsFunc(s.log[i:], func(c string) bool { return strings.Contains(c, "CDN/") }) {
+			t.Error("a purge was begun before the last CDN was done")
+		}
+	}
+	if len(purges) != 50 || !slices.IsSorted(purges) {
+		t.Errorf("purges %v", purges)
 	}
 	// Without a number of workers there is one.
 	s = due(t)

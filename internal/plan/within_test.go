@@ -13,15 +13,17 @@ import (
 func TestWithin(t *testing.T) {
 	const (
 		want = `{hostname: shop.example.com, tls: {forced: "true", enabled: "true"},
-			upstreams: [{name: o, scheme: https, servers: [{host: s, port: "443", weight: "1"}]}]}`
+			upstreams: [{name: o, scheme: https, servers: [{host: s, port: "443", weight: "1"}]}],
+			firewall: {enabled: true, rules: [{name: a, enabled: true, constraints: [[{type: known_bots}]]}]}}`
 		live = `{hostname: shop.example.com, tls: {forced: "false", enabled: "false", auto: "true"}, secureLink: {tokenName: t},
-			upstreams: [{name: o, scheme: https, note: kept, servers: [{host: s, port: "443", weight: "2"}]}]}`
-		before = `{hostname: shop.example.com, secureLink: {tokenName: t}, upstreams: []}`
+			upstreams: [{name: o, scheme: https, note: kept, servers: [{host: s, port: "443", weight: "2"}]}],
+			firewall: {enabled: true, rules: [{name: a, enabled: false, constraints: [[{type: known_bots, lost: 1}]]}]}}`
+		before = `{hostname: shop.example.com, secureLink: {tokenName: t}, upstreams: [], firewall: {rules: []}}`
 	)
 	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).applied(shop, before).in)
 	p, _ := planner.Make()
 	shown := find(t, p, shop)
-	if shown.Op != plan.Patch || len(shown.Preserved) != 1 || len(shown.Lists) != 1 {
+	if shown.Op != plan.Patch || len(shown.Preserved) != 1 || len(shown.Collateral) != 1 || len(shown.Lists) != 2 {
 		t.Fatalf("%s: %v, kept %v", shown.Op, shown.Changes, shown.Preserved)
 	}
 	for name, tt := range map[string]struct {
@@ -43,6 +45,9 @@ func TestWithin(t *testing.T) {
 		"the element went":                {`servers: [{host: s, port: "443", weight: "2"}]`, `servers: []`, false},
 		"a kept field changed":            {`note: kept`, `note: other`, false},
 		"a kept field came":               {`note: kept`, `note: kept, x: y`, false},
+		"what gets lost changed":          {`lost: 1`, `lost: 2`, false},
+		"more gets lost":                  {`lost: 1`, `lost: 1, more: 1`, false},
+		"less gets lost":                  {`, lost: 1`, ``, true},
 		"a kept field went":               {`note: kept, `, ``, true},
 	} {
 		t.Run(name, func(t *testing.T) {
