@@ -87,20 +87,30 @@ func shownSource(runes []rune) safe {
 	return join(shown, safe(strings.Repeat(" ", tabWidth)))
 }
 
-// textApply writes how every item ended and what comes next.
-func textApply(p *printer, r *apply.Result) {
+// textApply writes how every item ended and what comes next; items for which
+// there was nothing to do are only counted.
+func textApply(p *printer, r *apply.Result, opts Options) {
 	p.gap()
-	column := keyWidth(r)
+	column, shown := keyWidth(r), false
 	for _, o := range r.Outcomes {
+		if untouched(o) && !opts.Verbose {
+			continue
+		}
 		textOutcome(p, o, column)
+		shown = true
 	}
-	if len(r.Outcomes) > 0 {
+	if shown {
 		p.gap()
 	}
 	p.line(span{"Apply: ", strong}, span{applySummary(r), plain})
 	for _, s := range nextSteps(r) {
 		p.line(span{"Next: ", changed}, span{s, plain})
 	}
+}
+
+// untouched tells whether there is nothing to say of an item.
+func untouched(o apply.Outcome) bool {
+	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
 func statusStyle(s apply.Status) style {
