@@ -126,8 +126,12 @@ func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 		precondition := version && len(now.Lists) > 0 && obj.ResourceVersion != ""
 		_, err := r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
 		r.sent(it, err, end)
-		if conflict(err) && precondition {
+		if precondition && conflict(err) {
 			version = !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
+			continue
+		}
+		if precondition && refusesVersion(err) {
+			version = false
 			continue
 		}
 		w := write{kind: k, key: it.Key, spec: spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes))}

@@ -186,6 +186,12 @@ func TestAServerThatTakesNoVersion(t *testing.T) {
 	if len(s.sent) != 1 || strings.Contains(s.sent[0], "resourceVersion") {
 		t.Errorf("sent %s", s.sent)
 	}
+	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group).
+		on("PATCH CDN/shop", 1, &said{text: "422 metadata.resourceVersion: Forbidden", status: 422}, false)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if len(s.sent) != 1 || strings.Contains(s.sent[0], "resourceVersion") {
+		t.Errorf("sent %s", s.sent)
+	}
 	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
 	s.change(shop, func(o *kind.Object) { o.ResourceVersion = "" })
 	s.ends(s.run(), shop, apply.Done, apply.OK)

@@ -1,6 +1,9 @@
 package apply
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // What an error of a Writer says of itself, by the methods that Writer names.
 // An error that says nothing is uncertain after a write: it may have happened.
@@ -43,4 +46,10 @@ func verdictOf(err error) Verdict {
 		return Auth
 	}
 	return Partial
+}
+
+// refusesVersion recognises a server that takes no precondition: it certainly
+// refused the body, and names the field.
+func refusesVersion(err error) bool {
+	return err != nil && !uncertain(err) && !auth(err) && strings.Contains(err.Error(), "resourceVersion")
 }

@@ -20,7 +20,8 @@ func (d *decision) createOnly() {
 		d.compareMoment()
 		return
 	}
-	known := d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
+	made := d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
+	known := made || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not made"
@@ -39,7 +40,7 @@ func (d *decision) createOnly() {
 		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
 	default:
 		d.create()
-		d.item.Recreate, d.item.Deleted = known, known
+		d.item.Recreate, d.item.Deleted = made, known
 	}
 }
 
@@ -56,6 +57,9 @@ func (d *decision) compareMoment() {
 			return
 		}
 	}
+	// One that somebody else made is remembered, so that it is not made again by
+	// itself when it is gone.
+	d.item.Record = d.rec.State == "" && d.rec.Applied == nil && d.in.Ledger.Problem == ""
 	if ready, failure := o.Kind.Ready(d.live.Status); failure != "" {
 		d.hint("the server says that it failed: " + failure)
 	} else if !ready {

@@ -122,3 +122,18 @@ func TestWithoutALedgerNoSnapshotIsMade(t *testing.T) {
 		t.Errorf("what is live: %+v", it)
 	}
 }
+
+// TestASnapshotOfSomebodyElse is remembered where it is as git says: when it is
+// gone, it is not made again by itself.
+func TestASnapshotOfSomebodyElse(t *testing.T) {
+	w := git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).has(db, disked("data"))
+	if it := w.item(db); it.Op != plan.None || !it.Record {
+		t.Errorf("item %+v", it)
+	}
+	w = git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).applied(db, disked("data"))
+	blocked(t, w.item(db), true, "gone since", "--allow-recreate VolumeSnapshot/db")
+	w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
+	if it := w.item(db); it.Op != plan.Create || it.Recreate {
+		t.Errorf("item %+v", it)
+	}
+}
