@@ -113,25 +113,19 @@ func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 			end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
 			return
 		}
-		if ok && !begun {
-			begun = r.begin(ctx, it.Key, spec, end)
-			ok = begun
-		}
-		if !ok {
-			if begun {
-				r.dropPending(ctx, it.Key, end)
-			}
+		switch {
+		case !ok && begun:
+			r.dropPending(ctx, it.Key, end)
+			return
+		case !ok || !begun && !r.begin(ctx, it.Key, spec, end):
 			return
 		}
+		begun = true
 		precondition := version && len(now.Lists) > 0 && obj.ResourceVersion != ""
 		_, err := r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
 		r.sent(it, err, end)
-		if precondition && conflict(err) {
-			version = !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
-			continue
-		}
-		if precondition && refusesVersion(err) {
-			version = false
+		if precondition && (conflict(err) || refusesVersion(err)) {
+			version = conflict(err) && !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
 			continue
 		}
 		w := write{kind: k, key: it.Key, spec: spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes))}

@@ -26,13 +26,7 @@ func (d *decision) createOnly() {
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not made"
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
-		what := "it is gone since it was made"
-		if d.live.Terminating {
-			what = "live is being deleted"
-		}
-		d.block(what+"; a new one would hold other data",
-			fmt.Sprintf("take the manifest out of git, or make a new one with apply --allow-recreate %s", o.Key()))
-		d.item.Deleted = true
+		d.gone()
 	case d.live.Terminating:
 		d.item.Op, d.item.Reason = Blocked, "one of that name is being deleted"
 		d.item.Fix = "run again when it is gone, or choose another name"
@@ -42,6 +36,17 @@ func (d *decision) createOnly() {
 		d.create()
 		d.item.Recreate, d.item.Deleted = made, known
 	}
+}
+
+// gone blocks an item that the ledger knows and live lacks.
+func (d *decision) gone() {
+	what := "it is gone since it was made"
+	if d.live.Terminating {
+		what = "live is being deleted"
+	}
+	d.block(what+"; a new one would hold other data",
+		fmt.Sprintf("take the manifest out of git, or make a new one with apply --allow-recreate %s", d.item.Key))
+	d.item.Deleted = true
 }
 
 // compareMoment holds a live object against its manifest.
