@@ -102,39 +102,59 @@ func (o *Outcome) untold(err error) {
 	o.Message += " (and the ledger could not be told: " + err.Error() + ")"
 }
 
+// patching is the state of one object's PATCH over its attempts.
+type patching struct {
+	kind *kind.Kind
+	item plan.Item
+	spec []byte
+	// begun says that the spec is pending in the ledger; bare that the server
+	// takes no version as a precondition.
+	begun, bare bool
+}
+
 // patch sends the merge patch that the plan shows, if live is still what the
 // plan compared; after a conflict it looks and compares again.
 func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	spec, begun, version := r.Spec(it.Key), false, true
+	p := &patching{kind: k, item: it, spec: r.Spec(it.Key)}
 	for range maxConflicts {
-		obj, now, ok := r.fresh(ctx, k, it, end)
-		if ok && now.Op == plan.None {
-			r.applied(ctx, write{kind: k, key: it.Key, spec: spec, sent: spec}, obj, end)
-			end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
+		if !r.attempt(ctx, p, end) {
 			return
 		}
-		switch {
-		case !ok && begun:
-			r.dropPending(ctx, it.Key, end)
-			return
-		case !ok || !begun && !r.begin(ctx, it.Key, spec, end):
-			return
-		}
-		begun = true
-		precondition := version && len(now.Lists) > 0 && obj.ResourceVersion != ""
-		_, err := r.Writer.Patch(ctx, k, it.Name, body(now, obj, precondition))
-		r.sent(it, err, end)
-		if precondition && (conflict(err) || refusesVersion(err)) {
-			version = conflict(err) && !r.sameVersion(ctx, k, it.Name, obj.ResourceVersion)
-			continue
-		}
-		w := write{kind: k, key: it.Key, spec: spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes))}
-		r.settle(ctx, w, err, end)
-		return
 	}
 	end.fail(Partial, "it changes faster than it can be written: the server answered 409 each time")
 	end.Fix = "run apply again"
 	r.dropPending(ctx, it.Key, end)
+}
+
+// attempt reads, compares and sends once; again says that the server refused
+// the version of what was compared.
+func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again bool) {
+	obj, now, ok := r.fresh(ctx, p.kind, p.item, end)
+	switch {
+	case !ok && p.begun:
+		r.dropPending(ctx, p.item.Key, end)
+		return false
+	case !ok:
+		return false
+	case now.Op == plan.None:
+		r.applied(ctx, write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec}, obj, end)
+		end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
+		return false
+	case !p.begun && !r.begin(ctx, p.item.Key, p.spec, end):
+		return false
+	}
+	p.begun = true
+	precondition := !p.bare && len(now.Lists) > 0 && obj.ResourceVersion != ""
+	_, err := r.Writer.Patch(ctx, p.kind, p.item.Name, body(now, obj, precondition))
+	r.sent(p.item, err, end)
+	if precondition && (conflict(err) || refusesVersion(err)) {
+		p.bare = !conflict(err) || r.sameVersion(ctx, p.kind, p.item.Name, obj.ResourceVersion)
+		return true
+	}
+	r.settle(ctx, write{
+		kind: p.kind, key: p.item.Key, spec: p.spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes)),
+	}, err, end)
+	return false
 }
 
 // fresh reads the object right before a write and plans it again; ok is false
