@@ -147,7 +147,7 @@ func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again boo
 	precondition := !p.bare && len(now.Lists) > 0 && obj.ResourceVersion != ""
 	_, err := r.Writer.Patch(ctx, p.kind, p.item.Name, body(now, obj, precondition))
 	r.sent(p.item, err, end)
-	if precondition && (conflict(err) || refusesVersion(err)) {
+	if precondition && refusesVersion(err) {
 		p.bare = !conflict(err) || r.sameVersion(ctx, p.kind, p.item.Name, obj.ResourceVersion)
 		return true
 	}

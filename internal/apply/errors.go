@@ -48,8 +48,11 @@ func verdictOf(err error) Verdict {
 	return Partial
 }
 
-// refusesVersion recognises a server that takes no precondition: it certainly
-// refused the body, and names the field.
+// refusesVersion recognises a refusal of the precondition: a 409 says that it
+// is stale, another certain refusal that names it that it is not taken.
 func refusesVersion(err error) bool {
-	return err != nil && !uncertain(err) && !auth(err) && strings.Contains(err.Error(), "resourceVersion")
+	if err == nil || uncertain(err) || auth(err) {
+		return false
+	}
+	return conflict(err) || strings.Contains(err.Error(), "resourceVersion")
 }
