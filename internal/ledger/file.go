@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +17,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The layout of a file store: lock, genesis.json,
+// The layout of a file store: lock, genesis.json, .gitignore,
 // records/<workspace>/<kind>/<2 hex>/<sha256 of the name>.json, and tmp/ for
 // what is being written.
 const (
@@ -24,16 +25,28 @@ const (
 	genesisFile = "genesis.json"
 	recordsDir  = "records"
 	tempDir     = "tmp"
+	// ignoreFile keeps the ledger out of the project's git: a checkout of an
+	// older commit would turn it back, and what was sent since would be sent
+	// again.
+	ignoreFile = ".gitignore"
 )
 
-// lockRetry is how often a busy lock is tried again.
-const lockRetry = 2 * time.Millisecond
+// lockRetry is how often a busy lock is tried again, lockWait how long: whoever
+// holds it longer than it takes to write a file is stopped or stuck.
+const (
+	lockRetry = 2 * time.Millisecond
+	lockWait  = 30 * time.Second
+)
 
 // fileStore is a directory on a disk that lasts (design A7). Writers exclude
 // each other by a lock on a file; readers need none, because files are replaced
 // whole. The directory is opened anew for each call, so that a ledger that was
 // moved away is noticed.
-type fileStore struct{ dir string }
+type fileStore struct {
+	dir string
+	// wait replaces lockWait where it is set.
+	wait time.Duration
+}
 
 func (s fileStore) ReadGenesis(context.Context) (Genesis, error) {
 	root, err := s.open()
@@ -69,6 +82,11 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 		}
 		if have.Seq != expectSeq {
 			return fmt.Errorf("write genesis: %w", ErrConflict)
+		}
+		if expectSeq == 0 {
+			if err := furnish(root); err != nil {
+				return fmt.Errorf("write genesis: %w", err)
+			}
 		}
 		return s.replace(root, swap{path: genesisFile, nonce: fmt.Sprintf("genesis-%d", g.Seq), create: expectSeq == 0, content: b})
 	})
@@ -128,9 +146,6 @@ func (s fileStore) All(ctx context.Context, each func(Record) error) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	if _, err := root.Lstat(recordsDir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	return fs.WalkDir(root.FS(), recordsDir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -173,7 +188,24 @@ func (s fileStore) open() (*os.Root, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", s.dir, err)
 	}
+	// Without it every record would look as if it had never been.
+	if _, err := root.Lstat(recordsDir); err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("damaged ledger %s: the folder %s is missing or can't be read: restore it", s.dir, recordsDir)
+	}
 	return root, nil
+}
+
+// furnish makes what a new ledger has before its genesis.
+func furnish(root *os.Root) error {
+	if err := root.MkdirAll(recordsDir, 0o777); err != nil {
+		return err
+	}
+	err := writeSynced(root, ignoreFile, []byte("*\n"))
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 func (s fileStore) genesis(root *os.Root) (Genesis, error) {
@@ -229,7 +261,13 @@ func (s fileStore) locked(ctx context.Context, root *os.Root, do func() error) e
 		return fmt.Errorf("lock ledger: %s is not a regular file", filepath.Join(s.dir, lockFile))
 	}
 	lock := flock.New(filepath.Join(s.dir, lockFile), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
-	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+	wait := cmp.Or(s.wait, lockWait)
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if _, err := lock.TryLockContext(waiting, lockRetry); err != nil {
+		if ctx.Err() == nil && waiting.Err() != nil {
+			err = fmt.Errorf("another process has held it for %s", wait)
+		}
 		return fmt.Errorf("lock ledger %s: %w", s.dir, err)
 	}
 	// Closing the file lets go of the lock, even if unlocking failed.

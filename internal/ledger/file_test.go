@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
 )
 
 func TestFileStore(t *testing.T) {
@@ -262,9 +265,22 @@ func TestIrregularPlaces(t *testing.T) {
 			t.Error("a file was made outside the ledger")
 		}
 	})
+	t.Run("lock is never let go", func(t *testing.T) {
+		s, dir := born(t)
+		held := flock.New(filepath.Join(dir, lockFile))
+		if ok, err := held.TryLock(); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		defer func() { _ = held.Close() }()
+		s.wait = time.Millisecond
+		if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil || !strings.Contains(err.Error(), "another process has held it") {
+			t.Errorf("Put gave %v", err)
+		}
+	})
 	t.Run("records lead out", func(t *testing.T) {
 		s, dir := born(t)
 		out := t.TempDir()
+		remove(t, filepath.Join(dir, recordsDir))
 		if err := os.Symlink(out, filepath.Join(dir, recordsDir)); err != nil {
 			t.Fatal(err)
 		}
@@ -273,6 +289,29 @@ func TestIrregularPlaces(t *testing.T) {
 		}
 		if left, _ := os.ReadDir(out); len(left) != 0 {
 			t.Errorf("outside the ledger: %v", left)
+		}
+	})
+	t.Run("records are gone", func(t *testing.T) {
+		s, dir := born(t)
+		rec := testRecord("a", 1)
+		mustPut(t, s, 0, rec)
+		if err := os.RemoveAll(filepath.Join(dir, recordsDir)); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := s.Read(t.Context(), []Key{rec.key()}); err == nil || errors.Is(err, ErrNoGenesis) {
+			t.Errorf("Read took it for an empty ledger: %v, %v", found, err)
+		}
+		if err := s.Put(t.Context(), 0, rec); err == nil {
+			t.Error("Put began a new one")
+		}
+		if err := s.All(t.Context(), func(Record) error { return nil }); err == nil {
+			t.Error("All found nothing wrong")
+		}
+	})
+	t.Run("a version control of the project does not turn it back", func(t *testing.T) {
+		_, dir := born(t)
+		if got := read(t, filepath.Join(dir, ignoreFile)); got != "*\n" {
+			t.Errorf("%s holds %q", ignoreFile, got)
 		}
 	})
 	t.Run("the store is a file", func(t *testing.T) {

@@ -58,7 +58,9 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, spec []byte, digest ca
 }
 
 // ClaimAgain is Claim for an object that was made and is gone since, which a
-// person wants made again (design 0.5). Requests that are sent once are refused.
+// person wants made again (design 0.5). Requests that are sent once are refused,
+// and so is a record that is not as View showed it: another run may have made
+// the object again meanwhile.
 func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -75,7 +77,11 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i intent) err
 		return fmt.Errorf("claim %s: %w", key, err)
 	}
 	i.at, i.claim = l.cfg.Now(), l.cfg.Claim
-	return l.change(ctx, key, anyone, func(r Record) (Record, error) { return r.claimed(e, i) })
+	who := anyone
+	if e == evReclaim {
+		who = asSeen
+	}
+	return l.change(ctx, key, who, func(r Record) (Record, error) { return r.claimed(e, i) })
 }
 
 // Posted records that the server accepted the request that this run claimed.
@@ -184,6 +190,8 @@ type right int
 const (
 	// anyone may change a record in whatever state it is found.
 	anyone right = iota
+	// asSeen means that it must be as this run's View showed it.
+	asSeen
 	// unchanged means that a record that this run wrote must be as it left it.
 	unchanged
 	// holder means that this run must have written it last.
@@ -224,6 +232,9 @@ func (l *Ledger) entitled(key kind.Key, who right, seq int) bool {
 	defer l.mu.Unlock()
 	left, ours := l.own[key]
 	switch who {
+	case asSeen:
+		was, looked := l.seen[key]
+		return looked && was == seq
 	case holder:
 		return ours && left.seq == seq
 	case unchanged:

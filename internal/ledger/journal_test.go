@@ -133,9 +133,30 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 	}
 	must(t, l.Claim(ctx, diskKey, someSpec, someSum))
 	must(t, l.Posted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
+	wantErr(t, l.ClaimAgain(ctx, diskKey, someSpec, someSum), ErrConflict)
+	view(t, l, diskKey)
 	must(t, l.ClaimAgain(ctx, diskKey, someSpec, someSum))
 	if rec := view(t, l, diskKey); rec.State != Claimed || rec.UID != "" || rec.AcceptedAt != nil {
 		t.Errorf("claimed again %+v", rec)
+	}
+}
+
+// TestMomentsAreMadeAgainOnce: two people want the same object again, and the
+// second decided before the first was done. The server may call it by another
+// name, so that a GET of ours would not find it.
+func TestMomentsAreMadeAgainOnce(t *testing.T) {
+	cfg := made(t)
+	before, first, second := open(t, cfg), open(t, cfg), open(t, cfg)
+	ctx := t.Context()
+	must(t, before.Claim(ctx, diskKey, someSpec, someSum))
+	must(t, before.Posted(ctx, diskKey, Made{RemoteName: "snap-1"}))
+	view(t, first, diskKey)
+	view(t, second, diskKey)
+	must(t, first.ClaimAgain(ctx, diskKey, someSpec, someSum))
+	must(t, first.Posted(ctx, diskKey, Made{RemoteName: "snap-2"}))
+	wantErr(t, second.ClaimAgain(ctx, diskKey, someSpec, someSum), ErrConflict)
+	if rec := view(t, second, diskKey); rec.State != Posted || rec.RemoteName != "snap-2" {
+		t.Errorf("the record of the first became %+v", rec)
 	}
 }
 

@@ -51,8 +51,10 @@ type Ledger struct {
 	local bool
 
 	mu sync.Mutex
-	// own are the records that this run wrote last.
-	own map[kind.Key]mark
+	// own are the records that this run wrote last, seen the seqs of those that
+	// it looked at, 0 where there was none.
+	own  map[kind.Key]mark
+	seen map[kind.Key]int
 }
 
 // mark is how this run left a record.
@@ -73,7 +75,7 @@ func Open(_ context.Context, cfg Config) (*Ledger, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.NewString
 	}
-	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}}
+	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}, seen: map[kind.Key]int{}}
 	if cfg.Store == "" {
 		return l, nil
 	}
@@ -112,7 +114,17 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	for key, rec := range found {
 		view.Records[key.Key] = rec
 	}
+	l.look(keys, view.Records)
 	return view, nil
+}
+
+// look remembers on which records this run's decisions rest.
+func (l *Ledger) look(keys []kind.Key, records map[kind.Key]Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range keys {
+		l.seen[key] = records[key].Seq
+	}
 }
 
 // List returns all records, in the order of kinds and names; a *ProblemError if
