@@ -86,8 +86,11 @@ func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
 }
 
+// leastCut is the shortest piece of a token that redact takes for one.
+const leastCut = 8
+
 // redact takes the token out of a text that a server wrote, in the forms in
-// which a server would echo it.
+// which a server would echo it, and what is left of one where the text was cut.
 func (e Endpoint) redact(text string) string {
 	secret := e.Token.value()
 	if secret == "" {
@@ -95,6 +98,12 @@ func (e Endpoint) redact(text string) string {
 	}
 	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
 		text = strings.ReplaceAll(text, form, hidden)
+		for n := min(len(form)-1, len(text)); n >= leastCut; n-- {
+			if strings.HasSuffix(text, form[:n]) {
+				text = text[:len(text)-n] + hidden
+				break
+			}
+		}
 	}
 	return text
 }

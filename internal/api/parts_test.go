@@ -263,3 +263,63 @@ func FuzzErrorBody(f *testing.F) {
 		}
 	})
 }
+
+// slowConn has handed on what it was given before it returns.
+type slowConn struct {
+	net.Conn
+	taken, goOn chan struct{}
+	err         error
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	c.taken <- struct{}{}
+	<-c.goOn
+	if c.err != nil {
+		return 0, c.err
+	}
+	return len(p), nil
+}
+
+// TestWhatIsBeingWrittenCounts: the server may have carried out a request and
+// gone away before the write that sent it has returned.
+func TestWhatIsBeingWrittenCounts(t *testing.T) {
+	for _, refused := range []error{nil, io.ErrClosedPipe} {
+		slow := &slowConn{taken: make(chan struct{}), goOn: make(chan struct{}), err: refused}
+		conn := &countedConn{Conn: slow}
+		watch := &sending{provable: true}
+		watch.gotConn(conn)
+		done := make(chan struct{})
+		go func() {
+			_, _ = conn.Write([]byte("POST"))
+			close(done)
+		}()
+		<-slow.taken
+		if watch.nothingWritten(t.Context()) {
+			t.Error("a request that was being written counted as not sent")
+		}
+		close(slow.goOn)
+		<-done
+		if got, want := watch.nothingWritten(t.Context()), refused != nil; got != want {
+			t.Errorf("after the write nothingWritten is %v, want %v", got, want)
+		}
+	}
+}
+
+// TestACutTokenIsHidden: what is quoted of an answer is cut, and the cut may go
+// through a token that the server repeats.
+func TestACutTokenIsHidden(t *testing.T) {
+	const secret = "s3cr3t-canary-0123456789"
+	tok, err := NewToken(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Endpoint{Token: tok}
+	for cut := 8; cut < len(secret); cut++ {
+		if got := e.redact("you sent Bearer " + secret[:cut]); strings.Contains(got, secret[:8]) {
+			t.Fatalf("cut after %d: %q", cut, got)
+		}
+	}
+	if got := e.redact("a service"); got != "a service" {
+		t.Errorf("%q was changed", got)
+	}
+}

@@ -42,6 +42,8 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 		return nil, c.unsent("the platform documents no %s of a %s (platform-api 4)", c.op(), k.Name)
 	case byName && (name == "" || name == "." || name == ".."):
 		return nil, c.unsent("%q can't be the name of an object", name)
+	case !isSegment(r.cfg.Workspace.Name) || !isSegment(r.cfg.Workspace.UUID):
+		return nil, c.unsent("the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
 		return nil, c.unsent("no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
 	case c.endpoint.Token.IsZero():
@@ -55,6 +57,12 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	}
 	c.url = u
 	return c, nil
+}
+
+// isSegment tells whether a server can't take the text for more than one
+// segment of a path, or for a step up.
+func isSegment(text string) bool {
+	return text != "." && text != ".." && !strings.ContainsAny(text, `/\`)
 }
 
 // op is the operation's name in messages.

@@ -34,7 +34,8 @@ func newTransport(cfg Config) *http.Transport {
 	}
 }
 
-// countedConn counts the bytes that the kernel took.
+// countedConn counts the bytes that the kernel took, or is just taking: a
+// server may answer, or go away, before the write has returned.
 type countedConn struct {
 	net.Conn
 	written atomic.Int64
@@ -42,8 +43,9 @@ type countedConn struct {
 
 // Write sends p and counts what was taken of it.
 func (c *countedConn) Write(p []byte) (int, error) {
+	c.written.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n))
+	c.written.Add(int64(n - len(p)))
 	return n, err
 }
 
