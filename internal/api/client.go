@@ -125,6 +125,9 @@ func failureIn(tree map[string]any) string {
 	if tree["kind"] == "Status" {
 		return orElse(said, "status Failure")
 	}
+	if tree["success"] == false {
+		return orElse(said, "success is false")
+	}
 	for _, key := range []string{"error", "errors"} {
 		if sentence(tree[key], 0) != "" {
 			return said

@@ -144,6 +144,9 @@ func (e *Error) NotSent() bool {
 // HTTPStatus returns the status of the answer, or 0.
 func (e *Error) HTTPStatus() int { return e.Status }
 
+// statusClientClosed is how a web server notes that it was not waited for.
+const statusClientClosed = 499
+
 // classify says what the status of an answer means. ours says that the body
 // looks like the platform's own (platform-api 7 is silent: kubernetes answers
 // an unknown path as plain text, a missing object as JSON).
@@ -155,7 +158,8 @@ func classify(verb kind.Verb, status int, ours bool) Class {
 		return Taken
 	case http.StatusTooManyRequests:
 		return Unsent
-	case http.StatusRequestTimeout:
+	case http.StatusRequestTimeout, http.StatusNotAcceptable, statusClientClosed:
+		// A 406 is about the form of the answer: the request may be carried out.
 		return unanswered(verb)
 	case http.StatusNotFound:
 		return missing(verb, ours)
