@@ -24,6 +24,8 @@ type write struct {
 	key  kind.Key
 	// spec is git's, sent the part of it that the request spoke of.
 	spec, sent []byte
+	// keeps says that fields of live that git does not mention went along.
+	keeps bool
 	// done says what was done, in words.
 	done string
 }
@@ -152,7 +154,8 @@ func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again boo
 		return true
 	}
 	r.settle(ctx, write{
-		kind: p.kind, key: p.item.Key, spec: p.spec, sent: sentSpec(now), done: fmt.Sprintf("%d changed", len(now.Changes)),
+		kind: p.kind, key: p.item.Key, spec: p.spec, sent: sentSpec(now), keeps: len(now.Preserved) > 0,
+		done: fmt.Sprintf("%d changed", len(now.Changes)),
 	}, err, end)
 	return false
 }
@@ -211,6 +214,10 @@ func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, b
 func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	if err != nil && !uncertain(err) {
 		end.fail(verdictOf(err), err.Error())
+		if w.keeps {
+			end.Fix = "if it refuses a field that was kept from live, say in trueup.yaml that the field is the server's: " +
+				"overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, readonly: true}]"
+		}
 		r.dropPending(ctx, w.key, end)
 		return
 	}
@@ -281,16 +288,19 @@ func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []by
 }
 
 func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
-	return merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
+	return !obj.Terminating && merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
 }
 
 // applied records the spec as applied, and compares what came back with git
 // and with what was sent (design 0.17 and B8).
 func (r *run) applied(ctx context.Context, w write, got kind.Object, end *Outcome) {
 	end.Mismatches = r.mismatches(w.kind, w.spec, w.sent, got)
-	if len(end.Mismatches) > 0 {
+	switch {
+	case len(end.Mismatches) > 0:
 		end.fail(NotConverged, "the server did not keep what was sent")
 		end.Fix = "look at each path: change the manifest, or write the override that the hint names"
+	case got.Terminating:
+		end.fail(Partial, "it was written, and is being deleted")
 	}
 	r.record(ctx, w.key, ledger.AppliedSpec{
 		Spec: w.spec, Converged: len(end.Mismatches) == 0,

@@ -48,6 +48,8 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	switch {
 	case got.obj == nil:
 		end.unread(got.err)
+	case got.obj.Terminating:
+		end.fail(Partial, "it was made, and is being deleted")
 	case !got.kept:
 		end.Mismatches = r.mismatches(k, spec, spec, *got.obj)
 		end.fail(NotConverged, "the server did not keep what was sent")
