@@ -40,9 +40,9 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	switch {
 	case !k.Can(verb):
 		return nil, c.unsent("the platform documents no %s of a %s (platform-api 4)", c.op(), k.Name)
-	case byName && (name == "" || name == "." || name == ".."):
+	case byName && isStep(name):
 		return nil, c.unsent("%q can't be the name of an object", name)
-	case !isSegment(r.cfg.Workspace.Name) || !isSegment(r.cfg.Workspace.UUID):
+	case !fitsPath(r.cfg.Workspace):
 		return nil, c.unsent("the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
 		return nil, c.unsent("no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
@@ -59,10 +59,18 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	return c, nil
 }
 
-// isSegment tells whether a server can't take the text for more than one
-// segment of a path, or for a step up.
-func isSegment(text string) bool {
-	return text != "." && text != ".." && !strings.ContainsAny(text, `/\`)
+// isStep tells whether a segment of a path would lead elsewhere.
+func isStep(segment string) bool { return segment == "" || segment == "." || segment == ".." }
+
+// fitsPath tells whether a server can take neither the workspace's name nor its
+// uuid for several segments or a step: a project file would lead elsewhere.
+func fitsPath(ws kind.Workspace) bool {
+	for _, text := range []string{ws.Name, ws.UUID} {
+		if text != "" && isStep(text) || strings.ContainsAny(text, `/\`) {
+			return false
+		}
+	}
+	return true
 }
 
 // op is the operation's name in messages.
