@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/api"
 	"trueup/internal/sandbox"
 )
 
@@ -83,6 +84,7 @@ func (s *stage) run(args ...string) (code int, stdout, stderr string) {
 		Getenv: func(name string) string { return s.vars[name] },
 		Now:    time.Now,
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Millisecond},
 		Dir:    s.dir,
 	})
 	return code, out.String(), errs.String()
