@@ -114,6 +114,7 @@ func TestFindings(t *testing.T) {
 		{"text list", purgeOf("  hostname: a.example.com\n  paths:\n    - 404\n"), "7:7: error: 404 without", `write - "404"`},
 		{"yes in boolean", cdnWith("  firewall: {enabled: yes}"), "[schema]", "write enabled: true"},
 		{"text in boolean", cdnWith(`  firewall: {enabled: "true"}`), "[schema]", "write enabled: true"},
+		{"capital boolean in text", cdnWith("  tls: {forced: 'True'}"), "[schema]", `write forced: "true" or "false"`},
 		{"text in number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: "10"}}}]}`), "[schema]", "write rate: 10"},
 		{"loose number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: 1_0}}}]}`), "[schema]", "plain decimal"},
 		{"mapping in text", purgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname wants text", "write hostname"},

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,14 +57,19 @@ func hostnameOddities(host string) []string {
 	if len(host) > 253 {
 		odd = append(odd, "more than 253 characters")
 	}
+	add := func(what string) {
+		if !slices.Contains(odd, what) {
+			odd = append(odd, what)
+		}
+	}
 	for label := range strings.SplitSeq(host, ".") {
 		switch {
 		case label == "":
-			odd = append(odd, "an empty label")
+			add("an empty label")
 		case len(label) > 63:
-			odd = append(odd, "a label of more than 63 characters")
+			add("a label of more than 63 characters")
 		case strings.Trim(label, "-") != label:
-			odd = append(odd, "a hyphen at the end of a label")
+			add("a hyphen at the end of a label")
 		}
 	}
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {

@@ -48,15 +48,22 @@ func checkPurgePath(s *subject) {
 	}
 }
 
-// mendPath says which valid path would purge at least what was meant.
+// mendPath says which valid path would purge at least what was meant, and that
+// it purges more where it does: nobody should widen a purge without knowing.
 func mendPath(path string) string {
 	if _, rest, found := strings.Cut(path, "://"); found {
 		_, rest, _ = strings.Cut(rest, "/")
 		path = rest
 	}
 	path = "/" + strings.TrimLeft(path, "/")
-	if before, _, found := strings.Cut(path, "*"); found {
-		path = before + "*"
+	before, after, found := strings.Cut(path, "*")
+	switch {
+	case !found:
+		return "write " + path
+	case strings.Trim(after, "*") == "":
+		return "write " + before + "*"
+	case before == "/":
+		return "write out the paths: /* would purge the whole hostname"
 	}
-	return "write " + path
+	return "write " + before + "*, which purges more, or write out the paths"
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"trueup/internal/diag"
@@ -67,6 +68,10 @@ func checkPurgePathCovered(s *subject) {
 		if more := len(needless[by]) - len(drop); more > 0 {
 			list += fmt.Sprintf(" and %d more", more)
 		}
-		s.report(places[needless[by][0]], fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list)
+		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
+		if !slices.ContainsFunc(needless[by], func(i int) bool { return paths[i] != paths[by] }) {
+			message, fix = paths[by]+" is named more than once", "keep one of them"
+		}
+		s.report(places[needless[by][0]], message, fix)
 	}
 }

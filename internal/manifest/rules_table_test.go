@@ -89,6 +89,9 @@ func TestRuleTable(t *testing.T) {
 		{"whole address", purgePaths("https://shop.example.com/a/b"), []string{"purge-path: write /a/b"}},
 		{"relative", purgePaths("a/b"), []string{"purge-path: write /a/b"}},
 		{"inner star", purgePaths("/a/*/b"), []string{"purge-path: write /a/*"}},
+		{"inner star widens", purgePaths("/a/*/b"), []string{"purge-path: which purges more"}},
+		{"first star widens to all", purgePaths("/*/b"), []string{"purge-path: write out the paths: /* would purge the whole hostname"}},
+		{"only stars", purgePaths("/**"), []string{"purge-path: write /*"}},
 		{"two stars", purgePaths("/a/**"), []string{"purge-path: write /a/*"}},
 		{"no path", purgePaths(), []string{"schema"}},
 		{"empty path", purgePaths(""), []string{"schema"}},
@@ -97,7 +100,7 @@ func TestRuleTable(t *testing.T) {
 		{"space", purgePaths("/a b"), []string{"purge-path-odd: white space"}},
 		{"not ASCII", purgePaths("/ä"), []string{"purge-path-odd: not ASCII"}},
 		{"encoded", purgePaths("/%C3%A4"), nil},
-		{"twice", purgePaths("/a", "/a"), []string{"purge-path-covered: drop /a"}},
+		{"twice", purgePaths("/a", "/a"), []string{"purge-path-covered: /a is named more than once"}},
 		{"more than are shown", purgePaths("/a*", "/a1", "/a2", "/a3", "/a4", "/a5", "/a6", "/a7"), []string{"purge-path-covered: /a1, /a2, /a3, /a4, /a5 and 2 more"}},
 		{"by two prefixes", purgePaths("/a*", "/b*", "/b1", "/a1"), []string{"purge-path-covered: /b* purges", "purge-path-covered: /a* purges"}},
 

@@ -122,7 +122,7 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 		s.report(path, fmt.Sprintf("%s wants %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
 	case "const", "enum":
 		s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), strings.Join(quoted(field.Enum), " or ")),
-			"write "+name+": "+strings.Join(field.Enum, " or "))
+			"write "+name+": "+strings.Join(quoted(field.Enum), " or "))
 	case "minLength":
 		s.report(path, name+" is empty", exampleFix(name, field))
 	case "minItems":
