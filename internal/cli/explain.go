@@ -60,9 +60,27 @@ func explain(topic string) (string, error) {
 	}
 	field, ok := k.Root().At(path[1:])
 	if !ok {
-		return "", fmt.Errorf("%s has no field %q in the platform's document", k.Name, strings.Join(path[1:], "."))
+		return "", fmt.Errorf("%s has no field %q in the platform's document%s", k.Name, strings.Join(path[1:], "."), nearField(k, path))
 	}
 	return explainField(topic, field), nil
+}
+
+// nearField offers the closest name at the first part of a path that is unknown.
+func nearField(k *kind.Kind, path []string) string {
+	for i := 1; i < len(path); i++ {
+		if _, ok := k.Root().At(path[1 : i+1]); ok {
+			continue
+		}
+		parent, _ := k.Root().At(path[1:i])
+		for parent.Item != nil {
+			parent = parent.Item
+		}
+		if len(parent.Fields) == 0 {
+			return ""
+		}
+		return didYouMean(path[i], slices.Sorted(maps.Keys(parent.Fields)))
+	}
+	return ""
 }
 
 func didYouMean(word string, known []string) string {

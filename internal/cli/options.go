@@ -127,7 +127,7 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 func (a *app) fail(doc report.Document, err error) error {
 	doc.ExitCode = exitOf(err)
 	doc.Errors = append(doc.Errors, err.Error())
-	if a.global.output == "text" {
+	if a.global.output == "text" || !slices.Contains(report.Formats(), a.global.output) {
 		return err
 	}
 	if werr := a.emit(doc); werr != nil {
