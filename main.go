@@ -41,9 +41,11 @@ func process() (cli.Env, error) {
 	}, nil
 }
 
-// run runs the command line until it ends or the process is asked to.
+// run runs the command line until it ends or the process is asked to. A second
+// signal ends the process at once.
 func run(env cli.Env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, os.Args[1:], env)
 }

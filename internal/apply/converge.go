@@ -33,7 +33,7 @@ type write struct {
 // create sends the POST of an object that converges, after a GET has shown
 // that there is none.
 func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if !r.absent(ctx, k, it, end) {
+	if !r.absent(ctx, k, it.Name, end) {
 		return
 	}
 	spec := r.Spec(it.Key)
@@ -56,8 +56,8 @@ func (r *run) sent(it plan.Item, err error, end *Outcome) {
 }
 
 // absent makes sure that nothing of the name is there right before a POST.
-func (r *run) absent(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) bool {
-	obj, err := r.Writer.Get(ctx, k, it.Name)
+func (r *run) absent(ctx context.Context, k *kind.Kind, name string, end *Outcome) bool {
+	obj, err := r.Writer.Get(ctx, k, name)
 	switch {
 	case err == nil && !obj.Terminating:
 		end.stale("it appeared since the plan was made")
@@ -249,10 +249,9 @@ func (o *Outcome) unread(err error) {
 }
 
 // sentSpec is the part of the object that the patch speaks of, as live must
-// have it afterwards.
+// have it afterwards: a null stands for what must be gone.
 func sentSpec(it plan.Item) []byte {
-	patch := mustDecode(it.Request.Body).(map[string]any)["spec"]
-	return canon.Bytes(merge.StripNulls(patch))
+	return canon.Bytes(mustDecode(it.Request.Body).(map[string]any)["spec"])
 }
 
 // reading is what reading back gave: the object as it was last seen, or nil and
@@ -326,7 +325,8 @@ func (r *run) record(ctx context.Context, key kind.Key, a ledger.AppliedSpec, en
 
 func (r *run) mismatches(k *kind.Kind, spec, sent []byte, got kind.Object) []Mismatch {
 	live := mustDecode(got.Spec)
-	found := merge.Mismatches(r.Rules(k), mustDecode(sent), live)
+	// What was removed and came back, came back as its default (design B8).
+	found := merge.Mismatches(r.Rules(k), merge.StripNulls(mustDecode(sent)), live)
 	if len(found) == 0 {
 		found = merge.Mismatches(r.Rules(k), mustDecode(spec), live)
 	}

@@ -333,3 +333,24 @@ func TestALedgerThatFailsStopsTheWrite(t *testing.T) {
 	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, refused(), false).on("drop CDN/shop", 1, unclear(), false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "ledger could not be told")
 }
+
+// TestALostRemovalIsNotDone: a patch that only removes has nothing to find in
+// what is read back but what is gone.
+func TestALostRemovalIsNotDone(t *testing.T) {
+	s := begin(t, cdn("shop", plain)).has(shop, forced).applied(shop, forced).on("PATCH CDN/shop", 1, unclear(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live is not what was sent")
+	if r := s.records[key(shop)]; r.Pending == nil || !strings.Contains(string(r.Applied), "forced") {
+		t.Errorf("record %+v", r)
+	}
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	if strings.Contains(s.spec(shop), "forced") {
+		t.Errorf("live %s", s.spec(shop))
+	}
+	// What came back after a certain answer is its default (design B8).
+	s = begin(t, cdn("shop", plain)).has(shop, forced).applied(shop, forced)
+	s.keeps = func(spec map[string]any) map[string]any {
+		spec["tls"] = map[string]any{"forced": "false"}
+		return spec
+	}
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+}

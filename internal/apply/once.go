@@ -30,7 +30,12 @@ func (r *run) post(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 // record (design 0.5).
 func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	bound := context.WithoutCancel(ctx)
-	if !r.absent(bound, k, it, end) || !r.claim(bound, k, it, end) {
+	for _, name := range []string{it.RemoteName, it.Name} {
+		if name != "" && !r.absent(bound, k, name, end) {
+			return
+		}
+	}
+	if !r.claim(bound, k, it, end) {
 		return
 	}
 	made, err := r.sendMoment(bound, k, it, end)

@@ -107,7 +107,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	deps := apply.Deps{
 		Writer: client,
 		Replan: s.replan,
-		Spec:   func(key kind.Key) []byte { return s.inputs.Set.Find(key).Spec },
+		Spec:   func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
 		Rules:  func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
 		Report: s.app.progress(),
 		Sleep:  s.app.env.Sleep,

@@ -84,6 +84,9 @@ func nearField(k *kind.Kind, path []string) string {
 }
 
 func didYouMean(word string, known []string) string {
+	if len(known) == 0 {
+		return ""
+	}
 	ranks := fuzzy.RankFindFold(word, known)
 	if len(ranks) == 0 {
 		closest := slices.MinFunc(known, func(a, b string) int {

@@ -104,16 +104,31 @@ func newLedgerList(a *app) *cobra.Command {
 				return ledgerError(err)
 			}
 			if a.global.output == "json" {
-				return a.printJSON(records)
+				plain := make([]any, len(records))
+				for i, rec := range records {
+					plain[i] = readable(rec)
+				}
+				return a.printJSON(plain)
 			}
 			w := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
 			for _, rec := range records {
-				message, _ := ledger.Explain(rec)
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", report.Clean(rec.String()), stateOf(rec), report.Clean(message))
+				line := report.Clean(rec.String()) + "\t" + stateOf(rec)
+				if more := shortly(rec); more != "" {
+					line += "\t" + report.Clean(more)
+				}
+				_, _ = fmt.Fprintln(w, line)
 			}
 			return w.Flush()
 		},
 	}
+}
+
+// shortly explains a record without its name and its state, which stand before
+// it.
+func shortly(rec ledger.Record) string {
+	message, _ := ledger.Explain(rec)
+	message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
+	return strings.TrimPrefix(message, stateOf(rec))
 }
 
 func stateOf(rec ledger.Record) string {

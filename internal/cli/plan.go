@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -45,6 +49,32 @@ func (o *planOptions) plan() (plan.Options, error) {
 		Targets: filter, TakeOver: takeOver, AllowRecreate: recreate,
 		AllowEmptyLive: o.allowEmptyLive,
 	}, nil
+}
+
+// match refuses a flag that names nothing in git: a slip must not look like
+// there being nothing to do.
+func (o *planOptions) match(set *manifest.Set) error {
+	names := make([]string, len(set.Objects))
+	for i, obj := range set.Objects {
+		names[i] = obj.Key().String()
+	}
+	for _, pattern := range o.targets {
+		filter, err := targets([]string{pattern})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
+			return fmt.Errorf("--target %s matches no manifest%s", pattern, didYouMean(pattern, names))
+		}
+	}
+	for flag, values := range map[string][]string{"--take-over": o.takeOver, "--allow-recreate": o.allowRecreate} {
+		for _, value := range values {
+			if key, ok := kind.ParseKey(value); !ok || set.Find(key) == nil {
+				return fmt.Errorf("%s %s names no manifest%s", flag, value, didYouMean(value, names))
+			}
+		}
+	}
+	return nil
 }
 
 func newPlan(a *app) *cobra.Command {

@@ -44,7 +44,7 @@ type project struct {
 func loadProject(dir string) (project, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, projectFile)
-		data, err := os.ReadFile(path)
+		data, err := readProject(at)
 		if errors.Is(err, fs.ErrNotExist) {
 			if at == filepath.Dir(at) {
 				return project{}, nil
@@ -52,7 +52,7 @@ func loadProject(dir string) (project, error) {
 			continue
 		}
 		if err != nil {
-			return project{}, err
+			return project{}, fmt.Errorf("%s: %w", path, plain(err))
 		}
 		p := project{dir: at}
 		if err := yaml.UnmarshalStrict(data, &p); err != nil {
@@ -65,15 +65,36 @@ func loadProject(dir string) (project, error) {
 	}
 }
 
+// maxProject bounds the project file, in bytes.
+const maxProject = 1 << 20
+
+// readProject reads the file in dir. A link that leads out of dir is refused:
+// errors show parts of the file.
+func readProject(dir string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	info, err := root.Stat(projectFile)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxProject {
+		return nil, fmt.Errorf("no regular file of at most %d bytes", maxProject)
+	}
+	return root.ReadFile(projectFile)
+}
+
 func (p project) exists() bool { return p.dir != "" }
 
 // check holds the file to what its schema says (schemas/project.schema.json).
 func (p project) check() error {
-	switch {
-	case p.APIVersion != "trueup/v1" || p.Kind != "Project":
+	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
 		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
-	case p.Workspace.Name == "" || p.Workspace.UUID == "":
-		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
+	}
+	if err := checkWorkspace(p.Workspace); err != nil {
+		return err
 	}
 	if w, err := time.ParseDuration(p.Purge.Window); p.Purge.Window != "" && (err != nil || w < time.Hour || w > 22*time.Hour) {
 		return fmt.Errorf("purge.window is %q: write a time between 1h and 22h", p.Purge.Window)
@@ -84,6 +105,23 @@ func (p project) check() error {
 		}
 	}
 	return nil
+}
+
+func checkWorkspace(ws kind.Workspace) error {
+	switch {
+	case ws.Name == "" || ws.UUID == "":
+		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
+	case !isSegment(ws.Name) || !isSegment(ws.UUID):
+		return errors.New("workspace: name and uuid are letters, digits, dots, dashes and underscores, and start with a letter or a digit")
+	}
+	return nil
+}
+
+// isSegment tells whether a name can stand in the path of an address as it is.
+func isSegment(name string) bool {
+	isAlnum := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' }
+	other := func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune("._-", r) }
+	return isAlnum(rune(name[0])) && !strings.ContainsFunc(name, other)
 }
 
 func checkOverride(o plan.Override) error {

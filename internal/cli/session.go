@@ -49,6 +49,9 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if l.findings.HasErrors() {
 		return s, nil
 	}
+	if err := opts.match(l.set); err != nil {
+		return nil, err
+	}
 	if s.world, err = a.enter(ctx, l.project, l.set); err != nil {
 		return nil, err
 	}

@@ -14,76 +14,117 @@ import (
 // maxStdin bounds what is read from standard input, in bytes.
 const maxStdin = 512 << 20
 
-// sources turns the PATHs of the command line into what manifest.Load reads:
-// each inside an os.Root, so that no link leads out of it. Close releases them.
+// sources turns the PATHs of the command line, or the project's manifests, into
+// what manifest.Load reads: each inside an os.Root, so that no link leads out of
+// it. closeAll releases them.
 func sources(env Env, dir string, p project, paths []string) (list []manifest.Source, closeAll func(), err error) {
-	var roots []*os.Root
-	closeAll = func() {
-		for _, r := range roots {
-			_ = r.Close() // opened for reading only
-		}
+	o := &opener{}
+	switch {
+	case len(paths) > 0:
+		err = o.named(env, dir, paths)
+	case len(p.Manifests) > 0:
+		err = o.configured(dir, p)
+	default:
+		err = o.named(env, dir, []string{"."})
 	}
-	if len(paths) == 0 {
-		paths = defaultPaths(dir, p)
+	if err != nil {
+		o.close()
+		return nil, nil, err
 	}
+	return o.sources, o.close, nil
+}
+
+// opener collects sources and the folders that they hold open.
+type opener struct {
+	sources []manifest.Source
+	roots   []*os.Root
+}
+
+func (o *opener) close() {
+	for _, r := range o.roots {
+		_ = r.Close() // opened for reading only
+	}
+}
+
+// named opens PATHs as the user wrote them. One below dir is not left by a
+// link, whoever put it there; any other place is the user's own choice.
+func (o *opener) named(env Env, dir string, paths []string) error {
 	for _, path := range paths {
 		if path == "-" {
 			data, err := io.ReadAll(io.LimitReader(env.Stdin, maxStdin))
 			if err != nil {
-				closeAll()
-				return nil, nil, fmt.Errorf("standard input: %w", err)
+				return fmt.Errorf("standard input: %w", err)
 			}
-			list = append(list, manifest.Source{Data: data, Display: "-"})
+			o.sources = append(o.sources, manifest.Source{Data: data, Display: "-"})
 			continue
 		}
-		src, root, err := openSource(dir, path)
-		if err != nil {
-			closeAll()
-			return nil, nil, err
+		base, inside := dir, path
+		if !filepath.IsLocal(path) {
+			base, inside = filepath.Clean(path), "."
+			if !filepath.IsAbs(path) {
+				base = filepath.Join(dir, path)
+			}
+			if info, err := os.Stat(base); err == nil && !info.IsDir() {
+				base, inside = filepath.Dir(base), filepath.Base(base)
+			}
 		}
-		roots = append(roots, root)
-		list = append(list, src)
-	}
-	return list, closeAll, nil
-}
-
-// defaultPaths are the project's manifests, as seen from dir, else dir itself.
-func defaultPaths(dir string, p project) []string {
-	if !p.exists() || len(p.Manifests) == 0 {
-		return []string{"."}
-	}
-	paths := make([]string, len(p.Manifests))
-	for i, m := range p.Manifests {
-		paths[i] = filepath.Join(p.dir, m)
-		if rel, err := filepath.Rel(dir, paths[i]); err == nil {
-			paths[i] = rel
+		if err := o.open(base, inside, path); err != nil {
+			return err
 		}
 	}
-	return paths
+	return nil
 }
 
-func openSource(dir, path string) (manifest.Source, *os.Root, error) {
-	full := path
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(dir, path)
+// configured opens what trueup.yaml names, which must lie below its folder: a
+// pull request can't make the program read, and show, a file of the machine.
+func (o *opener) configured(dir string, p project) error {
+	for _, path := range p.Manifests {
+		if !filepath.IsLocal(path) {
+			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q leaves the folder of the file", projectFile, path))
+		}
+		shown := filepath.Join(p.dir, path)
+		if rel, err := filepath.Rel(dir, shown); err == nil {
+			shown = rel
+		}
+		if err := o.open(p.dir, path, shown); err != nil {
+			return err
+		}
 	}
-	info, err := os.Stat(full)
+	return nil
+}
+
+// open adds the file or folder inside base; shown is how the user knows it.
+func (o *opener) open(base, inside, shown string) error {
+	root, err := os.OpenRoot(base)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return manifest.Source{}, nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", shown, plain(err))
 	}
-	src := manifest.Source{Path: ".", Display: filepath.ToSlash(path)}
+	o.roots = append(o.roots, root)
+	info, err := root.Stat(inside)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown, plain(err))
+	}
+	src := manifest.Source{Path: ".", Display: filepath.ToSlash(shown)}
+	folder := inside
 	if !info.IsDir() {
-		src.Path, src.Display = filepath.Base(full), filepath.ToSlash(filepath.Dir(path))
-		full = filepath.Dir(full)
+		folder = filepath.Dir(inside)
+		src.Path, src.Display = filepath.Base(inside), filepath.ToSlash(filepath.Dir(shown))
 	}
-	root, err := os.OpenRoot(full)
+	within, err := root.OpenRoot(folder)
 	if err != nil {
-		return manifest.Source{}, nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", shown, plain(err))
 	}
-	src.FS = root.FS()
-	return src, root, nil
+	o.roots = append(o.roots, within)
+	src.FS = within.FS()
+	o.sources = append(o.sources, src)
+	return nil
+}
+
+// plain leaves out the path that an error repeats.
+func plain(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,5 +75,8 @@ func (a *app) load(ctx context.Context, paths []string, strict bool) (loaded, er
 	}
 	findings = append(findings, manifest.Check(set, opts)...)
 	findings.Sort()
+	if len(set.Objects) == 0 && len(findings) == 0 && len(paths) > 0 {
+		return loaded{}, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
+	}
 	return loaded{project: p, set: set, findings: findings}, nil
 }

@@ -101,6 +101,10 @@ func carried(r *Rules, v any) any {
 	return outgoing(r, v, func(r *Rules, v any) any { return typed(r.scalarType(), v) })
 }
 
+// Sendable returns a desired spec as a creation sends it: without nulls and
+// without what belongs to the server.
+func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
+
 // sendable returns a desired value as it is sent where live has nothing to
 // merge it with: without nulls and without what belongs to the server.
 func sendable(r *Rules, v any) any {

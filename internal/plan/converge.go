@@ -45,7 +45,13 @@ func (d *decision) converge() {
 // recorded tells whether the ledger knows already that live is as git says: a
 // write that was begun, or that the server did not keep, is over then too.
 func (d *decision) recorded() bool {
-	return sameJSON(d.rec.Applied, d.manifest.Spec) && d.rec.Pending == nil && !d.rec.NotConverged
+	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && !d.rec.NotConverged && !d.replaced()
+}
+
+// replaced tells whether live is another object than the one that the ledger
+// speaks of, under its name.
+func (d *decision) replaced() bool {
+	return d.rec.UID != "" && d.live.UID != "" && d.rec.UID != d.live.UID
 }
 
 func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
@@ -58,7 +64,7 @@ func (d *decision) create() { d.item.Op, d.item.Request = Create, d.whole() }
 // whole is the request that makes the object; what must be absent is left out.
 func (d *decision) whole() *Request {
 	o := d.manifest
-	spec := canon.Bytes(merge.StripNulls(mustDecode(o.Spec)))
+	spec := canon.Bytes(merge.Sendable(d.rules[o.Kind.Name], mustDecode(o.Spec)))
 	return &Request{
 		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
@@ -83,7 +89,10 @@ func (d *decision) compare() {
 		ContentType: mergeType,
 		Body:        canon.Bytes(map[string]any{"spec": res.Patch}),
 	}
-	if d.rec.NotConverged && sameJSON(d.rec.Applied, d.manifest.Spec) {
+	if d.replaced() {
+		d.hint("live was deleted and made again by somebody else since it was last applied: what git had before does not count")
+	}
+	if d.rec.NotConverged && sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
 		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
 	}
 	for _, c := range res.Changes {
@@ -105,13 +114,17 @@ func elements(n int) string {
 	return fmt.Sprintf("%d live list elements", n)
 }
 
-// comparison is what merge compares: a nil record means that there is none.
+// comparison is what merge compares: a nil record means that there is none, or
+// that it speaks of another object.
 func (d *decision) comparison() merge.Input {
 	in := merge.Input{
 		Rules:    d.rules[d.manifest.Kind.Name],
 		Desired:  mustDecode(d.manifest.Spec),
 		Live:     mustDecode(d.live.Spec),
 		TakeOver: d.in.Options.TakeOver[d.item.Key],
+	}
+	if d.replaced() {
+		return in
 	}
 	if d.rec.Applied != nil {
 		in.Applied = mustDecode(d.rec.Applied)

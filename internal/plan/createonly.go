@@ -20,8 +20,7 @@ func (d *decision) createOnly() {
 		d.compareMoment()
 		return
 	}
-	made := d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted
-	known := made || d.rec.Applied != nil
+	known := d.made() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not made"
@@ -34,7 +33,18 @@ func (d *decision) createOnly() {
 		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
 	default:
 		d.create()
-		d.item.Recreate, d.item.Deleted = made, known
+		d.recreate(known)
+	}
+}
+
+// made tells whether the ledger says that the object was made.
+func (d *decision) made() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
+
+// recreate marks a creation of what the ledger knows: it was allowed.
+func (d *decision) recreate(known bool) {
+	d.item.Recreate, d.item.Deleted = d.made(), known
+	if d.rec.RemoteName != d.manifest.Name {
+		d.item.RemoteName = d.rec.RemoteName
 	}
 }
 
@@ -52,6 +62,12 @@ func (d *decision) gone() {
 // compareMoment holds a live object against its manifest.
 func (d *decision) compareMoment() {
 	o := d.manifest
+	if d.replaced() {
+		d.block("live is another one than was made under this name: it holds other data",
+			"keep it under its name by taking the manifest out of git, and give yours another name")
+		d.item.Deleted = true
+		return
+	}
 	if d.live.Digest != o.Digest {
 		in := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
@@ -64,7 +80,7 @@ func (d *decision) compareMoment() {
 	}
 	// One that somebody else made is remembered, so that it is not made again by
 	// itself when it is gone.
-	d.item.Record = d.rec.State == "" && d.rec.Applied == nil && d.in.Ledger.Problem == ""
+	d.item.Record = !d.made() && d.rec.State != ledger.Abandoned && d.rec.Applied == nil && d.in.Ledger.Problem == ""
 	if ready, failure := o.Kind.Ready(d.live.Status); failure != "" {
 		d.hint("the server says that it failed: " + failure)
 	} else if !ready {

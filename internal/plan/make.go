@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -17,6 +18,8 @@ import (
 type Planner struct {
 	in    Inputs
 	rules map[string]*merge.Rules
+	// partly are the kinds of which the rules leave some fields to the server.
+	partly map[string]bool
 	// hosts maps a hostname to the manifest that serves it.
 	hosts map[string]*manifest.Object
 	// emptied are the areas where nothing that the ledger knows is live.
@@ -25,9 +28,10 @@ type Planner struct {
 
 // NewPlanner prepares what is looked up for each object.
 func NewPlanner(in Inputs) *Planner {
-	p := &Planner{in: in, rules: map[string]*merge.Rules{}, hosts: map[string]*manifest.Object{}}
+	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
+		p.partly[k.Name] = k.Policy == kind.Converge && p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
@@ -89,6 +93,16 @@ func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
 
 // Rules returns how the planner compares specs of the kind.
 func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
+
+// Managed returns the part of a manifest's spec that is git's, as canonical
+// JSON: what an override leaves to the server is not recorded as applied, or
+// lifting the override would look like taking over.
+func (p *Planner) Managed(o *manifest.Object) []byte {
+	if !p.partly[o.Kind.Name] {
+		return o.Spec
+	}
+	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], mustDecode(o.Spec)))
+}
 
 func (p *Planner) targeted(key kind.Key) bool {
 	return p.in.Options.Targets == nil || p.in.Options.Targets(key)
@@ -211,23 +225,44 @@ func (p *Planner) leftGit(out *Plan) {
 	}
 }
 
-// depend makes a once-only request wait for the object of its hostname, if
-// that one has something to do.
+// depend makes a once-only request wait for the objects that serve its
+// hostnames, in git or live, if they have something to do.
 func (p *Planner) depend(item *Item, ops map[kind.Key]Op) {
 	if item.Op != Post {
 		return
 	}
-	serves, ok := p.hosts[item.Purge.Hostname]
-	if !ok || !sends(ops[serves.Key()]) && ops[serves.Key()] != Blocked {
-		return
+	for _, key := range p.serving(item.Purge) {
+		if op := ops[key]; !sends(op) && op != Blocked {
+			continue
+		}
+		if !p.targeted(key) {
+			block(item, fmt.Sprintf("%s has changes that --target leaves out, and this comes after them", key),
+				fmt.Sprintf("add --target %s", key))
+			item.NeedsPerson = false
+			return
+		}
+		item.After = append(item.After, key)
 	}
-	if p.targeted(serves.Key()) {
-		item.After = []kind.Key{serves.Key()}
-		return
+}
+
+// serving returns the objects that serve the hostnames of a request now, or
+// will once they are as git says.
+func (p *Planner) serving(info *PurgeInfo) []kind.Key {
+	hosts := []string{info.Hostname}
+	for _, sub := range info.Subdomains {
+		hosts = append(hosts, sub+"."+info.Hostname)
 	}
-	block(item, fmt.Sprintf("%s has changes that --target leaves out, and this comes after them", serves.Key()),
-		fmt.Sprintf("add --target %s", serves.Key()))
-	item.NeedsPerson = false
+	var keys []kind.Key
+	for _, host := range hosts {
+		if o, ok := p.hosts[host]; ok {
+			keys = append(keys, o.Key())
+		}
+		if key, ok := p.in.Live.Hosts[host]; ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.Compact(keys)
 }
 
 func summarize(p *Plan) Summary {

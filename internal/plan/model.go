@@ -78,6 +78,8 @@ type Item struct {
 	Deleted bool `json:"deleted,omitempty"`
 	// Recreate says that a person allowed to make again what is gone.
 	Recreate bool `json:"recreate,omitempty"`
+	// RemoteName is what the server calls the object, where that is not Name.
+	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is as git says.
 	Record bool `json:"record,omitempty"`
 	// NeedsPerson marks a blocked item that ends apply with exit code 6.
