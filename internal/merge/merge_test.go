@@ -124,9 +124,15 @@ type vector struct {
 	Result  json.RawMessage `json:"result"`
 	Agrees  *bool           `json:"rfc7386_agrees"`
 	Changed json.RawMessage `json:"modified"`
+	First   json.RawMessage `json:"patch1"`
+	Second  json.RawMessage `json:"patch2"`
+	// Roundtrip says that the patch makes the modified document of the target.
+	Roundtrip bool `json:"rfc7386_roundtrip"`
 }
 
-func TestApplyCorpus(t *testing.T) {
+// corpusVectors are the corpus's vectors of a kind.
+func corpusVectors(t *testing.T, kind string) []vector {
+	t.Helper()
 	dir := os.Getenv("TRUEUP_CORPUS")
 	if dir == "" {
 		t.Skip("TRUEUP_CORPUS does not name the corpus")
@@ -135,16 +141,26 @@ func TestApplyCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var vectors []vector
-	if err := json.Unmarshal(b, &vectors); err != nil {
+	var all, vectors []vector
+	if err := json.Unmarshal(b, &all); err != nil {
 		t.Fatal(err)
 	}
-	applied := 0
-	for i, v := range vectors {
-		if v.Kind != "apply" || v.Agrees != nil && !*v.Agrees {
+	for _, v := range all {
+		if v.Kind == kind {
+			vectors = append(vectors, v)
+		}
+	}
+	if len(vectors) == 0 {
+		t.Fatalf("the corpus has no vector of the kind %s", kind)
+	}
+	return vectors
+}
+
+func TestApplyCorpus(t *testing.T) {
+	for i, v := range corpusVectors(t, "apply") {
+		if v.Agrees != nil && !*v.Agrees {
 			continue
 		}
-		applied++
 		target := decode(t, string(v.Target))
 		before := encode(target)
 		got := Apply(decode(t, string(v.Patch)), target)
@@ -155,8 +171,44 @@ func TestApplyCorpus(t *testing.T) {
 			t.Errorf("vector %d: the target was changed", i)
 		}
 	}
-	if applied < 29 {
-		t.Errorf("only %d vectors were applied", applied)
+}
+
+// TestDiffCorpus: what git had and live has is the target, what git wants is
+// the modified document: the patch is the vector's, where both are objects as
+// specs are; any other vector is one for the interpreter.
+func TestDiffCorpus(t *testing.T) {
+	for i, v := range corpusVectors(t, "diff") {
+		target, modified, patch := decode(t, string(v.Target)), decode(t, string(v.Changed)), decode(t, string(v.Patch))
+		_, fromObject := target.(map[string]any)
+		_, toObject := modified.(map[string]any)
+		if !fromObject || !toObject {
+			if v.Roundtrip && !reflect.DeepEqual(Apply(patch, target), modified) {
+				t.Errorf("vector %d (%s): %s + %s = %s", i, v.Source, v.Target, v.Patch, encode(Apply(patch, target)))
+			}
+			continue
+		}
+		res := Compare(Input{Applied: target, Desired: modified, Live: target})
+		if !reflect.DeepEqual(any(res.Patch), patch) || len(res.FirstContact) > 0 {
+			t.Errorf("vector %d (%s): from %s to %s: %s, want %s", i, v.Source, v.Target, v.Changed, encode(res.Patch), v.Patch)
+		}
+	}
+}
+
+// TestComposeCorpus: one patch after another does what the composed one does,
+// to an object that has none and some of their fields.
+func TestComposeCorpus(t *testing.T) {
+	for i, v := range corpusVectors(t, "compose") {
+		first, second, composed := decode(t, string(v.First)), decode(t, string(v.Second)), decode(t, string(v.Result))
+		for _, text := range []string{`{}`, `{"a":"x","b":{"c":"y"},"z":1}`} {
+			if _, object := first.(map[string]any); !object && text != `{}` {
+				continue // a patch that is no object forgets the target
+			}
+			target := decode(t, text)
+			got, want := Apply(second, Apply(first, target)), Apply(composed, target)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("vector %d (%s) on %s: %s, want %s", i, v.Source, text, encode(got), encode(want))
+			}
+		}
 	}
 }
 
