@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -24,12 +25,21 @@ type stage struct {
 	vars   map[string]string
 }
 
+// canary is in every token, and must be in no byte that a run writes.
+const canary = "canary-5f2c9a"
+
 // workspace is what the corpus names in its manifests.
 var workspace = sandbox.Workspace{Name: "web-platform", UUID: "3c9f2b6e-0d51-4a77-8f0e-5b1f7f1f2a90"}
 
 func newStage(t *testing.T, quirks ...string) *stage {
 	t.Helper()
-	server, err := sandbox.Open(sandbox.Options{Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace}})
+	server, err := sandbox.Open(sandbox.Options{
+		Now: time.Now, Quirks: quirks, Workspaces: []sandbox.Workspace{workspace},
+		Tokens: map[string][]string{
+			canary + "-delivery": {sandbox.RoleCDNAdmin, sandbox.RolePurger},
+			canary + "-compute":  {sandbox.RoleComputeAdmin},
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +53,11 @@ func newStage(t *testing.T, quirks ...string) *stage {
 	})
 	s := &stage{t: t, dir: t.TempDir(), server: server, vars: map[string]string{
 		"TRUEUP_DELIVERY_URL":   web.URL + sandbox.DeliveryBase,
-		"TRUEUP_DELIVERY_TOKEN": sandbox.DeliveryToken,
+		"TRUEUP_DELIVERY_TOKEN": canary + "-delivery",
 		"TRUEUP_COMPUTE_URL":    web.URL + sandbox.ComputeBase,
-		"TRUEUP_COMPUTE_TOKEN":  sandbox.ComputeToken,
+		"TRUEUP_COMPUTE_TOKEN":  canary + "-compute",
 	}}
+	t.Cleanup(s.noCanary)
 	s.project("")
 	_, out, _ := s.run("ledger", "init")
 	_, id, ok := strings.Cut(out, "id: ")
@@ -87,7 +98,27 @@ func (s *stage) run(args ...string) (code int, stdout, stderr string) {
 		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Millisecond},
 		Dir:    s.dir,
 	})
+	if strings.Contains(out.String()+errs.String(), canary) {
+		s.t.Errorf("trueup %s printed a token", strings.Join(args, " "))
+	}
 	return code, out.String(), errs.String()
+}
+
+// noCanary asserts that no file of the project holds a token.
+func (s *stage) noCanary() {
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(canary)) {
+			s.t.Errorf("%s holds a token", path)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
 }
 
 // must runs a command that has to end with the code.
