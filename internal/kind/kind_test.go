@@ -45,6 +45,10 @@ func TestPaths(t *testing.T) {
 			"/global/workspaces/5a1d/purges/..%2Fx%3Fy%23z", "/purges/..%2Fx%3Fy%23z",
 		},
 		{
+			"CDN", "a?b#c%2Fd", "/global/workspaces/5a1d/cdns",
+			"/global/workspaces/5a1d/cdns/a%3Fb%23c%252Fd", "/cdns/a%3Fb%23c%252Fd",
+		},
+		{
 			"VolumeSnapshot", "db", "/apis/snapshot.storage.k8s.io/v1/namespaces/a%2Fb%20c/volumesnapshots",
 			"/apis/snapshot.storage.k8s.io/v1/namespaces/a%2Fb%20c/volumesnapshots/db", "/volumesnapshots/db",
 		},
