@@ -334,6 +334,13 @@ func (c *converter) emit(n *yaml.Node, v any) any {
 	return v
 }
 
+// number refuses what a reader with double precision takes for infinity or
+// zero; a tree without it also costs the schema's check nothing.
 func (c *converter) number(n *yaml.Node, s string) any {
+	if !fitsDouble(s) {
+		c.fail(n, ruleNumber, short(s)+" is beyond the numbers that JSON's readers have in common",
+			"write a number between -1e308 and 1e308, and not nearer to zero than 1e-308")
+		return c.null(n)
+	}
 	return c.emit(n, canon.Number(json.Number(s)))
 }

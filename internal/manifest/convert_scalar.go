@@ -139,14 +139,15 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	return c.null(n)
 }
 
-// line writes the current field with another value, as a line of YAML.
+// line writes the current field with another value, as a line of YAML; of an
+// element the value alone, because a list in brackets has no hyphens.
 func (c *converter) line(value string) string {
 	if len(c.path) == 0 {
 		return value
 	}
 	last := c.path[len(c.path)-1]
 	if last.index >= 0 {
-		return "- " + value
+		return value
 	}
 	return last.name + ": " + value
 }
@@ -155,12 +156,15 @@ func (c *converter) line(value string) string {
 func quoteText(s string) string { return strconv.Quote(s) }
 
 // quoteName writes something for a message, short and on one line.
-func quoteName(s string) string {
+func quoteName(s string) string { return strconv.Quote(short(s)) }
+
+// short cuts what is too long for a message.
+func short(s string) string {
 	const most = 60
 	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
+		return strings.ToValidUTF8(s[:most], "") + "..."
 	}
-	return strconv.Quote(s)
+	return s
 }
 
 // checkText refuses characters that show as nothing or as something else. A

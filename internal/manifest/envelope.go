@@ -181,24 +181,23 @@ func (w *worker) runObjectRules(s *subject) {
 	}
 }
 
-// settle drops what another finding of the same field says better: a warning
-// that the field is unknown beside any error, and the schema's refusal beside
-// the error of a rule, which knows more. Then it says whether there were more.
+// settle drops what another finding of the same field says better, so that no
+// two ask for different values. Then it says whether there were more.
 func (f *file) settle() {
 	own := f.findings[f.from:]
 	if len(own) == 0 {
 		return
 	}
-	schema, other := map[string]bool{}, map[string]bool{}
+	best := map[string]int{}
 	for _, x := range own {
-		if x.Severity == diag.Error && x.Rule == ruleSchema {
-			schema[x.Field] = true
-		} else if x.Severity == diag.Error {
-			other[x.Field] = true
-		}
+		best[x.Field] = max(best[x.Field], knowledge(x))
 	}
 	own = slices.DeleteFunc(own, func(x diag.Finding) bool {
-		return x.Rule == ruleSchema && other[x.Field] || x.Rule == ruleUnknownField && (other[x.Field] || schema[x.Field])
+		switch x.Rule {
+		case ruleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty:
+			return knowledge(x) < best[x.Field]
+		}
+		return false
 	})
 	f.findings = f.findings[:f.from+len(own)]
 	if f.dropped > 0 {
@@ -208,4 +207,19 @@ func (f *file) settle() {
 		last.Fix = "mend those that are shown first"
 		f.findings = append(f.findings, last)
 	}
+}
+
+// knowledge ranks what an error knows of a field: the schema its type, the
+// loader how its value is written, a rule what the value means. A warning knows
+// least.
+func knowledge(x diag.Finding) int {
+	switch {
+	case x.Severity == diag.Warning:
+		return 0
+	case x.Rule == ruleSchema:
+		return 1
+	case x.Rule == ruleUnquoted, x.Rule == ruleEmpty, strings.HasPrefix(x.Rule, "yaml-"):
+		return 2
+	}
+	return 3
 }

@@ -81,7 +81,7 @@ func table() []Rule {
 		[]Rule{
 			upstreamUnknown(), upstreamUnused(),
 			duplicateUpstream(), duplicateRule(), duplicateLocation(), duplicateServer(),
-			portRange(), weightNumber(), ttlNumber(), statusCode(), locationPathOdd(),
+			portRange(), weightNumber(), ttlNumber(), statusCode(), ratelimitOdd(), locationPathOdd(),
 			hostnameTaken(), hostnameShape(), hostnameOdd(), nameShape(), nameOdd(), namespace(), serverOwned(),
 			purgePath(), purgePathOdd(), purgePathCovered(), purgeSubdomain(), purgeNameGeneric(),
 			purgeLimits(), purgeLimitsSet(), purgeHostname(), purgeSpent(),

@@ -109,11 +109,29 @@ func oddities(path string) []string {
 			odd = append(odd, what)
 		}
 	}
+	before, _, _ := strings.Cut(path, "?")
+	before, _, _ = strings.Cut(before, "#")
+	add(strings.Contains(before, "//"), "an empty segment")
+	add(dotted(before), ". or .. as a segment")
 	add(strings.Contains(path, "?"), "a query")
 	add(strings.Contains(path, "#"), "a fragment")
 	add(strings.IndexFunc(path, blank) >= 0, "white space or a control character")
 	add(strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) >= 0, "a character that is not ASCII")
 	return odd
+}
+
+// dotted tells whether a segment is . or .., which clients take out before
+// they ask for a path (RFC 3986, 5.2.4).
+func dotted(path string) bool {
+	if !strings.Contains(path, "/.") {
+		return false // most paths, at no cost
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // oddPath is the message of a path with oddities.

@@ -14,7 +14,7 @@ func hostnameShape() Rule {
 		Severity: diag.Error,
 		Summary:  "A hostname is an address, or holds what no hostname can.",
 		Why: "spec.hostname is a domain (platform-api 2.2), and a purge must have exactly that of its CDN " +
-			"(platform-api 2.3): no scheme, port, path or white space.",
+			"(platform-api 2.3): no scheme, port, path, query or white space, and no IPv6 address.",
 		Fix: "Write the domain alone, such as shop.example.com.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -48,10 +48,16 @@ func hostnameProblem(host string) string {
 	switch {
 	case strings.Contains(host, "://"):
 		return "has a scheme"
-	case strings.ContainsAny(host, "/?#"):
+	case strings.Contains(host, "/"):
 		return "has a path"
+	case strings.Contains(host, "?"):
+		return "has a query"
+	case strings.Contains(host, "#"):
+		return "has a fragment"
 	case strings.Contains(host, "@"):
 		return "has a user name"
+	case strings.HasPrefix(host, "["), strings.Count(host, ":") > 1:
+		return "is an IPv6 address"
 	case strings.Contains(host, ":"):
 		return "has a port"
 	case strings.ContainsFunc(host, unicode.IsSpace):

@@ -13,9 +13,10 @@ func locationPathOdd() Rule {
 		Summary: "The path of a location holds something of which the platform's document does not say what it " +
 			"means.",
 		Why: "The document shows path patterns with a * at their end (platform-api 2.2) and is silent about a " +
-			"* elsewhere, a query, a fragment, white space, characters that are not ASCII and a path without " +
-			"/ at its start. Such a location may match nothing, or more than was meant.",
-		Fix: "Write a path that starts with / and has * only at its end; encode other characters as %XX.",
+			"* elsewhere, a query, a fragment, white space, characters that are not ASCII, empty segments " +
+			"(//), the segments . and .., and a path without / at its start. Such a location may match nothing, or more than was meant.",
+		Fix: "Write a path that starts with /, has * only at its end, and no //, . or ..; encode other characters " +
+			"as %XX.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
@@ -52,7 +53,7 @@ func checkLocationPathOdd(s *subject) {
 			odd = append(odd, "a * before its end")
 		}
 		if len(odd) > 0 {
-			s.report(child(at, "path"), oddPath(path, odd), "start with /, put * only at the end, and encode other characters")
+			s.report(child(at, "path"), oddPath(path, odd), "write the path as clients ask for it: / first, * only at the end, other characters encoded as %XX")
 		}
 	}
 }

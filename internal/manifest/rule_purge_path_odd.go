@@ -11,9 +11,11 @@ func purgePathOdd() Rule {
 		Severity: diag.Warning,
 		Summary:  "A path of a purge holds something of which the platform's document does not say what it means.",
 		Why: "The document knows absolute paths and prefix paths (platform-api 2.3) and is silent about a " +
-			"query, a fragment, white space and characters that are not ASCII. Such a purge may be accepted " +
-			"and purge nothing, and it is sent once only.",
-		Fix: "Leave the query and the fragment out, and encode other characters as %XX.",
+			"query, a fragment, white space, characters that are not ASCII, empty segments (//) and the " +
+			"segments . and .., which clients resolve before they ask. Such a purge may be accepted and purge " +
+			"nothing, and it is sent once only: its name is spent.",
+		Fix: "Write the path as clients ask for it: without query, fragment, //, . and .., and with other " +
+			"characters encoded as %XX.",
 		Bad: `apiVersion: delivery/v2.1
 kind: Purge
 metadata:
@@ -39,7 +41,7 @@ spec:
 func checkPurgePathOdd(s *subject) {
 	for at, path := range texts(s.Tree, "spec", "paths") {
 		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
-			s.report(at, oddPath(path, odd), "use a prefix path without it, or encode the characters")
+			s.report(at, oddPath(path, odd), "write the path as clients ask for it: without these, or with characters encoded as %XX")
 		}
 	}
 }

@@ -39,7 +39,7 @@ spec:
 }
 
 func checkServerOwned(s *subject) {
-	if s.Doc["status"] != nil {
+	if _, has := s.Doc["status"]; has {
 		s.serverOwned("status")
 	}
 	metadata := mapping(s.Doc, "metadata")
@@ -47,7 +47,7 @@ func checkServerOwned(s *subject) {
 		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
 		"deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
 	} {
-		if metadata[field] != nil {
+		if _, has := metadata[field]; has {
 			s.serverOwned("metadata." + field)
 		}
 	}

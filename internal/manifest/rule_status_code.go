@@ -49,11 +49,10 @@ spec:
 }
 
 func checkStatusCode(s *subject) {
-	for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
-		limit := mapping(mapping(rule, "action"), "ratelimit")
+	for at, limit := range ratelimits(s) {
 		for _, field := range []string{"statusCode", "validationStatusCode"} {
 			if code, ok := text(limit, field); ok && !numberIn(code, 100, 599) {
-				s.report(at+".action.ratelimit."+field, fmt.Sprintf("%q is not an HTTP status", code),
+				s.report(child(at, field), fmt.Sprintf("%q is not an HTTP status", code),
 					`write a number from 100 to 599 in quotes, such as "429"`)
 			}
 		}

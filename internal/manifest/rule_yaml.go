@@ -9,7 +9,7 @@ import (
 // yamlRules are the loader's rules of the text of a file.
 func yamlRules() []Rule {
 	return []Rule{
-		yamlSyntax(), yamlDuplicateKey(), yamlKey(), yamlTag(), yamlTrailing(),
+		yamlSyntax(), yamlDuplicateKey(), yamlKey(), yamlTag(), yamlNumber(), yamlTrailing(),
 		yamlAlias(), yamlDepth(), yamlSize(), yamlEncoding(), notARegularFile(),
 	}
 }
@@ -126,6 +126,47 @@ spec:
   hostname: shop.example.com
   secureLink:
     tokenName: token
+`,
+	}
+}
+
+func yamlNumber() Rule {
+	return Rule{
+		Name:     ruleNumber,
+		Severity: diag.Error,
+		Summary:  "A number is too large, or too near to zero, for double precision.",
+		Why: "Requests are JSON (platform-api), whose readers have no other numbers in common (RFC 8259, 6): " +
+			"one takes 1e309 for infinity, another refuses it, so what would be set is not what git says.",
+		Fix: "Write the number that is meant.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  firewall:
+    enabled: true
+    rules:
+      - name: slow-down
+        action:
+          type: ratelimit
+          ratelimit:
+            rate: 1e309
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  firewall:
+    enabled: true
+    rules:
+      - name: slow-down
+        action:
+          type: ratelimit
+          ratelimit:
+            rate: 100
 `,
 	}
 }

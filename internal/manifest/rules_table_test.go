@@ -47,6 +47,10 @@ func location(fields string) string {
 	return cdnStart + "  locations: [{" + fields + "}]\n"
 }
 
+func ratelimit(fields string) string {
+	return cdnStart + "  firewall: {rules: [{name: r, action: {type: ratelimit, ratelimit: {" + fields + "}}}]}\n"
+}
+
 func named(name string) string {
 	return strings.Replace(cdnStart, "name: shop", "name: "+name, 1)
 }
@@ -79,11 +83,37 @@ func TestRuleTable(t *testing.T) {
 		{"signed port", server(`port: "+443"`), []string{"port-range"}},
 		{"empty port", server(`port: ""`), []string{"port-range"}},
 		{"named port", server(`port: https`), []string{"port-range"}},
+		{"port in another base", server("port: 0x1bb"), []string{"port-range"}},
+		{"unquoted port out of range", server("port: 65536"), []string{"port-range"}},
+		{"boolean port", server("port: on"), []string{"port-range"}},
+		{"port that is no number", server("port: .nan"), []string{"port-range"}},
+		{"unquoted port", server("port: 443"), []string{`text-unquoted: write port: "443"`}},
+		{"unquoted port twice", server("port: 443, port: 444"), []string{"text-unquoted", "yaml-duplicate-key"}},
+		{"http to the origin", cdnStart + "  upstreams: [{name: o, scheme: http}]\n", nil},
 		{"weight 0", server(`weight: "0"`), nil},
 		{"fraction", server(`weight: "0.5"`), []string{"weight-number"}},
 		{"TTL 0", location(`path: /a, cache: {edgeTTL: "0", browserTTL: "0"}`), nil},
 		{"both TTLs", location(`path: /a, cache: {edgeTTL: "-1", browserTTL: "1 h"}`), []string{"ttl-number", "ttl-number"}},
 
+		{"unquoted TTL with exponent", location("path: /a, cache: {edgeTTL: 1e3}"), []string{"ttl-number"}},
+		{"unquoted TTL", location("path: /a, cache: {edgeTTL: 60}"), []string{`text-unquoted: write edgeTTL: "60"`}},
+		{"TTL without value", location("path: /a, cache: {edgeTTL: }"), []string{"empty-value"}},
+		{"location with empty segments", location("path: //a/*"), []string{"location-path-odd: an empty segment"}},
+		{"location with dot segments", location("path: /a/../b"), []string{"location-path-odd: . or .. as a segment"}},
+
+		{"limits at zero", ratelimit("rate: 100, period: 60, penalty_period: 0"), nil},
+		{"whole number with a point", ratelimit("rate: 100.0"), nil},
+		{"negative limits", ratelimit("rate: -1, period: -60, penalty_period: -0.5"), []string{"ratelimit-odd: rate", "ratelimit-odd: period", "ratelimit-odd: penalty_period"}},
+		{"a fraction of a request", ratelimit("rate: 0.5"), []string{"ratelimit-odd: 0.5"}},
+		{"greatest number", ratelimit("rate: 1e308"), nil},
+		{"number beyond a double", ratelimit("rate: 1e309"), []string{"yaml-number: 1e309"}},
+		{"number far beyond a double", ratelimit("rate: -1e999999999"), []string{"yaml-number"}},
+		{"number that a double takes for 0", ratelimit("rate: 1e-400"), []string{"yaml-number"}},
+		{"tagged number beyond a double", ratelimit("rate: !!float 1e309"), []string{"yaml-number"}},
+		{"number beyond a double in an unknown field", cdnStart + "  extra: {a: [1e309]}\n", []string{"unknown-field", "yaml-number"}},
+		{"zero with an exponent", ratelimit("rate: 0e-999"), nil},
+
+		{"number as path", purgeStart + "  paths: [1]\n", []string{"purge-path: write /1"}},
 		{"plain paths", purgePaths("/", "/a", "/b/*", "/c*"), nil},
 		{"star alone", purgePaths("*"), []string{"purge-path: write /*"}},
 		{"whole address", purgePaths("https://shop.example.com/a/b"), []string{"purge-path: write /a/b"}},
@@ -99,6 +129,13 @@ func TestRuleTable(t *testing.T) {
 		{"fragment", purgePaths("/a#b"), []string{"purge-path-odd: a fragment"}},
 		{"space", purgePaths("/a b"), []string{"purge-path-odd: white space"}},
 		{"not ASCII", purgePaths("/ä"), []string{"purge-path-odd: not ASCII"}},
+		{"empty segment", purgePaths("/a//b"), []string{"purge-path-odd: an empty segment"}},
+		{"empty segment first", purgePaths("//a*"), []string{"purge-path-odd: an empty segment"}},
+		{"dot segment", purgePaths("/a/./b"), []string{"purge-path-odd: . or .. as a segment"}},
+		{"dot segment last", purgePaths("/a/.."), []string{"purge-path-odd: . or .. as a segment"}},
+		{"dot segments and more", purgePaths("/../a//ä"), []string{"purge-path-odd: an empty segment and . or .. as a segment and a character"}},
+		{"address in a query", purgePaths("/a?u=http://b/../c"), []string{"purge-path-odd: has a query: the"}},
+		{"dots in names", purgePaths("/.well-known/*", "/.*", "/b/..*", "/...", "/a.", "/c/", "/a../b"), []string{"purge-path-covered"}},
 		{"encoded", purgePaths("/%C3%A4"), nil},
 		{"twice", purgePaths("/a", "/a"), []string{"purge-path-covered: /a is named more than once"}},
 		{"more than are shown", purgePaths("/a*", "/a1", "/a2", "/a3", "/a4", "/a5", "/a6", "/a7"), []string{"purge-path-covered: /a1, /a2, /a3, /a4, /a5 and 2 more"}},
@@ -119,6 +156,9 @@ func TestRuleTable(t *testing.T) {
 		{"no class", snapshotStart + "  source: {persistentVolumeClaimName: db}\n", []string{"snapshot-class: names no class"}},
 		{"other class", snapshotStart + "  source: {persistentVolumeClaimName: db}\n  volumeSnapshotClassName: fast\n", []string{"snapshot-class: general-purpose"}},
 		{"status of a dry run", cdnStart + "status: {}\n", []string{"server-owned: status"}},
+		{"server-owned without a value", strings.Replace(cdnStart, "name: shop", "name: shop, creationTimestamp: null, uid: null", 1), []string{"server-owned: metadata.creationTimestamp", "server-owned: metadata.uid"}},
+		{"server-owned with nothing", strings.Replace(cdnStart, "name: shop", "name: shop, creationTimestamp: ", 1), []string{"server-owned: metadata.creationTimestamp"}},
+		{"status without a value", cdnStart + "status: null\n", []string{"server-owned: status"}},
 		{"finalizers alone", strings.Replace(cdnStart, "name: shop", "name: shop, finalizers: [x]", 1), []string{"unknown-field"}},
 
 		{"a hostname as name", named("shop.example.com"), nil},
@@ -133,6 +173,12 @@ func TestRuleTable(t *testing.T) {
 		{"port in a hostname", hosted("shop.example.com:443"), []string{"hostname-shape: port"}},
 		{"user in a hostname", hosted("me@shop.example.com"), []string{"hostname-shape: user"}},
 		{"path in a hostname", hosted("shop.example.com/a"), []string{"hostname-shape: path"}},
+		{"query in a hostname", hosted("a?b"), []string{"hostname-shape: has a query"}},
+		{"fragment in a hostname", hosted("a#b"), []string{"hostname-shape: has a fragment"}},
+		{"path and query in a hostname", hosted("a.example.com/a?b"), []string{"hostname-shape: has a path"}},
+		{"IPv6 in brackets", hosted("[::1]"), []string{"hostname-shape: is an IPv6 address"}},
+		{"IPv6", hosted("2001:db8::1"), []string{"hostname-shape: is an IPv6 address"}},
+		{"IPv6 and port", hosted("[::1]:443"), []string{"hostname-shape: is an IPv6 address"}},
 		{"space in a hostname", hosted("shop example.com"), []string{"hostname-shape: white space"}},
 		{"one label", hosted("shop"), []string{"hostname-odd: only one label"}},
 		{"dot at the end", hosted("shop.example.com."), []string{"hostname-odd: an empty label"}},

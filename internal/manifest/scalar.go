@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -101,6 +102,17 @@ func isExponent(s string) bool {
 	}
 	n := digits(s)
 	return n > 0 && n == len(s)
+}
+
+// fitsDouble tells whether a number of JSON's grammar is neither infinity nor,
+// unless it is written so, zero in double precision.
+func fitsDouble(s string) bool {
+	value, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return false
+	}
+	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
+	return value != 0 || !strings.ContainsAny(mantissa, "123456789")
 }
 
 func digits(s string) int {

@@ -21,6 +21,7 @@ const (
 	ruleDuplicateKey = "yaml-duplicate-key"
 	ruleKey          = "yaml-key"
 	ruleTag          = "yaml-tag"
+	ruleNumber       = "yaml-number"
 	ruleAlias        = "yaml-alias"
 	ruleSize         = "yaml-size"
 	ruleDepth        = "yaml-depth"
@@ -133,8 +134,8 @@ var (
 // mark and directives.
 func (f *file) clean(data []byte) ([]byte, bool) {
 	const utf8Fix = "save the file as UTF-8"
-	if bytes.HasPrefix(data, []byte("\xFE\xFF")) || bytes.HasPrefix(data, []byte("\xFF\xFE")) {
-		f.fail(1, 1, ruleEncoding, "", "the file is UTF-16", utf8Fix)
+	if encoding := foreignMark(data); encoding != "" {
+		f.fail(1, 1, ruleEncoding, "", "the file is "+encoding, utf8Fix)
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
@@ -150,6 +151,22 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return f.dropDirectives(data), true
+}
+
+// foreignMark names the encoding whose byte order mark the data starts with,
+// or "". A mark of UTF-32 starts with one of UTF-16.
+func foreignMark(data []byte) string {
+	for _, m := range []struct{ mark, encoding string }{
+		{"\xFF\xFE\x00\x00", "UTF-32"},
+		{"\x00\x00\xFE\xFF", "UTF-32"},
+		{"\xFF\xFE", "UTF-16"},
+		{"\xFE\xFF", "UTF-16"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			return m.encoding
+		}
+	}
+	return ""
 }
 
 // dropDirectives refuses directives and blanks them, so that reading goes on.
