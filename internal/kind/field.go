@@ -53,6 +53,10 @@ type Field struct {
 	// Discriminator names the field of this object whose value names the one
 	// sibling that may be present, or "".
 	Discriminator string
+	// Summary says in a few words what an object of this field is: text with
+	// the paths of its fields in braces, "{host}:{port}", or "". A path through
+	// a list stands for that field of all its elements.
+	Summary string
 	// Open says that unknown fields of this object need no warning.
 	Open   bool
 	List   *ListRule

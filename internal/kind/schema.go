@@ -65,6 +65,7 @@ type keywords struct {
 	Section       string   `json:"x-trueup-section"`
 	Seen          []string `json:"x-trueup-seen"`
 	Discriminator string   `json:"x-trueup-discriminator"`
+	Summary       string   `json:"x-trueup-summary"`
 	Open          bool     `json:"x-trueup-open"`
 	List          *struct {
 		Key   []string `json:"key"`
@@ -159,7 +160,7 @@ func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Fiel
 		Name: name, Type: typ, Title: kw.Title, Description: kw.Description,
 		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Enum: kw.Enum,
 		ReadOnly: below.ReadOnly, Sensitive: below.Sensitive, Immutable: below.Immutable, NotSent: below.NotSent,
-		Discriminator: kw.Discriminator, Open: kw.Open,
+		Discriminator: kw.Discriminator, Summary: kw.Summary, Open: kw.Open,
 	}
 	if kw.Const != "" {
 		f.Enum = []string{kw.Const}

@@ -235,6 +235,9 @@ func TestKeywords(t *testing.T) {
 			t.Errorf("%s has no discriminator", path)
 		}
 	}
+	if got := at(t, "CDN", "spec.upstreams.servers[]").Summary; got != "{host}:{port} weight {weight}" {
+		t.Errorf("the summary of a server is %q", got)
+	}
 	for _, path := range []string{"spec.locations.headers", "spec.locations.rewrite"} {
 		if !at(t, "CDN", path).Open {
 			t.Errorf("%s is not open", path)

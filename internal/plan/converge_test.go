@@ -236,3 +236,17 @@ func TestALostLedgerHoldsNoChangeBack(t *testing.T) {
 		t.Errorf("plan %+v", p)
 	}
 }
+
+// TestRemovalsAreCounted: what goes from live is counted, but not where nothing
+// is sent.
+func TestRemovalsAreCounted(t *testing.T) {
+	before := `{hostname: shop.example.com, tls: {forced: "true", auto: "true"}, secureLink: {tokenName: t}}`
+	after := `{hostname: shop.example.com, tls: {forced: "false"}}`
+	w := git(t, cdn("shop", after)).has(shop, before).applied(shop, before)
+	if p := w.make(); p.Summary.Removed != 2 || p.Summary.Change != 1 {
+		t.Errorf("summary %+v of %+v", p.Summary, p.Items)
+	}
+	if p := git(t, cdn("shop", after)).has(shop, after).applied(shop, after).make(); p.Summary.Removed != 0 {
+		t.Errorf("summary %+v", p.Summary)
+	}
+}

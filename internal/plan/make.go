@@ -282,10 +282,22 @@ func summarize(p *Plan) Summary {
 		case None:
 			s.Unchanged++
 		}
+		s.Removed += removals(it)
 		s.Drifted += len(driftOf(it))
 	}
 	s.Unmanaged = len(p.Unmanaged)
 	return s
+}
+
+// removals counts the changes that take something out of live.
+func removals(it Item) int {
+	n := 0
+	for _, c := range it.Changes {
+		if it.Op == Patch && c.Desired == nil && c.Live != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Pending tells whether there is anything to do or to decide.

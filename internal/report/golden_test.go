@@ -38,7 +38,7 @@ func examplePlan() *plan.Plan {
 		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
-		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
 	}
 }
 
@@ -50,8 +50,19 @@ func changedItem() plan.Item {
 			{Path: "locations[/static/*].cache.edgeTTL", Class: merge.DriftOverwrite, Base: "3600", Live: "60", Desired: "3600"},
 			{Path: "firewall.rules[block-bots]", Class: merge.Changed, Desired: map[string]any{
 				"name": "block-bots", "enabled": true,
-				"action": map[string]any{"type": "ratelimit", "ratelimit": map[string]any{"rate": json.Number("100"), "period": json.Number("60")}},
+				"action": map[string]any{"type": "ratelimit", "ratelimit": map[string]any{
+					"rate": json.Number("100"), "period": json.Number("60"), "penalty_period": json.Number("-1"), "algorithm": "sliding_window",
+					"identifier": map[string]any{"type": "ip"}, "statusCode": "429",
+				}},
+				"constraints": []any{[]any{map[string]any{"type": "known_bots", "known_bots": map[string]any{"operator": "equals", "expected": "false"}}}},
 			}},
+			{Path: "firewall.rules[other]", Class: merge.Changed, Desired: map[string]any{
+				"name": "other", "action": map[string]any{"type": "challenge", "challenge": map[string]any{"kind": "captcha, or so", "seconds": json.Number("30")}},
+			}},
+			{Path: "upstreams[b]", Class: merge.Changed, Desired: map[string]any{"name": "b", "scheme": "https", "servers": []any{
+				map[string]any{"host": "b1.example.com", "port": "443"}, map[string]any{"host": "b2.example.com", "port": "443"},
+			}}},
+			{Path: "upstreams[origin].servers[c:80]", Class: merge.Removed, Live: map[string]any{"host": "c", "port": "80", "weight": "1"}},
 			{Path: "locations[/api/*].cors", Class: merge.Removed, Base: map[string]any{"enabled": "true"}, Live: map[string]any{"enabled": "true"}},
 			{Path: "locations[/old/*]", Class: merge.DriftOverwrite, Live: map[string]any{"path": "/old/*", "upstream": "origin"}},
 			{Path: "locations[/api/*]", Class: merge.Changed, Live: map[string]any{"path": "/api/*"}, Desired: map[string]any{"path": "/api/*"}, Moved: true},

@@ -20,6 +20,8 @@ const (
 	maxMarkdown = 65536
 	maxItem     = 12000
 	maxRest     = 200
+	// markdownColumns is the width of a comment's fence, about.
+	markdownColumns = 96
 )
 
 // chunk is a part of the report that is written whole or not at all.
@@ -76,6 +78,7 @@ func summaryTable(s plan.Summary) string {
 	}{
 		{"create", s.Create},
 		{"change", s.Change},
+		{"removed", s.Removed},
 		{"purge", s.Purge},
 		{"blocked", s.Blocked},
 		{"drifted fields", s.Drifted},
@@ -309,8 +312,22 @@ func diffRow(r row) []safe {
 		out = append(out, "- "+r.path+": "+r.before, "+ "+r.path+": "+r.after+cause)
 	case r.before != "":
 		out = append(out, "- "+r.path+": "+r.before+cause)
+		out = append(out, detailed("-   ", r)...)
 	case r.after != "":
 		out = append(out, "+ "+r.path+": "+r.after+cause)
+		out = append(out, detailed("+   ", r)...)
+	}
+	return out
+}
+
+// detailed are the lines below a row.
+func detailed(lead safe, r row) []safe {
+	if len(r.details) == 0 {
+		return nil
+	}
+	out := flowLines(r.details, markdownColumns)
+	for i := range out {
+		out[i] = lead + out[i]
 	}
 	return out
 }

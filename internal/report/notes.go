@@ -129,7 +129,7 @@ func creation(item plan.Item) safe {
 func specParts(object map[string]any) []safe {
 	var scalars, sizes []safe
 	for _, k := range canon.SortedKeys(object) {
-		name := cut(clean(k), maxStructure)
+		name := cut(clean(k), maxName)
 		switch t := object[k].(type) {
 		case []any:
 			sizes = append(sizes, name+": list of "+number(len(t)))
@@ -159,7 +159,7 @@ func invalidated(p *plan.PurgeInfo) safe {
 	}
 	hosts := []safe{cut(clean(p.Hostname), maxPath)}
 	for _, s := range p.Subdomains {
-		hosts = append(hosts, cut(clean(s), maxStructure))
+		hosts = append(hosts, cut(clean(s), maxName))
 	}
 	return join(what, " and ") + " on " + limited(hosts, ", ")
 }
@@ -175,7 +175,7 @@ func purgeNotes(item plan.Item) []note {
 	if len(p.Sample) > 0 {
 		paths := make([]safe, len(p.Sample))
 		for i, s := range p.Sample {
-			paths[i] = cut(clean(s), maxStructure)
+			paths[i] = cut(clean(s), maxName)
 		}
 		line := "paths: " + join(paths, ", ")
 		if rest := p.Paths + p.Prefixes - len(paths); rest > 0 {

@@ -103,6 +103,45 @@ func (p *printer) line(spans ...span) {
 	p.written = true
 }
 
+// wrapped writes the spans as one line, or as several that begin with so many
+// spaces where they are too wide for that. What has no space is not broken.
+func (p *printer) wrapped(hang int, spans ...span) {
+	if width(flat(spans)) <= p.width {
+		p.line(spans...)
+		return
+	}
+	var line []span
+	column, empty := 0, true
+	for _, word := range splitWords(spans) {
+		need := width(safe(strings.TrimRight(string(flat(word)), " ")))
+		if !empty && column+need > p.width {
+			p.line(line...)
+			line, column = []span{{pad("", hang), plain}}, hang
+		}
+		empty = empty && need == 0
+		line = append(line, word...)
+		column += width(flat(word))
+	}
+	p.line(line...)
+}
+
+// splitWords splits spans behind each run of spaces; a word may have several
+// styles.
+func splitWords(spans []span) [][]span {
+	var words [][]span
+	var word []span
+	for _, s := range spans {
+		for _, piece := range strings.SplitAfter(string(s.text), " ") {
+			word = append(word, span{safe(piece), s.style})
+			if strings.HasSuffix(piece, " ") {
+				words = append(words, word)
+				word = nil
+			}
+		}
+	}
+	return append(words, word)
+}
+
 // gap writes an empty line between parts.
 func (p *printer) gap() {
 	if p.written {

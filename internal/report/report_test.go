@@ -180,9 +180,9 @@ func TestValue(t *testing.T) {
 		{true, "true"},
 		{json.Number("1.50"), "1.50"},
 		{"<a> & \"b\"\n", `"<a> & \"b\"\n"`},
-		{map[string]any{"b": []any{nil}, "a": 1}, `{"a":1,"b":[null]}`},
+		{map[string]any{"b": []any{nil}, "a": 1}, `{a: 1, b: [null]}`},
 		{long, `"` + long[:158] + "… (302 bytes)"},
-		{[]any{long}, `["` + long[:77] + "… (304 bytes)"},
+		{[]any{long}, `[` + long[:158] + "… (302 bytes)"},
 		{json.Number("bad"), `"bad"`},
 	} {
 		if got := string(value(c.in)); got != c.want {

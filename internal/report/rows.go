@@ -29,15 +29,17 @@ type row struct {
 	path safe
 	// before and after are empty where there is no such value.
 	before, after safe
-	cause         safe
+	// details are the tokens of the flow of what before or after is short for.
+	details []safe
+	cause   safe
 	// moved says that only the place in a list changes.
 	moved bool
 	// alarm says that the cause is not simply a change in git.
 	alarm bool
 }
 
-// changeRow shows one change.
-func changeRow(c plan.Change) row {
+// changeRow shows one change of an object of that kind.
+func changeRow(kindName string, c plan.Change) row {
 	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved}
 	switch {
 	case c.Moved:
@@ -45,9 +47,9 @@ func changeRow(c plan.Change) row {
 	case c.Live != nil && c.Desired != nil:
 		r.before, r.after = pair(c.Live, c.Desired)
 	case c.Desired != nil:
-		r.after = value(c.Desired)
+		r.after, r.details = gist(kindName, c.Path, c.Desired)
 	case c.Live != nil:
-		r.before = value(c.Live)
+		r.before, r.details = gist(kindName, c.Path, c.Live)
 	}
 	r.explain(c)
 	return r
@@ -143,14 +145,13 @@ func itemRows(item plan.Item, opts Options) []row {
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && !wouldBeLost(item, c) {
-			rows = append(rows, changeRow(c))
+			rows = append(rows, changeRow(item.Kind, c))
 		}
 	}
 	for _, v := range item.FirstContact {
-		rows = append(rows, row{
-			mark: markLost, path: cut(clean(v.Path), maxPath), before: value(v.Value),
-			cause: "live only: would be lost", alarm: true,
-		})
+		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: "live only: would be lost", alarm: true}
+		r.before, r.details = gist(item.Kind, v.Path, v.Value)
+		rows = append(rows, r)
 	}
 	return rows
 }

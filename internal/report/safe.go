@@ -147,6 +147,14 @@ func cut(s safe, columns int) safe {
 	return safe(cells().Truncate(string(s), columns, "…"))
 }
 
+// cutLeft shortens s to so many columns, with an ellipsis as the first of them.
+func cutLeft(s safe, columns int) safe {
+	if wide := width(s); wide > columns {
+		return safe(cells().TruncateLeft(string(s), wide-columns+1, "…"))
+	}
+	return s
+}
+
 // pad fills s with spaces up to so many columns.
 func pad(s safe, columns int) safe {
 	return s + safe(strings.Repeat(" ", max(0, columns-width(s))))

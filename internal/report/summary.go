@@ -36,7 +36,7 @@ func todo(s plan.Summary) safe {
 	for _, c := range []struct {
 		n    int
 		text safe
-	}{{s.Create, " to create"}, {s.Change, " to change"}, {s.Purge, ""}, {s.Blocked, " blocked"}} {
+	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Blocked, " blocked"}} {
 		switch {
 		case c.n == 0:
 		case c.text == "":
@@ -53,6 +53,14 @@ func todo(s plan.Summary) safe {
 		text += " " + driftSummary(s)
 	}
 	return text
+}
+
+// removing counts what changes take out of live.
+func removing(s plan.Summary) safe {
+	if s.Removed == 0 {
+		return ""
+	}
+	return " (" + number(s.Removed) + " removed)"
 }
 
 // found counts what apply leaves alone.

@@ -28,7 +28,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		p.gap()
 	}
 	for _, e := range doc.Errors {
-		p.line(span{"error: ", alarm}, span{message(e), plain})
+		p.wrapped(indent, span{"error: ", alarm}, span{message(e), plain})
 	}
 	return p.flush()
 }
@@ -37,6 +37,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 // where there is room.
 const (
 	indent    = 4
+	hang      = indent + 4
 	minPath   = 32
 	maxAlign  = 46
 	minValue  = 18
@@ -66,10 +67,10 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 	}
 	for _, n := range doc.Plan.Notes {
-		p.line(span{"Note: ", changed}, span{message(n), plain})
+		p.wrapped(indent, span{"Note: ", changed}, span{message(n), plain})
 	}
 	p.gap()
-	p.line(span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
+	p.wrapped(indent, span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
 	if opts.ShowUnmanaged {
 		for _, k := range doc.Plan.Unmanaged {
 			p.line(span{"  not in git: " + named(k), faint})
@@ -94,10 +95,10 @@ func oneLine(item plan.Item) bool {
 }
 
 func textOneLine(p *printer, item plan.Item) {
-	p.line(span{pad(titled(item.Key), minPath+indent) + "  " + mention(item), faint})
+	p.wrapped(indent, span{pad(titled(item.Key), minPath+indent) + "  " + mention(item), faint})
 	if item.Op == plan.None {
 		for _, h := range item.Hints {
-			p.line(span{"    note: " + message(h), faint})
+			p.wrapped(hang, span{"    note: " + message(h), faint})
 		}
 	}
 }
@@ -115,9 +116,7 @@ func mention(item plan.Item) safe {
 }
 
 func textItem(p *printer, item plan.Item, column int, opts Options) {
-	p.line(span{titled(item.Key), strong},
-		span{pad("", max(2, column-width(titled(item.Key)))), plain},
-		span{source(item), faint})
+	textHeading(p, item, column)
 	rows := itemRows(item, opts)
 	values := make([][]span, len(rows))
 	pathWidth, valueWidth := minPath, minValue
@@ -134,8 +133,21 @@ func textItem(p *printer, item plan.Item, column int, opts Options) {
 		if n.fix {
 			s = plain
 		}
-		p.line(span{pad("", indent) + n.text, s})
+		p.wrapped(hang, span{pad("", indent) + n.text, s})
 	}
+}
+
+// textHeading writes an item's key and where its manifest is, below it where
+// both are too wide for a line.
+func textHeading(p *printer, item plan.Item, column int) {
+	title, place := span{titled(item.Key), strong}, source(item)
+	space := max(2, column-width(title.text))
+	if width(title.text)+space+width(place) <= p.width {
+		p.line(title, span{pad("", space) + place, faint})
+		return
+	}
+	p.line(title)
+	p.line(span{pad("", indent) + cutLeft(place, p.width-indent), faint})
 }
 
 // grow widens a column, but not for what is too wide to align anyway.
@@ -223,16 +235,44 @@ func textRow(p *printer, r row, values []span, pathWidth, valueWidth int) {
 	}
 	switch {
 	case wide == 0:
-		p.line(append(head, cause)...)
+		textHead(p, head, cause)
 	case end+width(r.cause) <= p.width:
 		line := append(head, values...)
 		p.line(append(line, span{pad("", end-start-wide), plain}, cause)...)
 	case start+wide <= p.width:
 		p.line(append(head, values...)...)
-		p.line(span{pad("", indent+2), plain}, cause)
+		p.wrapped(hang, span{pad("", indent+2), plain}, cause)
 	default:
-		p.line(append(head, cause)...)
+		textHead(p, head, cause)
 		textTall(p, values)
+	}
+	textDetails(p, r)
+}
+
+// textHead writes a row without its values, the cause below it where both are
+// too wide for a line.
+func textHead(p *printer, head []span, cause span) {
+	if width(flat(head))+width(cause.text) <= p.width {
+		p.line(append(head, cause)...)
+		return
+	}
+	p.wrapped(hang, head...)
+	if cause.text != "" {
+		p.wrapped(hang, span{pad("", indent+2), plain}, cause)
+	}
+}
+
+// textDetails writes what a row's value is short for.
+func textDetails(p *printer, r row) {
+	if len(r.details) == 0 {
+		return
+	}
+	s := added
+	if r.before != "" {
+		s = removed
+	}
+	for _, line := range flowLines(r.details, p.width-hang) {
+		p.line(span{pad("", hang) + line, s})
 	}
 }
 
@@ -241,9 +281,9 @@ func textTall(p *printer, values []span) {
 	lead := span{pad("", indent+2), plain}
 	i := slices.Index(values, arrow())
 	if i < 0 {
-		p.line(slices.Concat([]span{lead}, values)...)
+		p.wrapped(hang, slices.Concat([]span{lead}, values)...)
 		return
 	}
-	p.line(slices.Concat([]span{lead, {"  ", plain}}, values[:i])...)
-	p.line(slices.Concat([]span{lead, {"→ ", faint}}, values[i+1:])...)
+	p.wrapped(hang+2, slices.Concat([]span{lead, {"  ", plain}}, values[:i])...)
+	p.wrapped(hang+2, slices.Concat([]span{lead, {"→ ", faint}}, values[i+1:])...)
 }

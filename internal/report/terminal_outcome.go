@@ -104,7 +104,7 @@ func textApply(p *printer, r *apply.Result, opts Options) {
 	}
 	p.line(span{"Apply: ", strong}, span{applySummary(r), plain})
 	for _, s := range nextSteps(r) {
-		p.line(span{"Next: ", changed}, span{s, plain})
+		p.wrapped(indent, span{"Next: ", changed}, span{s, plain})
 	}
 }
 

@@ -7,18 +7,29 @@ import (
 	"strconv"
 )
 
-// The columns that a value may take; a text may take more than a structure. The
-// JSON format alone cuts nothing.
+// The columns that a value, a name and a message may take. The JSON format
+// alone cuts nothing.
 const (
-	maxText      = 160
-	maxStructure = 80
-	maxPath      = 200
-	maxMessage   = 1000
+	maxText    = 160
+	maxName    = 80
+	maxPath    = 200
+	maxMessage = 1000
 )
 
-// literal is v as JSON on one line: texts in quotes, so that "true" and true
-// can be told apart.
+// literal is v on one line: a text in quotes, so that "true" and true can be
+// told apart, and a structure as a flow.
 func literal(v any) safe {
+	switch v.(type) {
+	case map[string]any, []any:
+		var f flow
+		f.write("", v, "")
+		return join(f.tokens, " ")
+	}
+	return jsonText(v)
+}
+
+// jsonText is v as JSON on one line.
+func jsonText(v any) safe {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -28,22 +39,12 @@ func literal(v any) safe {
 	return clean(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// room is the number of columns that v may take.
-func room(v any) int {
-	switch v.(type) {
-	case map[string]any, []any:
-		return maxStructure
-	default:
-		return maxText
-	}
-}
-
 // value is v as one line of bounded width; what is cut off is said.
 func value(v any) safe {
 	if v == nil {
 		return "(absent)"
 	}
-	return shorten(literal(v), room(v))
+	return shorten(literal(v), maxText)
 }
 
 func shorten(s safe, columns int) safe {
@@ -60,8 +61,7 @@ const leadIn = 16
 // part that is cut off.
 func pair(before, after any) (safe, safe) {
 	a, b := literal(before), literal(after)
-	columns := min(room(before), room(after))
-	if width(a) <= columns && width(b) <= columns {
+	if width(a) <= maxText && width(b) <= maxText {
 		return a, b
 	}
 	x, y := []rune(string(a)), []rune(string(b))
@@ -73,5 +73,5 @@ func pair(before, after any) (safe, safe) {
 		a = "…" + safe(x[common-leadIn:])
 		b = "…" + safe(y[common-leadIn:])
 	}
-	return shorten(a, columns), shorten(b, columns)
+	return shorten(a, maxText), shorten(b, maxText)
 }

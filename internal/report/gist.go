@@ -1,0 +1,280 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// A structure of at most maxInline columns stands in the line of its path;
+// a longer one below it, on at most maxDetails lines.
+const (
+	maxInline  = 60
+	maxDetails = 4
+)
+
+// gist says what a structure is in the words that its schema has for it, and
+// returns the tokens of the flow of all that the words and the path leave out.
+// Without words it is the whole flow, or the number of its values where that
+// is long.
+func gist(kindName, path string, v any) (words safe, details []safe) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return inline(v)
+	}
+	field, keys := fieldAt(kindName, path)
+	if field == nil || field.Summary == "" {
+		return inline(v)
+	}
+	words, said, ok := fill(field.Summary, object)
+	if !ok {
+		return inline(v)
+	}
+	for _, k := range keys {
+		said = append(said, []string{k})
+	}
+	var rest any = object
+	for _, s := range said {
+		rest = without(rest, s)
+	}
+	if rest == nil {
+		return words, nil
+	}
+	return words, bare(rest)
+}
+
+// inline is a value without a summary.
+func inline(v any) (safe, []safe) {
+	if whole := literal(v); width(whole) <= maxInline {
+		return whole, nil
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		tokens := bare(v)
+		return count(len(tokens), "value") + ":", tokens
+	}
+	return value(v), nil
+}
+
+// fieldAt finds the field of a path that people are shown, and the fields that
+// the path's last bracket holds.
+func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
+	k, ok := kind.Named(kindName)
+	if !ok {
+		return nil, nil
+	}
+	parts := pathParts(path)
+	field, _ = k.Spec().At(parts)
+	last := len(parts) - 1
+	name, _, indexed := strings.Cut(parts[last], "[")
+	if list, ok := k.Spec().At(append(slices.Clone(parts[:last]), name)); ok && indexed && list.List != nil {
+		keys = list.List.Key
+	}
+	return field, keys
+}
+
+// pathParts splits a path at its points, but not at those in brackets.
+func pathParts(path string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := range len(path) {
+		switch path[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case '.':
+			if depth == 0 {
+				parts = append(parts, path[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(parts, path[start:])
+}
+
+// fill puts an object's fields into a summary (kind.Field.Summary) and returns
+// their paths; ok is false where a field is absent or is no scalar.
+func fill(summary string, object map[string]any) (words safe, said [][]string, ok bool) {
+	for {
+		before, after, more := strings.Cut(summary, "{")
+		words += clean(before)
+		if !more {
+			return words, said, true
+		}
+		var field string
+		field, summary, _ = strings.Cut(after, "}")
+		path := strings.Split(field, ".")
+		values, ok := scalars(object, path)
+		if !ok {
+			return "", nil, false
+		}
+		words += limited(values, ", ")
+		said = append(said, path)
+	}
+}
+
+// scalars are the values of a path; one through a list has many.
+func scalars(v any, path []string) (values []safe, ok bool) {
+	switch t := v.(type) {
+	case nil:
+		return nil, false
+	case map[string]any:
+		if len(path) == 0 {
+			return nil, false
+		}
+		return scalars(t[path[0]], path[1:])
+	case []any:
+		for _, e := range t {
+			one, ok := scalars(e, path)
+			if !ok {
+				return nil, false
+			}
+			values = append(values, one...)
+		}
+		return values, len(values) > 0 && len(path) > 0
+	}
+	return []safe{said(v)}, len(path) == 0
+}
+
+// said is a scalar in a sentence: text needs quotes only where it could be
+// mistaken for the sentence.
+func said(v any) safe {
+	if s, ok := v.(string); ok && s != "" && unquotable(s) {
+		return cut(clean(s), maxText)
+	}
+	return value(v)
+}
+
+// without leaves a field out of an object, and what is empty then; nil is
+// nothing. Elements of lists stay whole, or nobody could tell them apart.
+func without(v any, path []string) any {
+	if len(path) == 0 {
+		return nil
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	rest := maps.Clone(object)
+	if below := without(object[path[0]], path[1:]); below != nil {
+		rest[path[0]] = below
+	} else {
+		delete(rest, path[0])
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return rest
+}
+
+// flow writes a value as YAML would in one line, with no quotes where none are
+// needed to tell text from other values: one token for each of its scalars.
+type flow struct{ tokens []safe }
+
+// bare is the flow of a structure without its own brackets.
+func bare(v any) []safe {
+	var f flow
+	f.write("", v, "")
+	last := len(f.tokens) - 1
+	if last > 0 || len(f.tokens[0]) > len("{}") {
+		f.tokens[0] = f.tokens[0][1:]
+		f.tokens[last] = f.tokens[last][:len(f.tokens[last])-1]
+	}
+	return f.tokens
+}
+
+func (f *flow) write(before safe, v any, after safe) {
+	switch t := v.(type) {
+	case map[string]any:
+		keys := canon.SortedKeys(t)
+		f.group(len(keys), before, "{}", after, func(i int) (safe, any) {
+			return flowText(keys[i]) + ": ", t[keys[i]]
+		})
+	case []any:
+		f.group(len(t), before, "[]", after, func(i int) (safe, any) { return "", t[i] })
+	case string:
+		f.tokens = append(f.tokens, before+flowText(t)+after)
+	default:
+		f.tokens = append(f.tokens, before+jsonText(v)+after)
+	}
+}
+
+// group writes the members of an object or a list between its brackets.
+func (f *flow) group(n int, before, brackets, after safe, member func(int) (safe, any)) {
+	if n == 0 {
+		f.tokens = append(f.tokens, before+brackets+after)
+		return
+	}
+	for i := range n {
+		lead, end := safe(""), safe(",")
+		if i == 0 {
+			lead = before + brackets[:1]
+		}
+		if i == n-1 {
+			end = brackets[1:] + after
+		}
+		name, v := member(i)
+		f.write(lead+name, v, end)
+	}
+}
+
+// flowText is a text in quotes, unless nobody could take it for anything else.
+func flowText(s string) safe {
+	if s == "" || !unquotable(s) || strings.ContainsRune("0123456789-+.", rune(s[0])) {
+		return jsonText(s)
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off":
+		return jsonText(s)
+	}
+	return clean(s)
+}
+
+// unquotable tells whether no character of s means something in a flow.
+func unquotable(s string) bool {
+	const others = "_-./*"
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune(others, r)
+	})
+}
+
+// flowLines sets tokens on lines of so many columns; those beyond maxDetails
+// are counted. Only a token that is wider than a line is broken, at its spaces.
+func flowLines(tokens []safe, columns int) []safe {
+	var lines []safe
+	line := safe("")
+	for i, token := range tokens {
+		for _, piece := range pieces(shorten(token, maxText), columns) {
+			switch {
+			case line == "":
+				line = piece
+			case width(line)+1+width(piece) <= columns:
+				line += " " + piece
+			default:
+				lines = append(lines, line)
+				line = piece
+			}
+			if len(lines) == maxDetails {
+				return append(lines, "… and "+count(len(tokens)-i, "more value"))
+			}
+		}
+	}
+	return append(lines, line)
+}
+
+// pieces are what a token may be broken into.
+func pieces(token safe, columns int) []safe {
+	if width(token) <= columns {
+		return []safe{token}
+	}
+	var out []safe
+	for _, word := range strings.Split(string(token), " ") {
+		out = append(out, safe(word))
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+func decoded(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestGist holds that a structure is shown in the words of its schema and that
+// whatever the words leave out stands below them.
+func TestGist(t *testing.T) {
+	for name, c := range map[string]struct{ kind, path, value, words, details string }{
+		"a rule": {
+			"CDN", "firewall.rules[block-bots]",
+			`{"name":"block-bots","action":{"type":"ratelimit","ratelimit":{"rate":100,"period":60,"identifier":{"type":"ip"}}}}`,
+			"ratelimit 100 per 60 by ip", "",
+		},
+		"a rule with more": {
+			"CDN", "firewall.rules[r]",
+			`{"name":"r","enabled":false,"action":{"type":"ratelimit","ratelimit":{"rate":1,"period":2,"statusCode":"429","identifier":{"type":"ip"}}}}`,
+			"ratelimit 1 per 2 by ip", `action: {ratelimit: {statusCode: "429"}}, enabled: false`,
+		},
+		"a rule of another type": {
+			"CDN", "firewall.rules[r]",
+			`{"name":"r","action":{"type":"block"}}`,
+			"{action: {type: block}, name: r}", "",
+		},
+		"a location": {
+			"CDN", "locations[shop.example.com/a.b[1]/*]",
+			`{"host":"shop.example.com","path":"/a.b[1]/*","action":"proxy_http","upstream":"o","cache":{"level":"standard","edgeTTL":"10","ttlTimeUnit":"second","browserTTL":"5"}}`,
+			"proxy_http to o, standard for 10 second", `cache: {browserTTL: "5"}`,
+		},
+		"a location without all that": {
+			"CDN", "locations[/*]",
+			`{"path":"/*","action":"proxy_http","cache":{"edgeTTL":"10","level":"standard","ttlTimeUnit":"a very long unit"}}`,
+			"5 values:", `action: proxy_http, cache: {edgeTTL: "10", level: standard, ttlTimeUnit: "a very long unit"}, path: /*`,
+		},
+		"an upstream": {
+			"CDN", "upstreams[b]",
+			`{"name":"b","scheme":"https","servers":[{"host":"a","port":"1"},{"host":"b","port":"2"}]}`,
+			"https to a, b", `servers: [{host: a, port: "1"}, {host: b, port: "2"}]`,
+		},
+		"an upstream with a server of no name": {
+			"CDN", "upstreams[b]", `{"name":"b","scheme":"https","servers":[{"host":"a"},{"port":"2"}]}`,
+			`{name: b, scheme: https, servers: [{host: a}, {port: "2"}]}`, "",
+		},
+		"an upstream without servers": {
+			"CDN", "upstreams[b]", `{"name":"b","scheme":"https","servers":[]}`, "{name: b, scheme: https, servers: []}", "",
+		},
+		"a server":           {"CDN", "upstreams[b].servers[c:80]", `{"host":"c","port":"80","weight":"3"}`, "c:80 weight 3", ""},
+		"text that confuses": {"CDN", "upstreams[b].servers[c:80]", `{"host":"c weight 1","port":"","weight":"3"}`, `"c weight 1":"" weight 3`, ""},
+		"a null":             {"CDN", "upstreams[b].servers[c:80]", `{"host":"c","port":"80","weight":null}`, `{host: c, port: "80", weight: null}`, ""},
+		"an object for text": {"CDN", "upstreams[b].servers[c:80]", `{"host":{},"port":[[]],"weight":"1"}`, `{host: {}, port: [[]], weight: "1"}`, ""},
+		"another kind":       {"Other", "upstreams[b]", `{"a":"yes"}`, `{a: "yes"}`, ""},
+		"another field":      {"CDN", "a]b[.c", `{"a b":"x y","b":"1","c":"-1","d":"true","e":"a,b"}`, `{"a b": "x y", b: "1", c: "-1", d: "true", e: "a,b"}`, ""},
+		"a list":             {"CDN", "locations", `["a",{}]`, "[a, {}]", ""},
+		"nothing":            {"CDN", "tls", `{}`, "{}", ""},
+		"a text":             {"CDN", "hostname", `"shop"`, `"shop"`, ""},
+		"a long text":        {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
+	} {
+		words, details := gist(c.kind, c.path, decoded(t, c.value))
+		if string(words) != c.words || string(join(details, " ")) != c.details {
+			t.Errorf("%s: %s / %s, want %s / %s", name, words, join(details, " "), c.words, c.details)
+		}
+	}
+}
+
+// TestGistLeavesTheValueAlone: the value is the plan's, which others read.
+func TestGistLeavesTheValueAlone(t *testing.T) {
+	const text = `{"host":"c","passive":{"fails":"3"},"port":"80","weight":"3"}`
+	v := decoded(t, text)
+	gist("CDN", "upstreams[b].servers[c:80]", v)
+	if after, err := json.Marshal(v); err != nil || string(after) != text {
+		t.Errorf("%s, %v", after, err)
+	}
+}
+
+// TestSummariesNameFields holds that the words of each schema are filled from
+// fields that it has.
+func TestSummariesNameFields(t *testing.T) {
+	var walk func(f *kind.Field)
+	walk = func(f *kind.Field) {
+		for _, after := range strings.Split(f.Summary, "{")[1:] {
+			path, _, closed := strings.Cut(after, "}")
+			if _, ok := f.At(strings.Split(path, ".")); !ok || !closed {
+				t.Errorf("%q of %q is no field", path, f.Summary)
+			}
+		}
+		for _, below := range f.Fields {
+			walk(below)
+		}
+		if f.Item != nil {
+			walk(f.Item)
+		}
+	}
+	for _, k := range kind.All() {
+		walk(k.Spec())
+	}
+}
+
+func TestFlowLines(t *testing.T) {
+	for _, c := range []struct {
+		tokens  []safe
+		columns int
+		want    string
+	}{
+		{[]safe{"a: 1,", "b: 2"}, 9, "a: 1,|b: 2"},
+		{[]safe{"a: 1,", "b: 2"}, 10, "a: 1, b: 2"},
+		{[]safe{`a: "one two three"`, "b: 2"}, 10, `a: "one|two three"|b: 2`},
+		{[]safe{"aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"}, 5, "aaaa|bbbb|cccc|dddd|… and 2 more values"},
+		{[]safe{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
+		{[]safe{"aaaaaaaaaa", "b"}, 5, "aaaaaaaaaa|b"},
+	} {
+		if got := string(join(flowLines(c.tokens, c.columns), "|")); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", join(c.tokens, " "), c.columns, got, c.want)
+		}
+	}
+}
+
+// TestLinesFit holds that no line with a space to break at is wider than the
+// terminal, but for the lines of a manifest.
+func TestLinesFit(t *testing.T) {
+	pl := examplePlan()
+	long := changedItem()
+	long.Path = strings.Repeat("environments/production/", 6) + "shop.yaml"
+	pl.Items = append(pl.Items, long)
+	pl.Summary.Unmanaged = 1000
+	for _, columns := range []int{60, 80, 100, 120} {
+		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, Options{Width: columns, ShowUnmanaged: true})
+		for line := range strings.Lines(string(out)) {
+			line = strings.TrimSuffix(line, "\n")
+			if width(safe(line)) > columns {
+				t.Errorf("%d columns of %d: %s", width(safe(line)), columns, line)
+			}
+		}
+	}
+}
+
+func TestHeadingOfALongPath(t *testing.T) {
+	item := plan.Item{Key: key("CDN", "shop"), Path: strings.Repeat("漢字/", 30) + "shop.yaml", Line: 7, Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.Changed, Desired: "1"}}}
+	out := string(render(t, "text", Document{Plan: &plan.Plan{Items: []plan.Item{item}}}, Options{Width: 40}))
+	lines := strings.Split(out, "\n")
+	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || width(safe(lines[1])) > 40 {
+		t.Error(out)
+	}
+}
