@@ -62,6 +62,8 @@ type printer struct {
 	w       *bufio.Writer
 	palette palette
 	width   int
+	// wrap says that there is an edge that sentences would run over.
+	wrap bool
 	// written says that there was a line, so that a gap makes sense.
 	written bool
 }
@@ -76,7 +78,7 @@ func newPrinter(w io.Writer, opts Options) *printer {
 	if columns == 0 {
 		columns = defaultWidth
 	}
-	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: max(columns, minWidth)}
+	return &printer{w: bufio.NewWriter(w), palette: newPalette(opts.Color), width: max(columns, minWidth), wrap: opts.Width > 0}
 }
 
 // line writes the spans as one line, without space at its end.
@@ -104,9 +106,10 @@ func (p *printer) line(spans ...span) {
 }
 
 // wrapped writes the spans as one line, or as several that begin with so many
-// spaces where they are too wide for that. What has no space is not broken.
+// spaces where they are too wide for a terminal: who reads a log looks for whole
+// sentences in it. What has no space is not broken.
 func (p *printer) wrapped(hang int, spans ...span) {
-	if width(flat(spans)) <= p.width {
+	if !p.wrap || width(flat(spans)) <= p.width {
 		p.line(spans...)
 		return
 	}

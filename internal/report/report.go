@@ -35,7 +35,8 @@ type Document struct {
 type Options struct {
 	// Color allows SGR sequences.
 	Color bool
-	// Width is the number of columns to lay out for; 0 is 120.
+	// Width is the number of columns of the terminal; 0, where there is none,
+	// lays out for 120 and breaks no sentence.
 	Width int
 	// Verbose shows also what needs nothing.
 	Verbose bool
