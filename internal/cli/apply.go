@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -143,6 +144,6 @@ func (a *app) progress() func(apply.Event) {
 		if e.Phase != "wait" && !a.env.StderrIsTTY && !a.global.verbose {
 			return
 		}
-		_, _ = fmt.Fprintln(a.env.Stderr, report.ProgressLine(e))
+		a.log(slog.LevelInfo, report.ProgressLine(e))
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
-
-	"trueup/internal/report"
 )
 
 // Main runs the command line and returns the exit code.
@@ -36,7 +36,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	var shown *shownError
 	if !errors.As(err, &shown) {
-		_, _ = fmt.Fprintf(env.Stderr, "trueup: %s\n", report.Clean(err.Error()))
+		a.log(slog.LevelError, err.Error())
 	}
 	return exitOf(err)
 }
@@ -52,6 +52,8 @@ type app struct {
 	env    Env
 	global globalOptions
 	code   int
+	// logging keeps lines on standard error apart.
+	logging sync.Mutex
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
 }
@@ -73,12 +75,16 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if f := a.global.logFormat; f != "text" && f != "json" {
+				return fmt.Errorf("--log-format is %q: write text or json", f)
+			}
 			if a.global.timeout > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), a.global.timeout)
 				a.cancel = cancel
 				cmd.SetContext(ctx)
 			}
+			return nil
 		},
 	}
 	a.global.register(root)

@@ -31,6 +31,7 @@ type globalOptions struct {
 	requestTimeout time.Duration
 	caFile         string
 	ephemeralOK    bool
+	logFormat      string
 }
 
 func (g *globalOptions) register(cmd *cobra.Command) {
@@ -41,6 +42,7 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`; repeatable")
 	f.StringVar(&g.color, "color", "auto", "colour: auto, always or never")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "no progress on standard error")
+	f.StringVar(&g.logFormat, "log-format", "text", "standard error as text or json, one line a message")
 	f.BoolVarP(&g.verbose, "verbose", "v", false, "show each request and everything that is hidden otherwise")
 	f.IntVar(&g.parallelism, "parallelism", 4, "how many files, requests or objects to work on at once")
 	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 is none")

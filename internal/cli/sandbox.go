@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/kind"
-	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
 
@@ -46,7 +46,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) error {
 		ws = p.Workspace
 	}
 	log := func(r sandbox.Request) {
-		_, _ = fmt.Fprintf(a.env.Stderr, "%s %s %s -> %d\n", r.Time.Format(time.RFC3339), r.Method, report.Clean(r.Path), r.Status)
+		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
 	}
 	server, err := a.openSandbox(a.sandboxDir(p), ws, log, opts.quirks...)
 	if err != nil {

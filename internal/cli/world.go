@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"trueup/internal/api"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/report"
 )
 
 // world is where a run works: the real platform with the project's ledger, or
@@ -134,8 +135,7 @@ func (a *app) proxy() func(*http.Request) (*url.URL, error) {
 }
 
 func (a *app) warn(w api.Warning) {
-	_, _ = fmt.Fprintf(a.env.Stderr, "warning: the server says of %s %s: %s\n",
-		report.Clean(w.Op), report.Clean(strings.TrimSuffix(w.Kind+"/"+w.Name, "/")), report.Clean(w.Text))
+	a.log(slog.LevelWarn, fmt.Sprintf("the server says of %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
 }
 
 func (a *app) trace(e api.TraceEvent) {
@@ -143,7 +143,7 @@ func (a *app) trace(e api.TraceEvent) {
 	if e.Status == 0 {
 		status = e.Err
 	}
-	_, _ = fmt.Fprintf(a.env.Stderr, "%s %s -> %s (%s)\n", e.Method, report.Clean(e.URL), report.Clean(status), e.Took.Round(1e6))
+	a.log(slog.LevelDebug, fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, status, e.Took.Round(time.Millisecond)))
 }
 
 // ledgerConfig says which ledger a project means and who uses it.
