@@ -20,12 +20,6 @@ func (a *app) log(level slog.Level, text string) {
 		_ = slog.NewJSONHandler(a.env.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
 		return
 	}
-	prefix := ""
-	switch level {
-	case slog.LevelError:
-		prefix = "trueup: "
-	case slog.LevelWarn:
-		prefix = "warning: "
-	}
+	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
 	_, _ = fmt.Fprintln(a.env.Stderr, prefix+text)
 }
