@@ -173,11 +173,15 @@ func without(v any, path []string) any {
 
 // flow writes a value as YAML would in one line, with no quotes where none are
 // needed to tell text from other values: one token for each of its scalars.
-type flow struct{ tokens []safe }
+type flow struct {
+	tokens []safe
+	// most is the number of columns of a text, 0 for all.
+	most int
+}
 
 // bare is the flow of a structure without its own brackets.
 func bare(v any) []safe {
-	var f flow
+	f := flow{most: maxText}
 	f.write("", v, "")
 	last := len(f.tokens) - 1
 	if last > 0 || len(f.tokens[0]) > len("{}") {
@@ -192,12 +196,12 @@ func (f *flow) write(before safe, v any, after safe) {
 	case map[string]any:
 		keys := canon.SortedKeys(t)
 		f.group(len(keys), before, "{}", after, func(i int) (safe, any) {
-			return flowText(keys[i]) + ": ", t[keys[i]]
+			return f.text(keys[i]) + ": ", t[keys[i]]
 		})
 	case []any:
 		f.group(len(t), before, "[]", after, func(i int) (safe, any) { return "", t[i] })
 	case string:
-		f.tokens = append(f.tokens, before+flowText(t)+after)
+		f.tokens = append(f.tokens, before+f.text(t)+after)
 	default:
 		f.tokens = append(f.tokens, before+jsonText(v)+after)
 	}
@@ -220,6 +224,14 @@ func (f *flow) group(n int, before, brackets, after safe, member func(int) (safe
 		name, v := member(i)
 		f.write(lead+name, v, end)
 	}
+}
+
+// text is a text that is not longer than the flow allows.
+func (f *flow) text(s string) safe {
+	if f.most == 0 {
+		return flowText(s)
+	}
+	return shorten(flowText(s), f.most)
 }
 
 // flowText is a text in quotes, unless nobody could take it for anything else.
@@ -249,7 +261,7 @@ func flowLines(tokens []safe, columns int) []safe {
 	var lines []safe
 	line := safe("")
 	for i, token := range tokens {
-		for _, piece := range pieces(shorten(token, maxText), columns) {
+		for _, piece := range pieces(token, columns) {
 			switch {
 			case line == "":
 				line = piece

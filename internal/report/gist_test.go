@@ -69,9 +69,13 @@ func TestGist(t *testing.T) {
 		"another kind":       {"Other", "upstreams[b]", `{"a":"yes"}`, `{a: "yes"}`, ""},
 		"another field":      {"CDN", "a]b[.c", `{"a b":"x y","b":"1","c":"-1","d":"true","e":"a,b"}`, `{"a b": "x y", b: "1", c: "-1", d: "true", e: "a,b"}`, ""},
 		"a list":             {"CDN", "locations", `["a",{}]`, "[a, {}]", ""},
-		"nothing":            {"CDN", "tls", `{}`, "{}", ""},
-		"a text":             {"CDN", "hostname", `"shop"`, `"shop"`, ""},
-		"a long text":        {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
+		"a long text in an object": {
+			"CDN", "locations[/a].headers", `{"A":"` + strings.Repeat("x ", 100) + `","B":"b"}`,
+			"2 values:", `A: "` + strings.Repeat("x ", 79) + `… (202 bytes), B: b`,
+		},
+		"nothing":     {"CDN", "tls", `{}`, "{}", ""},
+		"a text":      {"CDN", "hostname", `"shop"`, `"shop"`, ""},
+		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
 		words, details := gist(c.kind, c.path, decoded(t, c.value))
 		if string(words) != c.words || string(join(details, " ")) != c.details {
@@ -157,5 +161,23 @@ func TestHeadingOfALongPath(t *testing.T) {
 	lines := strings.Split(out, "\n")
 	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || width(safe(lines[1])) > 40 {
 		t.Error(out)
+	}
+}
+
+// TestHostileTextInASummary: what a summary quotes comes from outside as well.
+func TestHostileTextInASummary(t *testing.T) {
+	for _, s := range seeds {
+		server := map[string]any{"host": s, "port": s, "weight": s, s: []any{s, s + s}}
+		item := plan.Item{Key: key("CDN", "x"), Op: plan.Patch, Changes: []merge.Change{
+			{Path: "upstreams[b].servers[" + s + "]", Class: merge.Changed, Desired: server},
+			{Path: "upstreams[b].servers[a:1]", Class: merge.Removed, Live: server},
+		}}
+		for _, columns := range []int{0, 40, 80} {
+			doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}}}
+			checkPlain(t, "text", render(t, "text", doc, Options{Width: columns}))
+			md := render(t, "markdown", doc, Options{})
+			checkPlain(t, "markdown", md)
+			checkMarkdown(t, md)
+		}
 	}
 }

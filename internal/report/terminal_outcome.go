@@ -44,7 +44,7 @@ func textFinding(p *printer, f diag.Finding) {
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.line(span{place(f), strong}, span{safe(f.Severity.String()) + ": ", s},
+	p.wrapped(indent, span{place(f), strong}, span{safe(f.Severity.String()) + ": ", s},
 		span{message(f.Message), plain}, span{" [" + cut(clean(f.Rule), maxPath) + "]", faint})
 	if f.Source != "" {
 		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
@@ -54,7 +54,7 @@ func textFinding(p *printer, f diag.Finding) {
 		}
 	}
 	if f.Fix != "" {
-		p.line(span{"  fix: " + message(f.Fix), plain})
+		p.wrapped(indent+2, span{"  fix: " + message(f.Fix), plain})
 	}
 }
 
@@ -126,21 +126,24 @@ func statusStyle(s apply.Status) style {
 	return faint
 }
 
+// outcomeHang is the column below which an outcome's lines go on.
+const outcomeHang = 11
+
 func textOutcome(p *printer, o apply.Outcome, column int) {
-	p.line(span{pad(clean(string(o.Status)), 7) + "  ", statusStyle(o.Status)},
+	p.wrapped(outcomeHang, span{pad(clean(string(o.Status)), 7) + "  ", statusStyle(o.Status)},
 		span{pad(named(o.Key), column) + "  ", plain}, span{message(o.Message), plain})
 	for _, m := range o.Mismatches {
 		sent, returned := pair(m.Sent, m.Returned)
 		if m.Returned == nil {
 			returned = value(nil)
 		}
-		p.line(span{"         " + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
+		p.wrapped(outcomeHang+2, span{"         " + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
 			span{", returned ", plain}, span{returned, removed})
 		if m.Hint != "" {
-			p.line(span{"           hint: " + message(m.Hint), plain})
+			p.wrapped(outcomeHang+4, span{"           hint: " + message(m.Hint), plain})
 		}
 	}
 	if o.Fix != "" {
-		p.line(span{"         fix: " + message(o.Fix), plain})
+		p.wrapped(outcomeHang+2, span{"         fix: " + message(o.Fix), plain})
 	}
 }
