@@ -1,0 +1,314 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// The layout of a bucket store, below its prefix: genesis/<version> and
+// records/<workspace>/<kind>/<sha256 of the name>/<version>. Below tmp/ are
+// proofs that are being made.
+const (
+	genesisDir = "genesis"
+	// newestFirst makes later versions sort before earlier ones, so that the
+	// first name of a listing is the current one, however long the history is.
+	newestFirst int64 = 9_999_999_999
+)
+
+// bucketParallel bounds the requests under way for one call.
+const bucketParallel = 32
+
+// bucketStore is a prefix of a bucket on a server that speaks the S3 protocol
+// (design A7). Each transition is a new object, created only where nothing is
+// (If-None-Match: *); no object is ever replaced. What is current is the object
+// of the highest seq. Servers that ignore the condition exist, so it is tried
+// on the genesis before the first write of every run.
+type bucketStore struct {
+	client         *s3.Client
+	bucket, prefix string
+	// pause is what the first wait between two tries is near, patience bounds
+	// one request with all its tries.
+	pause, patience time.Duration
+
+	mu sync.Mutex
+	// proven says that this run saw the server refuse a second creation.
+	proven bool
+}
+
+func (s *bucketStore) ReadGenesis(ctx context.Context) (Genesis, error) {
+	seq, err := s.genesisSeq(ctx)
+	if err != nil {
+		return Genesis{}, err
+	}
+	name := path.Join(genesisDir, versionName(seq))
+	have, err := s.get(ctx, name)
+	if err != nil {
+		return Genesis{}, s.failed("read", name, err)
+	}
+	g, err := decodeGenesis(have.body)
+	if err == nil && g.Seq != seq {
+		err = fmt.Errorf("it holds seq %d, which belongs elsewhere", g.Seq)
+	}
+	if err != nil {
+		return Genesis{}, s.failed("read", name, err)
+	}
+	return g, nil
+}
+
+func (s *bucketStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
+	b, err := encode(g)
+	if err != nil {
+		return fmt.Errorf("write genesis: %w", err)
+	}
+	if g.Seq != expectSeq+1 {
+		return fmt.Errorf("write genesis: seq %d does not follow %d", g.Seq, expectSeq)
+	}
+	if expectSeq > 0 {
+		have, err := s.usable(ctx)
+		if err != nil {
+			return fmt.Errorf("write genesis: %w", err)
+		}
+		if have != expectSeq {
+			return fmt.Errorf("write genesis: %w", ErrConflict)
+		}
+	}
+	if err := s.create(ctx, path.Join(genesisDir, versionName(g.Seq)), b); err != nil {
+		return fmt.Errorf("write genesis: %w", err)
+	}
+	return nil
+}
+
+func (s *bucketStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	if _, err := s.genesisSeq(ctx); err != nil {
+		return nil, err
+	}
+	found := make([]Record, len(keys))
+	err := eachParallel(ctx, len(keys), func(ctx context.Context, i int) (err error) {
+		found[i], err = s.record(ctx, keys[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[Key]Record, len(keys))
+	for i, rec := range found {
+		if rec.Seq > 0 {
+			records[keys[i]] = rec
+		}
+	}
+	return records, nil
+}
+
+func (s *bucketStore) Put(ctx context.Context, expectSeq int, rec Record) error {
+	b, err := encode(rec)
+	if err != nil {
+		return fmt.Errorf("write record of %s: %w", rec.Key, err)
+	}
+	if rec.Seq != expectSeq+1 {
+		return fmt.Errorf("write record of %s: seq %d does not follow %d", rec.Key, rec.Seq, expectSeq)
+	}
+	if _, err := s.usable(ctx); err != nil {
+		return fmt.Errorf("write record of %s: %w", rec.Key, err)
+	}
+	dir := recordDir(rec.key())
+	if expectSeq > 0 {
+		// The creation below refuses what is too late; this refuses what is too
+		// early, and would leave a gap.
+		have, err := s.newest(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("write record of %s: %w", rec.Key, err)
+		}
+		if have != expectSeq {
+			return fmt.Errorf("write record of %s: %w", rec.Key, ErrConflict)
+		}
+	}
+	if err := s.create(ctx, path.Join(dir, versionName(rec.Seq)), b); err != nil {
+		return fmt.Errorf("write record of %s: %w", rec.Key, err)
+	}
+	return nil
+}
+
+func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
+	if _, err := s.genesisSeq(ctx); err != nil {
+		return err
+	}
+	names, err := s.listAll(ctx, recordsDir+"/")
+	if err != nil {
+		return err
+	}
+	newest := map[string]int{}
+	for _, name := range names {
+		seq, err := versionOf(path.Base(name))
+		if err != nil {
+			return s.failed("read", name, err)
+		}
+		newest[path.Dir(name)] = max(newest[path.Dir(name)], seq)
+	}
+	dirs := make([]string, 0, len(newest))
+	for dir := range newest {
+		dirs = append(dirs, dir)
+	}
+	var mu sync.Mutex
+	return eachParallel(ctx, len(dirs), func(ctx context.Context, i int) error {
+		rec, err := s.version(ctx, dirs[i], newest[dirs[i]])
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return each(rec)
+	})
+}
+
+func (s *bucketStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
+	scratch := &bucketStore{
+		client: s.client, bucket: s.bucket, prefix: path.Join(s.prefix, tempDir, "proof-"+name),
+		pause: s.pause, patience: s.patience,
+	}
+	// What was made is removed even where the proof was interrupted.
+	return scratch, func() error { return scratch.removeAll(context.WithoutCancel(ctx)) }, nil
+}
+
+// genesisSeq is the seq of the current genesis; ErrNoGenesis if there is none.
+func (s *bucketStore) genesisSeq(ctx context.Context) (int, error) {
+	seq, err := s.newest(ctx, genesisDir)
+	if err == nil && seq == 0 {
+		err = s.failed("read", genesisDir, ErrNoGenesis)
+	}
+	return seq, err
+}
+
+// usable returns the seq of the genesis, for a write.
+func (s *bucketStore) usable(ctx context.Context) (int, error) {
+	seq, err := s.genesisSeq(ctx)
+	if err == nil {
+		err = s.proveOnce(ctx, path.Join(genesisDir, versionName(seq)))
+	}
+	return seq, err
+}
+
+// proveOnce creates the genesis again, with the same bytes, before the first
+// write of a run: a server that takes it would let two runs claim the same
+// request.
+func (s *bucketStore) proveOnce(ctx context.Context, genesis string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proven {
+		return nil
+	}
+	have, err := s.get(ctx, genesis)
+	if err != nil {
+		return s.failed("read", genesis, err)
+	}
+	if err := s.refusesCreation(ctx, genesis, have); err != nil {
+		return err
+	}
+	s.proven = true
+	return nil
+}
+
+// record reads the current record of a key; its seq is 0 if there is none.
+func (s *bucketStore) record(ctx context.Context, key Key) (Record, error) {
+	if !part.MatchString(key.Workspace) || !part.MatchString(key.Kind) {
+		return Record{}, fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", key.Key, key.Workspace, key.Kind)
+	}
+	dir := recordDir(key)
+	seq, err := s.newest(ctx, dir)
+	if err != nil || seq == 0 {
+		return Record{}, err
+	}
+	return s.version(ctx, dir, seq)
+}
+
+// version reads one version of a record, which must belong where it is: an
+// object that was copied over another would else speak for it.
+func (s *bucketStore) version(ctx context.Context, dir string, seq int) (Record, error) {
+	name := path.Join(dir, versionName(seq))
+	have, err := s.get(ctx, name)
+	if err != nil {
+		return Record{}, s.failed("read", name, err)
+	}
+	rec, err := decodeRecord(have.body)
+	if err == nil && (recordDir(rec.key()) != dir || rec.Seq != seq) {
+		err = fmt.Errorf("it holds seq %d of the record of %s in workspace %s, which belongs elsewhere", rec.Seq, rec.Key, rec.Workspace)
+	}
+	if err != nil {
+		return Record{}, s.failed("read", name, err)
+	}
+	return rec, nil
+}
+
+// newest returns the highest seq of the versions in a folder, 0 if there are
+// none, at the cost of one name.
+func (s *bucketStore) newest(ctx context.Context, dir string) (int, error) {
+	page, err := s.list(ctx, dir+"/", "", 1)
+	if err != nil || len(page.names) == 0 {
+		return 0, err
+	}
+	name, ok := strings.CutPrefix(page.names[0], dir+"/")
+	seq, err := versionOf(name)
+	if err != nil || !ok {
+		return 0, s.failed("read", page.names[0], errors.Join(err, errNotOurs))
+	}
+	return seq, nil
+}
+
+var errNotOurs = errors.New("it was not put there by trueup: remove it")
+
+func recordDir(key Key) string {
+	sum := sha256.Sum256([]byte(key.Name))
+	return path.Join(recordsDir, key.Workspace, key.Kind, hex.EncodeToString(sum[:]))
+}
+
+func versionName(seq int) string {
+	return fmt.Sprintf("%010d-%d.json", newestFirst-int64(seq), seq)
+}
+
+func versionOf(name string) (int, error) {
+	_, rest, _ := strings.Cut(name, "-")
+	seq, err := strconv.Atoi(strings.TrimSuffix(rest, ".json"))
+	if err != nil || seq < 1 || versionName(seq) != name {
+		return 0, fmt.Errorf("%q is not the name of a version", name)
+	}
+	return seq, nil
+}
+
+// eachParallel calls do for 0 to n-1, some at once, and returns the first error,
+// which stops the rest.
+func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(n, bucketParallel) {
+		wg.Go(func() {
+			for i := range next {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// fakeBucket is as much of a server of the S3 protocol as the store uses: one
+// bucket, path style, conditional PUT, GET, DELETE, and listings in pages.
+type fakeBucket struct {
+	URL string
+
+	mu      sync.Mutex
+	objects map[string]object
+	// calls are the requests, as METHOD key.
+	calls []string
+	// ignores makes it take every PUT, whatever its condition.
+	ignores bool
+	// pageSize bounds a page; 0 means 1000.
+	pageSize int
+	// before may answer a request itself, after may spoil the answer to one that
+	// was carried out; both say whether they did.
+	before, after func(w http.ResponseWriter, r *http.Request) bool
+}
+
+const fakeName = "ledgers"
+
+func newFakeBucket(t *testing.T) *fakeBucket {
+	f := &fakeBucket{objects: map[string]object{}}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	t.Setenv("AWS_ACCESS_KEY_ID", "id")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "sesame")
+	t.Setenv("AWS_REGION", "here-1")
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_ENDPOINT_URL_S3", server.URL)
+	return f
+}
+
+// store opens a prefix of the bucket, with short waits.
+func (f *fakeBucket) store(t *testing.T, prefix string) *bucketStore {
+	t.Helper()
+	return quickBucket(t, "s3://"+fakeName+"/"+prefix+"?path-style=true")
+}
+
+func quickBucket(t *testing.T, where string) *bucketStore {
+	t.Helper()
+	s, err := openBucket(t.Context(), where, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pause = time.Millisecond
+	s.client = s3.New(s.client.Options(), func(o *s3.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff, o.RateLimiter = time.Millisecond, ratelimit.None })
+		o.RetryMaxAttempts = 3
+	})
+	return s
+}
+
+func (f *fakeBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key, ok := strings.CutPrefix(r.URL.Path, "/"+fakeName)
+	key = strings.TrimPrefix(key, "/")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	f.calls = append(f.calls, r.Method+" "+key)
+	before, after := f.before, f.after
+	f.mu.Unlock()
+	if before != nil && before(w, r) {
+		return
+	}
+	if !ok {
+		refuse(w, http.StatusNotFound, "NoSuchBucket")
+		return
+	}
+	answer := httptest.NewRecorder()
+	f.serve(answer, r, key, body)
+	if after != nil && after(w, r) {
+		return
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+func (f *fakeBucket) serve(w http.ResponseWriter, r *http.Request, key string, body []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	have, there := f.objects[key]
+	switch {
+	case r.Method == http.MethodPut && r.Header.Get("If-None-Match") == "*" && there && !f.ignores:
+		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	case r.Method == http.MethodPut:
+		f.objects[key] = object{body: body, mark: r.Header.Get("X-Amz-Meta-" + writeMark)}
+	case r.Method == http.MethodGet && key == "":
+		f.list(w, r)
+	case r.Method == http.MethodGet && !there:
+		refuse(w, http.StatusNotFound, "NoSuchKey")
+	case r.Method == http.MethodGet:
+		w.Header().Set("X-Amz-Meta-"+writeMark, have.mark)
+		w.Header().Set("Content-Length", strconv.Itoa(len(have.body)))
+		_, _ = w.Write(have.body)
+	case r.Method == http.MethodDelete:
+		delete(f.objects, key)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (f *fakeBucket) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	most, err := strconv.Atoi(query.Get("max-keys"))
+	if err != nil || f.pageSize > 0 && f.pageSize < most {
+		most = max(f.pageSize, 1)
+	}
+	type entry struct{ Key string }
+	answer := struct {
+		XMLName               xml.Name `xml:"ListBucketResult"`
+		Name, Prefix          string
+		IsTruncated           bool
+		NextContinuationToken string `xml:",omitempty"`
+		Contents              []entry
+	}{Name: fakeName, Prefix: query.Get("prefix")}
+	for _, key := range slices.Sorted(maps.Keys(f.objects)) {
+		if !strings.HasPrefix(key, answer.Prefix) || key <= query.Get("continuation-token") {
+			continue
+		}
+		if len(answer.Contents) == most {
+			answer.IsTruncated, answer.NextContinuationToken = true, answer.Contents[most-1].Key
+			break
+		}
+		answer.Contents = append(answer.Contents, entry{key})
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	_ = xml.NewEncoder(w).Encode(answer)
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no: %s</Message></Error>", code, code)
+}
+
+// hangUp ends the connection without an answer.
+func hangUp(w http.ResponseWriter) {
+	if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		_ = c.Close()
+	}
+}
+
+// times gives a fault to the first n requests of a method and of keys below a
+// folder.
+func times(n int, method, folder string, fault func(http.ResponseWriter)) func(http.ResponseWriter, *http.Request) bool {
+	var mu sync.Mutex
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if n == 0 || r.Method != method || !strings.Contains(r.URL.Path+"?"+r.URL.Query().Get("prefix"), folder) {
+			return false
+		}
+		n--
+		fault(w)
+		return true
+	}
+}
+
+// set changes how the server behaves.
+func (f *fakeBucket) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}

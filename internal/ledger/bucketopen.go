@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
+)
+
+const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
+
+var (
+	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	bucketPath = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
+	regionName = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+)
+
+// bucketPlace says where a bucket store is.
+type bucketPlace struct {
+	bucket, prefix, region, endpoint string
+	pathStyle                        bool
+}
+
+// openBucket makes the store of a name, which may hold an endpoint if whoever
+// runs the program gave it. It asks no server: credentials, region and endpoint
+// are looked up in the usual order of the environment, the user's files, and the
+// role of the machine.
+func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, error) {
+	at, err := parseBucket(store, trusted)
+	if err != nil {
+		return nil, err
+	}
+	client, err := bucketClient(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &bucketStore{
+		client: client, bucket: at.bucket, prefix: at.prefix,
+		pause: 100 * time.Millisecond, patience: time.Minute,
+	}, nil
+}
+
+// parseBucket reads a store's name. An endpoint is where credentials go, so that
+// only whoever runs the program may name it, and a repository may not.
+func parseBucket(store string, trusted bool) (bucketPlace, error) {
+	u, err := url.Parse(store)
+	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
+		// The text is not repeated: it may hold a password.
+		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
+	}
+	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/")}
+	if err := at.check(); err != nil {
+		return bucketPlace{}, err
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
+	}
+	for name, values := range query {
+		if err := at.set(name, values[len(values)-1], trusted); err != nil {
+			return bucketPlace{}, err
+		}
+	}
+	return at, nil
+}
+
+func (at *bucketPlace) check() error {
+	// Names with a double hyphen are of special types, whose listings have no
+	// order.
+	if !bucketName.MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
+		return fmt.Errorf("bucket %q is not of 3 to 63 lower-case letters, digits, dots and hyphens, or is of a special type", at.bucket)
+	}
+	if at.prefix != "" && !bucketPath.MatchString(at.prefix) {
+		return fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
+	}
+	return nil
+}
+
+func (at *bucketPlace) set(name, value string, trusted bool) (err error) {
+	switch name {
+	case "region":
+		if !regionName.MatchString(value) {
+			return fmt.Errorf("region %q is not of lower-case letters, digits and hyphens", value)
+		}
+		at.region = value
+	case "path-style":
+		if at.pathStyle, err = strconv.ParseBool(value); err != nil {
+			return errors.New("path-style is neither true nor false")
+		}
+	case "endpoint":
+		if !trusted {
+			return errors.New("trueup.yaml may not say which server gets the credentials: " +
+				"leave endpoint out, and set AWS_ENDPOINT_URL_S3, or the whole store in TRUEUP_LEDGER")
+		}
+		at.endpoint = value
+	default:
+		return fmt.Errorf("%q is not one of region, path-style, endpoint", name)
+	}
+	return nil
+}
+
+func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
+	options := []func(*config.LoadOptions) error{
+		config.WithLogger(logging.Nop{}),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = bucketParallel
+		})),
+		config.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, 3*time.Second })
+		}),
+		// Compatible servers exist that refuse the newer checksums; MD5 is sent.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	if at.region != "" {
+		options = append(options, config.WithRegion(at.region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+	}
+	credentials := cfg.Credentials
+	cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		c, err := credentials.Retrieve(ctx)
+		if err != nil {
+			err = &credentialsError{err}
+		}
+		return c, err
+	})
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.UsePathStyle = at.pathStyle
+		if at.endpoint != "" {
+			o.BaseEndpoint = &at.endpoint
+		}
+		if o.Region == "" && o.BaseEndpoint != nil {
+			o.Region = "us-east-1"
+		}
+	})
+	if client.Options().Region == "" {
+		return nil, errors.New("the bucket's region is not known: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
+	}
+	return client, checkEndpoint(client.Options().BaseEndpoint)
+}
+
+// checkEndpoint wants TLS, except to this machine. The address is not repeated:
+// it may hold a password.
+func checkEndpoint(endpoint *string) error {
+	if endpoint == nil {
+		return nil
+	}
+	u, err := url.Parse(*endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("the bucket's endpoint is not of the form https://HOST")
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+	if u.Scheme == "http" && !loopback {
+		return errors.New("the bucket's endpoint is not reached by https: the credentials would be readable on the way")
+	}
+	return nil
+}
