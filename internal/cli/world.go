@@ -158,14 +158,15 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		dir = a.dir()
 	}
 	return ledger.Config{
-		Store:       store,
-		ID:          p.Ledger.ID,
-		Workspace:   p.Workspace,
-		Dir:         dir,
-		InCI:        env("CI") != "" && env("CI") != "false",
-		EphemeralOK: a.global.ephemeralOK,
-		Now:         a.env.Now,
-		Claim:       a.claim(),
+		Store:        store,
+		StoreFromEnv: env("TRUEUP_LEDGER") != "",
+		ID:           p.Ledger.ID,
+		Workspace:    p.Workspace,
+		Dir:          dir,
+		InCI:         env("CI") != "" && env("CI") != "false",
+		EphemeralOK:  a.global.ephemeralOK,
+		Now:          a.env.Now,
+		Claim:        a.claim(),
 	}
 }
 

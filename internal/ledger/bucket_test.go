@@ -404,3 +404,32 @@ func TestBucketHints(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketLedger goes through Open and Init, as the program does.
+func TestBucketLedger(t *testing.T) {
+	f := newFakeBucket(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "")
+	cfg := testConfig(t.TempDir())
+	cfg.Store = "s3://" + fakeName + "/x?path-style=true&endpoint=" + f.URL
+	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "may not say which server") {
+		t.Fatalf("an endpoint that a repository names gave %v", err)
+	}
+	cfg.StoreFromEnv, cfg.InCI = true, true
+	f.set(func() { f.ignores = true })
+	if _, err := Init(t.Context(), cfg); err == nil || len(f.objects) != 0 {
+		t.Fatalf("made a ledger on a server that ignores the condition: %v", err)
+	}
+	f.set(func() { f.ignores = false })
+	g, err := Init(t.Context(), cfg)
+	must(t, err)
+	cfg.ID = g.LedgerID
+	l := open(t, cfg)
+	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	wantErr(t, open(t, cfg).Claim(t.Context(), purgeKey, someSpec, someSum), ErrTaken)
+	must(t, l.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
+	if rec := view(t, l, purgeKey); rec.State != Posted || rec.Seq != 2 {
+		t.Errorf("the record is %+v", rec)
+	}
+	f.set(func() { f.ignores = true })
+	wantErr(t, open(t, cfg).Claim(t.Context(), diskKey, someSpec, someSum), errUnsafe)
+}

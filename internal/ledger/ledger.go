@@ -22,8 +22,12 @@ import (
 
 // Config says which ledger is meant and who uses it.
 type Config struct {
-	// Store is where it is: file:PATH. Empty means that none is configured.
+	// Store is where it is: file:PATH, or s3://BUCKET/PREFIX with the parameters
+	// region, path-style and endpoint. Empty means that none is configured.
 	Store string
+	// StoreFromEnv says that whoever runs the program named the store, and not
+	// the repository: only then may it hold the endpoint of a bucket.
+	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
 	ID        string
 	Workspace kind.Workspace
@@ -66,7 +70,7 @@ type mark struct {
 
 // Open returns the ledger that cfg names. It creates nothing and reads nothing:
 // whether the ledger is there and ours is checked by every call.
-func Open(_ context.Context, cfg Config) (*Ledger, error) {
+func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	origins, err := normalOrigins(cfg.Origins)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
@@ -79,9 +83,17 @@ func Open(_ context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Store == "" {
 		return l, nil
 	}
+	if strings.HasPrefix(cfg.Store, "s3://") {
+		store, err := openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
+		if err != nil {
+			return nil, fmt.Errorf("open ledger: %w", err)
+		}
+		l.store = store
+		return l, nil
+	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH", cfg.Store)
+		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH or s3://BUCKET/PREFIX", cfg.Store)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
