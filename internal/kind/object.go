@@ -1,6 +1,10 @@
 package kind
 
-import "trueup/internal/canon"
+import (
+	"strings"
+
+	"trueup/internal/canon"
+)
 
 // Object is an object as the platform answered it, reduced to what is compared
 // and shown: canonical bytes and a digest, never a tree.
@@ -26,6 +30,12 @@ type Object struct {
 
 // Key returns the identity of the object.
 func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
+
+// HostKey returns the form in which hostnames are looked up: case and a final
+// dot mean nothing (RFC 4343). It is never shown and never sent.
+func HostKey(hostname string) string {
+	return strings.ToLower(strings.TrimSuffix(hostname, "."))
+}
 
 // ListInfo says how far the answer to a list can be trusted.
 type ListInfo struct {

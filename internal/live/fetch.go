@@ -254,11 +254,12 @@ func (f *fetch) place(s *State, o kind.Object) {
 		o.Spec, o.Status = nil, nil
 		s.Unmanaged = append(s.Unmanaged, o)
 	}
-	if o.Host == "" || o.Terminating {
+	host := kind.HostKey(o.Host)
+	if host == "" || o.Terminating {
 		return
 	}
-	if has, ok := s.Hosts[o.Host]; !ok || compareKeys(key, has) < 0 {
-		s.Hosts[o.Host] = key
+	if has, ok := s.Hosts[host]; !ok || compareKeys(key, has) < 0 {
+		s.Hosts[host] = key
 	}
 }
 

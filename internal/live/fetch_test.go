@@ -234,6 +234,19 @@ func TestTerminatingObjectsAreKeptButServeNothing(t *testing.T) {
 	}
 }
 
+// TestHostsHaveNoCase: a hostname is found however the server writes it.
+func TestHostsHaveNoCase(t *testing.T) {
+	shop, dotted := object("CDN", "shop", "Shop.Example.com"), object("CDN", "dotted", "dotted.example.com.")
+	p := &platform{lists: map[string][]kind.Object{"CDN": {shop, dotted}}}
+	s := fetch(t, p, manifests(shop))
+	if s.Hosts["shop.example.com"] != shop.Key() || s.Hosts["dotted.example.com"] != dotted.Key() || len(s.Hosts) != 2 {
+		t.Errorf("hosts are %v", s.Hosts)
+	}
+	if s.Objects[shop.Key()].Host != "Shop.Example.com" {
+		t.Errorf("the object's own hostname is %q", s.Objects[shop.Key()].Host)
+	}
+}
+
 func TestFailuresAreErrors(t *testing.T) {
 	shop := object("CDN", "shop", "shop.example.com")
 	foreign := shop

@@ -26,7 +26,8 @@ type State struct {
 	Absent map[kind.Key]bool
 	// Unmanaged are listed objects that no manifest names, without their spec.
 	Unmanaged []kind.Object
-	// Hosts maps each hostname that a listed object serves to its key.
+	// Hosts maps the kind.HostKey of each hostname that an object serves to the
+	// key of that object.
 	Hosts map[string]kind.Key
 	// Lists says, by kind name, how complete the list was.
 	Lists map[string]kind.ListInfo

@@ -2,9 +2,9 @@ package manifest
 
 import (
 	"fmt"
-	"strings"
 
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 )
 
 // RuleHostnameTaken is the name of the rule, which the plan checks against what
@@ -58,7 +58,7 @@ func checkHostnameTaken(set *Set, r *reporter) {
 		if o.Kind.Name != cdn || o.Host == "" {
 			continue
 		}
-		host := strings.ToLower(strings.TrimSuffix(o.Host, "."))
+		host := kind.HostKey(o.Host)
 		before, taken := first[host]
 		if !taken {
 			first[host] = o

@@ -6,6 +6,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
 
@@ -40,9 +41,10 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 		if !ok || usage.Exceeds(limits) != nil {
 			continue
 		}
-		total[o.Host] = total[o.Host].Add(usage)
-		if over[o.Host] == nil && total[o.Host].Exceeds(limits) != nil {
-			over[o.Host] = o
+		host := kind.HostKey(o.Host)
+		total[host] = total[host].Add(usage)
+		if over[host] == nil && total[host].Exceeds(limits) != nil {
+			over[host] = o
 		}
 	}
 	for host, o := range over {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
@@ -21,7 +22,8 @@ const (
 // converge plans an object that is created and patched until live equals git.
 func (d *decision) converge() {
 	o := d.manifest
-	if other, ok := d.in.Live.Hosts[o.Host]; ok && other != o.Key() && d.live.Host != o.Host {
+	host := kind.HostKey(o.Host)
+	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() && kind.HostKey(d.live.Host) != host {
 		d.wrong(manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
 			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))

@@ -151,8 +151,9 @@ func (w *world) foreign(name, spec string) *world {
 }
 
 func (w *world) host(o kind.Object) {
-	if _, ok := w.in.Live.Hosts[o.Host]; o.Host != "" && !ok && !o.Terminating {
-		w.in.Live.Hosts[o.Host] = o.Key()
+	host := kind.HostKey(o.Host)
+	if _, ok := w.in.Live.Hosts[host]; host != "" && !ok && !o.Terminating {
+		w.in.Live.Hosts[host] = o.Key()
 	}
 }
 

@@ -20,7 +20,7 @@ type Planner struct {
 	rules map[string]*merge.Rules
 	// partly are the kinds of which the rules leave some fields to the server.
 	partly map[string]bool
-	// hosts maps a hostname to the manifest that serves it.
+	// hosts maps the kind.HostKey of a hostname to the manifest that serves it.
 	hosts map[string]*manifest.Object
 	// emptied are the areas where nothing that the ledger knows is live.
 	emptied map[kind.Area]int
@@ -35,7 +35,7 @@ func NewPlanner(in Inputs) *Planner {
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
-			p.hosts[o.Host] = o
+			p.hosts[kind.HostKey(o.Host)] = o
 		}
 	}
 	p.emptied = p.emptyAreas()
@@ -254,6 +254,7 @@ func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	}
 	var keys []kind.Key
 	for _, host := range hosts {
+		host = kind.HostKey(host)
 		if o, ok := p.hosts[host]; ok {
 			keys = append(keys, o.Key())
 		}

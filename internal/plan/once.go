@@ -77,7 +77,8 @@ func (d *decision) spent() bool {
 	return true
 }
 
-func (p *Planner) serves(host string) bool {
+func (p *Planner) serves(hostname string) bool {
+	host := kind.HostKey(hostname)
 	if _, ok := p.hosts[host]; ok {
 		return true
 	}
@@ -134,8 +135,9 @@ func (p *Planner) spend(items []Item) {
 			continue
 		}
 		own := purge.Usage{Requests: 1, Paths: info.Paths, Prefixes: info.Prefixes}
-		used := budgets[info.Hostname].add(own, info.Subdomains)
-		budgets[info.Hostname] = used
+		host := kind.HostKey(info.Hostname)
+		used := budgets[host].add(own, info.Subdomains)
+		budgets[host] = used
 		info.Budget = Budget(used.once)
 		over, perhaps := used.over()
 		if over == nil {
@@ -157,7 +159,8 @@ func (p *Planner) activeBudgets() map[string]spending {
 			continue
 		}
 		if spec, err := parseSpec(rec.Spec); err == nil {
-			budgets[spec.Hostname] = budgets[spec.Hostname].add(spec.Usage(), spec.Subdomains)
+			host := kind.HostKey(spec.Hostname)
+			budgets[host] = budgets[host].add(spec.Usage(), spec.Subdomains)
 		}
 	}
 	return budgets

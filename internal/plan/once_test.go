@@ -235,3 +235,33 @@ func TestSpecDigest(t *testing.T) {
 		t.Error("what is no purge is digested as it stands")
 	}
 }
+
+// TestHostnamesHaveNoCase: a hostname written in other letters, or with a final
+// dot, is the same one (RFC 4343), whoever wrote it so.
+func TestHostnamesHaveNoCase(t *testing.T) {
+	const odd = `{hostname: Shop.EXAMPLE.com., paths: [/a]}`
+	it := git(t, purge("rel", odd), cdn("shop", shopSpec)).item(rel)
+	if it.Op != plan.Post || len(it.After) != 1 || it.Purge.Hostname != "Shop.EXAMPLE.com." {
+		t.Errorf("served by git: %s after %v, %+v", it.Op, it.After, it.Purge)
+	}
+	if it := git(t, purge("rel", odd)).foreign(shop, shopSpec).item(rel); it.Op != plan.Post {
+		t.Errorf("served live: %s", it.Op)
+	}
+	moved := git(t, purge("rel", odd), cdn("shop", `{hostname: new.example.com}`)).has(shop, `{hostname: SHOP.example.com}`)
+	if it := moved.item(rel); len(it.After) != 1 {
+		t.Errorf("what serves it live is changed, and it comes after %v", it.After)
+	}
+	p := served(t, purge("rel", odd), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
+		sent("Purge/old", ledger.Posted, `{hostname: SHOP.example.com, paths: [/c]}`, now()).make()
+	if got := find(t, p, "Purge/rel-2").Purge.Budget; got != (plan.Budget{Requests: 3, Paths: 3}) {
+		t.Errorf("the budget of one hostname is %+v", got)
+	}
+	w := git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/theirs", shopSpec)
+	if f := w.finding(); f.Rule != manifest.RuleHostnameTaken {
+		t.Errorf("finding %+v", f)
+	}
+	w = git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/a-theirs", shopSpec).has(shop, shopSpec)
+	if it := w.item(shop); it.Op != plan.Patch {
+		t.Errorf("one that serves the hostname already: %s", it.Op)
+	}
+}
