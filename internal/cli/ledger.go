@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -43,6 +45,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
 		w.close()
 		return nil, nil, err
 	}
+	w.closers = append(w.closers, l.Close)
 	return l, w.close, nil
 }
 
@@ -71,7 +74,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			}
 			defer w.close()
 			if w.ledger.Store == "" {
-				return errors.New("trueup.yaml names no ledger: write ledger: {store: \"file:PATH\"} into it")
+				return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
 			}
 			g, err := ledger.Init(cmd.Context(), w.ledger)
 			if err != nil {
@@ -291,6 +294,9 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(loaded.findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); i >= 0 {
+		return withCode(exitInvalid, fmt.Errorf("the manifests are invalid, and nothing was recorded: %s", loaded.findings[i]))
+	}
 	o := loaded.set.Find(key)
 	if o == nil {
 		return fmt.Errorf("there is no manifest of %s: what is adopted must be in git", key)
@@ -304,8 +310,11 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
+	w.closers = append(w.closers, l.Close)
+	planner := plan.NewPlanner(plan.Inputs{Set: loaded.set, Options: plan.Options{Overrides: loaded.project.Overrides}})
+	spec := planner.Managed(o)
 	err = l.Adopt(ctx, key, ledger.Adoption{
-		Spec: o.Spec, Digest: plan.SpecDigest(o.Kind, o.Spec), Reason: reason, By: a.claim().Actor,
+		Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.claim().Actor,
 	})
 	if err != nil {
 		return ledgerError(err)

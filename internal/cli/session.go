@@ -71,6 +71,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	if s.ledger, err = ledger.Open(ctx, s.world.ledger); err != nil {
 		return err
 	}
+	s.world.closers = append(s.world.closers, s.ledger.Close)
 	known := make([]kind.Key, len(l.set.Objects))
 	for i, o := range l.set.Objects {
 		known[i] = o.Key()

@@ -47,6 +47,16 @@ func decodeRecord(b []byte) (Record, error) {
 	return rec, rec.validate()
 }
 
+// decodeRecordAt reads the record that a store has at a path. It must belong
+// there: a file that was copied over another would else speak for it.
+func decodeRecordAt(b []byte, name string) (Record, error) {
+	rec, err := decodeRecord(b)
+	if err == nil && recordPath(rec.key()) != name {
+		err = fmt.Errorf("it holds the record of %s in workspace %s, which belongs elsewhere", rec.Key, rec.Workspace)
+	}
+	return rec, err
+}
+
 func decodeGenesis(b []byte) (Genesis, error) {
 	var g Genesis
 	if err := decode(b, &g); err != nil {

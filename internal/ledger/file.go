@@ -225,23 +225,19 @@ func (s fileStore) genesis(root *os.Root) (Genesis, error) {
 
 // record reads the record of a key; fs.ErrNotExist means that it has none.
 func (s fileStore) record(root *os.Root, key Key) (Record, error) {
-	if !part.MatchString(key.Workspace) || !part.MatchString(key.Kind) {
-		return Record{}, fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", key.Key, key.Workspace, key.Kind)
+	if err := key.check(); err != nil {
+		return Record{}, err
 	}
 	return s.recordAt(root, recordPath(key))
 }
 
-// recordAt reads a record's file. The record must belong there: a file that was
-// copied over another would else speak for it.
+// recordAt reads a record's file.
 func (s fileStore) recordAt(root *os.Root, name string) (Record, error) {
 	b, err := readRegular(root, name)
 	if err != nil {
 		return Record{}, fmt.Errorf("read ledger %s: %w", s.dir, err)
 	}
-	rec, err := decodeRecord(b)
-	if err == nil && recordPath(rec.key()) != name {
-		err = fmt.Errorf("it holds the record of %s in workspace %s, which belongs elsewhere", rec.Key, rec.Workspace)
-	}
+	rec, err := decodeRecordAt(b, name)
 	if err != nil {
 		return Record{}, fmt.Errorf("read ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(name)), err)
 	}

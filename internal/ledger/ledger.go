@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,10 @@ import (
 
 // Config says which ledger is meant and who uses it.
 type Config struct {
-	// Store is where it is: file:PATH, or s3://BUCKET/PREFIX with the parameters
-	// region, path-style and endpoint. Empty means that none is configured.
+	// Store is where it is: file:PATH, or git:REF, a ref on remote origin of the
+	// repository that Dir is in, or git:REF@REMOTE, or s3://BUCKET/PREFIX with
+	// the parameters region, path-style and endpoint. Empty means that none is
+	// configured.
 	Store string
 	// StoreFromEnv says that whoever runs the program named the store, and not
 	// the repository: only then may it hold the endpoint of a bucket.
@@ -91,9 +94,17 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		l.store = store
 		return l, nil
 	}
+	if where, ok := strings.CutPrefix(cfg.Store, "git:"); ok {
+		store, err := newGitStore(where, cfg.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("open ledger: %w", err)
+		}
+		l.store = store
+		return l, nil
+	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH or s3://BUCKET/PREFIX", cfg.Store)
+		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", cfg.Store)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
@@ -103,10 +114,27 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// View reads the records of the keys. A ledger that is missing or of another
-// project or platform is no error: it is the view's Problem, and there are no
-// records then. A ledger that can't be read, or is damaged, is an error.
+// Close lets go of what the store keeps on this machine while it is used.
+func (l *Ledger) Close() error {
+	if c, ok := l.store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// refresh makes a store that keeps what it read ask again.
+func (l *Ledger) refresh() {
+	if s, ok := l.store.(interface{ forget() }); ok {
+		s.forget()
+	}
+}
+
+// View reads the records of the keys, as they are now. A ledger that is missing
+// or of another project or platform is no error: it is the view's Problem, and
+// there are no records then. A ledger that can't be read, or is damaged, is an
+// error.
 func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
+	l.refresh()
 	if err := l.usable(ctx, keys); err != nil {
 		var problem *ProblemError
 		if errors.As(err, &problem) {
@@ -142,6 +170,7 @@ func (l *Ledger) look(keys []kind.Key, records map[kind.Key]Record) {
 // List returns all records, in the order of kinds and names; a *ProblemError if
 // the ledger can't be used.
 func (l *Ledger) List(ctx context.Context) ([]Record, error) {
+	l.refresh()
 	if err := l.usable(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -166,6 +195,7 @@ func Init(ctx context.Context, cfg Config) (Genesis, error) {
 	if err != nil {
 		return Genesis{}, err
 	}
+	defer func() { _ = l.Close() }()
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, fmt.Errorf("init ledger: %w", p)
 	}

@@ -87,7 +87,7 @@ func TestOpenCreatesNothing(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, store := range []string{"file:", "git:refs/trueup/ledger", "/plain"} {
+	for _, store := range []string{"file:", "git:", "git:main", "git:refs/a..b/c", "git:refs/a/b@", "git:refs/a/b@-x", "git:refs/a/b.lock", "git:refs/a/b.", "/plain"} {
 		if _, err := Open(t.Context(), Config{Store: store}); err == nil {
 			t.Errorf("opened store %q", store)
 		}

@@ -24,6 +24,14 @@ type Key struct {
 	kind.Key
 }
 
+// check refuses what can't be part of a path.
+func (k Key) check() error {
+	if !part.MatchString(k.Workspace) || !part.MatchString(k.Kind) {
+		return fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", k.Key, k.Workspace, k.Kind)
+	}
+	return nil
+}
+
 // Store keeps one genesis and one record a key, each replaced as a whole by
 // compare-and-swap on its Seq. Every call but WriteGenesis and Scratch gives
 // ErrNoGenesis where there is no genesis. What can't be read or is damaged is an

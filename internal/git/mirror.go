@@ -1,0 +1,199 @@
+// Package git makes the few plumbing calls to git that trueup needs, on a
+// repository of its own beside the user's; it refuses to write into the user's
+// repository, to force a push, and to understand git's messages.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// netTimeout bounds one conversation with a remote.
+const netTimeout = 2 * time.Minute
+
+// tipRef is where a mirror keeps what it fetched.
+const tipRef = "refs/trueup/tip"
+
+// Mirror reads and writes one remote of a user's repository through a bare
+// repository of its own in a temporary folder, which talks to the remote as the
+// user's repository is configured to. So a fetch of one commit leaves no shallow
+// boundary behind, and index, work tree, refs and objects of the user stay as
+// they are. Fetch, Commit, Push and Holds are for one goroutine at a time, Read
+// and List for any.
+type Mirror struct {
+	remote string
+	// dir is the mirror's folder, top where relative addresses start.
+	dir, top string
+	env      []string
+
+	mu      sync.Mutex
+	commits int
+}
+
+// ErrNoRemote says that the user's repository has no remote of that name.
+var ErrNoRemote = errors.New("no such remote")
+
+// ErrNoRepository says that the folder is in no git repository that git reads.
+var ErrNoRepository = errors.New("not a git repository")
+
+// settings are those of the user's configuration that a conversation with a
+// remote depends on.
+var settings = regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+
+// remoteSettings are those of one remote.
+var remoteSettings = regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
+
+// Open makes a mirror for a remote of the repository that dir is in. It must be
+// closed.
+func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
+	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	format, gitDir, _ := strings.Cut(strings.TrimRight(string(out), "\n"), "\n")
+	top := gitDir
+	// A bare repository has none.
+	if out, err := (call{dir: dir, args: []string{"rev-parse", "--show-toplevel"}}).run(ctx); err == nil && len(out) > 1 {
+		top = strings.TrimRight(string(out), "\n")
+	}
+	if out, err := (call{dir: dir, args: []string{"remote", "get-url", "--", remote}}).run(ctx); err != nil || len(out) == 0 {
+		return nil, fmt.Errorf("%q: %w: %w", remote, ErrNoRemote, err)
+	}
+	listed, err := call{dir: dir, args: []string{"config", "--list", "-z"}}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "trueup-git-")
+	if err != nil {
+		return nil, err
+	}
+	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, configured(string(listed), remote))}
+	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// setting is one line of configuration.
+type setting struct{ key, value string }
+
+// configured picks what the mirror takes over from the user's configuration, and
+// adds what keeps it quiet: no hooks, no housekeeping.
+func configured(listed, remote string) []setting {
+	var out []setting
+	for entry := range strings.SplitSeq(listed, "\x00") {
+		key, value, given := strings.Cut(entry, "\n")
+		if !given {
+			// A key without a value is a switch that is on.
+			value = "true"
+		}
+		name, ofRemote := strings.CutPrefix(key, "remote."+remote)
+		if settings.MatchString(key) || ofRemote && remoteSettings.MatchString(key) && strings.Count(name, ".") == 1 {
+			out = append(out, setting{key, value})
+		}
+	}
+	return append(out, setting{"core.hooksPath", os.DevNull}, setting{"gc.auto", "0"}, setting{"maintenance.auto", "false"},
+		setting{"push.gpgSign", "false"}, setting{"push.followTags", "false"}, setting{"fetch.recurseSubmodules", "false"})
+}
+
+// mirrorEnv hands the configuration over in the environment, because it may hold
+// a token that must not be written to a file.
+func mirrorEnv(dir string, config []setting) []string {
+	env := []string{
+		"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config)),
+	}
+	for i, s := range config {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+	}
+	return env
+}
+
+// Close removes the mirror.
+func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
+
+// git runs a command in the mirror.
+func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
+	// Without its folder git would look for another repository.
+	if _, err := os.Stat(m.dir); err != nil {
+		return "", fmt.Errorf("the temporary repository %s is gone: %w", filepath.Base(m.dir), err)
+	}
+	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.run(ctx)
+	return string(out), err
+}
+
+// Fetch brings the newest commits of a ref, depth of them, and returns the
+// newest; "" means that the remote has no such ref.
+func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	defer cancel()
+	out, err := m.git(ctx, "", "ls-remote", "--quiet", m.remote, ref)
+	if err != nil {
+		return "", err
+	}
+	if !lists(out, ref) {
+		return "", nil
+	}
+	_, err = m.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
+		m.remote, "+"+ref+":"+tipRef)
+	if err != nil {
+		return "", err
+	}
+	tip, err := m.git(ctx, "", "rev-parse", "--verify", "--quiet", tipRef+"^{commit}")
+	return strings.TrimSpace(tip), err
+}
+
+// lists says whether a listing has exactly this ref: ls-remote gives those that
+// end like it too.
+func lists(listing, ref string) bool {
+	for line := range strings.Lines(listing) {
+		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds says whether one of the commits is among the depth newest of a ref.
+func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commits []string) (bool, error) {
+	tip, err := m.Fetch(ctx, ref, depth)
+	if err != nil || tip == "" {
+		return false, err
+	}
+	out, err := m.git(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range commits {
+		if strings.Contains(out, c) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Push moves a ref of the remote from one commit to the next; an empty from
+// means that the ref must not exist, and an empty to removes it. True means that the remote said that it moved the ref. All
+// else is unclear: the caller looks what the ref is.
+func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	defer cancel()
+	out, err := m.git(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(out) {
+		flag, rest, _ := strings.Cut(line, "\t")
+		if _, at, _ := strings.Cut(rest, ":"); strings.HasPrefix(at, ref+"\t") {
+			return flag == " " || flag == "*" || flag == "-", nil
+		}
+	}
+	return false, nil
+}

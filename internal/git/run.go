@@ -1,0 +1,89 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// waitDelay is how long a helper of a git that was stopped may hold its pipes.
+const waitDelay = 2 * time.Second
+
+// maxSaid bounds, in bytes, what is kept of git's own words.
+const maxSaid = 1000
+
+// Error is a git command that failed.
+type Error struct {
+	// Command is the subcommand, such as push.
+	Command string
+	// Said is what it wrote for a person, without passwords; it is for reading
+	// and never parsed.
+	Said string
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Said == "" {
+		return fmt.Sprintf("git %s: %v", e.Command, e.Err)
+	}
+	return fmt.Sprintf("git %s: %v: %s", e.Command, e.Err, e.Said)
+}
+
+// Unwrap returns why the command failed.
+func (e *Error) Unwrap() error { return e.Err }
+
+// call is one run of git.
+type call struct {
+	dir  string
+	env  []string
+	in   io.Reader
+	args []string
+}
+
+// run returns what the command wrote to its standard output. Nobody is asked
+// for a password at a terminal.
+func (c call) run(ctx context.Context) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", c.args...)
+	cmd.Dir, cmd.Stdin = c.dir, c.in
+	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hides), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	cmd.Env = append(cmd.Env, c.env...)
+	cmd.WaitDelay = waitDelay
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		err = errors.New("git is not installed, or not in PATH")
+	}
+	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
+}
+
+// local are the variables that point git at a repository; a repository of our
+// own must not see them.
+var local = regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
+	`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
+
+func (c call) hides(variable string) bool { return len(c.env) > 0 && local.MatchString(variable) }
+
+// password is what stands before the host of an address.
+var password = regexp.MustCompile(`//[^/@\s]*@`)
+
+func clean(said string) string {
+	said = strings.Join(strings.Fields(password.ReplaceAllString(said, "//")), " ")
+	if len(said) > maxSaid {
+		said = said[:maxSaid]
+	}
+	return strings.ToValidUTF8(said, "")
+}

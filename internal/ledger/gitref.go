@@ -1,0 +1,273 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/git"
+)
+
+// gitRemote is the remote where none is named.
+const gitRemote = "origin"
+
+// gitChunk is how many files are read at once, where all are.
+const gitChunk = 500
+
+// gitStore is a ref on a remote of the repository that dir is in (design A7): a
+// history of its own without code, whose tree has the layout of a file store.
+// The compare-and-swap is the remote's: a push that names the commit it expects.
+// What was read is kept until a write of this process, a conflict or forget.
+type gitStore struct {
+	dir, ref, remote string
+
+	// net is held while the mirror talks to the remote or makes a commit.
+	net chan struct{}
+
+	mu     sync.Mutex
+	mirror *git.Mirror
+	// tip is the newest commit that is known, nil if it must be asked for.
+	tip *gitTip
+	// queue waits for the next commit; working says that somebody makes them.
+	queue   []*gitChange
+	working bool
+}
+
+// gitTip is a commit of the ledger; without an id the remote has no such ref.
+type gitTip struct {
+	mirror *git.Mirror
+	commit string
+}
+
+var (
+	gitRefForm    = regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`)
+	gitRemoteForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
+)
+
+// newGitStore reads REF or REF@REMOTE.
+func newGitStore(where, dir string) (*gitStore, error) {
+	ref, remote, named := strings.Cut(where, "@")
+	if !named {
+		remote = gitRemote
+	}
+	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
+	if odd || !gitRefForm.MatchString(ref) || !gitRemoteForm.MatchString(remote) {
+		return nil, fmt.Errorf("store %q is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE", "git:"+where)
+	}
+	return &gitStore{dir: dir, ref: ref, remote: remote, net: make(chan struct{}, 1)}, nil
+}
+
+// Close removes what was fetched. The store is not used afterwards.
+func (s *gitStore) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mirror == nil {
+		return nil
+	}
+	return s.mirror.Close()
+}
+
+// forget makes the next call ask the remote.
+func (s *gitStore) forget() { s.keep(nil) }
+
+func (s *gitStore) keep(t *gitTip) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tip = t
+}
+
+func (s *gitStore) kept() *gitTip {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tip
+}
+
+// alone runs do while nobody else of this process talks to the remote.
+func (s *gitStore) alone(ctx context.Context, do func() error) error {
+	select {
+	case s.net <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.net }()
+	return do()
+}
+
+// newest returns the tip that is known, or asks for it.
+func (s *gitStore) newest(ctx context.Context) (gitTip, error) {
+	if t := s.kept(); t != nil {
+		return *t, nil
+	}
+	var t gitTip
+	err := s.alone(ctx, func() (err error) {
+		t, err = s.known(ctx)
+		return err
+	})
+	return t, err
+}
+
+// known is newest for who is alone.
+func (s *gitStore) known(ctx context.Context) (gitTip, error) {
+	if t := s.kept(); t != nil {
+		return *t, nil
+	}
+	return s.fetch(ctx)
+}
+
+func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
+	s.mu.Lock()
+	m := s.mirror
+	s.mu.Unlock()
+	if m == nil {
+		var err error
+		if m, err = git.Open(ctx, s.dir, s.remote); err != nil {
+			return gitTip{}, s.unreadable(err)
+		}
+		s.mu.Lock()
+		s.mirror = m
+		s.mu.Unlock()
+	}
+	commit, err := m.Fetch(ctx, s.ref, 1)
+	if err != nil {
+		return gitTip{}, s.unreadable(err)
+	}
+	t := gitTip{mirror: m, commit: commit}
+	s.keep(&t)
+	return t, nil
+}
+
+func (s *gitStore) unreadable(err error) error {
+	advice := "check that the remote can be reached and that this run may read it"
+	switch {
+	case errors.Is(err, git.ErrNoRepository):
+		advice = "the ledger is on a remote of the git repository that trueup.yaml is in: run trueup in a clone of it"
+	case errors.Is(err, git.ErrNoRemote):
+		advice = "add the remote, or name another one: git:" + s.ref + "@REMOTE"
+	}
+	return fmt.Errorf("read ledger %s of remote %s: %w: %s", s.ref, s.remote, err, advice)
+}
+
+// files reads the files of a tip; there must be a ledger in it.
+func (s *gitStore) files(ctx context.Context, t gitTip, paths []string) (map[string][]byte, error) {
+	if t.commit == "" {
+		return nil, fmt.Errorf("%s of remote %s: %w", s.ref, s.remote, ErrNoGenesis)
+	}
+	files, err := t.mirror.Read(ctx, t.commit, append([]string{genesisFile}, paths...))
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	if files[genesisFile] == nil {
+		return nil, fmt.Errorf("%s of remote %s has no %s: it is no ledger, or a damaged one: restore it, or name another ref",
+			s.ref, s.remote, genesisFile)
+	}
+	return files, nil
+}
+
+func (s *gitStore) ReadGenesis(ctx context.Context) (Genesis, error) {
+	t, err := s.newest(ctx)
+	if err != nil {
+		return Genesis{}, err
+	}
+	files, err := s.files(ctx, t, nil)
+	if err != nil {
+		return Genesis{}, err
+	}
+	g, err := decodeGenesis(files[genesisFile])
+	if err != nil {
+		return Genesis{}, s.damaged(genesisFile, err)
+	}
+	return g, nil
+}
+
+func (s *gitStore) damaged(name string, err error) error {
+	return fmt.Errorf("read ledger file %s in %s of remote %s: %w", name, s.ref, s.remote, err)
+}
+
+func (s *gitStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	paths := make([]string, len(keys))
+	for i, key := range keys {
+		if err := key.check(); err != nil {
+			return nil, err
+		}
+		paths[i] = recordPath(key)
+	}
+	t, err := s.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.files(ctx, t, paths)
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[Key]Record, len(keys))
+	for i, key := range keys {
+		b, ok := files[paths[i]]
+		if !ok {
+			continue
+		}
+		if records[key], err = decodeRecordAt(b, paths[i]); err != nil {
+			return nil, s.damaged(paths[i], err)
+		}
+	}
+	return records, nil
+}
+
+func (s *gitStore) All(ctx context.Context, each func(Record) error) error {
+	t, err := s.newest(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.files(ctx, t, nil); err != nil {
+		return err
+	}
+	paths, err := t.mirror.List(ctx, t.commit, recordsDir)
+	if err != nil {
+		return s.unreadable(err)
+	}
+	// Records end in .json; other files are of a person.
+	paths = slices.DeleteFunc(paths, func(p string) bool { return path.Ext(p) != ".json" || strings.ContainsAny(p, "\n\r") })
+	for chunk := range slices.Chunk(paths, gitChunk) {
+		files, err := s.files(ctx, t, chunk)
+		if err != nil {
+			return err
+		}
+		for _, p := range chunk {
+			rec, err := decodeRecordAt(files[p], p)
+			if err != nil {
+				return s.damaged(p, err)
+			}
+			if err := each(rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *gitStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
+	proof := &gitStore{dir: s.dir, ref: s.ref + "-proof-" + name, remote: s.remote, net: make(chan struct{}, 1)}
+	return proof, func() error {
+		// A proof that was cut short is removed too.
+		ctx := context.WithoutCancel(ctx)
+		return errors.Join(proof.remove(ctx), proof.Close())
+	}, nil
+}
+
+// remove takes the ref away.
+func (s *gitStore) remove(ctx context.Context) error {
+	return s.alone(ctx, func() error {
+		t, err := s.fetch(ctx)
+		if err != nil || t.commit == "" {
+			return err
+		}
+		if gone, err := t.mirror.Push(ctx, s.ref, t.commit, ""); !gone {
+			return s.unwritable(err)
+		}
+		return nil
+	})
+}
