@@ -75,6 +75,16 @@ func (s *stage) project(id string, more ...string) {
 	s.write("trueup.yaml", text+strings.Join(more, ""))
 }
 
+// more adds to trueup.yaml as it stands.
+func (s *stage) more(text string) {
+	s.t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, "trueup.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write("trueup.yaml", string(content)+text)
+}
+
 func (s *stage) write(name, content string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
