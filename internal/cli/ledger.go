@@ -45,6 +45,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
 		w.close()
 		return nil, nil, err
 	}
+	w.closers = append(w.closers, l.Close)
 	return l, w.close, nil
 }
 
@@ -73,7 +74,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			}
 			defer w.close()
 			if w.ledger.Store == "" {
-				return errors.New("trueup.yaml names no ledger: write ledger: {store: \"file:PATH\"} into it")
+				return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
 			}
 			g, err := ledger.Init(cmd.Context(), w.ledger)
 			if err != nil {
@@ -309,6 +310,7 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
+	w.closers = append(w.closers, l.Close)
 	planner := plan.NewPlanner(plan.Inputs{Set: loaded.set, Options: plan.Options{Overrides: loaded.project.Overrides}})
 	spec := planner.Managed(o)
 	err = l.Adopt(ctx, key, ledger.Adoption{
