@@ -392,6 +392,19 @@ func TestBucketOutOfReach(t *testing.T) {
 	}
 }
 
+// TestBucketRedirect: what signs a request goes nowhere else.
+func TestBucketRedirect(t *testing.T) {
+	elsewhere, f := newFakeBucket(t), newFakeBucket(t)
+	f.before = times(-1, http.MethodGet, "", func(w http.ResponseWriter) {
+		w.Header().Set("Location", elsewhere.URL)
+		refuse(w, http.StatusTemporaryRedirect, "TemporaryRedirect")
+	})
+	_, err := f.store(t, "x").ReadGenesis(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "region") || len(elsewhere.calls) != 0 {
+		t.Errorf("a redirect gave %v, and %v elsewhere", err, elsewhere.calls)
+	}
+}
+
 func TestBucketHints(t *testing.T) {
 	for code, want := range map[string]string{
 		"NoSuchBucket": "make the bucket", "ExpiredToken": "renew", "PermanentRedirect": "region",

@@ -305,7 +305,7 @@ func (s *bucketStore) hint(err error) string {
 			cmp.Or(s.prefix, "it") + " (ledger init also s3:DeleteObject)"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		return "renew the credentials"
-	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
 		return "give the bucket's own region: s3://BUCKET/PREFIX?region=REGION"
 	case "NotImplemented":
 		return "the server lacks conditional writes and is not safe for a ledger"
@@ -335,7 +335,7 @@ func (e *requestError) Error() string {
 	case errors.As(e.err, &credentials):
 		return credentials.Error()
 	case errors.As(e.err, &answer):
-		return strings.TrimSuffix(answer.ErrorCode()+": "+answer.ErrorMessage(), ": ")
+		return strings.TrimRight(answer.ErrorCode()+": "+answer.ErrorMessage(), ":. ")
 	case errors.As(e.err, &network):
 		return network.Error()
 	default:

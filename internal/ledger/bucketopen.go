@@ -140,6 +140,13 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 		}
 		return c, err
 	})
+	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		// A redirect would take the request, and what signs it, elsewhere.
+		cfg.HTTPClient = &http.Client{
+			Transport:     b.GetTransport(),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.UsePathStyle = at.pathStyle
 		if at.endpoint != "" {
