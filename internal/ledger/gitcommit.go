@@ -70,7 +70,7 @@ func (s *gitStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 		place := recordPath(rec.key())
 		err = s.submit(ctx, &gitChange{
 			path: place, expectSeq: expectSeq, content: b,
-			line: plainLine(fmt.Sprintf("%s %s, seq %d, nonce %s", cmp.Or(rec.State, "recorded"), rec.Key, rec.Seq, rec.Nonce)),
+			line: recordLine(rec),
 			seq:  func(b []byte) (int, error) { r, err := decodeRecordAt(b, place); return r.Seq, err },
 		})
 	}
@@ -80,14 +80,18 @@ func (s *gitStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return nil
 }
 
-// plainLine keeps a text from outside on one line of a message.
-func plainLine(s string) string {
+// recordLine says what a transition is; texts from outside stay on the line.
+func recordLine(rec Record) string {
+	line := fmt.Sprintf("%s %s, seq %d, nonce %s", cmp.Or(rec.State, "recorded"), rec.Key, rec.Seq, rec.Nonce)
+	if rec.Claim != nil {
+		line += ", sent by " + sender(rec.Claim)
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, s)
+	}, line)
 }
 
 // submit hands a change over to the next commit and waits for it: changes that
@@ -226,15 +230,14 @@ func (p *gitPush) push(ctx context.Context, t gitTip) error {
 // message names what changes. The id makes each commit another one: a remote
 // that has the very same commit already would call the push done.
 func (p *gitPush) message() string {
-	lines := make([]string, len(p.batch))
-	for i, c := range p.batch {
-		lines[i] = c.line
+	lines := make([]string, 0, len(p.batch)+1)
+	if len(p.batch) > 1 {
+		lines = append(lines, fmt.Sprintf("%d changes\n", len(p.batch)))
 	}
-	subject := lines[0]
-	if len(lines) > 1 {
-		subject = fmt.Sprintf("%d changes", len(lines))
+	for _, c := range p.batch {
+		lines = append(lines, c.line)
 	}
-	return subject + "\n\n" + strings.Join(lines, "\n") + "\n\npush " + uuid.NewString() + "\n"
+	return strings.Join(lines, "\n") + "\n\npush " + uuid.NewString() + "\n"
 }
 
 func (s *gitStore) unwritable(err error) error {
