@@ -64,7 +64,7 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	asked := false
 	if doc.Plan.Sends() && !opts.autoApprove {
 		if err := a.confirm(doc); err != nil {
-			return err
+			return a.fail(doc, err)
 		}
 		asked = true
 	}

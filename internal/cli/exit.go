@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"trueup/internal/apply"
@@ -39,6 +40,8 @@ func exitOf(err error) int {
 		return exitOK
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	case errors.As(err, &auth) && auth.Auth():
 		return exitAuth
 	default:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -64,6 +65,8 @@ func TestExitOf(t *testing.T) {
 		{fmt.Errorf("list: %w", authError{true}), 8},
 		{fmt.Errorf("list: %w", authError{false}), 1},
 		{fmt.Errorf("load: %w", withCode(exitInvalid, authError{true})), 4},
+		{fmt.Errorf("list: %w", context.Canceled), 130},
+		{fmt.Errorf("list: %w", context.DeadlineExceeded), 1},
 	} {
 		if got := exitOf(tt.err); got != tt.want {
 			t.Errorf("%v: %d, want %d", tt.err, got, tt.want)

@@ -96,14 +96,11 @@ func (a *app) emit(doc report.Document) error {
 	if err != nil {
 		return err
 	}
-	doc.Result, doc.Sandbox = resultName(doc.ExitCode), a.global.sandbox
 	a.code = doc.ExitCode
-	opts := report.Options{Color: color, Width: a.env.Width, Verbose: a.global.verbose}
-	err = report.Write(a.env.Stdout, a.global.output, doc, opts)
-	for _, r := range a.global.reports {
-		format, file, _ := strings.Cut(r, "=")
-		err = errors.Join(err, a.writeReport(format, file, doc))
-	}
+	doc = a.stamped(doc)
+	opts := a.shown()
+	opts.Color, opts.Width = color, a.env.Width
+	err = errors.Join(report.Write(a.env.Stdout, a.global.output, doc, opts), a.writeReports(doc))
 	if err != nil && doc.ExitCode == exitOK {
 		return fmt.Errorf("write the result: %w", err)
 	}
@@ -111,6 +108,27 @@ func (a *app) emit(doc report.Document) error {
 		return withCode(doc.ExitCode, fmt.Errorf("write the result: %w", err))
 	}
 	return nil
+}
+
+// stamped is the document with the name of its exit code and its world.
+func (a *app) stamped(doc report.Document) report.Document {
+	doc.Result, doc.Sandbox = resultName(doc.ExitCode), a.global.sandbox
+	return doc
+}
+
+// writeReports writes the document to each file of --report.
+func (a *app) writeReports(doc report.Document) error {
+	var failures []error
+	for _, r := range a.global.reports {
+		format, file, _ := strings.Cut(r, "=")
+		failures = append(failures, a.writeReport(format, file, doc))
+	}
+	return errors.Join(failures...)
+}
+
+// shown is how much of a document is written, wherever it goes.
+func (a *app) shown() report.Options {
+	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose}
 }
 
 func (a *app) writeReport(format, file string, doc report.Document) error {
@@ -121,15 +139,22 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.Write(f, format, doc, report.Options{Verbose: a.global.verbose}), f.Close())
+	return errors.Join(report.Write(f, format, doc, a.shown()), f.Close())
 }
 
 // fail shows an error in the result, where the format is for machines, and
-// otherwise on standard error.
+// otherwise on standard error; files of --report tell of it either way, so that
+// an earlier run's are not taken for this one's.
 func (a *app) fail(doc report.Document, err error) error {
+	if a.checkFormats() != nil {
+		return err
+	}
 	doc.ExitCode = exitOf(err)
 	doc.Errors = append(doc.Errors, err.Error())
-	if a.global.output == "text" || !slices.Contains(report.Formats(), a.global.output) {
+	if a.global.output == "text" {
+		if werr := a.writeReports(a.stamped(doc)); werr != nil {
+			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
+		}
 		return err
 	}
 	if werr := a.emit(doc); werr != nil {
