@@ -19,7 +19,7 @@ func planSummary(doc Document) safe {
 	if doc.Command == "drift" {
 		return driftSummary(s) + found(s)
 	}
-	return todo(s) + found(s)
+	return todo(doc) + found(s)
 }
 
 // driftSummary counts what was changed outside git.
@@ -31,7 +31,8 @@ func driftSummary(s plan.Summary) safe {
 }
 
 // todo counts what apply would do.
-func todo(s plan.Summary) safe {
+func todo(doc Document) safe {
+	s := doc.Plan.Summary
 	var parts []safe
 	for _, c := range []struct {
 		n    int
@@ -45,14 +46,22 @@ func todo(s plan.Summary) safe {
 			parts = append(parts, number(c.n)+c.text)
 		}
 	}
-	text := safe("nothing to do.")
-	if len(parts) > 0 {
-		text = join(parts, ", ") + "."
+	text := join(parts, ", ") + "."
+	if len(parts) == 0 {
+		text = idle(doc)
 	}
 	if s.Drifted > 0 {
 		text += " " + driftSummary(s)
 	}
 	return text
+}
+
+// idle says why there is nothing that apply would do.
+func idle(doc Document) safe {
+	if errs, _ := severities(doc.Findings); errs > 0 {
+		return "nothing is sent while there are errors."
+	}
+	return "nothing to do."
 }
 
 // removing counts what changes take out of live.
