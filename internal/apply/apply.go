@@ -53,7 +53,8 @@ type Deps struct {
 	Journal Journal
 	// Replan plans one object again against what is live now (nil: nothing).
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
-	// Spec returns the canonical spec of a manifest.
+	// Spec returns the part of a manifest's spec that is git's, as canonical
+	// JSON (plan.Planner.Managed): it is recorded, and read back.
 	Spec func(key kind.Key) []byte
 	// Rules returns how specs of a kind are compared.
 	Rules func(k *kind.Kind) *merge.Rules

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -118,7 +117,7 @@ func (a *app) apiConfig(ws kind.Workspace, endpoints map[kind.Area]api.Endpoint)
 		Retry:          a.env.Retry,
 		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
 		Now:            a.env.Now,
-		Proxy:          a.proxy(),
+		Proxy:          http.ProxyFromEnvironment,
 		RootCAs:        roots,
 		Warn:           a.warn,
 	}
@@ -126,12 +125,6 @@ func (a *app) apiConfig(ws kind.Workspace, endpoints map[kind.Area]api.Endpoint)
 		cfg.Trace = a.trace
 	}
 	return cfg, nil
-}
-
-// proxy honours the usual variables as net/http reads them, from the
-// environment of this run.
-func (a *app) proxy() func(*http.Request) (*url.URL, error) {
-	return http.ProxyFromEnvironment
 }
 
 func (a *app) warn(w api.Warning) {

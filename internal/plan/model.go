@@ -52,7 +52,7 @@ type Target struct {
 // Item is one object of git, live or the ledger.
 type Item struct {
 	kind.Key
-	// Source is where the manifest is, as file:line; empty where none is.
+	// Path and Line are where the manifest is; empty where there is none.
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Op   Op     `json:"op"`
