@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -56,13 +57,24 @@ func loadProject(dir string) (project, error) {
 		}
 		p := project{dir: at}
 		if err := yaml.UnmarshalStrict(data, &p); err != nil {
-			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
+			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %s", path, inWords(err)))
 		}
 		if err := p.check(); err != nil {
 			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
 		}
 		return p, nil
 	}
+}
+
+// wrongType is how encoding/json tells of a value of the wrong type.
+var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field project\.(\S+) of type \S+`)
+
+// inWords is what a decoder says of the project file, without the steps and
+// the types of this program.
+func inWords(err error) string {
+	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
+		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
+	return wrongType.ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
 }
 
 // maxProject bounds the project file, in bytes.
