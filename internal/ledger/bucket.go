@@ -222,8 +222,8 @@ func (s *bucketStore) proveOnce(ctx context.Context, genesis string) error {
 
 // record reads the current record of a key; its seq is 0 if there is none.
 func (s *bucketStore) record(ctx context.Context, key Key) (Record, error) {
-	if !part.MatchString(key.Workspace) || !part.MatchString(key.Kind) {
-		return Record{}, fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", key.Key, key.Workspace, key.Kind)
+	if err := key.check(); err != nil {
+		return Record{}, err
 	}
 	dir := recordDir(key)
 	seq, err := s.newest(ctx, dir)

@@ -314,6 +314,16 @@ func TestBucketCost(t *testing.T) {
 	}
 }
 
+// TestBucketWithoutOrder is a server whose listings don't begin with what is
+// current.
+func TestBucketWithoutOrder(t *testing.T) {
+	f := newFakeBucket(t)
+	f.reversed = true
+	if err := prove(t.Context(), f.store(t, "x"), testIDs()); err == nil {
+		t.Error("proved")
+	}
+}
+
 func TestBucketRemovesProof(t *testing.T) {
 	f := newFakeBucket(t)
 	s := f.store(t, "x")

@@ -31,6 +31,8 @@ type fakeBucket struct {
 	calls []string
 	// ignores makes it take every PUT, whatever its condition.
 	ignores bool
+	// reversed makes it list the last names first.
+	reversed bool
 	// pageSize bounds a page; 0 means 1000.
 	pageSize int
 	// before may answer a request itself, after may spoil the answer to one that
@@ -140,7 +142,11 @@ func (f *fakeBucket) list(w http.ResponseWriter, r *http.Request) {
 		NextContinuationToken string `xml:",omitempty"`
 		Contents              []entry
 	}{Name: fakeName, Prefix: query.Get("prefix")}
-	for _, key := range slices.Sorted(maps.Keys(f.objects)) {
+	keys := slices.Sorted(maps.Keys(f.objects))
+	if f.reversed {
+		slices.Reverse(keys)
+	}
+	for _, key := range keys {
 		if !strings.HasPrefix(key, answer.Prefix) || key <= query.Get("continuation-token") {
 			continue
 		}

@@ -114,6 +114,12 @@ func proveRecord(ctx context.Context, s Store, newID func() string) error {
 	if err := s.Put(ctx, 1, at(2)); err != nil {
 		return err
 	}
+	if have, err = s.Read(ctx, []Key{key}); err != nil {
+		return err
+	}
+	if have[key].Seq != 2 {
+		return errors.New("a record read back is not the one that was written last")
+	}
 	if err := refused(s.Put(ctx, 1, at(2)), "a stale update"); err != nil {
 		return err
 	}
