@@ -102,19 +102,10 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	}
 	defer s.close()
 	s.describe(&doc)
-	if doc.ExitCode == exitOK && opts.detailed && differs(doc.Plan) {
+	if doc.ExitCode == exitOK && opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exitChanges
 	}
 	return a.emit(doc)
-}
-
-// differs tells whether live is not what git says, or apply would send
-// something. A request that waits for a person's answer is no difference: an
-// old question must not turn every pull request red (design 0.24).
-func differs(p *plan.Plan) bool {
-	return p.Sends() || slices.ContainsFunc(p.Items, func(it plan.Item) bool {
-		return it.Op == plan.Blocked && (it.Deleted || len(it.Changes)+len(it.FirstContact) > 0)
-	})
 }
 
 func newDrift(a *app) *cobra.Command {

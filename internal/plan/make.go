@@ -306,6 +306,22 @@ func (p *Plan) Pending() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Blocked > 0
 }
 
+// Differs tells whether live is not what git says, or apply would send
+// something. A request that waits for a person's answer is no difference: an
+// old question must not turn every pull request red (design 0.24).
+func (p *Plan) Differs() bool {
+	return p.Sends() || slices.ContainsFunc(p.Items, func(it Item) bool {
+		return it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
+	})
+}
+
+// lacks tells whether live has no object of a kind that converges. Whether one
+// that is made once is missing, or was asked for already, only a person knows.
+func (it Item) lacks() bool {
+	k, ok := kind.Named(it.Kind)
+	return ok && k.Policy == kind.Converge && !it.Live.Exists
+}
+
 // Sends tells whether apply would send anything.
 func (p *Plan) Sends() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge > 0

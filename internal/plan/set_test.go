@@ -202,3 +202,27 @@ func TestRemake(t *testing.T) {
 		t.Error("no rules")
 	}
 }
+
+// TestDiffers: what is held back is a difference all the same; a question about
+// a request is none (design 0.24).
+func TestDiffers(t *testing.T) {
+	elsewhere := ledger.View{Problem: "it is of another workspace", Fix: "look", Elsewhere: true}
+	held := git(t, cdn("shop", shopSpec))
+	held.in.Ledger = elsewhere
+	for name, tt := range map[string]struct {
+		w    *world
+		want bool
+	}{
+		"a creation":               {git(t, cdn("shop", shopSpec)), true},
+		"a creation held back":     {held, true},
+		"a first contact":          {git(t, cdn("shop", `{hostname: h, upstreams: []}`)).has(shop, `{hostname: h, upstreams: [{name: a}]}`), true},
+		"as git says":              {served(t), false},
+		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
+		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), false},
+		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},
+	} {
+		if got := tt.w.make().Differs(); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
