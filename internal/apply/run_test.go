@@ -114,7 +114,7 @@ func TestSideBySide(t *testing.T) {
 			t.Errorf("%d: %+v", i, o)
 		}
 	}
-	if p.Pending() {
+	if p.Differs() {
 		t.Errorf("pending: %+v", p.Summary)
 	}
 	var purges []string

@@ -55,7 +55,7 @@ func TestWithoutARecordTheOriginIsUnknown(t *testing.T) {
 	w := git(t, cdn("shop", `{hostname: shop.example.com, tls: {forced: "true"}}`)).
 		has(shop, `{hostname: shop.example.com, tls: {forced: "false", enabled: "true"}}`)
 	same(t, "classes", changes(w.item(shop)), map[string]plan.Class{"tls.forced": plan.UnknownBase})
-	if p := w.make(); p.Summary.Drifted != 1 || !p.Pending() || !p.Sends() {
+	if p := w.make(); p.Summary.Drifted != 1 || !p.Differs() || !p.Sends() {
 		t.Errorf("summary %+v", p.Summary)
 	}
 }
@@ -169,7 +169,7 @@ func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	same(t, "lost", paths(it.FirstContact), []string{
 		"firewall.rules[b]", "locations[/b]", "upstreams[o].servers[s2:443]", "upstreams[x]",
 	})
-	if !w.make().Pending() || w.make().Sends() {
+	if !w.make().Differs() || w.make().Sends() {
 		t.Error("a blocked item is pending and sends nothing")
 	}
 

@@ -301,11 +301,6 @@ func removals(it Item) int {
 	return n
 }
 
-// Pending tells whether there is anything to do or to decide.
-func (p *Plan) Pending() bool {
-	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Blocked > 0
-}
-
 // Differs tells whether live is not what git says, or apply would send
 // something. A request that waits for a person's answer is no difference: an
 // old question must not turn every pull request red (design 0.24).

@@ -42,7 +42,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 		}
 	}
 	same(t, "unmanaged", p.Unmanaged, []kind.Key{key(t, "CDN/theirs"), key(t, "CDN/released")})
-	if p.Pending() || p.Sends() || p.Summary != (plan.Summary{Kept: 3, Unchanged: 1, Unmanaged: 2}) {
+	if p.Differs() || p.Sends() || p.Summary != (plan.Summary{Kept: 3, Unchanged: 1, Unmanaged: 2}) {
 		t.Errorf("summary %+v", p.Summary)
 	}
 	w.with(func(o *plan.Options) { o.Targets = onlyKind("VolumeSnapshot") })
@@ -121,7 +121,7 @@ func TestSummary(t *testing.T) {
 	p := busyPlan(t)
 	want := plan.Summary{Create: 2, Change: 1, Purge: 2, Blocked: 2, Unchanged: 2, Unmanaged: 1}
 	want.Drifted = p.Summary.Drifted
-	if p.Summary != want || !p.Pending() || !p.Sends() || p.Format != plan.Format {
+	if p.Summary != want || !p.Differs() || !p.Sends() || p.Format != plan.Format {
 		t.Errorf("summary %+v, want %+v", p.Summary, want)
 	}
 	names := make([]string, len(p.Items))
