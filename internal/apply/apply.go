@@ -130,7 +130,7 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 	end := Outcome{Key: it.Key, Status: Done, Verdict: OK}
 	if it.Op == plan.None || it.Op == plan.Kept || it.Op == plan.Blocked {
-		return r.still(ctx, it, end)
+		return r.still(ctx, k, it, end)
 	}
 	if reason, verdict := r.held(ctx, it); reason != "" {
 		end.Status, end.Verdict, end.Message = Skipped, verdict, reason
@@ -158,7 +158,7 @@ func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 }
 
 // still ends an item for which nothing is sent.
-func (r *run) still(ctx context.Context, it plan.Item, end Outcome) Outcome {
+func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome) Outcome {
 	if it.Op == plan.Blocked {
 		end.Status, end.Message, end.Fix, end.Verdict = Blocked, it.Reason, it.Fix, Partial
 		if it.NeedsPerson {
@@ -171,6 +171,9 @@ func (r *run) still(ctx context.Context, it plan.Item, end Outcome) Outcome {
 		if err := r.Journal.Applied(context.WithoutCancel(ctx), it.Key, a); err != nil {
 			end.fail(Partial, "live is as git says, but the ledger could not be told: "+err.Error())
 		}
+	}
+	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
+		r.await(ctx, k, it, &end)
 	}
 	return end
 }

@@ -144,6 +144,17 @@ func (r *run) unsent(ctx context.Context, key kind.Key, err error, end *Outcome)
 	}
 }
 
+// await waits until what an earlier run made is ready.
+func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
+	name := orElse(it.RemoteName, it.Name)
+	obj, err := r.Writer.Get(ctx, k, name)
+	if err != nil {
+		end.fail(verdictOf(err), err.Error())
+		return
+	}
+	r.ready(ctx, k, name, obj, end)
+}
+
 // pollEvery is how often a waiting run looks whether something is ready.
 const pollEvery = 2 * time.Second
 

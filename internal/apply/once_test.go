@@ -282,3 +282,19 @@ func TestBlockedAndKept(t *testing.T) {
 		t.Errorf("%s is %s", p.Items[1].Key, p.Items[1].Op)
 	}
 }
+
+// TestWaitForWhatAnEarlierRunMade: what is live as git says is waited for too.
+func TestWaitForWhatAnEarlierRunMade(t *testing.T) {
+	s := begin(t, snapshot("db"))
+	s.status = func(int) string { return `{"readyToUse":false}` }
+	s.ends(s.run(), db, apply.Done, apply.OK, "not ready yet")
+	s.ends(s.run(), db, apply.Done, apply.OK)
+	s.options.Wait, s.options.WaitTimeout = true, 5*time.Second
+	s.ends(s.run(), db, apply.Failed, apply.Partial, "not ready within 5s")
+	s.status = func(int) string { return `{"readyToUse":false,"error":{"message":"disk is busy"}}` }
+	s.ends(s.run(), db, apply.Failed, apply.Partial, "disk is busy")
+	s.status = func(int) string { return `{"readyToUse":true}` }
+	s.ends(s.run(), db, apply.Done, apply.OK, "ready")
+	s.on("GET "+db, 0, denied(), false)
+	s.ends(s.run(), db, apply.Failed, apply.Auth, "403")
+}

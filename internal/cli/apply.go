@@ -70,6 +70,9 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	}
 	result := s.apply(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, exitOfApply(result)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		doc.ExitCode = exitInterrupted // whatever else happened (design 0.24)
+	}
 	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}

@@ -56,6 +56,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 		return nil, err
 	}
 	planOpts.Overrides = l.project.Overrides
+	planOpts.PartOfTree = len(paths) > 0 && l.project.exists()
 	if err := s.compare(ctx, l, planOpts); err != nil {
 		s.close()
 		return nil, err

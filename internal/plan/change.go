@@ -29,4 +29,7 @@ const (
 	AlreadyRemoved  = merge.AlreadyRemoved
 	Unmanaged       = merge.Unmanaged
 	UnknownBase     = merge.UnknownBase
+	// ServerNormalised is a value that the server did not keep when git's was
+	// last sent, unless somebody changed it since (design B8).
+	ServerNormalised Class = "server-normalised"
 )

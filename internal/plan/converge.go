@@ -94,7 +94,12 @@ func (d *decision) compare() {
 	if d.replaced() {
 		d.hint("live was deleted and made again by somebody else since it was last applied: what git had before does not count")
 	}
-	if d.rec.NotConverged && sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
+	if d.rec.NotConverged && !d.replaced() && sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
+		for i := range d.item.Changes {
+			if d.item.Changes[i].Class == DriftOverwrite {
+				d.item.Changes[i].Class = ServerNormalised
+			}
+		}
 		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
 	}
 	for _, c := range res.Changes {

@@ -8,7 +8,7 @@ func driftOf(it Item) []merge.Change {
 	var drift []merge.Change
 	for _, c := range it.Changes {
 		switch c.Class {
-		case merge.DriftOverwrite, merge.Conflict, merge.RemovedConflict, merge.UnknownBase:
+		case merge.DriftOverwrite, merge.Conflict, merge.RemovedConflict, merge.UnknownBase, ServerNormalised:
 			drift = append(drift, c)
 		case merge.InSync, merge.Converged, merge.Changed, merge.TakeOver, merge.Removed,
 			merge.AlreadyRemoved, merge.Unmanaged:

@@ -82,3 +82,34 @@ func TestAPurgeWaitsForEveryHostname(t *testing.T) {
 	})
 	blocked(t, w.item("Purge/rel-1"), false, "CDN/static")
 }
+
+// TestAPartOfTheProject: what is not among the manifests that were read may be
+// in git all the same, so nobody is told to delete it.
+func TestAPartOfTheProject(t *testing.T) {
+	w := git(t, cdn("docs", `{hostname: docs.example.com}`)).has("CDN/docs", `{hostname: docs.example.com}`).
+		foreign("CDN/shop", `{hostname: shop.example.com}`).applied("CDN/shop", `{hostname: shop.example.com}`).
+		foreign("CDN/theirs", `{hostname: theirs.example.com}`)
+	if p := w.make(); p.Summary.Kept != 1 || len(p.Notes) != 0 {
+		t.Errorf("the whole tree: %+v", p)
+	}
+	w.with(func(o *plan.Options) { o.PartOfTree = true })
+	p := w.make()
+	if p.Summary.Kept != 0 || p.Summary.Unmanaged != 1 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "1 more live object") {
+		t.Errorf("a part of it: %+v, %q", p.Summary, p.Notes)
+	}
+}
+
+// TestWhatTheServerDidNotKeep is not called a change by somebody else.
+func TestWhatTheServerDidNotKeep(t *testing.T) {
+	w := git(t, cdn("shop", `{hostname: h.example.com, tls: {forced: "true"}}`)).
+		has("CDN/shop", `{hostname: h.example.com, tls: {forced: "false"}}`).
+		applied("CDN/shop", `{hostname: h.example.com, tls: {forced: "true"}}`)
+	if it := w.item("CDN/shop"); it.Changes[0].Class != plan.DriftOverwrite {
+		t.Errorf("item %+v", it)
+	}
+	w.record("CDN/shop", func(r *ledger.Record) { r.NotConverged = true })
+	it := w.item("CDN/shop")
+	if it.Changes[0].Class != plan.ServerNormalised || len(it.Hints) != 1 || w.make().Summary.Drifted != 1 {
+		t.Errorf("item %+v", it)
+	}
+}

@@ -33,7 +33,10 @@ type Options struct {
 	// AllowEmptyLive lets objects be created although nothing that the ledger
 	// knows is live any more.
 	AllowEmptyLive bool
-	Overrides      []Override
+	// PartOfTree says that only some of the project's manifests were read: what
+	// is not among them may be in git all the same.
+	PartOfTree bool
+	Overrides  []Override
 }
 
 // Override is what a project says of a server that sorts, rewrites or adds

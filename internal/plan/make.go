@@ -124,6 +124,9 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
 	if exists {
 		d.item.Live = Fingerprint{Exists: true, UID: found.UID, Digest: &found.Digest}
+		if found.Name != o.Name {
+			d.item.RemoteName = found.Name
+		}
 	}
 	if exists && found.Spec == nil && !found.Terminating {
 		d.item.Op, d.item.Reason = Blocked, "the platform answers it without a spec"
@@ -205,11 +208,16 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 // leftGit reports live objects that no manifest names: those that the ledger
 // knows have left git and are kept (design C6), the others are only counted.
 func (p *Planner) leftGit(out *Plan) {
+	elsewhere := 0
 	for _, obj := range p.in.Live.Unmanaged {
 		key := obj.Key()
 		rec, known := p.in.Ledger.Records[key]
 		if !known || rec.Applied == nil && rec.Pending == nil && rec.State == "" {
 			out.Unmanaged = append(out.Unmanaged, key)
+			continue
+		}
+		if p.in.Options.PartOfTree {
+			elsewhere++
 			continue
 		}
 		if !p.targeted(key) {
@@ -222,6 +230,9 @@ func (p *Planner) leftGit(out *Plan) {
 			item.Fix = "delete it in the web console if it is not wanted"
 		}
 		out.Items = append(out.Items, item)
+	}
+	if elsewhere > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more live objects that the ledger knows nothing is said", elsewhere))
 	}
 }
 

@@ -65,7 +65,7 @@ func visible(c plan.Class, opts Options) bool {
 	case plan.Unmanaged:
 		return opts.ShowUnmanaged
 	case plan.Changed, plan.DriftOverwrite, plan.TakeOver, plan.Conflict, plan.Removed,
-		plan.RemovedConflict, plan.UnknownBase:
+		plan.RemovedConflict, plan.UnknownBase, plan.ServerNormalised:
 	}
 	return true
 }
@@ -87,6 +87,9 @@ func (r *row) explain(c plan.Change) {
 	case plan.RemovedConflict:
 		r.mark, r.alarm = markLost, true
 		r.cause = "conflict: removed from git, changed in live" + had(" (was ", c.Base, ")")
+	case plan.ServerNormalised:
+		r.mark, r.alarm = markDrift, true
+		r.cause = "the server did not keep it, or it was changed since"
 	case plan.UnknownBase:
 		r.cause = "origin unknown (no record yet)"
 	case plan.Converged:
