@@ -82,8 +82,12 @@ func newLedgerInit(a *app) *cobra.Command {
 			}
 			text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
 			if p.Ledger.ID == "" && !a.global.sandbox {
-				text += fmt.Sprintf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
-					"ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
+				text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
+				if w.ledger.StoreFromEnv {
+					text += fmt.Sprintf("ledger: {id: %s}\n", g.LedgerID)
+				} else {
+					text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
+				}
 			}
 			_, err = fmt.Fprint(a.env.Stdout, text)
 			return err
