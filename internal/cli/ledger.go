@@ -83,7 +83,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
 			if p.Ledger.ID == "" && !a.global.sandbox {
 				text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
-				if w.ledger.StoreFromEnv {
+				if strings.Contains(w.ledger.Store, "endpoint=") { // which only the environment may name
 					text += fmt.Sprintf("ledger: {id: %s}\n", g.LedgerID)
 				} else {
 					text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
