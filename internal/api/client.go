@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -123,10 +124,10 @@ func holdsObject(tree map[string]any) bool {
 func failureIn(tree map[string]any) string {
 	said := sentence(tree, 0)
 	if tree["kind"] == "Status" {
-		return orElse(said, "status Failure")
+		return cmp.Or(said, "status Failure")
 	}
 	if tree["success"] == false {
-		return orElse(said, "success is false")
+		return cmp.Or(said, "success is false")
 	}
 	for _, key := range []string{"error", "errors"} {
 		if sentence(tree[key], 0) != "" {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -109,7 +110,7 @@ func (e *Error) details() []string {
 		d = append(d, e.Method+" "+e.Path)
 	}
 	if e.Status != 0 {
-		d = append(d, orElse(e.ContentType, "no content type"))
+		d = append(d, cmp.Or(e.ContentType, "no content type"))
 	}
 	if e.Reason != "" && !strings.Contains(e.Message, e.Reason) {
 		d = append(d, "reason "+e.Reason)
@@ -200,10 +201,3 @@ func missing(verb kind.Verb, ours bool) Class {
 
 // isWrite tells whether the operation changes something.
 func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func readComplaint(body []byte, redact func(string) string) complaint {
 	}
 	text := redact(string(body))
 	if looksHTML(body) {
-		return complaint{message: orElse(pageText(text), "an HTML page")}
+		return complaint{message: cmp.Or(pageText(text), "an HTML page")}
 	}
 	return complaint{message: oneLine(text, excerptSize)}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -91,7 +92,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 func (c *call) advise(a *answer, e *Error) {
 	switch {
 	case a.StatusCode < http.StatusBadRequest:
-		e.Message = "redirected to " + orElse(c.header(a.Response, "Location"), "nowhere") +
+		e.Message = "redirected to " + cmp.Or(c.header(a.Response, "Location"), "nowhere") +
 			", which is not followed: check the address of the " + string(c.kind.Area) + " area"
 	case e.Class == Misdirected:
 		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+variable(c.kind.Area, "URL"))

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again boo
 		return false
 	case now.Op == plan.None:
 		r.applied(ctx, write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec}, obj, end)
-		end.Message = orElse(end.Message, "live was brought there by somebody else meanwhile")
+		end.Message = cmp.Or(end.Message, "live was brought there by somebody else meanwhile")
 		return false
 	case !p.begun && !r.begin(ctx, p.item.Key, p.spec, end):
 		return false
@@ -189,7 +190,7 @@ func body(it plan.Item, obj kind.Object, precondition bool) []byte {
 	if !precondition {
 		return it.Request.Body
 	}
-	patch := mustDecode(it.Request.Body).(map[string]any)
+	patch := canon.MustDecode(it.Request.Body).(map[string]any)
 	patch["metadata"] = map[string]any{"resourceVersion": obj.ResourceVersion}
 	return canon.Bytes(patch)
 }
@@ -202,7 +203,7 @@ func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, b
 	case err != nil:
 		end.stale("it can't be planned against what is live now: " + err.Error())
 	case !plan.Within(now, it):
-		end.stale(orElse(now.Reason, "live changed since the plan was made"))
+		end.stale(cmp.Or(now.Reason, "live changed since the plan was made"))
 	default:
 		return now, true
 	}
@@ -235,7 +236,7 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 		r.record(ctx, w.key, ledger.AppliedSpec{Spec: w.spec}, end)
 	default:
 		r.applied(ctx, w, *got.obj, end)
-		end.Message = orElse(end.Message, w.done)
+		end.Message = cmp.Or(end.Message, w.done)
 	}
 }
 
@@ -251,7 +252,7 @@ func (o *Outcome) unread(err error) {
 // sentSpec is the part of the object that the patch speaks of, as live must
 // have it afterwards: a null stands for what must be gone.
 func sentSpec(it plan.Item) []byte {
-	return canon.Bytes(mustDecode(it.Request.Body).(map[string]any)["spec"])
+	return canon.Bytes(canon.MustDecode(it.Request.Body).(map[string]any)["spec"])
 }
 
 // reading is what reading back gave: the object as it was last seen, or nil and
@@ -287,7 +288,7 @@ func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []by
 }
 
 func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
-	return !obj.Terminating && merge.Covers(r.Rules(k), mustDecode(sent), mustDecode(obj.Spec))
+	return !obj.Terminating && merge.Covers(r.Rules(k), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
 // applied records the spec as applied, and compares what came back with git
@@ -324,11 +325,11 @@ func (r *run) record(ctx context.Context, key kind.Key, a ledger.AppliedSpec, en
 }
 
 func (r *run) mismatches(k *kind.Kind, spec, sent []byte, got kind.Object) []Mismatch {
-	live := mustDecode(got.Spec)
+	live := canon.MustDecode(got.Spec)
 	// What was removed and came back, came back as its default (design B8).
-	found := merge.Mismatches(r.Rules(k), merge.StripNulls(mustDecode(sent)), live)
+	found := merge.Mismatches(r.Rules(k), merge.StripNulls(canon.MustDecode(sent)), live)
 	if len(found) == 0 {
-		found = merge.Mismatches(r.Rules(k), mustDecode(spec), live)
+		found = merge.Mismatches(r.Rules(k), canon.MustDecode(spec), live)
 	}
 	var out []Mismatch
 	for _, m := range found {
@@ -343,19 +344,4 @@ func hint(k *kind.Kind, override string) string {
 		return ""
 	}
 	return "{kind: " + k.Name + ", " + strings.TrimPrefix(override, "{")
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-func mustDecode(b []byte) any {
-	v, err := canon.Decode(b)
-	if err != nil {
-		panic(fmt.Sprintf("apply: not canonical JSON: %v", err))
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -48,7 +49,7 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		return
 	}
 	r.Report(Event{Key: it.Key, Phase: "verify"})
-	spec, name := r.Spec(it.Key), orElse(made.RemoteName, it.Name)
+	spec, name := r.Spec(it.Key), cmp.Or(made.RemoteName, it.Name)
 	got := r.readBack(bound, k, name, spec)
 	switch {
 	case got.obj == nil:
@@ -146,7 +147,7 @@ func (r *run) unsent(ctx context.Context, key kind.Key, err error, end *Outcome)
 
 // await waits until what an earlier run made is ready.
 func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	name := orElse(it.RemoteName, it.Name)
+	name := cmp.Or(it.RemoteName, it.Name)
 	obj, err := r.Writer.Get(ctx, k, name)
 	if err != nil {
 		end.fail(verdictOf(err), err.Error())

@@ -60,6 +60,16 @@ func Decode(b []byte) (any, error) {
 	return normalize(v), nil
 }
 
+// MustDecode reads canonical JSON that this program wrote; anything else is a
+// bug, and panics.
+func MustDecode(canonical []byte) any {
+	v, err := Decode(canonical)
+	if err != nil {
+		panic(fmt.Sprintf("not canonical JSON: %v", err))
+	}
+	return v
+}
+
 func normalize(v any) any {
 	switch t := v.(type) {
 	case map[string]any:

@@ -66,7 +66,7 @@ func (d *decision) create() { d.item.Op, d.item.Request = Create, d.whole() }
 // whole is the request that makes the object; what must be absent is left out.
 func (d *decision) whole() *Request {
 	o := d.manifest
-	spec := canon.Bytes(merge.Sendable(d.rules[o.Kind.Name], mustDecode(o.Spec)))
+	spec := canon.Bytes(merge.Sendable(d.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 	return &Request{
 		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
@@ -126,28 +126,18 @@ func elements(n int) string {
 func (d *decision) comparison() merge.Input {
 	in := merge.Input{
 		Rules:    d.rules[d.manifest.Kind.Name],
-		Desired:  mustDecode(d.manifest.Spec),
-		Live:     mustDecode(d.live.Spec),
+		Desired:  canon.MustDecode(d.manifest.Spec),
+		Live:     canon.MustDecode(d.live.Spec),
 		TakeOver: d.in.Options.TakeOver[d.item.Key],
 	}
 	if d.replaced() {
 		return in
 	}
 	if d.rec.Applied != nil {
-		in.Applied = mustDecode(d.rec.Applied)
+		in.Applied = canon.MustDecode(d.rec.Applied)
 	}
 	if d.rec.Pending != nil {
-		in.Pending = mustDecode(d.rec.Pending)
+		in.Pending = canon.MustDecode(d.rec.Pending)
 	}
 	return in
-}
-
-// mustDecode reads canonical JSON that this program wrote; anything else is a
-// bug.
-func mustDecode(canonical []byte) any {
-	v, err := canon.Decode(canonical)
-	if err != nil {
-		panic(fmt.Sprintf("plan: not canonical JSON: %v", err))
-	}
-	return v
 }

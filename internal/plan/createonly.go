@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"trueup/internal/canon"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
@@ -12,7 +13,7 @@ import (
 // patched, never made again by itself (design 0.5 and C6).
 func (d *decision) createOnly() {
 	o := d.manifest
-	d.item.Disk = text(mustDecode(o.Spec), o.Kind.DiskField...)
+	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 	if d.unsettled() {
 		return
 	}

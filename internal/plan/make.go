@@ -101,7 +101,7 @@ func (p *Planner) Managed(o *manifest.Object) []byte {
 	if !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
-	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], mustDecode(o.Spec)))
+	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 func (p *Planner) targeted(key kind.Key) bool {

@@ -34,7 +34,7 @@ func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
 }
 
 func parseSpec(spec []byte) (purge.Spec, error) {
-	tree, _ := mustDecode(spec).(map[string]any)
+	tree, _ := canon.MustDecode(spec).(map[string]any)
 	return purge.Parse(tree)
 }
 
