@@ -14,7 +14,7 @@ import (
 )
 
 // Client is a Reader that can also write. It sends every write once: whoever
-// asked decides by the Error whether to ask again.
+// asked decides by the Error whether to ask again, and takes a Turn for each.
 type Client struct {
 	*Reader
 	writes *http.Client
@@ -25,11 +25,24 @@ type Client struct {
 func NewClient(cfg Config) *Client {
 	r := NewReader(cfg)
 	perSecond := r.cfg.WritesPerSecond
-	return &Client{
-		Reader: r,
-		writes: newHTTP(r.transport),
-		limit:  rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond))),
+	limit := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+	if r.cfg.onLoopback() {
+		limit.SetLimit(rate.Inf)
 	}
+	return &Client{Reader: r, writes: newHTTP(r.transport), limit: limit}
+}
+
+// Turn waits until the rate limit lets the next write go. No write waits by
+// itself, so that nothing stands between a last look and the write that it is
+// for (design 0.8). Its error is a NotSent.
+func (c *Client) Turn(ctx context.Context) error {
+	if err := c.limit.Wait(ctx); err != nil {
+		return &Error{
+			Op: "write", Class: Unsent, hopeless: true, err: err,
+			Message: "waiting for the rate limit: " + oneLine(err.Error(), messageSize),
+		}
+	}
+	return nil
 }
 
 // Create makes an object (platform-api 4 rows 3, 7 and 9). Any 2xx is success;
@@ -58,13 +71,6 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 		return kind.Object{}, err
 	}
 	w.body = body
-	if !isLoopback(w.endpoint.Base) {
-		if err := c.limit.Wait(ctx); err != nil {
-			e := w.unsent("waiting for the rate limit: %v", err)
-			e.err = err
-			return kind.Object{}, e
-		}
-	}
 	a, err := c.send(ctx, c.writes, w, 1)
 	if err != nil {
 		return kind.Object{}, err

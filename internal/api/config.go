@@ -26,8 +26,8 @@ type Config struct {
 	MaxObject int64
 	MaxList   int64
 	Retry     Retry
-	// WritesPerSecond bounds writes to anything but loopback; default 5
-	// (design 0.15).
+	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
+	// are on loopback; default 5 (design 0.15).
 	WritesPerSecond float64
 	// Parallelism is how many requests the callers make at once: so many
 	// connections are kept; default 4.
@@ -105,6 +105,16 @@ func (c Config) withDefaults() Config {
 		c.Now = func() time.Time { return time.Time{} }
 	}
 	return c
+}
+
+// onLoopback tells whether nothing that is sent leaves the machine.
+func (c Config) onLoopback() bool {
+	for _, e := range c.Endpoints {
+		if e.Base != nil && !isLoopback(e.Base) {
+			return false
+		}
+	}
+	return true
 }
 
 func positive[T int | int64 | uint | float64 | time.Duration](v, otherwise T) T {

@@ -44,7 +44,8 @@ type Cause struct {
 
 // Error is why an operation failed, on one line and without any secret.
 type Error struct {
-	// Op is list, get, create, patch or delete.
+	// Op is list, get, create, patch or delete; or write, of no Kind, for the
+	// Turn that comes before one.
 	Op   string
 	Kind string
 	// Name is empty for a list.
@@ -73,7 +74,7 @@ type Error struct {
 // tls.forced: must be text (PATCH /…, application/json)".
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(e.Op + " " + e.Kind)
+	b.WriteString(strings.TrimSpace(e.Op + " " + e.Kind))
 	if e.Name != "" {
 		b.WriteString("/" + oneLine(e.Name, excerptSize))
 	}

@@ -64,7 +64,7 @@ func objectComplaint(o map[string]any, redact func(string) string) complaint {
 		return c
 	}
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
-		c.retryAfter = seconds(string(n))
+		c.retryAfter = seconds(string(n), time.Hour)
 	}
 	causes, _ := details["causes"].([]any)
 	for _, each := range causes[:min(len(causes), maxCauses)] {
@@ -134,12 +134,12 @@ func objectSentence(o map[string]any, depth int) string {
 	return reason
 }
 
-// seconds reads a number of seconds, 0 where it is none or negative; what does
-// not fit a Duration is an hour, which every clamp is below.
-func seconds(text string) time.Duration {
+// seconds reads a number of seconds, at most a bound that fits a Duration; 0
+// where it is none or negative.
+func seconds(text string, most time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n > 0) {
 		return 0
 	}
-	return time.Duration(min(n, time.Hour.Seconds()) * float64(time.Second))
+	return time.Duration(min(n, most.Seconds()) * float64(time.Second))
 }

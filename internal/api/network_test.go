@@ -315,14 +315,17 @@ func TestWritesAreLimited(t *testing.T) {
 	c := api.NewClient(cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, first := c.Create(ctx, named(t, "CDN"), []byte(`{}`))
-	_, second := c.Create(ctx, named(t, "CDN"), []byte(`{}`))
-	if first != nil || second == nil || !asError(t, second).NotSent() || sent != 1 {
-		t.Errorf("%v, %v, %d sent", first, second, sent)
+	first, second := c.Turn(ctx), c.Turn(ctx)
+	if first != nil || second == nil || !asError(t, second).NotSent() || !strings.HasPrefix(second.Error(), "write: waiting for the rate limit: ") {
+		t.Errorf("%v, %v", first, second)
+	}
+	// Whoever has had the last turn is not made to wait for another.
+	if _, err := c.Create(ctx, named(t, "CDN"), []byte(`{}`)); err != nil || sent != 1 {
+		t.Errorf("%v, %d sent", err, sent)
 	}
 	loopback := serve(t, say(204, "", ""), func(cfg *api.Config) { cfg.WritesPerSecond = 0.001 })
 	for range 3 {
-		if _, err := loopback.Create(ctx, named(t, "CDN"), []byte(`{}`)); err != nil {
+		if err := loopback.Turn(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

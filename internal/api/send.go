@@ -199,8 +199,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 
 // observe takes the clock and the warnings from an answer.
 func (r *Reader) observe(c *call, resp *http.Response) {
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		date = date.Add(seconds(resp.Header.Get("Age")))
+	if date, ok := dateOf(resp); ok {
 		r.date.Store(&date)
 	}
 	if r.cfg.Warn == nil {
@@ -252,7 +251,7 @@ func (c *call) requestID(resp *http.Response) string {
 func (r *Reader) retryAfter(resp *http.Response) time.Duration {
 	text := resp.Header.Get("Retry-After")
 	if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
-		return min(seconds(text), r.cfg.Retry.MaxRetryAfter)
+		return seconds(text, r.cfg.Retry.MaxRetryAfter)
 	}
 	until, err := http.ParseTime(text)
 	if err != nil {

@@ -34,7 +34,7 @@ type write struct {
 // create sends the POST of an object that converges, after a GET has shown
 // that there is none.
 func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if !r.absent(ctx, k, it.Name, end) {
+	if !r.turn(ctx, end) || !r.absent(ctx, k, it.Name, end) {
 		return
 	}
 	spec := r.Spec(it.Key)
@@ -45,6 +45,15 @@ func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 	r.sent(it, err, end)
 	r.settle(ctx, write{kind: k, key: it.Key, spec: spec, sent: spec, done: "created"}, err, end)
 	r.stopIfLost(err)
+}
+
+// turn waits for the rate limit, before the look that a write relies on.
+func (r *run) turn(ctx context.Context, end *Outcome) bool {
+	if err := r.Writer.Turn(ctx); err != nil {
+		end.fail(verdictOf(err), err.Error())
+		return false
+	}
+	return true
 }
 
 // sent notes that a request left, if it did.
@@ -164,6 +173,9 @@ func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again boo
 // fresh reads the object right before a write and plans it again; ok is false
 // where that ended the item.
 func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (obj kind.Object, now plan.Item, ok bool) {
+	if !r.turn(ctx, end) {
+		return obj, now, false
+	}
 	obj, err := r.Writer.Get(ctx, k, it.Name)
 	switch {
 	case err != nil && notFound(err):

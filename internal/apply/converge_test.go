@@ -354,3 +354,27 @@ func TestALostRemovalIsNotDone(t *testing.T) {
 	}
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 }
+
+func TestAWriteTakesItsTurnBeforeItLooks(t *testing.T) {
+	for name, live := range map[string]string{"create": "", "patch": loose} {
+		s := begin(t, cdn("shop", forced))
+		if live != "" {
+			s.has(shop, live)
+		}
+		s.on("turn", 1, unsent(), false)
+		s.ends(s.run(), shop, apply.Failed, apply.Partial, "connection refused")
+		s.wrote("")
+		if r := s.records[key(shop)]; r.Pending != nil {
+			t.Errorf("%s: it is pending: %s", name, r.Pending)
+		}
+	}
+}
+
+func TestEachAttemptOfAPatchTakesATurn(t *testing.T) {
+	s := begin(t, cdn("shop", group)).has(shop, lately)
+	s.on("PATCH "+shop, 1, taken(), false).on("turn", 2, unsent(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "connection refused")
+	if r := s.records[key(shop)]; r.Pending != nil {
+		t.Errorf("it is pending: %s", r.Pending)
+	}
+}

@@ -233,6 +233,19 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 	return f.err
 }
 
+// Turn is never logged: it is no request.
+func (s *stage) Turn(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts["turn"]++
+	if s.hook != nil {
+		if f := s.hook("turn", s.counts["turn"]); f != nil {
+			return f.err
+		}
+	}
+	return ctx.Err()
+}
+
 func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
 	at := kind.Key{Kind: k.Name, Name: name}
 	err = s.call(ctx, "GET", at, func() error {
