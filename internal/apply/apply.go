@@ -132,7 +132,7 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 // item brings one item to its end.
 func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 	end := Outcome{Key: it.Key, Status: Done, Verdict: OK}
-	if it.Op == plan.None || it.Op == plan.Kept || it.Op == plan.Blocked {
+	if it.Request == nil {
 		return r.still(ctx, k, it, end)
 	}
 	if reason, verdict := r.held(ctx, it); reason != "" {
@@ -162,7 +162,11 @@ func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 
 // still ends an item for which nothing is sent.
 func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome) Outcome {
-	if it.Op == plan.Blocked {
+	switch {
+	case it.Op == plan.Deferred:
+		end.Status, end.Message, end.Fix, end.Verdict = Deferred, it.Reason, it.Fix, Partial
+		return end
+	case it.Op == plan.Blocked:
 		end.Status, end.Message, end.Fix, end.Verdict = Blocked, it.Reason, it.Fix, Partial
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson

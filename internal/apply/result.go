@@ -14,6 +14,8 @@ const (
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
 	Blocked Status = "blocked"
+	// Deferred is a request that there is no room for today.
+	Deferred Status = "deferred"
 )
 
 // Outcome is how one item ended.

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"encoding/json"
+	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -23,7 +24,12 @@ const (
 	Patch   Op = "patch"
 	Post    Op = "post"
 	Blocked Op = "blocked"
+	// InFlight means that another run has claimed the item's request.
+	InFlight Op = "in-flight"
 	Kept    Op = "kept"
+	// Deferred is a request that the limits of its hostname leave no room for
+	// today.
+	Deferred Op = "deferred"
 )
 
 // Plan is data: views render it, apply recomputes and compares it.
@@ -71,13 +77,22 @@ type Item struct {
 	// Purge is what a request invalidates, Disk what a snapshot is taken of.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
-	// Reason says why an item is blocked or kept, and Fix what a person can do.
+	// Reason says why an item is blocked, deferred or kept, and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
 	Deleted bool `json:"deleted,omitempty"`
 	// Recreate says that a person allowed to make again what is gone.
 	Recreate bool `json:"recreate,omitempty"`
+	// Resend says that a run which is gone may have sent the request: it is sent
+	// again under the same name, which the platform refuses where it was.
+	Resend bool `json:"resend,omitempty"`
+	// Lost says that the request of a run which is gone can't be sent again
+	// safely: apply records that a person must be asked.
+	Lost bool `json:"lost,omitempty"`
+	// Found says that the object of a request without an outcome is live: apply
+	// records that it was executed.
+	Found bool `json:"found,omitempty"`
 	// RemoteName is what the server calls the object, where that is not Name.
 	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is as git says.
@@ -118,9 +133,15 @@ type PurgeInfo struct {
 	Paths    int      `json:"paths"`
 	Prefixes int      `json:"prefixes"`
 	Sample   []string `json:"sample,omitempty"`
-	// Budget is what is active for the hostname together with this plan.
+	// Active is what counts against the limits of the hostname before this plan,
+	// Budget that together with what the plan posts up to this request, or in
+	// all where it is deferred.
+	Active Budget `json:"active"`
 	Budget Budget `json:"budget"`
 	Limits Budget `json:"limits"`
+	// Earliest is when a deferred request fits, if nothing else is posted until
+	// then.
+	Earliest time.Time `json:"earliest,omitzero"`
 }
 
 // Budget counts against the limits of one hostname (platform-api 8).
@@ -135,6 +156,7 @@ type Summary struct {
 	Create    int `json:"create"`
 	Change    int `json:"change"`
 	Purge     int `json:"purge"`
+	Deferred  int `json:"deferred"`
 	Blocked   int `json:"blocked"`
 	Kept      int `json:"kept"`
 	Unchanged int `json:"unchanged"`

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"trueup/internal/apply"
 	"trueup/internal/canon"
@@ -35,10 +36,10 @@ func examplePlan() *plan.Plan {
 			Workspace: kind.Workspace{Name: "acme", UUID: "5a1d0000-0000-4000-8000-000000000000"},
 		},
 		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
-		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
+		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
-		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Deferred: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
 	}
 }
 
@@ -137,9 +138,25 @@ func purgeItem() plan.Item {
 		Purge: &plan.PurgeInfo{
 			Hostname: "shop.example.com", Subdomains: []string{"www", "img"}, Paths: 12, Prefixes: 1,
 			Sample: []string{"/index.html", "/app.js", "/static/*"},
-			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 2}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+			Active: plan.Budget{Requests: 2, Paths: 128},
+			Budget: plan.Budget{Requests: 3, Paths: 140, Prefixes: 1}, Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
 		},
 		DesiredDigest: digest("purge"),
+	}
+}
+
+func deferredItem() plan.Item {
+	return plan.Item{
+		Key: key("Purge", "rel-43"), Path: "manifests/purges/rel-43.yaml", Line: 1, Op: plan.Deferred,
+		Reason: "docs.example.com has 100 of 100 purge requests in use; it fits from 2026-11-22T09:13Z", Fix: "run apply again from then on",
+		Purge: &plan.PurgeInfo{
+			Hostname: "docs.example.com", Paths: 12, Sample: []string{"/index.html"},
+			Active: plan.Budget{Requests: 100, Paths: 128}, Budget: plan.Budget{Requests: 100, Paths: 128},
+			Limits:   plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+			Earliest: time.Date(2026, 11, 22, 9, 12, 30, 0, time.UTC),
+		},
+		Hints:         []string{"3 of 12 paths are covered by /static/* of the active Purge/rel-42, accepted at 2026-11-21T08:12Z"},
+		DesiredDigest: digest("later"),
 	}
 }
 
@@ -210,6 +227,10 @@ func exampleResult() *apply.Result {
 		{Key: key("CDN", "raced"), Status: apply.Failed, Message: "live changed since the plan", Verdict: apply.Stale},
 		{Key: key("Purge", "rel-42"), Status: apply.Skipped, Message: "waits for CDN/shop", Verdict: apply.Partial},
 		{Key: key("Purge", "rel-43"), Status: apply.Skipped, Message: "interrupted", Verdict: apply.Interrupted},
+		{
+			Key: key("Purge", "rel-44"), Status: apply.Deferred, Verdict: apply.Partial, Fix: "run apply again from then on",
+			Message: "docs.example.com has 100 of 100 purge requests in use; it fits from 2026-11-22T09:13Z",
+		},
 	}}
 }
 

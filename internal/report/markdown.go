@@ -80,6 +80,7 @@ func summaryTable(s plan.Summary) string {
 		{"change", s.Change},
 		{"removed", s.Removed},
 		{"purge", s.Purge},
+		{"deferred", s.Deferred},
 		{"blocked", s.Blocked},
 		{"drifted fields", s.Drifted},
 		{"kept", s.Kept},
@@ -214,7 +215,7 @@ func literally(s safe, i int) bool {
 func markdownOutcomes(r *apply.Result) []chunk {
 	column := keyWidth(r)
 	var chunks []chunk
-	for _, s := range []apply.Status{apply.Failed, apply.Blocked, apply.Skipped, apply.Done} {
+	for _, s := range []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done} {
 		n := 0
 		content := printed(func(p *printer) {
 			for _, o := range r.Outcomes {
@@ -261,7 +262,7 @@ func priority(item plan.Item, rows []row) int {
 		return 0
 	case slices.ContainsFunc(rows, func(r row) bool { return r.alarm }):
 		return 1
-	case item.Op == plan.Post:
+	case item.Op == plan.Post || item.Op == plan.Deferred:
 		return 2
 	case item.Op == plan.Patch:
 		return 3
@@ -298,6 +299,8 @@ func diffRow(r row) []safe {
 	switch {
 	case r.mark == markOnce:
 		return []safe{"! " + r.path + ": " + join(filled(r.after, r.cause), ", ")}
+	case r.mark == markLater:
+		return []safe{"! " + join(filled(r.path, r.after), ": ") + cause}
 	case r.mark == markSame:
 		return []safe{"  " + join(filled(r.path, r.after), ": ") + cause}
 	case r.moved:

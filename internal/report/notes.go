@@ -164,8 +164,8 @@ func invalidated(p *plan.PurgeInfo) safe {
 	return join(what, " and ") + " on " + limited(hosts, ", ")
 }
 
-// purgeNotes are the first paths, and the hostname's budget if the request is
-// to be sent: what is held is not in it.
+// purgeNotes are the first paths, and the hostname's budget if that decides
+// about the request: what is held is not in it.
 func purgeNotes(item plan.Item) []note {
 	p := item.Purge
 	if p == nil {
@@ -183,18 +183,28 @@ func purgeNotes(item plan.Item) []note {
 		}
 		notes = append(notes, note{text: line})
 	}
-	if item.Op != plan.Post {
+	if item.Op != plan.Post && item.Op != plan.Deferred {
 		return notes
 	}
 	return append(notes, note{text: "budget of " + cut(clean(p.Hostname), maxPath) + ": " +
-		used(p.Budget.Requests, p.Limits.Requests) + " requests, " +
-		used(p.Budget.Paths, p.Limits.Paths) + " paths, " +
-		used(p.Budget.Prefixes, p.Limits.Prefixes) + " prefixes"})
+		used(p.Budget.Requests, p.Limits.Requests, " requests", p.Active.Requests) + ", " +
+		used(p.Budget.Paths, p.Limits.Paths, " paths", p.Active.Paths) + ", " +
+		used(p.Budget.Prefixes, p.Limits.Prefixes, " prefixes", p.Active.Prefixes)})
 }
 
-func used(n, limit int) safe {
-	if limit == 0 {
-		return number(n)
+// used is a part of a budget: how much of it is gone, and how much of that was
+// before this plan.
+func used(n, limit int, what safe, before int) safe {
+	text := number(n)
+	if limit > 0 {
+		text += " of " + number(limit)
 	}
-	return number(n) + " of " + number(limit)
+	text += what
+	switch {
+	case before == n && n > 0:
+		text += " (all active)"
+	case before > 0:
+		text += " (" + number(before) + " active + " + number(n-before) + ")"
+	}
+	return text
 }

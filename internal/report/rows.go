@@ -20,6 +20,7 @@ const (
 	markConflict mark = "!!"
 	markOnce     mark = "!"
 	markBlocked  mark = "x"
+	markLater    mark = ">"
 	markSame     mark = "="
 )
 
@@ -144,6 +145,8 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, row{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item)})
 	case plan.Blocked:
 		rows = append(rows, row{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true})
+	case plan.Deferred:
+		rows = append(rows, row{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)})
 	case plan.None, plan.Patch, plan.Kept:
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {

@@ -37,7 +37,7 @@ func todo(doc Document) safe {
 	for _, c := range []struct {
 		n    int
 		text safe
-	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Blocked, " blocked"}} {
+	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Deferred, " deferred"}, {s.Blocked, " blocked"}} {
 		switch {
 		case c.n == 0:
 		case c.text == "":
@@ -111,7 +111,7 @@ func findingsSummary(doc Document) safe {
 
 // statuses are the ends of an item in the order in which they are counted.
 func statuses() []apply.Status {
-	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked}
+	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
 }
 
 // applySummary counts the outcomes.
@@ -139,7 +139,12 @@ func applySummary(r *apply.Result) safe {
 // nextSteps says what to do about each verdict, once.
 func nextSteps(r *apply.Result) []safe {
 	keys := map[apply.Verdict][]safe{}
+	var deferred []safe
 	for _, o := range r.Outcomes {
+		if o.Status == apply.Deferred {
+			deferred = append(deferred, named(o.Key))
+			continue
+		}
 		keys[o.Verdict] = append(keys[o.Verdict], named(o.Key))
 	}
 	var steps []safe
@@ -147,6 +152,9 @@ func nextSteps(r *apply.Result) []safe {
 		if len(keys[v]) > 0 {
 			steps = append(steps, step(v, limited(keys[v], ", ")))
 		}
+	}
+	if len(deferred) > 0 {
+		steps = append(steps, "run apply again for "+limited(deferred, ", ")+" when there is room")
 	}
 	return steps
 }
@@ -189,6 +197,8 @@ func headline(item plan.Item, rows []row) safe {
 		return "to post once"
 	case plan.Blocked:
 		return "blocked"
+	case plan.Deferred:
+		return "deferred"
 	case plan.Kept:
 		return "kept"
 	case plan.Patch, plan.None:

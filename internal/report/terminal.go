@@ -208,7 +208,7 @@ func markStyle(m mark) style {
 		return changed
 	case markRemove:
 		return removed
-	case markOnce:
+	case markOnce, markLater:
 		return once
 	case markSame:
 		return faint

@@ -119,31 +119,35 @@ func statusStyle(s apply.Status) style {
 		return added
 	case apply.Failed:
 		return alarm
-	case apply.Blocked:
+	case apply.Blocked, apply.Deferred:
 		return changed
 	case apply.Skipped:
 	}
 	return faint
 }
 
-// outcomeHang is the column below which an outcome's lines go on.
-const outcomeHang = 11
+// The columns of an outcome: its status, and the one below which its lines go
+// on.
+const (
+	statusWidth = len(apply.Deferred)
+	outcomeHang = statusWidth + 4
+)
 
 func textOutcome(p *printer, o apply.Outcome, column int) {
-	p.wrapped(outcomeHang, span{pad(clean(string(o.Status)), 7) + "  ", statusStyle(o.Status)},
+	p.wrapped(outcomeHang, span{pad(clean(string(o.Status)), statusWidth) + "  ", statusStyle(o.Status)},
 		span{pad(named(o.Key), column) + "  ", plain}, span{message(o.Message), plain})
 	for _, m := range o.Mismatches {
 		sent, returned := pair(m.Sent, m.Returned)
 		if m.Returned == nil {
 			returned = value(nil)
 		}
-		p.wrapped(outcomeHang+2, span{"         " + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
+		p.wrapped(outcomeHang+2, span{pad("", outcomeHang-2) + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
 			span{", returned ", plain}, span{returned, removed})
 		if m.Hint != "" {
-			p.wrapped(outcomeHang+4, span{"           hint: " + message(m.Hint), plain})
+			p.wrapped(outcomeHang+4, span{pad("", outcomeHang) + "hint: " + message(m.Hint), plain})
 		}
 	}
 	if o.Fix != "" {
-		p.wrapped(outcomeHang+2, span{"         fix: " + message(o.Fix), plain})
+		p.wrapped(outcomeHang+2, span{pad("", outcomeHang-2) + "fix: " + message(o.Fix), plain})
 	}
 }
