@@ -29,6 +29,9 @@ type Config struct {
 	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
 	// are on loopback; default 5 (design 0.15).
 	WritesPerSecond float64
+	// Duplicate is how the platform refuses the name of a once-only request that
+	// exists already; the zero value is a 409.
+	Duplicate Duplicate
 	// Parallelism is how many requests the callers make at once: so many
 	// connections are kept; default 4.
 	Parallelism int

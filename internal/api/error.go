@@ -19,7 +19,7 @@ const (
 	Absent Class = "absent"
 	// Denied is a 401 or a 403, or that there is no token to send.
 	Denied Class = "denied"
-	// Taken is a 409.
+	// Taken is a 409, or what Config.Duplicate says.
 	Taken Class = "conflict"
 	// Rejected is any other answer that says no, and nothing was changed.
 	Rejected Class = "rejected"
@@ -67,7 +67,9 @@ type Error struct {
 	hopeless bool
 	// restart is the fresh token of a list whose own has expired.
 	restart string
-	err     error
+	// existing is the object that has the name, where the answer shows it.
+	existing *kind.Object
+	err      error
 }
 
 // Error says what failed and why: "patch KIND/NAME: 422 Unprocessable Entity:
@@ -129,8 +131,16 @@ func (e *Error) Unwrap() error { return e.err }
 // not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Conflict tells of a 409: the name is taken, or the object has changed.
+// Conflict tells that the name is taken, or that the object has changed.
 func (e *Error) Conflict() bool { return e.Class == Taken }
+
+// Existing returns the object that has the name, if a Conflict shows it whole.
+func (e *Error) Existing() (kind.Object, bool) {
+	if e.existing == nil {
+		return kind.Object{}, false
+	}
+	return *e.existing, true
+}
 
 // Auth tells of a missing or refused token, or a missing right.
 func (e *Error) Auth() bool { return e.Class == Denied }

@@ -11,7 +11,8 @@ import (
 	"trueup/internal/canon"
 )
 
-// maxErrorBody bounds how much of an error's body is read, in bytes.
+// maxErrorBody bounds how much of an error's body is read, in bytes; what a
+// creation is told may show an object, and is read as one.
 const maxErrorBody = 64 << 10
 
 // complaint is what the body of an error says.
@@ -23,6 +24,8 @@ type complaint struct {
 	restart string
 	// isJSON says that the body is a JSON object, empty that there is none.
 	isJSON, empty bool
+	// body is the decoded object.
+	body map[string]any
 }
 
 // readComplaint understands the bodies that the platform and what stands
@@ -51,7 +54,7 @@ func readComplaint(body []byte, redact func(string) string) complaint {
 }
 
 func objectComplaint(o map[string]any, redact func(string) string) complaint {
-	c := complaint{isJSON: true}
+	c := complaint{isJSON: true, body: o}
 	c.message = oneLine(redact(sentence(o, 0)), messageSize)
 	if reason, ok := o["reason"].(string); ok {
 		c.reason = oneLine(redact(reason), excerptSize)

@@ -79,9 +79,16 @@ func (c *call) heading(a *answer, class Class) *Error {
 // answered is an answer that is not a success.
 func (r *Reader) answered(c *call, a *answer) *Error {
 	// What can't be read of the body is only missing from the message.
-	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
+	limit := int64(maxErrorBody)
+	if c.verb == kind.Create {
+		limit = r.cfg.MaxObject
+	}
+	body, _ := io.ReadAll(io.LimitReader(a, limit))
 	said := readComplaint(body, c.endpoint.redact)
-	e := c.heading(a, classify(c.verb, a.StatusCode, said.isJSON || said.empty))
+	e := c.heading(a, r.judge(c, a.StatusCode, body, said))
+	if e.Conflict() {
+		e.existing = r.existing(c, said.body)
+	}
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
 	e.RetryAfter = max(r.retryAfter(a.Response), min(said.retryAfter, r.cfg.Retry.MaxRetryAfter))
 	c.advise(a, e)
