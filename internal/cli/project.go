@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -30,10 +29,7 @@ type project struct {
 		Store string `json:"store"`
 		ID    string `json:"id"`
 	} `json:"ledger"`
-	Purge struct {
-		Window        string `json:"window"`
-		DeprecatedURL string `json:"deprecatedURL"`
-	} `json:"purge"`
+	Purge     purgeSettings   `json:"purge"`
 	Overrides []plan.Override `json:"overrides"`
 
 	// dir is the folder of the file; empty where there is none.
@@ -67,7 +63,7 @@ func loadProject(dir string) (project, error) {
 }
 
 // wrongType is how encoding/json tells of a value of the wrong type.
-var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field project\.(\S+) of type \S+`)
+var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.(\S+) of type \S+`)
 
 // inWords is what a decoder says of the project file, without the steps and
 // the types of this program.
@@ -108,8 +104,8 @@ func (p project) check() error {
 	if err := checkWorkspace(p.Workspace); err != nil {
 		return err
 	}
-	if w, err := time.ParseDuration(p.Purge.Window); p.Purge.Window != "" && (err != nil || w < time.Hour || w > 22*time.Hour) {
-		return fmt.Errorf("purge.window is %q: write a time between 1h and 22h", p.Purge.Window)
+	if err := p.Purge.check(); err != nil {
+		return fmt.Errorf("purge.%w", err)
 	}
 	for i, o := range p.Overrides {
 		if err := checkOverride(o); err != nil {

@@ -3,9 +3,74 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
+
+const projectHead = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
+
+func read(t *testing.T, text string) (project, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, projectFile), []byte(projectHead+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return loadProject(dir)
+}
+
+func TestPurgeSettings(t *testing.T) {
+	for _, c := range []struct {
+		text         string
+		window, wait time.Duration
+		status       []int
+		pattern      string
+	}{
+		{"", 20 * time.Hour, time.Minute, nil, ""},
+		{"purge: {window: 90m, wait: 0s}", 90 * time.Minute, 0, nil, ""},
+		{"purge: {window: 22h, wait: 1h}", 22 * time.Hour, time.Hour, nil, ""},
+		{"purge: {duplicate: {status: [409]}}", 20 * time.Hour, time.Minute, []int{409}, ""},
+		{"purge: {duplicate: {status: [400, 422], bodyRegex: '(?i)already exists'}}", 20 * time.Hour, time.Minute, []int{400, 422}, "(?i)already exists"},
+		{"purge: {duplicate: {bodyRegex: exists}}", 20 * time.Hour, time.Minute, nil, "exists"},
+	} {
+		p, err := read(t, c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		pattern := ""
+		d := p.Purge.duplicate()
+		if d.Body != nil {
+			pattern = d.Body.String()
+		}
+		if p.Purge.window() != c.window || p.Purge.wait() != c.wait || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
+			t.Errorf("%s: %s, %s, %+v", c.text, p.Purge.window(), p.Purge.wait(), d)
+		}
+	}
+}
+
+func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"window: 59m", `purge.window is "59m": write a time between 1h and 22h`},
+		{"window: 23h", `purge.window is "23h"`},
+		{"wait: soon", `purge.wait is "soon": write a time between 0s and 1h`},
+		{"wait: -1s", `purge.wait is "-1s"`},
+		{"wait: 61m", `purge.wait is "61m"`},
+		{"duplicate: {status: [409, 500]}", "purge.duplicate.status[1] is 500: write codes between 400 and 499"},
+		{"duplicate: {status: [399]}", "purge.duplicate.status[0] is 399"},
+		{"duplicate: {status: [403], bodyRegex: x}", "purge.duplicate.status[0] is 403, which says something else"},
+		{"duplicate: {status: [409, 422]}", "purge.duplicate.status[1] is 422, which may say anything: write bodyRegex"},
+		{"duplicate: {bodyRegex: 'already (exists'}", "purge.duplicate.bodyRegex: missing closing ) at \"already (exists\""},
+		{"duplicate: {bodyRegex: 'a**'}", "purge.duplicate.bodyRegex: invalid nested repetition operator at \"**\""},
+		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
+	} {
+		_, err := read(t, "purge: {"+c.text+"}")
+		if err == nil || exitOf(err) != exitInvalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
 
 func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -15,6 +80,7 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		{"workspace: acme", "trueup.yaml: workspace can't be a string"},
 		{"kind: Project\nkind: Project", `trueup.yaml: line 2: key "kind" already set in map`},
 		{"a: [", "trueup.yaml: line 1: did not find expected node content"},
+		{"purge: {duplicate: {status: 409}}", "trueup.yaml: purge.duplicate.status can't be a number"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, projectFile), []byte(c.text), 0o600); err != nil {

@@ -68,6 +68,7 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	if w.api, err = a.apiConfig(w.workspace, endpoints); err != nil {
 		return nil, err
 	}
+	w.api.Duplicate = p.Purge.duplicate()
 	w.ledger = a.ledgerConfig(p)
 	w.ledger.Origins = maps.Clone(w.origins)
 	return w, nil

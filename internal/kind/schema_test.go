@@ -476,7 +476,7 @@ func TestProjectFile(t *testing.T) {
 workspace: {name: acme, uuid: 5a1d}
 manifests: [manifests]
 ledger: {store: "git:refs/trueup/ledger", id: 7c0e}
-purge: {window: 20h, deprecatedURL: "https://purge.example.com"}
+purge: {window: 20h, wait: 90s, deprecatedURL: "https://purge.example.com", duplicate: {status: [409, 422], bodyRegex: already exists}}
 overrides:
   - {kind: CDN, path: spec.locations, order: set}
   - {kind: CDN, path: spec.upstreams, key: [name]}
@@ -489,6 +489,10 @@ overrides:
 		head + "ledger: {store: /tmp}\n":                              false,
 		head + "ledger: {store: \"s3://bucket/prefix\"}\n":            true,
 		head + "purge: {window: tomorrow}\n":                          false,
+		head + "purge: {wait: a while}\n":                             false,
+		head + "purge: {duplicate: {status: [500]}}\n":                false,
+		head + "purge: {duplicate: {status: [403]}}\n":                false,
+		head + "purge: {duplicate: {body: x}}\n":                      false,
 		head + "overrides: [{kind: CDN, path: spec.a}]\n":             false,
 		head + "overrides: [{kind: CDN, path: spec.a, order: any}]\n": false,
 		head + "overrides: [{kind: CDN, path: a.b, ignore: true}]\n":  false,

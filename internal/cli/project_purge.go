@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"time"
+
+	"trueup/internal/api"
+)
+
+// purgeSettings are what trueup.yaml says of requests that are sent once.
+type purgeSettings struct {
+	Window        string           `json:"window"`
+	Wait          string           `json:"wait"`
+	Duplicate     duplicateSetting `json:"duplicate"`
+	DeprecatedURL string           `json:"deprecatedURL"`
+}
+
+// duplicateSetting is how the platform refuses a name that exists already.
+type duplicateSetting struct {
+	Status    []int  `json:"status"`
+	BodyRegex string `json:"bodyRegex"`
+}
+
+// What holds where trueup.yaml is silent (design A1 and A3).
+const (
+	usualWindow = 20 * time.Hour
+	usualWait   = time.Minute
+)
+
+// window is how long after its first attempt an unanswered request may be sent
+// again.
+func (s purgeSettings) window() time.Duration { return timeOf(s.Window, usualWindow) }
+
+// wait is how long apply waits for requests that another run has claimed.
+func (s purgeSettings) wait() time.Duration { return timeOf(s.Wait, usualWait) }
+
+// timeOf reads a time that check has let pass.
+func timeOf(text string, usual time.Duration) time.Duration {
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return usual
+}
+
+// duplicate is what tells of a duplicate, as the client wants to know it.
+func (s purgeSettings) duplicate() api.Duplicate {
+	d := api.Duplicate{Status: s.Duplicate.Status}
+	if pattern := s.Duplicate.BodyRegex; pattern != "" {
+		// A pattern that is wrong did not get past check.
+		d.Body, _ = regexp.Compile(pattern)
+	}
+	return d
+}
+
+// check returns what is wrong, beginning with the name of the field.
+func (s purgeSettings) check() error {
+	for _, each := range []struct {
+		field, text string
+		least, most time.Duration
+		between     string
+	}{
+		{"window", s.Window, time.Hour, 22 * time.Hour, "1h and 22h"},
+		{"wait", s.Wait, 0, time.Hour, "0s and 1h"},
+	} {
+		d, err := time.ParseDuration(each.text)
+		if each.text != "" && (err != nil || d < each.least || d > each.most) {
+			return fmt.Errorf("%s is %q: write a time between %s", each.field, each.text, each.between)
+		}
+	}
+	if err := s.Duplicate.check(); err != nil {
+		return fmt.Errorf("duplicate.%w", err)
+	}
+	return nil
+}
+
+// check refuses what would take another refusal for a duplicate: after an
+// unclear answer a duplicate is proof that the request was carried out.
+func (d duplicateSetting) check() error {
+	// These say something else, whatever their text.
+	others := []int{
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusRequestTimeout, http.StatusTooManyRequests,
+	}
+	for i, code := range d.Status {
+		switch {
+		case code < http.StatusBadRequest || code >= http.StatusInternalServerError:
+			return fmt.Errorf("status[%d] is %d: write codes between 400 and 499", i, code)
+		case slices.Contains(others, code):
+			return fmt.Errorf("status[%d] is %d, which says something else: leave it out", i, code)
+		case code != http.StatusConflict && d.BodyRegex == "":
+			return fmt.Errorf("status[%d] is %d, which may say anything: write bodyRegex as well, the words that only a duplicate is told", i, code)
+		}
+	}
+	pattern, err := regexp.Compile(d.BodyRegex)
+	switch {
+	case err != nil:
+		return fmt.Errorf("bodyRegex: %w", patternError(err))
+	case d.BodyRegex != "" && pattern.MatchString(""):
+		return errors.New("bodyRegex matches any text: write the words that only a duplicate is told")
+	}
+	return nil
+}
+
+// patternError is what is wrong with a pattern, and which part of it.
+func patternError(err error) error {
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s at %q", wrong.Code, wrong.Expr)
+	}
+	return err
+}
