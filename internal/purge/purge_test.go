@@ -191,17 +191,72 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// BenchmarkFindRedundant runs at the documented limit of one hostname.
-func BenchmarkFindRedundant(b *testing.B) {
-	paths := make([]string, 0, MaxPaths+MaxPrefixes)
+func TestCoverEqualsTheDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lists := rapid.SliceOfN(rapid.Custom(drawPaths), 0, 4).Draw(t, "lists")
+		allowed := rapid.SliceOfN(rapid.Bool(), len(lists), len(lists)).Draw(t, "allowed")
+		c := NewCover(lists...)
+		for _, path := range drawPaths(t) {
+			want, of, found := narrowest(lists, allowed, path)
+			list, by, ok := c.By(path, func(list int, prefix string) bool {
+				if !purges(prefix, path) {
+					t.Fatalf("asked about %q, which does not purge %q", prefix, path)
+				}
+				return allowed[list]
+			})
+			if ok != found || by != want || list != of {
+				t.Fatalf("%q: got %d %q, want %d %q", path, list, by, of, want)
+			}
+		}
+	})
+}
+
+// narrowest is the definition of Cover.By.
+func narrowest(lists [][]string, allowed []bool, path string) (by string, list int, ok bool) {
+	for i, paths := range lists {
+		for _, p := range paths {
+			if allowed[i] && FormOf(p) == Prefix && purges(p, path) && len(p) >= len(by) {
+				by, list, ok = p, i, true
+			}
+		}
+	}
+	return by, list, ok
+}
+
+// atTheLimit are as many absolute and prefix paths as one hostname may have, of
+// which half are covered.
+func atTheLimit() (paths, prefixes []string) {
 	for i := range MaxPrefixes {
-		paths = append(paths, fmt.Sprintf("/static/section-%d/*", i*7919%MaxPrefixes))
+		prefixes = append(prefixes, fmt.Sprintf("/static/section-%d/*", i*7919%MaxPrefixes))
 	}
 	for i := range MaxPaths {
 		paths = append(paths, fmt.Sprintf("/static/section-%d/asset-%d.js", i%(2*MaxPrefixes), i))
 	}
+	return paths, prefixes
+}
+
+// BenchmarkFindRedundant and BenchmarkCover run at the documented limits of one
+// hostname.
+func BenchmarkFindRedundant(b *testing.B) {
+	paths, prefixes := atTheLimit()
+	paths = append(prefixes, paths...)
 	for b.Loop() {
 		if n := len(FindRedundant(paths)); n != MaxPaths/2 {
+			b.Fatal(n)
+		}
+	}
+}
+
+func BenchmarkCover(b *testing.B) {
+	paths, prefixes := atTheLimit()
+	for b.Loop() {
+		c, n := NewCover(prefixes), 0
+		for _, path := range paths {
+			if _, _, ok := c.By(path, func(int, string) bool { return true }); ok {
+				n++
+			}
+		}
+		if n != MaxPaths/2 {
 			b.Fatal(n)
 		}
 	}

@@ -1,0 +1,165 @@
+package purge
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// Redundant is a path that another path of the same list already purges.
+type Redundant struct {
+	// Index is the path's place in the list, By that of the prefix that
+	// covers it, or of its first occurrence.
+	Index, By int
+	// Duplicate says that both are the same text.
+	Duplicate bool
+}
+
+// FindRedundant returns the paths that can be dropped without purging less, in
+// the order of the list. The prefix that it names is itself not redundant. It
+// takes O((n+m) log m) for n absolute and m prefix paths.
+func FindRedundant(paths []string) []Redundant {
+	by, open := outermost(paths)
+	first := make(map[string]int, open)
+	redundant := make([]Redundant, 0, len(paths)-open)
+	for i, path := range paths {
+		if by[i] < 0 {
+			by[i] = firstOf(first, path, i)
+		}
+		if by[i] != i {
+			redundant = append(redundant, Redundant{Index: i, By: by[i], Duplicate: paths[by[i]] == path})
+		}
+	}
+	return redundant
+}
+
+// outermost returns for each path the index of the widest prefix that covers
+// it, itself perhaps, or -1; open counts the latter.
+func outermost(paths []string) (by []int, open int) {
+	c := NewCover(paths)
+	by = make([]int, len(paths))
+	for i, path := range paths {
+		s := stem(path)
+		at := c.floor(s)
+		if at >= 0 {
+			at = c.sorted[at].top
+		}
+		if at < 0 || !strings.HasPrefix(s, c.sorted[at].stem) {
+			by[i] = -1
+			open++
+			continue
+		}
+		by[i] = c.sorted[at].index
+	}
+	return by, open
+}
+
+// firstOf returns where the path was first seen, which is i if never before.
+func firstOf(first map[string]int, path string, i int) int {
+	if at, again := first[path]; again {
+		return at
+	}
+	first[path] = i
+	return i
+}
+
+// Cover finds which of the prefix paths of several lists cover a path.
+type Cover struct {
+	sorted []prefix
+	// common is what all stems begin with, heads the first bytes of each that
+	// come after it: comparing them is what takes the time.
+	common string
+	heads  []uint64
+}
+
+// prefix is a prefix path: its text, that without the star, and its place.
+type prefix struct {
+	path, stem  string
+	list, index int
+	// up is the place in Cover of the narrowest other prefix that covers this
+	// one, or -1; top that of the widest, or its own.
+	up, top int
+}
+
+// NewCover takes the prefix paths of the lists, and ignores their other paths.
+// It takes O(m log m) for m prefix paths.
+func NewCover(lists ...[]string) Cover {
+	var c Cover
+	for list, paths := range lists {
+		for i, path := range paths {
+			if FormOf(path) == Prefix {
+				c.sorted = append(c.sorted, prefix{path: path, stem: stem(path), list: list, index: i})
+			}
+		}
+	}
+	slices.SortFunc(c.sorted, func(a, b prefix) int {
+		return cmp.Or(strings.Compare(a.stem, b.stem), a.list-b.list, a.index-b.index)
+	})
+	if len(c.sorted) > 0 {
+		c.common = shared(c.sorted[0].stem, c.sorted[len(c.sorted)-1].stem)
+	}
+	c.heads = make([]uint64, len(c.sorted))
+	for i := range c.sorted {
+		p := &c.sorted[i]
+		c.heads[i] = head(p.stem[len(c.common):])
+		p.up, p.top = i-1, i
+		for p.up >= 0 && !strings.HasPrefix(p.stem, c.sorted[p.up].stem) {
+			p.up = c.sorted[p.up].up
+		}
+		if p.up >= 0 {
+			p.top = c.sorted[p.up].top
+		}
+	}
+	return c
+}
+
+// By returns the list and the text of the narrowest prefix path that covers the
+// path, among those that count; of equal ones that of the last list. It takes
+// O(log m), and a step for each prefix inside another.
+func (c Cover) By(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
+	s := stem(path)
+	for at := c.floor(s); at >= 0; at = c.sorted[at].up {
+		p := &c.sorted[at]
+		if strings.HasPrefix(s, p.stem) && counts(p.list, p.path) {
+			return p.list, p.path, true
+		}
+	}
+	return 0, "", false
+}
+
+// floor returns the place of the last prefix whose stem is not greater than s,
+// or -1 where none can cover s: whatever does is that one, or covers it.
+func (c Cover) floor(s string) int {
+	rest, ok := strings.CutPrefix(s, c.common)
+	if !ok {
+		return -1
+	}
+	want := head(rest)
+	after, end := 0, len(c.heads)
+	for after < end { // by hand: a comparing closure costs as much again
+		m := (after + end) / 2
+		if h := c.heads[m]; h < want || h == want && c.sorted[m].stem <= s {
+			after = m + 1
+		} else {
+			end = m
+		}
+	}
+	return after - 1
+}
+
+// shared is what both texts begin with.
+func shared(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// head is a number that orders texts as their first bytes do.
+func head(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.BigEndian.Uint64(b[:])
+}
