@@ -1,11 +1,11 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
-	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -27,12 +27,18 @@ type Writer interface {
 // Intents keeps the requests that are sent once: each method is durable when
 // it returns (design A3).
 type Intents interface {
-	Claim(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error
-	ClaimAgain(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error
+	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
+	ClaimAgain(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
+	TakeOver(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	Posted(ctx context.Context, key kind.Key, m ledger.Made) error
+	Found(ctx context.Context, key kind.Key, m ledger.Made) error
 	Rejected(ctx context.Context, key kind.Key, status int, message string) error
 	Release(ctx context.Context, key kind.Key, message string) error
+	Leave(ctx context.Context, key kind.Key, message string) error
 	MarkUnknown(ctx context.Context, key kind.Key, message string) error
+	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
+	// Look reads the records of what other runs have claimed.
+	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 }
 
 // Specs keeps the last-applied spec of each object (design B1 and 0.2).
@@ -54,6 +60,9 @@ type Deps struct {
 	// Journal is nil where the ledger can't be used; the plan then holds no
 	// once-only request.
 	Journal Journal
+	// Clock asks the platform's area of the kind for the time, right now
+	// (design 0.8).
+	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
 	// Replan plans one object again against what is live now (nil: nothing).
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
 	// Spec returns the part of a manifest's spec that is git's, as canonical
@@ -78,6 +87,10 @@ type Options struct {
 	// Wait waits until what was made is ready, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
+	// Batch is how many requests are claimed together; less than 2 means one.
+	Batch int
+	// WaitOthers is how long to wait for what other runs have claimed.
+	WaitOthers time.Duration
 }
 
 // Run does what the plan says: first what converges, then what is made once,
@@ -89,9 +102,11 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
-	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly, kind.Once} {
+	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly} {
 		r.phase(ctx, p, policy)
 	}
+	r.postAll(ctx, p)
+	r.awaitOthers(ctx, p)
 	return Result{Outcomes: r.outcomes}
 }
 
@@ -104,16 +119,13 @@ type run struct {
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
+	// elsewhere are the items that other runs have claimed.
+	elsewhere []kind.Key
 }
 
-// phase works on all items of a policy. Once-only requests go one by one, so
-// that their order is the plan's; everything else goes side by side.
+// phase works on all items of a policy, side by side.
 func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
-	workers := max(1, r.Options.Parallelism)
-	if policy == kind.Once {
-		workers = 1
-	}
-	slots := make(chan struct{}, workers)
+	slots := make(chan struct{}, max(1, r.Options.Parallelism))
 	var wg sync.WaitGroup
 	for i, it := range p.Items {
 		k, ok := kind.Named(it.Kind)
@@ -123,16 +135,17 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			r.outcomes[i] = r.item(ctx, k, it)
+			r.outcomes[i] = r.item(ctx, it)
 		})
 	}
 	wg.Wait()
 }
 
 // item brings one item to its end.
-func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
+func (r *run) item(ctx context.Context, it plan.Item) Outcome {
 	end := Outcome{Key: it.Key, Status: Done, Verdict: OK}
-	if it.Request == nil {
+	k, ok := kind.Named(it.Kind)
+	if !ok || it.Request == nil {
 		return r.still(ctx, k, it, end)
 	}
 	if reason, verdict := r.held(ctx, it); reason != "" {
@@ -144,8 +157,6 @@ func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 	// run is interrupted: the client's own time limit bounds it.
 	bound := context.WithoutCancel(ctx)
 	switch {
-	case k.Policy == kind.Once:
-		r.post(bound, k, it, &end)
 	case k.Policy == kind.CreateOnly:
 		r.make(ctx, k, it, &end)
 	case it.Op == plan.Create:
@@ -153,11 +164,16 @@ func (r *run) item(ctx context.Context, k *kind.Kind, it plan.Item) Outcome {
 	default:
 		r.patch(bound, k, it, &end)
 	}
+	r.over(&end)
+	return end
+}
+
+// over tells that an item has come to its end.
+func (r *run) over(end *Outcome) {
 	if end.Verdict == Auth {
 		r.stop("stopped after an authentication failure")
 	}
-	r.Report(Event{Key: it.Key, Phase: "end", Message: end.Message})
-	return end
+	r.Report(Event{Key: end.Key, Phase: "end", Message: end.Message})
 }
 
 // still ends an item for which nothing is sent.
@@ -171,7 +187,16 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson
 		}
+		r.giveUp(ctx, k, it, &end)
 		return end
+	}
+	if it.Op == plan.InFlight {
+		r.yield(&end)
+		return end
+	}
+	if it.Found {
+		err := r.Journal.Found(context.WithoutCancel(ctx), it.Key, ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID})
+		r.unrecorded(err, &end)
 	}
 	if it.Record && r.Journal != nil {
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
@@ -185,17 +210,39 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 	return end
 }
 
-// held says why an item is not begun: the run was stopped or interrupted, or
-// something that it waits for did not end well.
-func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
-	r.mu.Lock()
-	stopped := r.stopped
-	r.mu.Unlock()
-	if ctx.Err() != nil {
-		return "interrupted before it was begun", Interrupted
+// giveUp records that a person must be asked about what a run that is gone had
+// claimed.
+func (r *run) giveUp(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
+	if !it.Lost || r.Journal == nil {
+		return
 	}
-	if stopped != "" {
-		return stopped, Partial
+	now, err := r.Clock(ctx, k)
+	if err == nil {
+		err = r.Journal.GiveUp(context.WithoutCancel(ctx), it.Key, now)
+	}
+	if err != nil {
+		end.untold(err)
+	}
+}
+
+// halted says why nothing new is begun: the run was stopped or interrupted.
+func (r *run) halted(ctx context.Context) (string, Verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted before it was begun", Interrupted
+	case r.stopped != "":
+		return r.stopped, Partial
+	}
+	return "", OK
+}
+
+// held says why an item is not begun: the run was halted, or something that it
+// waits for did not end well.
+func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
+	if why, verdict := r.halted(ctx); why != "" {
+		return why, verdict
 	}
 	for _, key := range it.After {
 		i, ok := r.index[key]

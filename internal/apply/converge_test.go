@@ -149,7 +149,7 @@ func TestAFindingAgainstWhatIsLiveNow(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose).has("CDN/other", `{hostname: other.example.com}`)
 	planner, p := s.ready()
 	res := apply.Run(t.Context(), p, apply.Deps{
-		Writer: s, Journal: s, Rules: planner.Rules, Report: func(apply.Event) {},
+		Writer: s, Journal: s, Clock: s.clock, Rules: planner.Rules, Report: func(apply.Event) {},
 		Replan: func(kind.Key, *kind.Object) (item plan.Item, err error) { return item, refused() },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})

@@ -3,6 +3,8 @@ package apply
 import (
 	"errors"
 	"strings"
+
+	"trueup/internal/kind"
 )
 
 // What an error of a Writer says of itself, by the methods that Writer names.
@@ -39,6 +41,15 @@ func httpStatus(err error) int {
 		return 0
 	}
 	return e.HTTPStatus()
+}
+
+// existingOf is the object that a conflict speaks of, where the server shows it.
+func existingOf(err error) (kind.Object, bool) {
+	var e interface{ Existing() (kind.Object, bool) }
+	if !errors.As(err, &e) {
+		return kind.Object{}, false
+	}
+	return e.Existing()
 }
 
 func verdictOf(err error) Verdict {

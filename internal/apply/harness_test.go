@@ -76,6 +76,14 @@ type stage struct {
 	// status is that of a snapshot at its n-th GET.
 	status func(n int) string
 
+	// now is what all clocks say, unless the platform's can't be asked; proven
+	// that it is known to refuse duplicates; looked is told of each look at a
+	// record of another run.
+	now        time.Time
+	clockFails error
+	proven     bool
+	looked     func(kind.Key)
+
 	options apply.Options
 	plan    plan.Options
 	noted   bool
@@ -103,6 +111,7 @@ func with(t testing.TB, set *manifest.Set) *stage {
 		t: t, set: set, counts: map[string]int{}, noted: true,
 		objects: map[kind.Key]kind.Object{}, records: map[kind.Key]ledger.Record{},
 		status:  func(int) string { return `{"readyToUse":true}` },
+		now:     time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
 		options: apply.Options{Parallelism: 1},
 	}
 }
@@ -318,9 +327,14 @@ func mustTree(b []byte) map[string]any {
 }
 
 // move is a durable change of a record from one of the states.
-func (s *stage) move(ctx context.Context, call string, k kind.Key, from []ledger.State, to func(*ledger.Record)) error {
+func (s *stage) move(
+	ctx context.Context, call string, k kind.Key, from []ledger.State, to func(*ledger.Record), standing ...ledger.Standing,
+) error {
 	return s.call(ctx, call, k, func() error {
 		r := s.records[k]
+		if standing != nil && r.Standing(ledger.Observed(s.now, s.now), s.terms()) != standing[0] {
+			return &ledger.TakenError{Record: r}
+		}
 		if from != nil && !slices.Contains(from, r.State) {
 			return fmt.Errorf("%s is %q", k, r.State)
 		}
@@ -331,16 +345,71 @@ func (s *stage) move(ctx context.Context, call string, k kind.Key, from []ledger
 	})
 }
 
-func (s *stage) Claim(ctx context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
-	return s.move(ctx, "claim", k, []ledger.State{"", ledger.Rejected}, func(r *ledger.Record) {
-		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
+func (s *stage) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+	return s.claim(ctx, "claim", k, i, ledger.Free)
+}
+
+func (s *stage) ClaimAgain(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+	return s.claim(ctx, "claim again", k, i, ledger.Settled)
+}
+
+func (s *stage) TakeOver(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+	return s.claim(ctx, "take over", k, i, ledger.Resendable)
+}
+
+func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {
+	hold := ledger.Hold{First: i.At.Early, Terms: s.terms()}
+	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
+		at := i.At.Now
+		if want == ledger.Resendable {
+			hold.First, hold.Uncertain = *r.FirstClaimAt, true
+		}
+		r.State, r.Spec, r.SpecDigest = ledger.Claimed, i.Spec, &i.Digest
+		r.FirstClaimAt, r.ClaimedAt, r.Left = &hold.First, &at, false
+	}, want)
+	return hold, err
+}
+
+func (s *stage) terms() ledger.Terms { return ledger.Terms{Window: ledger.DefaultWindow, Proven: s.proven} }
+
+// clock is the platform's, which agrees with everybody's.
+func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clockFails != nil {
+		return ledger.Instant{}, s.clockFails
+	}
+	return ledger.Observed(s.now, s.now), nil
+}
+
+func (s *stage) Found(ctx context.Context, k kind.Key, m ledger.Made) error {
+	return s.move(ctx, "found", k, []ledger.State{ledger.Claimed, ledger.Unknown}, func(r *ledger.Record) {
+		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
 	})
 }
 
-func (s *stage) ClaimAgain(ctx context.Context, k kind.Key, spec []byte, digest canon.Sum) error {
-	return s.move(ctx, "claim again", k, []ledger.State{ledger.Posted, ledger.Adopted}, func(r *ledger.Record) {
-		r.State, r.Spec, r.SpecDigest = ledger.Claimed, spec, &digest
-	})
+func (s *stage) Leave(ctx context.Context, k kind.Key, _ string) error {
+	return s.move(ctx, "leave", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.Left, r.Uncertain = true, true })
+}
+
+func (s *stage) GiveUp(ctx context.Context, k kind.Key, _ ledger.Instant) error {
+	return s.move(ctx, "give up", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) { r.State = ledger.Unknown })
+}
+
+// Look is not logged: it changes nothing.
+func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[kind.Key]ledger.Record{}
+	for _, k := range keys {
+		if s.looked != nil {
+			s.looked(k)
+		}
+		if r, ok := s.records[k]; ok {
+			found[k] = r
+		}
+	}
+	return found, nil
 }
 
 func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
@@ -397,7 +466,7 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	for k, r := range s.records {
 		records[k] = r
 	}
-	view := ledger.View{Records: records}
+	view := ledger.View{Records: records, Terms: map[kind.Area]ledger.Terms{kind.Delivery: s.terms(), kind.Compute: s.terms()}}
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
@@ -423,7 +492,7 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 		meanwhile()
 	}
 	deps := apply.Deps{
-		Writer: s, Journal: s, Options: s.options,
+		Writer: s, Journal: s, Clock: s.clock, Options: s.options,
 		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
 			it, findings := planner.Remake(k, o)
 			if findings.HasErrors() {

@@ -3,7 +3,10 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"trueup/internal/kind"
@@ -11,20 +14,81 @@ import (
 	"trueup/internal/plan"
 )
 
-// post sends a request that must be sent at most once: the claim is durable
-// before the first byte, the outcome is recorded after it (design A3).
-func (r *run) post(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if !r.claim(ctx, k, it, end) {
-		return
+// postAll sends the requests that are sent once, in the plan's order. Some are
+// claimed together, so that a store that is far away is asked less often; each
+// claim is durable before the first byte of its request (design A3).
+func (r *run) postAll(ctx context.Context, p *plan.Plan) {
+	var batch []int
+	for i, it := range p.Items {
+		if k, ok := kind.Named(it.Kind); !ok || k.Policy != kind.Once {
+			continue
+		}
+		if it.Op != plan.Post {
+			r.outcomes[i] = r.item(ctx, p.Items[i])
+			continue
+		}
+		if batch = append(batch, i); len(batch) >= max(1, r.Options.Batch) {
+			r.volley(ctx, p, batch)
+			batch = nil
+		}
 	}
-	made, err := r.send(ctx, k, it, end)
-	if err != nil {
-		r.unsent(ctx, it.Key, err, end)
-		return
+	r.volley(ctx, p, batch)
+}
+
+// volley claims some requests and sends them one by one. Outcomes are recorded
+// while the next one is sent.
+func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
+	shots := r.claimAll(ctx, p, batch)
+	var wg sync.WaitGroup
+	for n, i := range batch {
+		if shots[n] == nil {
+			continue
+		}
+		end := &r.outcomes[i]
+		if why, verdict := r.halted(ctx); why != "" {
+			end.Status, end.Verdict, end.Message = Skipped, verdict, why
+			r.unrecorded(r.Journal.Release(context.WithoutCancel(ctx), end.Key, why), end)
+			continue
+		}
+		bound := context.WithoutCancel(ctx)
+		a := r.deliver(bound, shots[n], end)
+		wg.Go(func() {
+			if r.close(bound, shots[n], a, end) && end.Message == "" {
+				end.Message = "accepted; the platform executes it later"
+			}
+			r.over(end)
+		})
+		if r.Options.Batch <= 1 {
+			wg.Wait()
+		}
 	}
-	if r.posted(ctx, it.Key, made, end) {
-		end.Message = "accepted; the platform executes it later"
+	wg.Wait()
+}
+
+// claimAll makes the intents to send durable; nil stands for what may not be
+// sent.
+func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
+	shots := make([]*shot, len(batch))
+	var wg sync.WaitGroup
+	for n, i := range batch {
+		it := p.Items[i]
+		end := &r.outcomes[i]
+		*end = Outcome{Key: it.Key, Status: Done, Verdict: OK}
+		if reason, verdict := r.held(ctx, it); reason != "" {
+			end.Status, end.Verdict, end.Message = Skipped, verdict, reason
+			continue
+		}
+		r.Report(Event{Key: it.Key, Phase: "start"})
+		k, _ := kind.Named(it.Kind)
+		wg.Go(func() {
+			s := &shot{kind: k, item: it}
+			if r.claim(context.WithoutCancel(ctx), s, end) {
+				shots[n] = s
+			}
+		})
 	}
+	wg.Wait()
+	return shots
 }
 
 // make creates an object that is a moment in time, under the same intent
@@ -36,20 +100,26 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 			return
 		}
 	}
-	if !r.claim(bound, k, it, end) {
+	s := &shot{kind: k, item: it}
+	// A GET right before has shown the name to be free.
+	s.look = func(ctx context.Context) (kind.Object, bool) {
+		got := r.readBack(ctx, k, it.Name, r.Spec(it.Key))
+		if !got.kept {
+			return kind.Object{}, false
+		}
+		return *got.obj, true
+	}
+	if !r.claim(bound, s, end) {
 		return
 	}
-	made, err := r.sendMoment(bound, k, it, end)
-	if err != nil {
-		r.unsent(bound, it.Key, err, end)
-		return
-	}
+	a := r.deliver(bound, s, end)
 	// Recorded before it is verified: a run that dies meanwhile leaves no doubt.
-	if !r.posted(bound, it.Key, made, end) {
+	if !r.close(bound, s, a, end) {
 		return
 	}
+	end.Message = ""
 	r.Report(Event{Key: it.Key, Phase: "verify"})
-	spec, name := r.Spec(it.Key), cmp.Or(made.RemoteName, it.Name)
+	spec, name := r.Spec(it.Key), cmp.Or(a.obj.Name, it.Name)
 	got := r.readBack(bound, k, name, spec)
 	switch {
 	case got.obj == nil:
@@ -64,130 +134,111 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	}
 }
 
-// sendMoment sends the claimed request. An unclear answer is settled by a GET
-// of the name, which a GET right before had shown to be free.
-func (r *run) sendMoment(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (ledger.Made, error) {
-	made, err := r.send(ctx, k, it, end)
-	if err == nil || !uncertain(err) || conflict(err) {
-		return made, err
-	}
-	if got := r.readBack(ctx, k, it.Name, r.Spec(it.Key)); got.kept {
-		return madeOf(*got.obj), nil
-	}
-	return made, err
-}
-
 // claim makes the intent to send durable; false means that nothing may be sent.
-func (r *run) claim(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) bool {
+func (r *run) claim(ctx context.Context, s *shot, end *Outcome) bool {
 	if r.Journal == nil {
 		end.fail(NeedsPerson, "nothing was sent: a request that is sent once needs the ledger")
 		return false
 	}
-	claim := r.Journal.Claim
-	if it.Recreate {
-		claim = r.Journal.ClaimAgain
-	}
-	spec := r.Spec(it.Key)
-	if err := claim(ctx, it.Key, spec, plan.SpecDigest(k, spec)); err != nil {
-		end.fail(NeedsPerson, "nothing was sent: "+err.Error())
+	now, err := r.Clock(ctx, s.kind)
+	if err != nil {
+		end.fail(verdictOf(err), "nothing was sent: the platform's time: "+err.Error())
 		return false
 	}
-	return true
-}
-
-// send sends the claimed request, once.
-func (r *run) send(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (ledger.Made, error) {
-	obj, err := r.Writer.Create(ctx, k, it.Request.Body)
-	r.sent(it, err, end)
-	return madeOf(obj), err
-}
-
-// posted records that the server accepted the claimed request.
-func (r *run) posted(ctx context.Context, key kind.Key, made ledger.Made, end *Outcome) bool {
-	err := r.Journal.Posted(ctx, key, made)
-	if err != nil {
-		end.fail(NeedsPerson, "it was accepted, but the ledger could not be told: "+err.Error())
-		end.Fix = fmt.Sprintf("trueup ledger resolve %s --posted --reason 'accepted, as the result of apply says'", key)
+	claim := r.Journal.Claim
+	switch {
+	case s.item.Resend:
+		claim = r.Journal.TakeOver
+	case s.item.Recreate:
+		claim = r.Journal.ClaimAgain
 	}
-	return err == nil
+	spec := r.Spec(s.item.Key)
+	s.digest = plan.SpecDigest(s.kind, spec)
+	s.hold, err = claim(ctx, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: now})
+	if err == nil {
+		s.certain = !s.hold.Uncertain
+		return true
+	}
+	if errors.Is(err, ledger.ErrTaken) || errors.Is(err, ledger.ErrConflict) {
+		r.yield(end)
+		return false
+	}
+	end.fail(NeedsPerson, "nothing was sent: "+err.Error())
+	return false
+}
+
+// yield leaves an item to the run that claimed it.
+func (r *run) yield(end *Outcome) {
+	end.fail(Partial, "another run has claimed it")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.elsewhere = append(r.elsewhere, end.Key)
 }
 
 func madeOf(obj kind.Object) ledger.Made {
 	return ledger.Made{RemoteName: obj.Name, UID: obj.UID, CreationTimestamp: obj.CreationTimestamp}
 }
 
-// unsent records why a claimed request did not succeed. Only what was provably
-// not written, or certainly refused, may be sent again.
-func (r *run) unsent(ctx context.Context, key kind.Key, err error, end *Outcome) {
-	end.fail(verdictOf(err), err.Error())
-	var jerr error
-	switch {
-	case notSent(err):
-		jerr = r.Journal.Release(ctx, key, err.Error())
-		end.Fix = "run apply again"
-	case conflict(err):
-		jerr = r.Journal.MarkUnknown(ctx, key, "the name exists already, and not from this ledger: "+err.Error())
-		end.Verdict = NeedsPerson
-		end.Fix = fmt.Sprintf("give it another name, or, if it is the same request, trueup ledger adopt %s", key)
-	case uncertain(err):
-		jerr = r.Journal.MarkUnknown(ctx, key, err.Error())
-		end.Message = "it may or may not have been executed: " + err.Error()
-		end.Verdict = NeedsPerson
-		end.Fix = fmt.Sprintf("find out, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", key)
-	default:
-		jerr = r.Journal.Rejected(ctx, key, httpStatus(err), err.Error())
-		r.stopIfLost(err)
-	}
-	if jerr != nil {
-		end.untold(jerr)
-		end.Verdict = NeedsPerson
-		end.Fix = fmt.Sprintf("look whether it happened, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", key)
+// awaitOthers waits for the requests that other runs have claimed, as long as
+// the user wants, and sends those that they gave back.
+func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
+	for waited := time.Duration(0); ; waited += pollEvery {
+		r.mu.Lock()
+		waiting := r.elsewhere
+		r.elsewhere = nil
+		r.mu.Unlock()
+		if len(waiting) == 0 {
+			return
+		}
+		slices.SortFunc(waiting, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
+		records, err := r.Journal.Look(ctx, waiting)
+		for _, key := range waiting {
+			r.other(ctx, p, r.index[key], records[key], err)
+		}
+		r.mu.Lock()
+		more := len(r.elsewhere) > 0
+		r.mu.Unlock()
+		if !more || waited >= r.Options.WaitOthers {
+			return
+		}
+		r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d requests are in flight elsewhere; waited %s of %s",
+			len(waiting), waited, r.Options.WaitOthers)})
+		if r.Sleep(ctx, pollEvery) != nil {
+			return
+		}
 	}
 }
 
-// await waits until what an earlier run made is ready.
-func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	name := cmp.Or(it.RemoteName, it.Name)
-	obj, err := r.Writer.Get(ctx, k, name)
-	if err != nil {
-		end.fail(verdictOf(err), err.Error())
+// other looks what became of a request that another run has claimed.
+func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record, err error) {
+	it, end := p.Items[i], &r.outcomes[i]
+	message, fix := ledger.Explain(rec)
+	switch {
+	case err != nil:
+		r.yield(end)
+		end.Message += ", and the ledger could not be read again: " + err.Error()
+		return
+	case rec.State == ledger.Posted || rec.State == ledger.Adopted || rec.State == ledger.Abandoned:
+		end.Status, end.Verdict, end.Fix = Done, OK, ""
+	case rec.State == ledger.Claimed && !rec.Left:
+		r.yield(end)
+	case rec.State == ledger.Unknown:
+		end.Verdict = NeedsPerson
+	case rec.State != ledger.Claimed && it.Request != nil && !it.Resend:
+		r.again(ctx, p, i)
+		return
+	default:
+		end.Verdict, fix = Partial, "run apply again"
+	}
+	end.Message, end.Fix = message, fix
+}
+
+// again sends what the plan showed and another run had claimed and given back.
+func (r *run) again(ctx context.Context, p *plan.Plan, i int) {
+	k, _ := kind.Named(p.Items[i].Kind)
+	if k.Policy == kind.Once {
+		r.volley(ctx, p, []int{i})
 		return
 	}
-	r.ready(ctx, k, name, obj, end)
-}
-
-// pollEvery is how often a waiting run looks whether something is ready.
-const pollEvery = 2 * time.Second
-
-// ready says how far a new object is, and waits for it where the user asked.
-// An interruption ends the waiting, not what was made.
-func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Object, end *Outcome) {
-	waited := time.Duration(0)
-	for {
-		ready, failure := k.Ready(obj.Status)
-		switch {
-		case failure != "":
-			end.fail(Partial, "the server made it and says: "+failure)
-			return
-		case ready:
-			end.Message = "made and ready"
-			return
-		case !r.Options.Wait:
-			end.Message = "made; not ready yet (--wait waits)"
-			return
-		case waited >= r.Options.WaitTimeout:
-			end.fail(Partial, fmt.Sprintf("made, but not ready within %s", r.Options.WaitTimeout))
-			end.Fix = "it may still become ready: look with plan"
-			return
-		}
-		r.Report(Event{Key: end.Key, Phase: "wait", Message: fmt.Sprintf("not ready after %s", waited)})
-		if r.Sleep(ctx, pollEvery) != nil {
-			end.fail(Interrupted, "made; interrupted while it was not ready yet")
-			return
-		}
-		waited += pollEvery
-		if next, err := r.Writer.Get(ctx, k, name); err == nil {
-			obj = next
-		}
-	}
+	r.outcomes[i] = r.item(ctx, p.Items[i])
 }

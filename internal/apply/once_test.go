@@ -141,7 +141,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 	for i := range p.Items {
 		p.Items[i].After = []kind.Key{key("CDN/elsewhere")}
 	}
-	res = apply.Run(t.Context(), p, apply.Deps{Writer: s, Journal: s, Report: func(apply.Event) {}, Rules: planner.Rules})
+	res = apply.Run(t.Context(), p, apply.Deps{Writer: s, Journal: s, Clock: s.clock, Report: func(apply.Event) {}, Rules: planner.Rules})
 	s.ends(res, rel, apply.Skipped, apply.Partial, "not part of this run")
 }
 

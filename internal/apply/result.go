@@ -65,7 +65,11 @@ type Result struct {
 // Event is progress of one item, for whoever watches.
 type Event struct {
 	kind.Key
-	// Phase is start, sent, verify, wait or end.
+	// Phase is start, sent, verify, wait, end or PhaseRescue.
 	Phase   string
 	Message string
 }
+
+// PhaseRescue is an event whose message is a record, as JSON, that the ledger
+// should have and that could not be stored.
+const PhaseRescue = "rescue"

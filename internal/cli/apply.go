@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 	"trueup/internal/report"
@@ -110,6 +113,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	defer client.Close()
 	deps := apply.Deps{
 		Writer: client,
+		Clock:  s.clock(client),
 		Replan: s.replan,
 		Spec:   func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
 		Rules:  func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
@@ -120,12 +124,55 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 			AcceptNormalised: opts.acceptNormalised,
 			Wait:             opts.wait,
 			WaitTimeout:      opts.waitTimeout,
+			Batch:            s.ledger.Batch(),
+			WaitOthers:       s.world.waitOthers,
 		},
 	}
 	if s.plan.LedgerProblem == "" {
 		deps.Journal = s.ledger
 	}
 	return apply.Run(ctx, s.plan, deps)
+}
+
+// maxSkew is how far the platform's clock and this machine's may be apart
+// before somebody is told (design A6).
+const maxSkew = 5 * time.Minute
+
+// clock asks for an object of the area to learn what time it is: one that is
+// live, or else one that there is none of, whose absence is answered with a time
+// as well.
+func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
+	var once sync.Once
+	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
+		asked, name := s.clockObject(k.Area)
+		read, err := client.Clock(ctx, asked, name)
+		if err != nil {
+			return ledger.Instant{}, err
+		}
+		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
+			once.Do(func() {
+				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's are %s apart", skew.Round(time.Second)))
+			})
+		}
+		return ledger.Observed(read.Server, read.Wall), nil
+	}
+}
+
+// clockObject is what a look at the clock asks for.
+func (s *session) clockObject(area kind.Area) (*kind.Kind, string) {
+	var asked *kind.Kind
+	for _, k := range kind.All() {
+		if k.Area != area || !k.Can(kind.Get) {
+			continue
+		}
+		asked = k
+		for _, o := range s.inputs.Set.Objects {
+			if _, live := s.inputs.Live.Objects[o.Key()]; live && o.Kind == k {
+				return k, o.Name
+			}
+		}
+	}
+	return asked, "trueup-clock"
 }
 
 // replan plans one object again; a finding against it stops it.
@@ -137,13 +184,21 @@ func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 	return item, nil
 }
 
+// rescuePrefix begins the line of a record that the ledger could not store;
+// ledger import takes such lines.
+const rescuePrefix = "trueup: rescue record: "
+
 // progress prints what happens to standard error: waiting always, the rest
 // where somebody looks or asked for it.
 func (a *app) progress() func(apply.Event) {
-	if a.global.quiet {
-		return func(apply.Event) {}
-	}
 	return func(e apply.Event) {
+		if e.Phase == apply.PhaseRescue {
+			_, _ = fmt.Fprintln(a.env.Stderr, rescuePrefix+e.Message)
+			return
+		}
+		if a.global.quiet {
+			return
+		}
 		if e.Phase != "wait" && !a.env.StderrIsTTY && !a.global.verbose {
 			return
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"maps"
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
@@ -90,14 +89,12 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	if err := s.addLeft(ctx, &view, state); err != nil {
 		return err
 	}
-	now, ok := reader.ServerTime()
-	if !ok {
-		now = s.app.env.Now()
-	}
+	server, _ := reader.ServerTime()
+	at := ledger.Observed(server, s.app.env.Now())
 	s.inputs = plan.Inputs{
 		Tool: toolName(), Sandbox: s.app.global.sandbox,
 		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},
-		Set:    l.set, Live: state, Ledger: view, Now: now, Options: opts,
+		Set:    l.set, Live: state, Ledger: view, Now: at.Now, At: at, Options: opts,
 	}
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List
@@ -127,12 +124,7 @@ func (s *session) addLeft(ctx context.Context, view *ledger.View, state live.Sta
 	for i, obj := range state.Unmanaged {
 		left[i] = obj.Key()
 	}
-	more, err := s.ledger.View(ctx, left)
-	if err != nil {
-		return err
-	}
-	maps.Copy(view.Records, more.Records)
-	return nil
+	return s.ledger.Add(ctx, view, left)
 }
 
 // describe fills in the document. Any error among the findings stops the run

@@ -24,6 +24,8 @@ type world struct {
 	origins   map[kind.Area]string
 	api       api.Config
 	ledger    ledger.Config
+	// waitOthers is how long apply waits for what other runs have claimed.
+	waitOthers time.Duration
 	closers   []func() error
 }
 
@@ -71,6 +73,7 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	w.api.Duplicate = p.Purge.duplicate()
 	w.ledger = a.ledgerConfig(p)
 	w.ledger.Origins = maps.Clone(w.origins)
+	w.ledger.Window, w.waitOthers = p.Purge.window(), p.Purge.wait()
 	return w, nil
 }
 

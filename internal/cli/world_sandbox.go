@@ -90,6 +90,7 @@ func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*
 		w.close()
 		return nil, err
 	}
+	w.ledger.Window, w.waitOthers = p.Purge.window(), p.Purge.wait()
 	return w, nil
 }
 

@@ -447,12 +447,12 @@ func TestBucketLedger(t *testing.T) {
 	must(t, err)
 	cfg.ID = g.LedgerID
 	l := open(t, cfg)
-	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
-	wantErr(t, open(t, cfg).Claim(t.Context(), purgeKey, someSpec, someSum), ErrTaken)
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	wantErr(t, tryClaim(t.Context(), open(t, cfg), purgeKey), ErrTaken)
 	must(t, l.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
 	if rec := view(t, l, purgeKey); rec.State != Posted || rec.Seq != 2 {
 		t.Errorf("the record is %+v", rec)
 	}
 	f.set(func() { f.ignores = true })
-	wantErr(t, open(t, cfg).Claim(t.Context(), diskKey, someSpec, someSum), errUnsafe)
+	wantErr(t, tryClaim(t.Context(), open(t, cfg), diskKey), errUnsafe)
 }

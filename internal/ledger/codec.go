@@ -24,6 +24,10 @@ const maxFile = 256 << 20
 // ErrNewer says that a file was written by a later version of the program.
 var ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
 
+// ErrDamaged says that a file of the ledger is not as it was written, or not
+// where it was written, or is missing from its place.
+var ErrDamaged = errors.New("damaged ledger")
+
 // encode writes what decode reads, and refuses what decode would refuse.
 func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
@@ -91,7 +95,7 @@ func decode(b []byte, into any) error {
 			return serr
 		}
 	}
-	return fmt.Errorf("damaged, or cut short: %w", err)
+	return fmt.Errorf("%w: cut short, or not as it was written: %w", ErrDamaged, err)
 }
 
 func checkSchema(schema string) error {

@@ -324,19 +324,19 @@ func TestGitStoreLost(t *testing.T) {
 	cfg.ID = g.LedgerID
 	l := open(t, cfg)
 	defer func() { must(t, l.Close()) }()
-	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	must(t, tryClaim(t.Context(), l, purgeKey))
 	if rec := view(t, l, purgeKey); rec.State != Claimed {
 		t.Errorf("record is %+v", rec)
 	}
 	other := open(t, cfg)
 	defer func() { must(t, other.Close()) }()
-	wantErr(t, other.Claim(t.Context(), purgeKey, someSpec, someSum), ErrTaken)
+	wantErr(t, tryClaim(t.Context(), other, purgeKey), ErrTaken)
 	must(t, l.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
 	if rec := view(t, other, purgeKey); rec.State != Posted {
 		t.Errorf("view is not fresh: %+v", rec)
 	}
 	gitCmd(t, bare, "update-ref", "-d", testRef)
-	if err := l.Claim(t.Context(), diskKey, someSpec, someSum); !errors.Is(err, ErrNoGenesis) {
+	if err := tryClaim(t.Context(), l, diskKey); !errors.Is(err, ErrNoGenesis) {
 		t.Errorf("claimed in a ledger that is gone: %v", err)
 	}
 	v, err := l.View(t.Context(), nil)

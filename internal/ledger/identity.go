@@ -20,9 +20,23 @@ type ProblemError struct {
 
 func (e *ProblemError) Error() string { return e.Problem }
 
-// The two things to do about most problems.
+// problemOf is the problem that keeps a ledger from being used; nil where the
+// error is another one.
+func problemOf(err error) *ProblemError {
+	var problem *ProblemError
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.Is(err, ErrDamaged):
+		return &ProblemError{Problem: err.Error(), Fix: fixDamaged}
+	}
+	return nil
+}
+
+// The things to do about most problems.
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
+	fixDamaged = "restore what is damaged from a copy, such as one of trueup ledger export; trueup ledger verify shows all of it"
 	fixAnew    = "restore the ledger, or begin a new one: remove its id from trueup.yaml, run trueup ledger init, " +
 		"and trueup ledger adopt KIND/NAME for every request that was sent already"
 )

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 // Made is a server's consent to a request that is sent once, and what it said
 // of the object that was made.
 type Made struct {
+	// How is Created where it is empty.
+	How  How
 	HTTP int
 	// AcceptedAt is the time of the answer; zero means now.
 	AcceptedAt time.Time
@@ -49,49 +53,91 @@ type Adoption struct {
 	CreationTimestamp string
 }
 
+// Hold is a run's right to send a request, by its claim.
+type Hold struct {
+	// First is the time of the intent's first claim.
+	First time.Time
+	// Uncertain says that an earlier send of the intent may have arrived.
+	Uncertain bool
+	Terms     Terms
+}
+
+// MaySend is to be asked right before every send.
+func (h Hold) MaySend(now Instant) bool { return h.Terms.MaySend(h.First, now) }
+
 // Claim records that a request is about to be sent, and returns once that is
 // durable. It gives a *TakenError if the request was sent before, or may have
 // been; ErrConflict if somebody else came first; and after any error the request
 // must not be sent.
-func (l *Ledger) Claim(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error {
-	return l.claim(ctx, evClaim, key, intent{spec: spec, digest: digest})
+func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
+	return l.claim(ctx, evClaim, key, i)
 }
 
 // ClaimAgain is Claim for an object that was made and is gone since, which a
 // person wants made again (design 0.5). Requests that are sent once are refused,
 // and so is a record that is not as View showed it: another run may have made
 // the object again meanwhile.
-func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, spec []byte, digest canon.Sum) error {
+func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	k, err := kindOf(key)
 	if err != nil {
-		return err
+		return Hold{}, err
 	}
 	if k.Policy != kind.CreateOnly {
-		return fmt.Errorf("claim %s: a %s is never sent again under the same name", key, k.Name)
+		return Hold{}, fmt.Errorf("claim %s: a %s is never sent again under the same name", key, k.Name)
 	}
-	return l.claim(ctx, evReclaim, key, intent{spec: spec, digest: digest})
+	return l.claim(ctx, evReclaim, key, i)
 }
 
-func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i intent) error {
-	if err := l.sendable(key); err != nil {
-		return fmt.Errorf("claim %s: %w", key, err)
+// TakeOver is Claim for a request that a run which is gone had claimed: it is
+// sent again under its name, and the time of its first claim stays (design A3).
+// It gives a *TakenError where that is not, or not yet, or no longer safe.
+func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
+	return l.claim(ctx, evTakeOver, key, i)
+}
+
+func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Hold, error) {
+	terms, err := l.sendable(ctx, key)
+	if err != nil {
+		return Hold{}, fmt.Errorf("claim %s: %w", key, err)
 	}
-	i.at, i.claim = l.cfg.Now(), l.cfg.Claim
 	who := anyone
 	if e == evReclaim {
 		who = asSeen
 	}
-	return l.change(ctx, key, who, func(r Record) (Record, error) { return r.claimed(e, i) })
+	rec, err := l.change(ctx, key, move{event: e, who: who}, func(r Record) (Record, error) {
+		if e == evTakeOver && r.Standing(i.At, terms) != Resendable {
+			return r, &TakenError{Record: r}
+		}
+		return r.claimed(e, i, l.cfg.Claim)
+	})
+	if err != nil {
+		return Hold{}, err
+	}
+	return Hold{First: *rec.FirstClaimAt, Uncertain: rec.Uncertain, Terms: terms}, nil
 }
 
-// Posted records that the server accepted the request that this run claimed.
+// Posted records that the request of an intent was executed. It may do so also
+// where another run has taken the intent over, or called it unknown meanwhile:
+// that it was executed is certain.
 func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
+	return l.posted(ctx, key, m, sameIntent)
+}
+
+// Found records that the object of an open intent, whoever sent it, was found
+// (design 0.5).
+func (l *Ledger) Found(ctx context.Context, key kind.Key, m Made) error {
+	m.How = Found
+	return l.posted(ctx, key, m, asSeen)
+}
+
+func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) error {
 	if m.AcceptedAt.IsZero() {
 		m.AcceptedAt = l.cfg.Now()
 	}
 	at := m.AcceptedAt.UTC()
-	return l.change(ctx, key, holder, func(r Record) (Record, error) {
-		r, err := r.ended(evPost, Outcome{How: Created, HTTP: m.HTTP})
+	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
+	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How)}, func(r Record) (Record, error) {
+		r, err := r.ended(evPost, o)
 		r.AcceptedAt = &at
 		return r.withRemote(m.RemoteName, m.UID, m.CreationTimestamp), err
 	})
@@ -100,39 +146,95 @@ func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 // Rejected records that the server refused the request that this run claimed,
 // and surely did nothing: a later run may send it.
 func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message string) error {
-	return l.end(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
+	return l.ended(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
 }
 
 // Release takes back this run's claim: provably nothing was written to the
 // server (design 0.9).
 func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) error {
-	return l.end(ctx, key, evRelease, Outcome{How: Released, Message: message})
+	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
+}
+
+// Leave ends this run's work on a request that may have arrived, and may be sent
+// again by a later run inside the window.
+func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
+	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
 }
 
 // MarkUnknown records that it can't be known what became of the request that
 // this run claimed: a person decides, and it is never sent again by itself
 // (design 0.7).
 func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) error {
-	return l.end(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
+	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
 
-func (l *Ledger) end(ctx context.Context, key kind.Key, e event, o Outcome) error {
-	return l.change(ctx, key, holder, func(r Record) (Record, error) { return r.ended(e, o) })
+// GiveUp makes unknown what a run that is gone had claimed and what can't be
+// sent again; it leaves a record alone that is not, or no longer, like that.
+func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
+	terms, err := l.sendable(ctx, key)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", key, err)
+	}
+	const why = "the run that claimed it recorded no outcome"
+	_, err = l.change(ctx, key, move{event: evDoubt, detail: why}, func(r Record) (Record, error) {
+		if r.Standing(now, terms) != Lost {
+			return r, &StateError{Record: r, event: evDoubt}
+		}
+		return r.ended(evDoubt, Outcome{How: Unclear, Message: why})
+	})
+	var state *StateError
+	if errors.As(err, &state) || errors.Is(err, ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) error {
+	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message}, func(r Record) (Record, error) { return r.ended(e, o) })
+}
+
+// UnrecordedError says that the outcome of a request could not be stored; Record
+// is what the ledger lacks, for ledger import.
+type UnrecordedError struct {
+	Record Record
+	err    error
+}
+
+func (e *UnrecordedError) Error() string { return e.err.Error() }
+func (e *UnrecordedError) Unwrap() error { return e.err }
+
+// end stores the outcome of an intent of this run. Where that fails, the record
+// that could not be stored is in the error.
+func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) error {
+	_, err := l.change(ctx, key, m, to)
+	l.mu.Lock()
+	left, ours := l.own[key]
+	l.mu.Unlock()
+	if err == nil || !ours || errors.Is(err, ErrConflict) {
+		return err
+	}
+	rec, terr := to(left.rec)
+	if terr != nil {
+		return err
+	}
+	return &UnrecordedError{Record: rec.moved(l.step(left.rec, m)), err: err}
 }
 
 // Pending records the spec that a POST or PATCH of a converging object is about
 // to send (design 0.2). After an error it must not be sent.
 func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
-	if err := l.sendable(key); err != nil {
+	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	return l.change(ctx, key, anyone, func(r Record) (Record, error) { return r.begun(spec) })
+	_, err := l.change(ctx, key, move{event: evBegin}, func(r Record) (Record, error) { return r.begun(spec) })
+	return err
 }
 
 // Applied records the spec that the server has taken and ends Pending. Without a
 // Pending of this run it records that live was as git wants it.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	return l.change(ctx, key, unchanged, func(r Record) (Record, error) { return r.confirmed(a), nil })
+	_, err := l.change(ctx, key, move{event: evConfirm, who: unchanged}, func(r Record) (Record, error) { return r.confirmed(a), nil })
+	return err
 }
 
 // DropPending takes back the Pending right before it: the server refused every
@@ -142,16 +244,26 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	before := l.own[key].pending
 	l.mu.Unlock()
-	return l.change(ctx, key, holder, func(r Record) (Record, error) {
+	_, err := l.change(ctx, key, move{event: evDrop, who: holder}, func(r Record) (Record, error) {
 		r.Pending = before
 		return r, nil
 	})
+	return err
 }
 
 // Resolve records a person's answer to the question what became of a request
-// that is claimed or unknown; a reason is needed.
+// that is claimed or unknown; a reason is needed. A claim that may be under way
+// can't be answered by ResolveRepost: it would then be sent twice.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
-	return l.change(ctx, key, anyone, func(r Record) (Record, error) { return r.settled(to, reason, by) })
+	now := Observed(time.Time{}, l.cfg.Now())
+	_, err := l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
+		if to == ResolveRepost && r.Standing(now, Terms{}) == InFlight {
+			return r, fmt.Errorf("it was claimed by %s%s and may still be sent: wait until %s",
+				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
+		}
+		return r.settled(to, reason, by)
+	})
+	return err
 }
 
 // Adopt records what was done without us. A request that is sent once is then
@@ -162,7 +274,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	return l.change(ctx, key, anyone, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason}, func(r Record) (Record, error) {
 		if k.Policy != kind.Converge {
 			return r.adopted(a)
 		}
@@ -170,18 +282,21 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 		r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
 	})
+	return err
 }
 
-// sendable refuses to begin a write to an address that the ledger can't check.
-func (l *Ledger) sendable(key kind.Key) error {
+// sendable refuses to begin a write to an address that the ledger can't check,
+// and returns the terms of the key's area.
+func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)
 	if err != nil {
-		return err
+		return Terms{}, err
 	}
 	if l.cfg.Origins[k.Area] == "" {
-		return fmt.Errorf("no address of the %s area is configured", k.Area)
+		return Terms{}, fmt.Errorf("no address of the %s area is configured", k.Area)
 	}
-	return nil
+	g, err := l.usable(ctx, []kind.Key{key})
+	return l.terms(g, k.Area), err
 }
 
 // right is whose record a change may start from.
@@ -196,56 +311,90 @@ const (
 	unchanged
 	// holder means that this run must have written it last.
 	holder
+	// sameIntent means that the intent must be one that this run claimed.
+	sameIntent
 )
 
+// move is what happens to a record, and who may make it happen.
+type move struct {
+	event  event
+	who    right
+	by     string
+	detail string
+}
+
+// writeTries bounds how often a write that lost a race is tried again, where
+// what changed meanwhile may not matter.
+const writeTries = 5
+
 // change moves a record on by compare-and-swap and remembers how it was left.
-func (l *Ledger) change(ctx context.Context, key kind.Key, who right, to func(Record) (Record, error)) error {
-	if err := l.usable(ctx, []kind.Key{key}); err != nil {
-		return fmt.Errorf("record %s: %w", key, err)
+func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+	for try := 1; ; try++ {
+		rec, err := l.changeOnce(ctx, key, m, to)
+		if m.who == sameIntent && errors.Is(err, ErrConflict) && try < writeTries {
+			l.refresh()
+			continue
+		}
+		return rec, err
+	}
+}
+
+func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+	if _, err := l.usable(ctx, []kind.Key{key}); err != nil {
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
 	where := l.at(key)
 	found, err := l.store.Read(ctx, []Key{where})
 	if err != nil {
-		return fmt.Errorf("record %s: %w", key, err)
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
 	old, ok := found[where]
 	if !ok {
 		old = Record{Schema: Schema, Workspace: where.Workspace, Key: key}
 	}
-	if !l.entitled(key, who, old.Seq) {
-		return fmt.Errorf("record %s: %w", key, ErrConflict)
+	if !l.entitled(m.who, old) {
+		return Record{}, fmt.Errorf("record %s: %w", key, ErrConflict)
 	}
 	rec, err := to(old)
 	if err != nil {
-		return fmt.Errorf("record %s: %w", key, err)
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
-	rec.Seq, rec.Nonce = old.Seq+1, l.cfg.NewID()
+	rec = rec.moved(l.step(old, m))
 	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
-		return err
+		return Record{}, err
 	}
-	l.remember(key, old, rec)
-	return nil
+	l.remember(old, rec)
+	return rec, nil
 }
 
-func (l *Ledger) entitled(key kind.Key, who right, seq int) bool {
+func (l *Ledger) step(old Record, m move) Step {
+	return Step{
+		Seq: old.Seq + 1, Nonce: l.cfg.NewID(), At: l.cfg.Now().UTC(), Event: string(m.event),
+		By: cmp.Or(m.by, sender(&l.cfg.Claim)), Detail: cut(m.detail, maxDetail),
+	}
+}
+
+func (l *Ledger) entitled(who right, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left, ours := l.own[key]
+	left, ours := l.own[old.Key]
 	switch who {
 	case asSeen:
-		was, looked := l.seen[key]
-		return looked && was == seq
+		was, looked := l.seen[old.Key]
+		return looked && was == old.Seq
 	case holder:
-		return ours && left.seq == seq
+		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		return !ours || left.seq == seq
+		return !ours || left.rec.Seq == old.Seq
+	case sameIntent:
+		return ours && old.FirstClaimAt != nil && left.rec.FirstClaimAt != nil && old.FirstClaimAt.Equal(*left.rec.FirstClaimAt)
 	case anyone:
 	}
 	return true
 }
 
-func (l *Ledger) remember(key kind.Key, old, rec Record) {
+func (l *Ledger) remember(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.own[key] = mark{seq: rec.Seq, pending: old.Pending}
+	l.own[rec.Key] = mark{rec: rec, pending: old.Pending}
 }

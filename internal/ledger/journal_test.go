@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,40 +18,40 @@ func TestLifeOfARequest(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
 	ctx := t.Context()
-	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	must(t, tryClaim(ctx, l, purgeKey))
 	rec := view(t, l, purgeKey)
 	if rec.State != Claimed || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || rec.Claim.RunID != "run-1" ||
 		!rec.FirstClaimAt.Equal(testTime) || rec.FirstClaimAt.Location() != time.UTC || rec.Seq != 1 {
 		t.Errorf("claimed %+v", rec)
 	}
-	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
 	must(t, l.Rejected(ctx, purgeKey, 422, "no such hostname"))
 	if rec = view(t, l, purgeKey); rec.State != Rejected || rec.Outcome.HTTP != 422 || rec.Outcome.How != Refused {
 		t.Errorf("rejected %+v", rec)
 	}
-	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	must(t, tryClaim(ctx, l, purgeKey))
 	must(t, l.Release(ctx, purgeKey, "no route to host"))
 	if rec = view(t, l, purgeKey); rec.State != "" || rec.FirstClaimAt != nil || rec.Seq != 4 {
 		t.Errorf("released %+v", rec)
 	}
-	must(t, l.Claim(ctx, purgeKey, someSpec, someSum))
+	must(t, tryClaim(ctx, l, purgeKey))
 	at := testTime.Add(time.Second)
 	must(t, l.Posted(ctx, purgeKey, Made{HTTP: 201, AcceptedAt: at, RemoteName: "rel-42", UID: "u", CreationTimestamp: "c"}))
 	rec = view(t, l, purgeKey)
 	if rec.State != Posted || !rec.AcceptedAt.Equal(at) || rec.UID != "u" || rec.RemoteName != "rel-42" || rec.Outcome.How != Created {
 		t.Errorf("posted %+v", rec)
 	}
-	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
-	if err := l.ClaimAgain(ctx, purgeKey, someSpec, someSum); err == nil {
+	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
+	if err := tryClaimAgain(ctx, l, purgeKey); err == nil {
 		t.Error("a request that is sent once was claimed again")
 	}
 	// Another run sees the same.
-	wantErr(t, open(t, cfg).Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	wantErr(t, tryClaim(ctx, open(t, cfg), purgeKey), ErrTaken)
 }
 
 func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 	l := open(t, made(t))
-	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	must(t, tryClaim(t.Context(), l, purgeKey))
 	must(t, l.Posted(t.Context(), purgeKey, Made{}))
 	if rec := view(t, l, purgeKey); !rec.AcceptedAt.Equal(testTime) {
 		t.Errorf("accepted at %v", rec.AcceptedAt)
@@ -60,9 +61,9 @@ func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 func TestUnknownIsForAPersonToSettle(t *testing.T) {
 	for to, want := range map[Resolution]State{ResolvePosted: Posted, ResolveRepost: "", ResolveAbandon: Abandoned} {
 		l := open(t, made(t))
-		must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+		must(t, tryClaim(t.Context(), l, purgeKey))
 		must(t, l.MarkUnknown(t.Context(), purgeKey, "timeout"))
-		wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), ErrTaken)
+		wantErr(t, tryClaim(t.Context(), l, purgeKey), ErrTaken)
 		if err := l.Resolve(t.Context(), purgeKey, to, "", "mina"); err == nil {
 			t.Error("resolved without a reason")
 		}
@@ -70,7 +71,7 @@ func TestUnknownIsForAPersonToSettle(t *testing.T) {
 		if rec := view(t, l, purgeKey); rec.State != want || rec.Outcome.By != "mina" || rec.Outcome.Message != "timeout" {
 			t.Errorf("%s: %+v", to, rec)
 		}
-		err := l.Claim(t.Context(), purgeKey, someSpec, someSum)
+		err := tryClaim(t.Context(), l, purgeKey)
 		if (err == nil) != (to == ResolveRepost) {
 			t.Errorf("%s: claim gave %v", to, err)
 		}
@@ -84,7 +85,7 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	cfg := made(t)
 	mine, other := open(t, cfg), open(t, cfg)
 	ctx := t.Context()
-	must(t, mine.Claim(ctx, purgeKey, someSpec, someSum))
+	must(t, tryClaim(ctx, mine, purgeKey))
 	for name, end := range map[string]func(*Ledger) error{
 		"posted":   func(l *Ledger) error { return l.Posted(ctx, purgeKey, Made{}) },
 		"rejected": func(l *Ledger) error { return l.Rejected(ctx, purgeKey, 400, "") },
@@ -97,8 +98,15 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	}
 	// A person says that it may be sent again, another run claims it: the late
 	// outcome of the first is not the outcome of the second.
+	err := other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina")
+	if err == nil || !strings.Contains(err.Error(), "may still be sent") {
+		t.Errorf("repost of a fresh claim gave %v", err)
+	}
+	cfg.Now = func() time.Time { return testTime.Add(Lease) }
+	other = open(t, cfg)
 	must(t, other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina"))
-	must(t, other.Claim(ctx, purgeKey, someSpec, someSum))
+	_, err = other.Claim(ctx, purgeKey, Intent{Spec: someSpec, Digest: someSum, At: Observed(time.Time{}, cfg.Now())})
+	must(t, err)
 	wantErr(t, mine.Posted(ctx, purgeKey, Made{}), ErrConflict)
 	must(t, other.Posted(ctx, purgeKey, Made{}))
 }
@@ -110,7 +118,7 @@ func TestOneRunWinsAClaim(t *testing.T) {
 	for range 8 {
 		l := open(t, cfg)
 		wg.Go(func() {
-			err := l.Claim(t.Context(), purgeKey, someSpec, someSum)
+			err := tryClaim(t.Context(), l, purgeKey)
 			switch {
 			case err == nil:
 				won.Add(1)
@@ -128,14 +136,14 @@ func TestOneRunWinsAClaim(t *testing.T) {
 func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 	l := open(t, made(t))
 	ctx := t.Context()
-	if err := l.ClaimAgain(ctx, diskKey, someSpec, someSum); err == nil {
+	if err := tryClaimAgain(ctx, l, diskKey); err == nil {
 		t.Error("claimed again what was never made")
 	}
-	must(t, l.Claim(ctx, diskKey, someSpec, someSum))
+	must(t, tryClaim(ctx, l, diskKey))
 	must(t, l.Posted(ctx, diskKey, Made{RemoteName: "snap-1", UID: "old"}))
-	wantErr(t, l.ClaimAgain(ctx, diskKey, someSpec, someSum), ErrConflict)
+	wantErr(t, tryClaimAgain(ctx, l, diskKey), ErrConflict)
 	view(t, l, diskKey)
-	must(t, l.ClaimAgain(ctx, diskKey, someSpec, someSum))
+	must(t, tryClaimAgain(ctx, l, diskKey))
 	if rec := view(t, l, diskKey); rec.State != Claimed || rec.UID != "" || rec.AcceptedAt != nil {
 		t.Errorf("claimed again %+v", rec)
 	}
@@ -148,13 +156,13 @@ func TestMomentsAreMadeAgainOnce(t *testing.T) {
 	cfg := made(t)
 	before, first, second := open(t, cfg), open(t, cfg), open(t, cfg)
 	ctx := t.Context()
-	must(t, before.Claim(ctx, diskKey, someSpec, someSum))
+	must(t, tryClaim(ctx, before, diskKey))
 	must(t, before.Posted(ctx, diskKey, Made{RemoteName: "snap-1"}))
 	view(t, first, diskKey)
 	view(t, second, diskKey)
-	must(t, first.ClaimAgain(ctx, diskKey, someSpec, someSum))
+	must(t, tryClaimAgain(ctx, first, diskKey))
 	must(t, first.Posted(ctx, diskKey, Made{RemoteName: "snap-2"}))
-	wantErr(t, second.ClaimAgain(ctx, diskKey, someSpec, someSum), ErrConflict)
+	wantErr(t, tryClaimAgain(ctx, second, diskKey), ErrConflict)
 	if rec := view(t, second, diskKey); rec.State != Posted || rec.RemoteName != "snap-2" {
 		t.Errorf("the record of the first became %+v", rec)
 	}
@@ -204,7 +212,7 @@ func TestAdopt(t *testing.T) {
 	for _, key := range []kind.Key{purgeKey, diskKey, cdnKey} {
 		must(t, l.Adopt(ctx, key, a))
 	}
-	wantErr(t, l.Claim(ctx, purgeKey, someSpec, someSum), ErrTaken)
+	wantErr(t, tryClaim(ctx, l, purgeKey), ErrTaken)
 	if err := l.Adopt(ctx, purgeKey, a); err == nil {
 		t.Error("adopted twice")
 	}
@@ -224,7 +232,7 @@ func TestNothingBeginsWithoutAnAddress(t *testing.T) {
 	cfg := made(t)
 	cfg.Origins = nil
 	l := open(t, cfg)
-	if l.Claim(t.Context(), purgeKey, someSpec, someSum) == nil || l.Pending(t.Context(), cdnKey, someSpec) == nil {
+	if tryClaim(t.Context(), l, purgeKey) == nil || l.Pending(t.Context(), cdnKey, someSpec) == nil {
 		t.Error("a write began to an address that the ledger can't check")
 	}
 }
@@ -235,7 +243,7 @@ func TestKindsAreSpelledAsTheyAre(t *testing.T) {
 	ctx := t.Context()
 	_, viewErr := l.View(ctx, []kind.Key{key})
 	for name, err := range map[string]error{
-		"view": viewErr, "claim": l.Claim(ctx, key, someSpec, someSum), "again": l.ClaimAgain(ctx, key, someSpec, someSum),
+		"view": viewErr, "claim": tryClaim(ctx, l, key), "again": tryClaimAgain(ctx, l, key),
 		"pending": l.Pending(ctx, key, someSpec), "adopt": l.Adopt(ctx, key, Adoption{}), "resolve": l.Resolve(ctx, key, ResolvePosted, "x", "y"),
 	} {
 		if err == nil {
@@ -247,10 +255,10 @@ func TestKindsAreSpelledAsTheyAre(t *testing.T) {
 func TestMovedLedgerStopsARunInProgress(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)
-	must(t, l.Claim(t.Context(), purgeKey, someSpec, someSum))
+	must(t, tryClaim(t.Context(), l, purgeKey))
 	dir := filepath.Join(cfg.Dir, "ledger")
 	must(t, os.Rename(dir, dir+".away"))
-	if err := l.Claim(t.Context(), diskKey, someSpec, someSum); err == nil {
+	if err := tryClaim(t.Context(), l, diskKey); err == nil {
 		t.Error("claimed in a ledger that is gone")
 	}
 	if v, err := l.View(t.Context(), []kind.Key{purgeKey}); err != nil || v.Problem == "" {
@@ -285,13 +293,13 @@ func TestFailuresOfTheStore(t *testing.T) {
 	l.store = failStore{Store: good, read: eio}
 	_, err := l.View(t.Context(), []kind.Key{purgeKey})
 	wantErr(t, err, eio)
-	wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), eio)
+	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = failStore{Store: good, put: eio}
-	wantErr(t, l.Claim(t.Context(), purgeKey, someSpec, someSum), eio)
+	wantErr(t, tryClaim(t.Context(), l, purgeKey), eio)
 	l.store = good
 	// A claim that failed is not ours to end.
 	wantErr(t, l.Posted(t.Context(), purgeKey, Made{}), ErrConflict)
-	if err := l.Claim(t.Context(), purgeKey, []byte("{"), someSum); err == nil {
+	if _, err := l.Claim(t.Context(), purgeKey, Intent{Spec: []byte("{"), Digest: someSum, At: Observed(testTime, testTime)}); err == nil {
 		t.Error("claimed a spec that is no JSON")
 	}
 }

@@ -37,6 +37,11 @@ type Config struct {
 	// Origins are the base addresses in use, by area; those not configured are
 	// left out and not compared.
 	Origins map[kind.Area]string
+	// Backend is used in place of the store that Store names.
+	Backend Store
+	// Window is how long after its first intent a request may be sent again;
+	// zero means DefaultWindow.
+	Window time.Duration
 	// Dir is what a relative PATH starts from.
 	Dir string
 	// InCI refuses stores that don't outlive a runner, unless EphemeralOK.
@@ -66,7 +71,7 @@ type Ledger struct {
 
 // mark is how this run left a record.
 type mark struct {
-	seq int
+	rec Record
 	// pending is the pending spec that the record had before.
 	pending GzipJSON
 }
@@ -82,7 +87,14 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.NewString
 	}
+	if cfg.Window == 0 {
+		cfg.Window = DefaultWindow
+	}
 	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}, seen: map[kind.Key]int{}}
+	if cfg.Backend != nil {
+		l.store = cfg.Backend
+		return l, nil
+	}
 	if cfg.Store == "" {
 		return l, nil
 	}
@@ -122,6 +134,19 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
+// farBatch is how many requests are claimed together where the store is far
+// away (design A7).
+const farBatch = 20
+
+// Batch is how many requests are best claimed together: where a claim costs next
+// to nothing one, so that a run that dies leaves no more than one question.
+func (l *Ledger) Batch() int {
+	if l.local {
+		return 1
+	}
+	return farBatch
+}
+
 // refresh makes a store that keeps what it read ask again.
 func (l *Ledger) refresh() {
 	if s, ok := l.store.(interface{ forget() }); ok {
@@ -129,41 +154,124 @@ func (l *Ledger) refresh() {
 	}
 }
 
-// View reads the records of the keys, as they are now. A ledger that is missing
-// or of another project or platform is no error: it is the view's Problem, and
-// there are no records then. A ledger that can't be read, or is damaged, is an
-// error.
+// lately is how long after its claim a request is of interest to all runs: it
+// counts against limits for 25 hours (design A6), and clocks differ.
+const lately = 27 * time.Hour
+
+// View reads the records of the keys, of what was claimed lately and of what is
+// open, as they are now. A ledger that is missing, damaged, or of another project
+// or platform is no error: it is the view's Problem, and there are no records
+// then. A ledger that can't be reached is an error.
 func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	l.refresh()
-	if err := l.usable(ctx, keys); err != nil {
-		var problem *ProblemError
-		if errors.As(err, &problem) {
-			return View{Problem: problem.Problem, Fix: problem.Fix, Elsewhere: problem.Elsewhere}, nil
+	g, err := l.usable(ctx, keys)
+	view := View{ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}}
+	if err == nil {
+		for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+			view.Terms[area] = l.terms(g, area)
 		}
+		keys, err = l.withRecent(ctx, keys)
+	}
+	if err == nil {
+		err = l.Add(ctx, &view, keys)
+	}
+	if p := problemOf(err); p != nil {
+		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
+	}
+	if err != nil {
 		return View{}, err
 	}
+	return view, nil
+}
+
+// Add reads the records of more keys into a view, as of when it was made.
+func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	where := make([]Key, len(keys))
 	for i, key := range keys {
 		where[i] = l.at(key)
 	}
 	found, err := l.store.Read(ctx, where)
 	if err != nil {
-		return View{}, err
+		return err
 	}
-	view := View{ID: l.cfg.ID, Records: make(map[kind.Key]Record, len(found))}
-	for key, rec := range found {
-		view.Records[key.Key] = rec
-	}
-	l.look(keys, view.Records)
-	return view, nil
-}
-
-// look remembers on which records this run's decisions rest.
-func (l *Ledger) look(keys []kind.Key, records map[kind.Key]Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, key := range keys {
-		l.seen[key] = records[key].Seq
+	for i, key := range keys {
+		rec, ok := found[where[i]]
+		l.seen[key] = rec.Seq
+		if ok {
+			v.Records[key] = rec
+		}
+	}
+	return nil
+}
+
+// Look reads the records of the keys as they are now, without taking them for
+// what decisions rest on.
+func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+	l.refresh()
+	where := make([]Key, len(keys))
+	for i, key := range keys {
+		where[i] = l.at(key)
+	}
+	found, err := l.store.Read(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[kind.Key]Record, len(found))
+	for key, rec := range found {
+		records[key.Key] = rec
+	}
+	return records, nil
+}
+
+// withRecent adds the keys of what was claimed lately or is open.
+func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, error) {
+	s, ok := l.store.(interface {
+		Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
+	})
+	if !ok {
+		return keys, nil
+	}
+	recent, err := s.Recent(ctx, l.cfg.Workspace.UUID, l.cfg.Now().Add(-lately))
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(keys)
+	for _, key := range recent {
+		all = append(all, key.Key)
+	}
+	slices.SortFunc(all, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(all), nil
+}
+
+// terms decide about open requests of an area.
+func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
+	_, proven := g.Proofs[area]
+	return Terms{Window: l.cfg.Window, Proven: proven}
+}
+
+// Prove records how the platform refused a second request of the same name;
+// from then on requests whose outcome is open are sent again inside their
+// window (design 0.7).
+func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
+	for try := 1; ; try++ {
+		l.refresh()
+		g, err := l.usable(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("record a proof: %w", err)
+		}
+		proofs := maps.Clone(g.Proofs)
+		if proofs == nil {
+			proofs = map[kind.Area]Proof{}
+		}
+		proofs[area] = p
+		g.Proofs = proofs
+		g.Seq++
+		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
+		if !errors.Is(err, ErrConflict) || try == writeTries {
+			return err
+		}
 	}
 }
 
@@ -171,7 +279,7 @@ func (l *Ledger) look(keys []kind.Key, records map[kind.Key]Record) {
 // the ledger can't be used.
 func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 	l.refresh()
-	if err := l.usable(ctx, nil); err != nil {
+	if _, err := l.usable(ctx, nil); err != nil {
 		return nil, err
 	}
 	var records []Record
@@ -249,12 +357,12 @@ func (l *Ledger) bind(ctx context.Context, g Genesis) (Genesis, error) {
 	return g, nil
 }
 
-// usable returns nil if the ledger is there and ours, for the areas of the keys;
-// else a *ProblemError, or what kept it from being read.
-func (l *Ledger) usable(ctx context.Context, keys []kind.Key) error {
+// usable returns the genesis if the ledger is there and ours, for the areas of
+// the keys; else a *ProblemError, or what kept it from being read.
+func (l *Ledger) usable(ctx context.Context, keys []kind.Key) (Genesis, error) {
 	areas, err := areasOf(keys)
 	if err != nil {
-		return err
+		return Genesis{}, err
 	}
 	var g Genesis
 	if l.store != nil {
@@ -262,12 +370,12 @@ func (l *Ledger) usable(ctx context.Context, keys []kind.Key) error {
 	}
 	problem, err := l.problem(g, err, areas)
 	if err != nil {
-		return err
+		return Genesis{}, err
 	}
 	if problem != nil {
-		return problem
+		return Genesis{}, problem
 	}
-	return nil
+	return g, nil
 }
 
 func (l *Ledger) at(key kind.Key) Key { return Key{Workspace: l.cfg.Workspace.UUID, Key: key} }

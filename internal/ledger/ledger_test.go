@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -78,7 +79,7 @@ func TestOpenCreatesNothing(t *testing.T) {
 	if err != nil || v.Problem == "" || v.Fix == "" || v.Records != nil {
 		t.Errorf("view %+v, %v", v, err)
 	}
-	if err := l.Claim(t.Context(), purgeKey, someSpec, someSum); err == nil {
+	if err := tryClaim(t.Context(), l, purgeKey); err == nil {
 		t.Error("claimed without a ledger")
 	}
 	if left, err := os.ReadDir(cfg.Dir); err != nil || len(left) != 0 {
@@ -134,7 +135,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := made(t)
-			must(t, open(t, cfg).Claim(t.Context(), c.key, someSpec, someSum))
+			must(t, tryClaim(t.Context(), open(t, cfg), c.key))
 			c.change(&cfg)
 			l := open(t, cfg)
 			v, err := l.View(t.Context(), []kind.Key{c.key})
@@ -219,8 +220,9 @@ func TestInitRefuses(t *testing.T) {
 		if _, err := Init(t.Context(), cfg); err == nil || errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
-		if _, err := open(t, cfg).View(t.Context(), nil); err == nil {
-			t.Error("a damaged genesis is no error")
+		v, err := open(t, cfg).View(t.Context(), nil)
+		if err != nil || !strings.Contains(v.Problem, genesisFile) || v.Fix == "" {
+			t.Errorf("the view of a damaged genesis is %+v, %v", v, err)
 		}
 	})
 	t.Run("a workspace that has no uuid", func(t *testing.T) {
@@ -255,4 +257,18 @@ func TestInitAtOnceMakesOneLedger(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("left of the proofs: %v, %v", left, err)
 	}
+}
+
+func someIntent() Intent {
+	return Intent{Spec: someSpec, Digest: someSum, At: Observed(testTime, testTime)}
+}
+
+func tryClaim(ctx context.Context, l *Ledger, key kind.Key) error {
+	_, err := l.Claim(ctx, key, someIntent())
+	return err
+}
+
+func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
+	_, err := l.ClaimAgain(ctx, key, someIntent())
+	return err
 }

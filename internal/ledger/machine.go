@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"trueup/internal/canon"
 )
@@ -17,12 +16,22 @@ type event string
 const (
 	evClaim   event = "claimed"
 	evReclaim event = "claimed again"
-	evPost    event = "posted"
-	evReject  event = "rejected"
-	evRelease event = "released"
-	evDoubt   event = "made unknown"
-	evSettle  event = "settled by a person"
-	evAdopt   event = "adopted"
+	// evTakeOver is a claim of what a run that is gone had claimed.
+	evTakeOver event = "taken over"
+	evPost     event = "posted"
+	evReject   event = "rejected"
+	evRelease  event = "released"
+	// evLeave ends a run that got no outcome; a later one may go on.
+	evLeave  event = "left open"
+	evDoubt  event = "made unknown"
+	evSettle event = "settled by a person"
+	evAdopt  event = "adopted"
+
+	// The events of objects that converge.
+	evBegin   event = "begun"
+	evConfirm event = "applied"
+	evDrop    event = "taken back"
+	evImport  event = "imported"
 )
 
 // from returns the states in which the event may happen; "" is a record that is
@@ -33,12 +42,13 @@ func (e event) from() []State {
 		return []State{"", Rejected}
 	case evReclaim:
 		return []State{Posted, Adopted}
-	case evPost, evReject, evRelease, evDoubt:
+	case evTakeOver, evReject, evRelease, evLeave, evDoubt:
 		return []State{Claimed}
-	case evSettle:
+	case evPost, evSettle:
 		return []State{Claimed, Unknown}
 	case evAdopt:
 		return []State{"", Rejected, Unknown}
+	case evBegin, evConfirm, evDrop, evImport:
 	}
 	return nil
 }
@@ -85,24 +95,33 @@ func (r Record) in(e event) error {
 	}
 }
 
-// intent is who is about to send what, and when.
-type intent struct {
-	spec   []byte
-	digest canon.Sum
-	claim  Claim
-	at     time.Time
+// Intent is what a run is about to send, and when.
+type Intent struct {
+	// Spec is canonical JSON, Digest its digest as plan computes it.
+	Spec   []byte
+	Digest canon.Sum
+	At     Instant
 }
 
-// claimed is the record of a request that is about to be sent.
-func (r Record) claimed(e event, i intent) (Record, error) {
+// claimed is the record of a request that is about to be sent. A claim that is
+// taken over keeps the time of the first one: the platform may know the name
+// since then.
+func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
 	}
-	at := i.at.UTC()
+	first, at := i.At.Early.UTC(), i.At.Now.UTC()
+	if e == evTakeOver {
+		if r.SpecDigest == nil || *r.SpecDigest != i.Digest {
+			return r, fmt.Errorf("%s was claimed with another spec", r.Key)
+		}
+		first = *r.FirstClaimAt
+	}
 	r.State = Claimed
-	r.Spec, r.SpecDigest = i.spec, &i.digest
-	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &at, &at, nil
-	r.Claim, r.Outcome = &i.claim, nil
+	r.Spec, r.SpecDigest = i.Spec, &i.Digest
+	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &first, &at, nil
+	r.Uncertain, r.Left = e == evTakeOver, false
+	r.Claim, r.Outcome = &c, nil
 	return r.withRemote("", "", ""), nil
 }
 
@@ -111,6 +130,10 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
 	}
+	if (e == evReject || e == evRelease) && r.Uncertain {
+		// An earlier send may have arrived, whatever became of the last one.
+		return r, &StateError{Record: r, event: e}
+	}
 	o.Message = clip(o.Message)
 	r.Outcome = &o
 	switch e {
@@ -118,11 +141,13 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 		r.State = Rejected
 	case evDoubt:
 		r.State = Unknown
+	case evLeave:
+		r.Uncertain, r.Left = true, true
 	case evRelease:
 		r = r.released()
 	case evPost:
 		r.State = Posted
-	case evClaim, evReclaim, evSettle, evAdopt:
+	default:
 	}
 	return r, nil
 }
@@ -133,6 +158,7 @@ func (r Record) released() Record {
 	r.State = ""
 	r.Spec, r.SpecDigest = nil, nil
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = nil, nil, nil
+	r.Uncertain, r.Left = false, false
 	return r
 }
 
@@ -240,12 +266,46 @@ func (r Record) withRemote(name, uid, created string) Record {
 	return r
 }
 
-// maxMessage bounds, in bytes, the texts from outside that a record keeps.
-const maxMessage = 2000
+// A record keeps its newest steps: of an object that converges, which may be
+// written daily, fewer.
+const (
+	maxSteps     = 50
+	maxSpecSteps = 8
+)
 
-func clip(s string) string {
-	if len(s) > maxMessage {
-		s = s[:maxMessage]
+// moved is the record after an event: the next seq, and one more step.
+func (r Record) moved(s Step) Record {
+	r.Seq, r.Nonce = s.Seq, s.Nonce
+	most := maxSteps
+	if r.State == "" && r.SpecDigest == nil && r.Applied != nil {
+		most = maxSpecSteps
+	}
+	r.History = append(slices.Clone(r.History), s)
+	if n := len(r.History); n > most {
+		r.History = r.History[n-most:]
+	}
+	return r
+}
+
+// follows tells whether the record is a later one of the same history.
+func (r Record) follows(earlier Record) bool {
+	return slices.ContainsFunc(r.History, func(s Step) bool {
+		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce
+	})
+}
+
+// maxMessage bounds, in bytes, the texts from outside that a record keeps,
+// maxDetail what a step of its history keeps of them.
+const (
+	maxMessage = 2000
+	maxDetail  = 200
+)
+
+func clip(s string) string { return cut(s, maxMessage) }
+
+func cut(s string, most int) string {
+	if len(s) > most {
+		s = s[:most]
 	}
 	return strings.ToValidUTF8(s, "")
 }

@@ -36,15 +36,15 @@ func inState(s State) Record {
 // leads; what is not named is forbidden.
 func TestTransitions(t *testing.T) {
 	digest := canon.Digest([]byte(`{}`))
-	i := intent{spec: []byte(`{}`), digest: digest, at: testTime}
+	i := Intent{Spec: []byte(`{}`), Digest: digest, At: Observed(testTime, testTime)}
 	events := []struct {
 		name string
 		do   func(Record) (Record, error)
 		to   map[State]State
 	}{
-		{"claim", func(r Record) (Record, error) { return r.claimed(evClaim, i) }, map[State]State{"": Claimed, Rejected: Claimed}},
-		{"reclaim", func(r Record) (Record, error) { return r.claimed(evReclaim, i) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
-		{"post", func(r Record) (Record, error) { return r.ended(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted}},
+		{"claim", func(r Record) (Record, error) { return r.claimed(evClaim, i, Claim{}) }, map[State]State{"": Claimed, Rejected: Claimed}},
+		{"reclaim", func(r Record) (Record, error) { return r.claimed(evReclaim, i, Claim{}) }, map[State]State{Posted: Claimed, Adopted: Claimed}},
+		{"post", func(r Record) (Record, error) { return r.ended(evPost, Outcome{How: Created}) }, map[State]State{Claimed: Posted, Unknown: Posted}},
 		{"reject", func(r Record) (Record, error) { return r.ended(evReject, Outcome{How: Refused}) }, map[State]State{Claimed: Rejected}},
 		{"release", func(r Record) (Record, error) { return r.ended(evRelease, Outcome{How: Released}) }, map[State]State{Claimed: ""}},
 		{"doubt", func(r Record) (Record, error) { return r.ended(evDoubt, Outcome{How: Unclear}) }, map[State]State{Claimed: Unknown}},
@@ -90,7 +90,7 @@ func TestClaimStartsAfresh(t *testing.T) {
 	before := inState(Rejected)
 	before.Outcome, before.UID = &Outcome{How: Refused}, "old"
 	spec, digest := []byte(`{"hostname":"new"}`), canon.Digest([]byte("new"))
-	rec, err := before.claimed(evClaim, intent{spec: spec, digest: digest, claim: Claim{RunID: "run-2"}, at: testTime})
+	rec, err := before.claimed(evClaim, Intent{Spec: spec, Digest: digest, At: Observed(testTime, testTime)}, Claim{RunID: "run-2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestNoPathSendsTwice(t *testing.T) {
 func walk(r Record, step string) (Record, error) {
 	switch step {
 	case "claim":
-		return r.claimed(evClaim, intent{spec: []byte(`{}`), at: testTime})
+		return r.claimed(evClaim, Intent{Spec: []byte(`{}`), At: Observed(testTime, testTime)}, Claim{})
 	case "post":
 		return r.ended(evPost, Outcome{How: Created})
 	case "reject":

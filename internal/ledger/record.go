@@ -27,8 +27,10 @@ type Record struct {
 	Workspace string `json:"workspace"`
 	kind.Key
 	// Seq counts the transitions of this record from 1.
-	Seq   int    `json:"seq"`
-	Nonce string `json:"nonce"`
+	Seq int `json:"seq"`
+	// Nonce names this transition; History ends with it.
+	Nonce   string `json:"nonce"`
+	History []Step `json:"history,omitempty"`
 
 	// The intent of a request that is sent once.
 	State        State      `json:"state,omitempty"`
@@ -38,7 +40,11 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
-	Outcome      *Outcome   `json:"outcome,omitempty"`
+	// Uncertain says that an earlier send of this intent may have arrived, Left
+	// that the run that claimed it has ended without an outcome.
+	Uncertain bool     `json:"uncertain,omitempty"`
+	Left      bool     `json:"left,omitempty"`
+	Outcome   *Outcome `json:"outcome,omitempty"`
 
 	// The specs of an object that converges; canonical JSON.
 	Applied GzipJSON `json:"applied,omitempty"`
@@ -50,6 +56,18 @@ type Record struct {
 	RemoteName        string `json:"remoteName,omitempty"`
 	UID               string `json:"uid,omitempty"`
 	CreationTimestamp string `json:"creationTimestamp,omitempty"`
+}
+
+// Step is one transition of a record, in few words.
+type Step struct {
+	Seq   int       `json:"seq"`
+	Nonce string    `json:"nonce"`
+	At    time.Time `json:"at"`
+	// Event is what happened, By which run or person made it happen, Detail
+	// what was said, cut to 200 bytes.
+	Event  string `json:"event"`
+	By     string `json:"by,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Claim says who is about to send.
@@ -70,6 +88,11 @@ const (
 	// Created means a 2xx, Refused a 4xx that proves that nothing was done.
 	Created How = "created"
 	Refused How = "refused"
+	// Duplicate means that the platform refused a second request of the name,
+	// after one of ours that had got no answer: that one was executed. Found
+	// means that the object was found to be there.
+	Duplicate How = "conflict-after-ambiguous"
+	Found     How = "found"
 	// Released means that provably nothing was sent, Unclear that it can't be
 	// known.
 	Released How = "released"
@@ -103,6 +126,18 @@ type Genesis struct {
 	Origins map[kind.Area]string `json:"origins"`
 	// Workspace is {workspace_uuid}.
 	Workspace string `json:"workspace"`
+	// Proofs say how the platform was seen to refuse a second request of the
+	// same name, by area (design 0.7).
+	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
+}
+
+// Proof says when and how the platform refused a duplicate.
+type Proof struct {
+	At time.Time `json:"at"`
+	// Name is the name that was sent twice, HTTP the answer to the second.
+	Name string `json:"name"`
+	HTTP int    `json:"http"`
+	By   string `json:"by,omitempty"`
 }
 
 // View is what plan reads of a ledger: values only.
@@ -115,7 +150,11 @@ type View struct {
 	// Elsewhere says that the ledger is of another workspace or platform.
 	Elsewhere bool
 	ID        string
-	Records   map[kind.Key]Record
+	// Records are those of the keys that were asked for, and all of requests
+	// that are sent once and were claimed lately, or are open.
+	Records map[kind.Key]Record
+	// Terms decide about open requests, by area.
+	Terms map[kind.Area]Terms
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

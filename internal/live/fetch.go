@@ -251,7 +251,10 @@ func (f *fetch) place(s *State, o kind.Object) {
 	if f.wanted[key] {
 		s.Objects[key] = o
 	} else {
-		o.Spec, o.Status = nil, nil
+		if o.Kind.Policy != kind.CreateOnly {
+			o.Spec = nil
+		}
+		o.Status = nil
 		s.Unmanaged = append(s.Unmanaged, o)
 	}
 	host := kind.HostKey(o.Host)

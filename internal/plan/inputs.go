@@ -18,7 +18,9 @@ type Inputs struct {
 	Live    live.State
 	Ledger  ledger.View
 	// Now is what the platform's clock says; only purges' budgets use it.
-	Now     time.Time
+	Now time.Time
+	// At is what the clocks say; what became of open requests depends on it.
+	At      ledger.Instant
 	Options Options
 }
 

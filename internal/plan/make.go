@@ -70,6 +70,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		}
 	}
 	p.leftGit(out)
+	p.openLeft(out)
 	slices.SortStableFunc(out.Items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
@@ -212,6 +213,9 @@ func (p *Planner) leftGit(out *Plan) {
 	for _, obj := range p.in.Live.Unmanaged {
 		key := obj.Key()
 		rec, known := p.in.Ledger.Records[key]
+		if rec.Open() {
+			continue // openLeft asks about it
+		}
 		if !known || rec.Applied == nil && rec.Pending == nil && rec.State == "" {
 			out.Unmanaged = append(out.Unmanaged, key)
 			continue
@@ -233,6 +237,31 @@ func (p *Planner) leftGit(out *Plan) {
 	}
 	if elsewhere > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more live objects that the ledger knows nothing is said", elsewhere))
+	}
+}
+
+// openLeft reports requests whose outcome is open and whose manifest has left
+// git: they are never sent, and never forgotten (design 0.10).
+func (p *Planner) openLeft(out *Plan) {
+	elsewhere := 0
+	for key, rec := range p.in.Ledger.Records {
+		k, ok := kind.Named(key.Kind)
+		if !ok || !rec.Open() || p.in.Set.Find(key) != nil || !p.targeted(key) {
+			continue
+		}
+		if p.in.Options.PartOfTree {
+			elsewhere++
+			continue
+		}
+		item := Item{Key: key, Op: InFlight}
+		item.Reason, item.Fix = ledger.Explain(rec)
+		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) != ledger.InFlight {
+			block(&item, item.Reason+"; its manifest has left git, so it is not sent again", item.Fix)
+		}
+		out.Items = append(out.Items, item)
+	}
+	if elsewhere > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: %d requests without an outcome have no manifest in it", elsewhere))
 	}
 }
 

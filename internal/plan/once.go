@@ -61,7 +61,40 @@ func (d *decision) once() {
 			"write the hostname of an existing object, or add the object to git")
 	default:
 		d.post(spec)
+		d.resend()
 	}
+}
+
+// standing is what this run may make of the object's record.
+func (d *decision) standing() ledger.Standing {
+	return d.rec.Standing(d.in.At, d.in.Ledger.Terms[d.manifest.Kind.Area])
+}
+
+// unsettled plans an item whose request may or may not have been executed, and
+// which must not be sent now: it is under way elsewhere, or only a person can
+// tell (design 0.7).
+func (d *decision) unsettled() bool {
+	switch d.standing() {
+	case ledger.InFlight:
+		d.item.Op = InFlight
+		d.item.Reason, d.item.Fix = ledger.Explain(d.rec)
+	case ledger.Lost:
+		d.block(ledger.Explain(d.rec))
+		d.item.Lost = d.rec.State == ledger.Claimed
+	case ledger.Free, ledger.Resendable, ledger.Settled:
+		return false
+	}
+	return true
+}
+
+// resend marks what a run that is gone may have sent.
+func (d *decision) resend() {
+	if d.standing() != ledger.Resendable {
+		return
+	}
+	d.item.Resend = true
+	reason, _ := ledger.Explain(d.rec)
+	d.hint(reason + "; it is sent again under the same name, which the platform refuses if it was")
 }
 
 // spent finds a request that was sent, or may have been, with another spec.

@@ -1,0 +1,58 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// await waits until what an earlier run made is ready.
+func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
+	name := cmp.Or(it.RemoteName, it.Name)
+	obj, err := r.Writer.Get(ctx, k, name)
+	if err != nil {
+		end.fail(verdictOf(err), err.Error())
+		return
+	}
+	r.ready(ctx, k, name, obj, end)
+}
+
+// pollEvery is how often a waiting run looks whether something is ready.
+const pollEvery = 2 * time.Second
+
+// ready says how far a new object is, and waits for it where the user asked.
+// An interruption ends the waiting, not what was made.
+func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Object, end *Outcome) {
+	waited := time.Duration(0)
+	for {
+		ready, failure := k.Ready(obj.Status)
+		switch {
+		case failure != "":
+			end.fail(Partial, "the server made it and says: "+failure)
+			return
+		case ready:
+			end.Message = "made and ready"
+			return
+		case !r.Options.Wait:
+			end.Message = "made; not ready yet (--wait waits)"
+			return
+		case waited >= r.Options.WaitTimeout:
+			end.fail(Partial, fmt.Sprintf("made, but not ready within %s", r.Options.WaitTimeout))
+			end.Fix = "it may still become ready: look with plan"
+			return
+		}
+		r.Report(Event{Key: end.Key, Phase: "wait", Message: fmt.Sprintf("not ready after %s", waited)})
+		if r.Sleep(ctx, pollEvery) != nil {
+			end.fail(Interrupted, "made; interrupted while it was not ready yet")
+			return
+		}
+		waited += pollEvery
+		if next, err := r.Writer.Get(ctx, k, name); err == nil {
+			obj = next
+		}
+	}
+}

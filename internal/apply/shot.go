@@ -1,0 +1,245 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+// maxSends bounds how often a request is sent under one claim, resendPause is
+// the first pause between two of them. Only where the platform is known to
+// refuse duplicates is there a second (design 0.7).
+const (
+	maxSends    = 3
+	resendPause = time.Second
+)
+
+// sentTolerance is how much earlier than our send an object of ours may seem to
+// have been made: a platform has more than one clock.
+const sentTolerance = 30 * time.Second
+
+// shot is a claimed request on its way.
+type shot struct {
+	kind *kind.Kind
+	item plan.Item
+	// digest is that of the spec, as the ledger has it.
+	digest canon.Sum
+	hold   ledger.Hold
+	// certain says that no send of the intent can have arrived.
+	certain bool
+	// look finds what a send without an answer made; nil where live can't tell.
+	look func(ctx context.Context) (kind.Object, bool)
+}
+
+// fate is what became of a send.
+type fate int
+
+const (
+	// executed by this send, duplicate by an earlier one of ours, foreign by
+	// somebody else under the same name.
+	executed fate = iota
+	duplicate
+	foreign
+	// refused: certainly nothing was done; unsent: nothing was written; open: it
+	// may have arrived; late: it must not be sent any more.
+	refused
+	unsent
+	open
+	late
+)
+
+// answer is the fate of a send, and what was said.
+type answer struct {
+	fate fate
+	obj  kind.Object
+	err  error
+}
+
+// deliver sends a claimed request until its fate is known, or may not be sent
+// again. Each send has its turn first, then a look at the clock, and nothing
+// between that and the send.
+func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
+	pause := resendPause
+	for try := 1; ; try++ {
+		a := r.try(ctx, s, end)
+		if a.fate != open {
+			return a
+		}
+		s.certain = false
+		if s.look != nil {
+			if obj, ok := s.look(ctx); ok {
+				return answer{fate: duplicate, obj: obj}
+			}
+		}
+		if !s.hold.Terms.Proven || try == maxSends || r.Sleep(ctx, pause) != nil {
+			return a
+		}
+		pause *= 2
+	}
+}
+
+// try sends once.
+func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
+	if err := r.Writer.Turn(ctx); err != nil {
+		return answer{fate: unsent, err: err}
+	}
+	now, err := r.Clock(ctx, s.kind)
+	if err != nil {
+		return answer{fate: unsent, err: fmt.Errorf("the platform's time: %w", err)}
+	}
+	if !s.hold.MaySend(now) {
+		until := s.hold.Terms.Until(s.hold.First, now).UTC().Format(time.RFC3339)
+		return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
+	}
+	obj, err := r.Writer.Create(ctx, s.kind, s.item.Request.Body)
+	r.sent(s.item, err, end)
+	return s.judge(obj, err, now)
+}
+
+// judge says what an answer means (design A3).
+func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
+	a := answer{obj: obj, err: err}
+	switch {
+	case err == nil && madeBefore(obj, now.Early.Add(-sentTolerance)):
+		a.fate = s.taken(obj, true)
+		a.err = fmt.Errorf("the platform answered with one that was made at %s, before it was sent", obj.CreationTimestamp)
+	case err == nil:
+		a.fate = executed
+	case notSent(err):
+		a.fate = unsent
+	case conflict(err):
+		existing, shown := existingOf(err)
+		a.obj, a.fate = existing, s.taken(existing, shown)
+	case uncertain(err):
+		a.fate = open
+	default:
+		a.fate = refused
+	}
+	return a
+}
+
+// taken says whose the object of the same name is: ours only if an earlier send
+// may have made it. Where the platform shows it, it must be what was sent, and
+// not older than the intent.
+func (s *shot) taken(existing kind.Object, shown bool) fate {
+	ours := !s.certain
+	if ours && shown {
+		ours = !madeBefore(existing, s.hold.First.Add(-sentTolerance)) &&
+			(existing.Spec == nil || plan.SpecDigest(s.kind, existing.Spec) == s.digest)
+	}
+	if ours {
+		return duplicate
+	}
+	return foreign
+}
+
+func madeBefore(obj kind.Object, t time.Time) bool {
+	made, err := time.Parse(time.RFC3339, obj.CreationTimestamp)
+	return err == nil && made.Before(t)
+}
+
+// close records what became of a request, and says so; true means that it was
+// executed.
+func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) bool {
+	key := s.item.Key
+	var err error
+	switch a.fate {
+	case executed, duplicate:
+		made := madeOf(a.obj)
+		if a.fate == duplicate {
+			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
+			end.Message = "accepted when it was first sent, as the platform says now"
+		}
+		err = r.Journal.Posted(ctx, key, made)
+		r.unrecorded(err, end)
+		return err == nil
+	case foreign:
+		end.fail(NeedsPerson, "the name exists already, and not from this ledger: "+a.err.Error())
+		end.Fix = fmt.Sprintf("give it another name, or, if it is the same request, trueup ledger adopt %s", key)
+		err = r.Journal.MarkUnknown(ctx, key, end.Message)
+	case late:
+		r.tooLate(ctx, s, a, end)
+		return false
+	case refused, unsent, open:
+		err = r.failed(ctx, s, a, end)
+	}
+	r.unrecorded(err, end)
+	return false
+}
+
+// failed records a send that did not succeed. Only what was provably not
+// written, or certainly refused, is free again; what may have arrived is left
+// for a later run, or for a person.
+func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error {
+	key, message := s.item.Key, a.err.Error()
+	end.fail(verdictOf(a.err), message)
+	switch {
+	case a.fate == unsent && s.certain:
+		end.Fix = "run apply again"
+		return r.Journal.Release(ctx, key, message)
+	case a.fate == refused && s.certain:
+		r.stopIfLost(a.err)
+		return r.Journal.Rejected(ctx, key, httpStatus(a.err), message)
+	case s.hold.Terms.Proven:
+		end.Message = "it may or may not have been executed: " + message
+		end.Fix = fmt.Sprintf("trueup ledger settle, or the next apply, sends it again under the same name; that is safe until %s",
+			s.hold.First.Add(s.hold.Terms.Window).UTC().Format(time.RFC3339))
+		return r.Journal.Leave(ctx, key, message)
+	default:
+		end.askPerson("it may or may not have been executed: " + message)
+		return r.Journal.MarkUnknown(ctx, key, message)
+	}
+}
+
+// tooLate records a request whose window was over before it was sent.
+func (r *run) tooLate(ctx context.Context, s *shot, a answer, end *Outcome) {
+	var err error
+	if s.certain {
+		end.fail(Partial, "it was not sent: this run was stopped for too long")
+		end.Fix = "run apply again"
+		err = r.Journal.Release(ctx, s.item.Key, end.Message)
+	} else {
+		end.askPerson("it may or may not have been executed: " + a.err.Error())
+		err = r.Journal.MarkUnknown(ctx, s.item.Key, a.err.Error())
+	}
+	r.unrecorded(err, end)
+}
+
+// askPerson ends an item whose fate only a person can find out.
+func (o *Outcome) askPerson(message string) {
+	o.fail(NeedsPerson, message)
+	o.Fix = fmt.Sprintf("find out, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", o.Key)
+}
+
+// unrecorded ends an item whose fate the ledger does not know. What it lacks is
+// handed out, so that nothing is lost.
+func (r *run) unrecorded(err error, end *Outcome) {
+	if err == nil {
+		return
+	}
+	done := end.Message
+	if end.Verdict == OK {
+		done = "it was accepted"
+	}
+	end.fail(NeedsPerson, done+" (and the ledger could not be told: "+err.Error()+")")
+	if errors.Is(err, ledger.ErrConflict) {
+		end.Fix = fmt.Sprintf("somebody else recorded another outcome meanwhile: trueup ledger show %s", end.Key)
+		return
+	}
+	end.Fix = "look whether it happened, then trueup ledger resolve " + end.Key.String() + " --posted|--repost|--abandon --reason TEXT"
+	var lacks *ledger.UnrecordedError
+	if !errors.As(err, &lacks) {
+		return
+	}
+	if b, jerr := json.Marshal(lacks.Record); jerr == nil {
+		r.Report(Event{Key: end.Key, Phase: PhaseRescue, Message: string(b)})
+		end.Fix = "once the ledger can be written, give trueup ledger import - the rescue record that stands on standard error"
+	}
+}

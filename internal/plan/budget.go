@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/purge"
+)
+
+// activeFor is how long a purge counts against its hostname's limits: the
+// platform keeps it for about 24 hours (platform-api 3), and an hour is margin.
+const activeFor = 25 * time.Hour
+
+// minutes is how a plan writes a time for people.
+const minutes = "2006-01-02T15:04Z07:00"
+
+// use is a request that counts against the limits of its hostname.
+type use struct {
+	key   kind.Key
+	spec  purge.Spec
+	usage purge.Usage
+	// since is when it began to count.
+	since time.Time
+	// posted says that the platform accepted it, planned that this plan posts it.
+	posted, planned bool
+}
+
+func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
+
+// spending is what is used of a hostname's limits: each path counted once, and
+// counted once more for each subdomain, because the platform's document does
+// not say which (design A6).
+type spending struct{ once, each purge.Usage }
+
+func (s spending) add(u use) spending {
+	subdomains := slices.Compact(slices.Sorted(slices.Values(u.spec.Subdomains)))
+	return spending{s.once.Add(u.usage), s.each.Add(u.usage.Pessimistic(len(subdomains)))}
+}
+
+// budget is what counts against the limits of one hostname.
+type budget struct {
+	uses []use
+	// active is what counts before this plan, total that and what it posts.
+	active, total spending
+}
+
+func (b *budget) add(u use) {
+	b.uses = append(b.uses, u)
+	b.total = b.total.add(u)
+}
+
+// wish is a request that the plan would post.
+type wish struct {
+	use
+	item *Item
+}
+
+// spend decides what fits into the limits of each hostname, in the order of the
+// items: what does not is deferred (design A6).
+func (p *Planner) spend(items []Item) {
+	wishes := p.wishes(items)
+	if len(wishes) == 0 {
+		return
+	}
+	budgets := p.activeBudgets(wishes)
+	// What may have been sent holds its place, whatever its name is.
+	for _, w := range wishes {
+		if w.item.Resend {
+			budgets[w.host()].add(w.use)
+		}
+	}
+	var late []wish
+	for _, w := range wishes {
+		if b := budgets[w.host()]; !b.post(w) {
+			late = append(late, w)
+		}
+	}
+	for _, w := range late {
+		budgets[w.host()].postpone(w)
+	}
+	pointOut(wishes, budgets)
+}
+
+func (p *Planner) wishes(items []Item) []wish {
+	var wishes []wish
+	for i := range items {
+		if items[i].Op == Post {
+			u := newUse(items[i].Key, p.in.Set.Find(items[i].Key).Spec)
+			u.since, u.planned = p.in.Now, true
+			wishes = append(wishes, wish{u, &items[i]})
+		}
+	}
+	return wishes
+}
+
+// newUse reads a spec. One that can't be read is a request to no hostname.
+func newUse(key kind.Key, spec []byte) use {
+	u := use{key: key}
+	if tree, err := canon.Decode(spec); err == nil {
+		object, _ := tree.(map[string]any)
+		u.spec, _ = purge.Parse(object)
+	}
+	u.usage = u.spec.Usage()
+	return u
+}
+
+// activeBudgets adds up what counts against the hostnames of the wishes before
+// this plan; what names no hostname counts against each.
+func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
+	budgets := map[string]*budget{}
+	again := map[kind.Key]bool{}
+	for _, w := range wishes {
+		budgets[w.host()] = &budget{}
+		again[w.key] = true
+	}
+	for key, rec := range p.in.Ledger.Records {
+		since, ok := p.activeSince(rec)
+		if k, known := kind.Named(key.Kind); !ok || !known || k.Policy != kind.Once || again[key] {
+			continue
+		}
+		u := newUse(key, rec.Spec)
+		u.since, u.posted = since, rec.State == ledger.Posted
+		if b := budgets[u.host()]; b != nil {
+			b.add(u)
+			continue
+		}
+		if u.host() == "" {
+			for _, b := range budgets {
+				b.add(u)
+			}
+		}
+	}
+	for _, b := range budgets {
+		b.active = b.total
+		slices.SortFunc(b.uses, func(a, b use) int {
+			return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.key.String(), b.key.String()))
+		})
+	}
+	return budgets
+}
+
+// activeSince tells whether a request counts against its hostname's limits
+// still, and since when.
+func (p *Planner) activeSince(rec ledger.Record) (since time.Time, ok bool) {
+	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {
+		return time.Time{}, false
+	}
+	at := cmp.Or(rec.AcceptedAt, rec.FirstClaimAt)
+	return *at, p.in.Now.Sub(*at) < activeFor
+}
+
+// post takes the room of a request, or tells that there is none. If the
+// platform counts more than once, it may refuse what fits here: then it is
+// rejected, and nothing is lost.
+func (b *budget) post(w wish) bool {
+	if !w.item.Resend {
+		if b.total.once.Add(w.usage).Exceeds(purge.Limits()) != nil {
+			return false
+		}
+		b.add(w.use)
+	}
+	w.item.Purge.Active, w.item.Purge.Budget = Budget(b.active.once), Budget(b.total.once)
+	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
+		w.item.Hints = append(w.item.Hints, fmt.Sprintf(
+			"the platform may refuse it: %s are active for %s, if it counts each path for each subdomain too",
+			strings.Join(over, ", "), w.spec.Hostname))
+	}
+	return true
+}
+
+// postpone defers a request that has no room beside all that is posted.
+func (b *budget) postpone(w wish) {
+	item := w.item
+	item.Op, item.Request, item.After = Deferred, nil, nil
+	item.Purge.Active, item.Purge.Budget = Budget(b.active.once), Budget(b.total.once)
+	if over := w.usage.Exceeds(purge.Limits()); over != nil {
+		item.Reason = "it has " + strings.Join(over, " and ")
+		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", w.usage.Parts(purge.Limits()))
+		return
+	}
+	item.Purge.Earliest = b.earliest(w.usage)
+	item.Reason = fmt.Sprintf("%s would have %s active at once; it fits from %s", w.spec.Hostname,
+		strings.Join(b.total.once.Add(w.usage).Exceeds(purge.Limits()), " and "),
+		item.Purge.Earliest.Add(time.Minute-1).Truncate(time.Minute).UTC().Format(minutes))
+	item.Fix = "run apply again from then on"
+}
+
+// earliest is when so much has ended that there is room for the request beside
+// the rest. The latest end last, so it is the end of the last use that does not
+// fit beside the later ones.
+func (b *budget) earliest(own purge.Usage) time.Time {
+	uses := slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) })
+	rest := own
+	for _, u := range uses {
+		if rest = rest.Add(u.usage); rest.Exceeds(purge.Limits()) != nil {
+			return u.since.Add(activeFor)
+		}
+	}
+	return time.Time{}
+}

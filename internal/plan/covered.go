@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"trueup/internal/kind"
+	"trueup/internal/purge"
+)
+
+// maxCovering is how many requests a hint about covered paths names.
+const maxCovering = 3
+
+// covering is another request that purges paths of this one too.
+type covering struct {
+	use
+	paths int
+	// example is one of its prefix paths that does.
+	example string
+}
+
+// pointOut hints at paths that another request purges too: one that the
+// platform accepted and that is active, or one that this plan posts. What one
+// request names twice is for the rules of manifests to say.
+func pointOut(wishes []wish, budgets map[string]*budget) {
+	covers := map[*budget]purge.Cover{}
+	for _, w := range wishes {
+		b := budgets[w.host()]
+		c, ok := covers[b]
+		if !ok {
+			lists := make([][]string, len(b.uses))
+			for i, u := range b.uses {
+				lists[i] = u.spec.Paths
+			}
+			c = purge.NewCover(lists...)
+			covers[b] = c
+		}
+		w.hintCovered(b.coveredBy(w, c))
+	}
+}
+
+// coveredBy counts the paths of the wish by the request that covers them: the
+// narrowest prefix path decides, and of equal ones what is purged last.
+func (b *budget) coveredBy(w wish, c purge.Cover) []covering {
+	at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == w.key })
+	if at < 0 {
+		at = len(b.uses) // it is deferred, so all others come before it
+	}
+	counts := make([]bool, len(b.uses))
+	for i, u := range b.uses {
+		counts[i] = i != at && (u.posted || u.planned) && includes(u.spec.Subdomains, w.spec.Subdomains)
+	}
+	found := make([]covering, len(b.uses))
+	for _, path := range w.spec.Paths {
+		i, prefix, ok := c.By(path, func(i int, prefix string) bool {
+			// Of two that name the same prefix the first is not needless.
+			return counts[i] && (i < at || prefix != path)
+		})
+		if ok {
+			found[i] = covering{b.uses[i], found[i].paths + 1, cmp.Or(found[i].example, prefix)}
+		}
+	}
+	found = slices.DeleteFunc(found, func(c covering) bool { return c.paths == 0 })
+	slices.SortStableFunc(found, func(a, b covering) int { return b.paths - a.paths })
+	return found
+}
+
+// includes tells whether the first list has all names of the second.
+func includes(all, names []string) bool {
+	has := map[string]bool{}
+	for _, name := range all {
+		has[kind.HostKey(name)] = true
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !has[kind.HostKey(name)] })
+}
+
+func (w wish) hintCovered(by []covering) {
+	hint := func(format string, args ...any) { w.item.Hints = append(w.item.Hints, fmt.Sprintf(format, args...)) }
+	for i, c := range by {
+		if i == maxCovering {
+			rest := 0
+			for _, c := range by[i:] {
+				rest += c.paths
+			}
+			hint("%s covered by %d other purges too", share(rest, len(w.spec.Paths)), len(by)-i)
+			return
+		}
+		paths := share(c.paths, len(w.spec.Paths))
+		if c.planned {
+			hint("%s covered by %s of this plan (%s)", paths, c.key, c.example)
+		} else {
+			hint("%s covered by the active %s (%s), accepted at %s; what they hold may have changed since",
+				paths, c.key, c.example, c.since.UTC().Format(minutes))
+		}
+	}
+}
+
+// share is a number of paths as the beginning of a sentence.
+func share(n, of int) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %d paths is", of)
+	}
+	return fmt.Sprintf("%d of %d paths are", n, of)
+}
