@@ -48,6 +48,11 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"captive-portal":               {verdict{exitError, "an HTML page instead of JSON", true}, verdict{exitError, "an HTML page instead of JSON", true}},
 	"other-workspace":              {verdict{exitNeedsPerson, "wrong workspace", false}, verdict{exitError, "wrong workspace", true}},
 	"executes-duplicates":          {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"duplicate-is-existing":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"duplicate-400":                {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"duplicate-422":                {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"date-ahead":                   {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"date-behind":                  {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"readonly-rejects":             {verdict{exitOK, "19 requests sent", false}, verdict{exitPartial, "readonly: true", false}},
 }
 

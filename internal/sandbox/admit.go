@@ -10,7 +10,8 @@ import (
 )
 
 // The limits of purges that are active for one hostname (platform-api 8), and
-// their life: active until they are removed (platform-api 3).
+// their life, where Options name none: active until they are removed
+// (platform-api 3).
 const (
 	MaxPurges   = 100
 	MaxAbsolute = 20000
@@ -213,6 +214,9 @@ func overLimits(a *admission, host string) ([]cause, error) {
 	prefix := storeKey(a.c.ws.Name, host, "")
 	cursor := a.o.bucket(bucketActive).Cursor()
 	for k, v := cursor.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, v = cursor.Next() {
+		if string(k[len(prefix):]) == a.obj.name() {
+			continue // this one takes its place
+		}
 		var size purgeSize
 		if err := json.Unmarshal(v, &size); err != nil {
 			return nil, fmt.Errorf("active purges of %s: %w", host, err)
@@ -253,14 +257,16 @@ func compareLimits(host string, purges int, total purgeSize) []cause {
 	return found
 }
 
-func indexPurge(o objects, ws, host string, obj object) error {
-	size := sizeOf(obj.spec())
-	size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
-	raw, err := json.Marshal(size)
-	if err != nil {
-		return fmt.Errorf("active purge %s: %w", obj.name(), err)
+func indexPurge(life time.Duration) func(o objects, ws, host string, obj object) error {
+	return func(o objects, ws, host string, obj object) error {
+		size := sizeOf(obj.spec())
+		size.Expires = obj.stamp("creationTimestamp").Add(life)
+		raw, err := json.Marshal(size)
+		if err != nil {
+			return fmt.Errorf("active purge %s: %w", obj.name(), err)
+		}
+		return o.bucket(bucketActive).Put(storeKey(ws, host, obj.name()), raw)
 	}
-	return o.bucket(bucketActive).Put(storeKey(ws, host, obj.name()), raw)
 }
 
 // admitSnapshot validates a snapshot (platform-api 2.1). That its disk exists

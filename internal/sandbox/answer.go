@@ -87,8 +87,9 @@ type failure struct {
 	retryAfter int
 	// name of the object, and what a list may continue with.
 	name, token string
-	// plain is sent instead of any JSON.
-	plain string
+	// plain is sent instead of any JSON, and so is object.
+	plain  string
+	object object
 }
 
 func (f *failure) Error() string { return f.message }
@@ -152,6 +153,10 @@ func failed(c *call, err error) reply {
 	p := reply{status: f.code, media: typeJSON, retryAfter: f.retryAfter}
 	if f.plain != "" {
 		p.media, p.body = typeText, []byte(f.plain)
+		return p
+	}
+	if f.object != nil {
+		p.body = append([]byte(jsonText(map[string]any(f.object))), '\n')
 		return p
 	}
 	switch {

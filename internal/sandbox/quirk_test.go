@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -205,6 +206,24 @@ func effects() map[string]func(*testing.T, *world) {
 				t.Errorf("%v %v", done, err)
 			}
 		},
+		quirkDuplicateFirst: func(t *testing.T, w *world) {
+			again(t, w).want(t, 200).wantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z").wantAt(t, "spec.paths.0", "/")
+		},
+		quirkDuplicate400: func(t *testing.T, w *world) {
+			again(t, w).want(t, 400).wantAt(t, "message", `purges.delivery "p" already exists`)
+		},
+		quirkDuplicate422: func(t *testing.T, w *world) {
+			again(t, w).want(t, 422).wantAt(t, "message", `purges.delivery "p" already exists`)
+		},
+		quirkConflictObject: func(t *testing.T, w *world) {
+			again(t, w).want(t, 409).wantAt(t, "kind", "Purge").wantAt(t, "spec.paths.0", "/").
+				wantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z")
+			w.post(cdns, cdnBody("shop", "other.example.com")).want(t, 409).wantAt(t, "spec.hostname", "shop.example.com")
+		},
+		quirkDateMissing: dateLooks("", "", ""),
+		quirkDateAged:    dateLooks("Fri, 20 Nov 2026 08:00:00 GMT", "90000", "Sat, 21 Nov 2026 09:00:00 GMT"),
+		quirkDateAhead:   dateLooks("Sat, 21 Nov 2026 09:07:00 GMT", "", "Sat, 21 Nov 2026 09:07:00 GMT"),
+		quirkDateBehind:  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
 		quirkReadOnly: func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
 			back := `{"spec":{"locations":` + jsonText(got.at("spec.locations")) + `}}`
@@ -212,6 +231,30 @@ func effects() map[string]func(*testing.T, *world) {
 			back = `{"spec":{"upstreams":` + jsonText(got.at("spec.upstreams")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.1.field", "spec.upstreams[0].servers[0].id")
 		},
+	}
+}
+
+// again posts a purge, and an hour later another of the same name that is not
+// executed.
+func again(t *testing.T, w *world) answer {
+	t.Helper()
+	w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
+	w.advance(time.Hour)
+	got := w.post(purges, purgeBody("p", "shop.example.com", "/other"))
+	if done, err := w.s.Executed(); err != nil || done["p"] != 1 {
+		t.Errorf("%v %v", done, err)
+	}
+	return got
+}
+
+// dateLooks demands what time a read and a write say it is.
+func dateLooks(read, age, write string) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		got := w.get(shop).want(t, 200).header
+		wrote := w.patch(shop, `{}`).want(t, 200).header
+		if got.Get("Date") != read || got.Get("Age") != age || wrote.Get("Date") != write || wrote.Get("Age") != "" {
+			t.Errorf("read %v, write %v", got, wrote)
+		}
 	}
 }
 

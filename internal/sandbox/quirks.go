@@ -71,6 +71,15 @@ const (
 	quirkOtherSpace    = "other-workspace"
 	quirkDuplicates    = "executes-duplicates"
 	quirkReadOnly      = "readonly-rejects"
+
+	quirkDuplicateFirst = "duplicate-is-existing"
+	quirkDuplicate400   = "duplicate-400"
+	quirkDuplicate422   = "duplicate-422"
+	quirkConflictObject = "conflict-shows-object"
+	quirkDateMissing    = "date-missing"
+	quirkDateAged       = "date-aged"
+	quirkDateAhead      = "date-ahead"
+	quirkDateBehind     = "date-behind"
 )
 
 // Quirks returns the table of all quirks, the benign ones first.
@@ -96,6 +105,9 @@ func benignQuirks() []Quirk {
 		{quirkDeleteAtOnce, Benign, "a deleted snapshot is gone at once and the answer is a Status"},
 		{quirkDeleteString, Benign, "a deletion is answered with a JSON string"},
 		{quirkLagging, Benign, "the first read by name after a patch shows the object as it was before"},
+		{quirkConflictObject, Benign, "a creation of a name that exists is 409 with the object that has the name as its body"},
+		{quirkDateMissing, Benign, "answers have no Date header"},
+		{quirkDateAged, Benign, "reads come from a cache that has kept them for 25 hours: an old Date, and an Age that says so"},
 	}
 }
 
@@ -128,6 +140,11 @@ func adverseQuirks() []Quirk {
 		{quirkPortal, Adverse, "every request is 200 with an HTML page to log in on"},
 		{quirkOtherSpace, Adverse, "objects say that they belong to another namespace"},
 		{quirkDuplicates, Adverse, "a second purge of a name is accepted and executed"},
+		{quirkDuplicateFirst, Adverse, "a second purge of a name is 200 with the first one, and not executed"},
+		{quirkDuplicate400, Adverse, "a second purge of a name is 400 and told that it already exists"},
+		{quirkDuplicate422, Adverse, "a second purge of a name is 422 and told that it already exists"},
+		{quirkDateAhead, Adverse, "the Date header is seven minutes ahead of the platform's clock"},
+		{quirkDateBehind, Adverse, "the Date header is seven minutes behind the platform's clock"},
 		{quirkReadOnly, Adverse, "locations, upstreams and servers have an id of the server's, and a body that carries one is 422"},
 	}
 }

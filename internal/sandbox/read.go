@@ -23,7 +23,7 @@ const quirkPage = 1
 func (c *call) gone(obj object) bool {
 	switch c.res.role {
 	case RolePurger:
-		return !c.now.Before(obj.stamp("creationTimestamp").Add(PurgeLife))
+		return !c.now.Before(obj.stamp("creationTimestamp").Add(c.res.life))
 	case RoleComputeAdmin:
 		deleted := obj.stamp("deletionTimestamp")
 		return !deleted.IsZero() && !c.on[quirkFinalizers] && !c.now.Before(deleted.Add(TerminatingFor))

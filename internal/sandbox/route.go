@@ -21,11 +21,13 @@ type resource struct {
 	// admit validates an object that is about to be stored; old is nil at a
 	// creation.
 	admit func(*admission) ([]cause, error)
+	// life is after which an object is gone by itself; 0 is never.
+	life time.Duration
 	// index keeps what later admissions look up.
 	index func(o objects, ws, host string, obj object) error
 }
 
-func newResources(cdn *field) []*resource {
+func newResources(cdn *field, purgeLife time.Duration) []*resource {
 	return []*resource{
 		{
 			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery",
@@ -36,7 +38,7 @@ func newResources(cdn *field) []*resource {
 		{
 			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery",
 			collection: []string{http.MethodPost},
-			role:       RolePurger, admit: admitPurge, index: indexPurge,
+			role:       RolePurger, admit: admitPurge, life: purgeLife, index: indexPurge(purgeLife),
 		},
 		{
 			plural: "volumesnapshots", kind: "VolumeSnapshot", group: "snapshot.storage.k8s.io",

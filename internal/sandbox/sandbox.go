@@ -61,6 +61,9 @@ type Options struct {
 	Tokens map[string][]string
 	// Workspaces default to WorkspaceName alone.
 	Workspaces []Workspace
+	// PurgeLife is how long a purge is kept, and its name taken; default
+	// PurgeLife. The document says "about 24 hours" (platform-api 3).
+	PurgeLife time.Duration
 	// Disks are the disks that exist. Empty: all but those whose name starts
 	// with "missing-".
 	Disks []string
@@ -111,12 +114,15 @@ func Open(opts Options) (*Server, error) {
 	if len(opts.Workspaces) == 0 {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
+	if opts.PurgeLife <= 0 {
+		opts.PurgeLife = PurgeLife
+	}
 	st, err := openStore(opts.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open sandbox: %w", err)
 	}
 	s := &Server{
-		opts: opts, resources: newResources(fields), store: st, on: on,
+		opts: opts, resources: newResources(fields, opts.PurgeLife), store: st, on: on,
 		closed: make(chan struct{}), limited: map[string]bool{}, lagging: map[string]object{},
 	}
 	if s.offset, err = st.offset(); err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // maxBody bounds a request, in bytes.
@@ -24,7 +26,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		method: r.Method, path: r.URL.Path, query: r.URL.Query(), header: r.Header,
 		body: body, now: s.Now(), on: on,
 	}
-	w.Header().Set("Date", c.now.Format(http.TimeFormat))
+	c.date(w.Header())
 	entry := Request{
 		Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 		ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: c.now,
@@ -48,6 +50,30 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	entry.Status = p.status
 	s.record(entry)
 	p.write(w)
+}
+
+// How far quirks put the Date header off: as a wrong clock, and as a cache.
+const (
+	DateSkew = 7 * time.Minute
+	DateAge  = 25 * time.Hour
+)
+
+// date says what time it is, as the quirks have it.
+func (c *call) date(h http.Header) {
+	at := c.now
+	switch {
+	case c.on[quirkDateMissing]:
+		h["Date"] = nil // net/http would add one
+		return
+	case c.on[quirkDateAged] && c.method == http.MethodGet:
+		at = at.Add(-DateAge)
+		h.Set("Age", strconv.Itoa(int(DateAge.Seconds())))
+	case c.on[quirkDateAhead]:
+		at = at.Add(DateSkew)
+	case c.on[quirkDateBehind]:
+		at = at.Add(-DateSkew)
+	}
+	h.Set("Date", at.Format(http.TimeFormat))
 }
 
 // tooLarge explains why a body could not be read.

@@ -41,7 +41,7 @@ func (s *Server) create(c *call) (reply, error) {
 	var warnings []string
 	err = s.store.db.Update(func(tx *bolt.Tx) error {
 		o := objects{tx}
-		if err := c.checkFree(o, obj.name()); err != nil {
+		if err := s.checkFree(c, o, obj.name()); err != nil {
 			return err
 		}
 		delete(obj, "status")
@@ -153,7 +153,7 @@ func (c *call) checkNamespace(meta map[string]any) error {
 }
 
 // checkFree tells whether the name can be taken.
-func (c *call) checkFree(o objects, name string) error {
+func (s *Server) checkFree(c *call, o objects, name string) error {
 	old, err := o.get(c.res, c.ws.Name, name)
 	if err != nil || old == nil || c.gone(old) {
 		return err
@@ -161,11 +161,29 @@ func (c *call) checkFree(o objects, name string) error {
 	if c.res.role == RolePurger && c.on[quirkDuplicates] {
 		return nil
 	}
-	taken := fmt.Sprintf("%s %q already exists", c.groupResource(), name)
+	return s.taken(c, old)
+}
+
+// taken refuses the name of an object. How that of a purge is refused is not
+// shown (platform-api 7.3).
+func (s *Server) taken(c *call, old object) error {
+	name, purge := old.name(), c.res.role == RolePurger
+	message := fmt.Sprintf("%s %q already exists", c.groupResource(), name)
 	if !old.stamp("deletionTimestamp").IsZero() {
-		taken = "object is being deleted: " + taken
+		message = "object is being deleted: " + message
 	}
-	return conflict("AlreadyExists", name, taken)
+	refusal := &failure{code: http.StatusConflict, reason: "AlreadyExists", name: name, message: message}
+	switch {
+	case purge && c.on[quirkDuplicateFirst]:
+		refusal.code, refusal.object = http.StatusOK, s.view(c, old)
+	case purge && c.on[quirkDuplicate400]:
+		refusal.code, refusal.reason = http.StatusBadRequest, "BadRequest"
+	case purge && c.on[quirkDuplicate422]:
+		refusal.code, refusal.reason = http.StatusUnprocessableEntity, "Invalid"
+	case c.on[quirkConflictObject]:
+		refusal.object = s.view(c, old)
+	}
+	return refusal
 }
 
 // stampNew adds what only the server may say of a new object.
