@@ -152,6 +152,9 @@ func (p *Planner) activeSince(rec ledger.Record) (since time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	at := cmp.Or(rec.AcceptedAt, rec.FirstClaimAt)
+	if at == nil {
+		return time.Time{}, false
+	}
 	return *at, p.in.Now.Sub(*at) < activeFor
 }
 

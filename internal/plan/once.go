@@ -2,9 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -12,10 +9,6 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 )
-
-// activeFor is how long a purge counts against its hostname's limits: the
-// platform keeps it for about 24 hours (platform-api 3), and an hour is margin.
-const activeFor = 25 * time.Hour
 
 // sampleSize is how many paths of a purge a plan shows.
 const sampleSize = 10
@@ -134,78 +127,4 @@ func (d *decision) post(spec purge.Spec) {
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
 		d.hint("the platform refused it before: " + d.rec.Outcome.Message)
 	}
-}
-
-// spending is what is used of a hostname's limits: each path counted once, and
-// counted once more for each subdomain, because the platform's document does
-// not say which (design A6).
-type spending struct{ once, each purge.Usage }
-
-func (s spending) add(u purge.Usage, subdomains []string) spending {
-	return spending{s.once.Add(u), s.each.Add(u.Pessimistic(distinct(subdomains)))}
-}
-
-// over says which limits are passed, and whether only by the second way of
-// counting; nil where all are kept.
-func (s spending) over() (limits []string, perhaps bool) {
-	if over := s.once.Exceeds(purge.Limits()); over != nil {
-		return over, false
-	}
-	return s.each.Exceeds(purge.Limits()), true
-}
-
-func distinct(list []string) int {
-	sorted := slices.Sorted(slices.Values(list))
-	return len(slices.Compact(sorted))
-}
-
-// spend adds up, hostname by hostname, what is active and what the plan adds.
-func (p *Planner) spend(items []Item) {
-	budgets := p.activeBudgets()
-	for i := range items {
-		info := items[i].Purge
-		if items[i].Op != Post || info == nil {
-			continue
-		}
-		own := purge.Usage{Requests: 1, Paths: info.Paths, Prefixes: info.Prefixes}
-		host := kind.HostKey(info.Hostname)
-		used := budgets[host].add(own, info.Subdomains)
-		budgets[host] = used
-		info.Budget = Budget(used.once)
-		over, perhaps := used.over()
-		if over == nil {
-			continue
-		}
-		hint := fmt.Sprintf("the platform may refuse it: %s are active for %s", strings.Join(over, ", "), info.Hostname)
-		if perhaps {
-			hint += ", if it counts each path for each subdomain too"
-		}
-		items[i].Hints = append(items[i].Hints, hint)
-	}
-}
-
-// activeBudgets adds up what counts against each hostname before this plan.
-func (p *Planner) activeBudgets() map[string]spending {
-	budgets := map[string]spending{}
-	for key, rec := range p.in.Ledger.Records {
-		if k, ok := kind.Named(key.Kind); !ok || k.Policy != kind.Once || !p.active(rec) {
-			continue
-		}
-		if spec, err := parseSpec(rec.Spec); err == nil {
-			host := kind.HostKey(spec.Hostname)
-			budgets[host] = budgets[host].add(spec.Usage(), spec.Subdomains)
-		}
-	}
-	return budgets
-}
-
-func (p *Planner) active(rec ledger.Record) bool {
-	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {
-		return false
-	}
-	since := rec.AcceptedAt
-	if since == nil {
-		since = rec.FirstClaimAt
-	}
-	return since != nil && p.in.Now.Sub(*since) < activeFor
 }
