@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/ledger"
 )
 
 // purgeSettings are what trueup.yaml says of requests that are sent once.
@@ -26,15 +27,12 @@ type duplicateSetting struct {
 	BodyRegex string `json:"bodyRegex"`
 }
 
-// What holds where trueup.yaml is silent (design A1 and A3).
-const (
-	usualWindow = 20 * time.Hour
-	usualWait   = time.Minute
-)
+// usualWait holds where trueup.yaml is silent.
+const usualWait = time.Minute
 
 // window is how long after its first attempt an unanswered request may be sent
-// again.
-func (s purgeSettings) window() time.Duration { return timeOf(s.Window, usualWindow) }
+// again (design A1).
+func (s purgeSettings) window() time.Duration { return timeOf(s.Window, ledger.DefaultWindow) }
 
 // wait is how long apply waits for requests that another run has claimed.
 func (s purgeSettings) wait() time.Duration { return timeOf(s.Wait, usualWait) }
