@@ -30,7 +30,7 @@ const transcriptVar = "TRUEUP_TEST_TRANSCRIPT"
 const hurry = 500
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"trueup": trueup})
+	testscript.Main(m, map[string]func(){"trueup": trueup, heldBy: startHeld})
 }
 
 // trueup is the program as it is shipped, but for two things: it waits less, and
