@@ -437,7 +437,7 @@ func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, message string) err
 }
 
 func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
-	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = spec })
+	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.GzipJSON{spec} })
 }
 
 func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {

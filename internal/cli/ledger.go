@@ -197,12 +197,16 @@ func newLedgerShow(a *app) *cobra.Command {
 // readable is a record whose specs are JSON and not gzipped.
 func readable(rec ledger.Record) any {
 	type plain ledger.Record
+	var pending []json.RawMessage
+	for _, p := range rec.Pending {
+		pending = append(pending, json.RawMessage(p))
+	}
 	return struct {
 		plain
-		Spec    json.RawMessage `json:"spec,omitempty"`
-		Applied json.RawMessage `json:"applied,omitempty"`
-		Pending json.RawMessage `json:"pending,omitempty"`
-	}{plain(rec), json.RawMessage(rec.Spec), json.RawMessage(rec.Applied), json.RawMessage(rec.Pending)}
+		Spec    json.RawMessage   `json:"spec,omitempty"`
+		Applied json.RawMessage   `json:"applied,omitempty"`
+		Pending []json.RawMessage `json:"pending,omitempty"`
+	}{plain(rec), json.RawMessage(rec.Spec), json.RawMessage(rec.Applied), pending}
 }
 
 func (a *app) printJSON(v any) error {

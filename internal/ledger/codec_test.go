@@ -22,7 +22,7 @@ func TestRecordsThatNobodyMayRelyOn(t *testing.T) {
 		"no claim time":   func(r *Record) { r.State, r.ClaimedAt = Claimed, nil },
 		"no first claim":  func(r *Record) { r.State, r.FirstClaimAt = Unknown, nil },
 		"spec":            func(r *Record) { r.Spec = GzipJSON("{") },
-		"a spec too many": func(r *Record) { r.Pending = GzipJSON("{} {}") },
+		"a spec too many": func(r *Record) { r.Pending = []GzipJSON{GzipJSON("{} {}")} },
 	} {
 		rec := inState(Posted)
 		if _, err := encode(rec); err != nil {

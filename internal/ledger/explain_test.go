@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 		{plain(Record{}), "Purge/shop was not sent", ""},
 		{plain(Record{Applied: GzipJSON(`{}`)}), "Purge/shop was applied", ""},
 		{plain(Record{Applied: GzipJSON(`{}`), NotConverged: true}), "did not keep all", ""},
-		{plain(Record{Applied: GzipJSON(`{}`), Pending: GzipJSON(`{}`)}), "no outcome was recorded; the next apply", ""},
+		{plain(Record{Applied: GzipJSON(`{}`), Pending: []GzipJSON{GzipJSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
 	} {
 		message, fix := Explain(c.rec)
 		if !strings.Contains(message, c.message) || !strings.Contains(fix, c.fix) || c.fix == "" && fix != "" {

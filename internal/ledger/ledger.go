@@ -72,8 +72,8 @@ type Ledger struct {
 // mark is how this run left a record.
 type mark struct {
 	rec Record
-	// pending is the pending spec that the record had before.
-	pending GzipJSON
+	// pending are the pending specs that the record had before.
+	pending []GzipJSON
 }
 
 // Open returns the ledger that cfg names. It creates nothing and reads nothing:

@@ -213,43 +213,15 @@ func (r Record) adopted(a Adoption) (Record, error) {
 }
 
 // begun is the record of a write to a converging object that is about to be
-// sent (design 0.2). Another write may have been begun and never confirmed: what
-// it may have put on the server is still ours to remove, so its fields stay.
+// sent (design 0.2). Other writes may have been begun and never confirmed: what
+// they may have put on the server is still ours to remove, so they stay.
 func (r Record) begun(spec []byte) (Record, error) {
-	if r.Pending == nil {
-		r.Pending = spec
-		return r, nil
-	}
-	before, err := canon.Decode(r.Pending)
-	if err != nil {
-		return r, fmt.Errorf("pending spec: %w", err)
-	}
-	now, err := canon.Decode(spec)
-	if err != nil {
+	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
 	}
-	r.Pending = canon.Bytes(union(before, now))
+	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p GzipJSON) bool { return string(p) == string(spec) })
+	r.Pending = append(rest, spec)
 	return r, nil
-}
-
-// union has the fields of both objects; elsewhere now stands.
-func union(before, now any) any {
-	b, ok := before.(map[string]any)
-	if !ok {
-		return now
-	}
-	n, ok := now.(map[string]any)
-	if !ok {
-		return now
-	}
-	out := make(map[string]any, len(b)+len(n))
-	for k, v := range b {
-		out[k] = v
-	}
-	for k, v := range n {
-		out[k] = union(b[k], v)
-	}
-	return out
 }
 
 // confirmed is the record after a write of a converging object, or after it was

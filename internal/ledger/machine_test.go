@@ -135,31 +135,34 @@ func TestSettleNeedsAReasonAndAnAnswer(t *testing.T) {
 }
 
 func TestPendingKeepsWhatWasNeverConfirmed(t *testing.T) {
-	for _, c := range []struct{ before, now, want string }{
-		{``, `{"a":1}`, `{"a":1}`},
-		{`{"a":1,"b":{"x":1,"y":2},"l":[1,2]}`, `{"b":{"y":3},"l":[3],"c":4}`, `{"a":1,"b":{"x":1,"y":3},"c":4,"l":[3]}`},
-		{`{"a":{"x":1}}`, `{"a":"text"}`, `{"a":"text"}`},
-		{`{"a":"text"}`, `{"a":{"x":1}}`, `{"a":{"x":1}}`},
-		{`[1]`, `{"a":1}`, `{"a":1}`},
+	var rec Record
+	for _, step := range []struct{ spec, want string }{
+		{`{"a":1}`, `{"a":1}`},
+		{`{"b":1}`, `{"a":1} {"b":1}`},
+		{`{"b":1}`, `{"a":1} {"b":1}`},
+		{`{"a":1}`, `{"b":1} {"a":1}`},
 	} {
-		var rec Record
-		if c.before != "" {
-			rec.Pending = GzipJSON(c.before)
-		}
-		got, err := rec.begun([]byte(c.now))
-		if err != nil || string(got.Pending) != c.want {
-			t.Errorf("%s then %s: %s, %v; want %s", c.before, c.now, got.Pending, err, c.want)
+		var err error
+		if rec, err = rec.begun([]byte(step.spec)); err != nil || begun(rec) != step.want {
+			t.Errorf("%s: %s, %v; want %s", step.spec, begun(rec), err, step.want)
 		}
 	}
-	for _, rec := range []Record{{Pending: GzipJSON("{")}, {Pending: GzipJSON("{}")}} {
-		if _, err := rec.begun([]byte("}")); err == nil {
-			t.Errorf("begun over %s with what is no JSON", rec.Pending)
-		}
+	if _, err := rec.begun([]byte("{")); err == nil {
+		t.Error("begun with what is no JSON")
 	}
 }
 
+// begun are the pending specs, oldest first.
+func begun(rec Record) string {
+	var all []string
+	for _, p := range rec.Pending {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, " ")
+}
+
 func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
-	rec := Record{Pending: GzipJSON(`{"a":2}`), RemoteName: "r", UID: "u", CreationTimestamp: "c"}
+	rec := Record{Pending: []GzipJSON{GzipJSON(`{"a":2}`)}, RemoteName: "r", UID: "u", CreationTimestamp: "c"}
 	rec = rec.confirmed(AppliedSpec{Spec: []byte(`{"a":2}`), UID: "u2"})
 	if rec.Pending != nil || string(rec.Applied) != `{"a":2}` || !rec.NotConverged || rec.UID != "u2" || rec.RemoteName != "r" {
 		t.Errorf("confirmed %+v", rec)

@@ -46,9 +46,11 @@ type Record struct {
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
 
-	// The specs of an object that converges; canonical JSON.
-	Applied GzipJSON `json:"applied,omitempty"`
-	Pending GzipJSON `json:"pending,omitempty"`
+	// The specs of an object that converges, canonical JSON: the one that was
+	// applied last, and those whose write was begun and not confirmed since,
+	// oldest first.
+	Applied GzipJSON   `json:"applied,omitempty"`
+	Pending []GzipJSON `json:"pending,omitempty"`
 	// NotConverged says that the server did not keep what was sent.
 	NotConverged bool `json:"notConverged,omitempty"`
 

@@ -80,7 +80,7 @@ func TestFirstContact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{
-				Rules: specRules(), Applied: decode(t, c.applied), Pending: decode(t, c.pending),
+				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			}
 			if got := paths(Compare(in).FirstContact); !slices.Equal(got, c.want) {
@@ -211,7 +211,7 @@ func TestSectionZero(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := Compare(Input{
-				Rules: specRules(), Applied: decode(t, c.applied), Pending: decode(t, c.pending),
+				Rules: specRules(), Applied: decode(t, c.applied), Pending: some(decode(t, c.pending)),
 				Desired: decode(t, c.desired), Live: decode(t, c.live),
 			})
 			wantPatch(t, res, c.patch)

@@ -21,12 +21,14 @@ func FuzzCompare(f *testing.F) {
 		if override {
 			in.Rules = overridden()
 		}
+		var begun any
 		for _, v := range []struct {
 			to   *any
 			text string
-		}{{&in.Applied, applied}, {&in.Pending, pending}, {&in.Desired, desired}, {&in.Live, live}} {
+		}{{&in.Applied, applied}, {&begun, pending}, {&in.Desired, desired}, {&in.Live, live}} {
 			*v.to, _ = canon.Decode([]byte(v.text))
 		}
+		in.Pending = some(begun)
 		before := in.String()
 		res := Compare(in)
 		if in.String() != before {

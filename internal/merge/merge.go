@@ -38,13 +38,14 @@ type Rules struct {
 }
 
 // Input is one comparison. The four values are decoded JSON (numbers as
-// json.Number); a nil Applied or Pending means that there is no such record.
+// json.Number); a nil Applied means that there is no such record.
 type Input struct {
 	Rules *Rules
-	// Applied is the spec that was last applied with success, Pending the one
-	// whose write was begun and not confirmed.
-	Applied, Pending any
-	Desired, Live    any
+	// Applied is the spec that was last applied with success, Pending are those
+	// whose write was begun and not confirmed since, oldest first.
+	Applied       any
+	Pending       []any
+	Desired, Live any
 	// TakeOver allows list elements to be dropped at first contact.
 	TakeOver bool
 }
@@ -128,7 +129,7 @@ func Compare(in Input) Result {
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have
-	w := walker{takeOver: in.TakeOver, recorded: in.Applied != nil || in.Pending != nil}
+	w := walker{takeOver: in.TakeOver, recorded: in.Applied != nil || len(in.Pending) > 0}
 	if settled(root.rules, root.base, want, have) {
 		if w.recorded && !same(root.rules, in.Applied, want) {
 			w.object(root, want, have)

@@ -21,8 +21,8 @@ var mutations = []struct{ name, file, code, mistake string }{
 	{"no scalar rule", "scalar.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{
 		"lists compared literally", "settled.go",
-		"if !settled(item, base{applied.element(i), pending.element(i)}, w, have[j]) {",
-		"if !same(item, w, have[j]) || !settled(item, base{applied.element(i), pending.element(i)}, w, have[j]) {",
+		"if !settled(item, records.element(i), w, have[j]) {",
+		"if !same(item, w, have[j]) || !settled(item, records.element(i), w, have[j]) {",
 	},
 	{"order ignored", "settled.go", "if j < 0 || j != i && !r.set() {", "if j < 0 {"},
 	{"nulls in created objects", "scalar.go", "e != nil && !child.readOnly()", "!child.readOnly()"},
@@ -36,7 +36,7 @@ var mutations = []struct{ name, file, code, mistake string }{
 	{"documented types not used", "scalar.go", "return typed(r.scalarType(), v)", "return v"},
 	{
 		"pending not judged", "node.go",
-		"base{fieldOf(b.applied, name), fieldOf(b.pending, name)}", "base{applied: fieldOf(b.applied, name)}",
+		"base{fieldOf(b.applied, name), b.begun(func(p any) any { return fieldOf(p, name) })}", "base{applied: fieldOf(b.applied, name)}",
 	},
 	{
 		"unknown paths compared strictly", "scalar.go",

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,26 +20,48 @@ type node struct {
 	owned bool
 }
 
-// base is what git had before: the two records, each nil where it has nothing.
-type base struct{ applied, pending any }
+// base is what git had before: what was applied, nil where that has nothing, and
+// what was begun, oldest first, without what has nothing.
+type base struct {
+	applied any
+	pending []any
+}
 
-func (b base) known() bool { return b.applied != nil || b.pending != nil }
+func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }
+
+// begun returns what of() finds in each pending record.
+func (b base) begun(of func(pending any) any) []any {
+	var out []any
+	for _, p := range b.pending {
+		if v := of(p); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
 
 func (b base) field(name string) base {
 	if !b.known() {
 		return base{}
 	}
-	return base{fieldOf(b.applied, name), fieldOf(b.pending, name)}
+	return base{fieldOf(b.applied, name), b.begun(func(p any) any { return fieldOf(p, name) })}
 }
 
 // value returns the record that live is judged by. A pending write that took
 // effect without an answer is our own doing, not drift.
 func (b base) value(r *Rules, live any) any {
-	if b.applied == nil || b.pending != nil && live != nil &&
-		Covers(r, b.pending, live) && !Covers(r, b.applied, live) {
-		return b.pending
+	if len(b.pending) == 0 || live != nil && b.applied != nil && Covers(r, b.applied, live) {
+		return b.applied
 	}
-	return b.applied
+	for _, p := range slices.Backward(b.pending) {
+		if live != nil && Covers(r, p, live) {
+			return p
+		}
+	}
+	if b.applied != nil {
+		return b.applied
+	}
+	return b.pending[len(b.pending)-1]
 }
 
 func (n node) field(name string) node {

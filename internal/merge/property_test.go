@@ -54,7 +54,17 @@ func anyPatch(res Result) any {
 
 func reached(in Input, live any) bool {
 	return oracleCovers(in.Rules, in.Desired, live) &&
-		oracleGone(in.Rules, in.Applied, in.Desired, live) && oracleGone(in.Rules, in.Pending, in.Desired, live)
+		goneAll(in, live)
+}
+
+// goneAll tells whether nothing that git had before and dropped is there.
+func goneAll(in Input, live any) bool {
+	for _, record := range append([]any{in.Applied}, in.Pending...) {
+		if !oracleGone(in.Rules, record, in.Desired, live) {
+			return false
+		}
+	}
+	return true
 }
 
 // goalHolds is P1 to P3 and P8, the order, which is part of covering.
@@ -62,13 +72,16 @@ func goalHolds(fail func(string), in Input, after any) {
 	if !oracleCovers(in.Rules, in.Desired, after) {
 		fail("P1, P8 not all that git says is there")
 	}
-	if !oracleGone(in.Rules, in.Applied, in.Desired, after) || !oracleGone(in.Rules, in.Pending, in.Desired, after) {
+	if !goneAll(in, after) {
 		fail("P2 something that git removed remains")
 	}
 	next := in
 	next.Live = after
-	for _, records := range [][2]any{{in.Applied, in.Pending}, {in.Desired, nil}, {in.Applied, in.Desired}} {
-		next.Applied, next.Pending = records[0], records[1]
+	for _, records := range []struct {
+		applied any
+		pending []any
+	}{{in.Applied, in.Pending}, {in.Desired, nil}, {in.Applied, some(in.Desired)}} {
+		next.Applied, next.Pending = records.applied, records.pending
 		if second := Compare(next); second.Patch != nil || len(second.Changes) > 0 {
 			fail("P3 the second plan sends " + encode(second.Patch))
 		}
@@ -102,7 +115,7 @@ func onlyPositional(in Input) bool {
 // keepsWhatIsNotGits is P6, P7, first contact (0.1), kept fields in their
 // documented types (0.17) and overrides (0.20).
 func keepsWhatIsNotGits(fail func(string), in Input, res Result, after any) {
-	root := place{rules: in.Rules, records: []any{in.Applied, in.Pending}, want: in.Desired, live: in.Live, result: after}
+	root := place{rules: in.Rules, records: append([]any{in.Applied}, in.Pending...), want: in.Desired, live: in.Live, result: after}
 	if at := keptLost(root); at != "" {
 		fail("P6, P7 lost " + at)
 	}

@@ -1,5 +1,7 @@
 package merge
 
+import "slices"
+
 // Covers tells whether live has everything that desired says: fields that only
 // live has do not matter, a null in desired asks for absence, and lists pair
 // one to one (design B5).
@@ -38,7 +40,8 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 			return false
 		}
 	}
-	return !b.known() || !holdsDropped(r, b.applied, want, have) && !holdsDropped(r, b.pending, want, have)
+	return !holdsDropped(r, b.applied, want, have) &&
+		!slices.ContainsFunc(b.pending, func(p any) bool { return holdsDropped(r, p, want, have) })
 }
 
 // holdsDropped tells whether have still has a field that the record had and
@@ -60,14 +63,14 @@ func settledList(r *Rules, b base, want, have []any) bool {
 		return false
 	}
 	live := alignment(r, want, have)
-	applied, pending := recordOf(r, want, b.applied), recordOf(r, want, b.pending)
+	records := recordsOf(r, want, b)
 	item := r.item()
 	for i, w := range want {
 		j := live.at(i)
 		if j < 0 || j != i && !r.set() {
 			return false
 		}
-		if !settled(item, base{applied.element(i), pending.element(i)}, w, have[j]) {
+		if !settled(item, records.element(i), w, have[j]) {
 			return false
 		}
 	}
@@ -93,6 +96,30 @@ func (a aligned) element(i int) any {
 		return nil
 	}
 	return a.list[a.at(i)]
+}
+
+// baseList is what git had of a list before, aligned with what it wants now.
+type baseList struct {
+	applied aligned
+	pending []aligned
+}
+
+func recordsOf(r *Rules, want []any, b base) baseList {
+	l := baseList{applied: recordOf(r, want, b.applied)}
+	for _, p := range b.pending {
+		l.pending = append(l.pending, recordOf(r, want, p))
+	}
+	return l
+}
+
+func (l baseList) element(i int) base {
+	b := base{applied: l.applied.element(i)}
+	for _, p := range l.pending {
+		if e := p.element(i); e != nil {
+			b.pending = append(b.pending, e)
+		}
+	}
+	return b
 }
 
 // recordOf aligns a record's list with what git wants now.

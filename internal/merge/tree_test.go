@@ -309,11 +309,19 @@ func triples(t *rapid.T) Input {
 	if d.roll(4) > 0 {
 		in.Applied = d.vary("", in.Rules, want, false)
 	}
-	if d.roll(3) == 0 {
-		in.Pending = d.vary("", in.Rules, want, false)
+	for d.roll(3) == 0 && len(in.Pending) < 3 {
+		in.Pending = append(in.Pending, d.vary("", in.Rules, want, false))
 	}
 	in.TakeOver = d.in(5)
 	return in
+}
+
+// some is a list of the one value, if it is any.
+func some(v any) []any {
+	if v == nil {
+		return nil
+	}
+	return []any{v}
 }
 
 func (in Input) String() string {

@@ -133,7 +133,7 @@ func below(n node, visit func(node)) {
 // and without one where live still has all that the record had.
 func originsOf(n node, have []any) []base {
 	out := make([]base, len(have))
-	for r, record := range []any{n.base.applied, n.base.pending} {
+	for r, record := range append([]any{n.base.applied}, n.base.pending...) {
 		list, _ := elements(record)
 		p, keyed := pairByKey(n.rules.key(), list, have)
 		if !keyed {
@@ -145,7 +145,7 @@ func originsOf(n node, have []any) []base {
 			case r == 0:
 				out[j].applied = list[i]
 			default:
-				out[j].pending = list[i]
+				out[j].pending = append(out[j].pending, list[i])
 			}
 		}
 	}

@@ -150,13 +150,13 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 func (w *walker) overlay(n node, want, have []any) []any {
 	p := pair(n.rules, want, have)
 	names := nameElements(n.rules, want, have)
-	applied, pending := recordOf(n.rules, want, n.base.applied), recordOf(n.rules, want, n.base.pending)
+	records := recordsOf(n.rules, want, n.base)
 	live := inverse(p.of, len(have))
 	judged := w.firstContact(n, want, have, p, names)
 	out := make([]any, len(want))
 	for i, e := range want {
 		c := n.element(names.of(e, i))
-		c.want, c.base = e, base{applied.element(i), pending.element(i)}
+		c.want, c.base = e, records.element(i)
 		if j := p.of[i]; j >= 0 {
 			c.have = have[j]
 			c.byKey = n.byKey && p.byKey[i]

@@ -136,8 +136,8 @@ func (d *decision) comparison() merge.Input {
 	if d.rec.Applied != nil {
 		in.Applied = canon.MustDecode(d.rec.Applied)
 	}
-	if d.rec.Pending != nil {
-		in.Pending = canon.MustDecode(d.rec.Pending)
+	for _, p := range d.rec.Pending {
+		in.Pending = append(in.Pending, canon.MustDecode(p))
 	}
 	return in
 }
