@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -57,9 +56,13 @@ func (b *budget) coveredBy(w wish, c purge.Cover) []covering {
 			// Of two that name the same prefix the first is not needless.
 			return counts[i] && (i < at || prefix != path)
 		})
-		if ok {
-			found[i] = covering{b.uses[i], found[i].paths + 1, cmp.Or(found[i].example, prefix)}
+		if !ok {
+			continue
 		}
+		if found[i].paths == 0 {
+			found[i].use, found[i].example = b.uses[i], prefix
+		}
+		found[i].paths++
 	}
 	found = slices.DeleteFunc(found, func(c covering) bool { return c.paths == 0 })
 	slices.SortStableFunc(found, func(a, b covering) int { return b.paths - a.paths })

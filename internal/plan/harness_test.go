@@ -163,7 +163,7 @@ func (w *world) applied(name, text string) *world {
 }
 
 func (w *world) pending(name, text string) *world {
-	return w.record(name, func(r *ledger.Record) { r.Pending = []ledger.GzipJSON{spec(w.t, text)} })
+	return w.record(name, func(r *ledger.Record) { r.Pending = spec(w.t, text) })
 }
 
 // sent records that a request was sent with a spec, and came to a state at a time.
@@ -172,7 +172,7 @@ func (w *world) sent(name string, state ledger.State, text string, at time.Time)
 	k, _ := kind.Named(key(w.t, name).Kind)
 	return w.record(name, func(r *ledger.Record) {
 		digest := plan.SpecDigest(k, spec(w.t, text))
-		r.State, r.Spec, r.SpecDigest, r.FirstClaimAt = state, spec(w.t, text), &digest, &at
+		r.State, r.Spec, r.SpecDigest, r.FirstClaimAt, r.ClaimedAt = state, spec(w.t, text), &digest, &at, &at
 		if state == ledger.Posted {
 			r.AcceptedAt = &at
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -164,63 +163,6 @@ func TestAPurgeComesAfterItsCDN(t *testing.T) {
 		} else if it.Op != plan.Post {
 			t.Errorf("%s: %+v", name, it)
 		}
-	}
-}
-
-// TestBudget is design A6: what is active, then this plan in the order of the
-// names.
-func TestBudget(t *testing.T) {
-	const one = `{hostname: shop.example.com, paths: [/a, /a, "/b/*"]}`
-	for name, tt := range map[string]struct {
-		state ledger.State
-		age   time.Duration
-		want  int
-	}{
-		"posted now":               {ledger.Posted, 0, 1},
-		"a second under 25 hours":  {ledger.Posted, 25*time.Hour - time.Second, 1},
-		"25 hours":                 {ledger.Posted, 25 * time.Hour, 0},
-		"claimed":                  {ledger.Claimed, time.Hour, 1},
-		"unknown":                  {ledger.Unknown, time.Hour, 1},
-		"refused":                  {ledger.Rejected, time.Hour, 0},
-		"abandoned":                {ledger.Abandoned, time.Hour, 0},
-		"adopted, nobody knows of": {ledger.Adopted, time.Hour, 0},
-	} {
-		p := served(t, purge("b", one), purge("a", one), purge("c", `{hostname: docs.example.com, paths: [/x]}`)).
-			foreign("CDN/docs", `{hostname: docs.example.com}`).
-			sent("Purge/old", tt.state, one, now().Add(-tt.age)).make()
-		for item, want := range map[string]plan.Budget{
-			"Purge/a": {Requests: tt.want + 1, Paths: tt.want + 1, Prefixes: tt.want + 1},
-			"Purge/b": {Requests: tt.want + 2, Paths: tt.want + 2, Prefixes: tt.want + 2},
-			"Purge/c": {Requests: 1, Paths: 1},
-		} {
-			if got := find(t, p, item).Purge.Budget; got != want {
-				t.Errorf("%s: %s has %+v, want %+v", name, item, got, want)
-			}
-		}
-	}
-}
-
-func TestOverTheLimits(t *testing.T) {
-	of := func(from, to int, more string) string {
-		return `{hostname: shop.example.com, ` + more + `paths: ` + list(from, to, "/*") + `}`
-	}
-	w := served(t, purge("a", of(0, 600, "")), purge("b", of(600, 1000, ""))).
-		sent("Purge/old", ledger.Posted, of(0, 1, ""), now())
-	if it := w.item("Purge/a"); len(it.Hints) != 0 {
-		t.Errorf("hints %q", it.Hints)
-	}
-	it := w.item("Purge/b")
-	if it.Op != plan.Post || len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "1001 prefix paths") ||
-		strings.Contains(it.Hints[0], "if it counts") {
-		t.Errorf("%s: hints %q", it.Op, it.Hints)
-	}
-	it = served(t, purge("a", of(0, 500, "subdomains: [www], "))).item("Purge/a")
-	if len(it.Hints) != 0 {
-		t.Errorf("500 prefixes, twice: hints %q", it.Hints)
-	}
-	it = served(t, purge("a", of(0, 501, "subdomains: [www], "))).item("Purge/a")
-	if len(it.Hints) != 1 || !strings.Contains(it.Hints[0], "1002 prefix paths") || !strings.Contains(it.Hints[0], "if it counts") {
-		t.Errorf("501 prefixes, twice: hints %q", it.Hints)
 	}
 }
 
