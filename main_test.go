@@ -26,6 +26,9 @@ const canary = "c4n4ry-0f-s3cr3ts"
 // transcriptVar names the file that collects what every run prints.
 const transcriptVar = "TRUEUP_TEST_TRANSCRIPT"
 
+// clockVar says how far a script has moved the program's clock.
+const clockVar = "TRUEUP_TEST_CLOCK"
+
 // hurry is how much faster than the clock the program waits in scripts.
 const hurry = 500
 
@@ -41,6 +44,9 @@ func trueup() {
 		panic(err)
 	}
 	env.Sleep = func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/hurry) }
+	if moved, err := time.ParseDuration(os.Getenv(clockVar)); err == nil {
+		env.Now = func() time.Time { return time.Now().Add(moved) }
+	}
 	env.Retry = api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Millisecond}
 	if name := os.Getenv(transcriptVar); name != "" {
 		transcript, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

@@ -31,6 +31,9 @@ type platform struct {
 	server *sandbox.Server
 	web    *httptest.Server
 
+	// moved is how far the script has moved the clocks.
+	moved time.Duration
+
 	mu sync.Mutex
 	// arrived is closed, and replaced, at each request.
 	arrived chan struct{}
@@ -81,7 +84,7 @@ type script struct {
 //	shown PLAN                compare the writes with the requests of a plan in JSON
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
-//	clock +25h                move the platform's clock
+//	clock +25h                move everybody's clock
 //	fault METHOD PATH MODE [N]
 //	quirk NAME…               replace the quirks that are on
 //	put FILE…                 make or replace live objects, as somebody else would
@@ -326,6 +329,8 @@ func cmdClock(s *script, args []string) error {
 	if err != nil {
 		return err
 	}
+	s.platform.moved += d
+	s.Setenv(clockVar, s.platform.moved.String())
 	return s.server.Advance(d)
 }
 

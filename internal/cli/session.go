@@ -90,7 +90,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 		return err
 	}
 	server, _ := reader.ServerTime()
-	at := ledger.Observed(server, s.app.env.Now())
+	at := ledger.Observed(server, s.world.api.Now())
 	s.inputs = plan.Inputs{
 		Tool: toolName(), Sandbox: s.app.global.sandbox,
 		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},

@@ -86,6 +86,8 @@ func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*
 		w.close()
 		return nil, err
 	}
+	// The sandbox is another world: its clock is everybody's.
+	w.api.Now = server.Now
 	if w.ledger, err = a.sandboxLedger(ctx, dir, w); err != nil {
 		w.close()
 		return nil, err
@@ -152,7 +154,7 @@ func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.C
 		Store:     "file:" + filepath.Join(dir, "ledger-"+w.workspace.UUID),
 		Workspace: w.workspace,
 		Origins:   w.origins,
-		Now:       a.env.Now,
+		Now:       w.api.Now,
 		Claim:     a.claim(),
 	}
 	g, err := ledger.Init(ctx, cfg)
