@@ -5,11 +5,15 @@ package git
 
 import (
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,16 +29,25 @@ const tipRef = "refs/trueup/tip"
 // repository of its own in a temporary folder, which talks to the remote as the
 // user's repository is configured to. So a fetch of one commit leaves no shallow
 // boundary behind, and index, work tree, refs and objects of the user stay as
-// they are. Fetch, Commit, Push and Holds are for one goroutine at a time, Read
-// and List for any.
+// they are. Of a commit it brings the files that are asked for, and not more if
+// the remote can leave out the others. Fetch, Commit, Push and Holds are for one
+// goroutine at a time, all else for any.
 type Mirror struct {
 	remote string
 	// dir is the mirror's folder, top where relative addresses start.
 	dir, top string
-	env      []string
+	config   []setting
+	// sum is the hash of the repository's objects.
+	sum func() hash.Hash
+
+	// fetching is held by who fetches.
+	fetching chan struct{}
 
 	mu      sync.Mutex
 	commits int
+	// roots are the trees of commits, trees what is in a tree.
+	roots map[string]string
+	trees map[string]map[string]entry
 }
 
 // ErrNoRemote says that the user's repository has no remote of that name.
@@ -74,7 +87,13 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, configured(string(listed), remote))}
+	m := &Mirror{
+		remote: remote, dir: temp, top: top, config: configured(string(listed), remote), sum: sha1.New,
+		fetching: make(chan struct{}, 1), roots: map[string]string{}, trees: map[string]map[string]entry{},
+	}
+	if format == "sha256" {
+		m.sum = sha256.New
+	}
 	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -121,67 +140,24 @@ func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
 // git runs a command in the mirror.
 func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
+	return m.gitWith(ctx, nil, in, args...)
+}
+
+// gitWith is git with settings for this command.
+func (m *Mirror) gitWith(ctx context.Context, more []setting, in string, args ...string) (string, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
 		return "", fmt.Errorf("the temporary repository %s is gone: %w", filepath.Base(m.dir), err)
 	}
-	out, err := call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.run(ctx)
+	env := mirrorEnv(m.dir, slices.Concat(m.config, more))
+	out, err := call{dir: m.top, env: env, in: strings.NewReader(in), args: args}.run(ctx)
 	return string(out), err
 }
 
-// Fetch brings the newest commits of a ref, depth of them, and returns the
-// newest; "" means that the remote has no such ref.
-func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, netTimeout)
-	defer cancel()
-	out, err := m.git(ctx, "", "ls-remote", "--quiet", m.remote, ref)
-	if err != nil {
-		return "", err
-	}
-	if !lists(out, ref) {
-		return "", nil
-	}
-	_, err = m.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
-		m.remote, "+"+ref+":"+tipRef)
-	if err != nil {
-		return "", err
-	}
-	tip, err := m.git(ctx, "", "rev-parse", "--verify", "--quiet", tipRef+"^{commit}")
-	return strings.TrimSpace(tip), err
-}
-
-// lists says whether a listing has exactly this ref: ls-remote gives those that
-// end like it too.
-func lists(listing, ref string) bool {
-	for line := range strings.Lines(listing) {
-		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
-			return true
-		}
-	}
-	return false
-}
-
-// Holds says whether one of the commits is among the depth newest of a ref.
-func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commits []string) (bool, error) {
-	tip, err := m.Fetch(ctx, ref, depth)
-	if err != nil || tip == "" {
-		return false, err
-	}
-	out, err := m.git(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range commits {
-		if strings.Contains(out, c) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // Push moves a ref of the remote from one commit to the next; an empty from
-// means that the ref must not exist, and an empty to removes it. True means that the remote said that it moved the ref. All
-// else is unclear: the caller looks what the ref is.
+// means that the ref must not exist, and an empty to removes it. True means that
+// the remote said that it moved the ref. All else is unclear: the caller looks
+// what the ref is.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, netTimeout)
 	defer cancel()

@@ -99,8 +99,8 @@ func TestSwap(t *testing.T) {
 			if err != nil || len(files) != 3 || string(files["a/b.json"]) != "x\nmissing\n" || string(files["a/d"]) != "y" {
 				t.Errorf("files are %q, %v", files, err)
 			}
-			paths, err := m.List(t.Context(), two, "a")
-			if err != nil || strings.Join(paths, " ") != "a/b.json a/d" {
+			paths, err := m.Files(t.Context(), two)
+			if err != nil || strings.Join(paths, " ") != "a/b.json a/d c" {
 				t.Errorf("paths are %q, %v", paths, err)
 			}
 			for commits, want := range map[string]bool{one: true, two: true, stale: false} {
@@ -151,7 +151,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *Error
-	if _, err := m.Read(t.Context(), one, nil); err == nil || errors.As(err, &failed) {
+	if _, err := m.Read(t.Context(), one, []string{"a/b"}); err == nil || errors.As(err, &failed) {
 		t.Errorf("a mirror that is gone gave %v", err)
 	}
 }

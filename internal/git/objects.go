@@ -2,7 +2,12 @@ package git
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,6 +40,14 @@ func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
 	fmt.Fprintf(&in, "feature done\ncommit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", ref, author, len(c.Message), c.Message)
 	if c.Parent != "" {
 		fmt.Fprintf(&in, "from %s\n", c.Parent)
+		paths := make([]string, len(c.Files))
+		for i, f := range c.Files {
+			paths[i] = f.Path
+		}
+		// The trees on the way to what changes are read.
+		if _, err := m.find(ctx, c.Parent, paths); err != nil {
+			return "", err
+		}
 	}
 	for _, f := range c.Files {
 		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", f.Path, len(f.Content), f.Content)
@@ -44,58 +57,287 @@ func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Read returns the files of a commit at those paths that have one. A path holds
-// no line break.
+// BlobID is the id that a file's content has in the repository.
+func (m *Mirror) BlobID(content []byte) string {
+	h := m.sum()
+	h.Write(fmt.Appendf(nil, "blob %d\x00", len(content)))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Read returns the files of a commit at those paths that have one.
 func (m *Mirror) Read(ctx context.Context, commit string, paths []string) (map[string][]byte, error) {
-	var in strings.Builder
-	// A commit that is not here would have no files.
-	fmt.Fprintf(&in, "%s^{tree}\n", commit)
-	for _, p := range paths {
-		fmt.Fprintf(&in, "%s:%s\n", commit, p)
-	}
-	out, err := m.git(ctx, in.String(), "cat-file", "--batch")
+	at, err := m.find(ctx, commit, paths)
 	if err != nil {
 		return nil, err
 	}
-	_, out, err = object(out, "tree")
-	if err != nil {
-		return nil, fmt.Errorf("git cat-file: commit %s: %w", commit, err)
+	var ids []string
+	for p, e := range at {
+		if e.kind != "blob" {
+			return nil, fmt.Errorf("read %s of commit %s: it is not a file", p, commit)
+		}
+		ids = append(ids, e.id)
 	}
-	files := make(map[string][]byte, len(paths))
-	for _, p := range paths {
-		if rest, missing := strings.CutPrefix(out, commit+":"+p+" missing\n"); missing {
-			out = rest
-			continue
-		}
-		var content string
-		if content, out, err = object(out, "blob"); err != nil {
-			return nil, fmt.Errorf("git cat-file: %s: %w", p, err)
-		}
-		files[p] = []byte(content)
+	blobs, err := m.objects(ctx, ids, false)
+	if err != nil {
+		return nil, err
+	}
+	files := make(map[string][]byte, len(at))
+	for p, e := range at {
+		files[p] = []byte(blobs[e.id].content)
 	}
 	return files, nil
 }
 
-// object cuts the first object off the output of cat-file, which starts with a
-// line like "<id> blob 12".
-func object(out, kind string) (content, rest string, err error) {
-	head, rest, _ := strings.Cut(out, "\n")
-	fields := strings.Fields(head)
-	if len(fields) != 3 || fields[1] != kind {
-		return "", "", fmt.Errorf("%q is not a %s", head, kind)
-	}
-	size, err := strconv.Atoi(fields[2])
-	if err != nil || size >= len(rest) {
-		return "", "", fmt.Errorf("%q is cut short", head)
-	}
-	return rest[:size], rest[size+1:], nil
-}
-
-// List returns the paths of the files of a commit below a folder.
-func (m *Mirror) List(ctx context.Context, commit, folder string) ([]string, error) {
-	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", folder+"/")
+// Files brings all files of a commit and returns their paths.
+func (m *Mirror) Files(ctx context.Context, commit string) ([]string, error) {
+	root, err := m.root(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
-	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
+	var paths []string
+	for level := map[string]string{"": root}; len(level) > 0; {
+		if err := m.load(ctx, slices.Collect(maps.Values(level)), true); err != nil {
+			return nil, err
+		}
+		next := map[string]string{}
+		for dir, id := range level {
+			for name, e := range m.tree(id) {
+				switch p := path.Join(dir, name); e.kind {
+				case "tree":
+					next[p] = e.id
+				case "blob":
+					paths = append(paths, p)
+				}
+			}
+		}
+		level = next
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// Bring brings folders of a commit with all that is in them; "" is the whole
+// commit.
+func (m *Mirror) Bring(ctx context.Context, commit string, dirs []string) error {
+	at, err := m.find(ctx, commit, dirs)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, e := range at {
+		if e.kind == "tree" {
+			ids = append(ids, e.id)
+		}
+	}
+	return m.load(ctx, ids, true)
+}
+
+// Expect brings the root of a commit together with objects that it probably
+// leads to.
+func (m *Mirror) Expect(ctx context.Context, commit string, ids []string) error {
+	root, err := m.root(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if _, err := m.objects(ctx, append([]string{root}, ids...), false); err != nil && ctx.Err() == nil {
+		// One that the remote does not have spoils the whole request.
+		return m.load(ctx, []string{root}, false)
+	}
+	return ctx.Err()
+}
+
+// Message returns the message of a commit that is here.
+func (m *Mirror) Message(ctx context.Context, commit string) (string, error) {
+	found, _, err := m.batch(ctx, []string{commit})
+	if err != nil {
+		return "", err
+	}
+	_, message, _ := strings.Cut(found[commit].content, "\n\n")
+	return message, nil
+}
+
+// entry is what a tree has under a name; kind is tree or blob, or empty for what
+// is neither.
+type entry struct{ kind, id string }
+
+// find returns what a commit has at those paths where there is something. The
+// trees on the way are read level by level, with at most one request for each.
+func (m *Mirror) find(ctx context.Context, commit string, paths []string) (map[string]entry, error) {
+	root, err := m.root(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]entry, len(paths))
+	for _, p := range paths {
+		at[p] = entry{kind: "tree", id: root}
+	}
+	for depth := 0; ; depth++ {
+		var ids []string
+		for p, e := range at {
+			if _, deeper := step(p, depth); deeper && e.kind == "tree" {
+				ids = append(ids, e.id)
+			}
+		}
+		if len(ids) == 0 {
+			return at, nil
+		}
+		if err := m.load(ctx, ids, false); err != nil {
+			return nil, err
+		}
+		for p, e := range at {
+			name, deeper := step(p, depth)
+			if !deeper {
+				continue
+			}
+			// What is no tree has nothing in it.
+			if inside, found := m.tree(e.id)[name]; found {
+				at[p] = inside
+			} else {
+				delete(at, p)
+			}
+		}
+	}
+}
+
+// step returns the name that a path has at a depth, from 0.
+func step(p string, depth int) (string, bool) {
+	names := strings.Split(p, "/")
+	if p == "" || depth >= len(names) {
+		return "", false
+	}
+	return names[depth], true
+}
+
+// root returns the id of the tree of a commit that is here.
+func (m *Mirror) root(ctx context.Context, commit string) (string, error) {
+	m.mu.Lock()
+	root := m.roots[commit]
+	m.mu.Unlock()
+	if root != "" {
+		return root, nil
+	}
+	found, _, err := m.batch(ctx, []string{commit})
+	if err != nil {
+		return "", err
+	}
+	head, _, _ := strings.Cut(found[commit].content, "\n")
+	root, ok := strings.CutPrefix(head, "tree ")
+	if !ok || found[commit].kind != "commit" {
+		return "", fmt.Errorf("git cat-file: %s is no commit that is here", commit)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.roots[commit] = root
+	return root, nil
+}
+
+func (m *Mirror) tree(id string) map[string]entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.trees[id]
+}
+
+// load reads trees; those that are not here are brought, with whole together
+// with all that is in them.
+func (m *Mirror) load(ctx context.Context, ids []string, whole bool) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return m.tree(id) != nil })
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := m.objects(ctx, ids, whole)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, o := range found {
+		if m.trees[id], err = o.entries(len(id) / 2); err != nil {
+			return fmt.Errorf("git cat-file: tree %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// entries reads a tree whose ids have that many bytes.
+func (o object) entries(size int) (map[string]entry, error) {
+	if o.kind != "tree" {
+		return nil, fmt.Errorf("it is a %s", o.kind)
+	}
+	inside := map[string]entry{}
+	for rest := o.content; rest != ""; {
+		head, after, _ := strings.Cut(rest, "\x00")
+		mode, name, _ := strings.Cut(head, " ")
+		if len(after) < size {
+			return nil, errors.New("it is cut short")
+		}
+		e := entry{id: hex.EncodeToString([]byte(after[:size]))}
+		switch {
+		case mode == "40000":
+			e.kind = "tree"
+		case strings.HasPrefix(mode, "100"):
+			e.kind = "blob"
+		}
+		inside[name] = e
+		rest = after[size:]
+	}
+	return inside, nil
+}
+
+// object is one of git's.
+type object struct{ kind, content string }
+
+// objects returns objects; those that are not here are brought.
+func (m *Mirror) objects(ctx context.Context, ids []string, whole bool) (map[string]object, error) {
+	slices.Sort(ids)
+	found, missing, err := m.batch(ctx, slices.Compact(ids))
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	if err := m.request(ctx, missing, whole); err != nil {
+		return nil, err
+	}
+	more, missing, err := m.batch(ctx, missing)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("git fetch: the remote left out object %s", missing[0])
+	}
+	maps.Copy(found, more)
+	return found, err
+}
+
+// batch returns those objects that are here.
+func (m *Mirror) batch(ctx context.Context, ids []string) (found map[string]object, missing []string, err error) {
+	found = make(map[string]object, len(ids))
+	if len(ids) == 0 {
+		return found, nil, nil
+	}
+	out, err := m.git(ctx, strings.Join(ids, "\n")+"\n", "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range ids {
+		if rest, absent := strings.CutPrefix(out, id+" missing\n"); absent {
+			missing, out = append(missing, id), rest
+			continue
+		}
+		if found[id], out, err = cut(out); err != nil {
+			return nil, nil, fmt.Errorf("git cat-file: %s: %w", id, err)
+		}
+	}
+	return found, missing, nil
+}
+
+// cut takes the first object off the output of cat-file, which starts with a
+// line like "<id> blob 12".
+func cut(out string) (o object, rest string, err error) {
+	head, rest, _ := strings.Cut(out, "\n")
+	fields := strings.Fields(head)
+	if len(fields) != 3 {
+		return object{}, "", fmt.Errorf("%q is no object", head)
+	}
+	size, err := strconv.Atoi(fields[2])
+	if err != nil || size >= len(rest) {
+		return object{}, "", fmt.Errorf("%q is cut short", head)
+	}
+	return object{kind: fields[1], content: rest[:size]}, rest[size+1:], nil
 }

@@ -35,14 +35,14 @@ type gitChange struct {
 	path      string
 	expectSeq int
 	content   []byte
+	// rec is the record; nil changes the genesis.
+	rec *Record
 	// line says in the commit's message what changes; it holds the nonce.
 	line string
 	// seq reads the seq of the file that is there.
 	seq  func([]byte) (int, error)
 	done chan error
 }
-
-func (c *gitChange) genesis() bool { return c.path == genesisFile }
 
 func (s *gitStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	b, err := encode(g)
@@ -67,11 +67,11 @@ func (s *gitStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 		err = fmt.Errorf("seq %d does not follow %d", rec.Seq, expectSeq)
 	}
 	if err == nil {
-		place := recordPath(rec.key())
+		place := gitRecordPath(rec.key())
 		err = s.submit(ctx, &gitChange{
-			path: place, expectSeq: expectSeq, content: b,
+			path: place, expectSeq: expectSeq, content: b, rec: &rec,
 			line: recordLine(rec),
-			seq:  func(b []byte) (int, error) { r, err := decodeRecordAt(b, place); return r.Seq, err },
+			seq:  func(b []byte) (int, error) { r, err := gitRecord(b, place); return r.Seq, err },
 		})
 	}
 	if err != nil {
@@ -208,9 +208,9 @@ func (p *gitPush) run(ctx context.Context) error {
 
 // push makes one try; nil means that the remote has the batch.
 func (p *gitPush) push(ctx context.Context, t gitTip) error {
-	c := git.Commit{Parent: t.commit, Message: p.message()}
-	for _, change := range p.batch {
-		c.Files = append(c.Files, git.File{Path: change.path, Content: change.content})
+	c, records, err := p.next(ctx, t)
+	if err != nil {
+		return err
 	}
 	commit, err := t.mirror.Commit(ctx, c)
 	if err != nil {
@@ -222,14 +222,49 @@ func (p *gitPush) push(ctx context.Context, t gitTip) error {
 	if !won {
 		return p.store.unwritable(err)
 	}
-	p.store.keep(&gitTip{mirror: t.mirror, commit: commit})
+	p.store.keep(&gitTip{mirror: t.mirror, commit: commit, records: records})
 	p.finish(nil)
 	return nil
 }
 
+// next is the commit that has the batch, and how many records there are in it.
+func (p *gitPush) next(ctx context.Context, t gitTip) (git.Commit, int, error) {
+	var genesis []byte
+	var index gitIndex
+	if t.commit != "" {
+		files, err := p.store.files(ctx, t, []string{recentFile})
+		if err == nil {
+			index, err = p.store.index(files)
+		}
+		if err != nil {
+			return git.Commit{}, 0, err
+		}
+		genesis = files[genesisFile]
+	}
+	c, records := git.Commit{Parent: t.commit}, t.records
+	for _, change := range p.batch {
+		c.Files = append(c.Files, git.File{Path: change.path, Content: change.content})
+		if change.rec == nil {
+			genesis = change.content
+			continue
+		}
+		index = index.with(*change.rec)
+		if change.expectSeq == 0 && records >= 0 {
+			records++
+		}
+	}
+	recent, err := index.trimmed().encode()
+	if err != nil {
+		return git.Commit{}, 0, fmt.Errorf("write %s: %w", recentFile, err)
+	}
+	c.Files = append(c.Files, git.File{Path: recentFile, Content: recent})
+	c.Message = p.message(gitHints{genesis: t.mirror.BlobID(genesis), recent: t.mirror.BlobID(recent), records: records})
+	return c, records, nil
+}
+
 // message names what changes. The id makes each commit another one: a remote
 // that has the very same commit already would call the push done.
-func (p *gitPush) message() string {
+func (p *gitPush) message(hints gitHints) string {
 	lines := make([]string, 0, len(p.batch)+1)
 	if len(p.batch) > 1 {
 		lines = append(lines, fmt.Sprintf("%d changes\n", len(p.batch)))
@@ -237,7 +272,7 @@ func (p *gitPush) message() string {
 	for _, c := range p.batch {
 		lines = append(lines, c.line)
 	}
-	return strings.Join(lines, "\n") + "\n\npush " + uuid.NewString() + "\n"
+	return strings.Join(lines, "\n") + "\n\npush " + uuid.NewString() + "\n" + hints.String()
 }
 
 func (s *gitStore) unwritable(err error) error {
@@ -300,7 +335,7 @@ func (p *gitPush) moved(ctx context.Context, t gitTip) (map[*gitChange]error, er
 		return nil, err
 	}
 	for _, c := range p.batch {
-		if none && !c.genesis() {
+		if none && c.rec != nil {
 			moved[c] = err
 			continue
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"trueup/internal/git"
 )
@@ -16,12 +16,20 @@ import (
 // gitRemote is the remote where none is named.
 const gitRemote = "origin"
 
-// gitChunk is how many files are read at once, where all are.
-const gitChunk = 500
+const (
+	// gitChunk is how many files are read at once, where all are.
+	gitChunk = 500
+	// gitFew is how many records are brought all at once. Up to gitSparse the
+	// folders of those that are read are brought with what else is in them:
+	// there is little, and one conversation less.
+	gitFew    = 256
+	gitSparse = 4096
+)
 
 // gitStore is a ref on a remote of the repository that dir is in (design A7): a
-// history of its own without code, whose tree has the layout of a file store.
-// The compare-and-swap is the remote's: a push that names the commit it expects.
+// history of its own without code. The compare-and-swap is the remote's: a push
+// that names the commit it expects. Of the newest commit only that is brought
+// which is read, so that it costs the same however many records there are.
 // What was read is kept until a write of this process, a conflict or forget.
 type gitStore struct {
 	dir, ref, remote string
@@ -42,6 +50,8 @@ type gitStore struct {
 type gitTip struct {
 	mirror *git.Mirror
 	commit string
+	// records is how many there are, -1 if that is not known.
+	records int
 }
 
 var (
@@ -132,14 +142,34 @@ func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
 		s.mirror = m
 		s.mu.Unlock()
 	}
-	commit, err := m.Fetch(ctx, s.ref, 1)
+	t, err := fetchTip(ctx, m, s.ref)
 	if err != nil {
 		return gitTip{}, s.unreadable(err)
 	}
-	t := gitTip{mirror: m, commit: commit}
 	s.keep(&t)
 	return t, nil
 }
+
+// fetchTip brings the newest commit and what almost every reader needs of it.
+func fetchTip(ctx context.Context, m *git.Mirror, ref string) (gitTip, error) {
+	commit, err := m.Fetch(ctx, ref, 1)
+	if err != nil || commit == "" {
+		return gitTip{mirror: m}, err
+	}
+	message, err := m.Message(ctx, commit)
+	if err != nil {
+		return gitTip{}, err
+	}
+	hints := readHints(message)
+	t := gitTip{mirror: m, commit: commit, records: hints.records}
+	if t.has(gitFew) {
+		return t, m.Bring(ctx, commit, []string{""})
+	}
+	return t, m.Expect(ctx, commit, hints.ids())
+}
+
+// has says whether there are at most so many records.
+func (t gitTip) has(atMost int) bool { return t.records >= 0 && t.records <= atMost }
 
 func (s *gitStore) unreadable(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
@@ -156,6 +186,11 @@ func (s *gitStore) unreadable(err error) error {
 func (s *gitStore) files(ctx context.Context, t gitTip, paths []string) (map[string][]byte, error) {
 	if t.commit == "" {
 		return nil, fmt.Errorf("%s of remote %s: %w", s.ref, s.remote, ErrNoGenesis)
+	}
+	if t.has(gitSparse) {
+		if err := t.mirror.Bring(ctx, t.commit, folders(paths)); err != nil {
+			return nil, s.unreadable(err)
+		}
 	}
 	files, err := t.mirror.Read(ctx, t.commit, append([]string{genesisFile}, paths...))
 	if err != nil {
@@ -194,7 +229,7 @@ func (s *gitStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 		if err := key.check(); err != nil {
 			return nil, err
 		}
-		paths[i] = recordPath(key)
+		paths[i] = gitRecordPath(key)
 	}
 	t, err := s.newest(ctx)
 	if err != nil {
@@ -210,11 +245,40 @@ func (s *gitStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 		if !ok {
 			continue
 		}
-		if records[key], err = decodeRecordAt(b, paths[i]); err != nil {
+		if records[key], err = gitRecord(b, paths[i]); err != nil {
 			return nil, s.damaged(paths[i], err)
 		}
 	}
 	return records, nil
+}
+
+func (s *gitStore) Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error) {
+	t, err := s.newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.files(ctx, t, []string{recentFile})
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.index(files)
+	if err != nil {
+		return nil, err
+	}
+	return index.since(workspace, since), nil
+}
+
+// index decodes the index among the files.
+func (s *gitStore) index(files map[string][]byte) (gitIndex, error) {
+	b, ok := files[recentFile]
+	if !ok {
+		return nil, s.damaged(recentFile, fmt.Errorf("%w: it is missing: restore it from an earlier commit", ErrDamaged))
+	}
+	index, err := decodeIndex(b)
+	if err != nil {
+		return nil, s.damaged(recentFile, err)
+	}
+	return index, nil
 }
 
 func (s *gitStore) All(ctx context.Context, each func(Record) error) error {
@@ -225,19 +289,19 @@ func (s *gitStore) All(ctx context.Context, each func(Record) error) error {
 	if _, err := s.files(ctx, t, nil); err != nil {
 		return err
 	}
-	paths, err := t.mirror.List(ctx, t.commit, recordsDir)
+	paths, err := t.mirror.Files(ctx, t.commit)
 	if err != nil {
 		return s.unreadable(err)
 	}
-	// Records end in .json; other files are of a person.
-	paths = slices.DeleteFunc(paths, func(p string) bool { return path.Ext(p) != ".json" || strings.ContainsAny(p, "\n\r") })
+	// Other files are of a person.
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !gitRecordForm.MatchString(p) })
 	for chunk := range slices.Chunk(paths, gitChunk) {
 		files, err := s.files(ctx, t, chunk)
 		if err != nil {
 			return err
 		}
 		for _, p := range chunk {
-			rec, err := decodeRecordAt(files[p], p)
+			rec, err := gitRecord(files[p], p)
 			if err != nil {
 				return s.damaged(p, err)
 			}

@@ -376,7 +376,7 @@ func TestGitStoreDamage(t *testing.T) {
 	key := testRecord("a", 1).key()
 	copied, err := encode(testRecord("b", 1))
 	must(t, err)
-	tamper(recordPath(key), string(copied))
+	tamper(gitRecordPath(key), string(copied))
 	_, err = s.Read(t.Context(), []Key{key})
 	if err == nil || !strings.Contains(err.Error(), "belongs elsewhere") {
 		t.Errorf("read gave %v", err)
@@ -413,7 +413,7 @@ func TestGitStoreUnclearPush(t *testing.T) {
 		{"pusher killed", "echo $PPID >" + wrapper + ".pid; ", "kill -9 $(cat " + wrapper + ".pid)"},
 		{"first try lost", once + "exit 1; ", ""},
 		{
-			"others came after", "", env + "git read-tree " + testRef + " && git update-index --add --cacheinfo 100644," + blob + "," + recordPath(later.key()) +
+			"others came after", "", env + "git read-tree " + testRef + " && git update-index --add --cacheinfo 100644," + blob + "," + gitRecordPath(later.key()) +
 				" && git update-ref " + testRef + " $(git commit-tree -p " + testRef + " -m x $(git write-tree)); kill -9 $PPID",
 		},
 	} {
