@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/diag"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+func newLedgerAdopt(a *app) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "adopt KIND/NAME [PATH...]",
+		Short: "Record what was done without trueup: a request as sent, an object's lists as owned by git",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAdopt(cmd.Context(), a, reason, args[0], args[1:])
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is kept in the record")
+	return cmd
+}
+
+func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) error {
+	key, err := keyArg(arg)
+	if err != nil {
+		return err
+	}
+	loaded, err := a.load(ctx, paths, false)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(loaded.findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); i >= 0 {
+		return withCode(exitInvalid, fmt.Errorf("the manifests are invalid, and nothing was recorded: %s", loaded.findings[i]))
+	}
+	o := loaded.set.Find(key)
+	if o == nil {
+		return fmt.Errorf("there is no manifest of %s: what is adopted must be in git", key)
+	}
+	w, err := a.enter(ctx, loaded.project, loaded.set)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	l, err := ledger.Open(ctx, w.ledger)
+	if err != nil {
+		return err
+	}
+	w.closers = append(w.closers, l.Close)
+	planner := plan.NewPlanner(plan.Inputs{Set: loaded.set, Options: plan.Options{Overrides: loaded.project.Overrides}})
+	spec := planner.Managed(o)
+	err = l.Adopt(ctx, key, ledger.Adoption{
+		Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.claim().Actor,
+	})
+	if err != nil {
+		return ledgerError(err)
+	}
+	_, err = fmt.Fprintf(a.env.Stdout, "%s: adopted as %s has it\n", report.Clean(key.String()), report.Clean(o.Path))
+	return err
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/ledger"
+	"trueup/internal/report"
+)
+
+type resolveOptions struct {
+	posted, repost, abandon bool
+	reason                  string
+}
+
+func newLedgerResolve(a *app) *cobra.Command {
+	var opts resolveOptions
+	cmd := &cobra.Command{
+		Use:   "resolve KIND/NAME --posted|--repost|--abandon --reason TEXT",
+		Short: "Answer what became of a request whose outcome is not known",
+		Long: "Answer what became of a request whose outcome is not known.\n" +
+			"  --posted   it was executed: it is never sent again\n" +
+			"  --repost   it was not executed: the next apply sends it\n" +
+			"  --abandon  it is never to be sent",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runResolve(cmd.Context(), a, opts, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opts.posted, "posted", false, "it was executed")
+	f.BoolVar(&opts.repost, "repost", false, "it was not executed: send it")
+	f.BoolVar(&opts.abandon, "abandon", false, "it is never to be sent")
+	f.StringVar(&opts.reason, "reason", "", "why you know; it is kept in the record")
+	cmd.MarkFlagsOneRequired("posted", "repost", "abandon")
+	cmd.MarkFlagsMutuallyExclusive("posted", "repost", "abandon")
+	return cmd
+}
+
+func runResolve(ctx context.Context, a *app, opts resolveOptions, arg string) error {
+	key, err := keyArg(arg)
+	if err != nil {
+		return err
+	}
+	to := ledger.ResolvePosted
+	switch {
+	case opts.repost:
+		to = ledger.ResolveRepost
+	case opts.abandon:
+		to = ledger.ResolveAbandon
+	}
+	l, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	if err := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); err != nil {
+		return ledgerError(err)
+	}
+	_, err = fmt.Fprintf(a.env.Stdout, "%s: resolved as %s\n", report.Clean(key.String()), to)
+	return err
+}
