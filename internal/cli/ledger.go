@@ -21,7 +21,8 @@ func newLedger(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), newLedgerShow(a), newLedgerResolve(a), newLedgerAdopt(a))
+	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), newLedgerShow(a), newLedgerResolve(a), newLedgerAdopt(a),
+		newLedgerSettle(a))
 	return cmd
 }
 

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/apply"
+	"trueup/internal/report"
+)
+
+func newLedgerSettle(a *app) *cobra.Command {
+	var opts applyOptions
+	cmd := &cobra.Command{
+		Use:   "settle [PATH...]",
+		Short: "Finish requests that an earlier run has begun, and send nothing else",
+		Long: "Finish requests that an earlier run has claimed and that have no outcome: those that may be sent again are sent under\n" +
+			"their name, what can be looked up is looked up, and of the rest it is recorded that a person must decide. Nothing that\n" +
+			"was not claimed, and so approved, before is sent: it does not ask, and can run on a schedule.\n" +
+			"Exit codes: 0 nothing is open any more, 1 could not run, 4 manifests are invalid, 5 something is open still, 6 a person\n" +
+			"must decide, 8 authentication or authorization, 130 interrupted.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runLedgerSettle(cmd.Context(), a, opts, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opts.targets, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
+	f.BoolVar(&opts.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
+	f.Float64Var(&opts.writesPerSecond, "rps", 5, "writes a second; loopback has no limit")
+	return cmd
+}
+
+func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []string) error {
+	doc := report.Document{Command: "settle"}
+	s, err := a.prepare(ctx, opts.planOptions, paths)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	defer s.close()
+	s.describe(&doc)
+	if doc.ExitCode != exitOK {
+		return a.emit(doc)
+	}
+	if view := s.inputs.Ledger; view.Problem != "" {
+		return a.fail(doc, withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
+	}
+	s.plan = s.plan.OpenOnly(s.inputs.Ledger.Records)
+	result := s.apply(ctx, opts)
+	doc.Plan, doc.Apply, doc.ExitCode = s.plan, &result, exitOfSettle(result)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		doc.ExitCode = exitInterrupted // whatever else happened (design 0.24)
+	}
+	return a.emit(doc)
+}
+
+// exitOfSettle is the code of an apply that has only begun requests to finish:
+// what did not end well is open, or was not kept, and the next run sees it.
+func exitOfSettle(res apply.Result) int {
+	code := exitOfApply(res)
+	if code == exitStale || code == exitNotConverged {
+		return exitPartial
+	}
+	return code
+}
