@@ -81,6 +81,7 @@ func setup(e *testscript.Env) error {
 	}
 	e.Setenv("ROOT", here)
 	e.Setenv("USER", "tester")
+	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 	e.Setenv("GORACE", "atexit_sleep_ms=0")
 	e.Setenv(transcriptVar, filepath.Join(e.WorkDir, ".transcript"))
 	p := &platform{arrived: make(chan struct{})}

@@ -15,6 +15,8 @@ import (
 
 // planOptions are the flags that choose what is planned.
 type planOptions struct {
+	// looksOnly is set by commands that change nothing.
+	looksOnly bool
 	strict         bool
 	detailed       bool
 	targets        []string
@@ -96,6 +98,7 @@ func newPlan(a *app) *cobra.Command {
 
 func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
 	doc := report.Document{Command: "plan"}
+	opts.looksOnly = true
 	s, err := a.prepare(ctx, opts, paths)
 	if err != nil {
 		return a.fail(doc, err)
@@ -127,6 +130,7 @@ func newDrift(a *app) *cobra.Command {
 
 func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) error {
 	doc := report.Document{Command: "drift"}
+	opts.looksOnly = true
 	s, err := a.prepare(ctx, opts, paths)
 	if err != nil {
 		return a.fail(doc, err)

@@ -15,14 +15,16 @@ import (
 // session is one run from manifests to plan; it holds what apply needs to go
 // on. Without a plan the findings stopped it.
 type session struct {
-	app      *app
-	world    *world
-	ledger   *ledger.Ledger
-	inputs   plan.Inputs
-	planner  *plan.Planner
-	plan     *plan.Plan
-	findings diag.List
-	objects  int
+	app *app
+	// looksOnly says that the run can change nothing.
+	looksOnly bool
+	world     *world
+	ledger    *ledger.Ledger
+	inputs    plan.Inputs
+	planner   *plan.Planner
+	plan      *plan.Plan
+	findings  diag.List
+	objects   int
 }
 
 func (s *session) close() {
@@ -44,7 +46,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, findings: l.findings, objects: len(l.set.Objects)}
+	s := &session{app: a, looksOnly: opts.looksOnly, findings: l.findings, objects: len(l.set.Objects)}
 	if l.findings.HasErrors() {
 		return s, nil
 	}
@@ -77,6 +79,10 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 		known[i] = o.Key()
 	}
 	view, err := s.ledger.View(ctx, known)
+	if err != nil && s.looksOnly {
+		// Who may not read the ledger, as a fork's pull request, still sees the rest.
+		view, err = ledger.Unreadable(err), nil
+	}
 	if err != nil {
 		return err
 	}

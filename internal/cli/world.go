@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type world struct {
 	ledger    ledger.Config
 	// waitOthers is how long apply waits for what other runs have claimed.
 	waitOthers time.Duration
-	closers   []func() error
+	closers    []func() error
 }
 
 func (w *world) close() {
@@ -164,7 +165,20 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		EphemeralOK:  a.global.ephemeralOK,
 		Now:          a.env.Now,
 		Claim:        a.claim(),
+		Witness:      witnessDir(env),
 	}
+}
+
+// witnessDir is where this machine keeps what it has seen of ledgers.
+func witnessDir(env func(string) string) string {
+	dir := env("XDG_STATE_HOME")
+	if dir == "" && env("HOME") != "" {
+		dir = filepath.Join(env("HOME"), ".local", "state")
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "trueup", "ledgers")
 }
 
 // claim names this run in the ledger, from what the CI services say.

@@ -33,6 +33,15 @@ func problemOf(err error) *ProblemError {
 	return nil
 }
 
+// Unreadable is the view of a ledger that can't be read: what became of requests
+// is not known, and none is planned.
+func Unreadable(err error) View {
+	return View{
+		Problem: "it can't be read, so that what was sent is not known: " + err.Error(),
+		Fix:     "apply, where the ledger can be read, says what it would send",
+	}
+}
+
 // The things to do about most problems.
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"

@@ -363,6 +363,7 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
 		return Record{}, err
 	}
+	l.witness().note(rec)
 	l.remember(old, rec)
 	return rec, nil
 }

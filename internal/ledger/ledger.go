@@ -44,6 +44,9 @@ type Config struct {
 	Window time.Duration
 	// Dir is what a relative PATH starts from.
 	Dir string
+	// Witness is a folder of this machine in which it keeps what it has seen of
+	// ledgers, so that it notices one that was turned back; empty means none.
+	Witness string
 	// InCI refuses stores that don't outlive a runner, unless EphemeralOK.
 	InCI        bool
 	EphemeralOK bool
@@ -192,6 +195,9 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	}
 	found, err := l.store.Read(ctx, where)
 	if err != nil {
+		return err
+	}
+	if err := l.witness().check(l.cfg.Store, where, found); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -377,5 +383,7 @@ func (l *Ledger) usable(ctx context.Context, keys []kind.Key) (Genesis, error) {
 	}
 	return g, nil
 }
+
+func (l *Ledger) witness() witness { return witness(l.cfg.Witness).of(l.cfg.ID) }
 
 func (l *Ledger) at(key kind.Key) Key { return Key{Workspace: l.cfg.Workspace.UUID, Key: key} }

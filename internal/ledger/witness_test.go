@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// turnBack puts a ledger back to what it was before something happened.
+func turnBack(t *testing.T, cfg Config, something func()) {
+	t.Helper()
+	dir, copied := filepath.Join(cfg.Dir, "ledger"), filepath.Join(t.TempDir(), "copy")
+	must(t, os.CopyFS(copied, os.DirFS(dir)))
+	something()
+	must(t, os.RemoveAll(dir))
+	must(t, os.CopyFS(dir, os.DirFS(copied)))
+}
+
+func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
+	cfg := made(t)
+	cfg.Witness = t.TempDir()
+	l := open(t, cfg)
+	turnBack(t, cfg, func() {
+		must(t, tryClaim(t.Context(), l, purgeKey))
+		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	})
+	for _, who := range []struct {
+		name    string
+		witness string
+		notices bool
+	}{{"who saw it", cfg.Witness, true}, {"who did not", t.TempDir(), false}, {"who keeps nothing", "", false}} {
+		cfg.Witness = who.witness
+		v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey, cdnKey))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(v.Problem, "turned back"); got != who.notices {
+			t.Errorf("%s: problem %q", who.name, v.Problem)
+		}
+		if who.notices && (!strings.Contains(v.Problem, "posted") || !strings.Contains(v.Fix, "ledger import")) {
+			t.Errorf("%q, %q", v.Problem, v.Fix)
+		}
+	}
+}
+
+// TestAnotherHistoryIsNoticed: after a turn back others went on, so that the
+// steps alone look right.
+func TestAnotherHistoryIsNoticed(t *testing.T) {
+	cfg := made(t)
+	cfg.Witness = t.TempDir()
+	l := open(t, cfg)
+	turnBack(t, cfg, func() {
+		must(t, tryClaim(t.Context(), l, purgeKey))
+		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	})
+	other := cfg
+	other.Witness = ""
+	m := open(t, other)
+	for range 2 {
+		must(t, tryClaim(t.Context(), m, purgeKey))
+		must(t, m.Release(t.Context(), purgeKey, "no route"))
+	}
+	v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey))
+	if err != nil || !strings.Contains(v.Problem, "turned back") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
+	cfg := made(t)
+	cfg.Witness = t.TempDir()
+	must(t, tryClaim(t.Context(), open(t, cfg), purgeKey))
+	// So many steps that the history does not reach back to what was seen.
+	m := open(t, cfg)
+	m.cfg.Witness = ""
+	m.cfg.Now = func() time.Time { return testTime.Add(Lease) }
+	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone", "mina"))
+	for range maxSteps {
+		must(t, tryClaim(t.Context(), m, purgeKey))
+		must(t, m.Release(t.Context(), purgeKey, "no route"))
+	}
+	if v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey)); err != nil || v.Problem != "" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func keysOf(keys ...kind.Key) []kind.Key { return keys }
