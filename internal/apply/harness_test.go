@@ -370,7 +370,9 @@ func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Int
 	return hold, err
 }
 
-func (s *stage) terms() ledger.Terms { return ledger.Terms{Window: ledger.DefaultWindow, Proven: s.proven} }
+func (s *stage) terms() ledger.Terms {
+	return ledger.Terms{Window: ledger.DefaultWindow, Proven: s.proven}
+}
 
 // clock is the platform's, which agrees with everybody's.
 func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {

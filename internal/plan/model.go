@@ -26,7 +26,7 @@ const (
 	Blocked Op = "blocked"
 	// InFlight means that another run has claimed the item's request.
 	InFlight Op = "in-flight"
-	Kept    Op = "kept"
+	Kept     Op = "kept"
 	// Deferred is a request that the limits of its hostname leave no room for
 	// today.
 	Deferred Op = "deferred"
