@@ -95,8 +95,8 @@ func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
 		return answer{fate: unsent, err: fmt.Errorf("the platform's time: %w", err)}
 	}
 	if !s.hold.MaySend(now) {
-		until := s.hold.Terms.Until(s.hold.First, now).UTC().Format(time.RFC3339)
-		return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
+		return answer{fate: late, err: fmt.Errorf("it could be sent until %s, and it is %s by the later of the platform's clock and this machine's: "+
+			"the platform may have forgotten the name", stamp(s.hold.Terms.Until(s.hold.First, now)), stamp(now.Late))}
 	}
 	obj, err := r.Writer.Create(ctx, s.kind, s.item.Request.Body)
 	r.sent(s.item, err, end)
@@ -124,6 +124,8 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	}
 	return a
 }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // taken says whose the object of the same name is: ours only if an earlier send
 // may have made it. Where the platform shows it, it must be what was sent, and
@@ -190,7 +192,7 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 	case s.hold.Terms.Proven:
 		end.Message = "it may or may not have been executed: " + message
 		end.Fix = fmt.Sprintf("trueup ledger settle, or the next apply, sends it again under the same name; that is safe until %s",
-			s.hold.First.Add(s.hold.Terms.Window).UTC().Format(time.RFC3339))
+			stamp(s.hold.First.Add(s.hold.Terms.Window)))
 		return r.Journal.Leave(ctx, key, message)
 	default:
 		end.askPerson("it may or may not have been executed: " + message)
@@ -202,8 +204,8 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 func (r *run) tooLate(ctx context.Context, s *shot, a answer, end *Outcome) {
 	var err error
 	if s.certain {
-		end.fail(Partial, "it was not sent: this run was stopped for too long")
-		end.Fix = "run apply again"
+		end.fail(Partial, "it was not sent: "+a.err.Error())
+		end.Fix = "look at this machine's clock, and run apply again"
 		err = r.Journal.Release(ctx, s.item.Key, end.Message)
 	} else {
 		end.askPerson("it may or may not have been executed: " + a.err.Error())

@@ -111,9 +111,29 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		return r.claimed(e, i, l.cfg.Claim)
 	})
 	if err != nil {
+		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
 	return Hold{First: *rec.FirstClaimAt, Uncertain: rec.Uncertain, Terms: terms}, nil
+}
+
+// takeBack ends a claim whose write failed and was done all the same: nothing is
+// sent for it. What can't be taken back is asked about later.
+func (l *Ledger) takeBack(ctx context.Context, rec Record) {
+	if rec.Nonce == "" {
+		return
+	}
+	where := l.at(rec.Key)
+	if found, err := l.store.Read(ctx, []Key{where}); err != nil || found[where].Nonce != rec.Nonce {
+		return
+	}
+	l.remember(rec, rec)
+	const why = "the write of its claim failed, and nothing was sent"
+	if rec.Uncertain {
+		_ = l.Leave(ctx, rec.Key, why)
+	} else {
+		_ = l.Release(ctx, rec.Key, why)
+	}
 }
 
 // Posted records that the request of an intent was executed. It may do so also
@@ -339,6 +359,7 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Recor
 	}
 }
 
+// changeOnce is one try. The record beside an error is one whose write failed.
 func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
 	if _, err := l.usable(ctx, []kind.Key{key}); err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
@@ -361,7 +382,7 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	}
 	rec = rec.moved(l.step(old, m))
 	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
-		return Record{}, err
+		return rec, err
 	}
 	l.witness().note(rec)
 	l.remember(old, rec)

@@ -303,3 +303,42 @@ func TestFailuresOfTheStore(t *testing.T) {
 		t.Error("claimed a spec that is no JSON")
 	}
 }
+
+// halfStore writes and says that it failed, as a disk whose last flush fails.
+type halfStore struct {
+	Store
+	fails bool
+}
+
+func (s *halfStore) Put(ctx context.Context, seq int, rec Record) error {
+	err := s.Store.Put(ctx, seq, rec)
+	if s.fails && err == nil {
+		s.fails = false
+		return errors.New("input/output error")
+	}
+	return err
+}
+
+func TestAClaimThatWasNotConfirmedIsTakenBack(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	store := &halfStore{Store: l.store, fails: true}
+	l.store = store
+	if tryClaim(t.Context(), l, purgeKey) == nil {
+		t.Fatal("claimed by a write that failed")
+	}
+	if rec := view(t, l, purgeKey); rec.State != "" || rec.Seq != 2 {
+		t.Errorf("left as %+v", rec)
+	}
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	must(t, l.Leave(t.Context(), purgeKey, "timeout"))
+	store.fails = true
+	l.store = store
+	must(t, l.Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	if _, err := l.TakeOver(t.Context(), purgeKey, someIntent()); err == nil {
+		t.Fatal("taken over by a write that failed")
+	}
+	if rec := view(t, l, purgeKey); rec.State != Claimed || !rec.Left || !rec.Uncertain || !rec.FirstClaimAt.Equal(testTime) {
+		t.Errorf("left as %+v", rec)
+	}
+}
