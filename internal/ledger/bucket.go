@@ -1,10 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// The layout of a bucket store, below its prefix: genesis/<version> and
-// records/<workspace>/<kind>/<sha256 of the name>/<version>. Below tmp/ are
-// proofs that are being made.
+// The layout of a bucket store, below its prefix: genesis/<version>,
+// records/<workspace>/<kind>/<sha256 of the name>/<version>, and the index.
+// Below tmp/ are proofs that are being made.
 const (
 	genesisDir = "genesis"
 	// newestFirst makes later versions sort before earlier ones, so that the
@@ -33,6 +33,9 @@ const bucketParallel = 32
 // (If-None-Match: *); no object is ever replaced. What is current is the object
 // of the highest seq. Servers that ignore the condition exist, so it is tried
 // on the genesis before the first write of every run.
+//
+// What was read of the genesis is kept until forget, and the versions that were
+// seen are kept for good, because they never change.
 type bucketStore struct {
 	client         *s3.Client
 	bucket, prefix string
@@ -40,29 +43,16 @@ type bucketStore struct {
 	// one request with all its tries.
 	pause, patience time.Duration
 
-	mu sync.Mutex
+	proof sync.Mutex
 	// proven says that this run saw the server refuse a second creation.
 	proven bool
+
+	seen bucketMemory
 }
 
 func (s *bucketStore) ReadGenesis(ctx context.Context) (Genesis, error) {
-	seq, err := s.genesisSeq(ctx)
-	if err != nil {
-		return Genesis{}, err
-	}
-	name := path.Join(genesisDir, versionName(seq))
-	have, err := s.get(ctx, name)
-	if err != nil {
-		return Genesis{}, s.failed("read", name, err)
-	}
-	g, err := decodeGenesis(have.body)
-	if err == nil && g.Seq != seq {
-		err = fmt.Errorf("it holds seq %d, which belongs elsewhere", g.Seq)
-	}
-	if err != nil {
-		return Genesis{}, s.failed("read", name, err)
-	}
-	return g, nil
+	have, err := s.genesis(ctx)
+	return have.Genesis, err
 }
 
 func (s *bucketStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
@@ -73,12 +63,14 @@ func (s *bucketStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis
 	if g.Seq != expectSeq+1 {
 		return fmt.Errorf("write genesis: seq %d does not follow %d", g.Seq, expectSeq)
 	}
+	s.forget()
+	defer s.forget()
 	if expectSeq > 0 {
 		have, err := s.usable(ctx)
 		if err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
-		if have != expectSeq {
+		if have.Seq != expectSeq {
 			return fmt.Errorf("write genesis: %w", ErrConflict)
 		}
 	}
@@ -89,7 +81,7 @@ func (s *bucketStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis
 }
 
 func (s *bucketStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
-	if _, err := s.genesisSeq(ctx); err != nil {
+	if _, err := s.genesis(ctx); err != nil {
 		return nil, err
 	}
 	found := make([]Record, len(keys))
@@ -120,29 +112,48 @@ func (s *bucketStore) Put(ctx context.Context, expectSeq int, rec Record) error 
 	if _, err := s.usable(ctx); err != nil {
 		return fmt.Errorf("write record of %s: %w", rec.Key, err)
 	}
-	dir := recordDir(rec.key())
-	if expectSeq > 0 {
-		// The creation below refuses what is too late; this refuses what is too
-		// early, and would leave a gap.
-		have, err := s.newest(ctx, dir)
-		if err != nil {
-			return fmt.Errorf("write record of %s: %w", rec.Key, err)
-		}
-		if have != expectSeq {
-			return fmt.Errorf("write record of %s: %w", rec.Key, ErrConflict)
-		}
-	}
-	if err := s.create(ctx, path.Join(dir, versionName(rec.Seq)), b); err != nil {
+	if err := s.follow(ctx, expectSeq, rec, b); err != nil {
 		return fmt.Errorf("write record of %s: %w", rec.Key, err)
 	}
 	return nil
 }
 
-func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
-	if _, err := s.genesisSeq(ctx); err != nil {
+// follow makes the next version of a record, with what the index has of it
+// before and after.
+func (s *bucketStore) follow(ctx context.Context, expectSeq int, rec Record, b []byte) error {
+	dir := recordDir(rec.key())
+	old, known := s.seen.record(dir, expectSeq)
+	if expectSeq > 0 && !known {
+		// The creation below refuses what is too late; this refuses what is too
+		// early, and would leave a gap.
+		have, err := s.newest(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if have != expectSeq {
+			return ErrConflict
+		}
+	}
+	if err := s.enter(ctx, rec.entries()); err != nil {
 		return err
 	}
-	names, err := s.listAll(ctx, recordsDir+"/")
+	if err := s.create(ctx, path.Join(dir, versionName(rec.Seq)), b); err != nil {
+		return err
+	}
+	if kept, err := decodeRecord(b); err == nil {
+		s.seen.keep(dir, kept)
+	}
+	if !rec.Open() && expectSeq > 0 && (old.Open() || !known) {
+		s.leave(ctx, rec)
+	}
+	return nil
+}
+
+func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
+	if _, err := s.genesis(ctx); err != nil {
+		return err
+	}
+	names, err := s.listAll(ctx, recordsDir+"/", "")
 	if err != nil {
 		return err
 	}
@@ -182,38 +193,62 @@ func (s *bucketStore) Scratch(ctx context.Context, name string) (Store, func() e
 	return scratch, func() error { return scratch.removeAll(context.WithoutCancel(ctx)) }, nil
 }
 
-// genesisSeq is the seq of the current genesis; ErrNoGenesis if there is none.
-func (s *bucketStore) genesisSeq(ctx context.Context) (int, error) {
+// heldGenesis is a genesis, and the object that holds it.
+type heldGenesis struct {
+	Genesis
+	name string
+	object
+}
+
+// forget makes the next call read the genesis again.
+func (s *bucketStore) forget() { s.seen.keepGenesis(nil) }
+
+// genesis is the current genesis, as this run saw it; ErrNoGenesis if there is
+// none.
+func (s *bucketStore) genesis(ctx context.Context) (heldGenesis, error) {
+	if g := s.seen.genesisKept(); g != nil {
+		return *g, nil
+	}
 	seq, err := s.newest(ctx, genesisDir)
 	if err == nil && seq == 0 {
 		err = s.failed("read", genesisDir, ErrNoGenesis)
 	}
-	return seq, err
+	if err != nil {
+		return heldGenesis{}, err
+	}
+	g := heldGenesis{name: path.Join(genesisDir, versionName(seq))}
+	if g.object, err = s.get(ctx, g.name); err == nil {
+		g.Genesis, err = decodeGenesis(g.body)
+	}
+	if err == nil && g.Seq != seq {
+		err = fmt.Errorf("%w: it holds seq %d, which belongs elsewhere", ErrDamaged, g.Seq)
+	}
+	if err != nil {
+		return heldGenesis{}, s.failed("read", g.name, err)
+	}
+	s.seen.keepGenesis(&g)
+	return g, nil
 }
 
-// usable returns the seq of the genesis, for a write.
-func (s *bucketStore) usable(ctx context.Context) (int, error) {
-	seq, err := s.genesisSeq(ctx)
+// usable returns the genesis, for a write.
+func (s *bucketStore) usable(ctx context.Context) (heldGenesis, error) {
+	g, err := s.genesis(ctx)
 	if err == nil {
-		err = s.proveOnce(ctx, path.Join(genesisDir, versionName(seq)))
+		err = s.proveOnce(ctx, g)
 	}
-	return seq, err
+	return g, err
 }
 
 // proveOnce creates the genesis again, with the same bytes, before the first
 // write of a run: a server that takes it would let two runs claim the same
 // request.
-func (s *bucketStore) proveOnce(ctx context.Context, genesis string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *bucketStore) proveOnce(ctx context.Context, g heldGenesis) error {
+	s.proof.Lock()
+	defer s.proof.Unlock()
 	if s.proven {
 		return nil
 	}
-	have, err := s.get(ctx, genesis)
-	if err != nil {
-		return s.failed("read", genesis, err)
-	}
-	if err := s.refusesCreation(ctx, genesis, have); err != nil {
+	if err := s.refusesCreation(ctx, g.name, g.object); err != nil {
 		return err
 	}
 	s.proven = true
@@ -230,12 +265,19 @@ func (s *bucketStore) record(ctx context.Context, key Key) (Record, error) {
 	if err != nil || seq == 0 {
 		return Record{}, err
 	}
-	return s.version(ctx, dir, seq)
+	rec, err := s.version(ctx, dir, seq)
+	if err == nil {
+		s.seen.keep(dir, rec)
+	}
+	return rec, err
 }
 
 // version reads one version of a record, which must belong where it is: an
 // object that was copied over another would else speak for it.
 func (s *bucketStore) version(ctx context.Context, dir string, seq int) (Record, error) {
+	if rec, ok := s.seen.record(dir, seq); ok {
+		return rec, nil
+	}
 	name := path.Join(dir, versionName(seq))
 	have, err := s.get(ctx, name)
 	if err != nil {
@@ -243,7 +285,7 @@ func (s *bucketStore) version(ctx context.Context, dir string, seq int) (Record,
 	}
 	rec, err := decodeRecord(have.body)
 	if err == nil && (recordDir(rec.key()) != dir || rec.Seq != seq) {
-		err = fmt.Errorf("it holds seq %d of the record of %s in workspace %s, which belongs elsewhere", rec.Seq, rec.Key, rec.Workspace)
+		err = fmt.Errorf("%w: it holds seq %d of the record of %s in workspace %s, which belongs elsewhere", ErrDamaged, rec.Seq, rec.Key, rec.Workspace)
 	}
 	if err != nil {
 		return Record{}, s.failed("read", name, err)
@@ -254,19 +296,19 @@ func (s *bucketStore) version(ctx context.Context, dir string, seq int) (Record,
 // newest returns the highest seq of the versions in a folder, 0 if there are
 // none, at the cost of one name.
 func (s *bucketStore) newest(ctx context.Context, dir string) (int, error) {
-	page, err := s.list(ctx, dir+"/", "", 1)
+	page, err := s.list(ctx, dir+"/", start{}, 1)
 	if err != nil || len(page.names) == 0 {
 		return 0, err
 	}
 	name, ok := strings.CutPrefix(page.names[0], dir+"/")
 	seq, err := versionOf(name)
 	if err != nil || !ok {
-		return 0, s.failed("read", page.names[0], errors.Join(err, errNotOurs))
+		return 0, s.failed("read", page.names[0], cmp.Or(err, errNotOurs))
 	}
 	return seq, nil
 }
 
-var errNotOurs = errors.New("it was not put there by trueup: remove it")
+var errNotOurs = fmt.Errorf("%w: it was not put there by trueup: remove it", ErrDamaged)
 
 func recordDir(key Key) string {
 	sum := sha256.Sum256([]byte(key.Name))
@@ -281,7 +323,7 @@ func versionOf(name string) (int, error) {
 	_, rest, _ := strings.Cut(name, "-")
 	seq, err := strconv.Atoi(strings.TrimSuffix(rest, ".json"))
 	if err != nil || seq < 1 || versionName(seq) != name {
-		return 0, fmt.Errorf("%q is not the name of a version", name)
+		return 0, fmt.Errorf("%q is not the name of a version: %w", name, errNotOurs)
 	}
 	return seq, nil
 }

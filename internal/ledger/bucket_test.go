@@ -63,6 +63,11 @@ func (f *fakeBucket) born(t *testing.T) *bucketStore {
 	return s
 }
 
+// another is the store of another run.
+func (s *bucketStore) another() *bucketStore {
+	return &bucketStore{client: s.client, bucket: s.bucket, prefix: s.prefix, pause: s.pause, patience: s.patience}
+}
+
 // oneWinner lets 24 writers, each with a store of its own, create one record.
 func oneWinner(t *testing.T, s *bucketStore, round int) {
 	t.Helper()
@@ -70,7 +75,7 @@ func oneWinner(t *testing.T, s *bucketStore, round int) {
 	var wins atomic.Int32
 	var winner atomic.Value
 	for i := range 24 {
-		one := &bucketStore{client: s.client, bucket: s.bucket, prefix: s.prefix, pause: s.pause, patience: s.patience}
+		one := s.another()
 		wg.Go(func() {
 			rec := testRecord(fmt.Sprint("race-", round), 1)
 			rec.Nonce = fmt.Sprint(i)
@@ -127,7 +132,7 @@ func TestBucketFaults(t *testing.T) {
 		"slow body":                  {before: times(1, http.MethodPut, records, status(400, "RequestTimeout"))},
 		"read back twice in vain":    {before: times(2, http.MethodGet, records, status(503, "SlowDown"))},
 		"read back never":            {before: times(-1, http.MethodGet, "/records/"+testWorkspace+"/Purge/", status(503, "SlowDown")), want: "looking whether", stored: true},
-		"read back damaged":          {after: times(1, http.MethodGet, ".json", func(w http.ResponseWriter) { w.Header().Set("Content-Length", "99"); _, _ = w.Write([]byte("{")) }), want: "unexpected EOF", stored: true},
+		"read back damaged":          {after: times(1, http.MethodGet, records, func(w http.ResponseWriter) { w.Header().Set("Content-Length", "99"); _, _ = w.Write([]byte("{")) }), want: "unexpected EOF", stored: true},
 		"proof: 409, then refused":   {before: times(1, http.MethodPut, "/genesis/", status(409, "ConditionalRequestConflict"))},
 		"proof: not allowed":         {before: times(1, http.MethodPut, "/genesis/", status(403, "AccessDenied")), want: "s3:PutObject"},
 		"proof: genesis is not read": {before: times(-1, http.MethodGet, "/genesis/9", status(503, "SlowDown")), want: "SlowDown"},
@@ -240,24 +245,23 @@ func TestBucketDamage(t *testing.T) {
 		mustPut(t, s, 0, rec)
 		f.set(func() { f.objects[c.key] = object{body: c.body} })
 		err := s.All(t.Context(), func(Record) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), c.key) {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.key) {
 			t.Errorf("%s: All gave %v", name, err)
 		}
 		if name == "a stray file" {
 			continue
 		}
 		keys := []Key{rec.key(), testRecord("b", 1).key()}
-		if _, err = s.Read(t.Context(), keys); err == nil || !strings.Contains(err.Error(), c.key) {
+		if _, err = s.another().Read(t.Context(), keys); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.key) {
 			t.Errorf("%s: Read gave %v", name, err)
 		}
 	}
 	f := newFakeBucket(t)
 	s := f.born(t)
-	for _, body := range []string{"{", `{"schema":"trueup.ledger/v9"}`} {
+	for body, want := range map[string]error{"": ErrDamaged, "{": ErrDamaged, `{"schema":"trueup.ledger/v9"}`: ErrNewer} {
 		f.set(func() { f.objects["x/genesis/"+versionName(2)] = object{body: []byte(body)} })
-		if _, err := s.ReadGenesis(t.Context()); err == nil || errors.Is(err, ErrNoGenesis) {
-			t.Errorf("genesis %s gave %v", body, err)
-		}
+		_, err := s.another().ReadGenesis(t.Context())
+		wantErr(t, err, want)
 	}
 }
 
@@ -297,7 +301,10 @@ func TestBucketCost(t *testing.T) {
 	s := f.born(t)
 	cost := func() int {
 		f.set(func() { f.calls = nil })
-		_, err := s.Read(t.Context(), []Key{testRecord("a", 1).key(), testRecord("absent", 1).key()})
+		run := f.store(t, "x")
+		_, err := run.Recent(t.Context(), testWorkspace, testLately)
+		must(t, err)
+		_, err = run.Read(t.Context(), []Key{testRecord("a", 1).key(), testRecord("absent", 1).key()})
 		must(t, err)
 		return len(f.calls)
 	}
@@ -306,12 +313,142 @@ func TestBucketCost(t *testing.T) {
 	for seq := 1; seq < 20; seq++ {
 		mustPut(t, s, seq, testRecord("a", seq+1))
 	}
-	for i := range 20 {
-		mustPut(t, s, 0, testRecord(fmt.Sprint("old-", i), 1))
+	for i := range 1000 {
+		f.old(t, "x", i)
 	}
-	if old := cost(); old != young || old != 4 {
-		t.Errorf("%d requests at first, %d later", young, old)
+	if old := cost(); old != young || old != 6 {
+		t.Errorf("%d requests at first, %d later: %v", young, old, f.calls)
 	}
+}
+
+// old adds a purge of long ago, as a run left it.
+func (f *fakeBucket) old(t testing.TB, prefix string, i int) {
+	t.Helper()
+	for name, body := range oldFiles(t, i) {
+		f.set(func() { f.objects[prefix+"/"+name] = object{body: body} })
+	}
+}
+
+// oldFiles are the objects that a purge of long ago left.
+func oldFiles(t testing.TB, i int) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, rec := range oldPurge(i) {
+		b, err := encode(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[recordDir(rec.key())+"/"+versionName(rec.Seq)] = b
+		for _, entry := range rec.entries() {
+			files[entry] = nil
+		}
+	}
+	delete(files, markerOf(oldPurge(i)[0].key(), 1))
+	return files
+}
+
+// TestBucketTransitions is how many requests one after the other a request that
+// is sent once costs, from a run's look to its outcome.
+func TestBucketTransitions(t *testing.T) {
+	f := newFakeBucket(t)
+	f.born(t)
+	s := f.store(t, "x")
+	key := testRecord("a", 1).key()
+	steps := func(do func()) string {
+		f.set(func() { f.calls = nil })
+		do()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for i, call := range f.calls {
+			f.calls[i] = strings.ReplaceAll(call, testWorkspace, "w")
+			if at := strings.Index(call, "/Purge/"); at > 0 {
+				f.calls[i] = f.calls[i][:strings.Index(f.calls[i], "/Purge/")]
+			}
+		}
+		return strings.Join(f.calls, ", ")
+	}
+	read := func() {
+		_, err := s.Read(t.Context(), []Key{key})
+		must(t, err)
+	}
+	read()
+	rec := testRecord("a", 1)
+	at := testNow
+	rec.State, rec.FirstClaimAt, rec.ClaimedAt = Claimed, &at, &at
+	first := steps(func() { read(); mustPut(t, s, 0, rec) })
+	// The two of the index go at once, in any order.
+	const index = "PUT x/index/w/"
+	if n := strings.Count(first, ", ") + 1; n != 6 || strings.Count(first, index) != 2 ||
+		!strings.HasPrefix(first, "GET , PUT x/genesis/"+versionName(1)+", "+index) || !strings.HasSuffix(first, ", PUT x/records/w, GET x/records/w") {
+		t.Errorf("the first claim of a run takes %d: %s", n, first)
+	}
+	rec.Seq, rec.State, rec.AcceptedAt = 2, Posted, &at
+	const want = "GET , PUT x/records/w, GET x/records/w, DELETE x/index/w/open/Purge=a=1"
+	if got := steps(func() { read(); mustPut(t, s, 1, rec) }); got != want {
+		t.Errorf("an outcome takes %s", got)
+	}
+}
+
+// TestBucketMarkers: what ends removes the markers of all who had it open; where
+// it may not, the request is done all the same.
+func TestBucketMarkers(t *testing.T) {
+	const long = 100 * time.Hour
+	f := newFakeBucket(t)
+	f.born(t)
+	recent := func() []Key {
+		keys, err := f.store(t, "x").Recent(t.Context(), testWorkspace, testLately)
+		must(t, err)
+		return keys
+	}
+	must(t, live(t.Context(), f.store(t, "x"), testRecord("a", 1), life{Claimed, long, never}, life{Claimed, long, never}, life{Unknown, long, never}))
+	if got := recent(); len(got) != 1 {
+		t.Fatalf("recent are %v", got)
+	}
+	rec := testRecord("a", 4)
+	mustPut(t, f.store(t, "x"), 3, rec)
+	if got := recent(); len(got) != 0 {
+		t.Errorf("recent are still %v", got)
+	}
+	f.set(func() {
+		f.before = times(-1, http.MethodDelete, "", func(w http.ResponseWriter) { refuse(w, 403, "AccessDenied") })
+	})
+	must(t, live(t.Context(), f.store(t, "x"), testRecord("b", 1), life{Claimed, long, never}, life{Posted, long, long}))
+	if all := readAll(t, f.store(t, "x")); all["Purge/b"].State != Posted {
+		t.Errorf("b is %+v", all["Purge/b"])
+	}
+}
+
+// TestBucketCrash ends a run at each of its requests: whatever is open then is
+// found.
+func TestBucketCrash(t *testing.T) {
+	points := 0
+	for ended := true; ended; points++ {
+		f := newFakeBucket(t)
+		s := f.born(t)
+		ctx, die := context.WithCancel(t.Context())
+		left := points
+		f.set(func() {
+			f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				if left--; left < 0 {
+					die()
+					hangUp(w)
+				}
+				return left < 0
+			}
+		})
+		// Each step is a run of its own, and the last one dies.
+		ended = false
+		steps := longLife()
+		for i := 0; i < len(steps) && !ended; i++ {
+			ended = s.another().Put(ctx, i, testRecord("a", i+1).after(steps[i])) != nil
+		}
+		die()
+		f.set(func() { f.before = nil })
+		checkFound(t, s.another(), fmt.Sprint("request ", points))
+	}
+	t.Logf("%d points", points)
 }
 
 // TestBucketWithoutOrder is a server whose listings don't begin with what is

@@ -27,8 +27,11 @@ type fakeBucket struct {
 
 	mu      sync.Mutex
 	objects map[string]object
-	// calls are the requests, as METHOD key.
+	// sorted are the keys in order, if they did not change since.
+	sorted []string
+	// calls are the requests, as METHOD key, bytes what was answered.
 	calls []string
+	bytes int
 	// ignores makes it take every PUT, whatever its condition.
 	ignores bool
 	// reversed makes it list the last names first.
@@ -100,6 +103,7 @@ func (f *fakeBucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if after != nil && after(w, r) {
 		return
 	}
+	f.set(func() { f.bytes += answer.Body.Len() })
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
@@ -113,6 +117,7 @@ func (f *fakeBucket) serve(w http.ResponseWriter, r *http.Request, key string, b
 	case r.Method == http.MethodPut && r.Header.Get("If-None-Match") == "*" && there && !f.ignores:
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	case r.Method == http.MethodPut:
+		f.sorted = nil
 		f.objects[key] = object{body: body, mark: r.Header.Get("X-Amz-Meta-" + writeMark)}
 	case r.Method == http.MethodGet && key == "":
 		f.list(w, r)
@@ -123,6 +128,7 @@ func (f *fakeBucket) serve(w http.ResponseWriter, r *http.Request, key string, b
 		w.Header().Set("Content-Length", strconv.Itoa(len(have.body)))
 		_, _ = w.Write(have.body)
 	case r.Method == http.MethodDelete:
+		f.sorted = nil
 		delete(f.objects, key)
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -142,12 +148,21 @@ func (f *fakeBucket) list(w http.ResponseWriter, r *http.Request) {
 		NextContinuationToken string `xml:",omitempty"`
 		Contents              []entry
 	}{Name: fakeName, Prefix: query.Get("prefix")}
-	keys := slices.Sorted(maps.Keys(f.objects))
+	if len(f.sorted) != len(f.objects) {
+		f.sorted = slices.Sorted(maps.Keys(f.objects))
+	}
+	first, _ := slices.BinarySearch(f.sorted, answer.Prefix)
+	keys := f.sorted[first:]
+	if end := slices.IndexFunc(keys, func(key string) bool { return !strings.HasPrefix(key, answer.Prefix) }); end >= 0 {
+		keys = keys[:end]
+	}
 	if f.reversed {
+		keys = slices.Clone(keys)
 		slices.Reverse(keys)
 	}
+	after := max(query.Get("start-after"), query.Get("continuation-token"))
 	for _, key := range keys {
-		if !strings.HasPrefix(key, answer.Prefix) || key <= query.Get("continuation-token") {
+		if key <= after {
 			continue
 		}
 		if len(answer.Contents) == most {

@@ -48,23 +48,23 @@ type object struct {
 // read back. It gives ErrConflict if another is there.
 func (s *bucketStore) create(ctx context.Context, name string, body []byte) error {
 	want := object{body: body, mark: uuid.NewString()}
-	wait := s.waits()
-	for try := 1; ; try++ {
-		again, err := s.tryCreate(ctx, name, want)
+	return s.repeated(ctx, "create", name, func() (bool, error) { return s.tryCreate(ctx, name, want) })
+}
+
+// repeated tries until it is done, or no other try would do it. The pauses are
+// random, and longer each time.
+func (s *bucketStore) repeated(ctx context.Context, doing, name string, try func() (again bool, err error)) error {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.Multiplier = s.pause, 2
+	for n := 1; ; n++ {
+		again, err := try()
 		if err == nil {
 			return nil
 		}
-		if !again || try == createTries || !pause(ctx, wait.NextBackOff()) {
-			return s.failed("create", name, err)
+		if !again || n == createTries || !pause(ctx, wait.NextBackOff()) {
+			return s.failed(doing, name, err)
 		}
 	}
-}
-
-// waits gives the pauses between tries: random, and longer each time.
-func (s *bucketStore) waits() *backoff.ExponentialBackOff {
-	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.Multiplier = s.pause, 2
-	return wait
 }
 
 // tryCreate sends a creation once and looks what is there then, whatever the
@@ -104,18 +104,27 @@ func judge(sent error, have, want object) error {
 // refusesCreation creates an object that is there, with the same bytes, which
 // must be refused.
 func (s *bucketStore) refusesCreation(ctx context.Context, name string, have object) error {
-	wait := s.waits()
-	for try := 1; ; try++ {
+	return s.repeated(ctx, "prove", name, func() (bool, error) {
 		err := s.put(ctx, name, have)
 		switch {
 		case err == nil:
-			return s.failed("prove", name, errUnsafe)
+			return false, errUnsafe
 		case statusOf(err) == http.StatusPreconditionFailed:
-			return nil
-		case refusedForGood(err) || try == createTries || !pause(ctx, wait.NextBackOff()):
-			return s.failed("prove", name, err)
+			return false, nil
 		}
-	}
+		return !refusedForGood(err), err
+	})
+}
+
+// ensure makes an empty object, which may be there already.
+func (s *bucketStore) ensure(ctx context.Context, name string) error {
+	return s.repeated(ctx, "create", name, func() (bool, error) {
+		err := s.put(ctx, name, object{})
+		if statusOf(err) == http.StatusPreconditionFailed {
+			return false, nil
+		}
+		return !refusedForGood(err), err
+	})
 }
 
 // put sends one conditional PUT, once.
@@ -161,12 +170,17 @@ type page struct {
 	next string
 }
 
-func (s *bucketStore) list(ctx context.Context, under, from string, most int32) (page, error) {
+// start is where a listing goes on: after a name, or where a page ended.
+type start struct{ after, token string }
+
+func (s *bucketStore) list(ctx context.Context, under string, from start, most int32) (page, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.at(under)), MaxKeys: &most}
-	if from != "" {
-		in.ContinuationToken = &from
+	if from.token != "" {
+		in.ContinuationToken = &from.token
+	} else if from.after != "" {
+		in.StartAfter = aws.String(s.at(from.after))
 	}
 	out, err := s.client.ListObjectsV2(ctx, in)
 	if err = short(err); err == nil && aws.ToString(out.Prefix) != s.at(under) {
@@ -193,11 +207,11 @@ func (s *bucketStore) list(ctx context.Context, under, from string, most int32) 
 	return p, nil
 }
 
-// listAll returns every name under a folder.
-func (s *bucketStore) listAll(ctx context.Context, under string) ([]string, error) {
+// listAll returns every name under a folder that sorts after another.
+func (s *bucketStore) listAll(ctx context.Context, under, after string) ([]string, error) {
 	const most = 1000
 	var names []string
-	for from := ""; ; {
+	for from := (start{after: after}); ; {
 		p, err := s.list(ctx, under, from, most)
 		if err != nil {
 			return nil, err
@@ -206,16 +220,16 @@ func (s *bucketStore) listAll(ctx context.Context, under string) ([]string, erro
 		if p.next == "" {
 			return names, nil
 		}
-		if p.next == from {
+		if p.next == from.token {
 			return nil, s.failed("list", under, errors.New("the listing goes in a circle"))
 		}
-		from = p.next
+		from.token = p.next
 	}
 }
 
 // removeAll removes what is below the prefix of a proof.
 func (s *bucketStore) removeAll(ctx context.Context) error {
-	names, err := s.listAll(ctx, "")
+	names, err := s.listAll(ctx, "", "")
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,15 @@ var ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup"
 // where it was written, or is missing from its place.
 var ErrDamaged = errors.New("damaged ledger")
 
+// damage marks what is wrong with a file that was read. What is only newer is
+// whole.
+func damage(err error) error {
+	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
 // encode writes what decode reads, and refuses what decode would refuse.
 func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
@@ -46,9 +55,9 @@ func encode(v interface{ validate() error }) ([]byte, error) {
 func decodeRecord(b []byte) (Record, error) {
 	var rec Record
 	if err := decode(b, &rec); err != nil {
-		return Record{}, err
+		return Record{}, damage(err)
 	}
-	return rec, rec.validate()
+	return rec, damage(rec.validate())
 }
 
 // decodeRecordAt reads the record that a store has at a path. It must belong
@@ -58,22 +67,22 @@ func decodeRecordAt(b []byte, name string) (Record, error) {
 	if err == nil && recordPath(rec.key()) != name {
 		err = fmt.Errorf("it holds the record of %s in workspace %s, which belongs elsewhere", rec.Key, rec.Workspace)
 	}
-	return rec, err
+	return rec, damage(err)
 }
 
 func decodeGenesis(b []byte) (Genesis, error) {
 	var g Genesis
 	if err := decode(b, &g); err != nil {
-		return Genesis{}, err
+		return Genesis{}, damage(err)
 	}
-	return g, g.validate()
+	return g, damage(g.validate())
 }
 
 // decode reads one JSON value of our schema. A field that it doesn't know is an
 // error, because a rewrite would lose it. The caller validates.
 func decode(b []byte, into any) error {
 	if !utf8.Valid(b) {
-		return errors.New("damaged: not UTF-8")
+		return errors.New("not UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
@@ -95,7 +104,7 @@ func decode(b []byte, into any) error {
 			return serr
 		}
 	}
-	return fmt.Errorf("%w: cut short, or not as it was written: %w", ErrDamaged, err)
+	return fmt.Errorf("cut short, or not as it was written: %w", err)
 }
 
 func checkSchema(schema string) error {

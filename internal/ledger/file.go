@@ -18,8 +18,8 @@ import (
 )
 
 // The layout of a file store: lock, genesis.json, .gitignore,
-// records/<workspace>/<kind>/<2 hex>/<sha256 of the name>.json, and tmp/ for
-// what is being written.
+// records/<workspace>/<kind>/<2 hex>/<sha256 of the name>.json, the index, and
+// tmp/ for what is being written.
 const (
 	lockFile    = "lock"
 	genesisFile = "genesis.json"
@@ -67,12 +67,12 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	}
 	if expectSeq == 0 {
 		if err := makeDir(s.dir); err != nil {
-			return fmt.Errorf("write genesis: %w", err)
+			return fmt.Errorf("write genesis: %w", advised(err))
 		}
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return fmt.Errorf("write genesis: %w", err)
+		return fmt.Errorf("write genesis: %w", advised(err))
 	}
 	defer func() { _ = root.Close() }()
 	return s.locked(ctx, root, func() error {
@@ -85,7 +85,7 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 		}
 		if expectSeq == 0 {
 			if err := furnish(root); err != nil {
-				return fmt.Errorf("write genesis: %w", err)
+				return fmt.Errorf("write genesis in %s: %w", s.dir, advised(err))
 			}
 		}
 		return s.replace(root, swap{path: genesisFile, nonce: fmt.Sprintf("genesis-%d", g.Seq), create: expectSeq == 0, content: b})
@@ -136,7 +136,14 @@ func (s fileStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 		if have.Seq != expectSeq {
 			return fmt.Errorf("write record of %s: %w", rec.Key, ErrConflict)
 		}
-		return s.replace(root, swap{path: recordPath(rec.key()), nonce: rec.Nonce, create: expectSeq == 0, content: b})
+		if err := s.enter(root, rec); err != nil {
+			return err
+		}
+		err = s.replace(root, swap{path: recordPath(rec.key()), nonce: rec.Nonce, create: expectSeq == 0, content: b})
+		if err == nil && have.Open() && !rec.Open() {
+			leave(root, rec)
+		}
+		return err
 	})
 }
 
@@ -152,7 +159,7 @@ func (s fileStore) All(ctx context.Context, each func(Record) error) error {
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("read ledger: %w", err)
+			return fmt.Errorf("read ledger %s: %w", s.dir, advised(err))
 		case d.IsDir():
 			return nil
 		case path.Ext(p) != ".json" && d.Type().IsRegular():
@@ -179,27 +186,41 @@ func (s fileStore) open() (*os.Root, error) {
 		return nil, fmt.Errorf("%s: %w", s.dir, ErrNoGenesis)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open ledger: %w", err)
+		return nil, fmt.Errorf("open ledger: %w", advised(err))
 	}
-	if _, err := root.Lstat(genesisFile); err != nil {
+	if err := s.whole(root); err != nil {
 		_ = root.Close()
-		if errors.Is(err, fs.ErrNotExist) {
-			err = ErrNoGenesis
-		}
-		return nil, fmt.Errorf("%s: %w", s.dir, err)
-	}
-	// Without it every record would look as if it had never been.
-	if _, err := root.Lstat(recordsDir); err != nil {
-		_ = root.Close()
-		return nil, fmt.Errorf("damaged ledger %s: the folder %s is missing or can't be read: restore it", s.dir, recordsDir)
+		return nil, err
 	}
 	return root, nil
 }
 
+// whole says that the ledger has what every ledger has.
+func (s fileStore) whole(root *os.Root) error {
+	_, err := root.Lstat(genesisFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNoGenesis
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.dir, advised(err))
+	}
+	// Without it every record would look as if it had never been.
+	info, err := root.Lstat(recordsDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir():
+		return fmt.Errorf("%w %s: the folder %s is missing: restore it", ErrDamaged, s.dir, recordsDir)
+	case err != nil:
+		return fmt.Errorf("open ledger %s: %w", s.dir, advised(err))
+	}
+	return nil
+}
+
 // furnish makes what a new ledger has before its genesis.
 func furnish(root *os.Root) error {
-	if err := root.MkdirAll(recordsDir, 0o777); err != nil {
-		return err
+	for _, dir := range []string{recordsDir, indexDir} {
+		if err := root.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
 	}
 	err := writeSynced(root, ignoreFile, []byte("*\n"))
 	if errors.Is(err, fs.ErrExist) {
@@ -214,7 +235,7 @@ func (s fileStore) genesis(root *os.Root) (Genesis, error) {
 		return Genesis{}, fmt.Errorf("%s: %w", s.dir, ErrNoGenesis)
 	}
 	if err != nil {
-		return Genesis{}, fmt.Errorf("read ledger %s: %w", s.dir, err)
+		return Genesis{}, fmt.Errorf("read ledger %s: %w", s.dir, advised(err))
 	}
 	g, err := decodeGenesis(b)
 	if err != nil {
@@ -235,7 +256,7 @@ func (s fileStore) record(root *os.Root, key Key) (Record, error) {
 func (s fileStore) recordAt(root *os.Root, name string) (Record, error) {
 	b, err := readRegular(root, name)
 	if err != nil {
-		return Record{}, fmt.Errorf("read ledger %s: %w", s.dir, err)
+		return Record{}, fmt.Errorf("read ledger %s: %w", s.dir, advised(err))
 	}
 	rec, err := decodeRecordAt(b, name)
 	if err != nil {
@@ -254,7 +275,7 @@ func recordPath(key Key) string {
 func (s fileStore) locked(ctx context.Context, root *os.Root, do func() error) error {
 	// The lock is opened by its path, which would follow a link.
 	if info, err := root.Lstat(lockFile); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("lock ledger: %s is not a regular file", filepath.Join(s.dir, lockFile))
+		return fmt.Errorf("%w: lock %s is not a regular file", ErrDamaged, filepath.Join(s.dir, lockFile))
 	}
 	lock := flock.New(filepath.Join(s.dir, lockFile), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
 	wait := cmp.Or(s.wait, lockWait)
@@ -264,7 +285,7 @@ func (s fileStore) locked(ctx context.Context, root *os.Root, do func() error) e
 		if ctx.Err() == nil && waiting.Err() != nil {
 			err = fmt.Errorf("another process has held it for %s", wait)
 		}
-		return fmt.Errorf("lock ledger %s: %w", s.dir, err)
+		return fmt.Errorf("lock ledger %s: %w", s.dir, advised(err))
 	}
 	// Closing the file lets go of the lock, even if unlocking failed.
 	defer func() { _ = lock.Close() }()
@@ -284,7 +305,7 @@ type swap struct {
 // the new one is there, whole. The lock is held.
 func (s fileStore) replace(root *os.Root, w swap) error {
 	if err := s.put(root, w); err != nil {
-		return fmt.Errorf("write ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(w.path)), err)
+		return fmt.Errorf("write ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(w.path)), advised(err))
 	}
 	return nil
 }
@@ -308,16 +329,15 @@ func (s fileStore) put(root *os.Root, w swap) error {
 	if err := root.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+	// What is there is reached after a crash, so later versions need not see to it.
+	if err := syncUp(root, dir); err != nil {
+		return err
+	}
 	// A link never replaces, whatever became of the lock.
 	if err := root.Link(temp, w.path); errors.Is(err, fs.ErrExist) {
 		return ErrConflict
 	} else if err != nil {
 		return err
 	}
-	for ; dir != "."; dir = path.Dir(dir) {
-		if err := syncDir(root, dir); err != nil {
-			return err
-		}
-	}
-	return syncDir(root, ".")
+	return syncDir(root, dir)
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // readRegular reads a file inside root that is neither a link, a pipe nor a
@@ -43,11 +44,19 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 func checkRegular(info fs.FileInfo, name string) error {
 	switch {
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", name)
+		return fmt.Errorf("%w: %s is not a regular file", ErrDamaged, name)
 	case info.Size() > maxFile:
-		return fmt.Errorf("%s is longer than %d bytes", name, maxFile)
+		return fmt.Errorf("%w: %s is longer than %d bytes", ErrDamaged, name, maxFile)
 	}
 	return nil
+}
+
+func checkIsRegular(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	return checkRegular(info, name)
 }
 
 // clearTemp makes the folder for temporary files, and empties it of what dead
@@ -119,6 +128,21 @@ func makeDir(dir string) error {
 	return nil
 }
 
+// syncUp makes the names of files durable, and those of the folders that lead to
+// them.
+func syncUp(root *os.Root, names ...string) error {
+	synced := map[string]bool{}
+	for _, name := range names {
+		for dir := path.Dir(name); !synced[dir]; dir = path.Dir(dir) {
+			if err := syncDir(root, dir); err != nil {
+				return err
+			}
+			synced[dir] = true
+		}
+	}
+	return nil
+}
+
 // syncDir makes the names in a directory durable.
 func syncDir(root *os.Root, name string) error {
 	if runtime.GOOS == "windows" {
@@ -130,4 +154,23 @@ func syncDir(root *os.Root, name string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// advised adds to an error what to do about it.
+func advised(err error) error {
+	var advice string
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		// A file is where a folder was.
+		return damage(err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		advice = "make room on that disk"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		advice = "whoever runs trueup must be allowed to read and write the ledger"
+	case errors.Is(err, syscall.EIO):
+		advice = "the disk fails: see to it, and restore from a copy what can't be read"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, advice)
 }

@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Recent is one listing, from the hour of since on: what is open sorts behind
+// the hours.
+func (s *bucketStore) Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error) {
+	if err := checkWorkspace(workspace); err != nil {
+		return nil, err
+	}
+	if _, err := s.genesis(ctx); err != nil {
+		return nil, err
+	}
+	dir := path.Join(indexDir, workspace) + "/"
+	names, err := s.listAll(ctx, dir, dir+hourOf(since))
+	if err != nil {
+		return nil, err
+	}
+	return keysOf(workspace, names), nil
+}
+
+// enter makes those entries of the index that this run did not make.
+func (s *bucketStore) enter(ctx context.Context, entries []string) error {
+	missing := s.seen.notEntered(entries)
+	err := eachParallel(ctx, len(missing), func(ctx context.Context, i int) error {
+		return s.ensure(ctx, missing[i])
+	})
+	if err == nil {
+		s.seen.enter(missing)
+	}
+	return err
+}
+
+// leave removes the markers of a record that is open no longer. One that stays,
+// because the run died or may not remove it, costs a look at the record.
+func (s *bucketStore) leave(ctx context.Context, rec Record) {
+	under := markersOf(rec.key())
+	names := []string{under + "1"}
+	if rec.Seq > 2 {
+		var err error
+		if names, err = s.listAll(ctx, under, ""); err != nil {
+			return
+		}
+	}
+	for _, name := range names {
+		seq, err := strconv.Atoi(strings.TrimPrefix(name, under))
+		if err != nil || seq > rec.Seq {
+			continue
+		}
+		if s.remove(ctx, name) != nil {
+			return
+		}
+	}
+}
+
+// bucketMemory is what a run saw, and needs not ask for again.
+type bucketMemory struct {
+	mu      sync.Mutex
+	genesis *heldGenesis
+	// records are the last versions that were seen, by folder.
+	records map[string]Record
+	entered map[string]bool
+}
+
+func (m *bucketMemory) genesisKept() *heldGenesis {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.genesis
+}
+
+func (m *bucketMemory) keepGenesis(g *heldGenesis) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.genesis = g
+}
+
+// record returns a version of a record if it is the last that was seen.
+func (m *bucketMemory) record(dir string, seq int) (Record, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec, ok := m.records[dir]
+	return rec, ok && rec.Seq == seq
+}
+
+func (m *bucketMemory) keep(dir string, rec Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records == nil {
+		m.records = map[string]Record{}
+	}
+	m.records[dir] = rec
+}
+
+func (m *bucketMemory) notEntered(entries []string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var missing []string
+	for _, e := range entries {
+		if !m.entered[e] {
+			missing = append(missing, e)
+		}
+	}
+	return missing
+}
+
+func (m *bucketMemory) enter(entries []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entered == nil {
+		m.entered = map[string]bool{}
+	}
+	for _, e := range entries {
+		m.entered[e] = true
+	}
+}
