@@ -23,7 +23,7 @@ func (s *bucketStore) Recent(ctx context.Context, workspace string, since time.T
 	if err != nil {
 		return nil, err
 	}
-	return keysOf(workspace, names), nil
+	return indexedKeys(workspace, names), nil
 }
 
 // enter makes those entries of the index that this run did not make.

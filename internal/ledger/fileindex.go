@@ -31,7 +31,7 @@ func (s fileStore) Recent(ctx context.Context, workspace string, since time.Time
 	if err != nil {
 		return nil, s.indexFault("read", err)
 	}
-	return keysOf(workspace, paths), nil
+	return indexedKeys(workspace, paths), nil
 }
 
 // entriesSince are the entries of a workspace's index but for those of earlier
@@ -76,7 +76,7 @@ func (s fileStore) recentOfAll(ctx context.Context, workspace string, since time
 		return nil
 	})
 	first := path.Join(indexDir, workspace, hourOf(since))
-	return keysOf(workspace, slices.DeleteFunc(paths, func(p string) bool { return p < first })), err
+	return indexedKeys(workspace, slices.DeleteFunc(paths, func(p string) bool { return p < first })), err
 }
 
 // enter makes the entries of a record, durably. The lock is held.

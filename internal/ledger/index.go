@@ -119,8 +119,8 @@ func checkWorkspace(workspace string) error {
 	return nil
 }
 
-// keysOf are the keys of the paths below the index of a workspace, each once.
-func keysOf(workspace string, paths []string) []Key {
+// indexedKeys are the keys of the paths below the index of a workspace, each once.
+func indexedKeys(workspace string, paths []string) []Key {
 	var keys []Key
 	seen := map[Key]bool{}
 	for _, p := range paths {
