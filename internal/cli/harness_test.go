@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -23,6 +25,10 @@ type stage struct {
 	dir    string
 	server *sandbox.Server
 	vars   map[string]string
+	// passed is how much time has passed for program and platform.
+	passed time.Duration
+	// wire is what the runs hang on; nil never breaks.
+	wire *wire
 }
 
 // canary is in every token, and must be in no byte that a run writes.
@@ -43,7 +49,8 @@ func newStage(t *testing.T, quirks ...string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(server)
+	s := &stage{t: t, dir: t.TempDir(), server: server}
+	web := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
@@ -51,12 +58,12 @@ func newStage(t *testing.T, quirks ...string) *stage {
 			t.Error(err)
 		}
 	})
-	s := &stage{t: t, dir: t.TempDir(), server: server, vars: map[string]string{
+	s.vars = map[string]string{
 		"TRUEUP_DELIVERY_URL":   web.URL + sandbox.DeliveryBase,
 		"TRUEUP_DELIVERY_TOKEN": canary + "-delivery",
 		"TRUEUP_COMPUTE_URL":    web.URL + sandbox.ComputeBase,
 		"TRUEUP_COMPUTE_TOKEN":  canary + "-compute",
-	}}
+	}
 	t.Cleanup(s.noCanary)
 	s.project("")
 	_, out, _ := s.run("ledger", "init")
@@ -100,18 +107,23 @@ func (s *stage) write(name, content string) {
 func (s *stage) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(s.t.Context(), args, Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Getenv: func(name string) string { return s.vars[name] },
-		Now:    time.Now,
-		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Millisecond},
-		Dir:    s.dir,
-	})
+	code = Main(s.t.Context(), args, s.env(&out, &errs))
 	if strings.Contains(out.String()+errs.String(), canary) {
 		s.t.Errorf("trueup %s printed a token", strings.Join(args, " "))
 	}
 	return code, out.String(), errs.String()
+}
+
+// env is that of a run whose waiting costs no time.
+func (s *stage) env(out, errs io.Writer) Env {
+	return Env{
+		Stdin: strings.NewReader(""), Stdout: out, Stderr: errs,
+		Getenv: func(name string) string { return s.vars[name] },
+		Now:    func() time.Time { return time.Now().Add(s.passed) },
+		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Retry:  api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: time.Millisecond},
+		Dir:    s.dir,
+	}
 }
 
 // noCanary asserts that no file of the project holds a token.

@@ -94,39 +94,34 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		cfg.Window = DefaultWindow
 	}
 	l := &Ledger{cfg: cfg, own: map[kind.Key]mark{}, seen: map[kind.Key]int{}}
-	if cfg.Backend != nil {
-		l.store = cfg.Backend
+	if l.store = cfg.Backend; l.store != nil || cfg.Store == "" {
 		return l, nil
 	}
-	if cfg.Store == "" {
-		return l, nil
+	if l.store, err = OpenStore(ctx, cfg); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
 	}
+	_, l.local = l.store.(fileStore)
+	return l, nil
+}
+
+// OpenStore opens the store that cfg names, as Open does. Whoever puts something
+// before it hands that over as Config.Backend.
+func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if strings.HasPrefix(cfg.Store, "s3://") {
-		store, err := openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
-		if err != nil {
-			return nil, fmt.Errorf("open ledger: %w", err)
-		}
-		l.store = store
-		return l, nil
+		return openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
 	}
 	if where, ok := strings.CutPrefix(cfg.Store, "git:"); ok {
-		store, err := newGitStore(where, cfg.Dir)
-		if err != nil {
-			return nil, fmt.Errorf("open ledger: %w", err)
-		}
-		l.store = store
-		return l, nil
+		return newGitStore(where, cfg.Dir)
 	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("open ledger: store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", cfg.Store)
+		return nil, fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", cfg.Store)
 	}
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
 	}
-	l.store, l.local = fileStore{dir: path}, true
-	return l, nil
+	return fileStore{dir: path}, nil
 }
 
 // Close lets go of what the store keeps on this machine while it is used.

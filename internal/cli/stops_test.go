@@ -1,0 +1,330 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+)
+
+const stopManifests = `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: shop}
+spec:
+  hostname: shop.example.com
+  locations: [{path: /*, action: proxy_http, upstream: origin}]
+  upstreams: [{name: origin, scheme: https, servers: [{host: a.example.net, port: "443", weight: "1"}]}]
+---
+apiVersion: delivery/v2.1
+kind: Purge
+metadata: {name: rel-42}
+spec: {hostname: shop.example.com, paths: [/index.html]}
+---
+apiVersion: delivery/v2.1
+kind: Purge
+metadata: {name: rel-43}
+spec: {hostname: shop.example.com, paths: [/sale/*]}
+---
+apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata: {name: db-2026-11-21}
+spec: {source: {persistentVolumeClaimName: db-data}, volumeSnapshotClassName: general-purpose}
+`
+
+// TestARunThatStopsAtAnyCall stops an apply at each of its calls to store and
+// platform, before the call is made and before its answer arrives. Whatever the
+// runs after it find, nothing is done twice, and nothing is missing of which no
+// person is asked.
+func TestARunThatStopsAtAnyCall(t *testing.T) {
+	// All of it takes minutes.
+	stride := 11
+	if os.Getenv("TRUEUP_CRASH") != "" {
+		stride = 1
+	}
+	for _, store := range []string{"file", "git", "s3"} {
+		for _, proven := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/refusal of duplicates proven=%t", store, proven), func(t *testing.T) {
+				clean := newStops(t, store, proven)
+				calls := &wire{}
+				if code := clean.applyOn(calls); code != exitOK {
+					t.Fatalf("a clean apply: exit %d", code)
+				}
+				clean.allMade()
+				points := 0
+				t.Run("stopped", func(t *testing.T) {
+					for at := 0; at < len(calls.calls); at += stride {
+						for _, after := range []bool{false, true} {
+							points++
+							t.Run(fmt.Sprintf("%d after=%t", at+1, after), func(t *testing.T) {
+								t.Parallel()
+								newStops(t, store, proven).stopAt(&wire{at: at + 1, after: after}, proven)
+							})
+						}
+					}
+				})
+				fmt.Printf("crash points in process, ledger in %s, refusal of duplicates proven %t: stopped at %d of %d\n",
+					store, proven, points, 2*len(calls.calls))
+			})
+		}
+	}
+}
+
+// newStops is a project with a ledger in a store, and nothing applied yet.
+func newStops(t *testing.T, store string, proven bool) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.write("manifests/all.yaml", stopManifests)
+	switch store {
+	case "git":
+		s.moveTo("git:refs/trueup/ledger", s.repository)
+	case "s3":
+		where := os.Getenv("TRUEUP_TEST_S3_URL")
+		if where == "" {
+			t.Skip("TRUEUP_TEST_S3_URL does not name the store of a bucket")
+		}
+		bucket, query, _ := strings.Cut(where, "?")
+		s.vars["TRUEUP_LEDGER"] = fmt.Sprintf("%s/stops-%d?%s", bucket, time.Now().UnixNano(), query)
+		s.moveTo("s3://elsewhere", func() {})
+	}
+	s.more("purge: {wait: 0s}\n")
+	if proven {
+		s.prove()
+	}
+	return s
+}
+
+// moveTo makes a ledger in another store.
+func (s *stage) moveTo(store string, prepare func()) {
+	s.t.Helper()
+	prepare()
+	s.project("")
+	text, err := os.ReadFile(filepath.Join(s.dir, "trueup.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	unnamed := strings.Replace(string(text), `"file:ledger", id: ""`, fmt.Sprintf("%q", store), 1)
+	s.write("trueup.yaml", unnamed)
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exitOK, "ledger", "init"))
+	s.write("trueup.yaml", strings.Replace(unnamed, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
+}
+
+// repository makes the project a repository with a remote.
+func (s *stage) repository() {
+	s.t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		s.t.Skip("git is not installed")
+	}
+	remote := filepath.Join(s.t.TempDir(), "remote.git")
+	for _, args := range [][]string{
+		{"init", "-q", "--bare", "-b", "main", remote},
+		{"init", "-q", "-b", "main", s.dir},
+		{"-C", s.dir, "remote", "add", "origin", "file://" + filepath.ToSlash(remote)},
+	} {
+		if out, err := exec.CommandContext(s.t.Context(), "git", args...).CombinedOutput(); err != nil {
+			s.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// entered is a run of the program up to where it knows its ledger.
+func (s *stage) entered() (*session, loaded) {
+	s.t.Helper()
+	a := &app{env: s.env(io.Discard, io.Discard), cancel: func() {}}
+	newRoot(a) // which gives the flags their defaults
+	l, err := a.load(s.t.Context(), nil, false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sess := &session{app: a, findings: l.findings, objects: len(l.set.Objects)}
+	if sess.world, err = a.enter(s.t.Context(), l.project, l.set); err != nil {
+		s.t.Fatal(err)
+	}
+	return sess, l
+}
+
+// prove notes that the platform refuses duplicates.
+func (s *stage) prove() {
+	s.t.Helper()
+	sess, _ := s.entered()
+	defer sess.close()
+	l, err := ledger.Open(s.t.Context(), sess.world.ledger)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		if err := l.Prove(s.t.Context(), area, ledger.Proof{At: time.Now(), Name: "probe", HTTP: 409}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// applyOn runs apply on a wire and returns what its exit code would be; for a
+// run that could not begin it is that of an error.
+func (s *stage) applyOn(w *wire) int {
+	s.t.Helper()
+	sess, l := s.entered()
+	defer sess.close()
+	store, err := ledger.OpenStore(s.t.Context(), sess.world.ledger)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sess.world.ledger.Backend = wiredStore{under: store, wire: w}
+	s.wire = w
+	defer func() { s.wire = nil }()
+	opts := applyOptions{}
+	planOpts, err := opts.plan()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := sess.compare(s.t.Context(), l, planOpts); err != nil {
+		return exitOf(err)
+	}
+	return exitOfApply(sess.apply(s.t.Context(), opts))
+}
+
+// stopAt stops an apply, and asserts what becomes of it.
+func (s *stage) stopAt(w *wire, proven bool) {
+	s.t.Helper()
+	s.applyOn(w)
+	if !w.broken {
+		s.t.Errorf("the run ended before its call %d", w.at)
+	}
+	s.noneTwice()
+	// Right after it, claims may be those of a run that is still alive.
+	if code, out, _ := s.run("apply", "--auto-approve"); !slices.Contains([]int{exitOK, exitPartial, exitNeedsPerson}, code) {
+		s.t.Errorf("right after it: exit %d\n%s", code, out)
+	}
+	s.noneTwice()
+	s.pass(ledger.Lease + time.Minute)
+	s.bringToEnd(proven)
+}
+
+// pass lets time pass for program and platform.
+func (s *stage) pass(d time.Duration) {
+	s.t.Helper()
+	s.passed += d
+	if err := s.server.Advance(d); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// asksAbout finds the requests that a run asks a person about.
+var asksAbout = regexp.MustCompile(`trueup ledger resolve ([A-Za-z]+/[a-z0-9-]+)`)
+
+// bringToEnd runs apply, answers what it asks by what is so, and runs it until
+// nothing is left. A claim of the dead is asked about, or, where the platform
+// is known to refuse duplicates, settled by itself.
+func (s *stage) bringToEnd(proven bool) {
+	s.t.Helper()
+	open := s.openClaims()
+	code, out, errs := s.run("apply", "--auto-approve")
+	s.noneTwice()
+	var asked []string
+	for _, m := range asksAbout.FindAllStringSubmatch(out, -1) {
+		if !slices.Contains(asked, m[1]) {
+			asked = append(asked, m[1])
+		}
+	}
+	want, wantCode := []string{}, exitOK
+	for _, name := range open {
+		// A snapshot that is there answers for itself.
+		if !proven && (strings.HasPrefix(name, "Purge/") || s.made()[name] == 0) {
+			want = append(want, name)
+		}
+	}
+	if len(want) > 0 {
+		wantCode = exitNeedsPerson
+	}
+	slices.Sort(asked)
+	slices.Sort(want)
+	if code != wantCode || !slices.Equal(asked, want) {
+		s.t.Errorf("exit %d, asked about %v, want %d and %v\n%s%s", code, asked, wantCode, want, out, errs)
+	}
+	made := s.made()
+	for _, name := range asked {
+		answer := "--repost"
+		if made[name] > 0 {
+			answer = "--posted"
+		}
+		s.must(exitOK, "ledger", "resolve", name, answer, "--reason", "seen")
+	}
+	s.must(exitOK, "apply", "--auto-approve")
+	s.allMade()
+	s.writes()
+	s.must(exitOK, "apply", "--auto-approve")
+	if sent := s.writes(); len(sent) > 0 {
+		s.t.Errorf("all was done, and %s %s was sent", sent[0].Method, sent[0].Path)
+	}
+}
+
+// openClaims are the requests whose outcome the ledger does not know.
+func (s *stage) openClaims() []string {
+	s.t.Helper()
+	var records []struct{ Kind, Name, State string }
+	if err := json.Unmarshal([]byte(s.must(exitOK, "ledger", "ls", "-o", "json")), &records); err != nil {
+		s.t.Fatal(err)
+	}
+	var open []string
+	for _, r := range records {
+		if r.State == "claimed" || r.State == "unknown" {
+			open = append(open, r.Kind+"/"+r.Name)
+		}
+	}
+	return open
+}
+
+// made is how often each request that is sent once was carried out. A snapshot
+// is counted by the answers that said so.
+func (s *stage) made() map[string]int {
+	s.t.Helper()
+	purges, err := s.server.Executed()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made := map[string]int{}
+	for name, n := range purges {
+		made["Purge/"+name] = n
+	}
+	requests, err := s.server.Requests()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Method == "POST" && strings.HasSuffix(r.Path, "/volumesnapshots") && r.Status == 201 {
+			made["VolumeSnapshot/db-2026-11-21"]++
+		}
+	}
+	return made
+}
+
+func (s *stage) noneTwice() {
+	s.t.Helper()
+	for name, n := range s.made() {
+		if n > 1 {
+			s.t.Errorf("%s was carried out %d times", name, n)
+		}
+	}
+}
+
+func (s *stage) allMade() {
+	s.t.Helper()
+	made := s.made()
+	for _, name := range []string{"Purge/rel-42", "Purge/rel-43", "VolumeSnapshot/db-2026-11-21"} {
+		if made[name] != 1 {
+			s.t.Errorf("%s was carried out %d times", name, made[name])
+		}
+	}
+}

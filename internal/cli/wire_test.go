@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"trueup/internal/ledger"
+)
+
+// wire is what a run hangs on: each of its calls to the store and to the
+// platform goes through it. At one of them it breaks, and from then on it is as
+// if the run had been killed: whatever it still wants to do, it does to nobody.
+type wire struct {
+	mu sync.Mutex
+	// at is the call at which it breaks, counted from 1; 0 never.
+	at int
+	// after says that this call is made, and only its answer is lost.
+	after  bool
+	broken bool
+	// calls are those that were made or wanted, while it held.
+	calls []string
+}
+
+var errBroken = errors.New("the run was stopped here")
+
+func (w *wire) call(what string, do func() error) error {
+	if w == nil {
+		return do()
+	}
+	w.mu.Lock()
+	if w.broken {
+		w.mu.Unlock()
+		return errBroken
+	}
+	w.calls = append(w.calls, what)
+	here := len(w.calls) == w.at
+	w.broken = here
+	w.mu.Unlock()
+	if here && !w.after {
+		return errBroken
+	}
+	err := do()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken {
+		return errBroken
+	}
+	return err
+}
+
+// serve answers a request as the platform does, if it comes through.
+func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
+	answer := httptest.NewRecorder()
+	err := s.wire.call(r.Method+" "+r.URL.Path, func() error {
+		s.server.ServeHTTP(answer, r)
+		return nil
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// wiredStore is a store at the end of a wire.
+type wiredStore struct {
+	under ledger.Store
+	wire  *wire
+}
+
+func (s wiredStore) ReadGenesis(ctx context.Context) (g ledger.Genesis, err error) {
+	err = s.wire.call("read genesis", func() (err error) { g, err = s.under.ReadGenesis(ctx); return err })
+	return g, err
+}
+
+func (s wiredStore) WriteGenesis(ctx context.Context, expectSeq int, g ledger.Genesis) error {
+	return s.wire.call("write genesis", func() error { return s.under.WriteGenesis(ctx, expectSeq, g) })
+}
+
+func (s wiredStore) Read(ctx context.Context, keys []ledger.Key) (found map[ledger.Key]ledger.Record, err error) {
+	err = s.wire.call("read", func() (err error) { found, err = s.under.Read(ctx, keys); return err })
+	return found, err
+}
+
+func (s wiredStore) Put(ctx context.Context, expectSeq int, rec ledger.Record) error {
+	return s.wire.call("put "+rec.String(), func() error { return s.under.Put(ctx, expectSeq, rec) })
+}
+
+func (s wiredStore) All(ctx context.Context, each func(ledger.Record) error) error {
+	return s.wire.call("all", func() error { return s.under.All(ctx, each) })
+}
+
+func (s wiredStore) Scratch(ctx context.Context, name string) (ledger.Store, func() error, error) {
+	return s.under.Scratch(ctx, name)
+}
+
+// Recent is what a store with an index can.
+func (s wiredStore) Recent(ctx context.Context, workspace string, since time.Time) (keys []ledger.Key, err error) {
+	under, ok := s.under.(interface {
+		Recent(ctx context.Context, workspace string, since time.Time) ([]ledger.Key, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	err = s.wire.call("recent", func() (err error) { keys, err = under.Recent(ctx, workspace, since); return err })
+	return keys, err
+}
+
+func (s wiredStore) Close() error {
+	if c, ok := s.under.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
