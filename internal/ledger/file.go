@@ -148,6 +148,11 @@ func (s fileStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 }
 
 func (s fileStore) All(ctx context.Context, each func(Record) error) error {
+	return s.audit(ctx, undamaged(each))
+}
+
+// audit is All that goes on after what is damaged.
+func (s fileStore) audit(ctx context.Context, each func(Record, error) error) error {
 	root, err := s.open()
 	if err != nil {
 		return err
@@ -166,11 +171,7 @@ func (s fileStore) All(ctx context.Context, each func(Record) error) error {
 			// Left by an editor or a file manager; records end in .json.
 			return nil
 		}
-		rec, err := s.recordAt(root, p)
-		if err != nil {
-			return err
-		}
-		return each(rec)
+		return each(s.recordAt(root, p))
 	})
 }
 

@@ -282,6 +282,11 @@ func (s *gitStore) index(files map[string][]byte) (gitIndex, error) {
 }
 
 func (s *gitStore) All(ctx context.Context, each func(Record) error) error {
+	return s.audit(ctx, undamaged(each))
+}
+
+// audit is All that goes on after what is damaged.
+func (s *gitStore) audit(ctx context.Context, each func(Record, error) error) error {
 	t, err := s.newest(ctx)
 	if err != nil {
 		return err
@@ -303,9 +308,9 @@ func (s *gitStore) All(ctx context.Context, each func(Record) error) error {
 		for _, p := range chunk {
 			rec, err := gitRecord(files[p], p)
 			if err != nil {
-				return s.damaged(p, err)
+				err = s.damaged(p, err)
 			}
-			if err := each(rec); err != nil {
+			if err := each(rec, err); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,295 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"trueup/internal/kind"
+)
+
+// Imported counts what an import did with the records of a backup.
+type Imported struct {
+	// Restored says that the ledger was missing and has been made again.
+	Restored bool
+	// Added had no record, Advanced an earlier one of the same history; Left had
+	// the same or a later one.
+	Added, Advanced, Left int
+}
+
+// ImportConflict is a record of a backup that is neither an earlier nor a later
+// one of what is stored: both went on from a common past, or have none.
+type ImportConflict struct{ Given, Stored Record }
+
+// Explain says what differs, and what to do. As in Explain of a record, there
+// are texts from outside in it.
+func (c ImportConflict) Explain() (message, fix string) {
+	given, _ := Explain(c.Given)
+	stored, fix := Explain(c.Stored)
+	if fix == "" {
+		fix = "to keep what the ledger has, take the record out of the file; trueup ledger show " + shellWord(c.Given.String()) + " shows it"
+	}
+	return fmt.Sprintf("the ledger has step %d: %s; the file has step %d of another history: %s",
+		c.Stored.Seq, stored, c.Given.Seq, given), fix
+}
+
+// ConflictsError says that records of a backup contradict the ledger. Nothing
+// was written.
+type ConflictsError struct{ Conflicts []ImportConflict }
+
+func (e *ConflictsError) Error() string {
+	return fmt.Sprintf("nothing was imported: %d records of the file contradict what the ledger has", len(e.Conflicts))
+}
+
+// Exists tells whether there is a ledger in the store, whosesoever it is.
+func (l *Ledger) Exists(ctx context.Context) (bool, error) {
+	if p := l.refusedHere(); p != nil {
+		return false, p
+	}
+	_, err := l.store.ReadGenesis(ctx)
+	if errors.Is(err, ErrNoGenesis) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Import writes what a backup knows and the ledger does not: records that are
+// absent, and later ones of the same history. It gives a *ConflictsError, and
+// writes nothing, if any record is of another history; what it wrote before
+// another error stays, and the same import goes on from there. Where the ledger
+// that trueup.yaml names is missing, an export of it makes it again.
+func (l *Ledger) Import(ctx context.Context, b Backup) (Imported, error) {
+	if err := l.accepts(b); err != nil {
+		return Imported{}, err
+	}
+	restored, err := l.beginRestore(ctx, b)
+	if err != nil {
+		return Imported{}, err
+	}
+	jobs, done, err := l.compareBackup(ctx, b)
+	if err != nil {
+		return Imported{}, err
+	}
+	if err := l.putAll(ctx, jobs); err != nil {
+		return Imported{}, fmt.Errorf("import: %w; what was written stays, and the same import goes on from there", err)
+	}
+	if restored {
+		if err := l.endRestore(ctx, *b.Genesis); err != nil {
+			return Imported{}, err
+		}
+	}
+	done.Restored = restored
+	return done, nil
+}
+
+// accepts refuses a backup of another ledger, or of another workspace.
+func (l *Ledger) accepts(b Backup) error {
+	if p := l.refusedHere(); p != nil {
+		return p
+	}
+	if b.Genesis != nil {
+		if l.cfg.ID == "" {
+			return &ProblemError{
+				Problem: "trueup.yaml does not say which ledger is expected",
+				Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml, which is that of the export", b.Genesis.LedgerID),
+			}
+		}
+		if b.Genesis.LedgerID != l.cfg.ID {
+			return &ProblemError{
+				Problem: fmt.Sprintf("the export is of ledger %s, and trueup.yaml names %s", b.Genesis.LedgerID, l.cfg.ID),
+				Fix:     "import an export of this project's ledger",
+			}
+		}
+		if p := l.foreign(*b.Genesis); p != nil {
+			return p
+		}
+	}
+	seen := map[kind.Key]bool{}
+	for _, rec := range b.Records {
+		if rec.Workspace != l.cfg.Workspace.UUID {
+			return &ProblemError{
+				Problem: fmt.Sprintf("the record of %s is of workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID),
+				Fix:     "import records of this project's workspace",
+			}
+		}
+		if seen[rec.Key] && b.Genesis != nil {
+			return fmt.Errorf("the export has two records of %s", rec.Key)
+		}
+		seen[rec.Key] = true
+	}
+	return nil
+}
+
+// restoring marks the id of a ledger whose restore is under way. Until it has
+// ended nobody takes it for the ledger: the records that are still missing would
+// look as if their requests had never been sent.
+const restoring = "-restoring"
+
+// beginRestore makes room for a ledger that is missing, and tells whether a
+// restore is under way.
+func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
+	l.refresh()
+	g, err := l.store.ReadGenesis(ctx)
+	if err == nil && b.Genesis != nil && g.LedgerID == b.Genesis.LedgerID+restoring {
+		return true, nil
+	}
+	if !errors.Is(err, ErrNoGenesis) || b.Genesis == nil {
+		_, err = l.usable(ctx, nil)
+		return false, err
+	}
+	if err := prove(ctx, l.store, l.cfg.NewID); err != nil {
+		return false, err
+	}
+	mark := *b.Genesis
+	mark.Seq, mark.LedgerID = 1, mark.LedgerID+restoring
+	if err := l.store.WriteGenesis(ctx, 0, mark); err != nil {
+		return false, fmt.Errorf("restore ledger: %w", err)
+	}
+	return true, nil
+}
+
+// endRestore makes the ledger the one that it was.
+func (l *Ledger) endRestore(ctx context.Context, g Genesis) error {
+	l.refresh()
+	have, err := l.store.ReadGenesis(ctx)
+	if err == nil {
+		g.Seq = have.Seq + 1
+		err = l.store.WriteGenesis(ctx, have.Seq, g)
+	}
+	if err != nil {
+		return fmt.Errorf("restore ledger: %w", err)
+	}
+	return nil
+}
+
+// advance is a record of a backup that goes into the store, and the seq that is
+// there.
+type advance struct {
+	rec  Record
+	from int
+}
+
+// compareBackup holds each record of a backup against the store's.
+func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Imported, error) {
+	keys := make([]Key, len(b.Records))
+	for i, rec := range b.Records {
+		keys[i] = rec.key()
+	}
+	have, err := l.store.Read(ctx, keys)
+	if err != nil {
+		return nil, Imported{}, err
+	}
+	var done Imported
+	var jobs []advance
+	var conflicts []ImportConflict
+	records, err := latest(b.Records)
+	if err != nil {
+		return nil, Imported{}, err
+	}
+	for _, rec := range records {
+		stored, ok := have[rec.key()]
+		switch {
+		case !ok:
+			done.Added++
+			jobs = append(jobs, advance{rec: rec})
+		case stored.follows(rec) || stored.forgot(rec):
+			done.Left++
+		case rec.later(stored):
+			done.Advanced++
+			jobs = append(jobs, advance{rec: rec, from: stored.Seq})
+		default:
+			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
+		}
+	}
+	if conflicts != nil {
+		return nil, Imported{}, &ConflictsError{Conflicts: conflicts}
+	}
+	return jobs, done, nil
+}
+
+// later tells whether a record of a backup may replace the stored one: that is
+// one of its own past, or a step on the way to it of an import that was cut
+// short. Of an object that converges few steps are kept; its record may be so
+// old that they do not reach back to it.
+func (r Record) later(stored Record) bool {
+	return r.follows(stored) || stored.Nonce == filler(r, stored.Seq) || !singular(r.Key) && r.forgot(stored)
+}
+
+// latest leaves out the records of which a later one is there: a log may hold
+// what several runs could not store.
+func latest(records []Record) ([]Record, error) {
+	var out []Record
+	at := map[kind.Key]int{}
+	for _, rec := range records {
+		i, seen := at[rec.Key]
+		switch {
+		case !seen:
+			at[rec.Key] = len(out)
+			out = append(out, rec)
+		case out[i].follows(rec):
+		case rec.follows(out[i]):
+			out[i] = rec
+		default:
+			return nil, fmt.Errorf("there are two records of %s that contradict each other: import the one that is right", rec.Key)
+		}
+	}
+	return out, nil
+}
+
+// putAll writes records, several at once: a store that is far away takes them
+// together.
+func (l *Ledger) putAll(ctx context.Context, jobs []advance) error {
+	return eachParallel(ctx, len(jobs), func(ctx context.Context, i int) error { return l.putSteps(ctx, jobs[i]) })
+}
+
+// putSteps brings a stored record to the seq of the given one by single steps,
+// because a store takes no others. Each step on the way is the record itself
+// already, so that one which is the last for want of power forgets nothing.
+func (l *Ledger) putSteps(ctx context.Context, a advance) error {
+	for seq := a.from + 1; seq <= a.rec.Seq; seq++ {
+		if err := l.store.Put(ctx, seq-1, a.rec.asOf(seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asOf is the record with the history that it had at an earlier seq.
+func (r Record) asOf(seq int) Record {
+	cut := len(r.History) - (r.Seq - seq)
+	r.Nonce = filler(r, seq)
+	if cut > 0 {
+		r.History = r.History[:cut]
+		r.Nonce = r.History[cut-1].Nonce
+	} else {
+		// So early a step is not kept any more.
+		r.History = []Step{{Seq: seq, Nonce: r.Nonce, At: r.History[0].At, Event: string(evImport)}}
+	}
+	r.Seq = seq
+	return r
+}
+
+// filler is the nonce of a step that the history of a record does not reach.
+func filler(r Record, seq int) string { return fmt.Sprintf("%s/%d", r.Nonce, seq) }
+
+// AdoptNew records of each key that has no record that it was done without us,
+// and returns how many those were.
+func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, error) {
+	keys := make([]kind.Key, 0, len(all))
+	for key := range all {
+		keys = append(keys, key)
+	}
+	known, err := l.Look(ctx, keys)
+	if err != nil {
+		return 0, err
+	}
+	var todo []kind.Key
+	for _, key := range keys {
+		if known[key].Seq == 0 {
+			todo = append(todo, key)
+		}
+	}
+	return len(todo), eachParallel(ctx, len(todo), func(ctx context.Context, i int) error {
+		return l.Adopt(ctx, todo[i], all[todo[i]])
+	})
+}

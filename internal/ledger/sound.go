@@ -1,0 +1,69 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// maxClockError is how far the clocks of two machines may be apart in one
+// record.
+const maxClockError = 24 * time.Hour
+
+// sound tells what is wrong with a record that could be read: no transition
+// leads to one like that, so somebody or something else has changed it.
+func (r Record) sound() error {
+	k, err := kindOf(r.Key)
+	if err != nil {
+		return err
+	}
+	if err := r.soundHistory(); err != nil {
+		return err
+	}
+	switch {
+	case k.Policy == kind.Converge && r.State != "":
+		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
+	case k.Policy == kind.Once && (r.Applied != nil || r.Pending != nil):
+		return fmt.Errorf("it has an applied spec, and a %s is sent and not applied", k.Name)
+	case r.State != "" && r.Spec == nil:
+		return fmt.Errorf("state %s without a spec", r.State)
+	case r.Open() && r.Claim == nil:
+		return fmt.Errorf("state %s without who claimed it", r.State)
+	case r.State == Posted && r.AcceptedAt == nil:
+		return errors.New("state posted without the time of it")
+	}
+	return r.soundTimes()
+}
+
+// soundHistory holds the steps to what moved writes: without gaps, the last one
+// this transition's.
+func (r Record) soundHistory() error {
+	if len(r.History) == 0 {
+		return errors.New("it has no history")
+	}
+	for i, s := range r.History {
+		if want := r.Seq - len(r.History) + 1 + i; s.Seq != want {
+			return fmt.Errorf("step %d of its history says seq %d, which should be %d", i+1, s.Seq, want)
+		}
+		if s.Nonce == "" {
+			return fmt.Errorf("step %d of its history has no nonce", i+1)
+		}
+	}
+	if last := r.History[len(r.History)-1]; last.Nonce != r.Nonce {
+		return fmt.Errorf("its history ends in nonce %q, and it says %q", last.Nonce, r.Nonce)
+	}
+	return nil
+}
+
+func (r Record) soundTimes() error {
+	before := func(a, b *time.Time) bool { return a != nil && b != nil && a.Before(b.Add(-maxClockError)) }
+	switch {
+	case before(r.ClaimedAt, r.FirstClaimAt):
+		return fmt.Errorf("it was claimed at %s, before its first claim at %s", r.ClaimedAt, r.FirstClaimAt)
+	case before(r.AcceptedAt, r.FirstClaimAt):
+		return fmt.Errorf("it was accepted at %s, before its first claim at %s", r.AcceptedAt, r.FirstClaimAt)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Verified is what Verify found.
+type Verified struct {
+	// Records counts those that could be read.
+	Records int `json:"records"`
+	// Damage says of each record, or file, that is not as it was written what
+	// is wrong with it.
+	Damage []string `json:"damage,omitempty"`
+}
+
+// Verify reads everything and names all that is damaged: what can't be read or
+// lies where it does not belong, what no transition leads to, an open request
+// that runs would not see, and what this machine has seen and is gone.
+func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
+	l.refresh()
+	if _, err := l.usable(ctx, nil); err != nil {
+		return Verified{}, err
+	}
+	v := verifier{ledger: l, have: map[Key]Record{}, recent: map[Key]bool{}}
+	if err := v.listRecent(ctx); err != nil {
+		return Verified{}, err
+	}
+	if err := v.audit(ctx); err != nil {
+		return Verified{}, fmt.Errorf("verify ledger: %w", err)
+	}
+	v.unseen()
+	return v.Verified, nil
+}
+
+// verifier collects what a ledger holds and what is wrong with it.
+type verifier struct {
+	Verified
+	ledger *Ledger
+	have   map[Key]Record
+	// indexed says that the store has an index of what is recent or open, which
+	// runs read.
+	indexed bool
+	recent  map[Key]bool
+}
+
+func (v *verifier) damaged(format string, args ...any) {
+	v.Damage = append(v.Damage, fmt.Sprintf(format, args...))
+}
+
+func (v *verifier) listRecent(ctx context.Context) error {
+	s, ok := v.ledger.store.(recentStore)
+	if !ok {
+		return nil
+	}
+	v.indexed = true
+	keys, err := s.Recent(ctx, v.ledger.cfg.Workspace.UUID, v.ledger.cfg.Now().Add(-lately))
+	if problemOf(err) != nil {
+		v.damaged("the index of what is recent or open: %v", err)
+		return nil
+	}
+	for _, key := range keys {
+		v.recent[key] = true
+	}
+	return err
+}
+
+// auditor is a store that can read on after a record that is damaged.
+type auditor interface {
+	// audit calls each for every record, and for what should be one and is
+	// damaged with an error that names it.
+	audit(ctx context.Context, each func(Record, error) error) error
+}
+
+// undamaged makes what audit calls of what All calls: damage ends it.
+func undamaged(each func(Record) error) func(Record, error) error {
+	return func(rec Record, err error) error {
+		if err != nil {
+			return err
+		}
+		return each(rec)
+	}
+}
+
+func (v *verifier) audit(ctx context.Context) error {
+	s, ok := v.ledger.store.(auditor)
+	if !ok {
+		return v.ledger.store.All(ctx, func(rec Record) error { v.record(rec, nil); return nil })
+	}
+	return s.audit(ctx, func(rec Record, err error) error { v.record(rec, err); return ctx.Err() })
+}
+
+// record judges one record.
+func (v *verifier) record(rec Record, err error) {
+	if err != nil {
+		v.damaged("%v", err)
+		return
+	}
+	v.Records++
+	key := rec.key()
+	v.have[key] = rec
+	if err := rec.sound(); err != nil {
+		v.damaged("record of %s: %v", rec.Key, err)
+	}
+	switch own := v.ledger.cfg.Workspace.UUID; {
+	case rec.Workspace != own:
+		v.damaged("record of %s: it is of workspace %s, and the ledger of %s", rec.Key, rec.Workspace, own)
+	case v.indexed && rec.Open() && !v.recent[key]:
+		v.damaged("record of %s: it is %s, and the index of what is open does not name it", rec.Key, rec.State)
+	}
+}
+
+// unseen names what this machine has seen of the ledger and is not there.
+func (v *verifier) unseen() {
+	folder := v.ledger.witness()
+	if folder == "" {
+		return
+	}
+	seen, err := ReadBackupFolder(os.DirFS(string(folder)))
+	if err != nil {
+		return // nothing that can be relied on was kept
+	}
+	for _, rec := range seen.Records {
+		key := rec.key()
+		if key.Workspace != v.ledger.cfg.Workspace.UUID {
+			continue
+		}
+		if err := folder.check(v.ledger.cfg.Store, []Key{key}, map[Key]Record{key: v.have[key]}); err != nil {
+			v.damaged("record of %s: %v", key.Key, err)
+		}
+	}
+}
+
+// recentStore is a store with an index of what is recent or open.
+type recentStore interface {
+	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
+}
