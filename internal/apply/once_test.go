@@ -90,7 +90,12 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 		s := due(t).on("POST Purge/rel", 1, err, false).on(call+" Purge/rel", 1, unclear(), false)
 		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not be told", "ledger resolve")
 		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
+		// To another run it is in flight, until the lease is over.
+		s.ends(s.run(), rel, apply.Failed, apply.Partial, "was about to be sent by")
+		s.wrote("")
+		s.now = s.now.Add(ledger.Lease)
 		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson)
+		s.wrote("give up Purge/rel")
 	}
 }
 

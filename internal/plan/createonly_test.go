@@ -96,11 +96,12 @@ func TestATerminatingSnapshot(t *testing.T) {
 
 func TestAnUnsettledSnapshotWaitsForAPerson(t *testing.T) {
 	for _, state := range []ledger.State{ledger.Claimed, ledger.Unknown} {
-		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now())
+		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), ago())
 		message, fix := ledger.Explain(w.in.Ledger.Records[key(t, db)])
 		blocked(t, w.item(db), true, message, fix)
+		// One of that name whose age nobody knows is not said to be ours.
 		w.has(db, disked("data")).with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
-		blocked(t, w.item(db), true, message)
+		blocked(t, w.item(db), true, "is not what was sent", "ledger resolve "+db)
 	}
 }
 

@@ -24,6 +24,12 @@ import (
 // now is what the platform's clock says in these tests.
 func now() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
 
+// ago is when a run claimed that is taken to be gone.
+func ago() time.Time { return now().Add(-ledger.Lease) }
+
+// terms are those of a platform that was never seen to refuse a duplicate.
+func terms() ledger.Terms { return ledger.Terms{Window: ledger.DefaultWindow} }
+
 // tester is what testing.T and rapid.T both have.
 type tester interface {
 	Helper()
@@ -45,8 +51,11 @@ func git(t tester, documents ...string) *world {
 		Live: live.State{
 			Objects: map[kind.Key]kind.Object{}, Absent: map[kind.Key]bool{}, Hosts: map[string]kind.Key{},
 		},
-		Ledger: ledger.View{ID: "ledger-1", Records: map[kind.Key]ledger.Record{}},
-		Now:    now(),
+		Ledger: ledger.View{
+			ID: "ledger-1", Records: map[kind.Key]ledger.Record{},
+			Terms: map[kind.Area]ledger.Terms{kind.Delivery: terms(), kind.Compute: terms()},
+		},
+		Now: now(), At: ledger.Observed(now(), now()),
 	}}
 }
 

@@ -74,7 +74,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		{ledger.Rejected, again, plan.Post, false},
 		{ledger.Rejected, other, plan.Post, false},
 	} {
-		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, now())
+		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
 		p, findings := plan.Make(w.in)
 		it := find(t, p, rel)
 		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
