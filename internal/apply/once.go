@@ -169,7 +169,7 @@ func (r *run) claim(ctx context.Context, s *shot, end *Outcome) bool {
 
 // yield leaves an item to the run that claimed it.
 func (r *run) yield(end *Outcome) {
-	end.fail(Partial, "another run has claimed it")
+	end.Status, end.Verdict, end.Message = Skipped, Partial, "in flight elsewhere"
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.elsewhere = append(r.elsewhere, end.Key)
@@ -212,23 +212,30 @@ func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 // other looks what became of a request that another run has claimed.
 func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record, err error) {
 	it, end := p.Items[i], &r.outcomes[i]
-	message, fix := ledger.Explain(rec)
-	switch {
-	case err != nil:
+	if err != nil {
 		r.yield(end)
 		end.Message += ", and the ledger could not be read again: " + err.Error()
 		return
-	case rec.State == ledger.Posted || rec.State == ledger.Adopted || rec.State == ledger.Abandoned:
-		end.Status, end.Verdict, end.Fix = Done, OK, ""
-	case rec.State == ledger.Claimed && !rec.Left:
-		r.yield(end)
-	case rec.State == ledger.Unknown:
-		end.Verdict = NeedsPerson
-	case rec.State != ledger.Claimed && it.Request != nil && !it.Resend:
-		r.again(ctx, p, i)
-		return
+	}
+	message, fix := ledger.Explain(rec)
+	switch rec.State {
+	case ledger.Posted, ledger.Adopted, ledger.Abandoned:
+		end.Status, end.Verdict = Done, OK
+	case ledger.Unknown:
+		end.Status, end.Verdict = Blocked, NeedsPerson
+	case ledger.Claimed:
+		if !rec.Left {
+			r.yield(end)
+			message, fix = ledger.ExplainFlight(rec)
+		} else {
+			fix = "run apply again"
+		}
 	default:
-		end.Verdict, fix = Partial, "run apply again"
+		if it.Request != nil && !it.Resend {
+			r.again(ctx, p, i)
+			return
+		}
+		fix = "run apply again"
 	}
 	end.Message, end.Fix = message, fix
 }

@@ -34,6 +34,14 @@ func Explain(rec Record) (message, fix string) {
 	return explainPlain(key, rec), ""
 }
 
+// ExplainFlight says whose a claim is that another run may still be working on,
+// and until when it is taken to be.
+func ExplainFlight(rec Record) (message, fix string) {
+	gone := rec.ClaimedAt.Add(Lease)
+	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
+		fmt.Sprintf("run apply again when that run is over; if it died, that is noticed%s", at(&gone))
+}
+
 // explainPlain is for records without a state.
 func explainPlain(key string, rec Record) string {
 	switch {

@@ -20,6 +20,11 @@ func (d *decision) createOnly() {
 		return
 	}
 	if d.found() {
+		where := "it is live"
+		if d.item.RemoteName != "" {
+			where += " as " + d.item.RemoteName
+		}
+		d.hint("its request got no answer, and " + where + ": apply records that it was executed")
 		d.progress()
 		return
 	}

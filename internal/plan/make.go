@@ -254,9 +254,11 @@ func (p *Planner) openLeft(out *Plan) {
 			continue
 		}
 		item := Item{Key: key, Op: InFlight}
-		item.Reason, item.Fix = ledger.Explain(rec)
-		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) != ledger.InFlight {
-			block(&item, item.Reason+"; its manifest has left git, so it is not sent again", item.Fix)
+		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
+			item.Reason, _ = ledger.ExplainFlight(rec)
+		} else {
+			reason, fix := ledger.Explain(rec)
+			block(&item, reason+"; its manifest has left git, so it is not sent again", fix)
 		}
 		out.Items = append(out.Items, item)
 	}
@@ -318,6 +320,8 @@ func summarize(p *Plan) Summary {
 			s.Purge++
 		case Deferred:
 			s.Deferred++
+		case InFlight:
+			s.InFlight++
 		case Blocked:
 			s.Blocked++
 		case Kept:

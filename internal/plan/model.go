@@ -77,7 +77,8 @@ type Item struct {
 	// Purge is what a request invalidates, Disk what a snapshot is taken of.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
-	// Reason says why an item is blocked, deferred or kept, and Fix what a person can do.
+	// Reason says why an item is blocked, in flight elsewhere, deferred or kept,
+	// and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
 	Fix    string `json:"fix,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
@@ -157,6 +158,7 @@ type Summary struct {
 	Change    int `json:"change"`
 	Purge     int `json:"purge"`
 	Deferred  int `json:"deferred"`
+	InFlight  int `json:"inFlight"`
 	Blocked   int `json:"blocked"`
 	Kept      int `json:"kept"`
 	Unchanged int `json:"unchanged"`

@@ -70,7 +70,7 @@ func (d *decision) unsettled() bool {
 	switch d.standing() {
 	case ledger.InFlight:
 		d.item.Op = InFlight
-		d.item.Reason, d.item.Fix = ledger.Explain(d.rec)
+		d.item.Reason, _ = ledger.ExplainFlight(d.rec)
 	case ledger.Lost:
 		d.block(ledger.Explain(d.rec))
 		d.item.Lost = d.rec.State == ledger.Claimed
@@ -87,7 +87,7 @@ func (d *decision) resend() {
 	}
 	d.item.Resend = true
 	reason, _ := ledger.Explain(d.rec)
-	d.hint(reason + "; it is sent again under the same name, which the platform refuses if it was")
+	d.hint(reason)
 }
 
 // spent finds a request that was sent, or may have been, with another spec.

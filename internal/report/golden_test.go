@@ -36,10 +36,10 @@ func examplePlan() *plan.Plan {
 			Workspace: kind.Workspace{Name: "acme", UUID: "5a1d0000-0000-4000-8000-000000000000"},
 		},
 		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
-		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
+		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
-		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 1, Deferred: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 2, Drifted: 5, Unmanaged: 3},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Deferred: 1, InFlight: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
 	}
 }
 
@@ -89,6 +89,38 @@ func changedItem() plan.Item {
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
+	}
+}
+
+func flightItem() plan.Item {
+	return plan.Item{
+		Key: key("Purge", "rel-44"), Path: "manifests/purges/rel-44.yaml", Line: 1, Op: plan.InFlight,
+		Reason:        "in flight elsewhere: claimed by run https://ci.example.com/runs/7 at 2026-11-21T09:00:00Z",
+		DesiredDigest: digest("rel-44"),
+	}
+}
+
+func resentItem() plan.Item {
+	return plan.Item{
+		Key: key("Purge", "rel-45"), Path: "manifests/purges/rel-45.yaml", Line: 1, Op: plan.Post, Resend: true,
+		Request: &plan.Request{Method: "POST", Path: "/purges", ContentType: "application/json", Body: json.RawMessage(`{"spec":{}}`)},
+		After:   []kind.Key{key("CDN", "shop")},
+		Purge: &plan.PurgeInfo{
+			Hostname: "shop.example.com", Paths: 1, Sample: []string{"/offers"},
+			Active: plan.Budget{Requests: 1, Paths: 1}, Budget: plan.Budget{Requests: 1, Paths: 1},
+			Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
+		},
+		Hints: []string{"Purge/rel-45 was about to be sent by run https://ci.example.com/runs/6 at 2026-11-21T08:00:00Z " +
+			"and no outcome was recorded: it may or may not have been executed"},
+		DesiredDigest: digest("rel-45"),
+	}
+}
+
+func foundItem() plan.Item {
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-11-19"), Path: "manifests/db.yaml", Line: 30, Op: plan.None, Found: true, RemoteName: "content-7",
+		Hints: []string{"its request got no answer, and it is live as content-7: apply records that it was executed"},
+		Live:  plan.Fingerprint{Exists: true, UID: "u-7"}, DesiredDigest: digest("db-2026-11-19"),
 	}
 }
 

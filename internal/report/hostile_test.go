@@ -57,7 +57,7 @@ func body(s string) json.RawMessage {
 	return text
 }
 
-var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Blocked, plan.Deferred, plan.Kept}
+var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept}
 
 var classes = []merge.Class{
 	merge.InSync, merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,

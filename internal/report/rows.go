@@ -140,11 +140,13 @@ func itemRows(item plan.Item, opts Options) []row {
 	var rows []row
 	switch item.Op {
 	case plan.Create:
-		rows = append(rows, row{mark: markAdd, path: "create", after: creation(item), cause: deleted(item), alarm: item.Deleted || item.Recreate})
+		rows = append(rows, row{mark: markAdd, path: "create", after: creation(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend})
 	case plan.Post:
-		rows = append(rows, row{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item)})
+		rows = append(rows, row{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend})
 	case plan.Blocked:
 		rows = append(rows, row{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true})
+	case plan.InFlight:
+		rows = append(rows, row{mark: markLater, path: message(item.Reason)})
 	case plan.Deferred:
 		rows = append(rows, row{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)})
 	case plan.None, plan.Patch, plan.Kept:
@@ -168,9 +170,11 @@ func wouldBeLost(item plan.Item, c plan.Change) bool {
 	return c.Desired == nil && slices.ContainsFunc(item.FirstContact, func(v plan.Value) bool { return v.Path == c.Path })
 }
 
-// deleted says why an object is made that was made before.
-func deleted(item plan.Item) safe {
+// again says why an object is made that was made before, or may have been.
+func again(item plan.Item) safe {
 	switch {
+	case item.Resend:
+		return resent
 	case item.Recreate:
 		return "made again as a person allowed: it holds other data"
 	case item.Deleted:
@@ -179,19 +183,26 @@ func deleted(item plan.Item) safe {
 	return ""
 }
 
+// resent says why a request is sent that may have been sent before.
+const resent = "sent again: the platform refuses its name if it was executed"
+
 func afterwards(item plan.Item) safe {
-	if len(item.After) == 0 {
-		return ""
+	var parts []safe
+	if item.Resend {
+		parts = append(parts, resent)
 	}
 	names := make([]safe, len(item.After))
 	for i, k := range item.After {
 		names[i] = titled(k)
 	}
-	verb := safe(" is verified")
-	if len(names) > 1 {
-		verb = " are verified"
+	switch len(names) {
+	case 0:
+	case 1:
+		parts = append(parts, "after "+names[0]+" is verified")
+	default:
+		parts = append(parts, "after "+join(names, ", ")+" are verified")
 	}
-	return "after " + join(names, ", ") + verb
+	return join(parts, ", ")
 }
 
 // hidden tells whether an item needs no line of its own.

@@ -37,7 +37,7 @@ func todo(doc Document) safe {
 	for _, c := range []struct {
 		n    int
 		text safe
-	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Deferred, " deferred"}, {s.Blocked, " blocked"}} {
+	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Deferred, " deferred"}, {s.InFlight, " in flight elsewhere"}, {s.Blocked, " blocked"}} {
 		switch {
 		case c.n == 0:
 		case c.text == "":
@@ -197,6 +197,8 @@ func headline(item plan.Item, rows []row) safe {
 		return "to post once"
 	case plan.Blocked:
 		return "blocked"
+	case plan.InFlight:
+		return "in flight elsewhere"
 	case plan.Deferred:
 		return "deferred"
 	case plan.Kept:
