@@ -181,7 +181,7 @@ func cmdProject(s *script, args []string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if err := s.Exec("trueup", "ledger", "init"); err != nil {
+	if err := s.Exec("trueup", "ledger", "init", "--adopt=none"); err != nil {
 		return err
 	}
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.ReadFile("stdout"))

@@ -89,7 +89,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	a.global.register(root)
 	root.AddCommand(
-		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a),
+		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a), newDoctor(a),
 		newSandbox(a), newExplain(a), newVersion(a),
 	)
 	return root

@@ -22,7 +22,7 @@ func newLedger(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), newLedgerShow(a), newLedgerResolve(a), newLedgerAdopt(a),
-		newLedgerSettle(a))
+		newLedgerSettle(a), newLedgerExport(a), newLedgerImport(a), newLedgerVerify(a))
 	return cmd
 }
 

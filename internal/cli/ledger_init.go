@@ -1,49 +1,198 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/plan"
 )
 
 func newLedgerInit(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "init",
+	var adopt string
+	cmd := &cobra.Command{
+		Use:   "init [--adopt=all|none|GLOB]",
 		Short: "Make the ledger that trueup.yaml names, and prove that its store is safe",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := loadProject(a.dir())
-			if err != nil {
-				return err
-			}
-			w, err := a.enter(cmd.Context(), p, &manifest.Set{})
-			if err != nil {
-				return err
-			}
-			defer w.close()
-			if w.ledger.Store == "" {
-				return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
-			}
-			g, err := ledger.Init(cmd.Context(), w.ledger)
-			if err != nil {
-				return ledgerError(err)
-			}
-			text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
-			if p.Ledger.ID == "" && !a.global.sandbox {
-				text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
-				if strings.Contains(w.ledger.Store, "endpoint=") { // which only the environment may name
-					text += fmt.Sprintf("ledger: {id: %s}\n", g.LedgerID)
-				} else {
-					text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
-				}
-			}
-			_, err = fmt.Fprint(a.env.Stdout, text)
-			return err
-		},
+		Long: "Make the ledger that trueup.yaml names, and prove that its store is safe. A new ledger does not know which of the\n" +
+			"requests in git that are sent once, such as purges, were sent before: say which, and it will not send them again.\n" +
+			"  --adopt=all   all of them were sent\n" +
+			"  --adopt=none  none was: the next apply sends them\n" +
+			"  --adopt=GLOB  those whose name, or KIND/NAME, is like it were sent\n" +
+			"With a ledger that exists, --adopt records those of which it has no record.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },
 	}
+	cmd.Flags().StringVar(&adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB`")
+	return cmd
+}
+
+func runLedgerInit(ctx context.Context, a *app, adopt string) error {
+	p, err := loadProject(a.dir())
+	if err != nil {
+		return err
+	}
+	w, err := a.enter(ctx, p, &manifest.Set{})
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	if w.ledger.Store == "" {
+		return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
+	}
+	chosen, err := a.chooseAdopted(ctx, w, adopt)
+	if err != nil {
+		return ledgerError(err)
+	}
+	g, err := ledger.Init(ctx, w.ledger)
+	if err != nil {
+		return ledgerError(err)
+	}
+	adopted, err := a.adoptNew(ctx, w, g.LedgerID, chosen)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
+	if adopted > 0 {
+		text += fmt.Sprintf("%d requests are recorded as sent before: they are never sent\n", adopted)
+	}
+	if p.Ledger.ID == "" && !a.global.sandbox {
+		text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
+		if strings.Contains(w.ledger.Store, "endpoint=") { // which only the environment may name
+			text += fmt.Sprintf("ledger: {id: %s}\n", g.LedgerID)
+		} else {
+			text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
+		}
+	}
+	_, err = fmt.Fprint(a.env.Stdout, text)
+	return err
+}
+
+// chooseAdopted returns the requests of git that were sent before, as the flag
+// says, or a person. Only where a ledger is about to be made is that asked.
+func (a *app) chooseAdopted(ctx context.Context, w *world, adopt string) ([]*manifest.Object, error) {
+	if adopt == "none" {
+		return nil, nil
+	}
+	if adopt == "" {
+		isNew, err := isNewLedger(ctx, w.ledger)
+		if err != nil || !isNew {
+			return nil, err
+		}
+	}
+	once, err := a.sentOnce(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if adopt == "" && len(once) > 0 {
+		if adopt, err = a.askAdopted(once); err != nil {
+			return nil, err
+		}
+	}
+	if adopt == "" || adopt == "none" {
+		return nil, nil
+	}
+	return likeGlob(once, adopt)
+}
+
+func isNewLedger(ctx context.Context, cfg ledger.Config) (bool, error) {
+	if cfg.ID != "" {
+		return false, nil // one that is missing is not made again
+	}
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return false, err
+	}
+	exists, err := l.Exists(ctx)
+	return !exists, errors.Join(err, l.Close())
+}
+
+// sentOnce reads the manifests of requests that are sent once. A project without
+// any manifest yet has none.
+func (a *app) sentOnce(ctx context.Context) ([]*manifest.Object, error) {
+	loaded, err := a.load(ctx, nil, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(loaded.findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); i >= 0 {
+		return nil, withCode(exitInvalid, fmt.Errorf("the manifests are invalid, so that it is not known what is in them: %s", loaded.findings[i]))
+	}
+	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return o.Kind.Policy != kind.Once }), nil
+}
+
+// askAdopted asks which requests were sent before; elsewhere than on a terminal
+// the flag must say it.
+func (a *app) askAdopted(once []*manifest.Object) (string, error) {
+	if !a.env.StdinIsTTY {
+		return "", fmt.Errorf("there are %d requests in git that are sent once, and a new ledger does not know which were sent before: "+
+			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once))
+	}
+	_, _ = fmt.Fprintf(a.env.Stderr, "There are %d requests in git that are sent once, such as %s. Which of them were sent before,\n"+
+		"and are never to be sent again? all, none, or a pattern of their names: ", len(once), once[0].Key())
+	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	if answer = strings.TrimSpace(answer); answer == "" {
+		return "", errors.New("no answer: no ledger was made")
+	}
+	return answer, nil
+}
+
+// likeGlob returns the objects that all, or a pattern of names or of KIND/NAME,
+// means. One that means none is a slip.
+func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, error) {
+	if glob == "all" {
+		return objects, nil
+	}
+	pattern := glob
+	if !strings.Contains(glob, "/") {
+		pattern = "*/" + glob
+	}
+	if _, err := path.Match(pattern, ""); err != nil || strings.Count(pattern, "/") != 1 {
+		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", glob)
+	}
+	like, err := targets([]string{pattern})
+	if err != nil {
+		return nil, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return !like(o.Key()) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("--adopt %s is like no request in git that is sent once", glob)
+	}
+	return chosen, nil
+}
+
+// adoptNew records of what was chosen that it was sent before.
+func (a *app) adoptNew(ctx context.Context, w *world, id string, chosen []*manifest.Object) (int, error) {
+	if len(chosen) == 0 {
+		return 0, nil
+	}
+	w.ledger.ID = id
+	l, err := ledger.Open(ctx, w.ledger)
+	if err != nil {
+		return 0, err
+	}
+	w.closers = append(w.closers, l.Close)
+	all := make(map[kind.Key]ledger.Adoption, len(chosen))
+	for _, o := range chosen {
+		all[o.Key()] = ledger.Adoption{
+			Spec: o.Spec, Digest: plan.SpecDigest(o.Kind, o.Spec),
+			Reason: "adopted when the ledger was made", By: a.claim().Actor,
+		}
+	}
+	return l.AdoptNew(ctx, all)
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,38 +14,46 @@ import (
 )
 
 func newLedgerList(a *app) *cobra.Command {
-	return &cobra.Command{
+	var open bool
+	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List what is recorded",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, closeAll, err := a.openLedger(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer closeAll()
-			records, err := l.List(cmd.Context())
-			if err != nil {
-				return ledgerError(err)
-			}
-			if a.global.output == "json" {
-				plain := make([]any, len(records))
-				for i, rec := range records {
-					plain[i] = readable(rec)
-				}
-				return a.printJSON(plain)
-			}
-			w := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
-			for _, rec := range records {
-				line := report.Clean(rec.String()) + "\t" + stateOf(rec)
-				if more := shortly(rec); more != "" {
-					line += "\t" + report.Clean(more)
-				}
-				_, _ = fmt.Fprintln(w, line)
-			}
-			return w.Flush()
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runLedgerList(cmd.Context(), a, open) },
 	}
+	cmd.Flags().BoolVar(&open, "open", false, "only requests that have no outcome yet")
+	return cmd
+}
+
+func runLedgerList(ctx context.Context, a *app, open bool) error {
+	l, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	records, err := l.List(ctx)
+	if err != nil {
+		return ledgerError(err)
+	}
+	if open {
+		records = slices.DeleteFunc(records, func(r ledger.Record) bool { return !r.Open() })
+	}
+	if a.global.output == "json" {
+		plain := make([]any, len(records))
+		for i, rec := range records {
+			plain[i] = readable(rec)
+		}
+		return a.printJSON(plain)
+	}
+	w := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
+	for _, rec := range records {
+		line := report.Clean(rec.String()) + "\t" + stateOf(rec)
+		if more := shortly(rec); more != "" {
+			line += "\t" + report.Clean(more)
+		}
+		_, _ = fmt.Fprintln(w, line)
+	}
+	return w.Flush()
 }
 
 // shortly explains a record without its name and its state, which stand before

@@ -17,6 +17,8 @@ import (
 type planOptions struct {
 	// looksOnly is set by commands that change nothing.
 	looksOnly bool
+	// more are manifests beside those of git, which a command brings itself.
+	more           []manifest.Source
 	strict         bool
 	detailed       bool
 	targets        []string

@@ -42,7 +42,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err != nil {
 		return nil, err
 	}
-	l, err := a.load(ctx, paths, opts.strict)
+	l, err := a.load(ctx, paths, opts.strict, opts.more...)
 	if err != nil {
 		return nil, err
 	}

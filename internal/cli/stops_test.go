@@ -114,7 +114,7 @@ func (s *stage) moveTo(store string, prepare func()) {
 	}
 	unnamed := strings.Replace(string(text), `"file:ledger", id: ""`, fmt.Sprintf("%q", store), 1)
 	s.write("trueup.yaml", unnamed)
-	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exitOK, "ledger", "init"))
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exitOK, "ledger", "init", "--adopt=none"))
 	s.write("trueup.yaml", strings.Replace(unnamed, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
 }
 

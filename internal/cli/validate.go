@@ -52,8 +52,9 @@ type loaded struct {
 	findings diag.List
 }
 
-// load reads the project and the manifests and runs every offline check.
-func (a *app) load(ctx context.Context, paths []string, strict bool) (loaded, error) {
+// load reads the project and the manifests, and more of them, and runs every
+// offline check.
+func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (loaded, error) {
 	p, err := loadProject(a.dir())
 	if err != nil {
 		return loaded{}, err
@@ -69,7 +70,7 @@ func (a *app) load(ctx context.Context, paths []string, strict bool) (loaded, er
 		Strict:             strict,
 		Parallelism:        a.global.parallelism,
 	}
-	set, findings, err := manifest.Load(ctx, list, opts)
+	set, findings, err := manifest.Load(ctx, append(list, more...), opts)
 	if err != nil {
 		return loaded{}, err
 	}

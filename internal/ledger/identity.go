@@ -115,6 +115,11 @@ func (l *Ledger) missing() *ProblemError {
 // foreign says how a genesis is of another project or platform, or nil.
 func (l *Ledger) foreign(g Genesis) *ProblemError {
 	switch {
+	case l.cfg.ID != "" && g.LedgerID == l.cfg.ID+restoring:
+		return &ProblemError{
+			Problem: fmt.Sprintf("ledger %s at %s is being restored, or that was cut short", l.cfg.ID, l.cfg.Store),
+			Fix:     "wait for it, or give trueup ledger import the same export again: it goes on from there",
+		}
 	case l.cfg.ID != "" && g.LedgerID != l.cfg.ID:
 		return &ProblemError{
 			Problem: fmt.Sprintf("the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID),

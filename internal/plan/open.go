@@ -12,8 +12,7 @@ import (
 // (design 0.12). One that waits for an object which is not as git says goes on
 // waiting: nothing is sent here that nobody has claimed.
 func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
-	out := *p
-	out.Items, out.Unmanaged = nil, nil
+	var items []Item
 	for _, it := range p.Items {
 		if !records[it.Key].Open() {
 			continue
@@ -23,8 +22,28 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 				"trueup apply sends both")
 			it.After, it.NeedsPerson = nil, false
 		}
-		out.Items = append(out.Items, it)
+		items = append(items, it)
 	}
+	return p.with(items)
+}
+
+// Only is the part of a plan that concerns one object, which then waits for
+// nothing else.
+func (p *Plan) Only(key kind.Key) *Plan {
+	var items []Item
+	for _, it := range p.Items {
+		if it.Key == key {
+			it.After = nil
+			items = append(items, it)
+		}
+	}
+	return p.with(items)
+}
+
+// with is the plan with other items, and nothing of what it leaves alone.
+func (p *Plan) with(items []Item) *Plan {
+	out := *p
+	out.Items, out.Unmanaged = items, nil
 	out.Summary = summarize(&out)
 	return &out
 }

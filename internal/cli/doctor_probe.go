@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/purge"
+	"trueup/internal/report"
+)
+
+// probeSource is what findings call the manifest of the probe.
+const probeSource = "--probe-duplicates"
+
+// probe is a request that is sent twice.
+type probe struct {
+	*session
+	kind *kind.Kind
+	key  kind.Key
+	item plan.Item
+}
+
+// runProbe sends a harmless request as apply would, and once more (design 0.7).
+func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
+	doc := report.Document{Command: "doctor"}
+	k, ok := probed(kind.Delivery)
+	if !ok {
+		return errors.New("there is no kind of request to probe with")
+	}
+	name := "trueup-probe-" + uuid.NewString()[:8]
+	text, err := probeManifest(k, name, opts.probe)
+	if err != nil {
+		return err
+	}
+	s, err := a.prepare(ctx, planOptions{more: []manifest.Source{{Data: text, Display: probeSource}}}, nil)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	defer s.close()
+	s.describe(&doc)
+	if doc.ExitCode != exitOK {
+		return a.emit(doc)
+	}
+	p := &probe{session: s, kind: k, key: kind.Key{Kind: k.Name, Name: name}}
+	return p.run(ctx, doc, opts)
+}
+
+// probeManifest asks for a path that nobody has.
+func probeManifest(k *kind.Kind, name, hostname string) ([]byte, error) {
+	spec := purge.Spec{Hostname: hostname, Paths: []string{"/.well-known/" + name}}.Tree()
+	delete(spec, "subdomains")
+	return json.Marshal(map[string]any{
+		"apiVersion": k.APIVersion, "kind": k.Name, "metadata": map[string]any{"name": name}, "spec": spec,
+	})
+}
+
+func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions) error {
+	a := p.app
+	if view := p.inputs.Ledger; view.Problem != "" {
+		return a.fail(doc, withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
+	}
+	if p.terms().Proven {
+		_, err := fmt.Fprintf(a.env.Stdout, "it is proven already that the platform refuses a second request of the same name: nothing was sent\n")
+		return err
+	}
+	p.plan = p.plan.Only(p.key)
+	p.item = p.plan.Items[0]
+	doc.Plan = p.plan
+	if p.plan.Sends() && !opts.autoApprove {
+		if err := a.confirm(doc); err != nil {
+			return a.fail(doc, err)
+		}
+	}
+	result := p.apply(ctx, applyOptions{})
+	if code := exitOfApply(result); code != exitOK {
+		doc.Apply, doc.ExitCode = &result, code
+		return a.emit(doc)
+	}
+	return p.again(ctx)
+}
+
+func (p *probe) terms() ledger.Terms { return p.inputs.Ledger.Terms[p.kind.Area] }
+
+// again sends what was accepted once more, and records how it was refused. Any
+// other answer proves nothing.
+func (p *probe) again(ctx context.Context) error {
+	client := p.world.client(0)
+	defer client.Close()
+	records, err := p.ledger.Look(ctx, []kind.Key{p.key})
+	if err != nil {
+		return err
+	}
+	if err := client.Turn(ctx); err != nil {
+		return err
+	}
+	now, err := p.clock(client)(ctx, p.kind)
+	if err != nil {
+		return fmt.Errorf("the platform's time: %w", err)
+	}
+	if first := records[p.key].FirstClaimAt; first == nil || !p.terms().MaySend(*first, now) {
+		return fmt.Errorf("%s was sent, but not a second time: this run was stopped for too long; nothing is proven", p.key)
+	}
+	_, err = client.Create(ctx, p.kind, p.item.Request.Body)
+	var refused interface {
+		Conflict() bool
+		HTTPStatus() int
+	}
+	switch {
+	case err == nil:
+		return fmt.Errorf("the platform accepted %s a second time, so it may carry duplicates out: nothing is recorded, "+
+			"and a request without an answer stays a question for a person", p.key)
+	case !errors.As(err, &refused) || !refused.Conflict():
+		return fmt.Errorf("the second %s was not refused as a duplicate, and nothing is recorded; "+
+			"if this answer tells of one, purge.duplicate in trueup.yaml says so: %w", p.key, err)
+	}
+	proof := ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.HTTPStatus(), By: p.app.claim().Actor}
+	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
+		return ledgerError(err)
+	}
+	_, err = fmt.Fprintf(p.app.env.Stdout, "%s: a second request of the same name is refused%s\n"+
+		"from now on a request without an answer is sent again under its name, as long as that is safe\n",
+		p.kind.Area, report.Clean(proven(proof)))
+	return err
+}

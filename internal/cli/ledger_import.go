@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/ledger"
+	"trueup/internal/report"
+)
+
+func newLedgerImport(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE|FOLDER|-",
+		Short: "Take in an export, the rescue records of a run, or what this machine has seen",
+		Long: "Take in an export, the output of a run with rescue records in it, or the folder in which this machine keeps what it has\n" +
+			"seen of a ledger; - is standard input. A record that the ledger lacks is written, one that is a later step of what it\n" +
+			"has replaces that, and one that it has gone on from is left. A record that contradicts the ledger stops the import\n" +
+			"before anything is written. Where the ledger that trueup.yaml names is missing, an export of it makes it again.\n" +
+			"Exit codes: 0 done, 1 could not run, 6 it contradicts the ledger, or is of another one.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runLedgerImport(cmd.Context(), a, args[0])
+		},
+	}
+}
+
+func runLedgerImport(ctx context.Context, a *app, name string) error {
+	backup, err := a.readBackup(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	l, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	done, err := l.Import(ctx, backup)
+	var conflicts *ledger.ConflictsError
+	if errors.As(err, &conflicts) {
+		return a.showConflicts(conflicts)
+	}
+	if err != nil {
+		return ledgerError(err)
+	}
+	if done.Restored {
+		_, _ = fmt.Fprintf(a.env.Stdout, "the ledger is made again as of %s: what was done since is not in it\n",
+			backup.ExportedAt.UTC().Format(time.RFC3339))
+	}
+	_, err = fmt.Fprintf(a.env.Stdout, "%d records added, %d brought up to date, %d left as they are\n", done.Added, done.Advanced, done.Left)
+	return err
+}
+
+func (a *app) readBackup(name string) (ledger.Backup, error) {
+	if name == "-" {
+		return ledger.ReadBackup(a.env.Stdin)
+	}
+	f, err := os.Open(a.path(name))
+	if err != nil {
+		return ledger.Backup{}, plain(err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return ledger.Backup{}, plain(err)
+	}
+	if info.IsDir() {
+		return ledger.ReadBackupFolder(os.DirFS(a.path(name)))
+	}
+	return ledger.ReadBackup(f)
+}
+
+// showConflicts names the records of a file that contradict the ledger.
+func (a *app) showConflicts(e *ledger.ConflictsError) error {
+	for _, c := range e.Conflicts {
+		message, fix := c.Explain()
+		if _, err := fmt.Fprintf(a.env.Stdout, "%s: %s\n  fix: %s\n",
+			report.Clean(c.Given.String()), report.Clean(message), report.Clean(fix)); err != nil {
+			return err
+		}
+	}
+	return withCode(exitNeedsPerson, e)
+}

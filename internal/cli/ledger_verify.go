@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
+)
+
+func newLedgerVerify(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify",
+		Short: "Read every record and name all that is damaged",
+		Long: "Read every record, and name all that is not as it was written: what can't be read, lies where it does not belong, has a\n" +
+			"gap in its history, would not be seen by a run, or was seen by this machine and is gone.\n" +
+			"Exit codes: 0 nothing is damaged, 1 could not run, 6 something is.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerVerify(cmd.Context(), a) },
+	}
+}
+
+func runLedgerVerify(ctx context.Context, a *app) error {
+	l, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	found, err := l.Verify(ctx)
+	if err != nil {
+		return ledgerError(err)
+	}
+	switch {
+	case a.global.output == "json":
+		err = a.printJSON(found)
+	case len(found.Damage) == 0:
+		_, err = fmt.Fprintf(a.env.Stdout, "%d records are as they were written\n", found.Records)
+	default:
+		for _, what := range found.Damage {
+			_, _ = fmt.Fprintln(a.env.Stdout, report.Clean(what))
+		}
+	}
+	if err != nil || len(found.Damage) == 0 {
+		return err
+	}
+	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in %d places; %d records could be read: "+
+		"keep a copy, take what is damaged away, and give trueup ledger import an export that has it", len(found.Damage), found.Records))
+}
