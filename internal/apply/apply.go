@@ -178,25 +178,28 @@ func (r *run) over(end *Outcome) {
 
 // still ends an item for which nothing is sent.
 func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome) Outcome {
-	switch {
-	case it.Op == plan.Deferred:
+	switch it.Op {
+	case plan.Deferred:
 		end.Status, end.Message, end.Fix, end.Verdict = Deferred, it.Reason, it.Fix, Partial
-		return end
-	case it.Op == plan.Blocked:
+	case plan.Blocked:
 		end.Status, end.Message, end.Fix, end.Verdict = Blocked, it.Reason, it.Fix, Partial
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson
 		}
 		r.giveUp(ctx, k, it, &end)
-		return end
-	}
-	if it.Op == plan.InFlight {
+	case plan.InFlight:
 		r.yield(&end)
-		return end
+	default:
+		r.settled(ctx, k, it, &end)
 	}
+	return end
+}
+
+// settled ends an item that is as git says, and tells the ledger so.
+func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	if it.Found {
 		err := r.Journal.Found(context.WithoutCancel(ctx), it.Key, ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID})
-		r.unrecorded(err, &end)
+		r.unrecorded(err, end)
 	}
 	if it.Record && r.Journal != nil {
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
@@ -205,9 +208,8 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 		}
 	}
 	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
-		r.await(ctx, k, it, &end)
+		r.await(ctx, k, it, end)
 	}
-	return end
 }
 
 // giveUp records that a person must be asked about what a run that is gone had

@@ -137,20 +137,7 @@ func had(before safe, v any, after safe) safe {
 
 // itemRows are the marked lines of an item.
 func itemRows(item plan.Item, opts Options) []row {
-	var rows []row
-	switch item.Op {
-	case plan.Create:
-		rows = append(rows, row{mark: markAdd, path: "create", after: creation(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend})
-	case plan.Post:
-		rows = append(rows, row{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend})
-	case plan.Blocked:
-		rows = append(rows, row{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true})
-	case plan.InFlight:
-		rows = append(rows, row{mark: markLater, path: message(item.Reason)})
-	case plan.Deferred:
-		rows = append(rows, row{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)})
-	case plan.None, plan.Patch, plan.Kept:
-	}
+	rows := opRows(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && !wouldBeLost(item, c) {
 			rows = append(rows, changeRow(item.Kind, c))
@@ -162,6 +149,24 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// opRows is the line of what apply does with a whole item, if it does.
+func opRows(item plan.Item) []row {
+	switch item.Op {
+	case plan.Create:
+		return []row{{mark: markAdd, path: "create", after: creation(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend}}
+	case plan.Post:
+		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
+	case plan.Blocked:
+		return []row{{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true}}
+	case plan.InFlight:
+		return []row{{mark: markLater, path: message(item.Reason)}}
+	case plan.Deferred:
+		return []row{{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)}}
+	case plan.None, plan.Patch, plan.Kept:
+	}
+	return nil
 }
 
 // wouldBeLost tells whether a change is the loss of an element that only a
