@@ -20,7 +20,7 @@ func purgeLimitsSet() Rule {
 			"paths, taken together (platform-api 8). A purge is active for about 24 hours, and manifests of " +
 			"purges that were posted long ago may stay in git, so this is no error: only those that are " +
 			"active count.",
-		Fix:  "Remove manifests of purges that were posted, or send the rest a day later.",
+		Fix:  "Remove manifests of purges that were posted. What there is no room for is deferred: apply sends it when it fits.",
 		Bad:  manyPrefixes("rel-42", 0, 600) + "---\n" + manyPrefixes("rel-43", 600, 1200),
 		Good: manyPrefixes("rel-42", 0, 600) + "---\n" + manyPrefixes("rel-43", 600, 1000),
 		set:  checkPurgeLimitsSet,
@@ -49,7 +49,7 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 	}
 	for host, o := range over {
 		r.reportOn(o, "spec.paths", fmt.Sprintf("the purges of %s have together %s",
-			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted, or send the rest a day later")
+			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; what there is no room for is deferred")
 	}
 }
 
