@@ -133,18 +133,30 @@ func (m *Mirror) Bring(ctx context.Context, commit string, dirs []string) error 
 	return m.load(ctx, ids, true)
 }
 
-// Expect brings the root of a commit together with objects that it probably
-// leads to.
-func (m *Mirror) Expect(ctx context.Context, commit string, ids []string) error {
+// Expect brings the root of a commit together with all that is probably in one
+// of its folders: files, their ids by name. If that is not so, it costs time and
+// nothing else.
+func (m *Mirror) Expect(ctx context.Context, commit string, files map[string]string) error {
 	root, err := m.root(ctx, commit)
 	if err != nil {
 		return err
 	}
-	if _, err := m.objects(ctx, append([]string{root}, ids...), false); err != nil && ctx.Err() == nil {
+	if _, err := m.objects(ctx, append(slices.Collect(maps.Values(files)), root), false); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
 		// One that the remote does not have spoils the whole request.
 		return m.load(ctx, []string{root}, false)
 	}
-	return ctx.Err()
+	// The folder itself can't be asked for: of a tree and a file in it, both
+	// asked for by id, git leaves out the file if the filter does. If it is as
+	// expected, this makes the very same.
+	var in strings.Builder
+	for name, id := range files {
+		fmt.Fprintf(&in, "100644 blob %s\t%s\n", id, name)
+	}
+	_, err = m.git(ctx, in.String(), "mktree")
+	return err
 }
 
 // Message returns the message of a commit that is here.

@@ -51,7 +51,7 @@ func (s *gitStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	}
 	if err == nil {
 		err = s.submit(ctx, &gitChange{
-			path: genesisFile, expectSeq: expectSeq, content: b, line: fmt.Sprintf("genesis of ledger %s, seq %d", g.LedgerID, g.Seq),
+			path: gitGenesis, expectSeq: expectSeq, content: b, line: fmt.Sprintf("genesis of ledger %s, seq %d", g.LedgerID, g.Seq),
 			seq: func(b []byte) (int, error) { g, err := decodeGenesis(b); return g.Seq, err },
 		})
 	}
@@ -232,14 +232,14 @@ func (p *gitPush) next(ctx context.Context, t gitTip) (git.Commit, int, error) {
 	var genesis []byte
 	var index gitIndex
 	if t.commit != "" {
-		files, err := p.store.files(ctx, t, []string{recentFile})
+		files, err := p.store.files(ctx, t, []string{gitRecents})
 		if err == nil {
 			index, err = p.store.index(files)
 		}
 		if err != nil {
 			return git.Commit{}, 0, err
 		}
-		genesis = files[genesisFile]
+		genesis = files[gitGenesis]
 	}
 	c, records := git.Commit{Parent: t.commit}, t.records
 	for _, change := range p.batch {
@@ -255,9 +255,9 @@ func (p *gitPush) next(ctx context.Context, t gitTip) (git.Commit, int, error) {
 	}
 	recent, err := index.trimmed().encode()
 	if err != nil {
-		return git.Commit{}, 0, fmt.Errorf("write %s: %w", recentFile, err)
+		return git.Commit{}, 0, fmt.Errorf("write %s: %w", gitRecents, err)
 	}
-	c.Files = append(c.Files, git.File{Path: recentFile, Content: recent})
+	c.Files = append(c.Files, git.File{Path: gitRecents, Content: recent})
 	c.Message = p.message(gitHints{genesis: t.mirror.BlobID(genesis), recent: t.mirror.BlobID(recent), records: records})
 	return c, records, nil
 }

@@ -17,19 +17,23 @@ import (
 	"trueup/internal/kind"
 )
 
-// The layout of a git store: genesis.json, recent.jsonl, and
-// <kind>-<3 hex>/<37 hex>.json with the first digits of the sha256 of workspace
+// The layout of a git store: ledger/genesis.json, ledger/recent.jsonl, and
+// <kind>-<3 hex>/<29 hex>.json with the first digits of the sha256 of workspace
 // and name. It is flat, because what a host leaves out is asked for level by
-// level, and has so many folders because those with a record that is read are
-// brought whole: of 100,000 records each has some 25.
-const recentFile = "recent.jsonl"
+// level, and has so many folders because the list of all files comes with each
+// that is read: of 100,000 records there are some 25.
+const (
+	gitFolder  = "ledger"
+	gitGenesis = gitFolder + "/" + genesisFile
+	gitRecents = gitFolder + "/" + "recent.jsonl"
+)
 
-var gitRecordForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{3}/[0-9a-f]{37}\.json$`)
+var gitRecordForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{3}/[0-9a-f]{29}\.json$`)
 
 func gitRecordPath(key Key) string {
 	sum := sha256.Sum256([]byte(key.Workspace + "\n" + key.Name))
-	digits := hex.EncodeToString(sum[:20])
-	return path.Join(key.Kind+"-"+digits[:3], digits[3:]+".json")
+	digits := hex.EncodeToString(sum[:16])
+	return key.Kind + "-" + digits[:3] + "/" + digits[3:] + ".json"
 }
 
 // gitRecord reads the record that a commit has at a path. It must belong there:
@@ -47,7 +51,7 @@ func gitRecord(b []byte, place string) (Record, error) {
 // that one wrong clock does not empty it.
 const gitRecentHours = 72
 
-// gitIndex is recent.jsonl: what is open, or was claimed or accepted lately, in
+// gitIndex is ledger/recent.jsonl: what is open, or was claimed or accepted lately, in
 // the order of keys. Each commit of records has it as of these records.
 type gitIndex []gitRecent
 
@@ -180,9 +184,12 @@ func readHints(message string) gitHints {
 	return gitHints{genesis: m[1], recent: m[2], records: n}
 }
 
-// ids are those of the files.
-func (h gitHints) ids() []string {
-	return slices.DeleteFunc([]string{h.genesis, h.recent}, func(id string) bool { return id == "" })
+// files are the files of the folder by name.
+func (h gitHints) files() map[string]string {
+	if h.genesis == "" {
+		return nil
+	}
+	return map[string]string{path.Base(gitGenesis): h.genesis, path.Base(gitRecents): h.recent}
 }
 
 // folders are those that the files lie in.

@@ -165,7 +165,7 @@ func fetchTip(ctx context.Context, m *git.Mirror, ref string) (gitTip, error) {
 	if t.has(gitFew) {
 		return t, m.Bring(ctx, commit, []string{""})
 	}
-	return t, m.Expect(ctx, commit, hints.ids())
+	return t, m.Expect(ctx, commit, hints.files())
 }
 
 // has says whether there are at most so many records.
@@ -192,13 +192,13 @@ func (s *gitStore) files(ctx context.Context, t gitTip, paths []string) (map[str
 			return nil, s.unreadable(err)
 		}
 	}
-	files, err := t.mirror.Read(ctx, t.commit, append([]string{genesisFile}, paths...))
+	files, err := t.mirror.Read(ctx, t.commit, append([]string{gitGenesis}, paths...))
 	if err != nil {
 		return nil, s.unreadable(err)
 	}
-	if files[genesisFile] == nil {
+	if files[gitGenesis] == nil {
 		return nil, fmt.Errorf("%s of remote %s has no %s: it is no ledger, or a damaged one: restore it, or name another ref",
-			s.ref, s.remote, genesisFile)
+			s.ref, s.remote, gitGenesis)
 	}
 	return files, nil
 }
@@ -212,9 +212,9 @@ func (s *gitStore) ReadGenesis(ctx context.Context) (Genesis, error) {
 	if err != nil {
 		return Genesis{}, err
 	}
-	g, err := decodeGenesis(files[genesisFile])
+	g, err := decodeGenesis(files[gitGenesis])
 	if err != nil {
-		return Genesis{}, s.damaged(genesisFile, err)
+		return Genesis{}, s.damaged(gitGenesis, err)
 	}
 	return g, nil
 }
@@ -257,7 +257,7 @@ func (s *gitStore) Recent(ctx context.Context, workspace string, since time.Time
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.files(ctx, t, []string{recentFile})
+	files, err := s.files(ctx, t, []string{gitRecents})
 	if err != nil {
 		return nil, err
 	}
@@ -270,13 +270,13 @@ func (s *gitStore) Recent(ctx context.Context, workspace string, since time.Time
 
 // index decodes the index among the files.
 func (s *gitStore) index(files map[string][]byte) (gitIndex, error) {
-	b, ok := files[recentFile]
+	b, ok := files[gitRecents]
 	if !ok {
-		return nil, s.damaged(recentFile, fmt.Errorf("%w: it is missing: restore it from an earlier commit", ErrDamaged))
+		return nil, s.damaged(gitRecents, fmt.Errorf("%w: it is missing: restore it from an earlier commit", ErrDamaged))
 	}
 	index, err := decodeIndex(b)
 	if err != nil {
-		return nil, s.damaged(recentFile, err)
+		return nil, s.damaged(gitRecents, err)
 	}
 	return index, nil
 }

@@ -21,7 +21,7 @@ import (
 const testRef = "refs/trueup/ledger"
 
 // gitCmd runs git as a person would, without the settings of this machine.
-func gitCmd(t *testing.T, dir string, args ...string) string {
+func gitCmd(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -34,7 +34,7 @@ func gitCmd(t *testing.T, dir string, args ...string) string {
 }
 
 // bareRemote makes a bare repository with one commit and returns its path.
-func bareRemote(t *testing.T) string {
+func bareRemote(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -68,13 +68,13 @@ func openGit(t *testing.T, dir, where string) *gitStore {
 }
 
 // gitTransports are the ways to a bare repository.
-var gitTransports = map[string]func(t *testing.T, bare string) string{
-	"file": func(_ *testing.T, bare string) string { return "file://" + filepath.ToSlash(bare) },
+var gitTransports = map[string]func(t testing.TB, bare string) string{
+	"file": func(_ testing.TB, bare string) string { return "file://" + filepath.ToSlash(bare) },
 	"git":  daemonURL,
 	"http": backendURL,
 }
 
-func daemonURL(t *testing.T, bare string) string {
+func daemonURL(t testing.TB, bare string) string {
 	t.Helper()
 	core := gitCmd(t, ".", "--exec-path")
 	daemon := filepath.Join(core, "git-daemon")
@@ -82,12 +82,18 @@ func daemonURL(t *testing.T, bare string) string {
 		t.Skip("git daemon is not installed")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	port := l.Addr().(*net.TCPAddr).Port
-	must(t, l.Close())
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(daemon, "--listen=127.0.0.1", fmt.Sprintf("--port=%d", port), "--export-all", "--reuseaddr",
 		"--base-path="+filepath.Dir(bare), filepath.Dir(bare))
-	must(t, cmd.Start())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -104,7 +110,7 @@ func daemonURL(t *testing.T, bare string) string {
 	return ""
 }
 
-func backendURL(t *testing.T, bare string) string {
+func backendURL(t testing.TB, bare string) string {
 	t.Helper()
 	backend := filepath.Join(gitCmd(t, ".", "--exec-path"), "git-http-backend")
 	if _, err := os.Stat(backend); err != nil {
@@ -293,9 +299,9 @@ func TestGitStoreErrorsSayWhatToDo(t *testing.T) {
 	}
 	said(read(t.TempDir(), testRef), "not a git repository", "in a clone of it")
 	said(read(dir, testRef+"@upstream"), `"upstream": no such remote`, "@REMOTE")
-	said(read(dir, "refs/heads/main"), "refs/heads/main of remote origin has no genesis.json")
-	said(openGit(t, dir, "refs/heads/main").WriteGenesis(t.Context(), 0, testGenesis()), "no genesis.json")
-	said(openGit(t, dir, "refs/heads/main").All(t.Context(), func(Record) error { return nil }), "no genesis.json")
+	said(read(dir, "refs/heads/main"), "refs/heads/main of remote origin has no ledger/genesis.json")
+	said(openGit(t, dir, "refs/heads/main").WriteGenesis(t.Context(), 0, testGenesis()), "no ledger/genesis.json")
+	said(openGit(t, dir, "refs/heads/main").All(t.Context(), func(Record) error { return nil }), "no ledger/genesis.json")
 	gitCmd(t, bare, "config", "receive.hideRefs", "refs/trueup")
 	s := openGit(t, dir, testRef)
 	said(s.Put(t.Context(), 0, testRecord("a", 1)), "remote origin", "contents: write", "git:refs/heads/")
@@ -387,7 +393,7 @@ func TestGitStoreDamage(t *testing.T) {
 	if err := s.All(t.Context(), func(Record) error { return nil }); err == nil {
 		t.Error("all gave nothing")
 	}
-	tamper(genesisFile, "{")
+	tamper(gitGenesis, "{")
 	if _, err := s.ReadGenesis(t.Context()); err == nil || errors.Is(err, ErrNoGenesis) {
 		t.Errorf("genesis gave %v", err)
 	}
