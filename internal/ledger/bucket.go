@@ -146,6 +146,7 @@ func (s *bucketStore) follow(ctx context.Context, expectSeq int, rec Record, b [
 	if !rec.Open() && expectSeq > 0 && (old.Open() || !known) {
 		s.leave(ctx, rec)
 	}
+	s.sweep(ctx)
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestBucketOnServer(t *testing.T) {
 }
 
 // born returns a prefix with a genesis.
-func (f *fakeBucket) born(t *testing.T) *bucketStore {
+func (f *fakeBucket) born(t testing.TB) *bucketStore {
 	t.Helper()
 	s := f.store(t, "x")
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
@@ -324,27 +324,9 @@ func TestBucketCost(t *testing.T) {
 // old adds a purge of long ago, as a run left it.
 func (f *fakeBucket) old(t testing.TB, prefix string, i int) {
 	t.Helper()
-	for name, body := range oldFiles(t, i) {
+	for name, body := range filesOf(t, bucketVersion, oldPurge(i)...) {
 		f.set(func() { f.objects[prefix+"/"+name] = object{body: body} })
 	}
-}
-
-// oldFiles are the objects that a purge of long ago left.
-func oldFiles(t testing.TB, i int) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for _, rec := range oldPurge(i) {
-		b, err := encode(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[recordDir(rec.key())+"/"+versionName(rec.Seq)] = b
-		for _, entry := range rec.entries() {
-			files[entry] = nil
-		}
-	}
-	delete(files, markerOf(oldPurge(i)[0].key(), 1))
-	return files
 }
 
 // TestBucketTransitions is how many requests one after the other a request that
@@ -413,8 +395,20 @@ func TestBucketMarkers(t *testing.T) {
 		f.before = times(-1, http.MethodDelete, "", func(w http.ResponseWriter) { refuse(w, 403, "AccessDenied") })
 	})
 	must(t, live(t.Context(), f.store(t, "x"), testRecord("b", 1), life{Claimed, long, never}, life{Posted, long, long}))
-	if all := readAll(t, f.store(t, "x")); all["Purge/b"].State != Posted {
-		t.Errorf("b is %+v", all["Purge/b"])
+	b := testRecord("b", 1).key()
+	run := f.store(t, "x")
+	keys, err := run.Recent(t.Context(), testWorkspace, testLately)
+	must(t, err)
+	got, err := run.Read(t.Context(), keys)
+	must(t, err)
+	if len(keys) != 1 || got[b].State != Posted {
+		t.Errorf("recent are %v, b is %+v", keys, got[b])
+	}
+	// The next run that may removes what was left.
+	f.set(func() { f.before = nil })
+	mustPut(t, run, 0, testRecord("c", 1))
+	if got := recent(); len(got) != 0 {
+		t.Errorf("recent are still %v", got)
 	}
 }
 

@@ -45,7 +45,7 @@ type fakeBucket struct {
 
 const fakeName = "ledgers"
 
-func newFakeBucket(t *testing.T) *fakeBucket {
+func newFakeBucket(t testing.TB) *fakeBucket {
 	f := &fakeBucket{objects: map[string]object{}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
@@ -61,12 +61,12 @@ func newFakeBucket(t *testing.T) *fakeBucket {
 }
 
 // store opens a prefix of the bucket, with short waits.
-func (f *fakeBucket) store(t *testing.T, prefix string) *bucketStore {
+func (f *fakeBucket) store(t testing.TB, prefix string) *bucketStore {
 	t.Helper()
 	return quickBucket(t, "s3://"+fakeName+"/"+prefix+"?path-style=true")
 }
 
-func quickBucket(t *testing.T, where string) *bucketStore {
+func quickBucket(t testing.TB, where string) *bucketStore {
 	t.Helper()
 	s, err := openBucket(t.Context(), where, true)
 	if err != nil {
@@ -151,19 +151,19 @@ func (f *fakeBucket) list(w http.ResponseWriter, r *http.Request) {
 	if len(f.sorted) != len(f.objects) {
 		f.sorted = slices.Sorted(maps.Keys(f.objects))
 	}
-	first, _ := slices.BinarySearch(f.sorted, answer.Prefix)
+	after := max(query.Get("start-after"), query.Get("continuation-token"))
+	first, _ := slices.BinarySearch(f.sorted, max(answer.Prefix, after))
 	keys := f.sorted[first:]
-	if end := slices.IndexFunc(keys, func(key string) bool { return !strings.HasPrefix(key, answer.Prefix) }); end >= 0 {
-		keys = keys[:end]
-	}
 	if f.reversed {
 		keys = slices.Clone(keys)
 		slices.Reverse(keys)
 	}
-	after := max(query.Get("start-after"), query.Get("continuation-token"))
 	for _, key := range keys {
-		if key <= after {
+		if key <= after || f.reversed && !strings.HasPrefix(key, answer.Prefix) {
 			continue
+		}
+		if !strings.HasPrefix(key, answer.Prefix) {
+			break
 		}
 		if len(answer.Contents) == most {
 			answer.IsTruncated, answer.NextContinuationToken = true, answer.Contents[most-1].Key

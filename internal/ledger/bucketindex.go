@@ -23,6 +23,7 @@ func (s *bucketStore) Recent(ctx context.Context, workspace string, since time.T
 	if err != nil {
 		return nil, err
 	}
+	s.seen.keepMarkers(workspace, names)
 	return indexedKeys(workspace, names), nil
 }
 
@@ -36,6 +37,18 @@ func (s *bucketStore) enter(ctx context.Context, entries []string) error {
 		s.seen.enter(missing)
 	}
 	return err
+}
+
+// maxSweep bounds how many markers one call removes that earlier runs left.
+const maxSweep = 200
+
+// sweep removes markers that Recent listed and whose records this run has since
+// seen to be open no longer: their runs died, or may not remove them.
+func (s *bucketStore) sweep(ctx context.Context) {
+	names := s.seen.takeStale()
+	names = names[:min(len(names), maxSweep)]
+	// One that stays is found by the next run.
+	_ = eachParallel(ctx, len(names), func(ctx context.Context, i int) error { return s.remove(ctx, names[i]) })
 }
 
 // leave removes the markers of a record that is open no longer. One that stays,
@@ -67,6 +80,14 @@ type bucketMemory struct {
 	// records are the last versions that were seen, by folder.
 	records map[string]Record
 	entered map[string]bool
+	// markers are those of open/ that were listed, by folder of their record.
+	markers map[string][]marker
+}
+
+// marker is one of open/.
+type marker struct {
+	name string
+	seq  int
 }
 
 func (m *bucketMemory) genesisKept() *heldGenesis {
@@ -96,6 +117,38 @@ func (m *bucketMemory) keep(dir string, rec Record) {
 		m.records = map[string]Record{}
 	}
 	m.records[dir] = rec
+}
+
+// keepMarkers keeps the markers among the names of an index.
+func (m *bucketMemory) keepMarkers(workspace string, names []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.markers = map[string][]marker{}
+	for _, name := range names {
+		key, ok := indexed(workspace, name)
+		seq, err := strconv.Atoi(strings.TrimPrefix(name, markersOf(key)))
+		if ok && err == nil {
+			dir := recordDir(key)
+			m.markers[dir] = append(m.markers[dir], marker{name: name, seq: seq})
+		}
+	}
+}
+
+// takeStale returns the markers that may be removed, and forgets them all.
+func (m *bucketMemory) takeStale() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var stale []string
+	for dir, markers := range m.markers {
+		rec, ok := m.records[dir]
+		for _, one := range markers {
+			if ok && !rec.Open() && one.seq <= rec.Seq {
+				stale = append(stale, one.name)
+			}
+		}
+	}
+	m.markers = nil
+	return stale
 }
 
 func (m *bucketMemory) notEntered(entries []string) []string {

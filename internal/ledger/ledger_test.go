@@ -55,7 +55,7 @@ func open(t *testing.T, cfg Config) *Ledger {
 	return l
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

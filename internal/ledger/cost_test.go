@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The tree of the benchmarks: all of it has records, and the purges are of now.
+const (
+	benchObjects = 1000
+	benchPurges  = 100
+)
+
+// benchTree are the records of the tree.
+func benchTree() []Record {
+	var records []Record
+	for i := range benchObjects {
+		rec := testRecord(fmt.Sprint("site-", i), 1)
+		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
+		rec.Applied = GzipJSON(fmt.Sprintf(`{"hostname":"site-%d.example","origin":"origin-%d.example"}`, i, i))
+		records = append(records, rec)
+	}
+	for i := range benchPurges {
+		records = append(records, testRecord(fmt.Sprint("new-", i), 1).after(life{Posted, time.Hour, time.Hour}))
+	}
+	return records
+}
+
+// benchView is the ledger's part of a plan: fresh gives the store of a new run.
+func benchView(b *testing.B, fresh func() Store) {
+	var keys []Key
+	for _, rec := range benchTree() {
+		keys = append(keys, rec.key())
+	}
+	for b.Loop() {
+		s := fresh()
+		_, err := s.ReadGenesis(b.Context())
+		must(b, err)
+		recent, err := s.(recenter).Recent(b.Context(), testWorkspace, testLately)
+		must(b, err)
+		got, err := s.Read(b.Context(), keys)
+		must(b, err)
+		if len(recent) != benchPurges || len(got) != len(keys) {
+			b.Fatalf("%d are recent, and %d of %d were read", len(recent), len(got), len(keys))
+		}
+	}
+}
+
+func bucketVersion(rec Record) string {
+	return path.Join(recordDir(rec.key()), versionName(rec.Seq))
+}
+
+// fill gives put what the tree, and a number of old purges, left in a store.
+func fill(b *testing.B, place func(Record) string, old int, put func(name string, content []byte)) {
+	b.Helper()
+	for _, rec := range benchTree() {
+		for name, content := range filesOf(b, place, rec) {
+			put(name, content)
+		}
+	}
+	// Packing 100,000 specs takes long, and none of these is read.
+	var packed [][]byte
+	for _, rec := range oldPurge(0) {
+		content, err := encode(rec)
+		must(b, err)
+		packed = append(packed, content)
+	}
+	for i := range old {
+		steps := oldPurge(i)
+		for n, rec := range steps {
+			put(place(rec), bytes.ReplaceAll(packed[n], []byte("old-0"), []byte(rec.Name)))
+		}
+		for _, entry := range steps[1].entries() {
+			put(entry, nil)
+		}
+	}
+}
+
+// writeBelow writes files, not durably, and makes the folders that they need.
+func writeBelow(b *testing.B, dir string) func(name string, content []byte) {
+	made := map[string]bool{}
+	return func(name string, content []byte) {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if at := filepath.Dir(file); !made[at] {
+			must(b, os.MkdirAll(at, 0o777))
+			made[at] = true
+		}
+		must(b, os.WriteFile(file, content, 0o666))
+	}
+}
+
+var benchOld = []int{0, 100_000}
+
+func BenchmarkFileView(b *testing.B) {
+	for _, old := range benchOld {
+		dir := b.TempDir()
+		s := fileStore{dir: dir}
+		must(b, s.WriteGenesis(b.Context(), 0, testGenesis()))
+		fill(b, func(rec Record) string { return recordPath(rec.key()) }, old, writeBelow(b, dir))
+		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) { benchView(b, func() Store { return s }) })
+	}
+}
+
+func BenchmarkBucketView(b *testing.B) {
+	for _, old := range benchOld {
+		f := newFakeBucket(b)
+		s := f.born(b)
+		fill(b, bucketVersion, old, func(name string, content []byte) { f.objects[s.at(name)] = object{body: content} })
+		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) {
+			f.set(func() { f.calls, f.bytes = nil, 0 })
+			benchView(b, func() Store { return s.another() })
+			f.set(func() {
+				b.ReportMetric(float64(len(f.calls))/float64(b.N), "requests/op")
+				b.ReportMetric(float64(f.bytes)/float64(b.N), "answered-B/op")
+			})
+		})
+	}
+}
+
+// BenchmarkServerView is BenchmarkBucketView on the server of
+// TestBucketOnServer, where TRUEUP_TEST_S3_DIR is the folder in which it keeps
+// the bucket as files.
+func BenchmarkServerView(b *testing.B) {
+	where, dir := os.Getenv("TRUEUP_TEST_S3_URL"), os.Getenv("TRUEUP_TEST_S3_DIR")
+	if where == "" || dir == "" {
+		b.Skip("TRUEUP_TEST_S3_URL and TRUEUP_TEST_S3_DIR name no server")
+	}
+	address, query, _ := strings.Cut(where, "?")
+	for _, old := range benchOld {
+		s, err := openBucket(b.Context(), address+"/"+uuid.NewString()+"?"+query, true)
+		must(b, err)
+		must(b, s.WriteGenesis(context.Background(), 0, testGenesis()))
+		fill(b, bucketVersion, old, writeBelow(b, filepath.Join(dir, s.prefix)))
+		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) { benchView(b, func() Store { return s.another() }) })
+	}
+}
