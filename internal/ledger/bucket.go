@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,6 +154,11 @@ func (s *bucketStore) follow(ctx context.Context, expectSeq int, rec Record, b [
 }
 
 func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
+	return s.audit(ctx, undamaged(each))
+}
+
+// audit is All that goes on after what is damaged.
+func (s *bucketStore) audit(ctx context.Context, each func(Record, error) error) error {
 	if _, err := s.genesis(ctx); err != nil {
 		return err
 	}
@@ -161,19 +169,17 @@ func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
 	newest := map[string]int{}
 	for _, name := range names {
 		seq, err := versionOf(path.Base(name))
-		if err != nil {
-			return s.failed("read", name, err)
+		if err == nil {
+			newest[path.Dir(name)] = max(newest[path.Dir(name)], seq)
+		} else if err := each(Record{}, s.failed("read", name, err)); err != nil {
+			return err
 		}
-		newest[path.Dir(name)] = max(newest[path.Dir(name)], seq)
 	}
-	dirs := make([]string, 0, len(newest))
-	for dir := range newest {
-		dirs = append(dirs, dir)
-	}
+	dirs := slices.Collect(maps.Keys(newest))
 	var mu sync.Mutex
 	return eachParallel(ctx, len(dirs), func(ctx context.Context, i int) error {
 		rec, err := s.version(ctx, dirs[i], newest[dirs[i]])
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			return err
 		}
 		mu.Lock()
@@ -181,7 +187,7 @@ func (s *bucketStore) All(ctx context.Context, each func(Record) error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return each(rec)
+		return each(rec, err)
 	})
 }
 

@@ -316,7 +316,7 @@ func (s *bucketStore) hint(err error) string {
 		return "make the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
 		return "the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
-			cmp.Or(s.prefix, "it") + " (ledger init also s3:DeleteObject)"
+			cmp.Or(s.prefix, "it") + " (and s3:DeleteObject: to apply below index/, for ledger init also below tmp/)"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		return "renew the credentials"
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -63,7 +59,7 @@ func contract(t *testing.T, newStore func() Store) {
 		wantErr(t, err, ErrNoGenesis)
 		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
 		wantErr(t, s.All(t.Context(), func(Record) error { return nil }), ErrNoGenesis)
-		if r, ok := s.(recenter); ok {
+		if r, ok := s.(recentStore); ok {
 			_, err = r.Recent(t.Context(), testWorkspace, testLately)
 			wantErr(t, err, ErrNoGenesis)
 		}
@@ -176,195 +172,6 @@ func contractKeys(t *testing.T, s Store) {
 	wantErr(t, s.All(t.Context(), func(Record) error { return stop }), stop)
 	if _, err := s.Read(t.Context(), []Key{{Workspace: "../x", Key: same.Key}}); err == nil {
 		t.Error("read a workspace that is no part of a path")
-	}
-}
-
-// recenter is a store that knows what is recent.
-type recenter interface {
-	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
-}
-
-// testNow is the present of tests that need one; lately is when its budget
-// begins.
-var (
-	testNow    = time.Date(2026, 11, 21, 9, 40, 0, 0, time.UTC)
-	testLately = ago(25 * time.Hour)
-)
-
-func ago(d time.Duration) time.Time { return testNow.Add(-d) }
-
-// life is a step of a record: its state, and when it was claimed and accepted,
-// before testNow; nothing means not at all.
-type life struct {
-	state    State
-	claimed  time.Duration
-	accepted time.Duration
-}
-
-const never = time.Duration(-1)
-
-// live puts a record through its steps.
-func live(ctx context.Context, s Store, rec Record, steps ...life) error {
-	for i, to := range steps {
-		rec.Seq, rec.Nonce = i+1, fmt.Sprintf("nonce-%d", i+1)
-		if err := s.Put(ctx, i, rec.after(to)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// after is the record in a step of its life.
-func (r Record) after(to life) Record {
-	r.State, r.ClaimedAt, r.AcceptedAt = to.state, nil, nil
-	if to.claimed != never {
-		at := ago(to.claimed)
-		r.FirstClaimAt, r.ClaimedAt = &at, &at
-	}
-	if to.accepted != never {
-		at := ago(to.accepted)
-		r.AcceptedAt = &at
-	}
-	return r
-}
-
-// longLife has every way into what is open, and out of it.
-func longLife() []life {
-	const long = 100 * time.Hour
-	return []life{
-		{Claimed, long, never},
-		{Claimed, long, never},
-		{Unknown, long, never},
-		{Posted, long, long},
-		{Claimed, long, never},
-		{"", never, never},
-		{Claimed, long, never},
-		{Rejected, long, never},
-	}
-}
-
-// checkFound fails if the record a is open and not found.
-func checkFound(t *testing.T, s Store, when string) {
-	t.Helper()
-	key := testRecord("a", 1).key()
-	got, err := s.Read(t.Context(), []Key{key})
-	must(t, err)
-	keys, err := s.(recenter).Recent(t.Context(), testWorkspace, testLately)
-	must(t, err)
-	if rec := got[key]; rec.Open() && !slices.Contains(keys, key) {
-		t.Errorf("%s: seq %d is %s and not found", when, rec.Seq, rec.State)
-	}
-}
-
-// oldPurge is the life of a purge of long ago; each i is another.
-func oldPurge(i int) []Record {
-	rec := testRecord(fmt.Sprint("old-", i), 1)
-	at := 48*time.Hour + time.Duration(i)*10*time.Minute
-	done := rec.after(life{Posted, at, at})
-	done.Seq = 2
-	return []Record{rec.after(life{Claimed, at, never}), done}
-}
-
-// filesOf are the files, by their places, that the life of a record left in a
-// store of files.
-func filesOf(t testing.TB, place func(Record) string, steps ...Record) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for _, rec := range steps {
-		b, err := encode(rec)
-		must(t, err)
-		files[place(rec)] = b
-		for _, entry := range rec.entries() {
-			files[entry] = []byte{}
-		}
-	}
-	if last := steps[len(steps)-1]; !last.Open() {
-		maps.DeleteFunc(files, func(name string, _ []byte) bool { return strings.HasPrefix(name, markersOf(last.key())) })
-	}
-	return files
-}
-
-func contractRecent(t *testing.T, s Store) {
-	r, ok := s.(recenter)
-	if !ok {
-		t.Skip("this store has no Recent")
-	}
-	const long = 100 * time.Hour
-	odd := strings.Repeat("../é A%\n", 30)
-	wanted := map[string][]life{
-		"claimed":                {{Claimed, 0, never}},
-		"claimed at the start":   {{Claimed, 25 * time.Hour, never}},
-		"claimed by a fast":      {{Claimed, -time.Hour, never}},
-		"accepted late":          {{Claimed, 30 * time.Hour, never}, {Posted, 30 * time.Hour, 0}},
-		"accepted at once":       {{Claimed, time.Hour, never}, {Posted, time.Hour, time.Hour}},
-		"given up":               {{Claimed, time.Hour, never}, {Abandoned, time.Hour, never}},
-		"imported":               {{Posted, long, time.Hour}},
-		"forgotten":              {{Claimed, long, never}},
-		"unknown for long":       {{Claimed, long, never}, {Unknown, long, never}},
-		"imported as unknown":    {{Unknown, long, never}},
-		"taken over":             {{Claimed, long, never}, {Claimed, 0, never}},
-		"taken over long ago":    {{Claimed, long, never}, {Claimed, long, never}},
-		"made again":             {{Claimed, long, never}, {Posted, long, long}, {Claimed, long, never}},
-		"released and claimed":   {{Claimed, long, never}, {"", never, never}, {Claimed, long, never}},
-		odd:                      {{Claimed, long, never}},
-		strings.Repeat("x", 253): {{Claimed, 0, never}},
-		strings.Repeat(".", 199): {{Claimed, 0, never}},
-		"a":                      {{Claimed, long, never}},
-		"A":                      {{Claimed, long, never}},
-		"a-1":                    {{Claimed, long, never}, {Claimed, long, never}},
-	}
-	var wg sync.WaitGroup
-	put := func(rec Record, steps ...life) {
-		wg.Go(func() {
-			if err := live(t.Context(), s, rec, steps...); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	for name, steps := range wanted {
-		put(testRecord(name, 1), steps...)
-	}
-	put(testRecord("a=1", 1), life{Claimed, long, never}, life{Posted, long, long})
-	put(testRecord("released", 1), life{Claimed, 0, never}, life{"", never, never})
-	other := testRecord("claimed", 1)
-	other.Kind = "VolumeSnapshot"
-	put(other, life{Claimed, 0, never})
-	elsewhere := testRecord("elsewhere", 1)
-	elsewhere.Workspace = "other"
-	put(elsewhere, life{Claimed, 0, never})
-	wg.Wait()
-
-	keys, err := r.Recent(t.Context(), testWorkspace, testLately)
-	must(t, err)
-	found := map[Key]bool{}
-	for _, key := range keys {
-		if key.Workspace != testWorkspace || key.Name == "elsewhere" || found[key] {
-			t.Errorf("found %+v, of another workspace or twice", key)
-		}
-		found[key] = true
-	}
-	for name := range wanted {
-		if !found[testRecord(name, 1).key()] {
-			t.Errorf("%q is not found", name)
-		}
-	}
-	if !found[other.key()] {
-		t.Error("the other kind is not found")
-	}
-	contractRecentOthers(t, r)
-}
-
-// contractRecentOthers is what Recent is for other workspaces.
-func contractRecentOthers(t *testing.T, r recenter) {
-	keys, err := r.Recent(t.Context(), "other", testLately)
-	if err != nil || len(keys) != 1 || keys[0].Name != "elsewhere" {
-		t.Errorf("the other workspace has %v, %v", keys, err)
-	}
-	if keys, err = r.Recent(t.Context(), "none", testLately); err != nil || len(keys) != 0 {
-		t.Errorf("a workspace without records has %v, %v", keys, err)
-	}
-	if keys, err = r.Recent(t.Context(), "../other", testLately); err == nil && len(keys) != 0 {
-		t.Errorf("a workspace that is no part of a path has %v", keys)
 	}
 }
 
