@@ -228,13 +228,7 @@ func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record
 
 // withRecent adds the keys of what was claimed lately or is open.
 func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, error) {
-	s, ok := l.store.(interface {
-		Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
-	})
-	if !ok {
-		return keys, nil
-	}
-	recent, err := s.Recent(ctx, l.cfg.Workspace.UUID, l.cfg.Now().Add(-lately))
+	recent, err := l.store.Recent(ctx, l.cfg.Workspace.UUID, l.cfg.Now().Add(-lately))
 	if err != nil {
 		return nil, err
 	}

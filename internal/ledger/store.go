@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"trueup/internal/kind"
 )
@@ -51,6 +52,10 @@ type Store interface {
 	// Put replaces the record of seq expectSeq by rec, whose seq is one more;
 	// 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
+	// Recent returns the keys of the workspace's records that were claimed or
+	// accepted since then, and of all whose request is open; it may return others
+	// too. Its cost does not grow with the number of other records.
+	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
 	// All calls each for every record, in no particular order.
 	All(ctx context.Context, each func(Record) error) error
 	// Scratch opens a store of the same make beside this one, for a proof, and
