@@ -44,7 +44,7 @@ func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error
 	if err = errors.Join(err, f.Close()); err != nil {
 		return ledgerError(err)
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%d records exported\n", n)
+	_, err = fmt.Fprintf(a.env.Stdout, "records exported: %d\n", n)
 	return err
 }
 

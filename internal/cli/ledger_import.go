@@ -51,7 +51,7 @@ func runLedgerImport(ctx context.Context, a *app, name string) error {
 		_, _ = fmt.Fprintf(a.env.Stdout, "the ledger is made again as of %s: what was done since is not in it\n",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%d records added, %d brought up to date, %d left as they are\n", done.Added, done.Advanced, done.Left)
+	_, err = fmt.Fprintf(a.env.Stdout, "records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left)
 	return err
 }
 

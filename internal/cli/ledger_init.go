@@ -64,7 +64,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	}
 	text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
 	if adopted > 0 {
-		text += fmt.Sprintf("%d requests are recorded as sent before: they are never sent\n", adopted)
+		text += fmt.Sprintf("requests recorded as sent before, and never sent: %d\n", adopted)
 	}
 	if p.Ledger.ID == "" && !a.global.sandbox {
 		text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
@@ -137,11 +137,11 @@ func (a *app) sentOnce(ctx context.Context) ([]*manifest.Object, error) {
 // the flag must say it.
 func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	if !a.env.StdinIsTTY {
-		return "", fmt.Errorf("there are %d requests in git that are sent once, and a new ledger does not know which were sent before: "+
-			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once))
+		return "", fmt.Errorf("a new ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
+			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
-	_, _ = fmt.Fprintf(a.env.Stderr, "There are %d requests in git that are sent once, such as %s. Which of them were sent before,\n"+
-		"and are never to be sent again? all, none, or a pattern of their names: ", len(once), once[0].Key())
+	_, _ = fmt.Fprintf(a.env.Stderr, "Requests in git that are sent once: %d, such as %s. Which of them were sent before, and are\n"+
+		"never to be sent again? all, none, or a pattern of their names: ", len(once), once[0].Key())
 	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)

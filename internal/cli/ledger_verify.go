@@ -44,6 +44,6 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	if err != nil || len(found.Damage) == 0 {
 		return err
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in %d places; %d records could be read: "+
+	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged: %d found, beside %d records that could be read; "+
 		"keep a copy, take what is damaged away, and give trueup ledger import an export that has it", len(found.Damage), found.Records))
 }

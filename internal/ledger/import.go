@@ -38,7 +38,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 type ConflictsError struct{ Conflicts []ImportConflict }
 
 func (e *ConflictsError) Error() string {
-	return fmt.Sprintf("nothing was imported: %d records of the file contradict what the ledger has", len(e.Conflicts))
+	return fmt.Sprintf("nothing was imported: the file contradicts the ledger in records: %d", len(e.Conflicts))
 }
 
 // Exists tells whether there is a ledger in the store, whosesoever it is.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -24,14 +25,14 @@ func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
 	if _, err := l.usable(ctx, nil); err != nil {
 		return Verified{}, err
 	}
-	v := verifier{ledger: l, have: map[Key]Record{}, recent: map[Key]bool{}}
+	v := verifier{ledger: l, recent: map[Key]bool{}}
 	if err := v.listRecent(ctx); err != nil {
 		return Verified{}, err
 	}
 	if err := v.audit(ctx); err != nil {
 		return Verified{}, fmt.Errorf("verify ledger: %w", err)
 	}
-	v.unseen()
+	v.unseen(ctx)
 	return v.Verified, nil
 }
 
@@ -39,7 +40,6 @@ func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
 type verifier struct {
 	Verified
 	ledger *Ledger
-	have   map[Key]Record
 	// indexed says that the store has an index of what is recent or open, which
 	// runs read.
 	indexed bool
@@ -100,7 +100,6 @@ func (v *verifier) record(rec Record, err error) {
 	}
 	v.Records++
 	key := rec.key()
-	v.have[key] = rec
 	if err := rec.sound(); err != nil {
 		v.damaged("record of %s: %v", rec.Key, err)
 	}
@@ -113,7 +112,7 @@ func (v *verifier) record(rec Record, err error) {
 }
 
 // unseen names what this machine has seen of the ledger and is not there.
-func (v *verifier) unseen() {
+func (v *verifier) unseen(ctx context.Context) {
 	folder := v.ledger.witness()
 	if folder == "" {
 		return
@@ -124,11 +123,13 @@ func (v *verifier) unseen() {
 	}
 	for _, rec := range seen.Records {
 		key := rec.key()
-		if key.Workspace != v.ledger.cfg.Workspace.UUID {
-			continue
+		found, err := v.ledger.store.Read(ctx, []Key{key})
+		if err != nil || key.Workspace != v.ledger.cfg.Workspace.UUID {
+			continue // what can't be read is named already
 		}
-		if err := folder.check(v.ledger.cfg.Store, []Key{key}, map[Key]Record{key: v.have[key]}); err != nil {
-			v.damaged("record of %s: %v", key.Key, err)
+		var back *ProblemError
+		if errors.As(folder.check(v.ledger.cfg.Store, []Key{key}, found), &back) {
+			v.damaged("record of %s: %s: %s", key.Key, back.Problem, back.Fix)
 		}
 	}
 }
