@@ -32,6 +32,11 @@ func anyCall(heldCall) bool      { return true }
 func fileCall(c heldCall) bool   { return c.path != socket }
 func socketCall(c heldCall) bool { return c.path == socket }
 
+// needsRoom is a call that a full disk refuses.
+func needsRoom(c heldCall) bool {
+	return fileCall(c) && slices.Contains([]string{"write", "openat", "mkdirat", "linkat", "renameat"}, c.name)
+}
+
 // lockOpen is the one call of a change to a ledger in files that comes before
 // its lock is held.
 func lockOpen(c heldCall) bool { return filepath.Base(c.path) == "lock" }
@@ -39,8 +44,8 @@ func lockOpen(c heldCall) bool { return filepath.Base(c.path) == "lock" }
 func harms() []harm {
 	return []harm{
 		{name: "kill", befalls: anyCall, fate: fate{kill: true}},
-		{name: "EIO", befalls: fileCall, fate: fate{errno: syscall.EIO}},
-		{name: "ENOSPC", befalls: fileCall, fate: fate{errno: syscall.ENOSPC}},
+		{name: "EIO", befalls: func(c heldCall) bool { return fileCall(c) && !needsRoom(c) }, fate: fate{errno: syscall.EIO}},
+		{name: "ENOSPC", befalls: needsRoom, fate: fate{errno: syscall.ENOSPC}},
 		{name: "ECONNRESET", befalls: socketCall, fate: fate{errno: syscall.ECONNRESET}},
 		{name: "stall", befalls: anyCall, meanwhile: overtaken},
 		{name: "sleep", befalls: func(c heldCall) bool { return (socketCall(c) || lockOpen(c)) && !c.post }, meanwhile: overslept},
@@ -75,33 +80,60 @@ func overslept(w *crashWorld, _ heldCall) {
 }
 
 func TestCrashPoints(t *testing.T) {
+	needsTime(t)
+	program := buildProgram(t)
+	calls := cleanRun(t, program, inFiles)
+	straceAgrees(t, program, calls)
+	for _, h := range harms() {
+		crashEverywhere(t, program, inFiles, h, calls)
+	}
+}
+
+// TestCrashPointsOfGit kills a run whose ledger is in a ref of a remote, on the
+// way to the platform and while the remote takes a push. What the remote does
+// before it touches the ref can't be seen by anybody, and is one point.
+func TestCrashPointsOfGit(t *testing.T) {
+	needsTime(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	program := buildProgram(t)
+	visible := func(c heldCall) bool {
+		return socketCall(c) || strings.Contains(c.path, "/remote.git/refs/") || c.name == "mkdir" && strings.HasPrefix(filepath.Base(c.path), "tmp_objdir")
+	}
+	crashEverywhere(t, program, inGit, harm{name: "kill", befalls: visible, fate: fate{kill: true}}, cleanRun(t, program, inGit))
+}
+
+// The stores that the real program is tried with.
+const (
+	inFiles = "file:ledger"
+	inGit   = "git:refs/trueup/ledger"
+)
+
+func needsTime(t *testing.T) {
 	if os.Getenv(crashEnv) == "" || testing.Short() {
 		t.Skipf("it takes minutes: %s=1 runs it", crashEnv)
 	}
-	program := buildProgram(t)
-	calls := cleanRun(t, program, "file:ledger")
-	straceAgrees(t, program, calls)
-	for _, h := range harms() {
-		var points, reached atomic.Int64
-		t.Run(h.name, func(t *testing.T) {
-			for i, c := range calls {
-				if !h.befalls(c) {
-					continue
+}
+
+// crashEverywhere lets runs come to one harm at each call that it can befall.
+func crashEverywhere(t *testing.T, program, store string, h harm, calls []heldCall) {
+	var points, reached atomic.Int64
+	t.Run(h.name, func(t *testing.T) {
+		for i, c := range slices.DeleteFunc(slices.Clone(calls), func(c heldCall) bool { return !h.befalls(c) }) {
+			points.Add(1)
+			t.Run(fmt.Sprintf("%03d-%s", i+1, c.name), func(t *testing.T) {
+				t.Parallel()
+				if crashAt(t, newCrashWorld(t, program, store), h, i+1) {
+					reached.Add(1)
 				}
-				points.Add(1)
-				t.Run(fmt.Sprintf("%03d-%s", i+1, c.name), func(t *testing.T) {
-					t.Parallel()
-					if crashAt(t, program, h, i+1) {
-						reached.Add(1)
-					}
-				})
-			}
-		})
-		if points.Load() != reached.Load() {
-			t.Errorf("%s: %d of %d points were reached", h.name, reached.Load(), points.Load())
+			})
 		}
-		fmt.Printf("crash points of the real program, ledger in files: %s at %d calls\n", h.name, reached.Load())
+	})
+	if points.Load() != reached.Load() {
+		t.Errorf("%s: %d of %d points were reached", h.name, reached.Load(), points.Load())
 	}
+	fmt.Printf("crash points of the real program, ledger %s: %s at %d calls\n", store, h.name, reached.Load())
 }
 
 func buildProgram(t *testing.T) string {
@@ -128,11 +160,7 @@ func cleanRun(t *testing.T, program, store string) []heldCall {
 		t.Fatalf("a clean apply: exit %d, %d calls\n%s", code, len(calls), out)
 	}
 	w.allMade()
-	counts := map[string]int{}
-	for _, c := range calls {
-		counts[c.name]++
-	}
-	t.Logf("a clean apply, ledger %s, calls %v", store, counts)
+	t.Logf("a clean apply, ledger %s, calls %v", store, byName(calls))
 	return calls
 }
 
@@ -144,7 +172,7 @@ func straceAgrees(t *testing.T, program string, calls []heldCall) {
 	if err != nil {
 		t.Skip("strace is not installed")
 	}
-	w := newCrashWorld(t, program, "file:ledger")
+	w := newCrashWorld(t, program, inFiles)
 	defer w.close()
 	var names []string
 	for _, c := range heldCalls() {
@@ -163,31 +191,39 @@ func straceAgrees(t *testing.T, program string, calls []heldCall) {
 	// PID NAME(ARGUMENTS, where -y puts what a descriptor is behind it in <>
 	line := regexp.MustCompile(`^\d+ +(\w+)\((.*)`)
 	writing := regexp.MustCompile(`O_(WRONLY|RDWR|CREAT|TRUNC)`)
-	seen, held := map[string]int{}, map[string]int{}
+	concerns := regexp.MustCompile(`^\d+<(socket|TCP)|` + strings.Join(w.roots(), "|"))
+	seen := map[string]int{}
 	for l := range strings.Lines(string(text)) {
 		m := line.FindStringSubmatch(l)
 		if m == nil || strings.HasPrefix(m[1], "open") && !writing.MatchString(m[2]) {
 			continue
 		}
-		if strings.Contains(m[2], w.path("project")) || regexp.MustCompile(`^\d+<(socket|TCP)`).MatchString(m[2]) {
+		if concerns.MatchString(m[2]) {
 			seen[m[1]]++
 		}
 	}
-	for _, c := range calls {
-		held[c.name]++
-	}
-	if !maps.Equal(seen, held) {
+	if held := byName(calls); !maps.Equal(seen, held) {
 		t.Errorf("strace counts %v, held were %v", seen, held)
 	}
 }
 
-// crashAt lets the n-th call of an apply come to harm, and asserts what becomes
-// of the world. It reports whether the run came that far.
-func crashAt(t *testing.T, program string, h harm, n int) bool {
-	w := newCrashWorld(t, program, "file:ledger")
+func byName(calls []heldCall) map[string]int {
+	counts := map[string]int{}
+	for _, c := range calls {
+		counts[c.name]++
+	}
+	return counts
+}
+
+// crashAt lets the n-th call of an apply that the harm can befall come to it, and
+// asserts what becomes of the world. It reports whether the run came that far.
+func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 	defer w.close()
 	count, reached := 0, false
 	code, out := w.held(func(c heldCall) fate {
+		if !h.befalls(c) {
+			return fate{}
+		}
 		if count++; count != n {
 			return fate{}
 		}

@@ -148,7 +148,7 @@ func (w *crashWorld) project(store, more string) {
 	w.t.Helper()
 	text := strings.Replace(projectText, `"file:ledger"`, fmt.Sprintf("%q", store), 1) + more
 	w.write("project/trueup.yaml", text)
-	code, out := w.run("ledger", "init", "--adopt=none")
+	code, out := w.run("ledger", "init")
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out)
 	if code != 0 || id == nil {
 		w.t.Fatalf("ledger init: exit %d\n%s", code, out)
@@ -212,12 +212,16 @@ func apply(more ...string) []string {
 	return append([]string{"apply", "--auto-approve", "--parallelism", "1"}, more...)
 }
 
+// roots are the folders below which a file is durable.
+func (w *crashWorld) roots() []string {
+	return []string{w.path("project"), w.path("home"), w.path("remote.git")}
+}
+
 // held runs the program under a rule for its calls.
 func (w *crashWorld) held(rule func(heldCall) fate, args ...string) (int, string) {
 	w.t.Helper()
 	cmd, out := w.command(args...)
-	roots := []string{w.path("project"), w.path("home"), w.path("remote.git")}
-	return exitCode(w.t, runHeld(w.t, cmd, roots, rule)), out.String()
+	return exitCode(w.t, runHeld(w.t, cmd, w.roots(), rule)), out.String()
 }
 
 // connState counts the connections that are open.

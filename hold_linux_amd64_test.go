@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,7 +71,8 @@ const socket = "socket"
 
 // fate is what becomes of a held call.
 type fate struct {
-	// kill ends the program and all that it started, and the call is not made.
+	// kill ends the program and all that it started, and the call is not made. A
+	// git that serves a remote is on another machine, as it were, and lives on.
 	kill bool
 	// errno is the error that the call gives without being made; 0 makes it.
 	errno syscall.Errno
@@ -242,8 +244,7 @@ func (h *holder) one() {
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	if call, ok := h.describe(n); ok {
 		f := h.rule(call)
-		if f.kill {
-			_ = unix.Kill(-h.group, unix.SIGKILL)
+		if f.kill && !h.kill(int(n.pid)) {
 			return
 		}
 		if f.errno != 0 {
@@ -254,6 +255,47 @@ func (h *holder) one() {
 	if err := ioctl(h.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)); err != nil && !errors.Is(err, unix.ENOENT) {
 		h.err = err
 	}
+}
+
+// kill ends the program first, so that it learns of no other death, and tells
+// whether the one that called was spared.
+func (h *holder) kill(caller int) bool {
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		h.err = err
+		return false
+	}
+	_ = unix.Kill(h.group, unix.SIGKILL)
+	for _, dir := range all {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if group, err := unix.Getpgid(pid); err == nil && group == h.group && !serves(pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	return serves(caller)
+}
+
+// serves tells whether a process is a git that takes a push, or works for one.
+func serves(pid int) bool {
+	for pid > 1 {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			return false
+		}
+		if bytes.Contains(line, []byte("receive-pack")) {
+			return true
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		// PID (NAME) STATE PARENT
+		fields := strings.Fields(string(status[bytes.LastIndexByte(status, ')')+1:]))
+		if pid, err = strconv.Atoi(fields[1]); err != nil {
+			return false
+		}
+	}
+	return false
 }
 
 func ioctl(fd int, request uint, arg unsafe.Pointer) error {
