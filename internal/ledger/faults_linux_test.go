@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +39,7 @@ func TestFileFaults(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace, which makes the faults, is not installed")
 	}
-	_, dir := born(t)
-	if _, complaint, _, err := strace(t, dir, "fsync", ""); err != nil {
+	if _, complaint, _, err := strace(t, t.TempDir(), "fsync", ""); err != nil {
 		t.Skipf("strace can't trace here: %v: %s", err, complaint)
 	}
 	points := 0
@@ -54,8 +54,7 @@ func TestFileFaults(t *testing.T) {
 		{"renameat", []string{"error=EIO", "signal=KILL"}},
 		{"unlinkat", []string{"signal=KILL"}},
 	} {
-		_, dir := born(t)
-		_, _, log, err := strace(t, dir, c.call, "")
+		_, _, log, err := strace(t, t.TempDir(), c.call, "")
 		must(t, err)
 		calls := len(regexp.MustCompile(`(?m)\b`+c.call+`\(`).FindAllString(strings.Join(log, "\n"), -1))
 		if calls == 0 {
@@ -64,7 +63,10 @@ func TestFileFaults(t *testing.T) {
 		for _, fault := range c.faults {
 			for n := 1; n <= calls; n++ {
 				points++
-				checkFault(t, c.call, fmt.Sprintf("%s:when=%d", fault, n))
+				t.Run(fmt.Sprintf("%s %s %d", c.call, fault, n), func(t *testing.T) {
+					t.Parallel()
+					checkFault(t, c.call, fmt.Sprintf("%s:when=%d", fault, n))
+				})
 			}
 		}
 	}
@@ -73,33 +75,77 @@ func TestFileFaults(t *testing.T) {
 
 func checkFault(t *testing.T, call, fault string) {
 	t.Helper()
-	s, dir := born(t)
+	dir := filepath.Join(t.TempDir(), "ledger")
+	s := fileStore{dir: dir}
 	said, complaint, log, err := strace(t, dir, call, fault)
-	what := call + ":" + fault
+	if met := err != nil || strings.Contains(strings.Join(log, ""), "(INJECTED)"); !met {
+		t.Error("the fault was not met")
+	}
 	for _, line := range log {
 		if err == nil && strings.Contains(line, "(INJECTED)") && !strings.Contains(line, " write(1,") {
-			t.Errorf("%s was taken for success: %s", what, line)
+			t.Errorf("taken for success: %s", line)
 		}
 	}
 	if strings.Contains(fault, "error=") && err != nil {
 		advice := map[bool]string{true: "make room", false: "the disk fails"}[strings.Contains(fault, "ENOSPC")]
 		if !strings.Contains(complaint, advice) || !strings.Contains(complaint, dir) {
-			t.Errorf("%s: the error is %q", what, complaint)
+			t.Errorf("the error is %q", complaint)
 		}
+	}
+	checkLeft(t, s, strings.Fields(said))
+}
+
+// checkLeft is what a writer left that said which seqs it had written.
+func checkLeft(t *testing.T, s fileStore, said []string) {
+	t.Helper()
+	if _, err := s.ReadGenesis(t.Context()); errors.Is(err, ErrNoGenesis) && len(said) == 0 {
+		// It died before there was a ledger; the next one makes it.
+		must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	}
 	key := testRecord("a", 1).key()
 	got, err := s.Read(t.Context(), []Key{key})
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-	}
-	lines := strings.Fields(said)
-	if len(lines) > 0 {
-		if last, err := strconv.Atoi(lines[len(lines)-1]); err != nil || got[key].Seq < last {
-			t.Errorf("%s: seq %d was written, there is %d", what, last, got[key].Seq)
-		}
-	}
-	checkFound(t, s, what)
-	// The next writer needs no help.
+	must(t, err)
 	seq := got[key].Seq
+	if len(said) > 0 && said[len(said)-1] > strconv.Itoa(seq) {
+		t.Errorf("seqs %v were written, there is %d", said, seq)
+	}
+	checkFound(t, s, "after the fault")
+	// The next writer needs no help.
 	mustPut(t, s, seq, testRecord("a", seq+1))
+}
+
+// TestFileWithoutRights: a folder that can't be written to is read, and what to
+// do about it is said.
+func TestFileWithoutRights(t *testing.T) {
+	// Directories of t.TempDir can't be entered by others.
+	dir, err := os.MkdirTemp("", "ledger")
+	must(t, err)
+	t.Cleanup(func() { remove(t, dir) })
+	s := fileStore{dir: dir}
+	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
+	claimed := testRecord("a", 1).after(life{Claimed, 0, never})
+	mustPut(t, s, 0, claimed)
+	must(t, os.Chmod(dir, 0o755))
+	must(t, os.Chmod(filepath.Join(dir, lockFile), 0o666))
+	var keys []Key
+	var recent, put, genesis, read error
+	asNobody(t, func() {
+		keys, recent = s.Recent(t.Context(), testWorkspace, testLately)
+		put = s.Put(t.Context(), 1, testRecord("a", 2))
+	})
+	if recent != nil || len(keys) != 1 {
+		t.Errorf("recent are %v, %v", keys, recent)
+	}
+	wantErr(t, put, fs.ErrPermission)
+	if !strings.Contains(put.Error(), dir) || !strings.Contains(put.Error(), "must be allowed") {
+		t.Errorf("Put gave %v", put)
+	}
+	must(t, os.Chmod(filepath.Join(dir, genesisFile), 0))
+	must(t, os.Chmod(place(dir, claimed), 0))
+	asNobody(t, func() {
+		_, genesis = s.ReadGenesis(t.Context())
+		_, read = s.Read(t.Context(), []Key{claimed.key()})
+	})
+	wantErr(t, genesis, fs.ErrPermission)
+	wantErr(t, read, fs.ErrPermission)
 }

@@ -67,12 +67,12 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	}
 	if expectSeq == 0 {
 		if err := makeDir(s.dir); err != nil {
-			return fmt.Errorf("write genesis: %w", advised(err))
+			return fmt.Errorf("write genesis in %s: %w", s.dir, advised(err))
 		}
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return fmt.Errorf("write genesis: %w", advised(err))
+		return fmt.Errorf("write genesis in %s: %w", s.dir, advised(err))
 	}
 	defer func() { _ = root.Close() }()
 	return s.locked(ctx, root, func() error {

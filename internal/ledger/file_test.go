@@ -38,13 +38,16 @@ func TestMain(m *testing.M) {
 const processes, recordsEach = 8, 100
 
 // writer runs in a process of its own: "race" tries to create each record once
-// and says which it made; "life" has one claimed and posted; "endless" moves
+// and says which it made; "life" makes a ledger and has one claimed and posted; "endless" moves
 // records on until it is killed.
 func writer(s Store, mode string) error {
 	ctx := context.Background()
 	if mode == "life" {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
+		if err := s.WriteGenesis(ctx, 0, testGenesis()); err != nil {
+			return err
+		}
 		for i, to := range []life{{Claimed, time.Hour, never}, {Posted, time.Hour, 0}} {
 			if err := s.Put(ctx, i, testRecord("a", i+1).after(to)); err != nil {
 				return err
