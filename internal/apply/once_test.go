@@ -99,6 +99,30 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 	}
 }
 
+// TestAClaimLastsAsLongAsItsLease: a machine that slept between the claim and the
+// send knows nothing of what others did with the request meanwhile.
+func TestAClaimLastsAsLongAsItsLease(t *testing.T) {
+	sleep := func(s *stage, turn int, d time.Duration) *stage {
+		return s.at("turn", turn, func() { s.now = s.now.Add(d) })
+	}
+	for _, proven := range []bool{false, true} {
+		s := sleep(due(t), 1, ledger.Lease)
+		s.proven = proven
+		s.ends(s.run(), rel, apply.Failed, apply.Partial, "stopped for too long", "run apply again")
+		s.wrote("claim Purge/rel, release Purge/rel")
+		s.hook = nil
+		s.ends(s.run(), rel, apply.Done, apply.OK)
+		s.wrote("claim Purge/rel, POST Purge/rel, posted Purge/rel")
+	}
+	s := sleep(due(t), 1, ledger.Lease-time.Second)
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+
+	s = sleep(due(t).on("POST Purge/rel", 1, unclear(), true), 2, ledger.Lease)
+	s.proven = true
+	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not", "sends it again")
+	s.wrote("claim Purge/rel, POST Purge/rel, leave Purge/rel")
+}
+
 func TestWhatIsSentOnceNeedsALedger(t *testing.T) {
 	s := due(t)
 	planner, p := s.ready()

@@ -99,12 +99,21 @@ func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
 		return answer{fate: unsent, err: fmt.Errorf("the platform's time: %w", err)}
 	}
 	if !s.hold.MaySend(now) {
-		return answer{fate: late, err: fmt.Errorf("it could be sent until %s, and it is %s by the later of the platform's clock and this machine's: "+
-			"the platform may have forgotten the name", stamp(s.hold.Terms.Until(s.hold.First, now)), stamp(now.Late))}
+		return s.overdue(now)
 	}
 	obj, err := r.Writer.Create(ctx, s.kind, s.item.Request.Body)
 	r.sent(s.item, err, end)
 	return s.judge(obj, err, now)
+}
+
+// overdue is what becomes of a request that this run must not send any more.
+// While its window lasts a later run may.
+func (s *shot) overdue(now ledger.Instant) answer {
+	if s.hold.Terms.MaySend(s.hold.First, now) {
+		return answer{fate: unsent, err: errors.New("it was not sent: this run was stopped for too long, and another one may have taken it over")}
+	}
+	until := s.hold.Terms.Until(s.hold.First, now).UTC().Format(time.RFC3339)
+	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
 }
 
 // judge says what an answer means (design A3).

@@ -55,15 +55,20 @@ type Adoption struct {
 
 // Hold is a run's right to send a request, by its claim.
 type Hold struct {
-	// First is the time of the intent's first claim.
-	First time.Time
+	// First is the time of the intent's first claim, Claimed that of this one.
+	First, Claimed time.Time
 	// Uncertain says that an earlier send of the intent may have arrived.
 	Uncertain bool
 	Terms     Terms
 }
 
-// MaySend is to be asked right before every send.
-func (h Hold) MaySend(now Instant) bool { return h.Terms.MaySend(h.First, now) }
+// MaySend is to be asked right before every send. Besides the one rule, a claim
+// lasts as long as its lease: from then on others may take it over, or a person
+// may have said that the request is to be sent anew, and who was stopped
+// meanwhile knows of neither.
+func (h Hold) MaySend(now Instant) bool {
+	return h.Terms.MaySend(h.First, now) && now.Now.Sub(h.Claimed) < Lease
+}
 
 // Claim records that a request is about to be sent, and returns once that is
 // durable. It gives a *TakenError if the request was sent before, or may have
@@ -114,7 +119,7 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
-	return Hold{First: *rec.FirstClaimAt, Uncertain: rec.Uncertain, Terms: terms}, nil
+	return Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Uncertain: rec.Uncertain, Terms: terms}, nil
 }
 
 // takeBack ends a claim whose write failed and was done all the same: nothing is

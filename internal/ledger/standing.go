@@ -52,10 +52,10 @@ func (t Terms) MaySend(first time.Time, now Instant) bool {
 	return now.Late.Before(t.Until(first, now))
 }
 
-// Until is when the window of an intent ends.
+// Until is when the window of an intent ends. A short one keeps half of itself.
 func (t Terms) Until(first time.Time, now Instant) time.Time {
 	if now.Alone {
-		return first.Add(t.Window - aloneMargin)
+		return first.Add(t.Window - min(aloneMargin, t.Window/2))
 	}
 	return first.Add(t.Window)
 }
