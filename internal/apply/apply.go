@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (r *run) item(ctx context.Context, it plan.Item) Outcome {
 // over tells that an item has come to its end.
 func (r *run) over(end *Outcome) {
 	if end.Verdict == Auth {
-		r.stop("stopped after an authentication failure")
+		r.stop(stoppedByAuth)
 	}
 	r.Report(Event{Key: end.Key, Phase: "end", Message: end.Message})
 }
@@ -197,18 +198,37 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 
 // settled ends an item that is as git says, and tells the ledger so.
 func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if it.Found {
-		err := r.Journal.Found(context.WithoutCancel(ctx), it.Key, ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID})
-		r.unrecorded(err, end)
-	}
-	if it.Record && r.Journal != nil {
+	bound := context.WithoutCancel(ctx)
+	switch {
+	case it.Found:
+		r.found(bound, it, end)
+	case it.Record && r.Journal != nil:
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
-		if err := r.Journal.Applied(context.WithoutCancel(ctx), it.Key, a); err != nil {
-			end.fail(Partial, "live is as git says, but the ledger could not be told: "+err.Error())
-		}
+		end.untold("live is as git says", r.Journal.Applied(bound, it.Key, a))
 	}
 	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
 		r.await(ctx, k, it, end)
+	}
+}
+
+// found records that the object of a request without an answer is live. Another
+// run may do so at the same time.
+func (r *run) found(ctx context.Context, it plan.Item, end *Outcome) {
+	made := ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID}
+	err := r.Journal.Found(ctx, it.Key, made)
+	if errors.Is(err, ledger.ErrConflict) {
+		r.yield(end)
+		return
+	}
+	end.untold("it is live", err)
+}
+
+// untold ends an item of which the ledger was to learn what live shows. The next
+// run sees it as well.
+func (o *Outcome) untold(what string, err error) {
+	if err != nil {
+		o.fail(Partial, what+", but the ledger could not be told: "+err.Error())
+		o.Fix = "run apply again"
 	}
 }
 
@@ -223,9 +243,12 @@ func (r *run) giveUp(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 		err = r.Journal.GiveUp(context.WithoutCancel(ctx), it.Key, now)
 	}
 	if err != nil {
-		end.untold(err)
+		end.butUntold(err)
 	}
 }
+
+// stoppedByAuth is why nothing new is begun after the platform refused the token.
+const stoppedByAuth = "stopped after an authentication failure"
 
 // halted says why nothing new is begun: the run was stopped or interrupted.
 func (r *run) halted(ctx context.Context) (string, Verdict) {

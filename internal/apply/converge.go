@@ -105,12 +105,12 @@ func (r *run) dropPending(ctx context.Context, key kind.Key, end *Outcome) {
 		return
 	}
 	if err := r.Journal.DropPending(ctx, key); err != nil {
-		end.untold(err)
+		end.butUntold(err)
 	}
 }
 
-// untold adds that the ledger does not know how an item ended.
-func (o *Outcome) untold(err error) {
+// butUntold adds that the ledger does not know how an item ended.
+func (o *Outcome) butUntold(err error) {
 	o.Message += " (and the ledger could not be told: " + err.Error() + ")"
 }
 
@@ -329,7 +329,7 @@ func (r *run) record(ctx context.Context, key kind.Key, a ledger.AppliedSpec, en
 	switch {
 	case err == nil:
 	case end.Verdict != OK:
-		end.untold(err)
+		end.butUntold(err)
 	default:
 		end.fail(Partial, "it was written, but the ledger could not be told: "+err.Error())
 		end.Fix = "run apply again: it finds live as git says and records it"

@@ -28,6 +28,8 @@ type said struct {
 	text                                         string
 	notFound, conflict, auth, uncertain, notSent bool
 	status                                       int
+	// existing is the object that a conflict shows.
+	existing *kind.Object
 }
 
 func (e *said) Error() string   { return e.text }
@@ -37,6 +39,13 @@ func (e *said) Auth() bool      { return e.auth }
 func (e *said) Uncertain() bool { return e.uncertain }
 func (e *said) NotSent() bool   { return e.notSent }
 func (e *said) HTTPStatus() int { return e.status }
+
+func (e *said) Existing() (kind.Object, bool) {
+	if e.existing == nil {
+		return kind.Object{}, false
+	}
+	return *e.existing, true
+}
 
 // The failures of a platform.
 func missing() error { return &said{text: "404 not found", notFound: true, status: 404} }
@@ -73,17 +82,21 @@ type stage struct {
 	// keeps is what the server makes of a spec, and calls what it names an object.
 	keeps func(spec map[string]any) map[string]any
 	calls func(name string) string
+	// created is the creationTimestamp of what the server makes.
+	created string
 	// status is that of a snapshot at its n-th GET.
 	status func(n int) string
 
-	// now is what all clocks say, unless the platform's can't be asked; proven
+	// now is what all clocks say, alone that the platform's says nothing; proven
 	// that it is known to refuse duplicates; looked is told of each look at a
 	// record of another run.
-	now        time.Time
-	clockFails error
-	proven     bool
-	looked     func(kind.Key)
+	now    time.Time
+	alone  bool
+	proven bool
+	looked func(kind.Key) error
 
+	// journal is used in place of the stage itself.
+	journal apply.Journal
 	options apply.Options
 	plan    plan.Options
 	noted   bool
@@ -161,7 +174,7 @@ func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
 	s.version++
 	old := s.objects[k]
 	o, err := of.NewObject(map[string]any{
-		"metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name, "resourceVersion": strconv.Itoa(s.version)},
+		"metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name, "resourceVersion": strconv.Itoa(s.version), "creationTimestamp": s.created},
 		"spec":     spec,
 	})
 	if err != nil {
@@ -365,7 +378,7 @@ func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Int
 			hold.First, hold.Uncertain = *r.FirstClaimAt, true
 		}
 		r.State, r.Spec, r.SpecDigest = ledger.Claimed, i.Spec, &i.Digest
-		r.FirstClaimAt, r.ClaimedAt, r.Left = &hold.First, &at, false
+		r.FirstClaimAt, r.ClaimedAt, r.Left, r.Uncertain = &hold.First, &at, false, hold.Uncertain
 	}, want)
 	return hold, err
 }
@@ -378,8 +391,14 @@ func (s *stage) terms() ledger.Terms {
 func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.clockFails != nil {
-		return ledger.Instant{}, s.clockFails
+	s.counts["clock"]++
+	if s.hook != nil {
+		if f := s.hook("clock", s.counts["clock"]); f != nil {
+			return ledger.Instant{}, f.err
+		}
+	}
+	if s.alone {
+		return ledger.Observed(time.Time{}, s.now), nil
 	}
 	return ledger.Observed(s.now, s.now), nil
 }
@@ -405,7 +424,9 @@ func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Re
 	found := map[kind.Key]ledger.Record{}
 	for _, k := range keys {
 		if s.looked != nil {
-			s.looked(k)
+			if err := s.looked(k); err != nil {
+				return nil, err
+			}
 		}
 		if r, ok := s.records[k]; ok {
 			found[k] = r
@@ -420,14 +441,23 @@ func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
 	})
 }
 
+// certain is an end that says that nothing was done: not for what an earlier
+// send may have done.
+func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*ledger.Record)) error {
+	if s.records[k].Uncertain {
+		return fmt.Errorf("%s may have been executed before", k)
+	}
+	return s.move(ctx, call, k, []ledger.State{ledger.Claimed}, to)
+}
+
 func (s *stage) Rejected(ctx context.Context, k kind.Key, status int, message string) error {
-	return s.move(ctx, "rejected", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+	return s.certain(ctx, "rejected", k, func(r *ledger.Record) {
 		r.State, r.Outcome = ledger.Rejected, &ledger.Outcome{How: ledger.Refused, HTTP: status, Message: message}
 	})
 }
 
 func (s *stage) Release(ctx context.Context, k kind.Key, _ string) error {
-	return s.move(ctx, "release", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
+	return s.certain(ctx, "release", k, func(r *ledger.Record) {
 		r.State, r.Spec, r.SpecDigest = "", nil, nil
 	})
 }
@@ -516,8 +546,11 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 			return ctx.Err()
 		},
 	}
-	if !s.noted {
+	switch {
+	case !s.noted:
 		deps.Journal = nil
+	case s.journal != nil:
+		deps.Journal = s.journal
 	}
 	res := apply.Run(ctx, p, deps)
 	if len(res.Outcomes) != len(p.Items) {

@@ -44,13 +44,12 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 		if shots[n] == nil {
 			continue
 		}
-		end := &r.outcomes[i]
+		end, bound := &r.outcomes[i], context.WithoutCancel(ctx)
 		if why, verdict := r.halted(ctx); why != "" {
 			end.Status, end.Verdict, end.Message = Skipped, verdict, why
-			r.unrecorded(r.Journal.Release(context.WithoutCancel(ctx), end.Key, why), end)
+			r.unrecorded(r.giveBack(bound, shots[n], why), end)
 			continue
 		}
-		bound := context.WithoutCancel(ctx)
 		a := r.deliver(bound, shots[n], end)
 		wg.Go(func() {
 			if r.close(bound, shots[n], a, end) && end.Message == "" {
@@ -63,6 +62,15 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 		}
 	}
 	wg.Wait()
+}
+
+// giveBack ends a claim under which nothing was sent. Where an earlier run may
+// have sent it, the next one may go on at once.
+func (r *run) giveBack(ctx context.Context, s *shot, why string) error {
+	if s.certain {
+		return r.Journal.Release(ctx, s.item.Key, why)
+	}
+	return r.Journal.Leave(ctx, s.item.Key, why)
 }
 
 // claimAll makes the intents to send durable; nil stands for what may not be
@@ -179,6 +187,9 @@ func madeOf(obj kind.Object) ledger.Made {
 	return ledger.Made{RemoteName: obj.Name, UID: obj.UID, CreationTimestamp: obj.CreationTimestamp}
 }
 
+// tellEvery is how often a run that waits for others says so.
+const tellEvery = 10 * time.Second
+
 // awaitOthers waits for the requests that other runs have claimed, as long as
 // the user wants, and sends those that they gave back.
 func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
@@ -201,8 +212,10 @@ func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 		if !more || waited >= r.Options.WaitOthers {
 			return
 		}
-		r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d requests are in flight elsewhere; waited %s of %s",
-			len(waiting), waited, r.Options.WaitOthers)})
+		if waited%tellEvery == 0 {
+			r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d in flight elsewhere, waited %s of %s",
+				len(waiting), waited, r.Options.WaitOthers)})
+		}
 		if r.Sleep(ctx, pollEvery) != nil {
 			return
 		}
@@ -230,7 +243,7 @@ func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record,
 		} else {
 			fix = "run apply again"
 		}
-	default:
+	case "", ledger.Rejected:
 		if it.Request != nil && !it.Resend {
 			r.again(ctx, p, i)
 			return

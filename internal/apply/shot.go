@@ -74,6 +74,7 @@ func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
 	for try := 1; ; try++ {
 		a := r.try(ctx, s, end)
 		if a.fate != open {
+			r.heed(a)
 			return a
 		}
 		s.certain = false
@@ -86,6 +87,16 @@ func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
 			return a
 		}
 		pause *= 2
+	}
+}
+
+// heed stops the run where nothing else could succeed either.
+func (r *run) heed(a answer) {
+	switch {
+	case auth(a.err):
+		r.stop(stoppedByAuth)
+	case a.fate == refused:
+		r.stopIfLost(a.err)
 	}
 }
 
@@ -202,9 +213,8 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 	switch {
 	case a.fate == unsent && s.certain:
 		end.Fix = "run apply again"
-		return r.Journal.Release(ctx, key, message)
+		return r.giveBack(ctx, s, message)
 	case a.fate == refused && s.certain:
-		r.stopIfLost(a.err)
 		return r.Journal.Rejected(ctx, key, httpStatus(a.err), message)
 	case s.hold.Terms.Proven:
 		end.Message = "it may or may not have been executed: " + message
@@ -252,7 +262,7 @@ func (r *run) unrecorded(err error, end *Outcome) {
 		end.Fix = fmt.Sprintf("somebody else recorded another outcome meanwhile: trueup ledger show %s", end.Key)
 		return
 	}
-	end.Fix = "look whether it happened, then trueup ledger resolve " + end.Key.String() + " --posted|--repost|--abandon --reason TEXT"
+	end.Fix = "look whether it happened, then trueup ledger resolve " + end.String() + " --posted|--repost|--abandon --reason TEXT"
 	var lacks *ledger.UnrecordedError
 	if !errors.As(err, &lacks) {
 		return

@@ -2,10 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"time"
 
 	"trueup/internal/canon"
-	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
@@ -16,24 +14,7 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.standing() == ledger.InFlight && d.unsettled() {
-		return
-	}
-	if d.found() {
-		where := "it is live"
-		if d.item.RemoteName != "" {
-			where += " as " + d.item.RemoteName
-		}
-		d.hint("its request got no answer, and " + where + ": apply records that it was executed")
-		d.progress()
-		return
-	}
-	if d.rec.Open() && d.item.Live.Exists {
-		d.block("one of that name is live, and is not what was sent: it was there before, or is of another disk",
-			fmt.Sprintf("give yours another name, and answer for this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
-		return
-	}
-	if d.unsettled() {
+	if d.open() || d.unsettled() {
 		return
 	}
 	if d.item.Live.Exists && !d.live.Terminating {
@@ -112,58 +93,6 @@ func (d *decision) progress() {
 	} else if !ready {
 		d.hint("not ready yet")
 	}
-}
-
-// clockSkew is how far the platform's clocks may be apart.
-const clockSkew = 5 * time.Minute
-
-// found looks for the object of a request whose outcome is open: by its name,
-// then among the live objects that nobody knows (design 0.5). It was made after
-// the intent, and from the same disk.
-func (d *decision) found() bool {
-	if !d.rec.Open() || d.live.Terminating {
-		return false
-	}
-	if d.item.Live.Exists {
-		d.item.Found = d.madeAfterIntent(d.live) && d.ofSameSpec(d.live)
-		return d.item.Found
-	}
-	var candidates []kind.Object
-	for _, obj := range d.in.Live.Unmanaged {
-		_, known := d.in.Ledger.Records[obj.Key()]
-		if obj.Kind == d.manifest.Kind && !known && !obj.Terminating && d.madeAfterIntent(obj) && d.ofSameSpec(obj) {
-			candidates = append(candidates, obj)
-		}
-	}
-	if len(candidates) != 1 || !d.madeInLease(candidates[0]) {
-		return false
-	}
-	obj := candidates[0]
-	d.item.Found, d.item.RemoteName = true, obj.Name
-	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
-	d.live = obj
-	return true
-}
-
-func (d *decision) ofSameSpec(obj kind.Object) bool {
-	if obj.Digest == d.manifest.Digest {
-		return true
-	}
-	in := d.comparison()
-	return obj.Spec != nil && merge.Covers(in.Rules, in.Desired, canon.MustDecode(obj.Spec))
-}
-
-// madeAfterIntent tells whether a live object can be what the open request made.
-func (d *decision) madeAfterIntent(obj kind.Object) bool {
-	made, err := time.Parse(time.RFC3339, obj.CreationTimestamp)
-	return err == nil && made.After(d.rec.FirstClaimAt.Add(-clockSkew))
-}
-
-// madeInLease tells whether it was made so soon after the claim that it was the
-// request that made it, and not somebody later.
-func (d *decision) madeInLease(obj kind.Object) bool {
-	made, err := time.Parse(time.RFC3339, obj.CreationTimestamp)
-	return err == nil && made.Before(d.rec.ClaimedAt.Add(ledger.Lease))
 }
 
 // text returns the text at a path of a tree, or "".

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+)
+
+// clockSkew is how far the platform's clocks may be apart.
+const clockSkew = 5 * time.Minute
+
+// open plans an object whose request got no answer, by what live shows: by its
+// name, then among the live objects that nobody knows (design 0.5). It is false
+// where live does not tell.
+func (d *decision) open() bool {
+	if !d.rec.Open() || d.standing() == ledger.InFlight {
+		return false
+	}
+	reason, fix := ledger.Explain(d.rec)
+	switch {
+	case d.rec.SpecDigest == nil || *d.rec.SpecDigest != SpecDigest(d.manifest.Kind, d.manifest.Spec):
+		d.block(reason+"; its manifest has another spec since", fix)
+	case d.live.Terminating:
+		return false
+	case !d.item.Live.Exists:
+		return d.foundElsewhere()
+	case d.fits(d.rec, d.live):
+		d.foundAs("it is live")
+	default:
+		d.block("one of that name is live, and is not what was sent: it was there before, or is of another disk",
+			fmt.Sprintf("give yours another name, and answer for this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
+	}
+	return true
+}
+
+func (d *decision) foundAs(where string) {
+	d.item.Found = true
+	d.hint("its request got no answer, and " + where + ": apply records that it was executed")
+	d.progress()
+}
+
+// foundElsewhere finds what the server calls by another name: the one live
+// object that nobody knows and that the open request may have made, where it was
+// made so soon after the claim that it was not somebody later, and where no
+// other open request can have made it.
+func (d *decision) foundElsewhere() bool {
+	obj, ok := d.stray()
+	if !ok || d.contested(obj) {
+		return false
+	}
+	if made, err := madeAt(obj); err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) {
+		return false
+	}
+	d.item.RemoteName = obj.Name
+	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
+	d.live = obj
+	d.foundAs("it is live as " + obj.Name)
+	return true
+}
+
+// stray is the one live object that nobody knows and that fits the record.
+func (d *decision) stray() (kind.Object, bool) {
+	var found []kind.Object
+	for _, obj := range d.in.Live.Unmanaged {
+		_, known := d.in.Ledger.Records[obj.Key()]
+		if obj.Kind == d.manifest.Kind && !known && !obj.Terminating && d.fits(d.rec, obj) {
+			found = append(found, obj)
+		}
+	}
+	list, listed := d.in.Live.Lists[d.item.Kind]
+	if len(found) != 1 || listed && !list.Complete {
+		return kind.Object{}, false
+	}
+	return found[0], true
+}
+
+// contested tells whether another open request may have made the object.
+func (d *decision) contested(obj kind.Object) bool {
+	for key, rec := range d.in.Ledger.Records {
+		if rec.Open() && key.Kind == d.item.Kind && key != d.item.Key && d.fits(rec, obj) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits tells whether a live object can be what the request of a record made: it
+// has what was sent, and was made after the intent.
+func (d *decision) fits(rec ledger.Record, obj kind.Object) bool {
+	made, err := madeAt(obj)
+	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {
+		return false
+	}
+	return merge.Covers(d.rules[obj.Kind.Name], canon.MustDecode(rec.Spec), canon.MustDecode(obj.Spec))
+}
+
+func madeAt(obj kind.Object) (time.Time, error) {
+	return time.Parse(time.RFC3339, obj.CreationTimestamp)
+}
