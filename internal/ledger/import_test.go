@@ -1,0 +1,345 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"trueup/internal/kind"
+)
+
+// lived is a ledger with some records: posted, left open, applied, and one that
+// has had more steps than are kept.
+func lived(t *testing.T) (Config, *Ledger) {
+	t.Helper()
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	must(t, l.Posted(t.Context(), purgeKey, Made{}))
+	must(t, tryClaim(t.Context(), l, diskKey))
+	must(t, l.Pending(t.Context(), cdnKey, someSpec))
+	for range maxSpecSteps {
+		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec, Converged: true}))
+	}
+	return cfg, l
+}
+
+func exported(t *testing.T, l *Ledger) Backup {
+	t.Helper()
+	var file bytes.Buffer
+	n, err := l.Export(t.Context(), &file)
+	must(t, err)
+	b, err := ReadBackup(&file)
+	if err != nil || len(b.Records) != n || b.Genesis == nil || !b.ExportedAt.Equal(testTime) {
+		t.Fatalf("exported %d, read back %+v, %v", n, b, err)
+	}
+	return b
+}
+
+func listed(t *testing.T, l *Ledger) []Record {
+	t.Helper()
+	records, err := l.List(t.Context())
+	must(t, err)
+	return records
+}
+
+func lose(t *testing.T, cfg Config) {
+	t.Helper()
+	must(t, os.RemoveAll(filepath.Join(cfg.Dir, "ledger")))
+}
+
+func TestAnExportMakesALostLedgerAgain(t *testing.T) {
+	cfg, l := lived(t)
+	before, backup := listed(t, l), exported(t, l)
+	lose(t, cfg)
+	done, err := l.Import(t.Context(), backup)
+	if err != nil || done != (Imported{Restored: true, Added: 3}) {
+		t.Fatalf("imported %+v, %v", done, err)
+	}
+	if after := listed(t, l); !reflect.DeepEqual(after, before) {
+		t.Errorf("restored %+v\nwas %+v", after, before)
+	}
+	g, err := l.Genesis(t.Context())
+	if err != nil || g.LedgerID != cfg.ID || g.Workspace != backup.Genesis.Workspace || !reflect.DeepEqual(g.Origins, backup.Genesis.Origins) {
+		t.Errorf("genesis %+v, %v", g, err)
+	}
+	if v, err := l.Verify(t.Context()); err != nil || v.Records != 3 || v.Damage != nil {
+		t.Errorf("verified %+v, %v", v, err)
+	}
+	if done, err := l.Import(t.Context(), backup); err != nil || done != (Imported{Left: 3}) {
+		t.Errorf("imported again %+v, %v", done, err)
+	}
+}
+
+// stopping is a store that fails at, and after, its n-th write.
+type stopping struct {
+	Store
+	left int
+}
+
+var errStopped = errors.New("stopped")
+
+func (s *stopping) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
+	if s.left--; s.left < 0 {
+		return errStopped
+	}
+	return s.Store.WriteGenesis(ctx, expectSeq, g)
+}
+
+func (s *stopping) Put(ctx context.Context, expectSeq int, rec Record) error {
+	if s.left--; s.left < 0 {
+		return errStopped
+	}
+	return s.Store.Put(ctx, expectSeq, rec)
+}
+
+// TestARestoreThatIsCutShort: at every write. Until it has ended nobody takes
+// the half of a ledger for the whole, and the same import ends it.
+func TestARestoreThatIsCutShort(t *testing.T) {
+	cfg, l := lived(t)
+	before, backup := listed(t, l), exported(t, l)
+	dir := filepath.Join(cfg.Dir, "ledger")
+	for n := 0; ; n++ {
+		lose(t, cfg)
+		cut := cfg
+		cut.Backend = &stopping{Store: fileStore{dir: dir}, left: n}
+		_, err := open(t, cut).Import(t.Context(), backup)
+		if err == nil {
+			if n < 10 {
+				t.Errorf("it took %d writes", n)
+			}
+			break
+		}
+		wantErr(t, err, errStopped)
+		v, err := l.View(t.Context(), []kind.Key{purgeKey})
+		if err != nil || v.Problem == "" || v.Fix == "" || v.Records != nil {
+			t.Fatalf("after %d writes: %+v, %v", n, v, err)
+		}
+		if n > 0 && !strings.Contains(v.Problem, "restored") {
+			t.Fatalf("after %d writes: %s", n, v.Problem)
+		}
+		if done, err := l.Import(t.Context(), backup); err != nil || !done.Restored {
+			t.Fatalf("after %d writes: %+v, %v", n, done, err)
+		}
+		if after := listed(t, l); !reflect.DeepEqual(after, before) {
+			t.Fatalf("after %d writes: %+v\nwas %+v", n, after, before)
+		}
+	}
+}
+
+// TestTheRuleOfImport: one for backups, rescue records and what was turned back.
+func TestTheRuleOfImport(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	claimed := exported(t, l)
+	var posted Backup
+	turnBack(t, cfg, func() {
+		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+		posted = exported(t, l)
+	})
+	l = open(t, cfg)
+	rescue := Backup{Records: posted.Records[1:]}
+	if done, err := l.Import(t.Context(), rescue); err != nil || done != (Imported{Advanced: 1}) {
+		t.Errorf("a later step: %+v, %v", done, err)
+	}
+	if rec := view(t, l, purgeKey); rec.State != Posted {
+		t.Errorf("after it %+v", rec)
+	}
+	if done, err := l.Import(t.Context(), claimed); err != nil || done != (Imported{Left: 1}) {
+		t.Errorf("an earlier step: %+v, %v", done, err)
+	}
+	if done, err := l.Import(t.Context(), posted); err != nil || done != (Imported{Added: 1, Left: 1}) {
+		t.Errorf("an absent one: %+v, %v", done, err)
+	}
+}
+
+func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, tryClaim(t.Context(), l, purgeKey))
+	var posted Backup
+	turnBack(t, cfg, func() {
+		must(t, l.Posted(t.Context(), purgeKey, Made{}))
+		must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+		posted = exported(t, l)
+	})
+	l = open(t, cfg)
+	must(t, l.Resolve(t.Context(), purgeKey, ResolveAbandon, "gone", "mina"))
+	before := listed(t, l)
+	_, err := l.Import(t.Context(), posted)
+	var conflicts *ConflictsError
+	if !errors.As(err, &conflicts) || len(conflicts.Conflicts) != 1 || err.Error() == "" {
+		t.Fatalf("imported: %v", err)
+	}
+	message, fix := conflicts.Conflicts[0].Explain()
+	if !strings.Contains(message, "step 2: Purge/rel-42 was given up") || !strings.Contains(message, "was accepted") || fix == "" {
+		t.Errorf("%q, %q", message, fix)
+	}
+	if after := listed(t, l); !reflect.DeepEqual(after, before) {
+		t.Errorf("written all the same: %+v", after)
+	}
+	// Of what settled nothing there is still a way out.
+	conflicts.Conflicts[0].Stored.State = Posted
+	if _, fix := conflicts.Conflicts[0].Explain(); !strings.Contains(fix, "out of the file") {
+		t.Errorf("fix %q", fix)
+	}
+}
+
+// TestOldRecordsOfWhatConverges: their histories are short, and do not reach
+// back to each other.
+func TestOldRecordsOfWhatConverges(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: someSpec}))
+	old := exported(t, l)
+	var later Backup
+	turnBack(t, cfg, func() {
+		for range 2 * maxSpecSteps {
+			must(t, l.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{}`)}))
+		}
+		later = exported(t, l)
+		if done, err := l.Import(t.Context(), old); err != nil || done != (Imported{Left: 1}) {
+			t.Errorf("an old one: %+v, %v", done, err)
+		}
+	})
+	l = open(t, cfg)
+	if done, err := l.Import(t.Context(), later); err != nil || done != (Imported{Advanced: 1}) {
+		t.Fatalf("a much later one: %+v, %v", done, err)
+	}
+	if after := listed(t, l); !reflect.DeepEqual(after, later.Records) {
+		t.Errorf("%+v", after)
+	}
+}
+
+func TestImportRefusesWhatIsNotOurs(t *testing.T) {
+	cfg, l := lived(t)
+	for name, c := range map[string]struct {
+		change func(*Config, *Backup)
+		want   string
+	}{
+		"no id yet":         {func(c *Config, _ *Backup) { c.ID = "" }, "does not say which ledger"},
+		"another ledger":    {func(_ *Config, b *Backup) { b.Genesis.LedgerID = "other" }, "the export is of ledger other"},
+		"another platform":  {func(_ *Config, b *Backup) { b.Genesis.Origins[kind.Delivery] = "https://else.example" }, "speaks of"},
+		"another workspace": {func(_ *Config, b *Backup) { b.Records[1].Workspace = "other" }, "is of workspace other"},
+		"twice":             {func(_ *Config, b *Backup) { b.Records = append(b.Records, b.Records[0]) }, "two records of"},
+		"none configured":   {func(c *Config, _ *Backup) { c.Store = "" }, "no ledger is configured"},
+		"no such ledger":    {func(c *Config, b *Backup) { c.Store, b.Genesis = "file:else", nil }, "is missing"},
+		"contradicting":     {func(_ *Config, b *Backup) { b.Genesis, b.Records = nil, contradicting(b.Records[1]) }, "contradict each other"},
+	} {
+		other, b := cfg, exported(t, l)
+		c.change(&other, &b)
+		if _, err := open(t, other).Import(t.Context(), b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// contradicting are two records of one name and no common history.
+func contradicting(rec Record) []Record {
+	other := rec.moved(Step{Seq: rec.Seq + 1, Nonce: "other"})
+	other.History = other.History[len(other.History)-1:]
+	return []Record{rec, other}
+}
+
+func TestReadBackup(t *testing.T) {
+	_, l := lived(t)
+	var file bytes.Buffer
+	_, err := l.Export(t.Context(), &file)
+	must(t, err)
+	lines := strings.SplitAfter(file.String(), "\n")
+	rescue := func(rec string) string { return "12:00 " + RescuePrefix + strings.TrimSpace(rec) + "\r\n" }
+	for name, c := range map[string]struct{ text, want string }{
+		"whole":              {file.String() + "\n", ""},
+		"rescue records":     {"noise\n" + rescue(lines[1]) + "more noise\n" + rescue(lines[2]), ""},
+		"one twice":          {rescue(lines[2]) + rescue(lines[2]), ""},
+		"empty":              {"\n", "it is empty"},
+		"something else":     {"Purge done\n", "no export of a ledger"},
+		"cut short":          {strings.Join(lines[:3], ""), "2 of 3 records"},
+		"cut in a line":      {file.String()[:file.Len()-20], "line 4"},
+		"no head":            {strings.Join(lines[1:], ""), "no export"},
+		"both":               {file.String() + rescue(lines[1]), "one after the other"},
+		"a damaged rescue":   {rescue(lines[1][:40]), "line 1: rescue record"},
+		"a newer one":        {strings.ReplaceAll(file.String(), Schema, schemaFamily+"v9"), "upgrade trueup"},
+		"a head of no id":    {`{"schema":"` + Schema + `"}`, "schema"},
+		"history with a gap": {rescue(strings.Replace(lines[2], `"seq":1`, `"seq":9`, 1)), "history"},
+	} {
+		b, err := ReadBackup(strings.NewReader(c.text))
+		switch {
+		case c.want == "" && (err != nil || len(b.Records) == 0):
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := ReadBackup(failing{}); !errors.Is(err, errStopped) {
+		t.Errorf("a file that can't be read: %v", err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error)  { return 0, errStopped }
+func (failing) Write([]byte) (int, error) { return 0, errStopped }
+
+func TestReadBackupFolder(t *testing.T) {
+	_, l := lived(t)
+	text, err := encode(view(t, l, purgeKey))
+	must(t, err)
+	b, err := ReadBackupFolder(fstest.MapFS{"a.json": {Data: text}, "a.json.part": {Data: text[:9]}})
+	if err != nil || len(b.Records) != 1 || b.Genesis != nil {
+		t.Errorf("%+v, %v", b, err)
+	}
+	for _, folder := range []fstest.MapFS{{}, {"a.json": {Data: text[:40]}}, {"a.json": {Mode: os.ModeDir}}} {
+		if _, err := ReadBackupFolder(folder); err == nil {
+			t.Errorf("read %v", folder)
+		}
+	}
+}
+
+func TestExportFails(t *testing.T) {
+	cfg, l := lived(t)
+	if _, err := l.Export(t.Context(), failing{}); !errors.Is(err, errStopped) {
+		t.Errorf("written: %v", err)
+	}
+	lose(t, cfg)
+	if _, err := l.Export(t.Context(), failing{}); problemOf(err) == nil {
+		t.Errorf("without a ledger: %v", err)
+	}
+}
+
+func TestAdoptNew(t *testing.T) {
+	_, l := lived(t)
+	newKey := kind.Key{Kind: "Purge", Name: "rel-1"}
+	a := Adoption{Spec: someSpec, Digest: someSum, Reason: "old", By: "mina"}
+	n, err := l.AdoptNew(t.Context(), map[kind.Key]Adoption{newKey: a, purgeKey: a, diskKey: a})
+	if err != nil || n != 1 || view(t, l, newKey).State != Adopted || view(t, l, diskKey).State != Claimed {
+		t.Errorf("adopted %d, %v", n, err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.AdoptNew(cancelled, map[kind.Key]Adoption{{Kind: "Purge", Name: "rel-2"}: a}); err == nil {
+		t.Error("adopted after an interruption")
+	}
+}
+
+func TestExists(t *testing.T) {
+	cfg, l := lived(t)
+	if ok, err := l.Exists(t.Context()); err != nil || !ok {
+		t.Errorf("%t, %v", ok, err)
+	}
+	lose(t, cfg)
+	if ok, err := l.Exists(t.Context()); err != nil || ok {
+		t.Errorf("lost: %t, %v", ok, err)
+	}
+	if _, err := open(t, Config{}).Exists(t.Context()); problemOf(err) == nil {
+		t.Errorf("none configured: %v", err)
+	}
+}
