@@ -43,10 +43,10 @@ type Mirror struct {
 	// fetching is held by who fetches.
 	fetching chan struct{}
 
-	mu      sync.Mutex
-	commits int
-	// roots are the trees of commits, trees what is in a tree.
-	roots map[string]string
+	mu   sync.Mutex
+	made int
+	// heads are of commits that were read, trees what is in those.
+	heads map[string]head
 	trees map[string]map[string]entry
 }
 
@@ -89,7 +89,7 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	}
 	m := &Mirror{
 		remote: remote, dir: temp, top: top, config: configured(string(listed), remote), sum: sha1.New,
-		fetching: make(chan struct{}, 1), roots: map[string]string{}, trees: map[string]map[string]entry{},
+		fetching: make(chan struct{}, 1), heads: map[string]head{}, trees: map[string]map[string]entry{},
 	}
 	if format == "sha256" {
 		m.sum = sha256.New

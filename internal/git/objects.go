@@ -33,8 +33,8 @@ const author = "trueup <trueup@localhost> now"
 // Commit makes a commit in the mirror and returns its id.
 func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
 	m.mu.Lock()
-	m.commits++
-	ref := fmt.Sprintf("refs/trueup/commits/%d", m.commits)
+	m.made++
+	ref := fmt.Sprintf("refs/trueup/commits/%d", m.made)
 	m.mu.Unlock()
 	var in strings.Builder
 	fmt.Fprintf(&in, "feature done\ncommit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", ref, author, len(c.Message), c.Message)
@@ -91,12 +91,12 @@ func (m *Mirror) Read(ctx context.Context, commit string, paths []string) (map[s
 
 // Files brings all files of a commit and returns their paths.
 func (m *Mirror) Files(ctx context.Context, commit string) ([]string, error) {
-	root, err := m.root(ctx, commit)
+	c, err := m.head(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
-	for level := map[string]string{"": root}; len(level) > 0; {
+	for level := map[string]string{"": c.root}; len(level) > 0; {
 		if err := m.load(ctx, slices.Collect(maps.Values(level)), true); err != nil {
 			return nil, err
 		}
@@ -137,16 +137,16 @@ func (m *Mirror) Bring(ctx context.Context, commit string, dirs []string) error 
 // of its folders: files, their ids by name. If that is not so, it costs time and
 // nothing else.
 func (m *Mirror) Expect(ctx context.Context, commit string, files map[string]string) error {
-	root, err := m.root(ctx, commit)
+	c, err := m.head(ctx, commit)
 	if err != nil {
 		return err
 	}
-	if _, err := m.objects(ctx, append(slices.Collect(maps.Values(files)), root), false); err != nil {
+	if _, err := m.objects(ctx, append(slices.Collect(maps.Values(files)), c.root), false); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		// One that the remote does not have spoils the whole request.
-		return m.load(ctx, []string{root}, false)
+		return m.load(ctx, []string{c.root}, false)
 	}
 	// The folder itself can't be asked for: of a tree and a file in it, both
 	// asked for by id, git leaves out the file if the filter does. If it is as
@@ -160,13 +160,9 @@ func (m *Mirror) Expect(ctx context.Context, commit string, files map[string]str
 }
 
 // Message returns the message of a commit that is here.
-func (m *Mirror) Message(ctx context.Context, commit string) (string, error) {
-	found, _, err := m.batch(ctx, []string{commit})
-	if err != nil {
-		return "", err
-	}
-	_, message, _ := strings.Cut(found[commit].content, "\n\n")
-	return message, nil
+func (m *Mirror) Message(ctx context.Context, id string) (string, error) {
+	c, err := m.head(ctx, id)
+	return c.message, err
 }
 
 // entry is what a tree has under a name; kind is tree or blob, or empty for what
@@ -176,13 +172,13 @@ type entry struct{ kind, id string }
 // find returns what a commit has at those paths where there is something. The
 // trees on the way are read level by level, with at most one request for each.
 func (m *Mirror) find(ctx context.Context, commit string, paths []string) (map[string]entry, error) {
-	root, err := m.root(ctx, commit)
+	c, err := m.head(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
 	at := make(map[string]entry, len(paths))
 	for _, p := range paths {
-		at[p] = entry{kind: "tree", id: root}
+		at[p] = entry{kind: "tree", id: c.root}
 	}
 	for depth := 0; ; depth++ {
 		var ids []string
@@ -221,27 +217,32 @@ func step(p string, depth int) (string, bool) {
 	return names[depth], true
 }
 
-// root returns the id of the tree of a commit that is here.
-func (m *Mirror) root(ctx context.Context, commit string) (string, error) {
+// head is what is read of a commit: the id of its tree, and its message.
+type head struct{ root, message string }
+
+// head reads a commit that is here.
+func (m *Mirror) head(ctx context.Context, id string) (head, error) {
 	m.mu.Lock()
-	root := m.roots[commit]
+	c, known := m.heads[id]
 	m.mu.Unlock()
-	if root != "" {
-		return root, nil
+	if known {
+		return c, nil
 	}
-	found, _, err := m.batch(ctx, []string{commit})
+	found, _, err := m.batch(ctx, []string{id})
 	if err != nil {
-		return "", err
+		return head{}, err
 	}
-	head, _, _ := strings.Cut(found[commit].content, "\n")
-	root, ok := strings.CutPrefix(head, "tree ")
-	if !ok || found[commit].kind != "commit" {
-		return "", fmt.Errorf("git cat-file: %s is no commit that is here", commit)
+	lines, message, _ := strings.Cut(found[id].content, "\n\n")
+	first, _, _ := strings.Cut(lines, "\n")
+	root, ok := strings.CutPrefix(first, "tree ")
+	if !ok || found[id].kind != "commit" {
+		return head{}, fmt.Errorf("git cat-file: %s is no commit that is here", id)
 	}
+	c = head{root: root, message: message}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.roots[commit] = root
-	return root, nil
+	m.heads[id] = c
+	return c, nil
 }
 
 func (m *Mirror) tree(id string) map[string]entry {

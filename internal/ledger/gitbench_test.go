@@ -40,6 +40,16 @@ func (c *toll) before(tb testing.TB, server string) string {
 	return l.Addr().String()
 }
 
+// clone makes a repository whose remote is a daemon behind the toll.
+func (c *toll) clone(tb testing.TB, bare string) string {
+	tb.Helper()
+	server, path, _ := strings.Cut(strings.TrimPrefix(daemonURL(tb, bare), "git://"), "/")
+	dir := tb.TempDir()
+	gitCmd(tb, dir, "init", "-q")
+	gitCmd(tb, dir, "remote", "add", "origin", "git://"+c.before(tb, server)+"/"+path)
+	return dir
+}
+
 func (c *toll) pass(in net.Conn, server string) {
 	defer func() { _ = in.Close() }()
 	out, err := net.Dial("tcp", server)
@@ -106,8 +116,9 @@ func (in *importer) records(tb testing.TB, n int, rec Record, alike bool) {
 }
 
 // oldLedger makes a ledger in a bare repository by one import: the records of a
-// tree, whose keys it returns, and purges that are done for long.
-func oldLedger(tb testing.TB, bare string, old int) []Key {
+// tree of 10 sites a purge, whose keys it returns, and purges that are done for
+// long.
+func oldLedger(tb testing.TB, bare string, purges, old int) []Key {
 	tb.Helper()
 	genesis, err := encode(testGenesis())
 	if err != nil {
@@ -116,14 +127,14 @@ func oldLedger(tb testing.TB, bare string, old int) []Key {
 	id := func(b []byte) string {
 		return fmt.Sprintf("%x", sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(b)), b...)))
 	}
-	hints := gitHints{genesis: id(genesis), recent: id(nil), records: old + 1100}
+	hints := gitHints{genesis: id(genesis), recent: id(nil), records: old + 11*purges}
 	var in importer
 	_, _ = fmt.Fprintf(&in, "feature done\ncommit %s\ncommitter a <a> now\ndata <<END\nimport\n\n%sEND\n", testRef, hints)
 	in.file(gitGenesis, genesis)
 	in.file(gitRecents, nil)
 	spec := GzipJSON(`{"hostname":"N-A-M-E.example","paths":["/css/","/js/N-A-M-E.js","/index.html"],"subdomains":["www","static"]}`)
-	in.records(tb, 1000, Record{Key: kind.Key{Kind: "CDN", Name: "site-"}, Applied: GzipJSON(benchSpec)}, false)
-	in.records(tb, 100, Record{Key: kind.Key{Kind: "Purge", Name: "rel-"}, State: Posted, Spec: spec}, false)
+	in.records(tb, 10*purges, Record{Key: kind.Key{Kind: "CDN", Name: "site-"}, Applied: GzipJSON(benchSpec)}, false)
+	in.records(tb, purges, Record{Key: kind.Key{Kind: "Purge", Name: "rel-"}, State: Posted, Spec: spec}, false)
 	keys := in.keys
 	in.records(tb, old, Record{Key: kind.Key{Kind: "Purge", Name: "old-"}, State: Posted, Spec: spec}, true)
 	in.WriteString("done\n")
@@ -150,12 +161,9 @@ func BenchmarkGitView(b *testing.B) {
 			b.Run(fmt.Sprintf("filter=%s/old=%d", filter, old), func(b *testing.B) {
 				bare := bareRemote(b)
 				gitCmd(b, bare, "config", "uploadpack.allowFilter", filter)
-				keys := oldLedger(b, bare, old)
-				server, path, _ := strings.Cut(strings.TrimPrefix(daemonURL(b, bare), "git://"), "/")
+				keys := oldLedger(b, bare, 100, old)
 				var c toll
-				dir := b.TempDir()
-				gitCmd(b, dir, "init", "-q")
-				gitCmd(b, dir, "remote", "add", "origin", "git://"+c.before(b, server)+"/"+path)
+				dir := c.clone(b, bare)
 				for b.Loop() {
 					viewOnce(b, dir, keys)
 				}
