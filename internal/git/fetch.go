@@ -14,11 +14,9 @@ const fetchTries = 3
 // remote has no such ref.
 func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
 	for try := 1; ; try++ {
-		// A pattern, because a plain name would also find refs/heads/<name>. Of
-		// filters, tree:0 and blob:none are those that every host takes which has
-		// any.
-		err := m.fetch(ctx, nil, "", "--prune", fmt.Sprintf("--depth=%d", depth), "--filter=tree:0",
-			m.remote, "+"+ref+"*:"+tipRef+"*")
+		// Of filters, tree:0 and blob:none are those that every host takes which
+		// has any.
+		err := m.fetchRef(ctx, ref, fmt.Sprintf("--depth=%d", depth), "--filter=tree:0")
 		if err == nil {
 			return m.tip(ctx)
 		}
@@ -31,6 +29,14 @@ func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, erro
 			return "", err
 		}
 	}
+}
+
+func (m *Mirror) fetchRef(ctx context.Context, ref string, args ...string) error {
+	m.mu.Lock()
+	m.ref = ref
+	m.mu.Unlock()
+	// A pattern, because a plain name would also find refs/heads/<name>.
+	return m.fetch(ctx, nil, "", append(args, "--prune", m.remote, "+"+ref+"*:"+tipRef+"*")...)
 }
 
 // tip is what Fetch brought last.
@@ -78,7 +84,19 @@ func (m *Mirror) request(ctx context.Context, ids []string, whole bool) error {
 	}
 	// What is here of a commit would else count as all of it.
 	tellNothing := []setting{{"fetch.negotiationAlgorithm", "noop"}}
-	return m.fetch(ctx, tellNothing, strings.Join(ids, "\n")+"\n", filter, "--stdin", m.remote)
+	err := m.fetch(ctx, tellNothing, strings.Join(ids, "\n")+"\n", filter, "--stdin", m.remote)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	// A remote that gives no single objects, as one may over an old protocol,
+	// gives the whole of the newest commit.
+	m.mu.Lock()
+	ref := m.ref
+	m.mu.Unlock()
+	if m.fetchRef(ctx, ref, "--depth=1", "--refetch", "--no-filter") != nil {
+		return err
+	}
+	return nil
 }
 
 // lists says whether a listing has exactly this ref: ls-remote gives those that

@@ -45,6 +45,8 @@ type Mirror struct {
 
 	mu   sync.Mutex
 	made int
+	// ref is the one that was fetched last.
+	ref string
 	// heads are of commits that were read, trees what is in those.
 	heads map[string]head
 	trees map[string]map[string]entry

@@ -115,6 +115,67 @@ func TestSwap(t *testing.T) {
 	}
 }
 
+// TestPart reads a file of a commit, and not the others, from a remote that can
+// leave them out; where it gives no single objects, the rest comes all the same.
+func TestPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		format, protocol, filter string
+		first, second            int
+	}{
+		"as hosts do":  {"sha1", "2", "true", 1, 5},
+		"sha256":       {"sha256", "2", "true", 1, 5},
+		"no filter":    {"sha1", "2", "false", 7, 7},
+		"old protocol": {"sha1", "0", "false", 7, 7},
+		"no objects":   {"sha1", "0", "true", 1, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bare, dir := pair(t, "--object-format="+c.format)
+			git(t, bare, "config", "uploadpack.allowFilter", c.filter)
+			git(t, bare, "config", "uploadpackfilter.tree.maxDepth", "0")
+			git(t, dir, "remote", "set-url", "origin", "file://"+bare)
+			git(t, dir, "config", "protocol.version", c.protocol)
+			w := mirror(t, dir)
+			files := []File{{"a/one", []byte("1")}, {"a/two", []byte("2")}, {"b/three", []byte("3")}}
+			one := commit(t, w, Commit{Message: "one\n\nhint", Files: files})
+			push(t, w, "", one, true)
+			m := mirror(t, dir)
+			here := func(want int) {
+				t.Helper()
+				list, err := m.git(t.Context(), "", "cat-file", "--batch-all-objects", "--batch-check")
+				if n := strings.Count(list, "\n"); err != nil || n != want {
+					t.Errorf("%d objects, %v, want %d", n, err, want)
+				}
+			}
+			fetch(t, m, one)
+			here(c.first)
+			if message, err := m.Message(t.Context(), one); err != nil || message != "one\n\nhint" {
+				t.Errorf("message %q, %v", message, err)
+			}
+			hint := map[string]string{"one": m.BlobID([]byte("1")), "two": m.BlobID([]byte("2"))}
+			if err := m.Expect(t.Context(), one, hint); err != nil {
+				t.Error(err)
+			}
+			read, err := m.Read(t.Context(), one, []string{"a/one", "c/none"})
+			if err != nil || len(read) != 1 || string(read["a/one"]) != "1" {
+				t.Errorf("files %q, %v", read, err)
+			}
+			here(c.second)
+			if err := m.Expect(t.Context(), one, map[string]string{"x": strings.Repeat("1", len(one))}); err != nil {
+				t.Error(err)
+			}
+			if err := m.Bring(t.Context(), one, []string{"b", "none"}); err != nil {
+				t.Error(err)
+			}
+			two := commit(t, m, Commit{Parent: one, Message: "two", Files: []File{{"b/four", []byte("4")}, {"new/five", nil}}})
+			push(t, m, one, two, true)
+			if paths, err := m.Files(t.Context(), two); err != nil || strings.Join(paths, " ") != "a/one a/two b/four b/three new/five" {
+				t.Errorf("paths %q, %v", paths, err)
+			}
+			git(t, bare, "fsck", "--strict")
+		})
+	}
+}
+
 // TestRefsThatEndAlike shows that a listing is not taken by its tail.
 func TestRefsThatEndAlike(t *testing.T) {
 	bare, dir := pair(t)
