@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,19 +28,11 @@ func TestBucketCost(t *testing.T) {
 	for seq := 1; seq < 20; seq++ {
 		mustPut(t, s, seq, testRecord("a", seq+1))
 	}
-	for i := range 1000 {
-		f.old(t, "x", i)
-	}
+	eachOld(t, bucketVersion, 1000, func(name string, content []byte) {
+		f.set(func() { f.objects[s.at(name)] = object{body: content} })
+	})
 	if old := cost(); old != young || old != 6 {
 		t.Errorf("%d requests at first, %d later: %v", young, old, f.calls)
-	}
-}
-
-// old adds a purge of long ago, as a run left it.
-func (f *fakeBucket) old(t testing.TB, prefix string, i int) {
-	t.Helper()
-	for name, body := range filesOf(t, bucketVersion, oldPurge(i)...) {
-		f.set(func() { f.objects[prefix+"/"+name] = object{body: body} })
 	}
 }
 
@@ -126,35 +119,39 @@ func TestBucketMarkers(t *testing.T) {
 	}
 }
 
-// TestBucketCrash ends a run at each of its requests: whatever is open then is
-// found.
+// TestBucketCrash ends a run at each request of each step of a record's life:
+// whatever is open then is found.
 func TestBucketCrash(t *testing.T) {
+	f := newFakeBucket(t)
+	s := f.born(t)
 	points := 0
-	for ended := true; ended; points++ {
-		f := newFakeBucket(t)
-		s := f.born(t)
-		ctx, die := context.WithCancel(t.Context())
-		left := points
-		f.set(func() {
-			f.before = func(w http.ResponseWriter, _ *http.Request) bool {
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				if left--; left < 0 {
-					die()
-					hangUp(w)
+	for i, to := range longLife() {
+		before := maps.Clone(f.objects)
+		for n, dead := 0, true; dead; n, points = n+1, points+1 {
+			f.set(func() { f.objects, f.sorted = maps.Clone(before), nil })
+			ctx, die := context.WithCancel(t.Context())
+			left := n
+			dead = false
+			f.set(func() {
+				f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					if left--; left < 0 {
+						dead = true
+						die()
+						hangUp(w)
+					}
+					return dead
 				}
-				return left < 0
+			})
+			err := s.another().Put(ctx, i, testRecord("a", i+1).after(to))
+			die()
+			f.set(func() { f.before = nil })
+			if err != nil && !dead {
+				t.Fatal(err)
 			}
-		})
-		// Each step is a run of its own, and the last one dies.
-		ended = false
-		steps := longLife()
-		for i := 0; i < len(steps) && !ended; i++ {
-			ended = s.another().Put(ctx, i, testRecord("a", i+1).after(steps[i])) != nil
+			checkFound(t, s.another(), fmt.Sprintf("step %d, request %d", i+1, n))
 		}
-		die()
-		f.set(func() { f.before = nil })
-		checkFound(t, s.another(), fmt.Sprint("request ", points))
 	}
 	t.Logf("%d points", points)
 }

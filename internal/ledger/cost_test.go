@@ -63,18 +63,27 @@ func bucketVersion(rec Record) string {
 func fill(b *testing.B, place func(Record) string, old int, put func(name string, content []byte)) {
 	b.Helper()
 	for _, rec := range benchTree() {
-		for name, content := range filesOf(b, place, rec) {
-			put(name, content)
+		content, err := encode(rec)
+		must(b, err)
+		put(place(rec), content)
+		for _, entry := range rec.entries() {
+			put(entry, nil)
 		}
 	}
+	eachOld(b, place, old, put)
+}
+
+// eachOld gives put what old purges left in a store.
+func eachOld(t testing.TB, place func(Record) string, n int, put func(name string, content []byte)) {
+	t.Helper()
 	// Packing 100,000 specs takes long, and none of these is read.
 	var packed [][]byte
 	for _, rec := range oldPurge(0) {
 		content, err := encode(rec)
-		must(b, err)
+		must(t, err)
 		packed = append(packed, content)
 	}
-	for i := range old {
+	for i := range n {
 		steps := oldPurge(i)
 		for n, rec := range steps {
 			put(place(rec), bytes.ReplaceAll(packed[n], []byte("old-0"), []byte(rec.Name)))

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -90,25 +89,6 @@ func oldPurge(i int) []Record {
 	done := rec.after(life{Posted, at, at})
 	done.Seq = 2
 	return []Record{rec.after(life{Claimed, at, never}), done}
-}
-
-// filesOf are the files, by their places, that the life of a record left in a
-// store of files.
-func filesOf(t testing.TB, place func(Record) string, steps ...Record) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for _, rec := range steps {
-		b, err := encode(rec)
-		must(t, err)
-		files[place(rec)] = b
-		for _, entry := range rec.entries() {
-			files[entry] = []byte{}
-		}
-	}
-	if last := steps[len(steps)-1]; !last.Open() {
-		maps.DeleteFunc(files, func(name string, _ []byte) bool { return strings.HasPrefix(name, markersOf(last.key())) })
-	}
-	return files
 }
 
 func contractRecent(t *testing.T, s Store) {
