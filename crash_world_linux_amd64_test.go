@@ -148,7 +148,7 @@ func (w *crashWorld) project(store, more string) {
 	w.t.Helper()
 	text := strings.Replace(projectText, `"file:ledger"`, fmt.Sprintf("%q", store), 1) + more
 	w.write("project/trueup.yaml", text)
-	code, out := w.run("ledger", "init")
+	code, out := w.run("ledger", "init", "--adopt=none")
 	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(out)
 	if code != 0 || id == nil {
 		w.t.Fatalf("ledger init: exit %d\n%s", code, out)

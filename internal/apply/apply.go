@@ -190,7 +190,7 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 		r.giveUp(ctx, k, it, &end)
 	case plan.InFlight:
 		r.yield(&end)
-	default:
+	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Kept:
 		r.settled(ctx, k, it, &end)
 	}
 	return end

@@ -188,11 +188,8 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	for i, key := range keys {
 		where[i] = l.at(key)
 	}
-	found, err := l.store.Read(ctx, where)
+	found, err := l.readWitnessed(ctx, where)
 	if err != nil {
-		return err
-	}
-	if err := l.witness().check(l.cfg.Store, where, found); err != nil {
 		return err
 	}
 	l.mu.Lock()

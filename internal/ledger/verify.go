@@ -123,12 +123,11 @@ func (v *verifier) unseen(ctx context.Context) {
 	}
 	for _, rec := range seen.Records {
 		key := rec.key()
-		found, err := v.ledger.store.Read(ctx, []Key{key})
-		if err != nil || key.Workspace != v.ledger.cfg.Workspace.UUID {
-			continue // what can't be read is named already
+		if key.Workspace != v.ledger.cfg.Workspace.UUID {
+			continue // it is named already
 		}
 		var back *ProblemError
-		if errors.As(folder.check(v.ledger.cfg.Store, []Key{key}, found), &back) {
+		if _, err := v.ledger.readWitnessed(ctx, []Key{key}); errors.As(err, &back) {
 			v.damaged("record of %s: %s: %s", key.Key, back.Problem, back.Fix)
 		}
 	}

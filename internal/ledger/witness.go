@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"trueup/internal/kind"
 )
@@ -65,27 +68,64 @@ func singular(key kind.Key) bool {
 	return ok && k.Policy != kind.Converge
 }
 
-// check holds what was found for the keys against what was seen, and remembers
-// what is new. A *ProblemError says that the ledger was turned back.
-func (w witness) check(store string, keys []Key, found map[Key]Record) error {
+// recall returns what was seen of the keys.
+func (w witness) recall(keys []Key) map[Key]Record {
+	seen := map[Key]Record{}
 	for _, key := range keys {
-		if w == "" || !singular(key.Key) {
+		if !singular(key.Key) {
 			continue
 		}
-		rec := found[key]
-		seen, ok := w.saw(key)
-		switch {
-		case !ok && rec.Seq > 0, ok && rec.Seq > seen.Seq && rec.follows(seen):
-			w.note(rec)
-		case ok && rec.Nonce != seen.Nonce && !rec.forgot(seen):
-			return &ProblemError{
-				Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has step %d, and this machine has seen step %d, %s",
-					store, key.Key, rec.Seq, seen.Seq, seen.standingWord()),
-				Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", shellWord(string(w))),
-			}
+		if rec, ok := w.saw(key); ok {
+			seen[key] = rec
 		}
 	}
-	return nil
+	return seen
+}
+
+// readWitnessed reads records and holds them against what this machine has seen:
+// a *ProblemError says that the ledger was turned back.
+func (l *Ledger) readWitnessed(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	found, err := l.store.Read(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	w := l.witness()
+	seen := w.recall(keys)
+	if _, back := turnedBack(seen, found); back {
+		// Another run of this machine may have written meanwhile. What it has seen
+		// was durable before that, so that a new look shows it.
+		l.refresh()
+		if found, err = l.store.Read(ctx, keys); err != nil {
+			return nil, err
+		}
+	}
+	if key, back := turnedBack(seen, found); back {
+		return nil, &ProblemError{
+			Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has step %d, and this machine has seen step %d, %s",
+				l.cfg.Store, key.Key, found[key].Seq, seen[key].Seq, seen[key].standingWord()),
+			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", shellWord(string(w))),
+		}
+	}
+	for key, rec := range found {
+		if rec.Seq > seen[key].Seq {
+			w.note(rec)
+		}
+	}
+	return found, nil
+}
+
+// turnedBack finds a record that lacks what was seen of it, the first by name.
+func turnedBack(seen, found map[Key]Record) (Key, bool) {
+	var lacking []Key
+	for key, was := range seen {
+		if rec := found[key]; rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was) {
+			lacking = append(lacking, key)
+		}
+	}
+	if lacking == nil {
+		return Key{}, false
+	}
+	return slices.MinFunc(lacking, func(a, b Key) int { return strings.Compare(a.String(), b.String()) }), true
 }
 
 // forgot tells whether the record is so much later than another one that its

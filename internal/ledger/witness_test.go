@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,3 +90,30 @@ func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 }
 
 func keysOf(keys ...kind.Key) []kind.Key { return keys }
+
+// lateStore gives a record as it was before somebody else moved it on.
+type lateStore struct {
+	Store
+	moved func()
+}
+
+func (s *lateStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	found, err := s.Store.Read(ctx, keys)
+	if move := s.moved; move != nil {
+		s.moved = nil
+		move()
+	}
+	return found, err
+}
+
+// TestARunBesideUsTurnsNothingBack: what another run of this machine writes
+// between our look at the ledger and our look at what was seen is no turn back.
+func TestARunBesideUsTurnsNothingBack(t *testing.T) {
+	cfg := made(t)
+	cfg.Witness = t.TempDir()
+	ours, theirs := open(t, cfg), open(t, cfg)
+	ours.store = &lateStore{ours.store, func() { must(t, tryClaim(t.Context(), theirs, purgeKey)) }}
+	if rec := view(t, ours, purgeKey); rec.State != Claimed {
+		t.Errorf("the record is %+v", rec)
+	}
+}
