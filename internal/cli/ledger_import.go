@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,8 @@ import (
 )
 
 func newLedgerImport(a *app) *cobra.Command {
-	return &cobra.Command{
+	var leave []string
+	cmd := &cobra.Command{
 		Use:   "import FILE|FOLDER|-",
 		Short: "Take in an export, the rescue records of a run, or what this machine has seen",
 		Long: "Take in an export, the output of a run with rescue records in it, or the folder in which this machine keeps what it has\n" +
@@ -24,16 +26,23 @@ func newLedgerImport(a *app) *cobra.Command {
 			"Exit codes: 0 done, 1 could not run, 6 it contradicts the ledger, or is of another one.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLedgerImport(cmd.Context(), a, args[0])
+			return runLedgerImport(cmd.Context(), a, args[0], leave)
 		},
 	}
+	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as the ledger has it, whatever the file says; repeatable")
+	return cmd
 }
 
-func runLedgerImport(ctx context.Context, a *app, name string) error {
+func runLedgerImport(ctx context.Context, a *app, name string, leave []string) error {
+	left, err := keys("--leave", leave)
+	if err != nil {
+		return err
+	}
 	backup, err := a.readBackup(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	backup.Records = slices.DeleteFunc(backup.Records, func(r ledger.Record) bool { return left[r.Key] })
 	l, closeAll, err := a.openLedger(ctx)
 	if err != nil {
 		return err

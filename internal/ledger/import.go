@@ -27,7 +27,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
 	if fix == "" {
-		fix = "to keep what the ledger has, take the record out of the file; trueup ledger show " + shellWord(c.Given.String()) + " shows it"
+		fix = "to keep what the ledger has, import the rest with --leave " + shellWord(c.Given.String())
 	}
 	return fmt.Sprintf("the ledger has step %d: %s; the file has step %d of another history: %s",
 		c.Stored.Seq, stored, c.Given.Seq, given), fix

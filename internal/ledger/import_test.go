@@ -188,7 +188,7 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 	}
 	// Of what settled nothing there is still a way out.
 	conflicts.Conflicts[0].Stored.State = Posted
-	if _, fix := conflicts.Conflicts[0].Explain(); !strings.Contains(fix, "out of the file") {
+	if _, fix := conflicts.Conflicts[0].Explain(); !strings.Contains(fix, "--leave Purge/rel-42") {
 		t.Errorf("fix %q", fix)
 	}
 }
