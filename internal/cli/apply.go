@@ -184,16 +184,12 @@ func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 	return item, nil
 }
 
-// rescuePrefix begins the line of a record that the ledger could not store;
-// ledger import takes such lines.
-const rescuePrefix = "trueup: rescue record: "
-
 // progress prints what happens to standard error: waiting always, the rest
 // where somebody looks or asked for it.
 func (a *app) progress() func(apply.Event) {
 	return func(e apply.Event) {
 		if e.Phase == apply.PhaseRescue {
-			_, _ = fmt.Fprintln(a.env.Stderr, rescuePrefix+e.Message)
+			_, _ = fmt.Fprintln(a.env.Stderr, ledger.RescuePrefix+e.Message)
 			return
 		}
 		if a.global.quiet {

@@ -19,9 +19,10 @@ func (r Record) sound() error {
 	if err != nil {
 		return err
 	}
-	if err := r.soundHistory(); err != nil {
-		return err
-	}
+	return errors.Join(r.soundHistory(), r.soundState(k), r.soundTimes())
+}
+
+func (r Record) soundState(k *kind.Kind) error {
 	switch {
 	case k.Policy == kind.Converge && r.State != "":
 		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
@@ -34,7 +35,7 @@ func (r Record) sound() error {
 	case r.State == Posted && r.AcceptedAt == nil:
 		return errors.New("state posted without the time of it")
 	}
-	return r.soundTimes()
+	return nil
 }
 
 // soundHistory holds the steps to what moved writes: without gaps, the last one
