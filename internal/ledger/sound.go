@@ -19,7 +19,13 @@ func (r Record) sound() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.soundHistory(), r.soundState(k), r.soundTimes())
+	if err := r.soundHistory(); err != nil {
+		return err
+	}
+	if err := r.soundState(k); err != nil {
+		return err
+	}
+	return r.soundTimes()
 }
 
 func (r Record) soundState(k *kind.Kind) error {
