@@ -59,10 +59,8 @@ func contract(t *testing.T, newStore func() Store) {
 		wantErr(t, err, ErrNoGenesis)
 		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
 		wantErr(t, s.All(t.Context(), func(Record) error { return nil }), ErrNoGenesis)
-		if r, ok := s.(recentStore); ok {
-			_, err = r.Recent(t.Context(), testWorkspace, testLately)
-			wantErr(t, err, ErrNoGenesis)
-		}
+		_, err = s.Recent(t.Context(), testWorkspace, testLately)
+		wantErr(t, err, ErrNoGenesis)
 	})
 	t.Run("genesis", func(t *testing.T) {
 		s := born(t)

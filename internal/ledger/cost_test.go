@@ -45,7 +45,7 @@ func benchView(b *testing.B, fresh func() Store) {
 		s := fresh()
 		_, err := s.ReadGenesis(b.Context())
 		must(b, err)
-		recent, err := s.(recentStore).Recent(b.Context(), testWorkspace, testLately)
+		recent, err := s.Recent(b.Context(), testWorkspace, testLately)
 		must(b, err)
 		got, err := s.Read(b.Context(), keys)
 		must(b, err)

@@ -75,7 +75,7 @@ func checkFound(t *testing.T, s Store, when string) {
 	key := testRecord("a", 1).key()
 	got, err := s.Read(t.Context(), []Key{key})
 	must(t, err)
-	keys, err := s.(recentStore).Recent(t.Context(), testWorkspace, testLately)
+	keys, err := s.Recent(t.Context(), testWorkspace, testLately)
 	must(t, err)
 	if rec := got[key]; rec.Open() && !slices.Contains(keys, key) {
 		t.Errorf("%s: seq %d is %s and not found", when, rec.Seq, rec.State)
@@ -92,10 +92,6 @@ func oldPurge(i int) []Record {
 }
 
 func contractRecent(t *testing.T, s Store) {
-	r, ok := s.(recentStore)
-	if !ok {
-		t.Skip("this store has no Recent")
-	}
 	const long = 100 * time.Hour
 	odd := strings.Repeat("../é A%\n", 30)
 	wanted := map[string][]life{
@@ -141,7 +137,7 @@ func contractRecent(t *testing.T, s Store) {
 	put(elsewhere, life{Claimed, 0, never})
 	wg.Wait()
 
-	keys, err := r.Recent(t.Context(), testWorkspace, testLately)
+	keys, err := s.Recent(t.Context(), testWorkspace, testLately)
 	must(t, err)
 	found := map[Key]bool{}
 	for _, key := range keys {
@@ -158,19 +154,19 @@ func contractRecent(t *testing.T, s Store) {
 	if !found[other.key()] {
 		t.Error("the other kind is not found")
 	}
-	contractRecentOthers(t, r)
+	contractRecentOthers(t, s)
 }
 
 // contractRecentOthers is what Recent is for other workspaces.
-func contractRecentOthers(t *testing.T, r recentStore) {
-	keys, err := r.Recent(t.Context(), "other", testLately)
+func contractRecentOthers(t *testing.T, s Store) {
+	keys, err := s.Recent(t.Context(), "other", testLately)
 	if err != nil || len(keys) != 1 || keys[0].Name != "elsewhere" {
 		t.Errorf("the other workspace has %v, %v", keys, err)
 	}
-	if keys, err = r.Recent(t.Context(), "none", testLately); err != nil || len(keys) != 0 {
+	if keys, err = s.Recent(t.Context(), "none", testLately); err != nil || len(keys) != 0 {
 		t.Errorf("a workspace without records has %v, %v", keys, err)
 	}
-	if keys, err = r.Recent(t.Context(), "../other", testLately); err == nil && len(keys) != 0 {
+	if keys, err = s.Recent(t.Context(), "../other", testLately); err == nil && len(keys) != 0 {
 		t.Errorf("a workspace that is no part of a path has %v", keys)
 	}
 }
