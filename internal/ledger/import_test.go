@@ -77,6 +77,29 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 	}
 }
 
+// TestAnExportMovesToAnyStore: what one store was is then in another, with all
+// that runs look for in it.
+func TestAnExportMovesToAnyStore(t *testing.T) {
+	cfg, l := lived(t)
+	before, backup := listed(t, l), exported(t, l)
+	for name, store := range map[string]Store{
+		"git":    openGit(t, clone(t, "file://"+bareRemote(t)), "refs/trueup/ledger"),
+		"bucket": newFakeBucket(t).store(t, "some/ledger"),
+	} {
+		cfg.Backend = store
+		l := open(t, cfg)
+		if done, err := l.Import(t.Context(), backup); err != nil || done.Added != 3 {
+			t.Fatalf("%s: %+v, %v", name, done, err)
+		}
+		if after := listed(t, l); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s: %+v\nwas %+v", name, after, before)
+		}
+		if v, err := l.Verify(t.Context()); err != nil || v.Records != 3 || v.Damage != nil {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}
+
 // stopping is a store that fails at, and after, its n-th write.
 type stopping struct {
 	Store
