@@ -25,7 +25,7 @@ func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
 	if _, err := l.usable(ctx, nil); err != nil {
 		return Verified{}, err
 	}
-	v := verifier{ledger: l, recent: map[Key]bool{}}
+	v := verifier{ledger: l, since: l.cfg.Now().Add(-lately)}
 	if err := v.listRecent(ctx); err != nil {
 		return Verified{}, err
 	}
@@ -40,10 +40,10 @@ func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
 type verifier struct {
 	Verified
 	ledger *Ledger
-	// indexed says that the store has an index of what is recent or open, which
-	// runs read.
-	indexed bool
-	recent  map[Key]bool
+	// since is from when on runs look for what was claimed or accepted, recent
+	// what the store's index says of it; nil where that can't be read.
+	since  time.Time
+	recent map[Key]bool
 }
 
 func (v *verifier) damaged(format string, args ...any) {
@@ -51,16 +51,12 @@ func (v *verifier) damaged(format string, args ...any) {
 }
 
 func (v *verifier) listRecent(ctx context.Context) error {
-	s, ok := v.ledger.store.(recentStore)
-	if !ok {
-		return nil
-	}
-	v.indexed = true
-	keys, err := s.Recent(ctx, v.ledger.cfg.Workspace.UUID, v.ledger.cfg.Now().Add(-lately))
+	keys, err := v.ledger.store.Recent(ctx, v.ledger.cfg.Workspace.UUID, v.since)
 	if problemOf(err) != nil {
 		v.damaged("the index of what is recent or open: %v", err)
 		return nil
 	}
+	v.recent = map[Key]bool{}
 	for _, key := range keys {
 		v.recent[key] = true
 	}
@@ -106,9 +102,15 @@ func (v *verifier) record(rec Record, err error) {
 	switch own := v.ledger.cfg.Workspace.UUID; {
 	case rec.Workspace != own:
 		v.damaged("record of %s: it is of workspace %s, and the ledger of %s", rec.Key, rec.Workspace, own)
-	case v.indexed && rec.Open() && !v.recent[key]:
-		v.damaged("record of %s: it is %s, and the index of what is open does not name it", rec.Key, rec.State)
+	case v.recent != nil && v.wanted(rec) && !v.recent[key]:
+		v.damaged("record of %s: it is %s, and the index of what is recent or open does not name it", rec.Key, rec.State)
 	}
+}
+
+// wanted tells whether all runs look for a record, whatever they have in git.
+func (v *verifier) wanted(rec Record) bool {
+	late := func(t *time.Time) bool { return t != nil && !t.Before(v.since) }
+	return rec.Open() || rec.State == Posted && (late(rec.ClaimedAt) || late(rec.AcceptedAt))
 }
 
 // unseen names what this machine has seen of the ledger and is not there.
@@ -131,9 +133,4 @@ func (v *verifier) unseen(ctx context.Context) {
 			v.damaged("record of %s: %s: %s", key.Key, back.Problem, back.Fix)
 		}
 	}
-}
-
-// recentStore is a store with an index of what is recent or open.
-type recentStore interface {
-	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
 }

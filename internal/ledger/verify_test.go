@@ -54,6 +54,11 @@ type forgetful struct{ fileStore }
 
 func (forgetful) Recent(context.Context, string, time.Time) ([]Key, error) { return nil, nil }
 
+// blind is a store whose index is damaged.
+type blind struct{ fileStore }
+
+func (blind) Recent(context.Context, string, time.Time) ([]Key, error) { return nil, ErrDamaged }
+
 func TestVerifyNamesAllDamage(t *testing.T) {
 	cfg, l := lived(t)
 	dir := filepath.Join(cfg.Dir, "ledger")
@@ -74,6 +79,11 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	cfg.Backend = forgetful{fileStore{dir: dir}}
 	v, err = open(t, cfg).Verify(t.Context())
 	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 5 || !strings.Contains(text, "VolumeSnapshot/db-1: it is claimed") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	cfg.Backend = blind{fileStore{dir: dir}}
+	v, err = open(t, cfg).Verify(t.Context())
+	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 5 || !strings.Contains(text, "the index of what is recent or open: damaged") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// A store that can't go on after the first says so.
