@@ -136,21 +136,16 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	}
 	o.Message = clip(o.Message)
 	r.Outcome = &o
-	switch e {
-	case evReject:
-		r.State = Rejected
-	case evDoubt:
-		r.State = Unknown
-	case evLeave:
-		r.Uncertain, r.Left = true, true
-	case evRelease:
-		r = r.released()
-	case evPost:
-		r.State = Posted
-	default:
+	if e == evRelease {
+		return r.released(), nil
 	}
+	r.State, r.Left = ends[e], e == evLeave
+	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
 }
+
+// ends are the states in which an answer, or the lack of one, leaves a request.
+var ends = map[event]State{evPost: Posted, evReject: Rejected, evDoubt: Unknown, evLeave: Claimed}
 
 // released forgets the intent: as if it had never been (design 0.9). The
 // record stays, and its seq counts on.
