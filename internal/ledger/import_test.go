@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -103,20 +104,20 @@ func TestAnExportMovesToAnyStore(t *testing.T) {
 // stopping is a store that fails at, and after, its n-th write.
 type stopping struct {
 	Store
-	left int
+	left atomic.Int64
 }
 
 var errStopped = errors.New("stopped")
 
 func (s *stopping) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
-	if s.left--; s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		return errStopped
 	}
 	return s.Store.WriteGenesis(ctx, expectSeq, g)
 }
 
 func (s *stopping) Put(ctx context.Context, expectSeq int, rec Record) error {
-	if s.left--; s.left < 0 {
+	if s.left.Add(-1) < 0 {
 		return errStopped
 	}
 	return s.Store.Put(ctx, expectSeq, rec)
@@ -131,7 +132,9 @@ func TestARestoreThatIsCutShort(t *testing.T) {
 	for n := 0; ; n++ {
 		lose(t, cfg)
 		cut := cfg
-		cut.Backend = &stopping{Store: fileStore{dir: dir}, left: n}
+		store := &stopping{Store: fileStore{dir: dir}}
+		store.left.Store(int64(n))
+		cut.Backend = store
 		_, err := open(t, cut).Import(t.Context(), backup)
 		if err == nil {
 			if n < 10 {
