@@ -241,23 +241,36 @@ func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 	w.noneTwice()
 	if h.fate.kill {
 		w.ends(first, killed)
-	} else {
-		w.ends(first, 0, 3, 5, 6)
-	}
-	if first.code == 0 {
+		// Right after it, claims may be those of a run that is still alive.
+		next := w.runApply()
+		if w.ends(next, 0, 5, 6) && next.code == 0 {
+			w.allMade()
+		}
+		w.noneTwice()
+	} else if w.ends(first, 0, 3, 5, 6) && first.code == 0 {
 		w.allMade()
 	}
-	// Right after it, claims may be those of a run that is still alive.
-	if next := w.runApply(); w.ends(next, 0, 5, 6) && next.code == 0 {
-		w.allMade()
+	if h.fate.errno != 0 {
+		w.saysWhatIsOpen(first)
 	}
-	w.noneTwice()
 	w.advance(lease + time.Minute)
 	w.bringToEnd()
 	if t.Failed() {
 		t.Logf("the run that came to harm: exit %d\n%s", first.code, first.out)
 	}
 	return reached
+}
+
+// saysWhatIsOpen asserts that a run that lived to its end named every request
+// whose outcome the ledger lacks.
+func (w *crashWorld) saysWhatIsOpen(e ended) {
+	w.t.Helper()
+	for _, name := range w.openClaims() {
+		rescue := regexp.MustCompile(`(?m)^trueup: rescue record: \{.*"kind":"` + strings.Replace(name, "/", `","name":"`, 1))
+		if e.code != 6 || !strings.Contains(e.out, "trueup ledger resolve "+name) && !rescue.MatchString(e.out) {
+			w.t.Errorf("%s is open, and the run did not say so: exit %d\n%s", name, e.code, e.out)
+		}
+	}
 }
 
 // ended is a run that ended.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,8 +28,8 @@ type stage struct {
 	vars   map[string]string
 	// passed is how much time has passed for program and platform.
 	passed time.Duration
-	// wire is what the runs hang on; nil never breaks.
-	wire *wire
+	// wire is what runs hang on; nil never breaks.
+	wire atomic.Pointer[wire]
 }
 
 // canary is in every token, and must be in no byte that a run writes.

@@ -53,7 +53,13 @@ func TestARunThatStopsAtAnyCall(t *testing.T) {
 	}
 	for _, store := range []string{"file", "git", "s3"} {
 		for _, proven := range []bool{false, true} {
+			if store == "git" && !proven {
+				continue // the real program is killed with such a ledger
+			}
 			t.Run(fmt.Sprintf("%s/refusal of duplicates proven=%t", store, proven), func(t *testing.T) {
+				if stride > 1 && store == "git" {
+					t.Skip("it takes minutes: TRUEUP_CRASH=1 runs it")
+				}
 				clean := newStops(t, store, proven)
 				calls := &wire{}
 				if code := clean.applyOn(calls); code != exitOK {
@@ -182,8 +188,8 @@ func (s *stage) applyOn(w *wire) int {
 		s.t.Fatal(err)
 	}
 	sess.world.ledger.Backend = wiredStore{under: store, wire: w}
-	s.wire = w
-	defer func() { s.wire = nil }()
+	s.wire.Store(w)
+	defer s.wire.Store(nil)
 	opts := applyOptions{}
 	planOpts, err := opts.plan()
 	if err != nil {

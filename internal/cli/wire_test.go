@@ -57,7 +57,7 @@ func (w *wire) call(what string, do func() error) error {
 // serve answers a request as the platform does, if it comes through.
 func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
 	answer := httptest.NewRecorder()
-	err := s.wire.call(r.Method+" "+r.URL.Path, func() error {
+	err := s.wire.Load().call(r.Method+" "+r.URL.Path, func() error {
 		s.server.ServeHTTP(answer, r)
 		return nil
 	})
