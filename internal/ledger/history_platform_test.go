@@ -1,0 +1,125 @@
+package ledger_test
+
+import (
+	"fmt"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// word is what a platform, or the network before it, says instead of an object,
+// in the words of apply.Writer.
+type word struct {
+	text                string
+	status              int
+	unclear, unsent     bool
+	existing            kind.Object
+	showsWhatItSpeaksOf bool
+}
+
+func (e *word) Error() string   { return e.text }
+func (e *word) NotFound() bool  { return e.status == 404 }
+func (e *word) Conflict() bool  { return e.status == 409 }
+func (e *word) Auth() bool      { return e.status == 403 }
+func (e *word) Uncertain() bool { return e.unclear }
+func (e *word) NotSent() bool   { return e.unsent }
+func (e *word) HTTPStatus() int { return e.status }
+
+func (e *word) Existing() (kind.Object, bool) { return e.existing, e.showsWhatItSpeaksOf }
+
+func silence(text string) error { return &word{text: text, unclear: true} }
+func unsent(text string) error  { return &word{text: text, unsent: true} }
+func refusal(status int) error  { return &word{text: fmt.Sprintf("%d: no", status), status: status} }
+
+// refuses is what a platform makes of a second request of a name.
+type refuses int
+
+// The ways of platforms: a conflict, one that shows the object, words that say
+// nothing, a success with the object that was there, or none at all: it
+// executes the request again.
+const (
+	byConflict refuses = iota
+	byConflictShown
+	byOtherWords
+	bySuccess
+	notAtAll
+)
+
+// platform is the documented platform in memory: it knows the names of purges
+// for about 24 hours, and those of snapshots for ever.
+type platform struct {
+	refuses refuses
+	now     func() time.Time
+	// life is how long the name of the next purge is known.
+	life func() time.Duration
+
+	known map[kind.Key]kind.Object
+	until map[kind.Key]time.Time
+	// ours counts how often a request of ours was executed, theirs those of
+	// others.
+	ours, theirs map[kind.Key]int
+	count        int
+}
+
+func newPlatform(how refuses, now func() time.Time, life func() time.Duration) *platform {
+	p := &platform{
+		refuses: how, now: now, life: life,
+		known: map[kind.Key]kind.Object{}, until: map[kind.Key]time.Time{},
+		ours: map[kind.Key]int{}, theirs: map[kind.Key]int{},
+	}
+	cdn, _ := kind.Named("CDN")
+	shop := p.object(cdn, "shop", []byte(`{"hostname":"shop.example.com"}`))
+	shop.Host = "shop.example.com"
+	p.known[shop.Key()] = shop
+	return p
+}
+
+func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.Object {
+	p.count++
+	o := kind.Object{
+		Kind: k, Name: name, Namespace: "acme", UID: fmt.Sprintf("uid-%d", p.count),
+		CreationTimestamp: p.now().UTC().Format(time.RFC3339), Spec: spec, Digest: canon.Digest(spec),
+	}
+	if k.Policy == kind.CreateOnly {
+		o.Status = []byte(`{"readyToUse":true}`)
+	}
+	return o
+}
+
+// executed tells how often a request of the name was executed, whoever sent it.
+func (p *platform) executed(key kind.Key) int { return p.ours[key] + p.theirs[key] }
+
+// post is a request that has arrived.
+func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.Key]int) (kind.Object, error) {
+	key := kind.Key{Kind: k.Name, Name: name}
+	if old, ok := p.get(key); ok && p.refuses != notAtAll {
+		switch p.refuses {
+		case byConflictShown:
+			return kind.Object{}, &word{text: "409: exists", status: 409, existing: old, showsWhatItSpeaksOf: true}
+		case byOtherWords:
+			return kind.Object{}, refusal(422)
+		case bySuccess:
+			return old, nil
+		case byConflict, notAtAll:
+			return kind.Object{}, &word{text: "409: exists", status: 409}
+		}
+	}
+	count[key]++
+	o := p.object(k, name, spec)
+	if _, ok := p.get(key); ok && k.Policy == kind.CreateOnly {
+		return o, nil // another object, which the name does not lead to
+	}
+	p.known[key] = o
+	if k.Policy == kind.Once {
+		p.until[key] = p.now().Add(p.life())
+	}
+	return o, nil
+}
+
+// get is what the platform has of that name.
+func (p *platform) get(key kind.Key) (kind.Object, bool) {
+	o, ok := p.known[key]
+	end, ends := p.until[key]
+	return o, ok && (!ends || p.now().Before(end))
+}

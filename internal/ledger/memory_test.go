@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Memory is a store that lasts as long as the process.
+type Memory struct {
+	mu      sync.Mutex
+	genesis *Genesis
+	records map[Key]Record
+	// scratch are the stores beside this one.
+	scratch map[string]*Memory
+}
+
+func NewMemory() *Memory { return &Memory{records: map[Key]Record{}, scratch: map[string]*Memory{}} }
+
+// successor refuses what the stores that last refuse to write.
+func successor(expectSeq, seq int, v interface{ validate() error }) error {
+	if seq != expectSeq+1 {
+		return fmt.Errorf("seq %d does not follow %d", seq, expectSeq)
+	}
+	return v.validate()
+}
+
+// enter begins a call and returns what ends it.
+func (m *Memory) enter(ctx context.Context, born bool) (func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	if born && m.genesis == nil {
+		m.mu.Unlock()
+		return nil, ErrNoGenesis
+	}
+	return m.mu.Unlock, nil
+}
+
+func (m *Memory) ReadGenesis(ctx context.Context) (Genesis, error) {
+	leave, err := m.enter(ctx, true)
+	if err != nil {
+		return Genesis{}, err
+	}
+	defer leave()
+	return *m.genesis, nil
+}
+
+func (m *Memory) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
+	if err := successor(expectSeq, g.Seq, g); err != nil {
+		return err
+	}
+	leave, err := m.enter(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if have := m.genesis; have == nil && expectSeq != 0 || have != nil && have.Seq != expectSeq {
+		return ErrConflict
+	}
+	m.genesis = &g
+	return nil
+}
+
+func (m *Memory) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	leave, err := m.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	found := map[Key]Record{}
+	for _, key := range keys {
+		if err := key.check(); err != nil {
+			return nil, err
+		}
+		if rec, ok := m.records[key]; ok {
+			found[key] = rec
+		}
+	}
+	return found, nil
+}
+
+func (m *Memory) Put(ctx context.Context, expectSeq int, rec Record) error {
+	if err := successor(expectSeq, rec.Seq, rec); err != nil {
+		return err
+	}
+	leave, err := m.enter(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if m.records[rec.key()].Seq != expectSeq {
+		return ErrConflict
+	}
+	m.records[rec.key()] = rec
+	return nil
+}
+
+func (m *Memory) All(ctx context.Context, each func(Record) error) error {
+	leave, err := m.enter(ctx, true)
+	if err != nil {
+		return err
+	}
+	records := maps.Clone(m.records)
+	leave()
+	for _, rec := range records {
+		if err := each(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Memory) Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error) {
+	leave, err := m.enter(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var keys []Key
+	for key, rec := range m.records {
+		lately := slices.ContainsFunc([]*time.Time{rec.ClaimedAt, rec.AcceptedAt}, func(at *time.Time) bool {
+			return at != nil && !at.Before(since)
+		})
+		if key.Workspace == workspace && (lately || rec.Open()) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+func (m *Memory) Scratch(_ context.Context, name string) (Store, func() error, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scratch[name] = NewMemory()
+	return m.scratch[name], func() error { return nil }, nil
+}
+
+func TestMemoryStore(t *testing.T) { contract(t, func() Store { return NewMemory() }) }
+
+// Gated is a store each of whose calls goes through a gate, which says when and
+// whether it is carried out. The store behind it sees no cancellation: what has
+// been let through takes place.
+type Gated struct {
+	Store
+	Gate func(call string, do func() error) error
+	// Write is told of each record that is about to be written, in place of Gate.
+	Write func(expectSeq int, rec Record, do func() error) error
+}
+
+// through asks the gate, unless the caller was interrupted.
+func (g Gated) through(ctx context.Context, call string, do func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.Gate(call, func() error { return do(context.WithoutCancel(ctx)) })
+}
+
+func (g Gated) ReadGenesis(ctx context.Context) (have Genesis, err error) {
+	err = g.through(ctx, "read genesis", func(ctx context.Context) (err error) {
+		have, err = g.Store.ReadGenesis(ctx)
+		return err
+	})
+	return have, err
+}
+
+func (g Gated) WriteGenesis(ctx context.Context, expectSeq int, have Genesis) error {
+	return g.through(ctx, "write genesis", func(ctx context.Context) error { return g.Store.WriteGenesis(ctx, expectSeq, have) })
+}
+
+func (g Gated) Read(ctx context.Context, keys []Key) (found map[Key]Record, err error) {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.String()
+	}
+	err = g.through(ctx, "read "+strings.Join(names, " "), func(ctx context.Context) (err error) {
+		found, err = g.Store.Read(ctx, keys)
+		return err
+	})
+	return found, err
+}
+
+func (g Gated) Put(ctx context.Context, expectSeq int, rec Record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.Write(expectSeq, rec, func() error { return g.Store.Put(context.WithoutCancel(ctx), expectSeq, rec) })
+}
+
+func (g Gated) All(ctx context.Context, each func(Record) error) error {
+	return g.through(ctx, "read all", func(ctx context.Context) error { return g.Store.All(ctx, each) })
+}
+
+func (g Gated) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
+	err = g.through(ctx, "read index", func(ctx context.Context) (err error) {
+		keys, err = g.Store.Recent(ctx, workspace, since)
+		return err
+	})
+	return keys, err
+}
+
+func (g Gated) forget() {
+	if s, ok := g.Store.(interface{ forget() }); ok {
+		s.forget()
+	}
+}
