@@ -174,11 +174,11 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 		calls   string
 	}{
 		"posted at once":    {after(1, ledger.Posted), apply.Done, apply.OK, []string{"was accepted"}, 0, "claim Purge/rel"},
-		"posted meanwhile":  {after(4, ledger.Posted), apply.Done, apply.OK, []string{"was accepted"}, 6 * time.Second, "claim Purge/rel"},
+		"posted meanwhile":  {after(4, ledger.Posted), apply.Done, apply.OK, []string{"was accepted"}, 14 * time.Second, "claim Purge/rel"},
 		"adopted meanwhile": {after(2, ledger.Adopted), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
 		"given up":          {after(2, ledger.Abandoned), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
 		"made unknown": {
-			after(3, ledger.Unknown), apply.Blocked, apply.NeedsPerson, []string{"its outcome is not known", "ledger resolve"}, 4 * time.Second, "claim Purge/rel",
+			after(3, ledger.Unknown), apply.Blocked, apply.NeedsPerson, []string{"its outcome is not known", "ledger resolve"}, 6 * time.Second, "claim Purge/rel",
 		},
 		"given back": {
 			after(2, ""), apply.Done, apply.OK,

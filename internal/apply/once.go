@@ -73,10 +73,12 @@ func (r *run) giveBack(ctx context.Context, s *shot, why string) error {
 	return r.Journal.Leave(ctx, s.item.Key, why)
 }
 
-// claimAll makes the intents to send durable; nil stands for what may not be
-// sent.
+// claimAll makes the intents to send durable, all at once, so that they go
+// together to the store; nil stands for what may not be sent. One look at the
+// clock before them does: each send has its own.
 func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
-	shots := make([]*shot, len(batch))
+	shots, bound := make([]*shot, len(batch)), context.WithoutCancel(ctx)
+	clocks := map[kind.Area]func() (ledger.Instant, error){}
 	var wg sync.WaitGroup
 	for n, i := range batch {
 		it := p.Items[i]
@@ -88,9 +90,14 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 		}
 		r.Report(Event{Key: it.Key, Phase: "start"})
 		k, _ := kind.Named(it.Kind)
+		clock, looked := clocks[k.Area]
+		if !looked {
+			clock = sync.OnceValues(func() (ledger.Instant, error) { return r.Clock(bound, k) })
+			clocks[k.Area] = clock
+		}
 		wg.Go(func() {
 			s := &shot{kind: k, item: it}
-			if r.claim(context.WithoutCancel(ctx), s, end) {
+			if r.claim(bound, s, clock, end) {
 				shots[n] = s
 			}
 		})
@@ -117,7 +124,7 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		}
 		return *got.obj, true
 	}
-	if !r.claim(bound, s, end) {
+	if !r.claim(bound, s, func() (ledger.Instant, error) { return r.Clock(bound, k) }, end) {
 		return
 	}
 	a := r.deliver(bound, s, end)
@@ -143,12 +150,12 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 }
 
 // claim makes the intent to send durable; false means that nothing may be sent.
-func (r *run) claim(ctx context.Context, s *shot, end *Outcome) bool {
+func (r *run) claim(ctx context.Context, s *shot, clock func() (ledger.Instant, error), end *Outcome) bool {
 	if r.Journal == nil {
 		end.fail(NeedsPerson, "nothing was sent: a request that is sent once needs the ledger")
 		return false
 	}
-	now, err := r.Clock(ctx, s.kind)
+	now, err := clock()
 	if err != nil {
 		end.fail(verdictOf(err), "nothing was sent: the platform's time: "+err.Error())
 		return false
@@ -187,13 +194,15 @@ func madeOf(obj kind.Object) ledger.Made {
 	return ledger.Made{RemoteName: obj.Name, UID: obj.UID, CreationTimestamp: obj.CreationTimestamp}
 }
 
-// tellEvery is how often a run that waits for others says so.
-const tellEvery = 10 * time.Second
+// pollSeldom is how often a run that has waited for others for a while looks what
+// they have done: many that wait must not keep the store from the one that works.
+const pollSeldom = 8 * time.Second
 
 // awaitOthers waits for the requests that other runs have claimed, as long as
 // the user wants, and sends those that they gave back.
 func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
-	for waited := time.Duration(0); ; waited += pollEvery {
+	pause := pollEvery
+	for waited := time.Duration(0); ; waited += pause {
 		r.mu.Lock()
 		waiting := r.elsewhere
 		r.elsewhere = nil
@@ -212,11 +221,13 @@ func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 		if !more || waited >= r.Options.WaitOthers {
 			return
 		}
-		if waited%tellEvery == 0 {
-			r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d in flight elsewhere, waited %s of %s",
-				len(waiting), waited, r.Options.WaitOthers)})
+		r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d in flight elsewhere, waited %s of %s",
+			len(waiting), waited, r.Options.WaitOthers)})
+		if waited > 0 {
+			pause = min(2*pause, pollSeldom)
 		}
-		if r.Sleep(ctx, pollEvery) != nil {
+		pause = min(pause, r.Options.WaitOthers-waited)
+		if r.Sleep(ctx, pause) != nil {
 			return
 		}
 	}

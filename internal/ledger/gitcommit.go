@@ -25,6 +25,8 @@ const (
 	// gitDepth is how far back a commit of ours is looked for: more pushes than
 	// that don't fit between a push and the look.
 	gitDepth = 256
+	// gitGather is how long a first change waits for others.
+	gitGather = 10 * time.Millisecond
 	// gitPause is the first pause between two tries, gitLongest the longest.
 	gitPause   = 40 * time.Millisecond
 	gitLongest = 2 * time.Second
@@ -135,6 +137,8 @@ func (s *gitStore) withdraw(c *gitChange) bool {
 func (s *gitStore) work(ctx context.Context) {
 	s.net <- struct{}{}
 	defer func() { <-s.net }()
+	// What is to be written at the same time needs a moment to come together.
+	_ = sleep(ctx, gitGather)
 	for {
 		s.mu.Lock()
 		batch := s.queue
