@@ -182,7 +182,7 @@ func (p *gitPush) finish(err error) {
 func (p *gitPush) run(ctx context.Context) error {
 	s := p.store
 	var failed error
-	refusals, before := 0, gitTip{}
+	refusals, before := 0, "none yet"
 	for pause := gitPause; ; pause = min(2*pause, gitLongest) {
 		t, err := s.known(ctx)
 		if err == nil {
@@ -191,7 +191,7 @@ func (p *gitPush) run(ctx context.Context) error {
 		switch {
 		case err != nil && len(p.tried) == 0, err == nil && len(p.batch) == 0:
 			return err
-		case err != nil || t == before:
+		case err != nil || t.commit == before:
 			refusals++
 			failed = cmp.Or(err, failed)
 		}
@@ -199,7 +199,7 @@ func (p *gitPush) run(ctx context.Context) error {
 			return failed
 		}
 		if err == nil {
-			before = t
+			before = t.commit
 			if failed = p.push(ctx, t); failed == nil {
 				return nil
 			}
@@ -226,7 +226,7 @@ func (p *gitPush) push(ctx context.Context, t gitTip) error {
 	if !won {
 		return p.store.unwritable(err)
 	}
-	p.store.keep(&gitTip{mirror: t.mirror, commit: commit, records: records})
+	p.store.keep(&gitTip{mirror: t.mirror, commit: commit, records: records, known: t.known.with(c.Files)})
 	p.finish(nil)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,8 +40,10 @@ type gitStore struct {
 
 	mu     sync.Mutex
 	mirror *git.Mirror
-	// tip is the newest commit that is known, nil if it must be asked for.
-	tip *gitTip
+	// tip is the newest commit that is known, nil if it must be asked for; last is
+	// the one before that was forgotten.
+	tip  *gitTip
+	last gitTip
 	// queue waits for the next commit; working says that somebody makes them.
 	queue   []*gitChange
 	working bool
@@ -52,6 +55,51 @@ type gitTip struct {
 	commit string
 	// records is how many there are, -1 if that is not known.
 	records int
+	// known are files of the commit that were read, nil for those that it has not.
+	known *gitKnown
+}
+
+// gitKnown is what is known of the files of a commit.
+type gitKnown struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+// of returns the files that are known, and the paths of the others.
+func (k *gitKnown) of(paths []string) (files map[string][]byte, unknown []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	files = make(map[string][]byte, len(paths))
+	for _, p := range paths {
+		content, ok := k.files[p]
+		switch {
+		case !ok:
+			unknown = append(unknown, p)
+		case content != nil:
+			files[p] = content
+		}
+	}
+	return files, unknown
+}
+
+// learn takes what a commit has at the paths.
+func (k *gitKnown) learn(paths []string, files map[string][]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range paths {
+		k.files[p] = files[p]
+	}
+}
+
+// with is what is known of the next commit, which changes some files.
+func (k *gitKnown) with(changed []git.File) *gitKnown {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	next := &gitKnown{files: maps.Clone(k.files)}
+	for _, f := range changed {
+		next.files[f.Path] = append([]byte{}, f.Content...) // an empty file is there
+	}
+	return next
 }
 
 var (
@@ -88,6 +136,9 @@ func (s *gitStore) forget() { s.keep(nil) }
 func (s *gitStore) keep(t *gitTip) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.tip != nil {
+		s.last = *s.tip
+	}
 	s.tip = t
 }
 
@@ -146,6 +197,11 @@ func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
 	if err != nil {
 		return gitTip{}, s.unreadable(err)
 	}
+	s.mu.Lock()
+	if t.commit != "" && t.commit == s.last.commit {
+		t.known = s.last.known
+	}
+	s.mu.Unlock()
 	s.keep(&t)
 	return t, nil
 }
@@ -153,15 +209,16 @@ func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
 // fetchTip brings the newest commit and what almost every reader needs of it.
 func fetchTip(ctx context.Context, m *git.Mirror, ref string) (gitTip, error) {
 	commit, err := m.Fetch(ctx, ref, 1)
+	known := &gitKnown{files: map[string][]byte{}}
 	if err != nil || commit == "" {
-		return gitTip{mirror: m}, err
+		return gitTip{mirror: m, known: known}, err
 	}
 	message, err := m.Message(ctx, commit)
 	if err != nil {
 		return gitTip{}, err
 	}
 	hints := readHints(message)
-	t := gitTip{mirror: m, commit: commit, records: hints.records}
+	t := gitTip{mirror: m, commit: commit, records: hints.records, known: known}
 	if t.has(gitFew) {
 		return t, m.Bring(ctx, commit, []string{""})
 	}
@@ -182,8 +239,25 @@ func (s *gitStore) unreadable(err error) error {
 	return fmt.Errorf("read ledger %s of remote %s: %w: %s", s.ref, s.remote, err, advice)
 }
 
-// files reads the files of a tip; there must be a ledger in it.
+// files returns files of a tip, those that are known without a look; there must
+// be a ledger in it.
 func (s *gitStore) files(ctx context.Context, t gitTip, paths []string) (map[string][]byte, error) {
+	paths = append([]string{gitGenesis}, paths...)
+	files, unknown := t.known.of(paths)
+	if t.commit != "" && len(unknown) == 0 {
+		return files, ctx.Err()
+	}
+	read, err := s.look(ctx, t, unknown)
+	if err != nil {
+		return nil, err
+	}
+	t.known.learn(unknown, read)
+	maps.Copy(files, read)
+	return files, nil
+}
+
+// look reads the files of a tip; there must be a ledger in it.
+func (s *gitStore) look(ctx context.Context, t gitTip, paths []string) (map[string][]byte, error) {
 	if t.commit == "" {
 		return nil, fmt.Errorf("%s of remote %s: %w", s.ref, s.remote, ErrNoGenesis)
 	}
@@ -301,7 +375,8 @@ func (s *gitStore) audit(ctx context.Context, each func(Record, error) error) er
 	// Other files are of a person.
 	paths = slices.DeleteFunc(paths, func(p string) bool { return !gitRecordForm.MatchString(p) })
 	for chunk := range slices.Chunk(paths, gitChunk) {
-		files, err := s.files(ctx, t, chunk)
+		// They may be too many to be kept.
+		files, err := s.look(ctx, t, chunk)
 		if err != nil {
 			return err
 		}
