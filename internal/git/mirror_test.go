@@ -163,7 +163,7 @@ func TestPart(t *testing.T) {
 			if err := m.Expect(t.Context(), one, map[string]string{"x": strings.Repeat("1", len(one))}); err != nil {
 				t.Error(err)
 			}
-			if err := m.Bring(t.Context(), one, []string{"b", "none"}); err != nil {
+			if err := m.Bring(t.Context(), one); err != nil {
 				t.Error(err)
 			}
 			two := commit(t, m, Commit{Parent: one, Message: "two", Files: []File{{"b/four", []byte("4")}, {"new/five", nil}}})

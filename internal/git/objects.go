@@ -117,20 +117,14 @@ func (m *Mirror) Files(ctx context.Context, commit string) ([]string, error) {
 	return paths, nil
 }
 
-// Bring brings folders of a commit with all that is in them; "" is the whole
-// commit.
-func (m *Mirror) Bring(ctx context.Context, commit string, dirs []string) error {
-	at, err := m.find(ctx, commit, dirs)
+// Bring brings all of a commit at once, unless its root is here already: then
+// what is read later is brought.
+func (m *Mirror) Bring(ctx context.Context, commit string) error {
+	c, err := m.head(ctx, commit)
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for _, e := range at {
-		if e.kind == "tree" {
-			ids = append(ids, e.id)
-		}
-	}
-	return m.load(ctx, ids, true)
+	return m.load(ctx, []string{c.root}, true)
 }
 
 // Expect brings the root of a commit together with all that is probably in one
@@ -211,7 +205,7 @@ func (m *Mirror) find(ctx context.Context, commit string, paths []string) (map[s
 // step returns the name that a path has at a depth, from 0.
 func step(p string, depth int) (string, bool) {
 	names := strings.Split(p, "/")
-	if p == "" || depth >= len(names) {
+	if depth >= len(names) {
 		return "", false
 	}
 	return names[depth], true

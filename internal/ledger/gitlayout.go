@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"trueup/internal/kind"
@@ -190,15 +189,4 @@ func (h gitHints) files() map[string]string {
 		return nil
 	}
 	return map[string]string{path.Base(gitGenesis): h.genesis, path.Base(gitRecents): h.recent}
-}
-
-// folders are those that the files lie in.
-func folders(paths []string) []string {
-	var dirs []string
-	for _, p := range paths {
-		if dir, _, below := strings.Cut(p, "/"); below {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
 }

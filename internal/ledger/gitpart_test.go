@@ -46,8 +46,7 @@ func TestGitStoreBringsWhatIsRead(t *testing.T) {
 		calls       int64
 		most        int
 	}{
-		{"few", 2, 0, true, 2, 60},
-		{"some", 2, 400, true, 3, 60},
+		{"few", 2, 50, true, 2, 160},
 		{"many", 2, old, true, 4, 100},
 		{"no filter", 2, old, false, 1, 3 * old},
 	} {
@@ -132,7 +131,7 @@ func TestGitStoreHintsDecideNothing(t *testing.T) {
 	rec.State, rec.FirstClaimAt, rec.ClaimedAt = Claimed, &at, &at
 	mustPut(t, s, 0, rec)
 	for i, message := range []string{
-		"x", "x\n\n" + gitHints{genesis: strings.Repeat("0", 40), recent: strings.Repeat("1", 40), records: 9999}.String(), stale,
+		"x", "x\n\n" + gitHints{genesis: strings.Repeat("0", 40), recent: strings.Repeat("1", 40), records: 99999}.String(), stale,
 	} {
 		gitCmd(t, bare, "update-ref", testRef, gitCmd(t, bare, "commit-tree", "-p", testRef, "-m", message, testRef+"^{tree}"))
 		s.forget()

@@ -401,7 +401,7 @@ func TestGitStoreUnclearPush(t *testing.T) {
 	t.Parallel()
 	bare := bareRemote(t)
 	strict(t, bare)
-	oldLedger(t, bare, 1, 2*gitFew)
+	oldLedger(t, bare, 1, gitFew)
 	dir := clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	wrapper := filepath.Join(t.TempDir(), "receive")
 	gitCmd(t, dir, "config", "remote.origin.receivepack", wrapper)
