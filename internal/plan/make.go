@@ -263,7 +263,7 @@ func (p *Planner) openLeft(out *Plan) {
 		out.Items = append(out.Items, item)
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: %d requests without an outcome have no manifest in it", elsewhere))
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere))
 	}
 }
 
