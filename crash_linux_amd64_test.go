@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -84,6 +85,7 @@ func TestCrashPoints(t *testing.T) {
 	program := buildProgram(t)
 	calls := cleanRun(t, program, inFiles)
 	straceAgrees(t, program, calls)
+	syncedBeforeSends(t, calls)
 	for _, h := range harms() {
 		crashEverywhere(t, program, inFiles, h, calls)
 	}
@@ -204,6 +206,37 @@ func straceAgrees(t *testing.T, program string, calls []heldCall) {
 	}
 	if held := byName(calls); !maps.Equal(seen, held) {
 		t.Errorf("strace counts %v, held were %v", seen, held)
+	}
+}
+
+// syncedBeforeSends asserts that whatever the ledger holds when a request is
+// sent has reached the disk, file and name: that a machine which loses its power
+// keeps it can't be tried here.
+func syncedBeforeSends(t *testing.T, calls []heldCall) {
+	t.Helper()
+	dirty, posts := map[string]heldCall{}, 0
+	for _, c := range calls {
+		// What is in tmp has no name yet that counts.
+		name := filepath.Dir(cmp.Or(c.to, c.path))
+		nameless := filepath.Base(name) == "tmp" || filepath.Base(c.path) == "tmp" || lockOpen(c)
+		switch {
+		case c.post:
+			posts++
+			for where, by := range dirty {
+				t.Errorf("POST %d is sent while %s, which changed %s, may be lost", posts, by, where)
+			}
+		case !strings.Contains(c.path, "/project/ledger") || c.name == "unlinkat":
+			// What is removed and comes back does no harm.
+		case c.name == "fsync":
+			delete(dirty, c.path)
+		case c.name == "write":
+			dirty[c.path] = c
+		case !nameless:
+			dirty[name] = c
+		}
+	}
+	if posts == 0 {
+		t.Error("nothing was sent")
 	}
 }
 

@@ -32,24 +32,36 @@ import (
 type syscallOf struct {
 	name string
 	nr   uint32
-	// fd is the argument that is a file; dir and path are those of a name, and
-	// flags is how it is opened.
-	fd, dir, path, flags int
+	// fd is the argument that is a file; from and to are names, flags is how a
+	// file is opened.
+	fd       int
+	from, to nameOf
+	flags    int
 }
+
+// nameOf says which arguments are a name, and the folder that it starts from.
+type nameOf struct{ dir, path int }
 
 // heldCalls are those that can make something durable, or write to a socket.
 func heldCalls() []syscallOf {
-	onFile := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, 0, -1, -1, -1} }
-	named := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, -1, -1, 0, -1} }
-	namedAt := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, -1, 0, 1, -1} }
+	none := nameOf{-1, -1}
+	onFile := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, 0, none, none, -1} }
+	named := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, -1, nameOf{-1, 0}, none, -1} }
+	namedAt := func(name string, nr uint32) syscallOf { return syscallOf{name, nr, -1, nameOf{0, 1}, none, -1} }
+	moved := func(name string, nr uint32) syscallOf {
+		return syscallOf{name, nr, -1, nameOf{-1, 0}, nameOf{-1, 1}, -1}
+	}
+	movedAt := func(name string, nr uint32) syscallOf {
+		return syscallOf{name, nr, -1, nameOf{0, 1}, nameOf{2, 3}, -1}
+	}
 	return []syscallOf{
 		onFile("write", unix.SYS_WRITE), onFile("pwrite64", unix.SYS_PWRITE64), onFile("writev", unix.SYS_WRITEV),
 		onFile("fsync", unix.SYS_FSYNC), onFile("fdatasync", unix.SYS_FDATASYNC), onFile("ftruncate", unix.SYS_FTRUNCATE),
 		onFile("connect", unix.SYS_CONNECT), onFile("sendto", unix.SYS_SENDTO),
-		{"open", unix.SYS_OPEN, -1, -1, 0, 1},
-		{"openat", unix.SYS_OPENAT, -1, 0, 1, 2},
-		named("rename", unix.SYS_RENAME), namedAt("renameat", unix.SYS_RENAMEAT), namedAt("renameat2", unix.SYS_RENAMEAT2),
-		named("link", unix.SYS_LINK), namedAt("linkat", unix.SYS_LINKAT),
+		{"open", unix.SYS_OPEN, -1, nameOf{-1, 0}, none, 1},
+		{"openat", unix.SYS_OPENAT, -1, nameOf{0, 1}, none, 2},
+		moved("rename", unix.SYS_RENAME), movedAt("renameat", unix.SYS_RENAMEAT), movedAt("renameat2", unix.SYS_RENAMEAT2),
+		moved("link", unix.SYS_LINK), movedAt("linkat", unix.SYS_LINKAT),
 		named("unlink", unix.SYS_UNLINK), namedAt("unlinkat", unix.SYS_UNLINKAT),
 		named("mkdir", unix.SYS_MKDIR), namedAt("mkdirat", unix.SYS_MKDIRAT), named("rmdir", unix.SYS_RMDIR),
 	}
@@ -61,6 +73,8 @@ type heldCall struct {
 	// path is the file, or the name as the program gave it, made absolute; for
 	// a socket it is "socket".
 	path string
+	// to is the other name of what is moved or linked.
+	to string
 	// post says that a write to a socket begins a POST.
 	post bool
 }
@@ -327,22 +341,27 @@ func (h *holder) describe(n notice) (heldCall, bool) {
 	if of.flags >= 0 && n.args[of.flags]&(unix.O_WRONLY|unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC) == 0 {
 		return c, false
 	}
+	var err error
+	if c.path, err = resolve(proc, n, of.from); err == nil && of.to.path >= 0 {
+		c.to, err = resolve(proc, n, of.to)
+	}
+	return c, err == nil && h.below(c.path)
+}
+
+// resolve makes a name that a process gave absolute.
+func resolve(proc string, n notice, of nameOf) (string, error) {
 	name, err := readName(proc, n.args[of.path])
-	if err != nil {
-		return c, false
+	if err != nil || filepath.IsAbs(name) {
+		return filepath.Clean(name), err
 	}
-	if !filepath.IsAbs(name) {
-		base := proc + "cwd"
-		if of.dir >= 0 && int32(n.args[of.dir]) != unix.AT_FDCWD {
-			base = fmt.Sprintf("%sfd/%d", proc, int32(n.args[of.dir]))
-		}
-		if base, err = os.Readlink(base); err != nil {
-			return c, false
-		}
-		name = filepath.Join(base, name)
+	base := proc + "cwd"
+	if of.dir >= 0 && int32(n.args[of.dir]) != unix.AT_FDCWD {
+		base = fmt.Sprintf("%sfd/%d", proc, int32(n.args[of.dir]))
 	}
-	c.path = filepath.Clean(name)
-	return c, h.below(c.path)
+	if base, err = os.Readlink(base); err != nil {
+		return "", err
+	}
+	return filepath.Join(base, name), nil
 }
 
 func (h *holder) below(path string) bool {
