@@ -38,6 +38,8 @@ type crashWorld struct {
 	server *sandbox.Server
 	web    *httptest.Server
 	env    []string
+	// proven says that the platform was seen to refuse duplicates.
+	proven bool
 	// behind waits for the runs that were not waited for.
 	behind []func()
 
@@ -155,6 +157,20 @@ func (w *crashWorld) project(store, more string) {
 		w.t.Fatalf("ledger init: exit %d\n%s", code, out)
 	}
 	w.write("project/trueup.yaml", strings.Replace(text, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
+}
+
+// prove shows that the platform refuses duplicates; its CDN is live then.
+func (w *crashWorld) prove() {
+	w.t.Helper()
+	if err := w.server.SetQuirks(); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, args := range [][]string{apply("--target", "CDN/shop"), {"doctor", "--probe-duplicates", "shop.example.com", "--auto-approve"}} {
+		if code, out := w.run(args...); code != 0 {
+			w.t.Fatalf("trueup %v: exit %d\n%s", args, code, out)
+		}
+	}
+	w.proven = true
 }
 
 // repository makes the project a clone of a remote of its own.
