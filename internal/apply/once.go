@@ -78,7 +78,7 @@ func (r *run) giveBack(ctx context.Context, s *shot, why string) error {
 // clock before them does: each send has its own.
 func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 	shots, bound := make([]*shot, len(batch)), context.WithoutCancel(ctx)
-	clocks := map[kind.Area]func() (ledger.Instant, error){}
+	looks := map[kind.Area]reckoning{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
 		it := p.Items[i]
@@ -90,14 +90,14 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 		}
 		r.Report(Event{Key: it.Key, Phase: "start"})
 		k, _ := kind.Named(it.Kind)
-		clock, looked := clocks[k.Area]
+		at, looked := looks[k.Area]
 		if !looked {
-			clock = sync.OnceValues(func() (ledger.Instant, error) { return r.Clock(bound, k) })
-			clocks[k.Area] = clock
+			at = r.reckon(bound, k)
+			looks[k.Area] = at
 		}
 		wg.Go(func() {
 			s := &shot{kind: k, item: it}
-			if r.claim(bound, s, clock, end) {
+			if r.claim(bound, s, at, end) {
 				shots[n] = s
 			}
 		})
@@ -124,7 +124,7 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		}
 		return *got.obj, true
 	}
-	if !r.claim(bound, s, func() (ledger.Instant, error) { return r.Clock(bound, k) }, end) {
+	if !r.claim(bound, s, r.reckon(bound, k), end) {
 		return
 	}
 	a := r.deliver(bound, s, end)
@@ -149,15 +149,28 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	}
 }
 
+// reckoning is what a look at the clock gave.
+type reckoning struct {
+	now ledger.Instant
+	err error
+}
+
+// reckon looks at the clock for a claim. Without a ledger there is none.
+func (r *run) reckon(ctx context.Context, k *kind.Kind) (at reckoning) {
+	if r.Journal != nil {
+		at.now, at.err = r.Clock(ctx, k)
+	}
+	return at
+}
+
 // claim makes the intent to send durable; false means that nothing may be sent.
-func (r *run) claim(ctx context.Context, s *shot, clock func() (ledger.Instant, error), end *Outcome) bool {
+func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bool {
 	if r.Journal == nil {
 		end.fail(NeedsPerson, "nothing was sent: a request that is sent once needs the ledger")
 		return false
 	}
-	now, err := clock()
-	if err != nil {
-		end.fail(verdictOf(err), "nothing was sent: the platform's time: "+err.Error())
+	if at.err != nil {
+		end.fail(verdictOf(at.err), "nothing was sent: the platform's time: "+at.err.Error())
 		return false
 	}
 	claim := r.Journal.Claim
@@ -169,7 +182,8 @@ func (r *run) claim(ctx context.Context, s *shot, clock func() (ledger.Instant, 
 	}
 	spec := r.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, spec)
-	s.hold, err = claim(ctx, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: now})
+	var err error
+	s.hold, err = claim(ctx, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now})
 	if err == nil {
 		s.certain = !s.hold.Uncertain
 		return true

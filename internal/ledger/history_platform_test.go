@@ -117,6 +117,14 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 	return o, nil
 }
 
+// meddle is a request of somebody else, with the same content. Two snapshots under
+// one name would only ever be a person's to tell apart.
+func (p *platform) meddle(k *kind.Kind, name string, spec []byte) {
+	if k.Policy == kind.Once || p.refuses != notAtAll {
+		_, _ = p.post(k, name, spec, p.theirs)
+	}
+}
+
 // get is what the platform has of that name.
 func (p *platform) get(key kind.Key) (kind.Object, bool) {
 	o, ok := p.known[key]

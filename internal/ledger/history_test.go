@@ -50,7 +50,7 @@ func (th theory) live(t *rapid.T) *world {
 	}
 	if w.draw("others", 6) == 5 {
 		o := w.set.Objects[w.draw("which", len(w.set.Objects))]
-		w.at(w.moment(start), func() { _, _ = w.platform.post(o.Kind, o.Name, o.Spec, w.platform.theirs) })
+		w.at(w.moment(start), func() { w.platform.meddle(o.Kind, o.Name, o.Spec) })
 	}
 	w.play()
 	// What runs are reduced to is bounded by the bubble's time, which stands

@@ -19,7 +19,9 @@ import (
 // The world of a history has one clock, which goes on a little with each call,
 // and leaps where nobody has anything to do until later. Every call of a run to
 // its store and to the platform waits until the world lets it through: it does
-// one thing at a time, on one goroutine, so that a history is what was drawn.
+// one thing at a time, on one goroutine, so that a history is what was drawn. A
+// run that waits for itself otherwise than by a channel or a WaitGroup, such as
+// by a mutex that it holds while it calls, would never be seen to wait.
 type world struct {
 	t    *rapid.T
 	now  time.Time

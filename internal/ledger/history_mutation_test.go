@@ -1,0 +1,105 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edit replaces one piece of a file's code.
+type edit struct{ file, code, mistake string }
+
+// mistakes are such as the design was chosen to prevent, and what the histories
+// say of each.
+var mistakes = []struct {
+	name, finds string
+	edits       []edit
+}{
+	{"a take-over is a new intent", "was executed 2 times", []edit{
+		{"machine.go", "first = *r.FirstClaimAt", "_ = r.FirstClaimAt"},
+	}},
+	{"the last answer frees what an earlier send may have done", "was executed 2 times", []edit{
+		{"machine.go", "if (e == evReject || e == evRelease) && r.Uncertain {", "if false {"},
+		{"../apply/shot.go", "case a.fate == unsent && s.certain:", "case a.fate == unsent:"},
+		{"../apply/shot.go", "case a.fate == refused && s.certain:", "case a.fate == refused:"},
+	}},
+	{"a claim lasts as long as the window", "was executed 2 times", []edit{
+		{"journal.go", " && now.Now.Sub(h.Claimed) < Lease", ""},
+	}},
+	{"sent again without proof", "was executed 2 times", []edit{
+		{"../apply/shot.go", "if !s.hold.Terms.Proven || try == maxSends", "if try == maxSends"},
+	}},
+	{"no answer is a refusal", "was executed 2 times", []edit{
+		{"../apply/shot.go", "a.fate = open", "a.fate = refused"},
+	}},
+	{"no answer is consent", "was never executed", []edit{
+		{"../apply/shot.go", "a.fate = open", "a.fate = executed"},
+	}},
+}
+
+// TestHistoriesFindMistakes lives the histories with one mistake in the code, for
+// each mistake. Nothing is written but below the test's own folder.
+func TestHistoriesFindMistakes(t *testing.T) {
+	if os.Getenv("TRUEUP_HISTORIES") == "" {
+		t.Skip("TRUEUP_HISTORIES is not set: this builds the package once for each mistake")
+	}
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay(t, m.edits), "-vet=off", "-timeout", "5m",
+				"-run", "^TestHistories$", ".", "-rapid.shrinktime=1ms", "-rapid.nofailfile", "-rapid.seed=1")
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), m.finds) {
+				t.Errorf("no history finds it: %v\n%.2000s", err, out)
+			}
+		})
+	}
+}
+
+// overlay is a file that tells the compiler to read mutants of the files.
+func overlay(t *testing.T, edits []edit) string {
+	t.Helper()
+	dir, mutants := t.TempDir(), map[string]string{}
+	for _, e := range edits {
+		path, err := filepath.Abs(e.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mutants[path] == "" {
+			mutants[path] = filepath.Join(dir, filepath.Base(path))
+			copyFile(t, path, mutants[path])
+		}
+		source, err := os.ReadFile(mutants[path])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), e.code); n != 1 {
+			t.Fatalf("%s has the code of this mistake %d times", e.file, n)
+		}
+		write(t, mutants[path], []byte(strings.Replace(string(source), e.code, e.mistake, 1)))
+	}
+	b, err := json.Marshal(map[string]any{"Replace": mutants})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "overlay.json"), b)
+	return filepath.Join(dir, "overlay.json")
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, to, b)
+}
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
