@@ -144,6 +144,7 @@ func madeAt(text string) func(*kind.Object) {
 
 // TestASnapshotIsFound: the name first, then the list (design 0.5).
 func TestASnapshotIsFound(t *testing.T) {
+	const activeDay = 25 * time.Hour
 	const soon, before, late = "2026-11-21T08:51:00Z", "2026-11-21T08:44:59Z", "2026-11-21T09:00:00Z"
 	lost := func() *world { return git(t, snapshot("db", "data")).claimed(db, disked("data"), ago()) }
 	for name, tt := range map[string]struct {
@@ -162,7 +163,18 @@ func TestASnapshotIsFound(t *testing.T) {
 		"listed, made too late":        {func(w *world) { w.listed("content-7", "data", late) }, ""},
 		"two of them":                  {func(w *world) { w.listed("content-7", "data", soon).listed("content-8", "data", soon) }, ""},
 		"one that the ledger knows":    {func(w *world) { w.listed("x", "data", soon).applied("VolumeSnapshot/x", disked("data")) }, ""},
-		"one that is being deleted":    {func(w *world) { w.has(db, disked("data"), madeAt(soon), terminating) }, ""},
+		"one that the ledger knows by the server's name": {func(w *world) {
+			w.listed("x", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
+				record("VolumeSnapshot/left", func(r *ledger.Record) { r.RemoteName = "x" })
+		}, ""},
+		"one that the ledger knows by its uid": {func(w *world) {
+			w.listed("x", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
+				record("VolumeSnapshot/left", func(r *ledger.Record) { r.UID = "uid-x" })
+		}, ""},
+		"listed, made so long ago that another record may speak of it": {func(w *world) {
+			w.listed("content-7", "data", soon).in.Now = now().Add(activeDay)
+		}, ""},
+		"one that is being deleted": {func(w *world) { w.has(db, disked("data"), madeAt(soon), terminating) }, ""},
 		"one of a list that is cut off": {func(w *world) {
 			w.listed("x", "data", soon).in.Live.Lists = map[string]kind.ListInfo{"VolumeSnapshot": {}}
 		}, ""},

@@ -52,8 +52,12 @@ func (d *decision) foundElsewhere() bool {
 	if !ok || d.contested(obj) {
 		return false
 	}
-	if made, err := madeAt(obj); err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) {
+	made, err := madeAt(obj)
+	if err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) {
 		return false
+	}
+	if !made.After(d.in.Now.Add(-activeFor)) {
+		return false // the view does not hold all that was made so long ago
 	}
 	d.item.RemoteName = obj.Name
 	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
@@ -66,8 +70,7 @@ func (d *decision) foundElsewhere() bool {
 func (d *decision) stray() (kind.Object, bool) {
 	var found []kind.Object
 	for _, obj := range d.in.Live.Unmanaged {
-		_, known := d.in.Ledger.Records[obj.Key()]
-		if obj.Kind == d.manifest.Kind && !known && !obj.Terminating && d.fits(d.rec, obj) {
+		if obj.Kind == d.manifest.Kind && !obj.Terminating && d.fits(d.rec, obj) && !d.known(obj) {
 			found = append(found, obj)
 		}
 	}
@@ -76,6 +79,21 @@ func (d *decision) stray() (kind.Object, bool) {
 		return kind.Object{}, false
 	}
 	return found[0], true
+}
+
+// known tells whether a live object is what another record speaks of: by its
+// name, or by what the server said when it was made.
+func (d *decision) known(obj kind.Object) bool {
+	if _, ok := d.in.Ledger.Records[obj.Key()]; ok {
+		return true
+	}
+	for key, rec := range d.in.Ledger.Records {
+		same := rec.RemoteName == obj.Name || rec.UID != "" && rec.UID == obj.UID
+		if same && key.Kind == d.item.Kind && key != d.item.Key {
+			return true
+		}
+	}
+	return false
 }
 
 // contested tells whether another open request may have made the object.
