@@ -19,3 +19,92 @@ func TestTheWindowByOneClockOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestObserved(t *testing.T) {
+	server := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		server, wall, now, early, late time.Time
+		alone                          bool
+	}{
+		"they agree":      {server, server, server, server, server, false},
+		"ours is ahead":   {server, server.Add(time.Hour), server, server, server.Add(time.Hour), false},
+		"ours is behind":  {server, server.Add(-time.Hour), server, server.Add(-time.Hour), server, false},
+		"only ours spoke": {time.Time{}, server, server, server, server, true},
+	} {
+		i := Observed(c.server, c.wall)
+		if !i.Now.Equal(c.now) || !i.Early.Equal(c.early) || !i.Late.Equal(c.late) || i.Alone != c.alone {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+}
+
+// TestStandings is what another run may make of a record: each state by the age
+// of its claim, by whether its run has ended, by what is known of the platform,
+// and by the window.
+func TestStandings(t *testing.T) {
+	ages := []time.Duration{-time.Hour, 0, Lease - 1, Lease, time.Hour - 1, time.Hour, 2*time.Hour - 1, 2 * time.Hour, 22 * time.Hour, 1000 * time.Hour}
+	for _, state := range allStates() {
+		for _, age := range ages {
+			for _, left := range []bool{false, true} {
+				for _, proven := range []bool{false, true} {
+					for _, alone := range []bool{false, true} {
+						for _, window := range []time.Duration{time.Hour, 2 * time.Hour, DefaultWindow, 22 * time.Hour} {
+							rec := inState(state)
+							rec.Left = left
+							now := Observed(testTime.Add(age), testTime.Add(age))
+							now.Alone = alone
+							got := rec.Standing(now, Terms{Window: window, Proven: proven})
+							if want := standingOf(state, age, left, proven && age < usable(window, alone)); got != want {
+								t.Errorf("%q of %s, left %v, proven %v, alone %v, window %s: %s, want %s", state, age, left, proven, alone, window, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func usable(window time.Duration, alone bool) time.Duration {
+	if !alone {
+		return window
+	}
+	return window - min(time.Hour, window/2)
+}
+
+func standingOf(state State, age time.Duration, left, safe bool) Standing {
+	switch state {
+	case "", Rejected:
+		return Free
+	case Unknown:
+		return Lost
+	case Claimed:
+		switch {
+		case !left && age < 10*time.Minute:
+			return InFlight
+		case safe:
+			return Resendable
+		}
+		return Lost
+	case Posted, Adopted, Abandoned:
+	}
+	return Settled
+}
+
+// TestTheWindowByTheLaterClock: a claim that was first made long ago is taken
+// over by its first time, and judged by the later clock (design 0.8).
+func TestTheWindowByTheLaterClock(t *testing.T) {
+	rec, terms := inState(Claimed), Terms{Window: DefaultWindow, Proven: true}
+	at := testTime.Add(DefaultWindow - time.Minute)
+	again := testTime.Add(DefaultWindow - 2*time.Hour)
+	rec.ClaimedAt = &again
+	if got := rec.Standing(Observed(at, at), terms); got != Resendable {
+		t.Errorf("in the window: %s", got)
+	}
+	if got := rec.Standing(Observed(at, at.Add(time.Minute)), terms); got != Lost {
+		t.Errorf("over by this machine's clock: %s", got)
+	}
+	if got := rec.Standing(Observed(at.Add(time.Minute), at), terms); got != Lost {
+		t.Errorf("over by the platform's clock: %s", got)
+	}
+}
