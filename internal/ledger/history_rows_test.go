@@ -82,7 +82,8 @@ func (t *tally) missing() []row {
 
 func (t *tally) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories, %d calls, %d requests executed, %d questions to a person\n", t.histories, t.steps, t.executed, t.asked)
+	fmt.Fprintf(&b, "%d histories, %d calls, %d requests executed, %d questions to a person, %d for nothing\n",
+		t.histories, t.steps, t.executed, t.asked, t.alarms)
 	for _, r := range rows() {
 		fmt.Fprintf(&b, "%9d  %s\n", t.hits[r], r)
 	}

@@ -141,7 +141,20 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 		return nil, errors.New(findings[0].Message)
 	}
 	r.plan = p
+	r.world.overlooked(p)
 	return planner, nil
+}
+
+// overlooked notes requests for which a plan has nothing although they were never
+// executed.
+func (w *world) overlooked(p *plan.Plan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, it := range p.Items {
+		if it.Op == plan.None && w.platform.executed(it.Key) == 0 {
+			w.fault("%s is lost in silence: nothing is planned for it, and it was never executed", it.Key)
+		}
+	}
 }
 
 // instant is what both clocks say.

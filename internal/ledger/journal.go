@@ -143,9 +143,14 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 
 // Posted records that the request of an intent was executed. It may do so also
 // where another run has taken the intent over, or called it unknown meanwhile:
-// that it was executed is certain.
+// that it was executed is certain. Where that is recorded already, it stays so.
 func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
-	return l.posted(ctx, key, m, sameIntent)
+	err := l.posted(ctx, key, m, sameIntent)
+	var state *StateError
+	if errors.As(err, &state) && state.Record.State == Posted {
+		return nil
+	}
+	return err
 }
 
 // Found records that the object of an open intent, whoever sent it, was found

@@ -49,6 +49,27 @@ func TestLifeOfARequest(t *testing.T) {
 	wantErr(t, tryClaim(ctx, open(t, cfg), purgeKey), ErrTaken)
 }
 
+// TestTwoRunsLearnOfOneSend: a run that was taken over gets its answer late, when
+// the other one has recorded the same.
+func TestTwoRunsLearnOfOneSend(t *testing.T) {
+	cfg := made(t)
+	slow, quick := open(t, cfg), open(t, cfg)
+	must(t, slow.Prove(t.Context(), kind.Delivery, Proof{At: testTime, Name: "p", HTTP: 409}))
+	must(t, tryClaim(t.Context(), slow, purgeKey))
+	later := someIntent()
+	later.At = Observed(testTime.Add(Lease), testTime.Add(Lease))
+	hold, err := quick.TakeOver(t.Context(), purgeKey, later)
+	must(t, err)
+	if hold.First.Equal(hold.Claimed) || hold.MaySend(Observed(testTime.Add(2*Lease), testTime.Add(2*Lease))) {
+		t.Errorf("taken over as %+v", hold)
+	}
+	must(t, quick.Posted(t.Context(), purgeKey, Made{How: Duplicate, HTTP: 409}))
+	must(t, slow.Posted(t.Context(), purgeKey, Made{HTTP: 201}))
+	if rec := view(t, slow, purgeKey); rec.State != Posted || rec.Outcome.How != Duplicate {
+		t.Errorf("recorded as %+v", rec)
+	}
+}
+
 func TestAcceptedNowWhereTheServerGaveNoTime(t *testing.T) {
 	l := open(t, made(t))
 	must(t, tryClaim(t.Context(), l, purgeKey))
