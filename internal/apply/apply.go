@@ -37,6 +37,7 @@ type Intents interface {
 	Release(ctx context.Context, key kind.Key, message string) error
 	Leave(ctx context.Context, key kind.Key, message string) error
 	MarkUnknown(ctx context.Context, key kind.Key, message string) error
+	MarkTaken(ctx context.Context, key kind.Key, message string) error
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
 	// Look reads the records of what other runs have claimed.
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)

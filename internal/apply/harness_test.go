@@ -468,6 +468,10 @@ func (s *stage) MarkUnknown(ctx context.Context, k kind.Key, message string) err
 	})
 }
 
+func (s *stage) MarkTaken(ctx context.Context, k kind.Key, message string) error {
+	return s.MarkUnknown(ctx, k, message)
+}
+
 func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
 	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.GzipJSON{spec} })
 }

@@ -192,8 +192,8 @@ func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) bool {
 		return err == nil
 	case foreign:
 		end.fail(NeedsPerson, "the name exists already, and not from this ledger: "+a.err.Error())
-		end.Fix = fmt.Sprintf("give it another name, or, if it is the same request, trueup ledger adopt %s", key)
-		err = r.Journal.MarkUnknown(ctx, key, end.Message)
+		end.Fix = ledger.NameQuestion(key)
+		err = r.Journal.MarkTaken(ctx, key, end.Message)
 	case late:
 		r.tooLate(ctx, s, a, end)
 		return false
@@ -244,7 +244,7 @@ func (r *run) tooLate(ctx context.Context, s *shot, a answer, end *Outcome) {
 // askPerson ends an item whose fate only a person can find out.
 func (o *Outcome) askPerson(message string) {
 	o.fail(NeedsPerson, message)
-	o.Fix = fmt.Sprintf("find out, then trueup ledger resolve %s --posted|--repost|--abandon --reason TEXT", o.Key)
+	o.Fix = ledger.Question(o.Key)
 }
 
 // unrecorded ends an item whose fate the ledger does not know. What it lacks is
@@ -262,7 +262,7 @@ func (r *run) unrecorded(err error, end *Outcome) {
 		end.Fix = fmt.Sprintf("somebody else recorded another outcome meanwhile: trueup ledger show %s", end.Key)
 		return
 	}
-	end.Fix = "look whether it happened, then trueup ledger resolve " + end.String() + " --posted|--repost|--abandon --reason TEXT"
+	end.Fix = ledger.Question(end.Key)
 	var lacks *ledger.UnrecordedError
 	if !errors.As(err, &lacks) {
 		return

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,7 +141,6 @@ const maxSkew = 5 * time.Minute
 // live, or else one that there is none of, whose absence is answered with a time
 // as well.
 func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
-	var once sync.Once
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
 		asked, name := s.clockObject(k.Area)
 		read, err := client.Clock(ctx, asked, name)
@@ -150,7 +148,7 @@ func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (l
 			return ledger.Instant{}, err
 		}
 		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
-			once.Do(func() {
+			s.warnedOfSkew.Do(func() {
 				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's are %s apart", skew.Round(time.Second)))
 			})
 		}

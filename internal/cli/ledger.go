@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -47,8 +46,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
 
 // ledgerError gives a ledger that can't be used the code of a person's question.
 func ledgerError(err error) error {
-	var problem *ledger.ProblemError
-	if errors.As(err, &problem) {
+	if problem := ledger.Problem(err); problem != nil {
 		return withCode(exitNeedsPerson, fmt.Errorf("%w: %s", err, problem.Fix))
 	}
 	return err

@@ -34,15 +34,23 @@ func newLedgerExport(a *app) *cobra.Command {
 	}
 }
 
-// exportTo makes or replaces a file.
+// exportTo makes or replaces a file. An earlier export is replaced only by one
+// that is whole: it may be all that is left of a ledger.
 func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error {
-	f, err := os.OpenFile(a.path(name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	target := a.path(name)
+	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("export ledger: %s is not a regular file: use - for standard output", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*")
 	if err != nil {
 		return err
 	}
 	n, err := l.Export(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return ledgerError(err)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), target)
+	}
+	if err != nil {
+		return ledgerError(errors.Join(err, os.Remove(f.Name())))
 	}
 	_, err = fmt.Fprintf(a.env.Stdout, "records exported: %d\n", n)
 	return err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,12 +46,15 @@ func runResolve(ctx context.Context, a *app, opts resolveOptions, arg string) er
 	if err != nil {
 		return err
 	}
-	to := ledger.ResolvePosted
+	if strings.TrimSpace(opts.reason) == "" {
+		return errors.New("add --reason TEXT: why you know is kept in the record")
+	}
+	to, follows := ledger.ResolvePosted, "it is never sent again"
 	switch {
 	case opts.repost:
-		to = ledger.ResolveRepost
+		to, follows = ledger.ResolveRepost, "the next apply sends it, if its manifest is in git"
 	case opts.abandon:
-		to = ledger.ResolveAbandon
+		to, follows = ledger.ResolveAbandon, "it is never sent"
 	}
 	l, closeAll, err := a.openLedger(ctx)
 	if err != nil {
@@ -59,6 +64,6 @@ func runResolve(ctx context.Context, a *app, opts resolveOptions, arg string) er
 	if err := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); err != nil {
 		return ledgerError(err)
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%s: resolved as %s\n", report.Clean(key.String()), to)
+	_, err = fmt.Fprintf(a.env.Stdout, "%s: resolved as %s: %s\n", report.Clean(key.String()), to, follows)
 	return err
 }

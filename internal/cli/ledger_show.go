@@ -69,7 +69,7 @@ func writeRecord(out io.Writer, rec ledger.Record) error {
 	if fix != "" {
 		b.WriteString("fix: " + report.Clean(fix) + "\n")
 	}
-	if rec.Open() {
+	if rec.Open() && !rec.NameTaken() {
 		b.WriteString(answers)
 	}
 	b.WriteString("\nHistory:\n")

@@ -35,7 +35,7 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	case a.global.output == "json":
 		err = a.printJSON(found)
 	case len(found.Damage) == 0:
-		_, err = fmt.Fprintf(a.env.Stdout, "%d records are as they were written\n", found.Records)
+		_, err = fmt.Fprintf(a.env.Stdout, "nothing is damaged; records: %d\n", found.Records)
 	default:
 		for _, what := range found.Damage {
 			_, _ = fmt.Fprintln(a.env.Stdout, report.Clean(what))
@@ -44,6 +44,7 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	if err != nil || len(found.Damage) == 0 {
 		return err
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged: %d found, beside %d records that could be read; "+
-		"keep a copy, take what is damaged away, and give trueup ledger import an export that has it", len(found.Damage), found.Records))
+	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it, "+
+		"and where nothing else is said take what is damaged away, and give trueup ledger import an export that has it",
+		len(found.Damage), found.Records))
 }

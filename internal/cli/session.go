@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync"
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
@@ -25,6 +26,8 @@ type session struct {
 	plan      *plan.Plan
 	findings  diag.List
 	objects   int
+	// warnedOfSkew keeps what is said of the clocks to once a run.
+	warnedOfSkew sync.Once
 }
 
 func (s *session) close() {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"trueup/internal/kind"
 )
 
 // Explain says in one sentence what is known of a record, and what a person can
@@ -15,12 +17,14 @@ func Explain(rec Record) (message, fix string) {
 	key := rec.String()
 	switch rec.State {
 	case Claimed:
+		if rec.Left {
+			return unanswered(rec)
+		}
 		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",
 				key, sender(rec.Claim), at(rec.ClaimedAt)),
-			"if that run is still going, wait for it; else " + question(key)
+			"if that run is still going, wait for it; else " + Question(rec.Key)
 	case Unknown:
-		return fmt.Sprintf("%s was sent by %s%s and its outcome is not known%s: it may or may not have been executed",
-			key, sender(rec.Claim), at(rec.ClaimedAt), said(rec.Outcome)), question(key)
+		return unanswered(rec)
 	case Posted:
 		return fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome)), ""
 	case Rejected:
@@ -32,6 +36,24 @@ func Explain(rec Record) (message, fix string) {
 			"give the manifest another name to send it after all"
 	}
 	return explainPlain(key, rec), ""
+}
+
+// unanswered explains a request that was sent and not answered, or answered as
+// if somebody else had sent it before.
+func unanswered(rec Record) (message, fix string) {
+	sent := fmt.Sprintf("%s was sent by %s%s", rec.Key, sender(rec.Claim), at(rec.ClaimedAt))
+	if rec.NameTaken() {
+		return sent + ", but " + rec.Outcome.Message, NameQuestion(rec.Key)
+	}
+	return fmt.Sprintf("%s and its outcome is not known%s: it may or may not have been executed", sent, said(rec.Outcome)), Question(rec.Key)
+}
+
+// ExplainLeft is Explain of an open request whose manifest has left git.
+func ExplainLeft(rec Record) (message, fix string) {
+	message, _ = Explain(rec)
+	return message + "; its manifest has left git, so it is not sent again",
+		"look whether it happened, then run trueup ledger resolve " + shellWord(rec.String()) + " --reason TEXT with " +
+			"--posted (it was executed) or --abandon (it is never to be sent)"
 }
 
 // ExplainFlight says whose a claim is that another run may still be working on,
@@ -58,9 +80,17 @@ func explainPlain(key string, rec Record) string {
 	}
 }
 
-func question(key string) string {
-	return "look whether it happened, then run trueup ledger resolve " + shellWord(key) + " --reason TEXT with " +
+// Question says how a person answers what became of a request.
+func Question(key kind.Key) string {
+	return "look whether it happened, then run trueup ledger resolve " + shellWord(key.String()) + " --reason TEXT with " +
 		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (it is never to be sent)"
+}
+
+// NameQuestion says how a person answers whose the name of a request is.
+func NameQuestion(key kind.Key) string {
+	name := shellWord(key.String())
+	return "if that is the same request, sent by hand or earlier, run trueup ledger adopt " + name +
+		"; else give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
 
 func sender(c *Claim) string {

@@ -19,6 +19,8 @@ func TestExplain(t *testing.T) {
 	}
 	accepted := inState(Posted)
 	accepted.AcceptedAt = accepted.ClaimedAt
+	left := outcome(Claimed, &Outcome{How: Unclear, Message: "no answer"})
+	left.Left = true
 	plain := func(r Record) Record {
 		r.Key = testRecord("shop", 1).Key
 		return r
@@ -42,6 +44,12 @@ func TestExplain(t *testing.T) {
 			"its outcome is not known (HTTP 502: bad gateway): it may or may not have been executed", resolve,
 		},
 		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is not known: it may", resolve},
+		{
+			outcome(Unknown, &Outcome{How: NotOurs, Message: "the name exists already"}),
+			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
+			"run trueup ledger adopt Purge/a; else give the manifest another name, and run trueup ledger resolve Purge/a --abandon",
+		},
+		{left, "Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z and its outcome is not known (no answer)", resolve},
 		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
 		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, as mina said: seen", ""},
 		{outcome(Rejected, &Outcome{How: Refused, HTTP: 422}), "was refused at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},

@@ -20,9 +20,9 @@ type ProblemError struct {
 
 func (e *ProblemError) Error() string { return e.Problem }
 
-// problemOf is the problem that keeps a ledger from being used; nil where the
+// Problem is the problem that keeps a ledger from being used; nil where the
 // error is another one.
-func problemOf(err error) *ProblemError {
+func Problem(err error) *ProblemError {
 	var problem *ProblemError
 	switch {
 	case errors.As(err, &problem):
@@ -38,7 +38,7 @@ func problemOf(err error) *ProblemError {
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so that what was sent is not known: " + err.Error(),
-		Fix:     "apply, where the ledger can be read, says what it would send",
+		Fix:     "run it again when the ledger can be reached, or where it may be read",
 	}
 }
 
@@ -46,8 +46,8 @@ func Unreadable(err error) View {
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 	fixDamaged = "restore what is damaged from a copy, such as one of trueup ledger export; trueup ledger verify shows all of it"
-	fixAnew    = "restore the ledger, or begin a new one: remove its id from trueup.yaml, run trueup ledger init, " +
-		"and trueup ledger adopt KIND/NAME for every request that was sent already"
+	fixAnew    = "restore the ledger, for one by giving trueup ledger import an export of it, or begin a new one: remove its id from " +
+		"trueup.yaml, and run trueup ledger init, which asks what in git was sent already"
 )
 
 // problem judges what reading the genesis gave: what keeps the ledger from being

@@ -336,7 +336,7 @@ func TestExportFails(t *testing.T) {
 		t.Errorf("written: %v", err)
 	}
 	lose(t, cfg)
-	if _, err := l.Export(t.Context(), failing{}); problemOf(err) == nil {
+	if _, err := l.Export(t.Context(), failing{}); Problem(err) == nil {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
@@ -365,7 +365,7 @@ func TestExists(t *testing.T) {
 	if ok, err := l.Exists(t.Context()); err != nil || ok {
 		t.Errorf("lost: %t, %v", ok, err)
 	}
-	if _, err := open(t, Config{}).Exists(t.Context()); problemOf(err) == nil {
+	if _, err := open(t, Config{}).Exists(t.Context()); Problem(err) == nil {
 		t.Errorf("none configured: %v", err)
 	}
 }

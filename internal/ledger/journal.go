@@ -198,6 +198,13 @@ func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) 
 	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
 
+// MarkTaken records that the name of the request that this run claimed belongs
+// to somebody else's object: a person decides whether it is the same request
+// (design A3).
+func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) error {
+	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
+}
+
 // GiveUp makes unknown what a run that is gone had claimed and what can't be
 // sent again; it leaves a record alone that is not, or no longer, like that.
 func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {

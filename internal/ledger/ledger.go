@@ -173,7 +173,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	if err == nil {
 		err = l.Add(ctx, &view, keys)
 	}
-	if p := problemOf(err); p != nil {
+	if p := Problem(err); p != nil {
 		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
 	}
 	if err != nil {

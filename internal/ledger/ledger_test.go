@@ -118,7 +118,7 @@ func TestProblems(t *testing.T) {
 	}{
 		"ours":            {func(*Config) {}, purgeKey, "", ""},
 		"none configured": {func(c *Config) { c.Store = "" }, purgeKey, "no ledger is configured", "ledger init"},
-		"missing":         {func(c *Config) { c.Store = "file:other" }, purgeKey, "is missing at file:other", "ledger adopt"},
+		"missing":         {func(c *Config) { c.Store = "file:other" }, purgeKey, "is missing at file:other", "trueup ledger import"},
 		"none yet":        {func(c *Config) { c.Store, c.ID = "file:other", "" }, purgeKey, "no ledger at file:other yet", "ledger init"},
 		"other id":        {func(c *Config) { c.ID = "else" }, purgeKey, "trueup.yaml names else", "restore"},
 		"no id":           {func(c *Config) { c.ID = "" }, purgeKey, "does not say which ledger", "write id: "},

@@ -76,11 +76,8 @@ type StateError struct {
 }
 
 func (e *StateError) Error() string {
-	state := string(e.Record.State)
-	if state == "" {
-		state = "not claimed"
-	}
-	return fmt.Sprintf("%s is %s and can't be %s", e.Record.Key, state, e.event)
+	message, _ := Explain(e.Record)
+	return fmt.Sprintf("it can't be %s: %s", e.event, message)
 }
 
 // in returns an error unless the event may happen to the record.
@@ -139,13 +136,15 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if e == evRelease {
 		return r.released(), nil
 	}
-	r.State, r.Left = ends[e], e == evLeave
+	r.State, r.Left = e.to(), e == evLeave
 	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
 }
 
-// ends are the states in which an answer, or the lack of one, leaves a request.
-var ends = map[event]State{evPost: Posted, evReject: Rejected, evDoubt: Unknown, evLeave: Claimed}
+// to is the state in which an answer, or the lack of one, leaves a request.
+func (e event) to() State {
+	return map[event]State{evPost: Posted, evReject: Rejected, evDoubt: Unknown, evLeave: Claimed}[e]
+}
 
 // released forgets the intent: as if it had never been (design 0.9). The
 // record stays, and its seq counts on.

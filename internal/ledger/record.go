@@ -96,9 +96,11 @@ const (
 	Duplicate How = "conflict-after-ambiguous"
 	Found     How = "found"
 	// Released means that provably nothing was sent, Unclear that it can't be
-	// known.
+	// known, NotOurs that the name is taken by an object that no request of this
+	// ledger can have made.
 	Released How = "released"
 	Unclear  How = "unclear"
+	NotOurs  How = "not-ours"
 	// Operator is a person's answer, AdoptedByOperator what a person said was
 	// done elsewhere.
 	Operator          How = "operator"

@@ -102,3 +102,9 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 
 // Open tells whether it is not known what became of the request.
 func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
+
+// NameTaken tells whether the platform has an object of the request's name that
+// is not from this ledger.
+func (r Record) NameTaken() bool {
+	return r.State == Unknown && r.Outcome != nil && r.Outcome.How == NotOurs
+}

@@ -52,7 +52,7 @@ func (v *verifier) damaged(format string, args ...any) {
 
 func (v *verifier) listRecent(ctx context.Context) error {
 	keys, err := v.ledger.store.Recent(ctx, v.ledger.cfg.Workspace.UUID, v.since)
-	if problemOf(err) != nil {
+	if Problem(err) != nil {
 		v.damaged("the index of what is recent or open: %v", err)
 		return nil
 	}

@@ -92,7 +92,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	lose(t, cfg)
-	if _, err = l.Verify(t.Context()); problemOf(err) == nil {
+	if _, err = l.Verify(t.Context()); Problem(err) == nil {
 		t.Errorf("without a ledger: %v", err)
 	}
 }

@@ -101,8 +101,8 @@ func (l *Ledger) readWitnessed(ctx context.Context, keys []Key) (map[Key]Record,
 	}
 	if key, back := turnedBack(seen, found); back {
 		return nil, &ProblemError{
-			Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has step %d, and this machine has seen step %d, %s",
-				l.cfg.Store, key.Key, found[key].Seq, seen[key].Seq, seen[key].standingWord()),
+			Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has %s, and this machine has seen step %d, %s",
+				l.cfg.Store, key.Key, stepWord(found[key]), seen[key].Seq, seen[key].standingWord()),
 			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", shellWord(string(w))),
 		}
 	}
@@ -139,4 +139,11 @@ func (r Record) standingWord() string {
 		return "released"
 	}
 	return string(r.State)
+}
+
+func stepWord(r Record) string {
+	if r.Seq == 0 {
+		return "no record"
+	}
+	return fmt.Sprintf("step %d", r.Seq)
 }

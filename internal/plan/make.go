@@ -257,8 +257,8 @@ func (p *Planner) openLeft(out *Plan) {
 		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
 			item.Reason, _ = ledger.ExplainFlight(rec)
 		} else {
-			reason, fix := ledger.Explain(rec)
-			block(&item, reason+"; its manifest has left git, so it is not sent again", fix)
+			reason, fix := ledger.ExplainLeft(rec)
+			block(&item, reason, fix)
 		}
 		out.Items = append(out.Items, item)
 	}

@@ -98,9 +98,17 @@ func (d *decision) spent() bool {
 		return false
 	}
 	d.wrong(manifest.RulePurgeSpent, "metadata.name",
-		fmt.Sprintf("%s was %s before with another spec: its name is spent", o.Key(), rec.State),
+		fmt.Sprintf("%s %s before with another spec: its name is spent", o.Key(), past(rec)),
 		"put the old spec back, and give the new one a name of its own")
 	return true
+}
+
+// past says what was done of a request, or may have been.
+func past(rec ledger.Record) string {
+	if rec.Open() {
+		return "may have been sent"
+	}
+	return "was " + string(rec.State)
 }
 
 func (p *Planner) serves(hostname string) bool {

@@ -59,20 +59,20 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		state ledger.State
 		spec  string
 		op    plan.Op
-		spent bool
+		spent string
 	}{
-		{ledger.Posted, again, plan.None, false},
-		{ledger.Posted, other, plan.None, true},
-		{ledger.Adopted, again, plan.None, false},
-		{ledger.Adopted, other, plan.None, true},
-		{ledger.Claimed, again, plan.Blocked, false},
-		{ledger.Claimed, other, plan.None, true},
-		{ledger.Unknown, again, plan.Blocked, false},
-		{ledger.Unknown, other, plan.None, true},
-		{ledger.Abandoned, again, plan.Kept, false},
-		{ledger.Abandoned, other, plan.None, true},
-		{ledger.Rejected, again, plan.Post, false},
-		{ledger.Rejected, other, plan.Post, false},
+		{ledger.Posted, again, plan.None, ""},
+		{ledger.Posted, other, plan.None, "was posted before with another spec"},
+		{ledger.Adopted, again, plan.None, ""},
+		{ledger.Adopted, other, plan.None, "was adopted before with another spec"},
+		{ledger.Claimed, again, plan.Blocked, ""},
+		{ledger.Claimed, other, plan.None, "may have been sent before with another spec"},
+		{ledger.Unknown, again, plan.Blocked, ""},
+		{ledger.Unknown, other, plan.None, "may have been sent before with another spec"},
+		{ledger.Abandoned, again, plan.Kept, ""},
+		{ledger.Abandoned, other, plan.None, "was abandoned before with another spec"},
+		{ledger.Rejected, again, plan.Post, ""},
+		{ledger.Rejected, other, plan.Post, ""},
 	} {
 		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
 		p, findings := plan.Make(w.in)
@@ -80,11 +80,11 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
 			t.Errorf("%s, %s: %+v", tt.state, tt.spec, it)
 		}
-		if findings.HasErrors() != tt.spent {
+		if findings.HasErrors() != (tt.spent != "") {
 			t.Errorf("%s, %s: %v", tt.state, tt.spec, findings)
 		}
-		if tt.spent {
-			if f := w.finding(); f.Rule != manifest.RulePurgeSpent || f.Field != "metadata.name" || f.Line != 3 {
+		if tt.spent != "" {
+			if f := w.finding(); f.Rule != manifest.RulePurgeSpent || f.Field != "metadata.name" || f.Line != 3 || !strings.Contains(f.Message, tt.spent) {
 				t.Errorf("finding %+v", f)
 			}
 		}
