@@ -2,13 +2,16 @@ package apply_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"trueup/internal/apply"
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
@@ -208,6 +211,62 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 			t.Errorf("slept %s, want %s", s.slept, tt.slept)
 		}
 	}
+}
+
+// TestANameThatAnotherRunTakesForAnotherSpec: what they send is not what git asks
+// for here, and nobody may think that it was done.
+func TestANameThatAnotherRunTakesForAnotherSpec(t *testing.T) {
+	for _, state := range []ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown} {
+		s := theirs(t, func(_ int, r *ledger.Record) {
+			digest := canon.Digest([]byte("another"))
+			r.State, r.SpecDigest = state, &digest
+		})
+		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "with another spec", "this one was not sent", "a name of its own")
+		s.wrote("claim Purge/rel")
+	}
+	s := theirs(t, func(_ int, r *ledger.Record) {
+		digest := canon.Digest([]byte("another"))
+		r.State, r.SpecDigest = ledger.Rejected, &digest
+	})
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+	s.wrote("claim Purge/rel, claim Purge/rel, POST Purge/rel, posted Purge/rel")
+}
+
+// TestWhatIsInterruptedIsGivenBackTogether: a CI service kills what does not end
+// in seconds, and a store may be slow.
+func TestWhatIsInterruptedIsGivenBackTogether(t *testing.T) {
+	const n = 20
+	ctx, cancel := context.WithCancel(t.Context())
+	s := many(t, n, n).at("POST Purge/rel-00", 1, cancel)
+	slow := &slowRelease{stage: s, left: n - 1, all: make(chan struct{})}
+	s.journal = slow
+	res := s.apply(ctx, nil)
+	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
+	for i := 1; i < n; i++ {
+		s.ends(res, fmt.Sprintf("Purge/rel-%02d", i), apply.Skipped, apply.Interrupted)
+	}
+}
+
+// slowRelease is a store that takes all that is given back at once.
+type slowRelease struct {
+	*stage
+	mu   sync.Mutex
+	left int
+	all  chan struct{}
+}
+
+func (s *slowRelease) Release(ctx context.Context, k kind.Key, message string) error {
+	s.mu.Lock()
+	if s.left--; s.left == 0 {
+		close(s.all)
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.all:
+	case <-time.After(10 * time.Second):
+		return errors.New("one after the other")
+	}
+	return s.stage.Release(ctx, k, message)
 }
 
 func TestWaitingForOthers(t *testing.T) {

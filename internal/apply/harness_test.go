@@ -444,7 +444,10 @@ func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
 // certain is an end that says that nothing was done: not for what an earlier
 // send may have done.
 func (s *stage) certain(ctx context.Context, call string, k kind.Key, to func(*ledger.Record)) error {
-	if s.records[k].Uncertain {
+	s.mu.Lock()
+	before := s.records[k].Uncertain
+	s.mu.Unlock()
+	if before {
 		return fmt.Errorf("%s may have been executed before", k)
 	}
 	return s.move(ctx, call, k, []ledger.State{ledger.Claimed}, to)

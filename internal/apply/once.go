@@ -47,7 +47,8 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 		end, bound := &r.outcomes[i], context.WithoutCancel(ctx)
 		if why, verdict := r.halted(ctx); why != "" {
 			end.Status, end.Verdict, end.Message = Skipped, verdict, why
-			r.unrecorded(r.giveBack(bound, shots[n], why), end)
+			// Together, for who interrupted may not wait for one after the other.
+			wg.Go(func() { r.unrecorded(r.giveBack(bound, shots[n], why), end) })
 			continue
 		}
 		a := r.deliver(bound, shots[n], end)
@@ -256,6 +257,11 @@ func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record,
 		return
 	}
 	message, fix := ledger.Explain(rec)
+	if r.another(it, rec) {
+		end.Status, end.Verdict, end.Message = Blocked, NeedsPerson, message+"; that was with another spec, and this one was not sent"
+		end.Fix = "give this one a name of its own"
+		return
+	}
 	switch rec.State {
 	case ledger.Posted, ledger.Adopted, ledger.Abandoned:
 		end.Status, end.Verdict = Done, OK
@@ -276,6 +282,17 @@ func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record,
 		fix = "run apply again"
 	}
 	end.Message, end.Fix = message, fix
+}
+
+// another tells whether a record speaks of a request with another spec than git's:
+// two commits may use one name.
+func (r *run) another(it plan.Item, rec ledger.Record) bool {
+	k, ok := kind.Named(it.Kind)
+	free := rec.State == "" || rec.State == ledger.Rejected
+	if !ok || free || rec.SpecDigest == nil || it.DesiredDigest == nil {
+		return false // nobody speaks for a name, or git has no spec of it
+	}
+	return *rec.SpecDigest != plan.SpecDigest(k, r.Spec(it.Key))
 }
 
 // again sends what the plan showed and another run had claimed and given back.
