@@ -79,18 +79,16 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 }
 
 // chooseAdopted returns the requests of git that were sent before, as the flag
-// says, or a person. Only where a ledger is about to be made is that asked.
+// says, or a person. That is asked until trueup.yaml names the ledger: one that
+// is there may be of an init that was cut short.
 func (a *app) chooseAdopted(ctx context.Context, w *world, adopt string) ([]*manifest.Object, error) {
-	if adopt == "none" {
+	if adopt == "none" || adopt == "" && w.ledger.ID != "" {
 		return nil, nil
 	}
-	if adopt == "" {
-		isNew, err := isNewLedger(ctx, w.ledger)
-		if err != nil || !isNew {
-			return nil, err
-		}
-	}
 	once, err := a.sentOnce(ctx)
+	if err == nil && adopt == "" {
+		once, err = unrecorded(ctx, w.ledger, once)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +103,23 @@ func (a *app) chooseAdopted(ctx context.Context, w *world, adopt string) ([]*man
 	return likeGlob(once, adopt)
 }
 
-func isNewLedger(ctx context.Context, cfg ledger.Config) (bool, error) {
-	if cfg.ID != "" {
-		return false, nil // one that is missing is not made again
-	}
+// unrecorded are the objects of which a ledger has no record; all, where there is
+// none yet.
+func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Object) ([]*manifest.Object, error) {
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	exists, err := l.Exists(ctx)
-	return !exists, errors.Join(err, l.Close())
+	defer func() { _ = l.Close() }()
+	if exists, err := l.Exists(ctx); err != nil || !exists {
+		return objects, err
+	}
+	keys := make([]kind.Key, len(objects))
+	for i, o := range objects {
+		keys[i] = o.Key()
+	}
+	known, err := l.Look(ctx, keys)
+	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
 }
 
 // sentOnce reads the manifests of requests that are sent once. A project without
@@ -137,7 +142,7 @@ func (a *app) sentOnce(ctx context.Context) ([]*manifest.Object, error) {
 // the flag must say it.
 func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	if !a.env.StdinIsTTY {
-		return "", fmt.Errorf("a new ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
+		return "", fmt.Errorf("the ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
 			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
 	_, _ = fmt.Fprintf(a.env.Stderr, "Requests in git that are sent once: %d, such as %s. Which of them were sent before, and are\n"+
