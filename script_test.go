@@ -329,8 +329,8 @@ func cmdClock(s *script, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.platform.moved += d
-	s.Setenv(clockVar, s.platform.moved.String())
+	s.moved += d
+	s.Setenv(clockVar, s.moved.String())
 	return s.server.Advance(d)
 }
 
