@@ -233,7 +233,7 @@ func (r *run) tooLate(ctx context.Context, s *shot, a answer, end *Outcome) {
 	if s.certain {
 		end.fail(Partial, "it was not sent: "+a.err.Error())
 		end.Fix = "look at this machine's clock, and run apply again"
-		err = r.Journal.Release(ctx, s.item.Key, end.Message)
+		err = r.Journal.Release(ctx, s.item.Key, a.err.Error())
 	} else {
 		end.askPerson("it may or may not have been executed: " + a.err.Error())
 		err = r.Journal.MarkUnknown(ctx, s.item.Key, a.err.Error())

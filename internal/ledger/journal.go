@@ -217,7 +217,11 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 		if r.Standing(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evDoubt}
 		}
-		return r.ended(evDoubt, Outcome{How: Unclear, Message: why})
+		o := Outcome{How: Unclear, Message: why}
+		if r.Left && r.Outcome != nil {
+			o = *r.Outcome // why it got none
+		}
+		return r.ended(evDoubt, o)
 	})
 	var state *StateError
 	if errors.As(err, &state) || errors.Is(err, ErrConflict) {

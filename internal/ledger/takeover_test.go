@@ -182,6 +182,13 @@ func TestGiveUp(t *testing.T) {
 		}
 	}
 	l := open(t, made(t))
+	must(t, tryClaim(ctx, l, purgeKey))
+	must(t, l.Leave(ctx, purgeKey, "no answer"))
+	must(t, l.GiveUp(ctx, purgeKey, intentAt(0).At))
+	if rec := view(t, l, purgeKey); rec.State != Unknown || rec.Outcome.Message != "no answer" {
+		t.Errorf("what was left is %q, and its reason is lost: %+v", rec.State, rec.Outcome)
+	}
+	l = open(t, made(t))
 	good := l.store
 	eio := errors.New("input/output error")
 	must(t, tryClaim(ctx, l, purgeKey))
