@@ -232,7 +232,7 @@ func TestALostLedgerHoldsNoChangeBack(t *testing.T) {
 	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
 	p := w.make()
 	if p.Summary.Create != 1 || p.Summary.Change != 1 || p.LedgerProblem != "it is lost" ||
-		!slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "it is lost") }) {
+		!slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "it is lost") && strings.Contains(n, "find it") }) {
 		t.Errorf("plan %+v", p)
 	}
 }

@@ -31,7 +31,7 @@ func (d *decision) createOnly() {
 		d.item.Op, d.item.Reason = Blocked, "one of that name is being deleted"
 		d.item.Fix = "run again when it is gone, or choose another name"
 	case d.in.Ledger.Problem != "":
-		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
+		d.block(noLedger, d.in.Ledger.Fix)
 	default:
 		d.create()
 		d.recreate(known)

@@ -118,7 +118,10 @@ func TestWhatIsFreeToBeMade(t *testing.T) {
 func TestWithoutALedgerNoSnapshotIsMade(t *testing.T) {
 	w := git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data"), status(`{"readyToUse":true}`))
 	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
-	blocked(t, w.item(db), true, "it is lost", "find it")
+	blocked(t, w.item(db), true, "the ledger can't be used", "find it")
+	if notes := w.make().Notes; len(notes) != 1 || !strings.Contains(notes[0], "it is lost") || strings.Contains(notes[0], "find it") {
+		t.Errorf("notes %q", notes)
+	}
 	if it := w.item("VolumeSnapshot/here"); it.Op != plan.None {
 		t.Errorf("what is live: %+v", it)
 	}

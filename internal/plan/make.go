@@ -54,10 +54,6 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
 		Ledger: in.Ledger.ID, LedgerProblem: in.Ledger.Problem,
 	}
-	if in.Ledger.Problem != "" {
-		out.Notes = append(out.Notes, "the ledger can't be used: "+in.Ledger.Problem+
-			"; removals can't be told, and requests that are sent once are held")
-	}
 	var findings diag.List
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
 	for _, o := range in.Set.Objects {
@@ -69,6 +65,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 			out.Items = append(out.Items, item)
 		}
 	}
+	p.lacksLedger(out)
 	p.leftGit(out)
 	p.openLeft(out)
 	slices.SortStableFunc(out.Items, func(a, b Item) int {
@@ -81,6 +78,24 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	out.Summary = summarize(out)
 	findings.Sort()
 	return out, findings
+}
+
+// noLedger is why an object waits that needs the ledger; what is wrong with that
+// is said once, in a note.
+const noLedger = "the ledger can't be used"
+
+// lacksLedger notes what is wrong with the ledger, and what to do, unless an item
+// says that.
+func (p *Planner) lacksLedger(out *Plan) {
+	view := p.in.Ledger
+	if view.Problem == "" {
+		return
+	}
+	note := noLedger + ": " + view.Problem + "; removals can't be told, and requests that are sent once are held"
+	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
+		note += "; to mend it, " + view.Fix
+	}
+	out.Notes = append(out.Notes, note)
 }
 
 // Remake plans one object of the set again, as if live were the given object

@@ -47,7 +47,7 @@ func (d *decision) once() {
 	case rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
 	case d.in.Ledger.Problem != "":
-		d.block("the ledger can't be used: "+d.in.Ledger.Problem, d.in.Ledger.Fix)
+		d.block(noLedger, d.in.Ledger.Fix)
 	case !d.serves(spec.Hostname):
 		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
 			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),

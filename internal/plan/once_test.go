@@ -117,7 +117,10 @@ func TestARefusedPurgeSaysWhy(t *testing.T) {
 func TestWithoutALedgerNoPurgeIsSent(t *testing.T) {
 	w := served(t, purge("rel", relSpec))
 	w.in.Ledger = ledger.View{Problem: "it is lost", Fix: "find it"}
-	blocked(t, w.item(rel), true, "it is lost", "find it")
+	blocked(t, w.item(rel), true, "the ledger can't be used", "find it")
+	if notes := w.make().Notes; len(notes) != 1 || !strings.Contains(notes[0], "it is lost") || strings.Contains(notes[0], "find it") {
+		t.Errorf("notes %q", notes)
+	}
 }
 
 func TestTheHostnameBelongsToACDN(t *testing.T) {
