@@ -192,6 +192,9 @@ func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 	}
 	w.advance(lease + time.Minute)
 	w.bringToEnd()
+	if h.fate.kill {
+		w.staysAsItIs()
+	}
 	if t.Failed() {
 		t.Logf("the run that came to harm: exit %d\n%s", first.code, first.out)
 	}
@@ -273,6 +276,11 @@ func (w *crashWorld) bringToEnd() {
 		w.ends(w.runApply(), 0)
 	}
 	w.allMade()
+}
+
+// staysAsItIs asserts that a run after the last one sends nothing.
+func (w *crashWorld) staysAsItIs() {
+	w.t.Helper()
 	if err := w.server.ResetRequests(); err != nil {
 		w.t.Error(err)
 	}

@@ -69,6 +69,11 @@ func TestARunThatStopsAtAnyCall(t *testing.T) {
 				points := 0
 				t.Run("stopped", func(t *testing.T) {
 					for at := 0; at < len(calls.calls); at += stride {
+						// A stop at what only reads is one at what comes next, which the
+						// quicker stores show.
+						if reads := strings.HasPrefix(calls.calls[at], "GET") || strings.HasPrefix(calls.calls[at], "read"); reads && store == "git" {
+							continue
+						}
 						for _, after := range []bool{false, true} {
 							points++
 							t.Run(fmt.Sprintf("%d after=%t", at+1, after), func(t *testing.T) {
