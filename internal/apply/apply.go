@@ -205,7 +205,11 @@ func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outc
 		r.found(bound, it, end)
 	case it.Record && r.Journal != nil:
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
-		end.untold("live is as git says", r.Journal.Applied(bound, it.Key, a))
+		err := r.Journal.Applied(bound, it.Key, a)
+		if errors.Is(err, ledger.ErrConflict) {
+			err = nil // another run is at it; what it leaves is compared by the next one
+		}
+		end.untold("live is as git says", err)
 	}
 	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
 		r.await(ctx, k, it, end)

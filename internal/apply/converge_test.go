@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
 
@@ -332,6 +333,14 @@ func TestALedgerThatFailsStopsTheWrite(t *testing.T) {
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "ledger could not be told", "run apply again")
 	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, refused(), false).on("drop CDN/shop", 1, unclear(), false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "ledger could not be told")
+}
+
+// TestAnotherRunRecordsFirst: it may be writing what this one found as git says.
+func TestAnotherRunRecordsFirst(t *testing.T) {
+	s := begin(t, cdn("shop", plain)).has(shop, plain).on("applied CDN/shop", 1, ledger.ErrConflict, false)
+	s.ends(s.run(), shop, apply.Done, apply.OK)
+	s = begin(t, cdn("shop", plain)).has(shop, plain).on("applied CDN/shop", 1, unclear(), false)
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live is as git says, but the ledger could not be told")
 }
 
 // TestALostRemovalIsNotDone: a patch that only removes has nothing to find in

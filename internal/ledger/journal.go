@@ -348,7 +348,8 @@ const (
 	anyone right = iota
 	// asSeen means that it must be as this run's View showed it.
 	asSeen
-	// unchanged means that a record that this run wrote must be as it left it.
+	// unchanged means that a record that this run wrote, or at least looked at,
+	// must be as it left or saw it: another one may be writing the object now.
 	unchanged
 	// holder means that this run must have written it last.
 	holder
@@ -428,12 +429,23 @@ func (l *Ledger) entitled(who right, old Record) bool {
 	case holder:
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		return !ours || left.rec.Seq == old.Seq
+		was, known := l.last(old.Key)
+		return !known || was == old.Seq
 	case sameIntent:
 		return ours && old.FirstClaimAt != nil && left.rec.FirstClaimAt != nil && old.FirstClaimAt.Equal(*left.rec.FirstClaimAt)
 	case anyone:
 	}
 	return true
+}
+
+// last is the seq at which this run wrote a record, or else saw it. The lock is
+// held.
+func (l *Ledger) last(key kind.Key) (seq int, known bool) {
+	if left, ours := l.own[key]; ours {
+		return left.rec.Seq, true
+	}
+	seq, known = l.seen[key]
+	return seq, known
 }
 
 func (l *Ledger) remember(old, rec Record) {

@@ -226,6 +226,20 @@ func TestSpecsOfConvergingObjects(t *testing.T) {
 	}
 }
 
+// TestWhatWasLookedAtIsNotRecordedOverWhatIsBegun: live is as an older commit has
+// it, and another run begins to write it meanwhile and dies.
+func TestWhatWasLookedAtIsNotRecordedOverWhatIsBegun(t *testing.T) {
+	cfg := made(t)
+	older, newer := open(t, cfg), open(t, cfg)
+	view(t, older, cdnKey)
+	must(t, newer.Pending(t.Context(), cdnKey, []byte(`{"a":1,"b":1}`)))
+	wantErr(t, older.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}), ErrConflict)
+	if rec := view(t, older, cdnKey); begun(rec) != `{"a":1,"b":1}` {
+		t.Errorf("what may be live is forgotten: %+v", rec)
+	}
+	must(t, older.Applied(t.Context(), cdnKey, AppliedSpec{Spec: []byte(`{"a":1}`), Converged: true}))
+}
+
 func TestAdopt(t *testing.T) {
 	l := open(t, made(t))
 	ctx := t.Context()
