@@ -257,11 +257,16 @@ func (r *run) unrecorded(err error, end *Outcome) {
 	if end.Verdict == OK {
 		done = "it was accepted"
 	}
-	end.fail(NeedsPerson, done+" (and the ledger could not be told: "+err.Error()+")")
 	if errors.Is(err, ledger.ErrConflict) {
-		end.Fix = fmt.Sprintf("somebody else recorded another outcome meanwhile: trueup ledger show %s", end.Key)
+		// Whoever changed the record takes care of it, unless it was executed.
+		if end.Verdict == OK {
+			end.Verdict = NeedsPerson
+		}
+		end.fail(end.Verdict, done+" (and somebody else has changed its record meanwhile)")
+		end.Fix = fmt.Sprintf("trueup ledger show %s", end.Key)
 		return
 	}
+	end.fail(NeedsPerson, done+" (and the ledger could not be told: "+err.Error()+")")
 	end.Fix = ledger.Question(end.Key)
 	var lacks *ledger.UnrecordedError
 	if !errors.As(err, &lacks) {

@@ -166,7 +166,14 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	}
 	at := m.AcceptedAt.UTC()
 	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
+	l.mu.Lock()
+	claimed := l.own[key].rec
+	l.mu.Unlock()
 	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How)}, func(r Record) (Record, error) {
+		if r.State == "" && who == sameIntent {
+			// Somebody said meanwhile that it had not been executed.
+			r = r.reopened(claimed)
+		}
 		r, err := r.ended(evPost, o)
 		r.AcceptedAt = &at
 		return r.withRemote(m.RemoteName, m.UID, m.CreationTimestamp), err
@@ -432,7 +439,7 @@ func (l *Ledger) entitled(who right, old Record) bool {
 		was, known := l.last(old.Key)
 		return !known || was == old.Seq
 	case sameIntent:
-		return ours && old.FirstClaimAt != nil && left.rec.FirstClaimAt != nil && old.FirstClaimAt.Equal(*left.rec.FirstClaimAt)
+		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
 	case anyone:
 	}
 	return true

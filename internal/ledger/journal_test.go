@@ -377,3 +377,20 @@ func TestAClaimThatWasNotConfirmedIsTakenBack(t *testing.T) {
 		t.Errorf("left as %+v", rec)
 	}
 }
+
+// TestExecutedAfterAPersonSaidItWasNot: the answer was given while the request
+// was on its way; that it arrived is certain, and it is not sent again.
+func TestExecutedAfterAPersonSaidItWasNot(t *testing.T) {
+	cfg := made(t)
+	mine := open(t, cfg)
+	must(t, tryClaim(t.Context(), mine, purgeKey))
+	cfg.Now = func() time.Time { return testTime.Add(Lease) }
+	other := open(t, cfg)
+	must(t, other.Resolve(t.Context(), purgeKey, ResolveRepost, "not seen", "mina"))
+	must(t, mine.Posted(t.Context(), purgeKey, Made{UID: "u"}))
+	rec := view(t, other, purgeKey)
+	if rec.State != Posted || rec.UID != "u" || string(rec.Spec) != string(someSpec) || *rec.SpecDigest != someSum || !rec.FirstClaimAt.Equal(testTime) {
+		t.Errorf("%+v", rec)
+	}
+	wantErr(t, tryClaim(t.Context(), other, purgeKey), ErrTaken)
+}

@@ -156,6 +156,19 @@ func (r Record) released() Record {
 	return r
 }
 
+// reopened is a released record with the intent that it had.
+func (r Record) reopened(claimed Record) Record {
+	r.State = Claimed
+	r.Spec, r.SpecDigest = claimed.Spec, claimed.SpecDigest
+	r.FirstClaimAt, r.ClaimedAt, r.Claim = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim
+	return r
+}
+
+// sameIntent tells whether two records are of the same intent, whoever holds it.
+func (r Record) sameIntent(o Record) bool {
+	return r.FirstClaimAt != nil && o.FirstClaimAt != nil && r.FirstClaimAt.Equal(*o.FirstClaimAt)
+}
+
 // Resolution is a person's answer to the question what became of a request.
 type Resolution string
 
