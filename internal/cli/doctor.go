@@ -3,9 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,21 +78,18 @@ func runDoctor(ctx context.Context, a *app) error {
 	w.closers = append(w.closers, l.Close)
 	g, err := l.Genesis(ctx)
 	found.Ledger.ID, found.Proofs = g.LedgerID, g.Proofs
-	var problem *ledger.ProblemError
-	if errors.As(err, &problem) {
+	if problem := ledger.Problem(err); problem != nil {
 		found.Ledger.Problem, found.Ledger.Fix = problem.Problem, problem.Fix
+		a.code = exitNeedsPerson
 	} else if err != nil {
-		return err
+		view := ledger.Unreadable(err)
+		found.Ledger.Problem, found.Ledger.Fix = view.Problem, view.Fix
+		a.code = exitOf(err)
 	}
 	if a.global.output == "json" {
-		err = a.printJSON(found)
-	} else {
-		err = found.write(a.env.Stdout)
+		return a.printJSON(found)
 	}
-	if err == nil && problem != nil {
-		a.code = exitNeedsPerson
-	}
-	return err
+	return found.write(a.env.Stdout)
 }
 
 func (f facts) write(out io.Writer) error {
@@ -100,7 +97,7 @@ func (f facts) write(out io.Writer) error {
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
 		lines = append(lines, fmt.Sprintf("%-9s  %s", area, cmp.Or(f.Origins[area], "no address")))
 	}
-	lines = append(lines, "ledger     "+cmp.Or(f.Ledger.Store, "none")+" "+f.Ledger.ID)
+	lines = append(lines, strings.TrimSpace("ledger     "+cmp.Or(f.Ledger.Store, "none")+" "+f.Ledger.ID))
 	if f.Ledger.Problem != "" {
 		lines = append(lines, "ledger     "+f.Ledger.Problem, "  fix: "+f.Ledger.Fix)
 	} else {

@@ -28,7 +28,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			"requests in git that are sent once, such as purges, were sent before: say which, and it will not send them again.\n" +
 			"  --adopt=all   all of them were sent\n" +
 			"  --adopt=none  none was: the next apply sends them\n" +
-			"  --adopt=GLOB  those whose name, or KIND/NAME, is like it were sent\n" +
+			"  --adopt=GLOB  those whose name, or KIND/NAME, matches it were sent\n" +
 			"With a ledger that exists, --adopt records those of which it has no record.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },
@@ -64,7 +64,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	}
 	text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
 	if adopted > 0 {
-		text += fmt.Sprintf("requests recorded as sent before, and never sent: %d\n", adopted)
+		text += fmt.Sprintf("recorded as sent before, so that they are not sent again: %d\n", adopted)
 	}
 	if p.Ledger.ID == "" && !a.global.sandbox {
 		text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
@@ -176,7 +176,7 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 	}
 	chosen := slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return !like(o.Key()) })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--adopt %s is like no request in git that is sent once", glob)
+		return nil, fmt.Errorf("--adopt %s matches no request in git that is sent once", glob)
 	}
 	return chosen, nil
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -27,7 +28,7 @@ type lister struct {
 // add lists a source: standard input, a file, or a folder and all below it.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {
-		l.inputs = append(l.inputs, input{display: "-", data: s.Data})
+		l.inputs = append(l.inputs, input{display: cmp.Or(s.Display, "-"), data: s.Data})
 		return nil
 	}
 	name := path.Clean(s.Path)

@@ -270,7 +270,7 @@ func (p *Planner) openLeft(out *Plan) {
 		}
 		item := Item{Key: key, Op: InFlight}
 		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
-			item.Reason, _ = ledger.ExplainFlight(rec)
+			item.Reason, item.Fix = ledger.ExplainFlight(rec)
 		} else {
 			reason, fix := ledger.ExplainLeft(rec)
 			block(&item, reason, fix)

@@ -70,7 +70,7 @@ func (d *decision) unsettled() bool {
 	switch d.standing() {
 	case ledger.InFlight:
 		d.item.Op = InFlight
-		d.item.Reason, _ = ledger.ExplainFlight(d.rec)
+		d.item.Reason, d.item.Fix = ledger.ExplainFlight(d.rec)
 	case ledger.Lost:
 		d.block(ledger.Explain(d.rec))
 		d.item.Lost = d.rec.State == ledger.Claimed
