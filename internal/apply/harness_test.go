@@ -371,7 +371,7 @@ func (s *stage) TakeOver(ctx context.Context, k kind.Key, i ledger.Intent) (ledg
 }
 
 func (s *stage) claim(ctx context.Context, call string, k kind.Key, i ledger.Intent, want ledger.Standing) (ledger.Hold, error) {
-	hold := ledger.Hold{First: i.At.Early, Claimed: i.At.Now, Terms: s.terms()}
+	hold := ledger.Hold{First: i.At.Early, Claimed: i.At.Now, Late: i.At.Late, Terms: s.terms()}
 	err := s.move(ctx, call, k, nil, func(r *ledger.Record) {
 		at := i.At.Now
 		if want == ledger.Resendable {

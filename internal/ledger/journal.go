@@ -57,6 +57,8 @@ type Adoption struct {
 type Hold struct {
 	// First is the time of the intent's first claim, Claimed that of this one.
 	First, Claimed time.Time
+	// Late is the later clock at that moment.
+	Late time.Time
 	// Uncertain says that an earlier send of the intent may have arrived.
 	Uncertain bool
 	Terms     Terms
@@ -65,9 +67,11 @@ type Hold struct {
 // MaySend is to be asked right before every send. Besides the one rule, a claim
 // lasts as long as its lease: from then on others may take it over, or a person
 // may have said that the request is to be sent anew, and who was stopped
-// meanwhile knows of neither.
+// meanwhile knows of neither. Both clocks must say so: one may stand still, where
+// a cache answers, and the other may be set.
 func (h Hold) MaySend(now Instant) bool {
-	return h.Terms.MaySend(h.First, now) && now.Now.Sub(h.Claimed) < Lease
+	held := max(now.Now.Sub(h.Claimed), now.Late.Sub(h.Late))
+	return h.Terms.MaySend(h.First, now) && held < Lease
 }
 
 // Claim records that a request is about to be sent, and returns once that is
@@ -119,7 +123,7 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
-	return Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Uncertain: rec.Uncertain, Terms: terms}, nil
+	return Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain, Terms: terms}, nil
 }
 
 // takeBack ends a claim whose write failed and was done all the same: nothing is

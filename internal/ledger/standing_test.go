@@ -20,6 +20,33 @@ func TestTheWindowByOneClockOnly(t *testing.T) {
 	}
 }
 
+// TestAClaimIsHeldByBothClocks: a machine that slept gets the time of before from a
+// cache, or a clock was set meanwhile.
+func TestAClaimIsHeldByBothClocks(t *testing.T) {
+	server := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		skew         time.Duration
+		server, wall time.Duration
+		mayBeSent    bool
+	}{
+		"at once":                       {0, 0, 0, true},
+		"a second before the lease":     {0, Lease - time.Second, Lease - time.Second, true},
+		"a server's clock that stands":  {0, 0, Lease, false},
+		"ours stands":                   {0, Lease, 0, false},
+		"ours is ahead all the time":    {time.Hour, time.Second, time.Second, true},
+		"ours is ahead, theirs stands":  {time.Hour, 0, Lease, false},
+		"ours is behind all the time":   {-time.Hour, time.Second, time.Second, true},
+		"ours is behind, and was stuck": {-time.Hour, Lease, 0, false},
+	} {
+		wall := server.Add(c.skew)
+		at := Observed(server, wall)
+		h := Hold{First: at.Early, Claimed: at.Now, Late: at.Late, Terms: Terms{Window: DefaultWindow}}
+		if got := h.MaySend(Observed(server.Add(c.server), wall.Add(c.wall))); got != c.mayBeSent {
+			t.Errorf("%s: it may be sent: %t", name, got)
+		}
+	}
+}
+
 func TestObserved(t *testing.T) {
 	server := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
