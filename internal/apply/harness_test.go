@@ -509,7 +509,7 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, Now: s.now, At: ledger.Observed(s.now, s.now), Options: s.plan})
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.Observed(s.now, s.now), Options: s.plan})
 	p, findings := planner.Make()
 	if findings.HasErrors() {
 		s.t.Fatalf("findings: %v", findings)

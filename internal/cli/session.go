@@ -103,7 +103,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	s.inputs = plan.Inputs{
 		Tool: toolName(), Sandbox: s.app.global.sandbox,
 		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},
-		Set:    l.set, Live: state, Ledger: view, Now: at.Now, At: at, Options: opts,
+		Set:    l.set, Live: state, Ledger: view, At: at, Options: opts,
 	}
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List

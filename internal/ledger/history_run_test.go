@@ -135,7 +135,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) (*plan.Planner, err
 		return nil, err
 	}
 	at := r.instant()
-	planner := plan.NewPlanner(plan.Inputs{Set: set, Live: state, Ledger: view, Now: at.Now, At: at})
+	planner := plan.NewPlanner(plan.Inputs{Set: set, Live: state, Ledger: view, At: at})
 	p, findings := planner.Make()
 	if findings.HasErrors() {
 		return nil, errors.New(findings[0].Message)

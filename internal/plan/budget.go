@@ -92,7 +92,7 @@ func (p *Planner) wishes(items []Item) []wish {
 	for i := range items {
 		if items[i].Op == Post {
 			u := newUse(items[i].Key, p.in.Set.Find(items[i].Key).Spec)
-			u.since, u.planned = p.in.Now, true
+			u.since, u.planned = p.in.At.Now, true
 			wishes = append(wishes, wish{u, &items[i]})
 		}
 	}
@@ -155,7 +155,7 @@ func (p *Planner) activeSince(rec ledger.Record) (since time.Time, ok bool) {
 	if at == nil {
 		return time.Time{}, false
 	}
-	return *at, p.in.Now.Sub(*at) < activeFor
+	return *at, p.in.At.Now.Sub(*at) < activeFor
 }
 
 // post takes the room of a request, or tells that there is none. If the

@@ -254,7 +254,7 @@ func (d drawn) world(t tester, names []string) *world {
 
 // at moves a world to another time and other requests of the past.
 func (w *world) at(at time.Time, past []ledger.Record) *world {
-	w.in.Now, w.in.At = at, ledger.Instant{Now: at, Early: at, Late: at}
+	w.in.At = ledger.Instant{Now: at, Early: at, Late: at}
 	for _, rec := range past {
 		w.in.Ledger.Records[rec.Key] = rec
 	}

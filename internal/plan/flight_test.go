@@ -172,7 +172,7 @@ func TestASnapshotIsFound(t *testing.T) {
 				record("VolumeSnapshot/left", func(r *ledger.Record) { r.UID = "uid-x" })
 		}, ""},
 		"listed, made so long ago that another record may speak of it": {func(w *world) {
-			w.listed("content-7", "data", soon).in.Now = now().Add(activeDay)
+			w.listed("content-7", "data", soon).in.At = ledger.Observed(now().Add(activeDay), now().Add(activeDay))
 		}, ""},
 		"one that is being deleted": {func(w *world) { w.has(db, disked("data"), madeAt(soon), terminating) }, ""},
 		"one of a list that is cut off": {func(w *world) {

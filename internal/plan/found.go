@@ -56,7 +56,7 @@ func (d *decision) foundElsewhere() bool {
 	if err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) {
 		return false
 	}
-	if !made.After(d.in.Now.Add(-activeFor)) {
+	if !made.After(d.in.At.Now.Add(-activeFor)) {
 		return false // the view does not hold all that was made so long ago
 	}
 	d.item.RemoteName = obj.Name

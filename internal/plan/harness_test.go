@@ -55,7 +55,7 @@ func git(t tester, documents ...string) *world {
 			ID: "ledger-1", Records: map[kind.Key]ledger.Record{},
 			Terms: map[kind.Area]ledger.Terms{kind.Delivery: terms(), kind.Compute: terms()},
 		},
-		Now: now(), At: ledger.Observed(now(), now()),
+		At: ledger.Observed(now(), now()),
 	}}
 }
 

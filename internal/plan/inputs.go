@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"time"
-
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
@@ -17,9 +15,8 @@ type Inputs struct {
 	Set     *manifest.Set
 	Live    live.State
 	Ledger  ledger.View
-	// Now is what the platform's clock says; only purges' budgets use it.
-	Now time.Time
-	// At is what the clocks say; what became of open requests depends on it.
+	// At is what the clocks say: budgets, and what became of open requests,
+	// depend on it.
 	At      ledger.Instant
 	Options Options
 }
