@@ -71,7 +71,7 @@ func TestWithoutALedgerWhatConvergesStillDoes(t *testing.T) {
 	res := s.run()
 	s.ends(res, shop, apply.Done, apply.OK)
 	s.ends(res, "CDN/docs", apply.Done, apply.OK)
-	s.ends(res, "VolumeSnapshot/db", apply.Blocked, apply.NeedsPerson, "lost")
+	s.ends(res, "VolumeSnapshot/db", apply.Blocked, apply.NeedsPerson, "the ledger can't be used")
 	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, refused(), false)
 	s.noted = false
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422")
