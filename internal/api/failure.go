@@ -56,7 +56,11 @@ func (c *call) because(ctx context.Context, e *Error, err error) {
 		err = cause
 	}
 	e.err = err
-	e.Message = oneLine(c.endpoint.redact(err.Error()), messageSize)
+	text := err.Error()
+	if errors.Is(err, io.EOF) {
+		text = "the connection was closed without an answer (" + text + ")"
+	}
+	e.Message = oneLine(c.endpoint.redact(text), messageSize)
 }
 
 // hopeless recognises what another try would not mend: a certificate that is

@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"trueup/internal/kind"
+)
+
+// right is whose record a change may start from.
+type right int
+
+const (
+	// anyone may change a record in whatever state it is found.
+	anyone right = iota
+	// asSeen means that it must be as this run's View showed it.
+	asSeen
+	// unchanged means that a record that this run wrote, or at least looked at,
+	// must be as it left or saw it: another one may be writing the object now.
+	unchanged
+	// holder means that this run must have written it last.
+	holder
+	// sameIntent means that the intent must be one that this run claimed.
+	sameIntent
+)
+
+// move is what happens to a record, and who may make it happen.
+type move struct {
+	event  event
+	who    right
+	by     string
+	detail string
+}
+
+// writeTries bounds how often a write that lost a race is tried again, where
+// what changed meanwhile may not matter.
+const writeTries = 5
+
+// change moves a record on by compare-and-swap and remembers how it was left.
+func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+	for try := 1; ; try++ {
+		rec, err := l.changeOnce(ctx, key, m, to)
+		if m.who == sameIntent && errors.Is(err, ErrConflict) && try < writeTries {
+			l.refresh()
+			continue
+		}
+		return rec, err
+	}
+}
+
+// changeOnce is one try. The record beside an error is one whose write failed.
+func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+	if _, err := l.usable(ctx, []kind.Key{key}); err != nil {
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
+	}
+	where := l.at(key)
+	found, err := l.store.Read(ctx, []Key{where})
+	if err != nil {
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
+	}
+	old, ok := found[where]
+	if !ok {
+		old = Record{Schema: Schema, Workspace: where.Workspace, Key: key}
+	}
+	if !l.entitled(m.who, old) {
+		return Record{}, fmt.Errorf("record %s: %w", key, ErrConflict)
+	}
+	rec, err := to(old)
+	if err != nil {
+		return Record{}, fmt.Errorf("record %s: %w", key, err)
+	}
+	rec = rec.moved(l.step(old, m))
+	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
+		return rec, err
+	}
+	l.witness().note(rec)
+	l.remember(old, rec)
+	return rec, nil
+}
+
+func (l *Ledger) step(old Record, m move) Step {
+	return Step{
+		Seq: old.Seq + 1, Nonce: l.cfg.NewID(), At: l.cfg.Now().UTC(), Event: string(m.event),
+		By: cmp.Or(m.by, sender(&l.cfg.Claim)), Detail: cut(m.detail, maxDetail),
+	}
+}
+
+func (l *Ledger) entitled(who right, old Record) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, ours := l.own[old.Key]
+	switch who {
+	case asSeen:
+		was, looked := l.seen[old.Key]
+		return looked && was == old.Seq
+	case holder:
+		return ours && left.rec.Seq == old.Seq
+	case unchanged:
+		was, known := l.last(old.Key)
+		return !known || was == old.Seq
+	case sameIntent:
+		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
+	case anyone:
+	}
+	return true
+}
+
+// last is the seq at which this run wrote a record, or else saw it. The lock is
+// held.
+func (l *Ledger) last(key kind.Key) (seq int, known bool) {
+	if left, ours := l.own[key]; ours {
+		return left.rec.Seq, true
+	}
+	seq, known = l.seen[key]
+	return seq, known
+}
+
+func (l *Ledger) remember(old, rec Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.own[rec.Key] = mark{rec: rec, pending: old.Pending}
+}
