@@ -170,6 +170,29 @@ func TestMomentsAreMadeAgainOnRequest(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotMadeAgainIsKnownToBeGone: it may be made again only where a person
+// allows it, also after a run that was allowed to and did not come to it.
+func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
+	ctx := t.Context()
+	for name, end := range map[string]func(*Ledger) error{
+		"released": func(l *Ledger) error { return l.Release(ctx, diskKey, "interrupted") },
+		"refused":  func(l *Ledger) error { return l.Rejected(ctx, diskKey, 422, "no") },
+		"reposted": func(l *Ledger) error {
+			return errors.Join(l.MarkUnknown(ctx, diskKey, "reset"), l.Resolve(ctx, diskKey, ResolveRepost, "it is not there", "me"))
+		},
+	} {
+		l := open(t, made(t))
+		must(t, tryClaim(ctx, l, diskKey))
+		must(t, l.Posted(ctx, diskKey, Made{UID: "old"}))
+		view(t, l, diskKey)
+		must(t, tryClaimAgain(ctx, l, diskKey))
+		must(t, end(l))
+		if rec := view(t, l, diskKey); (rec.Applied != nil) != (name != "reposted") || rec.UID != "" {
+			t.Errorf("%s: %+v", name, rec)
+		}
+	}
+}
+
 // TestMomentsAreMadeAgainOnce: two people want the same object again, and the
 // second decided before the first was done. The server may call it by another
 // name, so that a GET of ours would not find it.

@@ -114,6 +114,10 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 		}
 		first = *r.FirstClaimAt
 	}
+	if e == evReclaim {
+		// That it was made before outlives a claim under which nothing is made.
+		r.Applied = r.Spec
+	}
 	r.State = Claimed
 	r.Spec, r.SpecDigest = i.Spec, &i.Digest
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &first, &at, nil
@@ -200,6 +204,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 		r.AcceptedAt = r.ClaimedAt
 	case ResolveRepost:
 		r = r.released()
+		r.Applied = nil // a person wants it made, whatever was made before
 	case ResolveAbandon:
 		r.State = Abandoned
 	default:

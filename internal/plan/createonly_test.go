@@ -85,6 +85,16 @@ func TestAllowedToBeMadeAgain(t *testing.T) {
 	}
 }
 
+// TestAllowedAndNotMade: a run that was allowed to and was refused, or did not
+// come to it, leaves no permission behind.
+func TestAllowedAndNotMade(t *testing.T) {
+	for _, state := range []ledger.State{"", ledger.Rejected} {
+		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now()).applied(db, disked("data")).
+			with(func(o *plan.Options) { o.AllowEmptyLive = true })
+		blocked(t, w.item(db), true, "gone since it was made", "--allow-recreate")
+	}
+}
+
 func TestATerminatingSnapshot(t *testing.T) {
 	gone := func() *world { return git(t, snapshot("db", "data")).has(db, disked("data"), terminating) }
 	blocked(t, gone().item(db), false, "being deleted", "another name")
