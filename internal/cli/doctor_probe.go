@@ -67,8 +67,7 @@ func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions
 		return a.fail(doc, withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
 	}
 	if p.terms().Proven {
-		_, err := fmt.Fprintf(a.env.Stdout, "it is proven already that the platform refuses a second request of the same name: nothing was sent\n")
-		return err
+		return p.tell(ctx, "it is proven already that the platform refuses a second request of the same name: nothing was sent\n")
 	}
 	p.plan = p.plan.Only(p.key)
 	p.item = p.plan.Items[0]
@@ -124,8 +123,16 @@ func (p *probe) again(ctx context.Context) error {
 	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
 		return ledgerError(err)
 	}
-	_, err = fmt.Fprintf(p.app.env.Stdout, "%s: a second request of the same name is refused%s\n"+
+	return p.tell(ctx, fmt.Sprintf("%s: a second request of the same name is refused%s\n"+
 		"from now on a request without an answer is sent again under its name, as long as that is safe\n",
-		p.kind.Area, report.Clean(proven(proof)))
+		p.kind.Area, report.Clean(proven(proof))))
+}
+
+// tell says that there is a proof: as JSON by what doctor then knows.
+func (p *probe) tell(ctx context.Context, text string) error {
+	if p.app.global.output == "json" {
+		return runDoctor(ctx, p.app)
+	}
+	_, err := fmt.Fprint(p.app.env.Stdout, text)
 	return err
 }

@@ -81,6 +81,7 @@ func summaryTable(s plan.Summary) string {
 		{"removed", s.Removed},
 		{"purge", s.Purge},
 		{"deferred", s.Deferred},
+		{"in flight", s.InFlight},
 		{"blocked", s.Blocked},
 		{"drifted fields", s.Drifted},
 		{"kept", s.Kept},
