@@ -57,7 +57,8 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 		return ledgerError(err)
 	}
 	if done.Restored {
-		_, _ = fmt.Fprintf(a.env.Stdout, "the ledger is made again as of %s: what was done since is not in it\n",
+		_, _ = fmt.Fprintf(a.env.Stdout, "the ledger is made again as of %s: what was done since is not in it, and the next apply may send it again;\n"+
+			"before that, record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
 	}
 	_, err = fmt.Fprintf(a.env.Stdout, "records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left)
