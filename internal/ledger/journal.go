@@ -309,7 +309,7 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
 	_, err := l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
-		if to == ResolveRepost && r.Standing(now, Terms{}) == InFlight {
+		if to == ResolveRepost && r.young(now) {
 			return r, fmt.Errorf("it was claimed by %s%s and may still be sent: wait until %s",
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
 		}

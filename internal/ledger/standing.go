@@ -86,7 +86,9 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 		return Free
 	case Claimed:
 		switch {
-		case !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease:
+		case r.FirstClaimAt.After(now.Late.Add(aloneMargin)):
+			return Lost // a clock is wrong, and nobody can tell how old it is
+		case r.young(now):
 			return InFlight
 		case t.Proven && t.MaySend(*r.FirstClaimAt, now):
 			return Resendable
@@ -98,6 +100,11 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	case Posted, Adopted, Abandoned:
 	}
 	return Settled
+}
+
+// young tells whether the run that claimed the request may still be at it.
+func (r Record) young(now Instant) bool {
+	return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease
 }
 
 // Open tells whether it is not known what became of the request.

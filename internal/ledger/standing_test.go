@@ -135,3 +135,24 @@ func TestTheWindowByTheLaterClock(t *testing.T) {
 		t.Errorf("over by the platform's clock: %s", got)
 	}
 }
+
+// TestAClaimFromTheFuture: where the platform tells no time, a wrong clock would
+// keep a claim in flight for days, and its window open after the platform has
+// forgotten the name.
+func TestAClaimFromTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	terms := Terms{Window: DefaultWindow, Proven: true}
+	for ahead, want := range map[time.Duration]Standing{
+		Lease: InFlight, time.Hour: InFlight, time.Hour + time.Second: Lost, 48 * time.Hour: Lost,
+	} {
+		at := now.Add(ahead)
+		rec := Record{State: Claimed, FirstClaimAt: &at, ClaimedAt: &at}
+		if got := rec.Standing(Observed(time.Time{}, now), terms); got != want {
+			t.Errorf("%s ahead it is %s, want %s", ahead, got, want)
+		}
+		// A person's own clock is not believed against the claim's.
+		if !rec.young(Observed(time.Time{}, now)) {
+			t.Errorf("%s ahead it may be answered as not executed", ahead)
+		}
+	}
+}
