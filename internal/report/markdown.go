@@ -55,7 +55,7 @@ func markdownHead(doc Document) string {
 	var b strings.Builder
 	switch {
 	case doc.Apply != nil:
-		b.WriteString("## Apply: " + string(applySummary(doc.Apply)) + "\n")
+		b.WriteString("## " + string(applyTitle(doc)+": "+applySummary(doc.Apply)) + "\n")
 	case doc.Plan != nil:
 		b.WriteString("## " + string(planTitle(doc)+": "+planSummary(doc)) + "\n")
 	default:

@@ -13,6 +13,14 @@ func planTitle(doc Document) safe {
 	return "Plan"
 }
 
+// applyTitle heads the summary with what was done.
+func applyTitle(doc Document) safe {
+	if doc.Command == "settle" {
+		return "Settle"
+	}
+	return "Apply"
+}
+
 // planSummary counts what a plan would do and what it found.
 func planSummary(doc Document) safe {
 	s := doc.Plan.Summary

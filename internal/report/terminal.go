@@ -22,7 +22,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 		textPlan(p, doc, opts)
 	}
 	if doc.Apply != nil {
-		textApply(p, doc.Apply, opts)
+		textApply(p, doc, opts)
 	}
 	if len(doc.Errors) > 0 {
 		p.gap()

@@ -89,7 +89,8 @@ func shownSource(runes []rune) safe {
 
 // textApply writes how every item ended and what comes next; items for which
 // there was nothing to do are only counted.
-func textApply(p *printer, r *apply.Result, opts Options) {
+func textApply(p *printer, doc Document, opts Options) {
+	r := doc.Apply
 	p.gap()
 	column, shown := keyWidth(r), false
 	for _, o := range r.Outcomes {
@@ -102,7 +103,7 @@ func textApply(p *printer, r *apply.Result, opts Options) {
 	if shown {
 		p.gap()
 	}
-	p.line(span{"Apply: ", strong}, span{applySummary(r), plain})
+	p.line(span{applyTitle(doc) + ": ", strong}, span{applySummary(r), plain})
 	for _, s := range nextSteps(r) {
 		p.wrapped(indent, span{"Next: ", changed}, span{s, plain})
 	}
