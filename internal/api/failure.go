@@ -57,7 +57,7 @@ func (c *call) because(ctx context.Context, e *Error, err error) {
 	}
 	e.err = err
 	text := err.Error()
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && e.Status == 0 {
 		text = "the connection was closed without an answer (" + text + ")"
 	}
 	e.Message = oneLine(c.endpoint.redact(text), messageSize)

@@ -22,11 +22,11 @@ const (
 )
 
 // sentTolerance is how much earlier than our send an object of ours may seem to
-// have been made: a platform has more than one clock. Where it does not tell the
-// time, this machine's may be further off.
+// have been made, clocksApart how far the clocks that tell of the one and of the
+// other may be apart: the Date of an answer is not that of who makes objects.
 const (
-	sentTolerance  = 30 * time.Second
-	aloneTolerance = 5 * time.Minute
+	sentTolerance = 30 * time.Second
+	clocksApart   = 10 * time.Minute
 )
 
 // shot is a claimed request on its way.
@@ -130,12 +130,8 @@ func (s *shot) overdue(now ledger.Instant) answer {
 // judge says what an answer means (design A3).
 func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	a := answer{obj: obj, err: err}
-	sent := now.Now.Add(-sentTolerance)
-	if now.Alone {
-		sent = now.Now.Add(-aloneTolerance)
-	}
 	switch {
-	case err == nil && madeBefore(obj, sent):
+	case err == nil && madeBefore(obj, sentAt(now)):
 		a.fate = s.taken(obj, true)
 		a.err = fmt.Errorf("the platform answered with one that was made at %s, before it was sent", obj.CreationTimestamp)
 	case err == nil:
@@ -154,6 +150,16 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// sentAt is the earliest time at which an object that was made by a send at the
+// instant can seem to have been made.
+func sentAt(now ledger.Instant) time.Time {
+	at := now.Early
+	if limit := now.Now.Add(-clocksApart); now.Alone || at.Before(limit) {
+		at = limit
+	}
+	return at.Add(-sentTolerance)
+}
 
 // taken says whose the object of the same name is: ours only if an earlier send
 // may have made it. Where the platform shows it, it must be what was sent, and
