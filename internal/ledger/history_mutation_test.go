@@ -27,7 +27,7 @@ var mistakes = []struct {
 		{"../apply/shot.go", "case a.fate == refused && s.certain:", "case a.fate == refused:"},
 	}},
 	{"a claim lasts as long as the window", "was executed 2 times", []edit{
-		{"journal.go", " && now.Now.Sub(h.Claimed) < Lease", ""},
+		{"journal.go", "&& held < Lease", "&& held < h.Terms.Window"},
 	}},
 	{"sent again without proof", "was executed 2 times", []edit{
 		{"../apply/shot.go", "if !s.hold.Terms.Proven || try == maxSends", "if try == maxSends"},
