@@ -37,6 +37,9 @@ func strace(t *testing.T, dir, call, fault string) (said, complaint string, log 
 // TestFileFaults lets each call that makes something durable fail, and kills the
 // process in each. No failure is taken for success, and what is open is found.
 func TestFileFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: another program is run for each fault")
+	}
 	if testing.CoverMode() != "" {
 		t.Skip("the faults would hit the files of the coverage")
 	}
