@@ -123,7 +123,7 @@ func (s *shot) overdue(now ledger.Instant) answer {
 	if s.hold.Terms.MaySend(s.hold.First, now) {
 		return answer{fate: unsent, err: errors.New("it was not sent: this run was stopped for too long, and another one may have taken it over")}
 	}
-	until := s.hold.Terms.Until(s.hold.First, now).UTC().Format(time.RFC3339)
+	until := stamp(s.hold.Terms.Until(s.hold.First, now))
 	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
 }
 
@@ -219,7 +219,7 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 	switch {
 	case a.fate == unsent && s.certain:
 		end.Fix = "run apply again"
-		return r.giveBack(ctx, s, message)
+		return r.Journal.Release(ctx, key, message)
 	case a.fate == refused && s.certain:
 		return r.Journal.Rejected(ctx, key, httpStatus(a.err), message)
 	case s.hold.Terms.Proven:

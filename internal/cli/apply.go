@@ -71,10 +71,7 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 		asked = true
 	}
 	result := s.apply(ctx, opts)
-	doc.Apply, doc.ExitCode = &result, exitOfApply(result)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		doc.ExitCode = exitInterrupted // whatever else happened (design 0.24)
-	}
+	doc.Apply, doc.ExitCode = &result, orInterrupted(ctx, exitOfApply(result))
 	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}

@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -60,11 +59,7 @@ type facts struct {
 }
 
 func runDoctor(ctx context.Context, a *app) error {
-	p, err := loadProject(a.dir())
-	if err != nil {
-		return err
-	}
-	w, err := a.enter(ctx, p, &manifest.Set{})
+	_, w, err := a.enterHere(ctx)
 	if err != nil {
 		return err
 	}

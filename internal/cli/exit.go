@@ -87,3 +87,12 @@ func exitOfApply(res apply.Result) int {
 		return exitOK
 	}
 }
+
+// orInterrupted is the code of a run that writes: an interruption counts,
+// whatever else happened (design 0.24).
+func orInterrupted(ctx context.Context, code int) int {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return exitInterrupted
+	}
+	return code
+}

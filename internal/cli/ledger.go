@@ -25,13 +25,19 @@ func newLedger(a *app) *cobra.Command {
 	return cmd
 }
 
-// openLedger opens the ledger of the project, or of the sandbox.
-func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
+// enterHere opens the world of the project for who needs no manifest.
+func (a *app) enterHere(ctx context.Context) (project, *world, error) {
 	p, err := loadProject(a.dir())
 	if err != nil {
-		return nil, nil, err
+		return project{}, nil, err
 	}
 	w, err := a.enter(ctx, p, &manifest.Set{})
+	return p, w, err
+}
+
+// openLedger opens the ledger of the project, or of the sandbox.
+func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
+	_, w, err := a.enterHere(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -38,11 +38,7 @@ func newLedgerInit(a *app) *cobra.Command {
 }
 
 func runLedgerInit(ctx context.Context, a *app, adopt string) error {
-	p, err := loadProject(a.dir())
-	if err != nil {
-		return err
-	}
-	w, err := a.enter(ctx, p, &manifest.Set{})
+	p, w, err := a.enterHere(ctx)
 	if err != nil {
 		return err
 	}

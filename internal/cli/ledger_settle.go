@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -48,10 +47,7 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 	}
 	s.plan = s.plan.OpenOnly(s.inputs.Ledger.Records)
 	result := s.apply(ctx, opts)
-	doc.Plan, doc.Apply, doc.ExitCode = s.plan, &result, exitOfSettle(result)
-	if errors.Is(ctx.Err(), context.Canceled) {
-		doc.ExitCode = exitInterrupted // whatever else happened (design 0.24)
-	}
+	doc.Plan, doc.Apply, doc.ExitCode = s.plan, &result, orInterrupted(ctx, exitOfSettle(result))
 	return a.emit(doc)
 }
 

@@ -184,10 +184,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 
 // Add reads the records of more keys into a view, as of when it was made.
 func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
-	where := make([]Key, len(keys))
-	for i, key := range keys {
-		where[i] = l.at(key)
-	}
+	where := l.places(keys)
 	found, err := l.readWitnessed(ctx, where)
 	if err != nil {
 		return err
@@ -208,11 +205,7 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 // what decisions rest on.
 func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	l.refresh()
-	where := make([]Key, len(keys))
-	for i, key := range keys {
-		where[i] = l.at(key)
-	}
-	found, err := l.store.Read(ctx, where)
+	found, err := l.store.Read(ctx, l.places(keys))
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +214,14 @@ func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record
 		records[key.Key] = rec
 	}
 	return records, nil
+}
+
+func (l *Ledger) places(keys []kind.Key) []Key {
+	places := make([]Key, len(keys))
+	for i, key := range keys {
+		places[i] = l.at(key)
+	}
+	return places
 }
 
 // withRecent adds the keys of what was claimed lately or is open.
