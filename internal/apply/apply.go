@@ -74,6 +74,9 @@ type Deps struct {
 	Rules func(k *kind.Kind) *merge.Rules
 	// Report is told what happens; calls come from several goroutines.
 	Report func(Event)
+	// Hurry is closed when what is in flight is to be given up at once; it may
+	// be nil.
+	Hurry <-chan struct{}
 	// Sleep waits, or returns the context's error.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Options Options

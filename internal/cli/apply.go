@@ -114,6 +114,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 		Spec:   func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
 		Rules:  func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
 		Report: s.app.progress(),
+		Hurry:  s.app.env.Hurry,
 		Sleep:  s.app.env.Sleep,
 		Options: apply.Options{
 			Parallelism:      s.app.global.parallelism,

@@ -19,6 +19,9 @@ type Env struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
+	// Hurry is closed when what is in flight is to be given up at once: a second
+	// signal. It may be nil.
+	Hurry <-chan struct{}
 	// Retry says how reads are repeated; the zero value is the usual way.
 	Retry api.Retry
 	// Dir is the folder that the program was started in.
