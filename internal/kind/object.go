@@ -19,6 +19,8 @@ type Object struct {
 	CreationTimestamp string
 	// Terminating says that metadata.deletionTimestamp is set.
 	Terminating bool
+	// Keep says that the object is marked by KeepAnnotation.
+	Keep bool
 	// Spec is canonical JSON, nil where the answer had no spec.
 	Spec   []byte
 	Digest canon.Sum
@@ -30,6 +32,18 @@ type Object struct {
 
 // Key returns the identity of the object.
 func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
+
+// KeepAnnotation is the annotation that keeps an object from being deleted
+// (design C6). It counts in a manifest and on a live object alike.
+const KeepAnnotation = "trueup.dev/keep"
+
+// Kept tells whether metadata marks its object as one to keep: any value of the
+// annotation does, but for false.
+func Kept(metadata map[string]any) bool {
+	annotations, _ := metadata["annotations"].(map[string]any)
+	value, marked := annotations[KeepAnnotation]
+	return marked && value != nil && value != "false" && value != false
+}
 
 // HostKey returns the form in which hostnames are looked up: case and a final
 // dot mean nothing (RFC 4343). It is never shown and never sent.

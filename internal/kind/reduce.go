@@ -27,6 +27,7 @@ func (k *Kind) NewObject(doc map[string]any) (Object, error) {
 		ResourceVersion:   text(meta, "resourceVersion"),
 		CreationTimestamp: text(meta, "creationTimestamp"),
 		Terminating:       text(meta, "deletionTimestamp") != "",
+		Keep:              Kept(meta),
 	}
 	if _, ok := meta["name"].(string); !ok || o.Name == "" {
 		return Object{}, errors.New("metadata.name is missing")

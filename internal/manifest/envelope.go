@@ -163,6 +163,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	o.APIVersion, _ = text(doc, "apiVersion")
 	metadata := mapping(doc, "metadata")
 	o.Name, _ = text(metadata, "name")
+	o.Keep = kind.Kept(metadata)
 	if namespace, ok := text(metadata, "namespace"); ok && namespace != "" {
 		o.Namespace = namespace
 	}

@@ -23,11 +23,19 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		case below == nil && !f.Knows(p.name, tree):
 			c.warn(p, ruleUnknownField, fmt.Sprintf("the platform's document shows no field %s here", quoteName(p.name)),
 				unknownFix(p.name, tree, f))
-		case below != nil && below.NotSent && below.Type == kind.ObjectType:
+		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
 			c.warn(p, ruleNotSent, p.name+" stay in git: the platform's document knows none, so they are not sent",
 				"nothing to mend; remove them, or write them as comments, to be rid of this warning")
 		}
 	}
+}
+
+// onlyKeeps tells whether annotations hold nothing but the one that this program
+// reads.
+func onlyKeeps(annotations any) bool {
+	m, _ := annotations.(map[string]any)
+	_, keeps := m[kind.KeepAnnotation]
+	return keeps && len(m) == 1
 }
 
 func (c *converter) warn(p pair, rule, message, fix string) {

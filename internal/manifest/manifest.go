@@ -30,6 +30,8 @@ type Object struct {
 	Digest canon.Sum
 	// Host is the value of the kind's HostField, if it has one.
 	Host string
+	// Keep says that the manifest is marked by kind.KeepAnnotation.
+	Keep bool
 	// positions is a compact index of places.
 	positions positions
 }

@@ -78,7 +78,8 @@ func metadataNotSent() Rule {
 		Severity: diag.Warning,
 		Summary:  "Labels and annotations are not sent.",
 		Why: "The documented envelopes have a name and a namespace below metadata and nothing else (platform-api 2). " +
-			"Labels and annotations are useful in git, so they are allowed there.",
+			"Labels and annotations are useful in git, so they are allowed there. The annotation trueup.dev/keep " +
+			"is trueup's own, and no warning is given for it: an object that has it is never deleted.",
 		Fix: "Nothing needs mending; write them as comments to be rid of the warning.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
