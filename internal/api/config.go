@@ -86,6 +86,10 @@ type TraceEvent struct {
 	Status      int
 	ContentType string
 	RequestID   string
+	// Answer is the head of the answer, without tokens and cookies.
+	Answer http.Header
+	// AnswerBytes is the length that the answer gives; -1 where it gives none.
+	AnswerBytes int64
 	Took        time.Duration
 	Err         string
 }

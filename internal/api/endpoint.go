@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +19,25 @@ type Endpoint struct {
 	// Base is a URL that ParseBase has accepted.
 	Base  *url.URL
 	Token Token
+	// Ask gives the token when it is first needed, where Token is none; it may
+	// be called from several goroutines.
+	Ask func(context.Context) (Token, error) `json:"-"`
+	// BaseFrom and TokenFrom name the settings, for messages; without them
+	// these are the usual variables.
+	BaseFrom, TokenFrom string
+}
+
+// authorised is the endpoint with its token.
+func (e Endpoint) authorised(ctx context.Context) (Endpoint, error) {
+	if !e.Token.IsZero() {
+		return e, nil
+	}
+	token, err := e.Ask(ctx)
+	if err == nil && token.IsZero() {
+		err = errors.New("it is empty")
+	}
+	e.Token = token
+	return e, err
 }
 
 // ParseBase checks the base address of an area: https, or http on loopback;
@@ -106,6 +127,16 @@ func (e Endpoint) redact(text string) string {
 		}
 	}
 	return text
+}
+
+// baseSetting names what sets the address of an area.
+func (e Endpoint) baseSetting(area kind.Area) string {
+	return cmp.Or(e.BaseFrom, variable(area, "URL"))
+}
+
+// tokenSetting names what sets the token of an area.
+func (e Endpoint) tokenSetting(area kind.Area) string {
+	return cmp.Or(e.TokenFrom, variable(area, "TOKEN"))
 }
 
 // variable names the environment variable that sets a part of an area.

@@ -52,6 +52,7 @@ func (c *call) because(ctx context.Context, e *Error, err error) {
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
+	err = asProxys(err)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -69,6 +70,10 @@ func hopeless(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var dns *net.DNSError
+	var proxy *proxyError
+	if errors.As(err, &proxy) {
+		return proxy.status == http.StatusProxyAuthRequired
+	}
 	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &dns) && dns.IsNotFound
 }
 
@@ -106,9 +111,9 @@ func (c *call) advise(a *answer, e *Error) {
 		e.Message = "redirected to " + cmp.Or(c.header(a.Response, "Location"), "nowhere") +
 			", which is not followed: check the address of the " + string(c.kind.Area) + " area"
 	case e.Class == Misdirected:
-		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+variable(c.kind.Area, "URL"))
+		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+c.endpoint.baseSetting(c.kind.Area))
 	case a.StatusCode == http.StatusUnauthorized:
-		e.Message = joinSentences(e.Message, "check "+variable(c.kind.Area, "TOKEN"))
+		e.Message = joinSentences(e.Message, "check "+c.endpoint.tokenSetting(c.kind.Area))
 	case a.StatusCode == http.StatusForbidden && c.verb == kind.Create && c.kind.Role != "":
 		e.Message = joinSentences(e.Message, "creating a "+c.kind.Name+" needs the role "+c.kind.Role)
 	}

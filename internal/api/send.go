@@ -46,7 +46,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 		return nil, c.unsent("the workspace's name or uuid is not one segment of a path")
 	case c.endpoint.Base == nil:
 		return nil, c.unsent("no address of the %s area: set %s", k.Area, variable(k.Area, "URL"))
-	case c.endpoint.Token.IsZero():
+	case c.endpoint.Token.IsZero() && c.endpoint.Ask == nil:
 		e := c.unsent("no token for the %s area: set %s", k.Area, variable(k.Area, "TOKEN"))
 		e.Class = Denied
 		return nil, e
@@ -57,6 +57,18 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	}
 	c.url = u
 	return c, nil
+}
+
+// authorise asks for the area's token if it has not been needed before.
+func (c *call) authorise(ctx context.Context) error {
+	authorised, err := c.endpoint.authorised(ctx)
+	if err != nil {
+		e := c.unsent("no token for the %s area: %v", c.kind.Area, err)
+		e.Class, e.err = Denied, err
+		return e
+	}
+	c.endpoint = authorised
+	return nil
 }
 
 // isStep tells whether a segment of a path would lead elsewhere.
@@ -166,6 +178,9 @@ func (a *answer) close() {
 // send makes one attempt and returns any answer, whatever its status; the
 // caller closes it.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int) (*answer, error) {
+	if err := c.authorise(ctx); err != nil {
+		return nil, err
+	}
 	limit := r.cfg.RequestTimeout
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)) })
@@ -225,6 +240,7 @@ func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time,
 	if resp != nil {
 		event.Status = resp.StatusCode
 		event.ContentType, event.RequestID = c.header(resp, "Content-Type"), c.requestID(resp)
+		event.Answer, event.AnswerBytes = c.shownHeader(resp.Header), resp.ContentLength
 	}
 	if failure != nil {
 		event.Err = failure.Error()

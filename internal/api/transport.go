@@ -18,7 +18,8 @@ import (
 func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy: cfg.Proxy,
+		Proxy:                  cfg.Proxy,
+		OnProxyConnectResponse: throughProxy,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
