@@ -44,7 +44,7 @@ type Cause struct {
 
 // Error is why an operation failed, on one line and without any secret.
 type Error struct {
-	// Op is list, get, create, patch or delete; or write, of no Kind, for the
+	// Op is list, get, create, patch or delete; or write, of no Name, for the
 	// Turn that comes before one.
 	Op   string
 	Kind string
@@ -152,6 +152,13 @@ func (e *Error) Uncertain() bool { return e.Class == Unclear }
 func (e *Error) NotSent() bool {
 	return e.Class == Unsent || e.Class == Denied && e.Status == 0
 }
+
+// Wait is how long the server asked to be left alone, clamped; 0 if it did not.
+func (e *Error) Wait() time.Duration { return e.RetryAfter }
+
+// Hopeless tells that another try would fail in the same way: a setting or a
+// certificate is wrong.
+func (e *Error) Hopeless() bool { return e.hopeless }
 
 // HTTPStatus returns the status of the answer, or 0.
 func (e *Error) HTTPStatus() int { return e.Status }
