@@ -35,10 +35,10 @@ func NewClient(cfg Config) *Client {
 // Turn waits until the rate limit lets the next write go. No write waits by
 // itself, so that nothing stands between a last look and the write that it is
 // for (design 0.8). Its error is a NotSent.
-func (c *Client) Turn(ctx context.Context) error {
+func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	if err := c.limit.Wait(ctx); err != nil {
 		return &Error{
-			Op: "write", Class: Unsent, hopeless: true, err: err,
+			Op: "write", Kind: k.Name, Class: Unsent, hopeless: true, err: err,
 			Message: "waiting for the rate limit: " + oneLine(err.Error(), messageSize),
 		}
 	}

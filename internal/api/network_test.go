@@ -315,8 +315,8 @@ func TestWritesAreLimited(t *testing.T) {
 	c := api.NewClient(cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	first, second := c.Turn(ctx), c.Turn(ctx)
-	if first != nil || second == nil || !asError(t, second).NotSent() || !strings.HasPrefix(second.Error(), "write: waiting for the rate limit: ") {
+	first, second := c.Turn(ctx, named(t, "CDN")), c.Turn(ctx, named(t, "CDN"))
+	if first != nil || second == nil || !asError(t, second).NotSent() || !strings.HasPrefix(second.Error(), "write CDN: waiting for the rate limit: ") {
 		t.Errorf("%v, %v", first, second)
 	}
 	// Whoever has had the last turn is not made to wait for another.
@@ -325,7 +325,7 @@ func TestWritesAreLimited(t *testing.T) {
 	}
 	loopback := serve(t, say(204, "", ""), func(cfg *api.Config) { cfg.WritesPerSecond = 0.001 })
 	for range 3 {
-		if err := loopback.Turn(ctx); err != nil {
+		if err := loopback.Turn(ctx, named(t, "CDN")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,9 +17,10 @@ import (
 // what they mean by methods: NotFound, Conflict, Auth, Uncertain and NotSent,
 // each returning bool, and HTTPStatus, returning int.
 type Writer interface {
-	// Turn waits until the rate limit lets the next write go; Create and Patch
+	// Turn waits until the rate limit, and the pause that the platform may have
+	// asked for in the area of the kind, let the next write go; Create and Patch
 	// do not wait.
-	Turn(ctx context.Context) error
+	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
 	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)

@@ -34,7 +34,7 @@ type write struct {
 // create sends the POST of an object that converges, after a GET has shown
 // that there is none.
 func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if !r.turn(ctx, end) || !r.absent(ctx, k, it.Name, end) {
+	if !r.turn(ctx, k, end) || !r.absent(ctx, k, it.Name, end) {
 		return
 	}
 	spec := r.Spec(it.Key)
@@ -48,8 +48,8 @@ func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 }
 
 // turn waits for the rate limit, before the look that a write relies on.
-func (r *run) turn(ctx context.Context, end *Outcome) bool {
-	if err := r.Writer.Turn(ctx); err != nil {
+func (r *run) turn(ctx context.Context, k *kind.Kind, end *Outcome) bool {
+	if err := r.Writer.Turn(ctx, k); err != nil {
 		end.fail(verdictOf(err), err.Error())
 		return false
 	}
@@ -173,7 +173,7 @@ func (r *run) attempt(ctx context.Context, p *patching, end *Outcome) (again boo
 // fresh reads the object right before a write and plans it again; ok is false
 // where that ended the item.
 func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) (obj kind.Object, now plan.Item, ok bool) {
-	if !r.turn(ctx, end) {
+	if !r.turn(ctx, k, end) {
 		return obj, now, false
 	}
 	obj, err := r.Writer.Get(ctx, k, it.Name)

@@ -256,7 +256,7 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 }
 
 // Turn is never logged: it is no request.
-func (s *stage) Turn(ctx context.Context) error {
+func (s *stage) Turn(ctx context.Context, _ *kind.Kind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts["turn"]++

@@ -102,7 +102,7 @@ func (r *run) heed(a answer) {
 
 // try sends once.
 func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
-	if err := r.Writer.Turn(ctx); err != nil {
+	if err := r.Writer.Turn(ctx, s.kind); err != nil {
 		return answer{fate: unsent, err: err}
 	}
 	now, err := r.Clock(ctx, s.kind)

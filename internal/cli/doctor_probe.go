@@ -96,7 +96,7 @@ func (p *probe) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Turn(ctx); err != nil {
+	if err := client.Turn(ctx, p.kind); err != nil {
 		return err
 	}
 	now, err := p.clock(client)(ctx, p.kind)

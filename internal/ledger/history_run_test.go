@@ -187,7 +187,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Turn waits for nothing but the world.
-func (r *run) Turn(ctx context.Context) error {
+func (r *run) Turn(ctx context.Context, _ *kind.Kind) error {
 	return r.ask(&call{sort: aPause, what: "turn", do: ctx.Err})
 }
 
