@@ -26,7 +26,11 @@ func Explain(rec Record) (message, fix string) {
 	case Unknown:
 		return unanswered(rec)
 	case Posted:
-		return fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome)), ""
+		message = fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome))
+		if unmade := rec.Unmade(); unmade != "" {
+			message += "; " + unmade
+		}
+		return message, ""
 	case Rejected:
 		return fmt.Sprintf("%s was refused%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
 	case Adopted:

@@ -27,6 +27,12 @@ const (
 	evSettle event = "settled by a person"
 	evAdopt  event = "adopted"
 
+	// The events of an object that was made and is deleted; the record stays
+	// posted, for the object was made.
+	evDelete  event = "being deleted"
+	evDeleted event = "deleted"
+	evSpare   event = "not deleted"
+
 	// The events of objects that converge.
 	evBegin   event = "begun"
 	evConfirm event = "applied"
@@ -42,6 +48,8 @@ func (e event) from() []State {
 		return []State{"", Rejected}
 	case evReclaim:
 		return []State{Posted, Adopted}
+	case evDelete, evDeleted, evSpare:
+		return []State{Posted}
 	case evTakeOver, evReject, evRelease, evLeave, evDoubt:
 		return []State{Claimed}
 	case evPost, evSettle:

@@ -105,6 +105,8 @@ const (
 	// done elsewhere.
 	Operator          How = "operator"
 	AdoptedByOperator How = "adopted"
+	// Removed means that what was made was deleted by us since.
+	Removed How = "deleted"
 )
 
 // Outcome says how an intent ended.

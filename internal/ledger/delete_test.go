@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+)
+
+// shotTaken is a ledger whose run has made an object.
+func shotTaken(t *testing.T, m Made) (Config, *Ledger) {
+	t.Helper()
+	cfg := made(t)
+	l := open(t, cfg)
+	must(t, tryClaim(t.Context(), l, diskKey))
+	must(t, l.Posted(t.Context(), diskKey, m))
+	return cfg, open(t, cfg)
+}
+
+func TestLifeOfADeletion(t *testing.T) {
+	cfg, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	rec := view(t, l, diskKey)
+	if !rec.Ours() || rec.Gone() || rec.Unmade() != "" {
+		t.Fatalf("made %+v", rec)
+	}
+	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
+	rec = view(t, l, diskKey)
+	if message, _ := Explain(rec); !rec.Ours() || !strings.Contains(message, "its deletion was begun by run run-1 at 2026-11-21T09:00:00Z, and no outcome") {
+		t.Errorf("begun: %q %+v", message, rec)
+	}
+	must(t, l.NotDeleted(t.Context(), diskKey, "403 forbidden"))
+	if rec = view(t, l, diskKey); !rec.Ours() || rec.Unmade() != "" {
+		t.Errorf("left alone: %+v", rec)
+	}
+	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
+	must(t, l.Deleted(t.Context(), diskKey, "gone"))
+	rec = view(t, l, diskKey)
+	message, fix := Explain(rec)
+	if rec.Ours() || !rec.Gone() || rec.State != Posted || fix != "" || !strings.Contains(message, "; trueup deleted it (run run-1 at 2026") {
+		t.Errorf("deleted: %q %q %+v", message, fix, rec)
+	}
+	if err := rec.sound(); err != nil {
+		t.Error(err)
+	}
+	if err := l.Deleting(t.Context(), diskKey, "u", "c"); err == nil {
+		t.Error("it was deleted twice")
+	}
+	// It goes into a backup and comes back, and verify finds nothing.
+	backup := exported(t, l)
+	lose(t, cfg)
+	if done, err := open(t, cfg).Import(t.Context(), backup); err != nil || !done.Restored {
+		t.Fatalf("import %+v, %v", done, err)
+	}
+	again := open(t, cfg)
+	if v, err := again.Verify(t.Context()); err != nil || v.Damage != nil {
+		t.Errorf("verify %+v, %v", v, err)
+	}
+	if got := view(t, again, diskKey); !got.Gone() || got.Unmade() != rec.Unmade() {
+		t.Errorf("restored %+v", got)
+	}
+	// A person may have it made again, and then it is ours again.
+	must(t, tryClaimAgain(t.Context(), again, diskKey))
+	if rec = view(t, again, diskKey); rec.Gone() || rec.UID != "" || rec.Applied == nil {
+		t.Errorf("claimed again %+v", rec)
+	}
+}
+
+// TestNothingElseIsDeleted: only what this ledger's own request made, as it was
+// seen, and of a kind that has a deletion.
+func TestNothingElseIsDeleted(t *testing.T) {
+	for name, c := range map[string]struct {
+		made         Made
+		uid, created string
+	}{
+		"another uid":     {Made{UID: "u", CreationTimestamp: "c"}, "x", "c"},
+		"another time":    {Made{UID: "u", CreationTimestamp: "c"}, "u", "x"},
+		"no uid":          {Made{CreationTimestamp: "c"}, "", "c"},
+		"found":           {Made{How: Found, UID: "u", CreationTimestamp: "c"}, "u", "c"},
+		"a person's word": {Made{How: Operator, UID: "u", CreationTimestamp: "c"}, "u", "c"},
+	} {
+		_, l := shotTaken(t, c.made)
+		before := view(t, l, diskKey)
+		if err := l.Deleting(t.Context(), diskKey, c.uid, c.created); err == nil {
+			t.Errorf("%s: it may be deleted", name)
+		}
+		if after := view(t, l, diskKey); after.Seq != before.Seq {
+			t.Errorf("%s: something was recorded", name)
+		}
+	}
+	_, l := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	wantErr(t, l.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict) // it was not looked at
+	if err := l.Deleting(t.Context(), purgeKey, "u", "c"); err == nil {
+		t.Error("a purge may be deleted")
+	}
+	if err := l.Deleting(t.Context(), cdnKey, "u", "c"); err == nil {
+		t.Error("a CDN may be deleted")
+	}
+}
+
+// TestOneRunDeletes: of two that saw the same, the second is turned away, and
+// neither speaks for the other.
+func TestOneRunDeletes(t *testing.T) {
+	cfg, one := shotTaken(t, Made{UID: "u", CreationTimestamp: "c"})
+	two := open(t, cfg)
+	view(t, one, diskKey)
+	view(t, two, diskKey)
+	must(t, one.Deleting(t.Context(), diskKey, "u", "c"))
+	wantErr(t, two.Deleting(t.Context(), diskKey, "u", "c"), ErrConflict)
+	wantErr(t, two.Deleted(t.Context(), diskKey, ""), ErrConflict)
+	must(t, one.Deleted(t.Context(), diskKey, ""))
+}
