@@ -20,6 +20,8 @@ type Options struct {
 	// Names are the server's names of objects that it calls otherwise than git
 	// (platform-api 1: {snapshot_name}).
 	Names map[kind.Key]string
+	// Also are kinds to list although no manifest may be of them.
+	Also []*kind.Kind
 }
 
 // Fetch reads what the manifests name: presence and content from the lists,
@@ -113,8 +115,8 @@ func wanted(set *manifest.Set) map[kind.Key]bool {
 	return keys
 }
 
-// kinds returns the kinds to list: those wanted, and where there are once-only
-// requests also those that may serve the hostnames of these.
+// kinds returns the kinds to list: those wanted, those that the options name, and
+// where there are once-only requests those that may serve the hostnames of these.
 func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	needed := map[string]bool{}
 	for key := range f.wanted {
@@ -126,7 +128,7 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	var kinds []*kind.Kind
 	for _, k := range kind.All() {
 		hosts := requests && k.Policy == kind.Converge && k.HostField != "" && k.Can(kind.List)
-		if needed[k.Name] || hosts {
+		if needed[k.Name] || hosts || slices.Contains(f.opts.Also, k) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -134,7 +136,7 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 }
 
 // list reads one kind's list. Of objects that nobody wants only the identity
-// is kept.
+// is kept, and of those that are made once the spec.
 func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 	l := &listed{kind: k, names: map[string]bool{}}
 	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
@@ -152,7 +154,10 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 			return nil
 		}
 		if !managed {
-			o.Spec, o.Status = nil, nil
+			o.Status = nil
+		}
+		if !managed && k.Policy != kind.CreateOnly {
+			o.Spec = nil
 		}
 		l.whole = append(l.whole, o)
 		return nil

@@ -365,3 +365,17 @@ func TestEveryWantedKeyIsSettled(t *testing.T) {
 		}
 	})
 }
+
+// TestKindsThatNoManifestIsOf: what left git is looked for where nothing is left.
+func TestKindsThatNoManifestIsOf(t *testing.T) {
+	old := object("VolumeSnapshot", "old", "")
+	p := &platform{lists: map[string][]kind.Object{"VolumeSnapshot": {old}}}
+	s, err := live.Fetch(context.Background(), p, manifests(), live.Options{Workspace: workspace, Also: []*kind.Kind{old.Kind}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRequests(t, p, "list VolumeSnapshot")
+	if len(s.Unmanaged) != 1 || string(s.Unmanaged[0].Spec) != string(old.Spec) || s.Unmanaged[0].Status != nil {
+		t.Errorf("state is %+v", s)
+	}
+}
