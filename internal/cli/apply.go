@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,20 +82,16 @@ func (a *app) confirm(doc report.Document) error {
 	if !a.env.StdinIsTTY {
 		return errors.New("there is no terminal to ask on: add --auto-approve")
 	}
-	color, err := a.useColor()
-	if err != nil {
-		return err
-	}
 	doc.Sandbox = a.global.sandbox
-	if err := report.Write(a.env.Stderr, "text", doc, report.Options{Color: color, Width: a.env.Width}); err != nil {
-		return err
+	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width}
+	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
+		return fmt.Errorf("not applied, since the plan could not be shown: %w", err)
 	}
-	_, _ = fmt.Fprint(a.env.Stderr, "\nApply this plan? Only yes is taken as such: ")
-	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+	answer, err := a.ask("\nApply this plan? Only yes is taken as such: ")
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("not applied: %w", err)
 	}
-	if strings.TrimSpace(answer) != "yes" {
+	if answer != "yes" {
 		return errors.New("not applied: nothing was sent")
 	}
 	return nil
@@ -107,6 +101,7 @@ func (a *app) confirm(doc report.Document) error {
 func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	client := s.world.client(opts.writesPerSecond)
 	defer client.Close()
+	s.app.sending = true
 	deps := apply.Deps{
 		Writer: client,
 		Clock:  s.clock(client),
@@ -185,7 +180,7 @@ func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 func (a *app) progress() func(apply.Event) {
 	return func(e apply.Event) {
 		if e.Phase == apply.PhaseRescue {
-			_, _ = fmt.Fprintln(a.env.Stderr, ledger.RescuePrefix+e.Message)
+			a.rescue([]byte(e.Message))
 			return
 		}
 		if a.global.quiet {

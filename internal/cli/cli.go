@@ -7,27 +7,34 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
 )
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, env Env) int {
-	a := &app{env: env, cancel: func() {}}
+	a := newApp(env)
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
-	root.SetOut(env.Stdout)
-	root.SetErr(env.Stderr)
-	err := root.ExecuteContext(ctx)
+	root.SetOut(report.Help(a.stdout))
+	root.SetErr(report.Help(env.Stderr))
+	err := a.execute(ctx, root)
 	a.cancel()
+	if lost := a.stdout.close(); err == nil && lost != nil {
+		err = withCode(cmp.Or(a.code, exitError), fmt.Errorf("write the result: %w", lost))
+	}
 	if err == nil {
 		return a.code
 	}
@@ -36,10 +43,13 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	var shown *shownError
 	if !errors.As(err, &shown) {
-		a.log(slog.LevelError, err.Error())
+		a.log(slog.LevelError, inOneLine(err))
 	}
 	return exitOf(err)
 }
+
+// inOneLine is an error of several parts, which errors.Join sets on lines.
+func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // shownError is an error that the result on standard output tells already.
 type shownError struct{ error }
@@ -52,10 +62,23 @@ type app struct {
 	env    Env
 	global globalOptions
 	code   int
+	// stdout is standard output, and out what is written to it beside a result.
+	stdout *output
+	out    report.Lines
+	// command is the name of the command that runs.
+	command string
+	// emitted says that a result was begun to be written, and sending that
+	// requests may have been sent.
+	emitted, sending bool
 	// logging keeps lines on standard error apart.
 	logging sync.Mutex
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
+}
+
+func newApp(env Env) *app {
+	stdout := &output{w: env.Stdout}
+	return &app{env: env, cancel: func() {}, stdout: stdout, out: report.NewLines(stdout)}
 }
 
 // dir is the folder that relative names are relative to.
@@ -76,14 +99,16 @@ func newRoot(a *app) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if f := a.global.logFormat; f != "text" && f != "json" {
-				return fmt.Errorf("--log-format is %q: write text or json", f)
+			a.command = cmd.Name()
+			if err := a.global.check(); err != nil {
+				return err
 			}
 			if a.global.timeout > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), a.global.timeout)
 				a.cancel = cancel
 				cmd.SetContext(ctx)
 			}
+			a.env.Stdin = &input{ctx: cmd.Context(), r: a.env.Stdin}
 			return nil
 		},
 	}
@@ -101,8 +126,7 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.env.Stdout, toolName())
-			return err
+			return a.out.Printf("%s\n", toolName())
 		},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -82,12 +81,12 @@ func runDoctor(ctx context.Context, a *app) error {
 		a.code = exitOf(err)
 	}
 	if a.global.output == "json" {
-		return a.printJSON(found)
+		return a.out.JSON(found)
 	}
-	return found.write(a.env.Stdout)
+	return found.write(a.out)
 }
 
-func (f facts) write(out io.Writer) error {
+func (f facts) write(out report.Lines) error {
 	lines := []string{fmt.Sprintf("workspace  %s (%s)", f.Workspace.Name, f.Workspace.UUID)}
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
 		lines = append(lines, fmt.Sprintf("%-9s  %s", area, cmp.Or(f.Origins[area], "no address")))
@@ -101,7 +100,7 @@ func (f facts) write(out io.Writer) error {
 		}
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(out, report.Clean(line)); err != nil {
+		if err := out.Printf("%s\n", line); err != nil {
 			return err
 		}
 	}

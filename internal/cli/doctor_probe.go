@@ -133,6 +133,5 @@ func (p *probe) tell(ctx context.Context, text string) error {
 	if p.app.global.output == "json" {
 		return runDoctor(ctx, p.app)
 	}
-	_, err := fmt.Fprint(p.app.env.Stdout, text)
-	return err
+	return p.app.out.Text(text)
 }

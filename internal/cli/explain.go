@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/report"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -26,8 +27,7 @@ func newExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.env.Stdout, text)
-			return err
+			return a.out.Text(text)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topics(), cobra.ShellCompDirectiveNoFileComp
@@ -62,7 +62,7 @@ func explain(topic string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s has no field %q in the platform's document%s", k.Name, strings.Join(path[1:], "."), nearField(k, path))
 	}
-	return explainField(topic, field), nil
+	return explainField(report.Clean(topic), field), nil
 }
 
 // nearField offers the closest name at the first part of a path that is unknown.

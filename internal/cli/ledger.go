@@ -10,7 +10,6 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/report"
 )
 
 func newLedger(a *app) *cobra.Command {
@@ -71,15 +70,6 @@ func readable(rec ledger.Record) any {
 		Applied json.RawMessage   `json:"applied,omitempty"`
 		Pending []json.RawMessage `json:"pending,omitempty"`
 	}{plain(rec), json.RawMessage(rec.Spec), json.RawMessage(rec.Applied), pending}
-}
-
-func (a *app) printJSON(v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.env.Stdout, report.CleanJSON(b))
-	return err
 }
 
 func keyArg(arg string) (kind.Key, error) {

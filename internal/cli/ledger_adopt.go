@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
-	"trueup/internal/report"
 )
 
 func newLedgerAdopt(a *app) *cobra.Command {
@@ -61,6 +60,5 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return ledgerError(err)
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%s: adopted as %s has it\n", report.Clean(key.String()), report.Clean(o.Path))
-	return err
+	return a.out.Printf("%s: adopted as %s has it\n", key, o.Path)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/ledger"
+	"trueup/internal/report"
 )
 
 func newLedgerExport(a *app) *cobra.Command {
@@ -26,7 +27,7 @@ func newLedgerExport(a *app) *cobra.Command {
 			}
 			defer closeAll()
 			if len(args) == 0 || args[0] == "-" {
-				_, err = l.Export(cmd.Context(), a.env.Stdout)
+				_, err = l.Export(cmd.Context(), report.JSONStream(a.stdout))
 				return ledgerError(err)
 			}
 			return a.exportTo(cmd.Context(), l, args[0])
@@ -45,15 +46,14 @@ func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error
 	if err != nil {
 		return err
 	}
-	n, err := l.Export(ctx, f)
+	n, err := l.Export(ctx, report.JSONStream(f))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), target)
 	}
 	if err != nil {
 		return ledgerError(errors.Join(err, os.Remove(f.Name())))
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "records exported: %d\n", n)
-	return err
+	return a.out.Printf("records exported: %d\n", n)
 }
 
 // path is a file that the user named.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/ledger"
-	"trueup/internal/report"
 )
 
 func newLedgerImport(a *app) *cobra.Command {
@@ -57,12 +56,11 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 		return ledgerError(err)
 	}
 	if done.Restored {
-		_, _ = fmt.Fprintf(a.env.Stdout, "the ledger is made again as of %s: what was done since is not in it, and the next apply may send it again;\n"+
+		err = a.out.Printf("the ledger is made again as of %s: what was done since is not in it, and the next apply may send it again;\n"+
 			"before that, record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left)
-	return err
+	return errors.Join(err, a.out.Printf("records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left))
 }
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {
@@ -88,8 +86,7 @@ func (a *app) readBackup(name string) (ledger.Backup, error) {
 func (a *app) showConflicts(e *ledger.ConflictsError) error {
 	for _, c := range e.Conflicts {
 		message, fix := c.Explain()
-		if _, err := fmt.Fprintf(a.env.Stdout, "%s: %s\n  fix: %s\n",
-			report.Clean(c.Given.String()), report.Clean(message), report.Clean(fix)); err != nil {
+		if err := a.out.Printf("%s: %s\n  fix: %s\n", c.Given, message, fix); err != nil {
 			return err
 		}
 	}

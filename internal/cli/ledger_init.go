@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -70,8 +69,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 			text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
 		}
 	}
-	_, err = fmt.Fprint(a.env.Stdout, text)
-	return err
+	return a.out.Text(text)
 }
 
 // chooseAdopted returns the requests of git that were sent before, as the flag
@@ -141,13 +139,12 @@ func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 		return "", fmt.Errorf("the ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
 			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
-	_, _ = fmt.Fprintf(a.env.Stderr, "Requests in git that are sent once: %d, such as %s. Which of them were sent before, and are\n"+
+	answer, err := a.ask("Requests in git that are sent once: %d, such as %s. Which of them were sent before, and are\n"+
 		"never to be sent again? all, none, or a pattern of their names: ", len(once), once[0].Key())
-	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
+		return "", err
 	}
-	if answer = strings.TrimSpace(answer); answer == "" {
+	if answer == "" {
 		return "", errors.New("no answer: no ledger was made")
 	}
 	return answer, nil

@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/ledger"
-	"trueup/internal/report"
 )
 
 func newLedgerList(a *app) *cobra.Command {
@@ -43,17 +40,13 @@ func runLedgerList(ctx context.Context, a *app, open bool) error {
 		for i, rec := range records {
 			plain[i] = readable(rec)
 		}
-		return a.printJSON(plain)
+		return a.out.JSON(plain)
 	}
-	w := tabwriter.NewWriter(a.env.Stdout, 0, 0, 2, ' ', 0)
-	for _, rec := range records {
-		line := report.Clean(rec.String()) + "\t" + stateOf(rec)
-		if more := shortly(rec); more != "" {
-			line += "\t" + report.Clean(more)
-		}
-		_, _ = fmt.Fprintln(w, line)
+	rows := make([][]string, len(records))
+	for i, rec := range records {
+		rows[i] = []string{rec.String(), stateOf(rec), shortly(rec)}
 	}
-	return w.Flush()
+	return a.out.Table("", rows)
 }
 
 // shortly explains a record without its name and its state, which stand before

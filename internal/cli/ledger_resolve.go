@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/ledger"
-	"trueup/internal/report"
 )
 
 type resolveOptions struct {
@@ -64,6 +62,5 @@ func runResolve(ctx context.Context, a *app, opts resolveOptions, arg string) er
 	if err := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); err != nil {
 		return ledgerError(err)
 	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%s: resolved as %s: %s\n", report.Clean(key.String()), to, follows)
-	return err
+	return a.out.Printf("%s: resolved as %s: %s\n", key, to, follows)
 }

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,9 +47,9 @@ func runLedgerShow(ctx context.Context, a *app, arg string) error {
 		return fmt.Errorf("the ledger has no record of %s", key)
 	}
 	if a.global.output == "json" {
-		return a.printJSON(readable(rec))
+		return a.out.JSON(readable(rec))
 	}
-	return writeRecord(a.env.Stdout, rec)
+	return writeRecord(a.out, rec)
 }
 
 // answers say what each answer to an open question does.
@@ -62,41 +59,30 @@ const answers = `  --posted   it was executed: it is done, and never sent again
 `
 
 // writeRecord tells of a record for a person.
-func writeRecord(out io.Writer, rec ledger.Record) error {
-	var b strings.Builder
+func writeRecord(out report.Lines, rec ledger.Record) error {
 	message, fix := ledger.Explain(rec)
-	b.WriteString(report.Clean(message) + "\n")
+	err := out.Printf("%s\n", message)
 	if fix != "" {
-		b.WriteString("fix: " + report.Clean(fix) + "\n")
+		err = errors.Join(err, out.Printf("fix: %s\n", fix))
 	}
 	if rec.Open() && !rec.NameTaken() {
-		b.WriteString(answers)
+		err = errors.Join(err, out.Text(answers))
 	}
-	b.WriteString("\nHistory:\n")
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, s := range rec.History {
-		_, _ = fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %d\t%s\t%s\t%s\t%s", s.Seq, s.At.UTC().Format(time.RFC3339),
-			report.Clean(s.Event), report.Clean(s.By), report.Clean(s.Detail)), "\t "))
+	history := make([][]string, len(rec.History))
+	for i, s := range rec.History {
+		history[i] = []string{fmt.Sprint(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail}
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	writeSpec(&b, "Spec", rec.Spec)
-	writeSpec(&b, "Applied", rec.Applied)
+	err = errors.Join(err, out.Text("\nHistory:\n"), out.Table("  ", history),
+		writeSpec(out, "Spec", rec.Spec), writeSpec(out, "Applied", rec.Applied))
 	for _, spec := range rec.Pending {
-		writeSpec(&b, "Written, and not confirmed", spec)
+		err = errors.Join(err, writeSpec(out, "Written, and not confirmed", spec))
 	}
-	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-func writeSpec(b *strings.Builder, title string, spec ledger.GzipJSON) {
+func writeSpec(out report.Lines, title string, spec ledger.GzipJSON) error {
 	if spec == nil {
-		return
+		return nil
 	}
-	var text bytes.Buffer
-	if json.Indent(&text, spec, "", "  ") != nil {
-		text.Write(spec) // it was JSON when it was read
-	}
-	fmt.Fprintf(b, "\n%s:\n%s\n", title, report.CleanJSON(text.Bytes()))
+	return errors.Join(out.Printf("\n%s:\n", title), out.JSON(json.RawMessage(spec)))
 }

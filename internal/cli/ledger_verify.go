@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"trueup/internal/report"
 )
 
 func newLedgerVerify(a *app) *cobra.Command {
@@ -33,12 +32,12 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	}
 	switch {
 	case a.global.output == "json":
-		err = a.printJSON(found)
+		err = a.out.JSON(found)
 	case len(found.Damage) == 0:
-		_, err = fmt.Fprintf(a.env.Stdout, "nothing is damaged; records: %d\n", found.Records)
+		err = a.out.Printf("nothing is damaged; records: %d\n", found.Records)
 	default:
 		for _, what := range found.Damage {
-			_, _ = fmt.Fprintln(a.env.Stdout, report.Clean(what))
+			err = errors.Join(err, a.out.Printf("%s\n", what))
 		}
 	}
 	if err != nil || len(found.Damage) == 0 {

@@ -2,24 +2,31 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
+	"trueup/internal/ledger"
 	"trueup/internal/report"
 )
 
 // log writes one line about the run to standard error, as people read it or as
-// a JSON object (--log-format). It may be called from several goroutines.
+// a JSON object (--log-format). It may be called from several goroutines. A line
+// that can't be written stops no run, and changes no exit code.
 func (a *app) log(level slog.Level, text string) {
-	text = report.Clean(text)
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	if a.global.logFormat == "json" {
-		record := slog.NewRecord(a.env.Now(), level, text, 0)
-		// A line that can't be written must not stop the run.
+		record := slog.NewRecord(a.env.Now(), level, report.Clean(text), 0)
 		_ = slog.NewJSONHandler(a.env.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
 		return
 	}
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
-	_, _ = fmt.Fprintln(a.env.Stderr, prefix+text)
+	_ = report.NewLines(a.env.Stderr).Printf("%s%s\n", prefix, text)
+}
+
+// rescue writes a record that the ledger could not store to standard error,
+// where ledger import finds it.
+func (a *app) rescue(record []byte) {
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	_ = report.NewLines(a.env.Stderr).JSONLine(ledger.RescuePrefix, record)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -51,28 +52,33 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
 }
 
-// useColor decides by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE,
-// CLICOLOR and TERM, then by whether standard output is a terminal.
-func (a *app) useColor() (bool, error) {
-	switch a.global.color {
-	case "always":
-		return true, nil
-	case "never":
-		return false, nil
-	case "auto":
-	default:
-		return false, fmt.Errorf("--color is %q: write auto, always or never", a.global.color)
+// check refuses values that no command could use, before anything is done.
+func (g *globalOptions) check() error {
+	if !slices.Contains([]string{"text", "json"}, g.logFormat) {
+		return fmt.Errorf("--log-format is %q: write text or json", g.logFormat)
 	}
+	if !slices.Contains([]string{"auto", "always", "never"}, g.color) {
+		return fmt.Errorf("--color is %q: write auto, always or never", g.color)
+	}
+	return nil
+}
+
+// useColor decides for standard output or standard error: by flag, then
+// NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM, then by whether that
+// one is a terminal.
+func (a *app) useColor(terminal bool) bool {
 	env := a.env.Getenv
 	switch {
+	case a.global.color != "auto":
+		return a.global.color == "always"
 	case env("NO_COLOR") != "":
-		return false, nil
+		return false
 	case env("FORCE_COLOR") != "" || env("CLICOLOR_FORCE") != "" && env("CLICOLOR_FORCE") != "0":
-		return true, nil
+		return true
 	case env("CLICOLOR") == "0" || env("TERM") == "dumb":
-		return false, nil
+		return false
 	}
-	return a.env.Width > 0, nil
+	return terminal
 }
 
 func (a *app) checkFormats() error {
@@ -90,22 +96,19 @@ func (a *app) checkFormats() error {
 
 // emit writes the document in every format that was asked for. The exit code
 // of the run is the document's, whatever happens here, but for a run that was
-// fine and whose result could not be written.
+// fine and whose result could not be written. Where standard output could not
+// be, the files of --report say so.
 func (a *app) emit(doc report.Document) error {
-	color, err := a.useColor()
-	if err != nil {
-		return err
-	}
-	a.code = doc.ExitCode
-	doc = a.stamped(doc)
+	a.code, a.emitted = doc.ExitCode, true
 	opts := a.shown()
-	opts.Color, opts.Width = color, a.env.Width
-	err = errors.Join(report.Write(a.env.Stdout, a.global.output, doc, opts), a.writeReports(doc))
-	if err != nil && doc.ExitCode == exitOK {
-		return fmt.Errorf("write the result: %w", err)
-	}
+	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
 	if err != nil {
-		return withCode(doc.ExitCode, fmt.Errorf("write the result: %w", err))
+		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
+		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
+	}
+	if err = errors.Join(err, a.writeReports(doc)); err != nil {
+		return withCode(cmp.Or(doc.ExitCode, exitError), fmt.Errorf("write the result: %w", err))
 	}
 	return nil
 }
@@ -121,7 +124,7 @@ func (a *app) writeReports(doc report.Document) error {
 	var failures []error
 	for _, r := range a.global.reports {
 		format, file, _ := strings.Cut(r, "=")
-		failures = append(failures, a.writeReport(format, file, doc))
+		failures = append(failures, a.writeReport(format, file, a.stamped(doc)))
 	}
 	return errors.Join(failures...)
 }
@@ -152,7 +155,7 @@ func (a *app) fail(doc report.Document, err error) error {
 	doc.ExitCode = exitOf(err)
 	doc.Errors = append(doc.Errors, err.Error())
 	if a.global.output == "text" {
-		if werr := a.writeReports(a.stamped(doc)); werr != nil {
+		if werr := a.writeReports(doc); werr != nil {
 			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/kind"
+	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
 
@@ -56,7 +57,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) error {
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
-	_, err = fmt.Fprintf(a.env.Stdout,
+	err = a.out.Printf(
 		"export TRUEUP_DELIVERY_URL=%s%s TRUEUP_DELIVERY_TOKEN=%s\nexport TRUEUP_COMPUTE_URL=%s%s TRUEUP_COMPUTE_TOKEN=%s\n",
 		base, sandbox.DeliveryBase, sandbox.DeliveryToken, base, sandbox.ComputeBase, sandbox.ComputeToken)
 	if err == nil {
@@ -79,8 +80,7 @@ func newSandboxReset(a *app) *cobra.Command {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("sandbox: %w", err)
 			}
-			_, err = fmt.Fprintln(a.env.Stdout, "the sandbox starts afresh with the next --sandbox")
-			return err
+			return a.out.Printf("the sandbox starts afresh with the next --sandbox\n")
 		},
 	}
 }
@@ -105,7 +105,7 @@ func newSandboxRequests(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := json.NewEncoder(a.env.Stdout)
+			out := json.NewEncoder(report.JSONStream(a.stdout))
 			for _, r := range requests {
 				if err := out.Encode(r); err != nil {
 					return err
@@ -128,7 +128,7 @@ func newSandboxQuirks(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			for _, q := range sandbox.Quirks() {
-				if _, err := fmt.Fprintf(a.env.Stdout, "%-28s %-8s %s\n", q.Name, q.Group, q.Summary); err != nil {
+				if err := a.out.Printf("%-28s %-8s %s\n", q.Name, q.Group, q.Summary); err != nil {
 					return err
 				}
 			}

@@ -153,7 +153,7 @@ func (s *stage) repository() {
 // entered is a run of the program up to where it knows its ledger.
 func (s *stage) entered() (*session, loaded) {
 	s.t.Helper()
-	a := &app{env: s.env(io.Discard, io.Discard), cancel: func() {}}
+	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
 	l, err := a.load(s.t.Context(), nil, false)
 	if err != nil {

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
+)
+
+// crashError is a panic: a mistake of this program.
+type crashError struct {
+	value any
+	stack []byte
+	// sent says that requests may have been sent before it.
+	sent bool
+}
+
+func (e *crashError) Error() string {
+	text := fmt.Sprintf("internal error: %v; this is a bug", e.value)
+	if e.sent {
+		text += "; requests may have been sent: run apply again, it looks first what became of them"
+	}
+	return text
+}
+
+// Stack is where it happened, without any value.
+func (e *crashError) Stack() []byte { return e.stack }
+
+// execute runs the command line. A panic is an error of it, of which the result
+// tells where none was begun, and --report.
+func (a *app) execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = a.crashed(&crashError{value: value, stack: debug.Stack(), sent: a.sending})
+		}
+		a.showStack(err)
+	}()
+	return root.ExecuteContext(ctx)
+}
+
+// crashed shows a panic where a result was asked for. What showed it may be what
+// panics, so that a second one is not shown.
+func (a *app) crashed(crash *crashError) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = crash
+		}
+	}()
+	doc := report.Document{Command: a.command}
+	if !slices.Contains([]string{"validate", "plan", "apply", "drift", "settle"}, a.command) {
+		return crash
+	}
+	if a.emitted {
+		doc.ExitCode, doc.Errors = exitOf(crash), []string{crash.Error()}
+		return errors.Join(crash, a.writeReports(doc))
+	}
+	return a.fail(doc, crash)
+}
+
+// showStack writes where an error came from, if it was a panic and somebody
+// wants to know.
+func (a *app) showStack(err error) {
+	var crash interface{ Stack() []byte }
+	if !a.global.verbose || !errors.As(err, &crash) {
+		return
+	}
+	for line := range strings.Lines(string(crash.Stack())) {
+		a.log(slog.LevelDebug, strings.TrimRight(line, "\n"))
+	}
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Lines writes what a command prints beside a Document. Nothing of what it is
+// given can begin a line, end one, or be a command to a terminal or a workflow
+// runner.
+type Lines struct{ w io.Writer }
+
+// NewLines returns Lines that are written to w.
+func NewLines(w io.Writer) Lines { return Lines{w} }
+
+// Printf writes lines, or a question without its end. The format is a constant
+// of this program; of the arguments all but integers are taken as text, and
+// each stays within its line.
+func (l Lines) Printf(format string, args ...any) error {
+	return l.write(safe(fmt.Sprintf(format, cleaned(args)...)))
+}
+
+// Text writes a text of this program that has several lines.
+func (l Lines) Text(text string) error {
+	_, err := io.WriteString(Help(l.w), text)
+	return err
+}
+
+// Table writes rows whose cells are aligned, each row behind the margin.
+func (l Lines) Table(margin string, rows [][]string) error {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		line := strings.TrimRight(string(cleanCells(row)), "\t ")
+		_, _ = io.WriteString(w, margin+line+"\n") // a Builder takes everything
+	}
+	_ = w.Flush()
+	return l.write(safe(b.String()))
+}
+
+// JSON writes v as JSON on several lines.
+func (l Lines) JSON(v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return l.write(safe(CleanJSON(text) + "\n"))
+}
+
+// JSONLine writes a JSON text, which has no line break, behind a word of this
+// program, which may be empty.
+func (l Lines) JSONLine(before string, text []byte) error {
+	return l.write(clean(before) + safe(CleanJSON(bytes.TrimRight(text, "\n"))+"\n"))
+}
+
+// write is the one way out.
+func (l Lines) write(text safe) error {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		b.WriteString(string(guarded(safe(line))))
+	}
+	_, err := io.WriteString(l.w, b.String())
+	return err
+}
+
+// cleanCells are the cells of a line with tabs between them.
+func cleanCells(row []string) safe {
+	cells := make([]safe, len(row))
+	for i, cell := range row {
+		cells[i] = clean(cell)
+	}
+	return join(cells, "\t")
+}
+
+// cleaned are the arguments of a format as text that stays within its line.
+func cleaned(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int, int64, uint64:
+			out[i] = v
+		default:
+			out[i] = string(clean(fmt.Sprint(v)))
+		}
+	}
+	return out
+}
+
+// Help is a writer for the text of a library that writes by itself: help,
+// usage and completion, in which there may be a word of the command line. Line
+// breaks and tabs stay as they are.
+func Help(w io.Writer) io.Writer { return helpWriter{w} }
+
+type helpWriter struct{ w io.Writer }
+
+func (h helpWriter) Write(text []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(string(guarded(cleanCells(strings.Split(body, "\t")))))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	if _, err := io.WriteString(h.w, b.String()); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// JSONStream is a writer for JSON texts, each on a line: every character that
+// is not shown becomes its JSON escape. What is not followed by a line break is
+// not written.
+func JSONStream(w io.Writer) io.Writer { return &jsonStream{w: w} }
+
+type jsonStream struct {
+	w       io.Writer
+	pending []byte
+}
+
+func (s *jsonStream) Write(text []byte) (int, error) {
+	s.pending = append(s.pending, text...)
+	end := bytes.LastIndexByte(s.pending, '\n') + 1
+	whole := s.pending[:end]
+	if _, err := io.WriteString(s.w, CleanJSON(whole)); err != nil {
+		return 0, err
+	}
+	s.pending = append([]byte(nil), s.pending[end:]...)
+	return len(text), nil
+}
