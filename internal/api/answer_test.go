@@ -160,6 +160,7 @@ func TestWriteAnswers(t *testing.T) {
 		answer := say(tt.status, tt.contentType, tt.body)
 		c := serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; answer(w, r) })
 		create, errCreate := c.Create(t.Context(), named(t, "CDN"), []byte(cdn("shop")))
+		c = serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; answer(w, r) })
 		patch, errPatch := c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
 		if requests != 2 {
 			t.Errorf("%s: %d requests for two writes", name, requests)

@@ -24,6 +24,7 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := NewReader(cfg)
+	r.cfg.Retry.Failures = 0
 	perSecond := r.cfg.WritesPerSecond
 	limit := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
 	if r.cfg.onLoopback() {
@@ -32,17 +33,21 @@ func NewClient(cfg Config) *Client {
 	return &Client{Reader: r, writes: newHTTP(r.transport), limit: limit}
 }
 
-// Turn waits until the rate limit lets the next write go. No write waits by
-// itself, so that nothing stands between a last look and the write that it is
-// for (design 0.8). Its error is a NotSent.
+// Turn waits until the rate limit, and the pause that the platform may have
+// asked for, let the next write of a kind go. No write waits by itself, so that
+// nothing stands between a last look and the write that it is for (design 0.8).
+// Its error is a NotSent.
 func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
-	if err := c.limit.Wait(ctx); err != nil {
-		return &Error{
-			Op: "write", Kind: k.Name, Class: Unsent, hopeless: true, err: err,
-			Message: "waiting for the rate limit: " + oneLine(err.Error(), messageSize),
-		}
+	w, g := &call{kind: k, turn: true}, c.gates[k.Area]
+	if err := c.shut(g, w); err != nil {
+		return err
 	}
-	return nil
+	if err := c.limit.Wait(ctx); err != nil {
+		e := w.unsent("waiting for the rate limit: %v", err)
+		e.err = err
+		return e
+	}
+	return c.await(ctx, g, w)
 }
 
 // Create makes an object (platform-api 4 rows 3, 7 and 9). Any 2xx is success;

@@ -59,8 +59,16 @@ type Retry struct {
 	// Initial is the longest first delay, doubled each time up to Max, each
 	// drawn from zero up (full jitter); default 0.5 s and 20 s.
 	Initial, Max time.Duration
-	// MaxRetryAfter clamps what a server asks for; default 60 s.
+	// MaxRetryAfter is the longest pause that a server may ask for; a longer one
+	// is an error that says until when. Default 60 s.
 	MaxRetryAfter time.Duration
+	// Second is how long a second is that a server asks for: tests make it
+	// shorter. Default 1 s.
+	Second time.Duration
+	// Failures is how many answers of an area may be server errors in a row
+	// until a Reader begins no new read of it; default 5. A Client goes on: who
+	// writes counts what failed (design C3).
+	Failures int
 }
 
 // Warning is one Warning header of an answer: how a server says that it has
@@ -103,6 +111,8 @@ func (c Config) withDefaults() Config {
 	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
 	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)
 	c.Retry.MaxRetryAfter = positive(c.Retry.MaxRetryAfter, time.Minute)
+	c.Retry.Second = positive(c.Retry.Second, time.Second)
+	c.Retry.Failures = positive(c.Retry.Failures, 5)
 	c.WritesPerSecond = positive(c.WritesPerSecond, 5)
 	c.Parallelism = positive(c.Parallelism, 4)
 	if c.UserAgent == "" {

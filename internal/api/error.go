@@ -154,6 +154,7 @@ func (e *Error) NotSent() bool {
 }
 
 // Wait is how long the server asked to be left alone, clamped; 0 if it did not.
+// Turn waits for it, as does each read.
 func (e *Error) Wait() time.Duration { return e.RetryAfter }
 
 // Hopeless tells that another try would fail in the same way: a setting or a

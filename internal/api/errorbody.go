@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func objectComplaint(o map[string]any, redact func(string) string) complaint {
 		return c
 	}
 	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
-		c.retryAfter = seconds(string(n), time.Hour)
+		c.retryAfter = seconds(string(n), maxAsked)
 	}
 	causes, _ := details["causes"].([]any)
 	for _, each := range causes[:min(len(causes), maxCauses)] {
@@ -141,7 +142,7 @@ func objectSentence(o map[string]any, depth int) string {
 // where it is none or negative.
 func seconds(text string, most time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(n > 0) {
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
 		return 0
 	}
 	return time.Duration(min(n, most.Seconds()) * float64(time.Second))

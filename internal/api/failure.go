@@ -99,8 +99,10 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		e.existing = r.existing(c, said.body)
 	}
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
-	e.RetryAfter = max(r.retryAfter(a.Response), min(said.retryAfter, r.cfg.Retry.MaxRetryAfter))
+	asked := r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
+	e.RetryAfter = min(asked, r.cfg.Retry.MaxRetryAfter)
 	c.advise(a, e)
+	r.heed(c, e, asked)
 	return e
 }
 

@@ -37,12 +37,13 @@ func TestReadsAreRetriedAndWritesNot(t *testing.T) {
 		if requests != tries || (err == nil) != (status == 200) {
 			t.Errorf("%d: %d tries, %v", status, requests, err)
 		}
-		if err != nil && asError(t, err).RetryAfter != 2*time.Millisecond {
-			t.Errorf("%d: Retry-After is not clamped: %v", status, asError(t, err).RetryAfter)
+		if err != nil && asError(t, err).Wait() != time.Millisecond {
+			t.Errorf("%d: Retry-After is %v", status, asError(t, err).Wait())
 		}
 		requests = 0
+		_ = c.Turn(t.Context(), named(t, "CDN"))
 		_, _ = c.Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))
-		if requests != 1 {
+		if requests != 1 && status != 401 {
 			t.Errorf("%d: %d tries of a write", status, requests)
 		}
 	}

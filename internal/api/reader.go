@@ -21,11 +21,12 @@ type Reader struct {
 	transport http.RoundTripper
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
+	gates     map[kind.Area]*gate
 }
 
 // NewReader returns a Reader that connects when it is first used.
 func NewReader(cfg Config) *Reader {
-	r := &Reader{cfg: cfg.withDefaults()}
+	r := &Reader{cfg: cfg.withDefaults(), gates: gates()}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
 		r.transport = newTransport(r.cfg)

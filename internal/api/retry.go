@@ -22,7 +22,7 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
-	}, backoff.WithBackOff(newPause(r.cfg.Retry, &last)), backoff.WithMaxTries(r.cfg.Retry.Tries), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(newBackOff(r.cfg.Retry)), backoff.WithMaxTries(r.cfg.Retry.Tries), backoff.WithMaxElapsedTime(0))
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 		return nil
@@ -42,29 +42,62 @@ func worthwhile(err error) bool {
 	return e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests
 }
 
-// pause is the delay before the next try: a random part of a growing interval,
-// or longer where the server asked for it.
-type pause struct {
-	*backoff.ExponentialBackOff
-	last *error
-}
-
-func newPause(cfg Retry, last *error) *pause {
+// newBackOff gives the delays before the next tries: each a random part of a
+// growing interval.
+func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 	exponential := backoff.NewExponentialBackOff()
 	// A factor of 1 draws from zero to twice the interval: full jitter.
 	exponential.RandomizationFactor = 1
 	exponential.InitialInterval = cfg.Initial / 2
 	exponential.MaxInterval = cfg.Max / 2
 	exponential.Multiplier = 2
-	return &pause{ExponentialBackOff: exponential, last: last}
+	return exponential
 }
 
-// NextBackOff returns the delay before the next try.
-func (p *pause) NextBackOff() time.Duration {
-	next := p.ExponentialBackOff.NextBackOff()
-	var e *Error
-	if errors.As(*p.last, &e) {
-		next = max(next, e.RetryAfter)
+// heed takes from an answer what concerns more than the one request: a pause
+// that the platform asks for, and that it refuses the token.
+func (r *Reader) heed(c *call, e *Error, asked time.Duration) {
+	g := r.gates[c.kind.Area]
+	switch e.Status {
+	case http.StatusUnauthorized:
+		g.refuse(e)
+	case http.StatusTooManyRequests:
+		if asked == 0 {
+			asked = newBackOff(r.cfg.Retry).NextBackOff()
+		}
+		g.hold(asked, asked <= r.cfg.Retry.MaxRetryAfter)
+	case http.StatusServiceUnavailable:
+		if asked > 0 {
+			g.hold(asked, asked <= r.cfg.Retry.MaxRetryAfter)
+		}
 	}
-	return next
+}
+
+// maxAsked is where what is read of a Retry-After ends.
+const maxAsked = 366 * 24 * time.Hour
+
+// retryAfter reads the header Retry-After, as seconds or as a date; what is
+// neither, or past, is 0.
+func (r *Reader) retryAfter(resp *http.Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if n := seconds(text, maxAsked); n > 0 {
+		return n
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		now = r.cfg.Now()
+	}
+	if now.IsZero() {
+		return 0
+	}
+	return min(max(until.Sub(now), 0), maxAsked)
+}
+
+// scaled is a time that a server asked for in this Reader's seconds.
+func (r *Reader) scaled(asked time.Duration) time.Duration {
+	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
 }

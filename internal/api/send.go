@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +23,9 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	// stream says that the answer may take long as long as it flows.
-	stream bool
+	// stream says that the answer may take long as long as it flows, turn that
+	// this is only the wait before a write.
+	stream, turn bool
 }
 
 // newCall refuses what needs no request to fail: an operation that the
@@ -87,6 +87,9 @@ func fitsPath(ws kind.Workspace) bool {
 
 // op is the operation's name in messages.
 func (c *call) op() string {
+	if c.turn {
+		return "write"
+	}
 	switch c.verb {
 	case kind.List:
 		return "list"
@@ -178,6 +181,9 @@ func (a *answer) close() {
 // send makes one attempt and returns any answer, whatever its status; the
 // caller closes it.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int) (*answer, error) {
+	if err := r.admit(ctx, c, attempt); err != nil {
+		return nil, err
+	}
 	if err := c.authorise(ctx); err != nil {
 		return nil, err
 	}
@@ -212,8 +218,11 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	return a, nil
 }
 
-// observe takes the clock and the warnings from an answer.
+// observe takes the clock and the warnings from an answer, and counts it.
 func (r *Reader) observe(c *call, resp *http.Response) {
+	if !isWrite(c.verb) {
+		r.gates[c.kind.Area].count(resp.StatusCode)
+	}
 	if date, ok := dateOf(resp); ok {
 		r.date.Store(&date)
 	}
@@ -261,21 +270,4 @@ func (c *call) requestID(resp *http.Response) string {
 		}
 	}
 	return ""
-}
-
-// retryAfter reads the header Retry-After, as seconds or as a date.
-func (r *Reader) retryAfter(resp *http.Response) time.Duration {
-	text := resp.Header.Get("Retry-After")
-	if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
-		return seconds(text, r.cfg.Retry.MaxRetryAfter)
-	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		now = r.cfg.Now()
-	}
-	return min(max(until.Sub(now), 0), r.cfg.Retry.MaxRetryAfter)
 }
