@@ -1,0 +1,171 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// The bounds of a tree that is read, in bytes: a larger file is left out of it, a
+// larger tree is an error.
+const (
+	maxTreeFile = 16 << 20
+	maxTree     = 512 << 20
+)
+
+// ErrNoCommit says that a repository has no commit of that name.
+var ErrNoCommit = errors.New("no such commit here")
+
+// Repository is the user's repository that a folder is in; it is only read.
+type Repository struct {
+	dir string
+	// Shallow says that older commits were left out when it was cloned, Sparse
+	// that not all files of a commit are in the work tree.
+	Shallow, Sparse bool
+}
+
+// At finds the repository that dir is in, or gives ErrNoRepository.
+func At(ctx context.Context, dir string) (Repository, error) {
+	r := Repository{dir: dir}
+	out, err := r.git(ctx, "", "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return Repository{}, fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	r.Shallow = strings.TrimSpace(out) == "true"
+	// A setting that is absent is an error.
+	out, err = r.git(ctx, "", "config", "--bool", "core.sparseCheckout")
+	r.Sparse = err == nil && strings.TrimSpace(out) == "true"
+	return r, nil
+}
+
+func (r Repository) git(ctx context.Context, in string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	defer cancel()
+	out, err := call{dir: r.dir, in: strings.NewReader(in), args: args}.run(ctx)
+	return string(out), err
+}
+
+// Commit returns the id of the commit that a ref, or another name of it, means;
+// or ErrNoCommit.
+func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
+	out, err := r.git(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q: %w: %w", ref, ErrNoCommit, err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+// Tree reads the files that a commit has in the repository's folder and below it,
+// and that are wanted; nil means all. Links and submodules are not in it, and the
+// names start from the folder. A folder that the commit does not have is empty.
+func (r Repository) Tree(ctx context.Context, commit string, want func(name string) bool) (fs.FS, error) {
+	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "-l", commit)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := treeFiles(out, want)
+	if err != nil {
+		return nil, fmt.Errorf("git ls-tree: %w", err)
+	}
+	files := make(map[string]string, len(ids))
+	var in strings.Builder
+	for _, f := range ids {
+		in.WriteString(f.id + "\n")
+	}
+	if len(ids) > 0 {
+		if out, err = r.git(ctx, in.String(), "cat-file", "--batch", "--buffer"); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range ids {
+		var o object
+		if o, out, err = cut(out); err != nil {
+			return nil, fmt.Errorf("git cat-file: %s: %w", f.name, err)
+		}
+		files[f.name] = o.content
+	}
+	return newTree(files), nil
+}
+
+// treeFile is a file of a commit.
+type treeFile struct{ name, id string }
+
+// treeFiles reads the output of ls-tree, of which an entry is like
+// "100644 blob <id>     12\tmanifests/shop.yaml".
+func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
+	var files []treeFile
+	total := 0
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		head, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(head)
+		switch {
+		case entry == "":
+			continue
+		case len(fields) != 4:
+			return nil, fmt.Errorf("%q is no entry", entry)
+		case !strings.HasPrefix(fields[0], "100") || !fs.ValidPath(name) || want != nil && !want(name):
+			continue
+		}
+		size, err := strconv.Atoi(fields[3])
+		if err != nil {
+			return nil, fmt.Errorf("%q is no entry", entry)
+		}
+		if size > maxTreeFile {
+			continue
+		}
+		if total += size; total > maxTree {
+			return nil, fmt.Errorf("the files together are larger than %d MiB", maxTree>>20)
+		}
+		files = append(files, treeFile{name: name, id: fields[2]})
+	}
+	return files, nil
+}
+
+// tree is an fs.FS in memory.
+type tree struct {
+	files map[string]string
+	// folders are the entries of each folder, in the order of their names.
+	folders map[string][]fs.DirEntry
+}
+
+func newTree(files map[string]string) *tree {
+	t := &tree{files: files, folders: map[string][]fs.DirEntry{".": nil}}
+	for name, content := range files {
+		t.enter(name, treeInfo{name: path.Base(name), size: int64(len(content))})
+	}
+	for _, entries := range t.folders {
+		sortEntries(entries)
+	}
+	return t
+}
+
+// enter puts an entry into its folder, and that into its own, where it is new.
+func (t *tree) enter(name string, info treeInfo) {
+	folder := path.Dir(name)
+	_, known := t.folders[folder]
+	t.folders[folder] = append(t.folders[folder], fs.FileInfoToDirEntry(info))
+	if !known {
+		t.enter(folder, treeInfo{name: path.Base(folder), folder: true})
+	}
+}
+
+// Open opens a file or a folder.
+func (t *tree) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	if content, ok := t.files[name]; ok {
+		return &openTreeFile{
+			Reader: strings.NewReader(content),
+			info:   treeInfo{name: path.Base(name), size: int64(len(content))},
+		}, nil
+	}
+	if entries, ok := t.folders[name]; ok {
+		return &openTreeFolder{info: treeInfo{name: path.Base(name), folder: true}, rest: entries}, nil
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}

@@ -1,0 +1,162 @@
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// repository makes a repository with files in a folder called project.
+func repository(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := filepath.Join(t.TempDir(), "repo")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	run(t, filepath.Dir(dir), "init", "-q", "-b", "main", dir)
+	for name, content := range map[string]string{
+		"outside.yaml": "o", "project/shop.yaml": "shop", "project/deep/er/docs.yaml": "docs", "project/empty.yaml": "",
+		"project/name with\tspace é.yaml": "odd", "project/image.png": "png",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "project/link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, "add", ".")
+	run(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "one")
+	return filepath.Join(dir, "project")
+}
+
+func run(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func at(t *testing.T, dir string) Repository {
+	t.Helper()
+	r, err := At(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestTree(t *testing.T) {
+	dir := repository(t)
+	r := at(t, dir)
+	if r.Shallow || r.Sparse {
+		t.Errorf("repository %+v", r)
+	}
+	commit, err := r.Commit(t.Context(), "HEAD")
+	if err != nil || len(commit) != 40 {
+		t.Fatal(commit, err)
+	}
+	tree, err := r.Tree(t.Context(), commit, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(tree, "shop.yaml", "deep/er/docs.yaml", "empty.yaml", "name with\tspace é.yaml", "image.png"); err != nil {
+		t.Error(err)
+	}
+	for _, none := range []string{"link.yaml", "outside.yaml", "project", "deep/er/docs.yaml/x"} {
+		if _, err := fs.Stat(tree, none); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", none, err)
+		}
+	}
+	if b, err := fs.ReadFile(tree, "deep/er/docs.yaml"); string(b) != "docs" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	// The work tree and the index don't matter.
+	if err := os.Remove(filepath.Join(dir, "shop.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	tree, err = r.Tree(t.Context(), commit, func(name string) bool { return strings.HasSuffix(name, "shop.yaml") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := fs.ReadFile(tree, "shop.yaml"); string(b) != "shop" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := fs.Stat(tree, "image.png"); err == nil {
+		t.Error("what is not wanted is in it")
+	}
+}
+
+func TestAFolderThatTheCommitDoesNotHaveIsEmpty(t *testing.T) {
+	dir := filepath.Join(repository(t), "new")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := at(t, dir).Tree(t.Context(), "HEAD", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := fs.ReadDir(tree, "."); len(entries) != 0 || err != nil {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestNoSuchCommitNoSuchRepository(t *testing.T) {
+	dir := repository(t)
+	for _, ref := range []string{"HEAD^", "nowhere", "--all", "", "HEAD:project"} {
+		if id, err := at(t, dir).Commit(t.Context(), ref); !errors.Is(err, ErrNoCommit) {
+			t.Errorf("%q: %s, %v", ref, id, err)
+		}
+	}
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(t.TempDir()))
+	if _, err := At(t.Context(), t.TempDir()); !errors.Is(err, ErrNoRepository) {
+		t.Error(err)
+	}
+}
+
+func TestShallowAndSparse(t *testing.T) {
+	dir := repository(t)
+	top := filepath.Dir(dir)
+	run(t, top, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "two")
+	clone := filepath.Join(t.TempDir(), "clone")
+	run(t, top, "clone", "-q", "--depth", "1", "file://"+top, clone)
+	r := at(t, clone)
+	if _, err := r.Commit(t.Context(), "HEAD^"); !r.Shallow || !errors.Is(err, ErrNoCommit) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	run(t, clone, "config", "core.sparseCheckout", "true")
+	if !at(t, clone).Sparse {
+		t.Error("a sparse work tree is taken for a whole one")
+	}
+}
+
+// TestATreeIsBounded reads what ls-tree says, so that no large file is needed.
+func TestATreeIsBounded(t *testing.T) {
+	entry := func(size, name string) string { return "100644 blob 1234 " + size + "\t" + name + "\x00" }
+	files, err := treeFiles(entry("12", "a")+entry("16777217", "huge")+"120000 blob 12 3\tlink\x00"+"160000 commit 12 -\tsub\x00"+entry("1", "../x"), nil)
+	if err != nil || len(files) != 1 || files[0] != (treeFile{name: "a", id: "1234"}) {
+		t.Errorf("%v, %v", files, err)
+	}
+	var many strings.Builder
+	for range 33 {
+		many.WriteString(entry("16777216", "a"))
+	}
+	if _, err := treeFiles(many.String(), nil); err == nil {
+		t.Error("more than is allowed was taken")
+	}
+	for _, bad := range []string{"x", entry("-", "a"), "100644 blob 12\ta"} {
+		if _, err := treeFiles(bad, nil); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
