@@ -210,20 +210,45 @@ func TestExitCodesAreDocumented(t *testing.T) {
 // TestQuirksAreDocumented: the table of docs/sandbox.md is the program's own;
 // with -update it is written anew.
 func TestQuirksAreDocumented(t *testing.T) {
-	t.Parallel()
-	const begin, end = "<!-- quirks: written by go test . -update -->\n", "<!-- end of quirks -->\n"
 	var table strings.Builder
 	table.WriteString("| name | group | what it does |\n|---|---|---|\n")
 	for _, q := range sandbox.Quirks() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", q.Name, q.Group, strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(q.Summary))
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", q.Name, q.Group, cell(q.Summary))
 	}
+	compareTable(t, "quirks", table.String())
+}
+
+// TestFaultsAreDocumented: so is that of the effects of faults.
+func TestFaultsAreDocumented(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| effect | the platform acts | what it does | example |\n|---|---|---|---|\n")
+	for _, e := range sandbox.Effects() {
+		acts := "always"
+		if e.Either {
+			acts = "as said"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | `%s` |\n", cell(e.Form), acts, cell(e.Summary), cell(e.Example))
+	}
+	compareTable(t, "faults", table.String())
+	if page := readText(t, filepath.Join("docs", "sandbox.md")); !strings.Contains(page, strings.Split(sandbox.FaultGrammar, ",")[0]) {
+		t.Error("docs/sandbox.md does not show the grammar of faults")
+	}
+}
+
+// cell is text in a cell of a table.
+func cell(text string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(text) }
+
+// compareTable holds a generated table of docs/sandbox.md to what it should be.
+func compareTable(t *testing.T, name, table string) {
+	t.Helper()
+	begin, end := "<!-- "+name+": written by go test . -update -->\n", "<!-- end of "+name+" -->\n"
 	file := filepath.Join("docs", "sandbox.md")
 	before, rest, ok := strings.Cut(readText(t, file), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the quirks", file)
+		t.Fatalf("%s has no place for the %s", file, name)
 	}
-	compareFile(t, file, []byte(before+begin+table.String()+end+after))
+	compareFile(t, file, []byte(before+begin+table+end+after))
 }
 
 // compareFile holds a generated file to what it should be, or writes it.

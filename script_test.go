@@ -85,7 +85,7 @@ type script struct {
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
 //	clock +25h                move everybody's clock
-//	fault METHOD PATH MODE [N]
+//	fault METHOD PATH: EFFECT…   let coming requests fail (docs/sandbox.md)
 //	quirk NAME…               replace the quirks that are on
 //	put FILE…                 make or replace live objects, as somebody else would
 //	remove KIND/NAME          take a live object away, as somebody else would
@@ -335,11 +335,7 @@ func cmdClock(s *script, args []string) error {
 }
 
 func cmdFault(s *script, args []string) error {
-	times, err := count(args, 3)
-	if err != nil {
-		return err
-	}
-	return s.server.Fault(args[0], args[1], sandbox.Mode(args[2]), times)
+	return s.server.Fault(strings.Join(args, " "))
 }
 
 // count is the number that may follow n arguments, 1 without it.

@@ -16,61 +16,6 @@ const (
 	typePatch = "application/merge-patch+json"
 )
 
-// reply is an answer before it is written.
-type reply struct {
-	status   int
-	media    string
-	body     []byte
-	warnings []string
-	// retryAfter is in seconds; location is an address. Zero values are left
-	// out.
-	retryAfter int
-	location   string
-	// cut says that the connection ends in the middle of the body.
-	cut bool
-}
-
-func jsonReply(status int, v any) (reply, error) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return reply{}, fmt.Errorf("encode answer: %w", err)
-	}
-	return reply{status: status, media: typeJSON, body: append(body, '\n')}, nil
-}
-
-// write sends the reply; it panics with http.ErrAbortHandler after half a body.
-func (p reply) write(w http.ResponseWriter) {
-	h := w.Header()
-	if p.media != "" {
-		h.Set("Content-Type", p.media)
-	}
-	for _, warning := range p.warnings {
-		h.Add("Warning", "299 - "+strconv.Quote(warning))
-	}
-	if p.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
-	}
-	if p.location != "" {
-		h.Set("Location", p.location)
-	}
-	if p.status != http.StatusNoContent {
-		h.Set("Content-Length", strconv.Itoa(len(p.body)))
-	}
-	w.WriteHeader(p.status)
-	body := p.body
-	if p.cut {
-		body = body[:len(body)/2]
-	}
-	// A client that went away is not our concern.
-	_, _ = w.Write(body)
-	if p.cut {
-		if flusher, ok := w.(http.Flusher); ok {
-			flusher.Flush()
-		}
-		panic(http.ErrAbortHandler)
-	}
-}
-
 // cause is one finding about the content of an object.
 type cause struct {
 	Reason  string `json:"reason"`
@@ -150,7 +95,10 @@ func failed(c *call, err error) reply {
 	if !errors.As(err, &f) {
 		f = &failure{code: http.StatusInternalServerError, reason: "InternalError", message: "Internal error occurred: " + err.Error()}
 	}
-	p := reply{status: f.code, media: typeJSON, retryAfter: f.retryAfter}
+	p := reply{status: f.code, media: typeJSON}
+	if f.retryAfter > 0 {
+		p.set("Retry-After", strconv.Itoa(f.retryAfter))
+	}
 	if f.plain != "" {
 		p.media, p.body = typeText, []byte(f.plain)
 		return p

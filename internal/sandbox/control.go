@@ -14,7 +14,7 @@ import (
 //
 //	GET, DELETE       requests    the request log; empty it
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
-//	POST, DELETE      fault       {"method", "path", "mode", "times"}; forget all
+//	GET, POST, DELETE fault       those that wait; a rule as text, or one a line; forget all
 //	GET, PUT          quirks      ["defaults", …]
 //	GET, PUT          objects     all live objects; make or replace one
 //	GET, DELETE       objects/KIND/WORKSPACE/NAME
@@ -29,6 +29,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		"DELETE requests": func(*http.Request) (any, error) { return nil, s.ResetRequests() },
 		"GET clock":       func(*http.Request) (any, error) { return map[string]any{"now": s.Now()}, nil },
 		"POST clock":      s.controlClock,
+		"GET fault":       func(*http.Request) (any, error) { return s.Faults(), nil },
 		"POST fault":      s.controlFault,
 		"DELETE fault":    func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil },
 		"GET quirks":      func(*http.Request) (any, error) { return s.ActiveQuirks(), nil },
@@ -59,14 +60,22 @@ func writeControl(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		p = reply{status: http.StatusBadRequest, media: typeText, body: []byte(err.Error() + "\n")}
 	}
-	p.write(w)
+	p.write(w, nil) // which waits for nothing
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	return raw, nil
 }
 
 // readControl reads the JSON body of a script.
 func readControl(r *http.Request, into any) error {
-	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	raw, err := readBody(r)
 	if err != nil {
-		return fmt.Errorf("read body: %w", err)
+		return err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("read body: %w", err)
@@ -92,16 +101,11 @@ func (s *Server) controlClock(r *http.Request) (any, error) {
 }
 
 func (s *Server) controlFault(r *http.Request) (any, error) {
-	in := struct {
-		Method string `json:"method"`
-		Path   string `json:"path"`
-		Mode   Mode   `json:"mode"`
-		Times  int    `json:"times"`
-	}{Times: 1}
-	if err := readControl(r, &in); err != nil {
+	raw, err := readBody(r)
+	if err != nil {
 		return nil, err
 	}
-	return nil, s.Fault(in.Method, in.Path, in.Mode, in.Times)
+	return nil, s.Fault(strings.Split(strings.TrimSpace(string(raw)), "\n")...)
 }
 
 func (s *Server) controlQuirks(r *http.Request) (any, error) {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,70 +11,75 @@ import (
 	"time"
 )
 
-func TestFaults(t *testing.T) {
-	for _, tc := range []struct {
-		mode      Mode
-		code      int
-		committed bool
-	}{
-		{Unavailable, 503, false},
-		{UnavailableAfter, 503, true},
-		{Drop, 0, false},
-		{DropAfter, 0, true},
-	} {
-		t.Run(string(tc.mode), func(t *testing.T) {
-			w := withShop(t)
-			if err := w.s.Fault("POST", "/purges", tc.mode, 1); err != nil {
-				t.Fatal(err)
-			}
-			w.get(cdns).want(t, 200)
-			got := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
-			if got.code != tc.code || (got.err != nil) != (tc.code == 0) {
-				t.Errorf("%d %v", got.code, got.err)
-			}
-			done, err := w.s.Executed()
-			if err != nil || (done["rel-1"] == 1) != tc.committed {
-				t.Errorf("executed %v %v", done, err)
-			}
-			log, err := w.s.Requests()
-			if last := log[len(log)-1]; err != nil || last.Status != tc.code || last.Method != "POST" {
-				t.Errorf("%+v %v", last, err)
-			}
-			again := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
-			if want := map[bool]int{true: 409, false: 201}[tc.committed]; again.code != want {
-				t.Errorf("the second time: %d, want %d", again.code, want)
-			}
-		})
+func (w *world) fault(rules ...string) {
+	w.t.Helper()
+	if err := w.s.Fault(rules...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) executed(name string) int {
+	w.t.Helper()
+	done, err := w.s.Executed()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return done[name]
+}
+
+// What comes instead of the platform's answer comes before it acts on the
+// request, or after; the request log shows either.
+func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
+	for _, e := range Effects() {
+		if !e.Either || e.Name == "delay" || e.Name == "stall" {
+			continue
+		}
+		_, tail, _ := strings.Cut(e.Example, ": ")
+		effect, _, _ := strings.Cut(strings.ReplaceAll(tail, " x2", ""), " after-commit")
+		for _, when := range []string{"", " before-commit", " after-commit"} {
+			t.Run(e.Name+when, func(t *testing.T) {
+				w := withShop(t)
+				w.fault("POST /purges: " + effect + when)
+				w.get(cdns).want(t, 200)
+				got := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
+				committed := 0
+				if when == " after-commit" {
+					committed = 1
+				}
+				if n := w.executed("rel-1"); n != committed {
+					t.Errorf("executed %d times", n)
+				}
+				log, err := w.s.Requests()
+				if last := log[len(log)-1]; err != nil || last.Status != got.code || last.Method != "POST" {
+					t.Errorf("%+v %v, and answered %d", last, err, got.code)
+				}
+				again := w.post(purges, purgeBody("rel-1", "shop.example.com", "/"))
+				if want := []int{201, 409}[committed]; again.code != want {
+					t.Errorf("the second time: %d, want %d", again.code, want)
+				}
+			})
+		}
 	}
 }
 
 // A client that gives up ends the request; so does closing the server.
 func TestStall(t *testing.T) {
-	for _, mode := range []Mode{Stall, StallAfter} {
+	for _, when := range []string{"before-commit", "after-commit"} {
 		for _, closes := range []bool{false, true} {
 			w := withShop(t)
-			if err := w.s.Fault("", "/purges", mode, 1); err != nil {
-				t.Fatal(err)
-			}
+			w.fault("* /purges: stall " + when)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			logged := make(chan Request, 1)
 			w.s.opts.Log = func(r Request) { logged <- r }
 			ended := make(chan answer, 1)
-			body := strings.NewReader(purgeBody("rel-1", "shop.example.com", "/"))
-			req, err := http.NewRequestWithContext(ctx, "POST", w.url+purges, body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Authorization", "Bearer "+DeliveryToken)
-			req.Header.Set("Content-Type", "application/json")
+			req := w.request(ctx, "POST", purges, purgeBody("rel-1", "shop.example.com", "/"))
 			go func() { ended <- send(req) }()
 			if r := <-logged; r.Status != 0 {
-				t.Errorf("%s: %+v", mode, r)
+				t.Errorf("%s: %+v", when, r)
 			}
-			done, err := w.s.Executed()
-			if err != nil || (done["rel-1"] == 1) != (mode == StallAfter) {
-				t.Errorf("%s: executed %v %v", mode, done, err)
+			if n := w.executed("rel-1"); (n == 1) != (when == "after-commit") {
+				t.Errorf("%s: executed %d times", when, n)
 			}
 			if closes {
 				if err := w.s.Close(); err != nil {
@@ -83,27 +89,109 @@ func TestStall(t *testing.T) {
 				cancel()
 			}
 			if got := <-ended; got.err == nil {
-				t.Errorf("%s: answered %d", mode, got.code)
+				t.Errorf("%s: answered %d", when, got.code)
 			}
 		}
 	}
 }
 
-func TestFaultsAreCountedAndForgotten(t *testing.T) {
+// What is late on its way is acted on although nobody waits for it any more.
+func TestLateRequestIsActedOn(t *testing.T) {
 	w := withShop(t)
-	if err := w.s.Fault("GET", "", "burn", 1); err == nil {
-		t.Error("an unknown mode was taken")
+	w.fault("POST /purges: delay 50ms")
+	logged := make(chan Request, 1)
+	w.s.opts.Log = func(r Request) { logged <- r }
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if got := send(w.request(ctx, "POST", purges, purgeBody("rel-1", "shop.example.com", "/"))); got.err == nil {
+		t.Errorf("answered %d", got.code)
 	}
-	for _, times := range []int{2, 5} {
-		if err := w.s.Fault("GET", "/cdns", Unavailable, times); err != nil {
-			t.Fatal(err)
+	if r := <-logged; r.Status != 201 {
+		t.Errorf("%+v", r)
+	}
+	if n := w.executed("rel-1"); n != 1 {
+		t.Errorf("executed %d times", n)
+	}
+}
+
+// duplicate-executes is for one request; the next duplicate is refused.
+func TestDuplicateExecutes(t *testing.T) {
+	w := withShop(t)
+	body := purgeBody("rel-1", "shop.example.com", "/")
+	w.fault("POST /purges: duplicate-executes @2")
+	for _, want := range []int{201, 201, 409} {
+		w.post(purges, body).want(t, want)
+	}
+	if n := w.executed("rel-1"); n != 2 {
+		t.Errorf("executed %d times", n)
+	}
+}
+
+// The clock stays off, until the faults are cleared; the platform's own goes on.
+func TestClockJumps(t *testing.T) {
+	w := withShop(t)
+	w.fault("GET /cdns/shop: clock +25h", "GET /cdns/shop: clock -1h")
+	for _, want := range []string{"Sun, 22 Nov 2026 10:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT", "Sun, 22 Nov 2026 09:00:00 GMT"} {
+		if got := w.get(cdns + "/shop").header.Get("Date"); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	for range 3 {
-		w.get(cdns).want(t, 503)
+	if !w.s.Now().Equal(start) {
+		t.Errorf("it is %s", w.s.Now())
 	}
 	w.s.ClearFaults()
+	if got := w.get(cdns).header.Get("Date"); got != "Sat, 21 Nov 2026 09:00:00 GMT" {
+		t.Error(got)
+	}
+}
+
+// Rules count each on its own; of several that are due the first happens.
+func TestFaultsAreCountedAndForgotten(t *testing.T) {
+	w := withShop(t)
+	w.fault("GET /cdns: 503 x2", "* *: 500 @2 x2", "GET */cdns: 504 x*", "PATCH *: drop")
+	for _, want := range []int{503, 503, 500, 500, 504, 504} {
+		w.get(cdns).want(t, want)
+	}
+	got := w.s.Faults()
+	want := []PendingFault{{"GET */cdns: 504 x*", 6, 2}, {"PATCH *: drop", 0, 0}}
+	if !slices.Equal(got, want) {
+		t.Errorf("waiting: %v", got)
+	}
+	w.get(cdns+"/shop").want(t, 200)
+	w.s.ClearFaults()
 	w.get(cdns).want(t, 200)
+	if got := w.s.Faults(); len(got) != 0 {
+		t.Errorf("waiting: %v", got)
+	}
+}
+
+// The same seed strikes at the same requests.
+func TestProbabilityHasASeed(t *testing.T) {
+	strikes := func(rule string) string {
+		f, err := parseFault(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPending(f)
+		var out strings.Builder
+		for range 1000 {
+			out.WriteByte("-x"[map[bool]int{true: 1}[p.meet()]])
+		}
+		return out.String()
+	}
+	first := strikes("GET *: 503 5%")
+	if n := strings.Count(first, "x"); n < 25 || n > 80 {
+		t.Errorf("5%% of 1000 are %d", n)
+	}
+	if first != strikes("GET *: 503 5%") {
+		t.Error("the same rule strikes otherwise")
+	}
+	if first == strikes("GET *: 503 5% seed=2") || first == strikes("GET *: drop 5%") {
+		t.Error("another rule strikes the same")
+	}
+	if n := strings.Count(strikes("GET *: 503 50% @901"), "x"); n < 20 || n > 80 {
+		t.Errorf("50%% of the last 100 are %d", n)
+	}
 }
 
 func TestOnRequestCanChangeTheWorld(t *testing.T) {

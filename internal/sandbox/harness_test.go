@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,6 +50,8 @@ type answer struct {
 	header http.Header
 	body   string
 	err    error
+	// took is the time until the end of the body.
+	took time.Duration
 }
 
 func (a answer) object() map[string]any {
@@ -97,13 +100,14 @@ func (w *world) do(method, path, token, media, body string) answer {
 
 func send(req *http.Request) answer {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	begun := time.Now()
 	res, err := client.Do(req)
 	if err != nil {
 		return answer{err: err}
 	}
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
-	return answer{code: res.StatusCode, header: res.Header, body: string(raw), err: err}
+	return answer{code: res.StatusCode, header: res.Header, body: string(raw), err: err, took: time.Since(begun)}
 }
 
 const (
@@ -117,6 +121,18 @@ func tokenFor(path string) string {
 		return ComputeToken
 	}
 	return DeliveryToken
+}
+
+// request is a creation that is not sent yet.
+func (w *world) request(ctx context.Context, method, path, body string) *http.Request {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+tokenFor(path))
+	req.Header.Set("Content-Type", typeJSON)
+	return req
 }
 
 func (w *world) get(path string) answer {

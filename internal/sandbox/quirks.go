@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -151,6 +152,13 @@ func adverseQuirks() []Quirk {
 
 // quirkSet is the quirks that are switched on. It is never changed.
 type quirkSet map[string]bool
+
+// with returns the set with one more quirk.
+func (q quirkSet) with(name string) quirkSet {
+	out := maps.Clone(q)
+	out[name] = true
+	return out
+}
 
 func newQuirkSet(names []string) (quirkSet, error) {
 	all := Quirks()

@@ -102,6 +102,9 @@ func (s *Server) list(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if c.partial != nil && p.next != "" {
+		c.partial.end(&p)
+	}
 	if c.on[quirkListUnordered] {
 		slices.Reverse(p.items)
 	}
@@ -154,6 +157,9 @@ func (c *call) paging() (limit int, after string, err error) {
 	}
 	if c.on[quirkListPaged] || c.on[quirkExpired] {
 		limit = quirkPage
+	}
+	if c.partial != nil {
+		limit = c.partial.items
 	}
 	value := c.query.Get("continue")
 	if value == "" {

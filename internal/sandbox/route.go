@@ -76,6 +76,8 @@ type call struct {
 	known bool
 	name  string
 	user  string
+	// partial ends a list early; nil does not.
+	partial *partial
 }
 
 // verb is the method's name in messages about permissions.

@@ -83,8 +83,10 @@ type Server struct {
 	mu     sync.Mutex
 	offset time.Duration
 	on     quirkSet
-	faults []*fault
-	hook   func(method, path string)
+	faults []*pending
+	// dateOff is by how much a fault put the Date header off.
+	dateOff time.Duration
+	hook    func(method, path string)
 	// limited holds what a rate-limiting quirk has already turned away, and
 	// lagging what a read by path still shows once.
 	limited map[string]bool

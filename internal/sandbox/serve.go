@@ -22,34 +22,55 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		hook(r.Method, r.URL.Path)
 	}
 	body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	f := s.takeFault(r.Method, r.URL.Path)
+	wait := func(d time.Duration) bool { return s.wait(r.Context().Done(), d) }
+	// What waits on its way here is acted on, whoever still waits for it.
+	if d := f.action.delay; d > 0 && !f.after && !s.wait(nil, d) {
+		panic(http.ErrAbortHandler)
+	}
 	c := &call{
 		method: r.Method, path: r.URL.Path, query: r.URL.Query(), header: r.Header,
 		body: body, now: s.Now(), on: on,
 	}
-	c.date(w.Header())
+	c.date(w.Header(), s.dateShift())
 	entry := Request{
 		Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
 		ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: c.now,
 	}
-	mode := s.takeFault(r.Method, r.URL.Path)
-	if mode.before() {
-		s.inject(w, r, c, mode, entry)
-		return
-	}
-	p, err := reply{}, tooLarge(readErr)
-	if err == nil {
-		p, err = s.answer(c, r.URL.EscapedPath())
-	}
-	if err != nil {
-		p = failed(c, err)
-	}
-	if mode != "" {
-		s.inject(w, r, c, mode, entry)
-		return
-	}
-	entry.Status = p.status
+	p := s.reply(c, r.URL.EscapedPath(), f, tooLarge(readErr))
+	entry.Status = p.logged()
 	s.record(entry)
-	p.write(w)
+	p.write(w, wait)
+}
+
+// reply is what the platform says to a request, or what a fault makes of it.
+func (s *Server) reply(c *call, escaped string, f *fault, unread error) reply {
+	var p reply
+	if f.after || !f.action.replaces {
+		if f.action.prepare != nil {
+			f.action.prepare(c)
+		}
+		err := unread
+		if err == nil {
+			p, err = s.answer(c, escaped)
+		}
+		if err != nil {
+			p = failed(c, err)
+		}
+	}
+	if f.after {
+		p.wait = f.action.delay
+	}
+	if f.action.answer != nil {
+		f.action.answer(c, &p)
+	}
+	return p
+}
+
+func (s *Server) dateShift() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dateOff
 }
 
 // How far quirks put the Date header off: as a wrong clock, and as a cache.
@@ -58,9 +79,9 @@ const (
 	DateAge  = 25 * time.Hour
 )
 
-// date says what time it is, as the quirks have it.
-func (c *call) date(h http.Header) {
-	at := c.now
+// date says what time it is, as the quirks have it; off is what a fault adds.
+func (c *call) date(h http.Header, off time.Duration) {
+	at := c.now.Add(off)
 	switch {
 	case c.on[quirkDateMissing]:
 		h["Date"] = nil // net/http would add one
@@ -143,8 +164,7 @@ func (s *Server) refuse(c *call) (reply, error) {
 	case c.on[quirkRedirect]:
 		return reply{status: http.StatusTemporaryRedirect, media: typeText, location: "/moved" + c.path}, nil
 	case c.on[quirkPortal]:
-		body := "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
-		return reply{status: http.StatusOK, media: typeHTML, body: []byte(body)}, nil
+		return portal(), nil
 	case c.on[quirkLimitedPlain] && s.firstTime(c):
 		return reply{}, &failure{
 			code: http.StatusTooManyRequests, message: "too many requests", retryAfter: 1,
@@ -185,8 +205,16 @@ func (c *call) disguise(p reply) reply {
 			p.status = http.StatusOK
 		}
 	}
-	p.cut = c.on[quirkHalfBody] && len(p.body) > 1
+	if c.on[quirkHalfBody] && len(p.body) > 1 {
+		p.cut = &cut{half: true}
+	}
 	return p
+}
+
+// portal is the page of a network that wants somebody to log in.
+func portal() reply {
+	body := "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
+	return reply{status: http.StatusOK, media: typeHTML, body: []byte(body)}
 }
 
 // mediaType is the type of the request's body without parameters.

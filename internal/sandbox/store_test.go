@@ -201,12 +201,19 @@ func TestControl(t *testing.T) {
 	steer("GET", "clock", "", 200).wantAt(t, "now", "2026-11-22T10:00:00Z")
 	steer("POST", "clock", `{"advance":"soon"}`, 400)
 	steer("POST", "clock", `x`, 400)
-	steer("POST", "fault", `{"method":"GET","path":"/cdns","mode":"503-before"}`, 204)
+	steer("POST", "fault", "GET /cdns: 503\nGET /cdns: drop @9\n", 204)
 	w.get(cdns).want(t, 503)
 	w.get(cdns).want(t, 200)
-	steer("POST", "fault", `{"mode":"503-before","times":9}`, 204)
+	if got := steer("GET", "fault", "", 200).body; got != `[{"rule":"GET /cdns: drop @9","seen":2,"done":0}]`+"\n" {
+		t.Error(got)
+	}
 	steer("DELETE", "fault", "", 204)
-	steer("POST", "fault", `{"mode":"none"}`, 400)
+	if got := steer("GET", "fault", "", 200).body; got != "[]\n" {
+		t.Error(got)
+	}
+	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, FaultGrammar) {
+		t.Error(got)
+	}
 	steer("PUT", "objects", `{"kind":"CDN","metadata":{"name":"new"},"spec":{"hostname":"new.example.com"}}`, 204)
 	steer("GET", "objects/CDN/acme/new", "", 200).wantAt(t, "spec.hostname", "new.example.com")
 	if got := steer("GET", "objects", "", 200).body; !strings.Contains(got, "new.example.com") || !strings.Contains(got, "shop.example.com") {

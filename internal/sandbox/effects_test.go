@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// effectCases show what a plain client sees of each effect, asking for the list
+// of two CDNs.
+var effectCases = map[string][]struct {
+	effect string
+	check  func(a answer) bool
+}{
+	"status": {
+		{"503", func(a answer) bool {
+			return a.code == 503 && a.at("kind") == "Status" && a.at("reason") == "ServiceUnavailable"
+		}},
+		{"404", func(a answer) bool { return a.code == 404 && a.at("reason") == "NotFound" }},
+		{"200", func(a answer) bool { return a.code == 200 && a.body == "{}\n" }},
+		{"204", func(a answer) bool { return a.code == 204 && a.body == "" }},
+		{"429 retry-after=30", retryAfter("30")},
+		{"429 retry-after=-5", retryAfter("-5")},
+		{"503 retry-after=soon", retryAfter("soon")},
+		{"429 retry-after=+30s", retryAfter("Sat, 21 Nov 2026 09:00:30 GMT")},
+		{"429 retry-after=-1h", retryAfter("Sat, 21 Nov 2026 08:00:00 GMT")},
+		{`429 retry-after="after tea"`, retryAfter("after tea")},
+	},
+	"drop":  {{"drop x*", func(a answer) bool { return a.code == 0 && errors.Is(a.err, io.EOF) }}},
+	"reset": {{"reset x*", func(a answer) bool { return a.code == 0 && errors.Is(a.err, syscall.ECONNRESET) }}},
+	"redirect": {{"redirect http://127.0.0.1:9/x", func(a answer) bool {
+		return a.code == 307 && a.header.Get("Location") == "http://127.0.0.1:9/x"
+	}}},
+	"html": {{"html", func(a answer) bool {
+		return a.code == 200 && strings.HasPrefix(a.header.Get("Content-Type"), "text/html") && strings.Contains(a.body, "<html>")
+	}}},
+	"empty":    {{"empty", func(a answer) bool { return a.code == 200 && a.body == "" }}},
+	"not-json": {{"not-json", func(a answer) bool { return a.code == 200 && a.body != "" && a.object() == nil }}},
+	"status-failure": {{"status-failure", func(a answer) bool {
+		return a.code == 200 && a.at("kind") == "Status" && a.at("status") == "Failure"
+	}}},
+	"delay": {{"delay 20ms", whole(20 * time.Millisecond)}, {"delay 20ms after-commit", whole(20 * time.Millisecond)}},
+	"drip":  {{"drip 1KiB/5ms", whole(5 * time.Millisecond)}},
+	"truncate": {
+		{"truncate half", func(a answer) bool {
+			return a.code == 200 && errors.Is(a.err, io.ErrUnexpectedEOF) && a.header.Get("Content-Length") == "1619" && len(a.body) == 1619/2
+		}},
+		{"truncate 10B", func(a answer) bool { return len(a.body) == 10 && errors.Is(a.err, io.ErrUnexpectedEOF) }},
+		{"truncate half close-delimited", func(a answer) bool {
+			return a.err == nil && a.header.Get("Content-Length") == "" && a.header.Get("Transfer-Encoding") == "" && len(a.body) > 100 && a.object() == nil
+		}},
+	},
+	"gzip-bomb": {{"gzip-bomb 1MiB", func(a answer) bool {
+		return len(a.body) > 1<<20 && a.at("items.1.kind") == "CDN" && a.header.Get("Content-Length") == ""
+	}}},
+	"huge": {{"huge 64KiB", func(a answer) bool {
+		return len(a.at("padding").(string)) == 64<<10 && a.at("items.1.kind") == "CDN" && a.header.Get("Content-Length") == strconv.Itoa(len(a.body))
+	}}},
+	"wrong-kind":      {{"wrong-kind", func(a answer) bool { return a.at("items.0.kind") == "ConfigMap" && a.at("items.1.kind") == "ConfigMap" }}},
+	"wrong-name":      {{"wrong-name", func(a answer) bool { return a.at("items.1.metadata.name") == "other-shop" }}},
+	"wrong-namespace": {{"wrong-namespace", func(a answer) bool { return a.at("items.1.metadata.namespace") == "other-acme" }}},
+	"partial-list": {
+		{"partial-list 1", listed(1, "", nil)},
+		{"partial-list 1 remaining", listed(1, "", float64(1))},
+		{"partial-list 1 continue", listed(1, "a token", float64(1))},
+		{"partial-list 2", listed(2, "", nil)},
+	},
+	"clock": {
+		{"clock +25h", dated("Sun, 22 Nov 2026 10:00:00 GMT")},
+		{"clock -7m", dated("Sat, 21 Nov 2026 08:53:00 GMT")},
+	},
+	"date":               {{"date=soon", dated("soon")}, {`date="the 21st"`, dated("the 21st")}},
+	"duplicate-executes": {{"duplicate-executes", func(a answer) bool { return a.code == 200 && a.at("items.1.kind") == "CDN" }}},
+	"bad-header":         {{"bad-header", func(a answer) bool { return a.code == 200 && len(a.header.Get("X-Padding")) == 2<<20 }}},
+}
+
+func retryAfter(want string) func(answer) bool {
+	return func(a answer) bool {
+		return (a.code == 429 || a.code == 503) && a.header.Get("Retry-After") == want && a.at("status") == "Failure"
+	}
+}
+
+func dated(want string) func(answer) bool {
+	return func(a answer) bool { return a.code == 200 && a.header.Get("Date") == want }
+}
+
+// whole is the list as it should be, after no less than a time.
+func whole(least time.Duration) func(answer) bool {
+	return func(a answer) bool { return a.at("items.1.kind") == "CDN" && a.took >= least }
+}
+
+func listed(items int, token string, remain any) func(answer) bool {
+	return func(a answer) bool {
+		got, _ := a.at("items").([]any)
+		return len(got) == items && (a.at("metadata.continue") != "") == (token != "") && a.at("metadata.remainingItemCount") == remain
+	}
+}
+
+func TestEffects(t *testing.T) {
+	for _, e := range Effects() {
+		if _, err := parseFault(e.Example); err != nil {
+			t.Errorf("the example of %s: %v", e.Name, err)
+		}
+		if len(effectCases[e.Name]) == 0 && e.Name != "stall" {
+			t.Errorf("no case shows %s", e.Name)
+		}
+		for _, tc := range effectCases[e.Name] {
+			t.Run(tc.effect, func(t *testing.T) {
+				w := withShop(t)
+				w.post(cdns, cdnBody("docs", "docs.example.com")).want(t, 201)
+				w.fault("GET */cdns: " + tc.effect)
+				if got := w.get(cdns); !tc.check(got) {
+					t.Errorf("%d %v %v %.300v\n%.300s", got.code, got.err, got.took, got.header, got.body)
+				}
+			})
+		}
+	}
+}

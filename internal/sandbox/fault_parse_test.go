@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPathsOfFaults(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"*", cdns, true},
+		{"/cdns", cdns + "/shop", true},
+		{"/purges", cdns, false},
+		{"*/cdns", cdns, true},
+		{"*/cdns", cdns + "/shop", false},
+		{"*/cdns/*", cdns + "/shop", true},
+		{"*/cdns/*", cdns, false},
+		{"/delivery/*/shop", cdns + "/shop", true},
+		{"/elsewhere/*/shop", cdns + "/shop", false},
+		{"*a*b*", "xaxb", true},
+		{"*a*b*", "xbxa", false},
+		{"a*a", "a", false},
+	} {
+		if got := matchPath(tc.pattern, tc.path); got != tc.want {
+			t.Errorf("%s of %s: %t", tc.pattern, tc.path, got)
+		}
+	}
+}
+
+// A rule that can't be read changes nothing; its error names the place and
+// shows the grammar, in one line.
+func TestGrammarOfFaults(t *testing.T) {
+	s := newWorld(t).s
+	for _, tc := range []struct{ rule, says string }{
+		{"POST /purges 503", "at its end: the colon that follows the path is missing"},
+		{"", "the colon that follows the path is missing"},
+		{"/purges: 503", `at "/purges" (character 1): before the colon stand a method and a path`},
+		{"POST /a /b: 503", "before the colon stand a method and a path"},
+		{"post /purges: 503", `at "post" (character 1): a method is written in capitals`},
+		{"POST /purges:", "at its end: an effect is one of NNN [retry-after=VALUE], drop, reset"},
+		{"POST /purges: 5O3", `at "5O3" (character 15): an effect is one of`},
+		{"POST /purges: 99", `at "99" (character 15): an effect is one of`},
+		{"POST /purges: 199", `at "199" (character 15): a status is between 200 and 599`},
+		{"POST /pürges: 503 x0", `at "x0" (character 19): a number from 1 on is expected`},
+		{"POST /purges: 503 xx", `at "xx" (character 19): a number from 1 on`},
+		{"POST /purges: 503 x2 x3", `at "x3" (character 22): how often was said before`},
+		{"POST /purges: 503 @0", "a number from 1 on"},
+		{"POST /purges: 503 0%", "a probability is above 0"},
+		{"POST /purges: 503 NaN%", "a probability is above 0"},
+		{"POST /purges: 503 seed=-1", "a seed is a number without a sign"},
+		{"POST /purges: 503 after", `at "after" (character 19): after the effect stand only`},
+		{"POST /purges: 503 before-commit after-commit", "before or after the commit was said before"},
+		{"GET *: huge", "at its end: a size is a number of bytes"},
+		{"GET *: huge 3MB", "a size is a number of bytes"},
+		{"GET *: huge 9999999999GiB", "a size is a number of bytes"},
+		{"GET *: huge 1MiB before-commit", "this effect changes the platform's own answer"},
+		{"GET *: delay", "a time is written such as 300ms"},
+		{"GET *: delay -1s", "a time is written such as 300ms"},
+		{"GET *: drip 10B", "a drip is a size and a time"},
+		{"GET *: drip 0/1s", "a drip is a size and a time"},
+		{"GET *: truncate", "or half"},
+		{"GET *: redirect", `at "redirect" (character 8): the URL is missing`},
+		{"GET *: partial-list", "how many objects are listed"},
+		{"GET *: clock 25h", "how far the clock is off is written such as +25h or -7m"},
+		{"GET *: clock", "how far the clock is off"},
+		{`GET *: date="the 21st`, "the quote of character 13 is not closed"},
+	} {
+		err := s.Fault("GET *: 503", tc.rule)
+		if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), FaultGrammar) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", tc.rule, err)
+		}
+	}
+	if got := s.Faults(); len(got) != 0 {
+		t.Errorf("waiting: %v", got)
+	}
+}
