@@ -4,6 +4,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +15,8 @@ import (
 )
 
 func main() {
+	// Libraries log there, past all that cleans; what matters is an error as well.
+	log.SetOutput(io.Discard)
 	env, err := process()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trueup:", err)
@@ -41,11 +45,34 @@ func process() (cli.Env, error) {
 	}, nil
 }
 
-// run runs the command line until it ends or the process is asked to. A second
-// signal ends the process at once.
+// run runs the command line until it ends or the process is told to.
 func run(env cli.Env) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	env.Hurry = heed(cancel)
 	return cli.Main(ctx, os.Args[1:], env)
+}
+
+// heed listens to who wants the process to end. The first time nothing new is
+// begun, the second what is in flight is given up and recorded as that, and the
+// third ends the process at once.
+func heed(cancel func()) <-chan struct{} {
+	hurry, told := make(chan struct{}), make(chan os.Signal, 3)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	// A run that was begun with nohup outlives its terminal.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(told, syscall.SIGHUP)
+	}
+	go func() {
+		<-told
+		cancel()
+		<-told
+		close(hurry)
+		<-told
+		os.Exit(130)
+	}()
+	// A reader that left is an error of a write. Ignored, the signal would be so
+	// in git and its helpers as well.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return hurry
 }

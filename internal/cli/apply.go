@@ -102,6 +102,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	client := s.world.client(opts.writesPerSecond)
 	defer client.Close()
 	s.app.sending = true
+	defer s.app.explainInterruption(ctx)()
 	deps := apply.Deps{
 		Writer: client,
 		Clock:  s.clock(client),
@@ -124,6 +125,16 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 		deps.Journal = s.ledger
 	}
 	return apply.Run(ctx, s.plan, deps)
+}
+
+// explainInterruption tells who interrupts a run that sends why it does not end
+// at once. The returned function ends that.
+func (a *app) explainInterruption(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			a.log(slog.LevelWarn, "interrupted: nothing new is begun, and what is in flight is brought to its end; a second signal gives it up")
+		}
+	})
 }
 
 // maxSkew is how far the platform's clock and this machine's may be apart

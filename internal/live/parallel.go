@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -23,7 +25,7 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if failures[i] = do(ctx, i); failures[i] != nil {
+			if failures[i] = caught(ctx, i, do); failures[i] != nil {
 				cancel()
 			}
 		})
@@ -34,6 +36,29 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 	}
 	return context.Cause(outer)
 }
+
+// caught calls do; a panic in it is an error, and stops the others like one.
+func caught(ctx context.Context, i int, do func(ctx context.Context, i int) error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value: value, stack: debug.Stack()}
+		}
+	}()
+	return do(ctx, i)
+}
+
+// panicError is a mistake of this program.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("internal error: %v; this is a bug", e.value)
+}
+
+// Stack is where it happened, without any value.
+func (e *panicError) Stack() []byte { return e.stack }
 
 // first returns the failure to tell of.
 func first(failures []error) error {
