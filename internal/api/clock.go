@@ -51,7 +51,7 @@ func (r *Reader) clockOnce(ctx context.Context, c *call, attempt int) (Reading, 
 	}
 	// A body that is read to its end leaves the connection to the request that
 	// the time is asked for; what is longer, or cut, matters no more than that.
-	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
+	body, _ := io.ReadAll(io.LimitReader(a, r.cfg.MaxErrorBody))
 	if looksHTML(body) {
 		return Reading{}, c.unreadable(a, errors.New("it is a page"), head(body))
 	}

@@ -19,13 +19,22 @@ type Config struct {
 	Endpoints map[kind.Area]Endpoint
 	Workspace kind.Workspace
 	// RequestTimeout bounds one request with its answer, and in a list each
-	// wait for more of it; default 30 s.
-	RequestTimeout time.Duration
-	// MaxObject bounds one object, MaxList a whole list, in bytes after
-	// decompression; default 16 MiB and 1 GiB (design 0.14).
-	MaxObject int64
-	MaxList   int64
-	Retry     Retry
+	// wait for more of it; default 30 s. ConnectTimeout bounds the dialling and
+	// the TLS handshake; default 10 s each.
+	RequestTimeout, ConnectTimeout time.Duration
+	// ListTimeout bounds one page of a list, however slowly it goes on coming;
+	// default 20 RequestTimeouts.
+	ListTimeout time.Duration
+	// MaxObject bounds one object, MaxList a whole list, MaxErrorBody what is
+	// read of an error, in bytes after decompression; default 16 MiB, 1 GiB
+	// (design 0.14) and 64 KiB. What a creation is told may show an object, and
+	// is read as one.
+	MaxObject, MaxList, MaxErrorBody int64
+	// MaxHeader bounds the head of an answer, in bytes; default 1 MiB.
+	MaxHeader int64
+	// MaxPages stops a server that never ends a list; default 10,000.
+	MaxPages int
+	Retry    Retry
 	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
 	// are on loopback; default 5 (design 0.15).
 	WritesPerSecond float64
@@ -105,8 +114,13 @@ type TraceEvent struct {
 // withDefaults fills in what is zero.
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = positive(c.RequestTimeout, 30*time.Second)
+	c.ConnectTimeout = positive(c.ConnectTimeout, 10*time.Second)
+	c.ListTimeout = positive(c.ListTimeout, 20*c.RequestTimeout)
 	c.MaxObject = positive(c.MaxObject, 16<<20)
 	c.MaxList = positive(c.MaxList, 1<<30)
+	c.MaxErrorBody = positive(c.MaxErrorBody, 64<<10)
+	c.MaxHeader = positive(c.MaxHeader, 1<<20)
+	c.MaxPages = positive(c.MaxPages, 10_000)
 	c.Retry.Tries = positive(c.Retry.Tries, 5)
 	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
 	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)

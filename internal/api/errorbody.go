@@ -12,10 +12,6 @@ import (
 	"trueup/internal/canon"
 )
 
-// maxErrorBody bounds how much of an error's body is read, in bytes; what a
-// creation is told may show an object, and is read as one.
-const maxErrorBody = 64 << 10
-
 // complaint is what the body of an error says.
 type complaint struct {
 	reason, message string

@@ -87,13 +87,17 @@ func (c *call) heading(a *answer, class Class) *Error {
 
 // answered is an answer that is not a success.
 func (r *Reader) answered(c *call, a *answer) *Error {
-	// What can't be read of the body is only missing from the message.
-	limit := int64(maxErrorBody)
+	limit := r.cfg.MaxErrorBody
 	if c.verb == kind.Create {
 		limit = r.cfg.MaxObject
 	}
-	body, _ := io.ReadAll(io.LimitReader(a, limit))
+	body, err := io.ReadAll(io.LimitReader(a, limit))
 	said := readComplaint(body, c.endpoint.redact)
+	if err != nil {
+		// A body that is cut is not the platform's own word of anything.
+		said.isJSON, said.empty = false, false
+		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
+	}
 	e := c.heading(a, r.judge(c, a.StatusCode, body, said))
 	if e.Conflict() {
 		e.existing = r.existing(c, said.body)

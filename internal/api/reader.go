@@ -106,9 +106,6 @@ func isSuccess(a *answer) bool {
 	return a.StatusCode >= http.StatusOK && a.StatusCode < http.StatusMultipleChoices
 }
 
-// maxPages stops a server that never ends a list.
-const maxPages = 10_000
-
 // listing is the state of one List over its pages and attempts.
 type listing struct {
 	info kind.ListInfo
@@ -151,7 +148,7 @@ func (r *Reader) pages(ctx context.Context, c *call, l *listing) error {
 		if err != nil || next == nil {
 			return err
 		}
-		if l.seen[next.String()] || len(l.seen) >= maxPages {
+		if l.seen[next.String()] || len(l.seen) >= r.cfg.MaxPages {
 			return c.endless()
 		}
 		l.seen[next.String()] = true

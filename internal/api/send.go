@@ -155,12 +155,18 @@ type answer struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+	// whole bounds an answer whose waits timer bounds; else it is nil.
+	whole *time.Timer
 	// stall is the limit of each wait, 0 where one limit holds for all.
 	stall time.Duration
 }
 
-// Read reads the body.
+// Read reads the body. What is compressed in a way that was not asked for has
+// none that could be read.
 func (a *answer) Read(p []byte) (int, error) {
+	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return 0, fmt.Errorf("the answer is encoded as %s, which was not asked for", oneLine(encoding, excerptSize))
+	}
 	if a.stall > 0 {
 		a.timer.Reset(a.stall)
 		defer a.timer.Stop()
@@ -174,6 +180,9 @@ func (a *answer) Read(p []byte) (int, error) {
 
 func (a *answer) close() {
 	a.timer.Stop()
+	if a.whole != nil {
+		a.whole.Stop()
+	}
 	_ = a.Body.Close()
 	a.cancel(nil)
 }
@@ -189,7 +198,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	}
 	limit := r.cfg.RequestTimeout
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)) })
+	timer := after(limit, cancel, "no answer within %s, the time limit of a request (--request-timeout)")
 	watch := &sending{provable: r.cfg.Transport == nil}
 	req, err := c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
@@ -214,8 +223,16 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	if c.stream {
 		timer.Stop()
 		a.stall = limit
+		a.whole = after(r.cfg.ListTimeout, cancel, "the list goes on coming after %s, the time limit of a page of it (20 times --request-timeout)")
 	}
 	return a, nil
+}
+
+// after ends a request when its time is over, and says which time that was.
+func after(limit time.Duration, cancel context.CancelCauseFunc, format string) *time.Timer {
+	return time.AfterFunc(limit, func() {
+		cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
+	})
 }
 
 // observe takes the clock and the warnings from an answer, and counts it.

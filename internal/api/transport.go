@@ -16,7 +16,7 @@ import (
 // has left this machine. Doing without HTTP/2 is the
 // price.
 func newTransport(cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
 		OnProxyConnectResponse: throughProxy,
@@ -28,10 +28,10 @@ func newTransport(cfg Config) *http.Transport {
 			return &countedConn{Conn: conn}, nil
 		},
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
-		TLSHandshakeTimeout:    10 * time.Second,
+		TLSHandshakeTimeout:    cfg.ConnectTimeout,
 		IdleConnTimeout:        60 * time.Second,
 		MaxIdleConnsPerHost:    cfg.Parallelism,
-		MaxResponseHeaderBytes: 1 << 20,
+		MaxResponseHeaderBytes: cfg.MaxHeader,
 	}
 }
 

@@ -104,7 +104,8 @@ func newRoot(a *app) *cobra.Command {
 				return err
 			}
 			if a.global.timeout > 0 {
-				ctx, cancel := context.WithTimeout(cmd.Context(), a.global.timeout)
+				ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
+					"the time limit of the whole run, %s, is over (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
 				a.cancel = cancel
 				cmd.SetContext(ctx)
 			}
