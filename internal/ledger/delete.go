@@ -61,6 +61,9 @@ func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
+// Blank tells whether there is no record, or one of which nothing is left to say.
+func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
+
 // Gone tells whether the object of the record was deleted by us.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
 

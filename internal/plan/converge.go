@@ -12,8 +12,9 @@ import (
 
 // The methods and content types of platform-api 4: PATCH differs from all else.
 const (
-	methodPost  = "POST"
-	methodPatch = "PATCH"
+	methodPost   = "POST"
+	methodPatch  = "PATCH"
+	methodDelete = "DELETE"
 
 	jsonType  = "application/json"
 	mergeType = "application/merge-patch+json"

@@ -53,7 +53,10 @@ func (d *decision) recreate(known bool) {
 // gone blocks an item that the ledger knows and live lacks.
 func (d *decision) gone() {
 	what := "it is gone since it was made"
-	if d.live.Terminating {
+	switch unmade := d.rec.Unmade(); {
+	case unmade != "":
+		what += ": " + unmade
+	case d.live.Terminating:
 		what = "live is being deleted"
 	}
 	d.block(what+"; a new one would hold other data",

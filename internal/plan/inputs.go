@@ -19,6 +19,8 @@ type Inputs struct {
 	// depend on it.
 	At      ledger.Instant
 	Options Options
+	// Base proves that manifests were in git before; only deletions rest on it.
+	Base Base
 }
 
 // Options are what the user allowed or narrowed.
@@ -35,7 +37,16 @@ type Options struct {
 	// PartOfTree says that only some of the project's manifests were read: what
 	// is not among them may be in git all the same.
 	PartOfTree bool
-	Overrides  []Override
+	// Unread says that something that may hold manifests was not read.
+	Unread    bool
+	Overrides []Override
+	// MaxCreates is how many objects of an area may be created where the ledger
+	// knows of others; as many as FreeCreates, or FreePercent of the area's objects
+	// in git, may be anyway. The two default to 10 and 50.
+	MaxCreates, FreeCreates, FreePercent int
+	// Prune lets what left git be deleted, MaxDeletes objects in all at most.
+	Prune      bool
+	MaxDeletes int
 }
 
 // Override is what a project says of a server that sorts, rewrites or adds

@@ -24,6 +24,8 @@ type Planner struct {
 	hosts map[string]*manifest.Object
 	// emptied are the areas where nothing that the ledger knows is live.
 	emptied map[kind.Area]int
+	// renamed are objects without a manifest that the server calls otherwise.
+	renamed map[kind.Key]kind.Key
 }
 
 // NewPlanner prepares what is looked up for each object.
@@ -38,7 +40,7 @@ func NewPlanner(in Inputs) *Planner {
 			p.hosts[kind.HostKey(o.Host)] = o
 		}
 	}
-	p.emptied = p.emptyAreas()
+	p.emptied, p.renamed = p.emptyAreas(), renamed(in)
 	return p
 }
 
@@ -65,8 +67,9 @@ func (p *Planner) Make() (*Plan, diag.List) {
 			out.Items = append(out.Items, item)
 		}
 	}
+	p.manyCreates(out, ops)
 	p.lacksLedger(out)
-	p.leftGit(out)
+	p.leftGit(out, findings.HasErrors())
 	p.openLeft(out)
 	slices.SortStableFunc(out.Items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -197,15 +200,16 @@ func sends(op Op) bool { return op == Create || op == Patch || op == Post }
 
 // emptyAreas finds the areas where the ledger knows objects of the tree and not
 // one of them is live: a wrong workspace looks just like that (design C4). One
-// that a person wants made again is known to be gone.
+// that a person wants made again, or that we deleted, is known to be gone; one
+// whose creation was begun and not confirmed may never have been there.
 func (p *Planner) emptyAreas() map[kind.Area]int {
 	known, present := map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
 		if o.Kind.Policy == kind.Once || p.in.Options.AllowRecreate[o.Key()] {
 			continue
 		}
-		rec, ok := p.in.Ledger.Records[o.Key()]
-		if !ok || rec.Applied == nil && rec.State != ledger.Posted && rec.State != ledger.Adopted {
+		rec := p.in.Ledger.Records[o.Key()]
+		if !knows(rec) || rec.Gone() {
 			continue
 		}
 		known[o.Kind.Area]++
@@ -219,40 +223,6 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 		}
 	}
 	return known
-}
-
-// leftGit reports live objects that no manifest names: those that the ledger
-// knows have left git and are kept (design C6), the others are only counted.
-func (p *Planner) leftGit(out *Plan) {
-	elsewhere := 0
-	for _, obj := range p.in.Live.Unmanaged {
-		key := obj.Key()
-		rec, known := p.in.Ledger.Records[key]
-		if rec.Open() {
-			continue // openLeft asks about it
-		}
-		if !known || rec.Applied == nil && rec.Pending == nil && rec.State == "" {
-			out.Unmanaged = append(out.Unmanaged, key)
-			continue
-		}
-		if p.in.Options.PartOfTree {
-			elsewhere++
-			continue
-		}
-		if !p.targeted(key) {
-			continue
-		}
-		item := Item{Key: key, Op: Kept, Live: Fingerprint{Exists: true, UID: obj.UID}}
-		item.Reason = "left git; it stays as it is"
-		if !obj.Kind.Can(kind.Delete) {
-			item.Reason = "left git; the platform documents no deletion, so it stays as it is"
-			item.Fix = "delete it in the web console if it is not wanted"
-		}
-		out.Items = append(out.Items, item)
-	}
-	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more live objects that the ledger knows nothing is said", elsewhere))
-	}
 }
 
 // openLeft reports requests whose outcome is open and whose manifest has left
@@ -339,6 +309,8 @@ func summarize(p *Plan) Summary {
 			s.InFlight++
 		case Blocked:
 			s.Blocked++
+		case Delete:
+			s.Delete++
 		case Kept:
 			s.Kept++
 		case None:
@@ -381,5 +353,5 @@ func (it Item) lacks() bool {
 
 // Sends tells whether apply would send anything.
 func (p *Plan) Sends() bool {
-	return p.Summary.Create+p.Summary.Change+p.Summary.Purge > 0
+	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
 }

@@ -17,12 +17,14 @@ const Format = "trueup.plan/v1"
 // Op is what apply would do with an item.
 type Op string
 
-// The operations. Only Create, Patch and Post send a request.
+// The operations. Only Create, Patch, Post and Delete send a request.
 const (
-	None    Op = "none"
-	Create  Op = "create"
-	Patch   Op = "patch"
-	Post    Op = "post"
+	None   Op = "none"
+	Create Op = "create"
+	Patch  Op = "patch"
+	Post   Op = "post"
+	// Delete is of an object that left git, and that is proven to be ours.
+	Delete  Op = "delete"
 	Blocked Op = "blocked"
 	// InFlight means that another run has claimed the item's request.
 	InFlight Op = "in-flight"
@@ -77,6 +79,8 @@ type Item struct {
 	// Purge is what a request invalidates, Disk what a snapshot is taken of.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
+	// Made is when the server made an object that left git, in its own text.
+	Made string `json:"made,omitempty"`
 	// Reason says why an item is blocked, in flight elsewhere, deferred or kept,
 	// and Fix what a person can do.
 	Reason string `json:"reason,omitempty"`
@@ -157,6 +161,7 @@ type Summary struct {
 	Create    int `json:"create"`
 	Change    int `json:"change"`
 	Purge     int `json:"purge"`
+	Delete    int `json:"delete"`
 	Deferred  int `json:"deferred"`
 	InFlight  int `json:"inFlight"`
 	Blocked   int `json:"blocked"`

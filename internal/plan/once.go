@@ -48,6 +48,9 @@ func (d *decision) once() {
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
+	case !d.serves(spec.Hostname) && d.unsure() != "":
+		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), spec.Hostname), "run again")
+		d.item.NeedsPerson = false
 	case !d.serves(spec.Hostname):
 		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
 			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
@@ -118,6 +121,17 @@ func (p *Planner) serves(hostname string) bool {
 	}
 	_, ok := p.in.Live.Hosts[host]
 	return ok
+}
+
+// unsure names a kind that may serve hostnames and whose list leaves some out, or
+// is empty.
+func (p *Planner) unsure() string {
+	for _, k := range kind.All() {
+		if k.Policy == kind.Converge && k.HostField != "" && p.incomplete(k) {
+			return k.Name
+		}
+	}
+	return ""
 }
 
 func (d *decision) post(spec purge.Spec) {

@@ -32,7 +32,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 		foreign("CDN/theirs", `{hostname: theirs.example.com}`).
 		foreign("CDN/released", `{hostname: released.example.com}`).record("CDN/released", func(*ledger.Record) {})
 	p := w.make()
-	for name, fix := range map[string]string{"CDN/old": "web console", "CDN/begun": "web console", db: ""} {
+	for name, fix := range map[string]string{"CDN/old": "web console", "CDN/begun": "web console", db: "plan --prune"} {
 		it := find(t, p, name)
 		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || !strings.Contains(it.Reason, "left git") {
 			t.Errorf("%s: %s %q", name, it.Op, it.Reason)

@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"fmt"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+)
+
+// How many objects of an area are created without a word, where the ledger knows
+// of others: so many, or so much of what git has there, whichever is more.
+const (
+	defaultFreeCreates = 10
+	defaultFreePercent = 50
+	hundredPercent     = 100
+)
+
+// knows tells whether the ledger says that an object was live.
+func knows(rec ledger.Record) bool {
+	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
+}
+
+// manyCreates blocks the creations of an area that was applied to before, where
+// they are so many that live may be the wrong place, or git: a first apply is
+// free (design C4).
+func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
+	history, objects, creates := map[kind.Area]bool{}, map[kind.Area]int{}, map[kind.Area]int{}
+	for _, o := range p.in.Set.Objects {
+		if o.Kind.Policy == kind.Once {
+			continue
+		}
+		objects[o.Kind.Area]++
+		if knows(p.in.Ledger.Records[o.Key()]) {
+			history[o.Kind.Area] = true
+		}
+	}
+	for _, it := range out.Items {
+		if it.Op == Create {
+			creates[areaOf(it)]++
+		}
+	}
+	for i := range out.Items {
+		it := &out.Items[i]
+		area := areaOf(*it)
+		n := creates[area]
+		if it.Op != Create || !history[area] || n <= p.in.Options.free(objects[area]) || n <= p.in.Options.MaxCreates {
+			continue
+		}
+		block(it, fmt.Sprintf("%d of the %d objects of the %s area would be created, although it was applied to before", n, objects[area], area),
+			fmt.Sprintf("look whether workspace, addresses and manifests are the right ones; if they are, write --max-creates %d", n))
+		ops[it.Key] = Blocked
+	}
+}
+
+func areaOf(it Item) kind.Area {
+	k, _ := kind.Named(it.Kind)
+	return k.Area
+}
+
+// free is how many of so many objects are created without a word.
+func (o Options) free(objects int) int {
+	least, percent := o.FreeCreates, o.FreePercent
+	if least == 0 {
+		least = defaultFreeCreates
+	}
+	if percent == 0 {
+		percent = defaultFreePercent
+	}
+	return max(least, objects*percent/hundredPercent)
+}

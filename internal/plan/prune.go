@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+)
+
+// Base is what git had before: a manifest that is gone now must have stood there,
+// or it did not leave git (design C6). It proves deletions and nothing else.
+type Base struct {
+	// Trees are looked at one after the other.
+	Trees []BaseTree
+	// Problem says why a tree could not be looked at, and Fix what to do; both are
+	// empty where there was none.
+	Problem string
+	Fix     string
+}
+
+// BaseTree is what stood in one commit.
+type BaseTree struct {
+	// Ref is how the user knows the commit.
+	Ref string
+	Set *manifest.Set
+}
+
+// departed is a live object that the ledger knows and no manifest names.
+type departed struct {
+	*Planner
+	item Item
+	live kind.Object
+	rec  ledger.Record
+	// broken says that a manifest has errors.
+	broken bool
+}
+
+// proofs are what a deletion needs, all of them; each says why it is missing and
+// what to do, or nothing (design C6).
+func (d *departed) proofs() []func() (missing, fix string) {
+	return []func() (missing, fix string){
+		d.possible, d.standing, d.asked, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
+	}
+}
+
+// decide deletes what is proven in every way to be ours and to have left git, and
+// keeps everything else.
+func (d *departed) decide() Item {
+	for _, proof := range d.proofs() {
+		if missing, fix := proof(); missing != "" {
+			d.item.Op, d.item.Reason, d.item.Fix = Kept, "left git; "+missing, fix
+			return d.item
+		}
+	}
+	k := d.live.Kind
+	d.item.Op = Delete
+	d.item.Request = &Request{Method: methodDelete, Path: k.ShortObjectPath(d.live.Name)}
+	return d.item
+}
+
+func (d *departed) possible() (missing, fix string) {
+	if !d.live.Kind.Can(kind.Delete) {
+		return "the platform documents no deletion, so it stays as it is", "delete it in the web console if it is not wanted"
+	}
+	return "", ""
+}
+
+func (d *departed) standing() (missing, fix string) {
+	if d.live.Terminating {
+		return "it is being deleted already", "nothing to do but wait"
+	}
+	return "", ""
+}
+
+func (d *departed) asked() (missing, fix string) {
+	if !d.in.Options.Prune {
+		return "it stays as it is without --prune", "plan --prune shows whether it may be deleted"
+	}
+	return "", ""
+}
+
+// wholeTree wants every manifest to have been read: what was not may be in git.
+func (d *departed) wholeTree() (missing, fix string) {
+	const fixed = "run it for the whole project"
+	switch o := d.in.Options; {
+	case d.broken:
+		return "it stays while manifests have errors", "mend them first"
+	case o.Unread:
+		return "it stays because some of the tree was not read", "mend what validate warns of"
+	case o.PartOfTree:
+		return "it stays because only a part of the project was read", fixed
+	case o.Targets != nil:
+		return "it stays because --target looks at a part of the project", fixed + ", without --target"
+	case len(d.in.Set.Objects) == 0:
+		return "it stays because no manifest is left at all, which looks like a mistake",
+			"delete it by hand if that is meant: " + d.byHand()
+	}
+	return "", ""
+}
+
+// made wants the ledger to say that a request of ours made the object.
+func (d *departed) made() (missing, fix string) {
+	if d.rec.Ours() {
+		return "", ""
+	}
+	why := "the ledger does not say that trueup made it"
+	switch {
+	case d.rec.Gone():
+		why = d.rec.Unmade() + " before, and it is still live"
+	case d.rec.State == ledger.Adopted:
+		why = "it was adopted, and not made by trueup"
+	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Found:
+		why = "it was found after a request without an answer, which does not prove that trueup made it"
+	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Operator:
+		why = "that trueup made it is a person's word, and no answer of the platform"
+	case d.rec.State == "" && d.rec.Applied != nil:
+		why = "it was live before trueup could make it"
+	}
+	return "it stays: " + why, "delete it by hand if it is not wanted: " + d.byHand()
+}
+
+// same wants live to be the very object that was made, by what the server said of
+// it then and says now.
+func (d *departed) same() (missing, fix string) {
+	switch {
+	case d.rec.UID == "" || d.rec.CreationTimestamp == "":
+		missing = "the platform did not say which object it made (no uid or creationTimestamp in its answer)"
+	case d.rec.UID != d.live.UID || d.rec.CreationTimestamp != d.live.CreationTimestamp:
+		missing = "live is another object of that name than the one that trueup made"
+	default:
+		return "", ""
+	}
+	return "it stays: " + missing, "delete it by hand if it is not wanted: " + d.byHand()
+}
+
+// stood wants the manifest in a tree that git had before.
+func (d *departed) stood() (missing, fix string) {
+	if d.before() != nil {
+		return "", ""
+	}
+	base := d.in.Base
+	if base.Problem != "" {
+		return "it stays, for there is no proof that it was in git: " + base.Problem, base.Fix
+	}
+	refs := make([]string, len(base.Trees))
+	for i, t := range base.Trees {
+		refs[i] = t.Ref
+	}
+	return "it stays, for there is no proof that it was in git: its manifest is not in " + strings.Join(refs, ", nor in "),
+		"name a commit that has it with --base-ref REF"
+}
+
+// before is the manifest as it stood last, or nil.
+func (d *departed) before() *manifest.Object {
+	for _, t := range d.in.Base.Trees {
+		if o := t.Set.Find(d.item.Key); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// unmarked wants nobody to have said that the object is to be kept.
+func (d *departed) unmarked() (missing, fix string) {
+	const mark = "marked " + kind.KeepAnnotation
+	switch {
+	case d.before().Keep:
+		return "it stays: its manifest was " + mark,
+			"to delete it, put the manifest back without the annotation first, and take it out in a later commit"
+	case d.live.Keep:
+		return "it stays: live is " + mark, "take the annotation away if it is not wanted"
+	}
+	return "", ""
+}
+
+// byHand is the call that a person would make.
+func (d *departed) byHand() string {
+	return methodDelete + " " + d.live.Kind.ShortObjectPath(d.live.Name)
+}
+
+// leftGit reports live objects that no manifest names: those that the ledger
+// knows have left git and are deleted or kept (design C6), the others are only
+// counted.
+func (p *Planner) leftGit(out *Plan, broken bool) {
+	elsewhere, unsure := 0, map[string]int{}
+	for _, obj := range p.in.Live.Unmanaged {
+		key := p.gitKey(obj)
+		rec := p.in.Ledger.Records[key]
+		switch {
+		case rec.Open(): // openLeft asks about it
+		case rec.Blank() || rec.Gone() && rec.UID != obj.UID:
+			out.Unmanaged = append(out.Unmanaged, obj.Key())
+		case p.incomplete(obj.Kind):
+			unsure[key.Kind]++
+		case p.in.Options.PartOfTree:
+			elsewhere++
+		case p.targeted(key):
+			d := &departed{Planner: p, live: obj, rec: rec, broken: broken}
+			d.item = d.describe(key)
+			out.Items = append(out.Items, d.decide())
+		}
+	}
+	if elsewhere > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more live objects that the ledger knows nothing is said", elsewhere))
+	}
+	p.unlisted(out, unsure)
+	p.fewDeletes(out)
+}
+
+// describe is the item of a live object without a manifest.
+func (d *departed) describe(key kind.Key) Item {
+	item := Item{Key: key, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
+	if d.live.Name != key.Name {
+		item.RemoteName = d.live.Name
+	}
+	if d.rec.Spec != nil {
+		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
+	}
+	return item
+}
+
+// gitKey is git's key of a live object: the server may call it otherwise.
+func (p *Planner) gitKey(obj kind.Object) kind.Key {
+	if key, ok := p.renamed[obj.Key()]; ok {
+		return key
+	}
+	return obj.Key()
+}
+
+// renamed maps the server's keys of objects that no manifest names any more to
+// those of the ledger, where they differ.
+func renamed(in Inputs) map[kind.Key]kind.Key {
+	names := map[kind.Key]kind.Key{}
+	for key, rec := range in.Ledger.Records {
+		if rec.RemoteName != "" && rec.RemoteName != key.Name && in.Set.Find(key) == nil {
+			names[kind.Key{Kind: key.Kind, Name: rec.RemoteName}] = key
+		}
+	}
+	return names
+}
+
+// incomplete tells whether the list of a kind is known to leave something out.
+func (p *Planner) incomplete(k *kind.Kind) bool {
+	list, listed := p.in.Live.Lists[k.Name]
+	return listed && !list.Complete
+}
+
+// unlisted says of which kinds nothing is known by their lists: how many objects
+// left git is only counted, and none of them is deleted.
+func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
+	for _, k := range kind.All() {
+		_, listed := p.in.Live.Lists[k.Name]
+		switch {
+		case p.incomplete(k):
+			note := fmt.Sprintf("the list of %s is not complete: what left git is not looked for, and nothing of it is deleted", k.Name)
+			if n := unsure[k.Name]; n > 0 {
+				note += fmt.Sprintf("; live objects that the ledger knows and no manifest names: %d", n)
+			}
+			out.Notes = append(out.Notes, note)
+		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
+			out.Notes = append(out.Notes, fmt.Sprintf("no %s is deleted: there is no address or no token of the %s area to look for them", k.Name, k.Area))
+		}
+	}
+}
+
+// fewDeletes blocks all deletions where they are more than were allowed.
+func (p *Planner) fewDeletes(out *Plan) {
+	n := 0
+	for _, it := range out.Items {
+		if it.Op == Delete {
+			n++
+		}
+	}
+	if n <= p.in.Options.MaxDeletes {
+		return
+	}
+	for i := range out.Items {
+		if it := &out.Items[i]; it.Op == Delete {
+			block(it, fmt.Sprintf("left git; %d would be deleted, and --max-deletes is %d: none is", n, p.in.Options.MaxDeletes),
+				fmt.Sprintf("look at each; if all of them are to be deleted, write --max-deletes %d", n))
+		}
+	}
+}
