@@ -17,6 +17,8 @@ import (
 const (
 	maxDepth   = 64
 	maxAliased = 100_000
+	// maxExpanded is in bytes, of a whole file.
+	maxExpanded = 16 << 20
 )
 
 // converter turns the nodes of one document into a tree, and in the same pass
@@ -30,9 +32,10 @@ type converter struct {
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
 	// open are the anchors that are being expanded; aliased counts the nodes
-	// that came through them.
-	open    []*yaml.Node
-	aliased int
+	// that came through them, expanded their bytes, which goes on from document
+	// to document.
+	open              []*yaml.Node
+	aliased, expanded int
 	// nulls says that the tree holds a literal null.
 	nulls bool
 	// stopped says that a bound was passed, so nothing more is read.
@@ -139,9 +142,19 @@ func (c *converter) alias(n, at *yaml.Node, f *kind.Field) any {
 		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value),
 			"write the value out")
 	}
-	c.open = append(c.open, n.Alias)
-	v := c.value(n.Alias, at, f)
+	return c.expand(n.Alias, n.Alias, at, f)
+}
+
+// expand converts a value that stands elsewhere in the document, below from,
+// and bounds what such values come to in bytes.
+func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
+	before := len(c.out.json)
+	c.open = append(c.open, from)
+	v := c.value(n, at, f)
 	c.open = c.open[:len(c.open)-1]
+	if c.expanded += len(c.out.json) - before; c.expanded > maxExpanded {
+		c.stop(at, ruleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values out, or use fewer aliases")
+	}
 	return v
 }
 
@@ -197,14 +210,14 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	top := len(c.path) == 0
 	c.path = append(c.path, step{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
-	if p.of != n {
-		c.open = append(c.open, p.of)
-		defer func() { c.open = c.open[:len(c.open)-1] }()
-	}
 	if top && p.name == "spec" {
 		c.null(p.key)
 		c.out = &c.spec
 		defer func() { c.out = &c.head }()
+	}
+	if p.of != n {
+		c.expanded += len(p.name)
+		return c.expand(p.of, p.value, p.key, field)
 	}
 	return c.value(p.value, p.key, field)
 }

@@ -184,7 +184,7 @@ func suiteCase(t *testing.T, id, dir string) {
 
 // yamlLayer reads a stream without looking at what the documents mean.
 func yamlLayer(data []byte) (documents int, findings diag.List) {
-	f := &file{path: "in.yaml", lines: lines{data: data}}
+	f := &file{path: "in.yaml", lines: lines{data: data}, maxValues: 1 << 20}
 	var c converter
 	f.documents(func(n *yaml.Node) {
 		documents++

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,12 +11,6 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
-)
-
-// The bounds of what is read. A purge of 20,000 real paths is 1.3 MB.
-const (
-	maxFile  = 16 << 20
-	maxTotal = 512 << 20
 )
 
 // loader is what all workers of one Load share.
@@ -29,7 +21,8 @@ type loader struct {
 	inputs     []input
 	results    []result
 	next       atomic.Int64
-	total      atomic.Int64
+	// total is the bytes of the files that were read, count their objects.
+	total, count atomic.Int64
 }
 
 // result is what one file gave.
@@ -43,11 +36,15 @@ type result struct {
 // the names in a folder. The list holds what the user must mend; the error
 // says that something could not be read, and then there is no Set.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
-	files := lister{seen: map[string]bool{}}
+	opts.Limits = opts.Limits.orUsual()
+	files := lister{seen: map[string]bool{}, limits: opts.Limits}
 	for _, s := range sources {
 		if err := files.add(s); err != nil {
 			return nil, nil, err
 		}
+	}
+	if files.tooMany != nil {
+		return &Set{byKey: map[kind.Key]*Object{}}, append(files.findings, *files.tooMany), nil
 	}
 	l := &loader{
 		options: opts, rules: Rules(), validators: newValidators(),
@@ -100,7 +97,7 @@ func (l *loader) readAll(ctx context.Context) {
 			var buffer bytes.Buffer
 			for ctx.Err() == nil {
 				i := int(l.next.Add(1)) - 1
-				if i >= len(l.inputs) || l.total.Load() > maxTotal {
+				if i >= len(l.inputs) || l.tooMuch() {
 					return
 				}
 				l.results[i] = w.read(l.inputs[i], &buffer)
@@ -113,54 +110,32 @@ func (l *loader) readAll(ctx context.Context) {
 // read reads one file.
 func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	data := in.data
+	limit := w.options.Limits.File
 	if in.fsys != nil {
 		var err error
-		if data, err = slurp(in, buffer); err != nil {
+		if data, err = slurp(in, limit, buffer); err != nil {
 			return result{err: fmt.Errorf("read %s: %w", in.display, err)}
 		}
 	}
 	w.total.Add(int64(len(data)))
-	w.file, w.objects = &file{path: in.display, lines: lines{data: data}}, nil
-	if len(data) > maxFile {
-		w.file.fail(1, 1, ruleSize, "", fmt.Sprintf("the file is larger than %d MiB", maxFile>>20), "split it into several files")
+	w.file, w.objects = &file{path: in.display, lines: lines{data: data}, maxValues: w.options.Limits.Values}, nil
+	w.convert.expanded = 0
+	if int64(len(data)) > limit {
+		w.file.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
 	} else {
 		w.file.documents(w.document)
 	}
+	w.count.Add(int64(len(w.objects)))
 	w.file.findings.Sort()
 	return result{objects: w.objects, findings: slices.Compact(w.file.findings)}
-}
-
-// slurp reads a file into the buffer, one byte more than is allowed at most.
-func slurp(in input, buffer *bytes.Buffer) ([]byte, error) {
-	f, err := in.fsys.Open(in.name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file any more", fs.ErrInvalid)
-	}
-	buffer.Reset()
-	if _, err := buffer.ReadFrom(io.LimitReader(f, maxFile+1)); err != nil {
-		return nil, err
-	}
-	return buffer.Bytes(), nil
 }
 
 // gather puts the results together in the order of the files.
 func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
-	if l.total.Load() > maxTotal {
-		findings = append(findings, diag.Finding{
-			Path: l.inputs[0].display, Rule: ruleSize, Severity: diag.Error,
-			Message: fmt.Sprintf("the manifests together are larger than %d MiB", maxTotal>>20), Fix: "name fewer files at once",
-		})
-		return set, findings, nil
+	if l.tooMuch() {
+		return set, append(findings, l.excess()), nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {

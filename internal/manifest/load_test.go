@@ -209,7 +209,7 @@ func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
 	}
 	for _, name := range []string{
 		ruleSyntax, ruleDuplicateKey, ruleKey, ruleTag, ruleAlias, ruleSize, ruleDepth, ruleEncoding, ruleTrailing,
-		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleSchema, ruleUnknownField,
+		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleFileCase, ruleSchema, ruleUnknownField,
 		ruleUnknownValue, ruleNotSent,
 	} {
 		if !table[name] {
@@ -269,7 +269,7 @@ func TestManyBrokenDocumentsEnd(t *testing.T) {
 }
 
 func TestTooLargeAFileIsRefused(t *testing.T) {
-	_, findings := loadText(t, strings.Repeat("# filling\n", maxFile/10+1), Options{})
+	_, findings := loadText(t, strings.Repeat("# filling\n", 1000), Options{Limits: Limits{File: 9999}})
 	if len(findings) != 1 || findings[0].Rule != ruleSize {
 		t.Error(findings)
 	}
@@ -416,7 +416,7 @@ func BenchmarkLoad(b *testing.B) {
 	text := benchmarkManifest()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	w := &worker{loader: &loader{rules: Rules(), validators: newValidators()}}
+	w := &worker{loader: &loader{rules: Rules(), validators: newValidators(), options: Options{Limits: Limits{}.orUsual()}}}
 	for b.Loop() {
 		if r := w.read(input{display: "-", data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
 			b.Fatal(r.findings)

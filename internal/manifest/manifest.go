@@ -73,4 +73,6 @@ type Options struct {
 	Strict bool
 	// Parallelism bounds how many files are read at once; 0 is one a core.
 	Parallelism int
+	// Limits bound what is read; the zero value is the usual ones.
+	Limits Limits
 }

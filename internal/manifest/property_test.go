@@ -95,7 +95,7 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		}
 		l := &layout{line: 1, lines: map[string]int{}}
 		l.write("", doc, 0)
-		f := &file{path: "x.yaml", lines: lines{data: []byte(l.text.String())}}
+		f := &file{path: "x.yaml", lines: lines{data: []byte(l.text.String())}, maxValues: 1 << 20}
 		var c converter
 		var o *Object
 		f.documents(func(n *yaml.Node) {

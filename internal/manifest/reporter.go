@@ -35,8 +35,8 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	}
 	line, column := o.Place(field)
 	r.findings = append(r.findings, diag.Finding{
-		Path: o.Path, Line: line, Column: column, Field: field,
-		Rule: r.rule, Severity: r.severity, Message: message, Fix: fix,
+		Path: o.Path, Line: line, Column: column, Field: clip(field),
+		Rule: r.rule, Severity: r.severity, Message: clip(message), Fix: clip(fix),
 	})
 }
 

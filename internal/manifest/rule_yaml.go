@@ -10,7 +10,7 @@ import (
 func yamlRules() []Rule {
 	return []Rule{
 		yamlSyntax(), yamlDuplicateKey(), yamlKey(), yamlTag(), yamlNumber(), yamlTrailing(),
-		yamlAlias(), yamlDepth(), yamlSize(), yamlEncoding(), notARegularFile(),
+		yamlAlias(), yamlDepth(), yamlSize(), yamlEncoding(), notARegularFile(), fileNameCase(),
 	}
 }
 
@@ -198,7 +198,7 @@ func yamlAlias() Rule {
 		Severity: diag.Error,
 		Summary:  "An alias has no anchor, contains itself or expands to too much.",
 		Why: "A few lines of nested aliases can expand to more than a machine holds, " +
-			"so what all aliases of a document bring in is bounded; honest manifests are far below.",
+			"so what all aliases of a document bring in is bounded, to 100,000 values and 16 MiB; honest manifests are far below.",
 		Fix: "Write the values out, or mark the value with & before the alias.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -251,9 +251,11 @@ func yamlSize() Rule {
 	return Rule{
 		Name:     ruleSize,
 		Severity: diag.Error,
-		Summary:  "A file, or all files together, are too large.",
-		Why:      "A purge at the limit of platform-api 8 is 1.3 MB; a file of more than 16 MiB is no manifest.",
-		Fix:      "Split the file, or name fewer files at once.",
+		Summary:  "There is too much in a document, in a file, or in all files together.",
+		Why: "A purge at the limit of platform-api 8 is 1.3 MB and has 40,000 values. A file may have 16 MiB, a document 500,000 values, " +
+			"and all together 512 MiB, 200,000 files and 200,000 objects, in folders at most 64 deep: beyond that a mistake or an attack " +
+			"would take all memory of the machine.",
+		Fix: "Split the document or the file, or name fewer files at once.",
 	}
 }
 
@@ -294,5 +296,16 @@ func notARegularFile() Rule {
 		Why: "A link can lead out of the repository and show its reader's files in a plan; a pipe waits for ever. " +
 			"A link to a folder is skipped with a warning.",
 		Fix: "Put a regular file in its place.",
+	}
+}
+
+func fileNameCase() Rule {
+	return Rule{
+		Name:     ruleFileCase,
+		Severity: diag.Warning,
+		Summary:  "Two names in a folder differ in case only.",
+		Why: "A checkout on a file system that does not tell letters by their case has one of the two, " +
+			"and to whoever plans there the other seems to have been removed.",
+		Fix: "Rename one of the two.",
 	}
 }

@@ -30,7 +30,7 @@ func findingsOf(t *testing.T, text string, opts Options) diag.List {
 }
 
 // withoutExample are the rules of files that no manifest can show.
-func withoutExample() []string { return []string{ruleSize, ruleNotRegular} }
+func withoutExample() []string { return []string{ruleSize, ruleNotRegular, ruleFileCase} }
 
 // TestRuleExamples holds that each rule's bad example has findings of that
 // rule alone, at its severity, and that its good example has none at all.

@@ -30,15 +30,21 @@ func newValidators() validators {
 	return v
 }
 
-// compile refuses every reference to another document: a schema must not make
-// this program read a file or an address. A schema that does not compile is a
-// fault of this program and not of any input.
-func compile(k *kind.Kind) *jsonschema.Schema {
+// newCompiler refuses every reference to another document: a schema must not
+// make this program read a file or an address.
+func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is not embedded", url)
 	}
+	return c
+}
+
+// compile makes the schema of a kind. One that does not compile is a fault of
+// this program and not of any input.
+func compile(k *kind.Kind) *jsonschema.Schema {
+	c := newCompiler()
 	url := "trueup:///" + k.SchemaFile
 	if err := c.AddResource(url, bytes.NewReader(k.Schema())); err != nil {
 		panic(fmt.Sprintf("schema of %s: %v", k.Name, err))

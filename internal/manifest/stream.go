@@ -32,6 +32,7 @@ const (
 	ruleUnknownKind  = "unknown-kind"
 	ruleDuplicate    = "duplicate-object"
 	ruleNotRegular   = "not-a-regular-file"
+	ruleFileCase     = "file-name-case"
 	ruleSchema       = "schema"
 	ruleUnknownField = "unknown-field"
 	ruleUnknownValue = "unknown-value"
@@ -47,6 +48,8 @@ type file struct {
 	// those that were too many, and worst is the severest of them.
 	from, dropped int
 	worst         diag.Severity
+	// maxValues bounds the values of a document.
+	maxValues int
 }
 
 // The bounds of what is said of one document and one file: whoever has a
@@ -79,9 +82,19 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 		return
 	}
 	f.findings = append(f.findings, diag.Finding{
-		Path: f.path, Line: line, Column: column, Field: field, Rule: rule, Severity: severity,
-		Message: message, Fix: fix, Source: f.lines.text(line),
+		Path: f.path, Line: line, Column: column, Field: clip(field), Rule: rule, Severity: severity,
+		Message: clip(message), Fix: clip(fix), Source: f.lines.text(line),
 	})
+}
+
+// maxText bounds, in bytes, what a finding repeats of a file.
+const maxText = 2000
+
+func clip(s string) string {
+	if len(s) > maxText {
+		return strings.ToValidUTF8(s[:maxText], "") + "..."
+	}
+	return s
 }
 
 // documents calls each with every document of the file's stream. What cannot
@@ -150,7 +163,39 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 		}
 		return nil, false
 	}
+	if line := f.tooManyValues(data); line > 0 {
+		f.fail(line, 1, ruleSize, "", fmt.Sprintf("a document has more than %d values", f.maxValues), "split it into several documents")
+		return nil, false
+	}
 	return f.dropDirectives(data), true
+}
+
+// tooManyValues returns the line at which a document passes the bound of its
+// values, or 0. It is told before the parser makes a tree of them, which takes
+// a hundred times the room: each value stands behind a line's end, a comma, a
+// bracket, or a hyphen, colon or question mark with a space.
+func (f *file) tooManyValues(data []byte) int {
+	values := 0
+	for i, c := range data {
+		switch c {
+		case '\n', '\r':
+			if bytes.HasPrefix(data[i+1:], []byte("---")) {
+				values = 0
+			}
+			values++
+		case ',', '[', '{':
+			values++
+		case '-', ':', '?':
+			if i+1 < len(data) && (data[i+1] == ' ' || data[i+1] == '\t') {
+				values++
+			}
+		}
+		if values > f.maxValues {
+			line, _ := f.lines.position(i)
+			return line
+		}
+	}
+	return 0
 }
 
 // foreignMark names the encoding whose byte order mark the data starts with,

@@ -23,6 +23,9 @@ type lister struct {
 	inputs   []input
 	findings diag.List
 	seen     map[string]bool
+	limits   Limits
+	// tooMany says which bound the files pass; then no more are listed.
+	tooMany *diag.Finding
 }
 
 // add lists a source: standard input, a file, or a folder and all below it.
@@ -34,10 +37,10 @@ func (l *lister) add(s Source) error {
 	name := path.Clean(s.Path)
 	info, err := fs.Lstat(s.FS, name)
 	if err != nil {
-		return fmt.Errorf("read manifests: %w", err)
+		return fmt.Errorf("read %s: %w", path.Join(s.Display, name), bare(err))
 	}
 	if info.IsDir() {
-		return l.folder(s, name)
+		return l.folder(s, name, 0)
 	}
 	l.file(s, name, info.Mode())
 	return nil
@@ -45,17 +48,27 @@ func (l *lister) add(s Source) error {
 
 // folder walks a folder in the order of names. Hidden ones are skipped, and
 // symbolic links are never followed: a link can lead out of the repository.
-func (l *lister) folder(s Source, dir string) error {
+// What can't be listed is an error: it must not look as if it were empty.
+func (l *lister) folder(s Source, dir string, depth int) error {
+	shown := path.Join(s.Display, dir)
+	if depth > l.limits.Folders {
+		l.stop(excessive(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder"))
+		return nil
+	}
 	entries, err := fs.ReadDir(s.FS, dir)
 	if err != nil {
-		return fmt.Errorf("read manifests: %w", err)
+		return fmt.Errorf("read folder %s: %w: whoever runs trueup must be allowed to read all of it", shown, bare(err))
 	}
+	l.sameButForCase(shown, entries)
 	for _, e := range entries {
+		if l.tooMany != nil {
+			return nil
+		}
 		name := path.Join(dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			if err := l.folder(s, name); err != nil {
+			if err := l.folder(s, name, depth+1); err != nil {
 				return err
 			}
 		case isManifest(e.Name()):
@@ -69,6 +82,32 @@ func (l *lister) folder(s Source, dir string) error {
 		}
 	}
 	return nil
+}
+
+// stop ends the listing at the first bound that is passed.
+func (l *lister) stop(why diag.Finding) {
+	if l.tooMany == nil {
+		l.tooMany = &why
+	}
+}
+
+// sameButForCase warns of names of which a file system that does not tell
+// letters by their case keeps one: on such a machine the other seems removed.
+func (l *lister) sameButForCase(dir string, entries []fs.DirEntry) {
+	first := make(map[string]string, len(entries))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && !isManifest(e.Name()) {
+			continue
+		}
+		folded := strings.ToLower(e.Name())
+		if other, taken := first[folded]; taken {
+			l.findings = append(l.findings, diag.Finding{
+				Path: path.Join(dir, e.Name()), Rule: ruleFileCase, Severity: diag.Warning,
+				Message: fmt.Sprintf("the name differs from %s in case only", quoteName(other)), Fix: "rename one of the two",
+			})
+		}
+		first[folded] = e.Name()
+	}
 }
 
 // leadsToFolder tells whether a link means a folder; one that leads out of the
@@ -94,6 +133,10 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 		return
 	}
 	l.seen[display] = true
+	if len(l.seen) > l.limits.Files {
+		l.stop(excessive(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once"))
+		return
+	}
 	if mode.IsRegular() {
 		l.inputs = append(l.inputs, input{fsys: s.FS, name: name, display: display})
 		return
