@@ -74,11 +74,20 @@ func consoles(page string) []console {
 	return blocks
 }
 
-// arguments are those of a command that starts the program.
+// arguments are those of a command that starts the program; what stands in
+// single quotes is one of them.
 func arguments(command string) ([]string, bool) {
 	for _, program := range []string{"go run . ", "trueup "} {
 		if rest, ok := strings.CutPrefix(command, program); ok {
-			return strings.Fields(rest), true
+			var args []string
+			for i, part := range strings.Split(rest, "'") {
+				if i%2 == 1 {
+					args = append(args, part)
+					continue
+				}
+				args = append(args, strings.Fields(part)...)
+			}
+			return args, true
 		}
 	}
 	return nil, false

@@ -22,6 +22,7 @@ import (
 type globalOptions struct {
 	dir            string
 	sandbox        bool
+	sandboxFaults  []string
 	output         string
 	reports        []string
 	color          string
@@ -39,6 +40,7 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, where trueup.yaml is looked for")
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
+	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "let requests of this --sandbox run fail as `RULE` says; repeatable (sandbox fault --help)")
 	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
 	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`; repeatable")
 	f.StringVar(&g.color, "color", "auto", "colour: auto, always or never")
@@ -54,6 +56,9 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 
 // check refuses values that no command could use, before anything is done.
 func (g *globalOptions) check() error {
+	if len(g.sandboxFaults) > 0 && !g.sandbox {
+		return errors.New("--sandbox-fault needs --sandbox: the real platform has faults of its own")
+	}
 	if !slices.Contains([]string{"text", "json"}, g.logFormat) {
 		return fmt.Errorf("--log-format is %q: write text or json", g.logFormat)
 	}

@@ -19,6 +19,7 @@ import (
 type sandboxOptions struct {
 	listen string
 	quirks []string
+	faults []string
 }
 
 func newSandbox(a *app) *cobra.Command {
@@ -33,11 +34,12 @@ func newSandbox(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "behave oddly as `NAME` says; repeatable (sandbox quirks lists them)")
-	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a))
+	cmd.Flags().StringArrayVar(&opts.faults, "fault", nil, "let requests fail as `RULE` says; repeatable (sandbox fault --help)")
+	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a))
 	return cmd
 }
 
-func runSandbox(ctx context.Context, a *app, opts sandboxOptions) error {
+func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	p, err := loadProject(a.dir())
 	if err != nil {
 		return err
@@ -49,21 +51,32 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) error {
 	log := func(r sandbox.Request) {
 		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
 	}
-	server, err := a.openSandbox(a.sandboxDir(p), ws, log, opts.quirks...)
+	dir := a.sandboxDir(p)
+	server, err := a.openSandbox(dir, ws, log, opts.quirks...)
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	if err := server.Fault(opts.faults...); err != nil {
 		return err
 	}
 	base, stop, err := serve(ctx, server, opts.listen)
 	if err != nil {
-		return errors.Join(err, server.Close())
+		return err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
+	leave, err := announce(dir, base)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	err = a.out.Printf(
 		"export TRUEUP_DELIVERY_URL=%s%s TRUEUP_DELIVERY_TOKEN=%s\nexport TRUEUP_COMPUTE_URL=%s%s TRUEUP_COMPUTE_TOKEN=%s\n",
 		base, sandbox.DeliveryBase, sandbox.DeliveryToken, base, sandbox.ComputeBase, sandbox.ComputeToken)
 	if err == nil {
 		<-ctx.Done()
 	}
-	return errors.Join(err, stop(), server.Close())
+	return err
 }
 
 func newSandboxReset(a *app) *cobra.Command {

@@ -76,6 +76,10 @@ func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*
 		kind.Delivery: sandboxOrigin + sandbox.DeliveryBase,
 	}}
 	w.closers = append(w.closers, server.Close)
+	if err := server.Fault(a.global.sandboxFaults...); err != nil {
+		w.close()
+		return nil, err
+	}
 	base, stop, err := serve(ctx, server, "127.0.0.1:0")
 	if err != nil {
 		w.close()
@@ -210,8 +214,7 @@ func seededObject() (kind.Object, error) {
 
 // serve listens on a loopback address and returns the server's base address.
 func serve(ctx context.Context, h http.Handler, listen string) (base string, stop func() error, err error) {
-	host, _, err := net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !onLoopback(listen) {
 		return "", nil, fmt.Errorf("the sandbox listens on loopback only, such as 127.0.0.1:8080, not on %q", listen)
 	}
 	var lc net.ListenConfig

@@ -180,12 +180,9 @@ func (f *fault) modify(text string) (string, error) {
 		f.from = n
 		return "from which request on", err
 	case strings.HasSuffix(text, "%"):
-		p, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-		if err != nil || !(p > 0 && p <= 100) {
-			return "", errors.New("a probability is above 0 and at most 100%")
-		}
+		p, err := parsePercent(strings.TrimSuffix(text, "%"))
 		f.percent = p
-		return "the probability", nil
+		return "the probability", err
 	case strings.HasPrefix(text, "seed="):
 		n, err := strconv.ParseUint(strings.TrimPrefix(text, "seed="), 10, 64)
 		if err != nil {
@@ -203,6 +200,14 @@ func positive(text string) (int, error) {
 		return 0, errors.New("a number from 1 on is expected")
 	}
 	return n, nil
+}
+
+func parsePercent(text string) (float64, error) {
+	p, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(p > 0 && p <= 100) {
+		return 0, errors.New("a probability is above 0 and at most 100%")
+	}
+	return p, nil
 }
 
 // parseSize reads a number of bytes, such as 10, 10B, 64KiB, 3MiB or 1GiB.

@@ -150,16 +150,8 @@ func (s *Server) item(c *call, raw []byte) (json.RawMessage, error) {
 
 // paging reads limit and continue.
 func (c *call) paging() (limit int, after string, err error) {
-	if text := c.query.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
-			return 0, "", badRequest("limit: %q is not a number of items", text)
-		}
-	}
-	if c.on[quirkListPaged] || c.on[quirkExpired] {
-		limit = quirkPage
-	}
-	if c.partial != nil {
-		limit = c.partial.items
+	if limit, err = c.pageSize(); err != nil {
+		return 0, "", err
 	}
 	value := c.query.Get("continue")
 	if value == "" {
@@ -177,6 +169,22 @@ func (c *call) paging() (limit int, after string, err error) {
 		}
 	}
 	return limit, token.After, nil
+}
+
+// pageSize is the number of items of a page, 0 for all.
+func (c *call) pageSize() (limit int, err error) {
+	if text := c.query.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
+			return 0, badRequest("limit: %q is not a number of items", text)
+		}
+	}
+	if c.on[quirkListPaged] || c.on[quirkExpired] {
+		limit = quirkPage
+	}
+	if c.partial != nil {
+		limit = c.partial.items
+	}
+	return limit, nil
 }
 
 // listBody gives the list its shape; only the first knows pages.

@@ -84,16 +84,9 @@ func (p *reply) write(w http.ResponseWriter, wait func(time.Duration) bool) {
 	if p.wait > 0 && !wait(p.wait) {
 		panic(http.ErrAbortHandler)
 	}
-	switch p.ending {
-	case stalls:
-		wait(forever)
+	if p.ending != answers {
+		p.end(w, wait)
 		panic(http.ErrAbortHandler)
-	case resets:
-		reset(w)
-		panic(http.ErrAbortHandler)
-	case drops:
-		panic(http.ErrAbortHandler)
-	case answers:
 	}
 	body, size := p.content()
 	if p.cut != nil && p.cut.half {
@@ -108,6 +101,17 @@ func (p *reply) write(w http.ResponseWriter, wait func(time.Duration) bool) {
 	if p.cut != nil && !p.cut.unnoticed {
 		flush(w)
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// end does what comes before the end of a connection without an answer.
+func (p *reply) end(w http.ResponseWriter, wait func(time.Duration) bool) {
+	switch p.ending {
+	case stalls:
+		wait(forever)
+	case resets:
+		reset(w)
+	case answers, drops:
 	}
 }
 
