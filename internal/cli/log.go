@@ -11,16 +11,25 @@ import (
 // log writes one line about the run to standard error, as people read it or as
 // a JSON object (--log-format). It may be called from several goroutines. A line
 // that can't be written stops no run, and changes no exit code.
-func (a *app) log(level slog.Level, text string) {
+func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
+
+// logMore writes a line with more lines below it for people, and as attributes
+// for machines.
+func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	if a.global.logFormat == "json" {
 		record := slog.NewRecord(a.env.Now(), level, report.Clean(text), 0)
+		record.AddAttrs(attrs...)
 		_ = slog.NewJSONHandler(a.env.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
 		return
 	}
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
-	_ = report.NewLines(a.env.Stderr).Printf("%s%s\n", prefix, text)
+	out := report.NewLines(a.env.Stderr)
+	_ = out.Printf("%s%s\n", prefix, text)
+	for _, line := range more {
+		_ = out.Printf("  %s\n", line)
+	}
 }
 
 // rescue writes a record that the ledger could not store to standard error,

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +20,7 @@ import (
 // globalOptions are the flags that mean the same everywhere.
 type globalOptions struct {
 	dir            string
+	profile        string
 	sandbox        bool
 	sandboxFaults  []string
 	output         string
@@ -39,6 +39,7 @@ type globalOptions struct {
 func (g *globalOptions) register(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, where trueup.yaml is looked for")
+	f.StringVar(&g.profile, "profile", "", "use the addresses and tokens of profile `NAME` in your own file of profiles")
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
 	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "let requests of this --sandbox run fail as `RULE` says; repeatable (sandbox fault --help)")
 	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
@@ -50,7 +51,7 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.IntVar(&g.parallelism, "parallelism", 4, "how many files, requests or objects to work on at once")
 	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 is none")
 	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
-	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` with certificates to trust beside the system's")
+	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` with certificates to trust beside the system's; else TRUEUP_CA_FILE, or the profile's")
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
 }
 
@@ -203,23 +204,4 @@ func keys(flag string, values []string) (map[kind.Key]bool, error) {
 		named[key] = true
 	}
 	return named, nil
-}
-
-// trusted reads --ca-file; nil is the system's pool.
-func (a *app) trusted() (*x509.CertPool, error) {
-	if a.global.caFile == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(a.global.caFile)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file %s holds no PEM certificate", a.global.caFile)
-	}
-	return pool, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,23 +51,13 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 		return nil, errors.New("there is no trueup.yaml here or above, so it is not known which workspace is meant: " +
 			"write one (docs/configuration.md), or try --sandbox")
 	}
-	w := &world{workspace: p.Workspace, origins: map[kind.Area]string{}}
-	endpoints := map[kind.Area]api.Endpoint{}
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		e, err := a.endpoint(area, p)
-		if err != nil {
-			return nil, err
-		}
-		if e.Base == nil && e.Token.IsZero() {
-			continue
-		}
-		endpoints[area] = e
-		if e.Base != nil {
-			w.origins[area] = e.Base.String()
-		}
+	s, err := a.settings()
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if w.api, err = a.apiConfig(w.workspace, endpoints); err != nil {
+	a.tellWhatStandsAbove(s)
+	w := &world{workspace: p.Workspace, origins: map[kind.Area]string{}}
+	if err := w.point(a, s, p); err != nil {
 		return nil, err
 	}
 	w.api.Duplicate = p.Purge.duplicate()
@@ -78,70 +67,47 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	return w, nil
 }
 
-// endpoint reads the address and the token of an area from the environment. A
-// repository can choose neither (product: configuration 2).
-func (a *app) endpoint(area kind.Area, p project) (api.Endpoint, error) {
-	var e api.Endpoint
-	prefix := "TRUEUP_" + strings.ToUpper(string(area))
-	if raw := a.env.Getenv(prefix + "_URL"); raw != "" {
-		base, err := api.ParseBase(raw, p.Purge.DeprecatedURL)
-		if err != nil {
-			return e, fmt.Errorf("%s_URL: %w", prefix, err)
-		}
-		e.Base = base
-	}
-	text, source := a.env.Getenv(prefix+"_TOKEN"), prefix+"_TOKEN"
-	if file := a.env.Getenv(prefix + "_TOKEN_FILE"); text == "" && file != "" {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return e, fmt.Errorf("%s_TOKEN_FILE: %w", prefix, err)
-		}
-		text, source = string(data), prefix+"_TOKEN_FILE"
-	}
-	if text == "" {
-		return e, nil
-	}
-	token, err := api.NewToken(text)
+// point directs the world at the real platform. A repository has no say in
+// where that is (product: configuration 2).
+func (w *world) point(a *app, s settings, p project) error {
+	roots, err := s.trusted()
 	if err != nil {
-		return e, fmt.Errorf("%s: %w", source, err)
+		return err
 	}
-	e.Token = token
-	return e, nil
+	w.api = a.apiConfig(w.workspace)
+	w.api.Endpoints, w.api.RootCAs, w.api.Proxy = map[kind.Area]api.Endpoint{}, roots, s.through
+	for _, area := range areas {
+		e, err := a.endpoint(area, s, p.Purge.DeprecatedURL)
+		if err != nil {
+			return err
+		}
+		w.api.Endpoints[area] = e
+		if e.Base != nil {
+			w.origins[area] = e.Base.String()
+		}
+	}
+	return nil
 }
 
-func (a *app) apiConfig(ws kind.Workspace, endpoints map[kind.Area]api.Endpoint) (api.Config, error) {
-	roots, err := a.trusted()
-	if err != nil {
-		return api.Config{}, err
-	}
+// apiConfig is what every client needs to know, without where to go.
+func (a *app) apiConfig(ws kind.Workspace) api.Config {
 	cfg := api.Config{
-		Endpoints:      endpoints,
 		Workspace:      ws,
 		RequestTimeout: a.global.requestTimeout,
 		Parallelism:    a.global.parallelism,
 		Retry:          a.env.Retry,
 		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
 		Now:            a.env.Now,
-		Proxy:          http.ProxyFromEnvironment,
-		RootCAs:        roots,
 		Warn:           a.warn,
 	}
 	if a.global.verbose {
 		cfg.Trace = a.trace
 	}
-	return cfg, nil
+	return cfg
 }
 
 func (a *app) warn(w api.Warning) {
 	a.log(slog.LevelWarn, fmt.Sprintf("the server says of %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
-}
-
-func (a *app) trace(e api.TraceEvent) {
-	status := fmt.Sprint(e.Status)
-	if e.Status == 0 {
-		status = e.Err
-	}
-	a.log(slog.LevelDebug, fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, status, e.Took.Round(time.Millisecond)))
 }
 
 // ledgerConfig says which ledger a project means and who uses it.
@@ -161,7 +127,7 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
 		Dir:          dir,
-		InCI:         env("CI") != "" && env("CI") != "false",
+		InCI:         a.inCI(),
 		EphemeralOK:  a.global.ephemeralOK,
 		Now:          a.env.Now,
 		Claim:        a.claim(),

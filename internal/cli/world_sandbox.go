@@ -116,10 +116,9 @@ func (w *world) connect(a *app, base string) error {
 		}
 		endpoints[area] = api.Endpoint{Base: url, Token: token}
 	}
-	cfg, err := a.apiConfig(w.workspace, endpoints)
-	cfg.Proxy = nil
-	w.api = cfg
-	return err
+	w.api = a.apiConfig(w.workspace)
+	w.api.Endpoints = endpoints
+	return nil
 }
 
 // openSandbox opens the store, and seeds it where it is new.

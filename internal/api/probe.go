@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// Reach is what one request without a token showed of the way to an area. Any
+// answer counts. After an error it holds what was seen until then.
+type Reach struct {
+	// Proxy is the host of the proxy that was used, or empty.
+	Proxy string
+	// Peer is the address, with its port, that was connected to.
+	Peer string
+	// TLS is the version, empty where the address is plain http.
+	TLS string
+	// Issuer and Expires are of the server's certificate.
+	Issuer  string
+	Expires time.Time
+	// Took is from the look-up of the name to the head of the answer.
+	Took   time.Duration
+	Status int
+	// Clock is the time of the answer.
+	Clock Reading
+}
+
+// Reach asks for the base address of an area over a connection of its own.
+func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
+	e := r.cfg.Endpoints[area]
+	if e.Base == nil {
+		return Reach{}, fmt.Errorf("no address of the %s area: set %s", area, e.baseSetting(area))
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.RequestTimeout)
+	defer cancel()
+	var seen Reach
+	req, err := r.bare(ctx, e, &seen)
+	if err != nil {
+		return Reach{}, err
+	}
+	transport := r.cfg.Transport
+	if transport == nil {
+		own := newTransport(r.cfg)
+		own.DisableKeepAlives = true
+		transport = own
+	}
+	start := r.cfg.Now()
+	resp, err := newHTTP(transport).Do(req)
+	if err != nil {
+		seen.unverified(err)
+		return seen, r.unreached(ctx, e, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	seen.Took = r.cfg.Now().Sub(start)
+	seen.Status, seen.Clock.Wall = resp.StatusCode, r.cfg.Now().Round(0)
+	seen.Clock.Server, _ = dateOf(resp)
+	if resp.TLS != nil {
+		seen.TLS = tls.VersionName(resp.TLS.Version)
+		seen.certificate(resp.TLS.PeerCertificates)
+	}
+	return seen, nil
+}
+
+// bare is a GET of the base address without a token, which notes whom it is
+// sent through.
+func (r *Reader) bare(ctx context.Context, e Endpoint, seen *Reach) (*http.Request, error) {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Base.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", r.cfg.UserAgent)
+	if r.cfg.Proxy != nil {
+		if proxy, err := r.cfg.Proxy(req); err == nil && proxy != nil {
+			seen.Proxy = proxy.Host
+		}
+	}
+	return req, nil
+}
+
+func (s *Reach) certificate(chain []*x509.Certificate) {
+	if len(chain) > 0 {
+		s.Issuer, s.Expires = oneLine(chain[0].Issuer.String(), excerptSize), chain[0].NotAfter
+	}
+}
+
+// unverified takes over what is known of a certificate that is not trusted.
+func (s *Reach) unverified(err error) {
+	var wrong *tls.CertificateVerificationError
+	if errors.As(err, &wrong) {
+		s.certificate(wrong.UnverifiedCertificates)
+	}
+}
+
+// unreached is why there was no answer, without the address, which whoever asked
+// knows.
+func (r *Reader) unreached(ctx context.Context, e Endpoint, err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	err = asProxys(err)
+	text := err.Error()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		text = fmt.Sprintf("no answer within %s", r.cfg.RequestTimeout)
+	}
+	return &reachError{text: oneLine(e.redact(text), messageSize), err: err}
+}
+
+// reachError is an error whose text is fit to be shown.
+type reachError struct {
+	text string
+	err  error
+}
+
+// Error says why there was no answer.
+func (e *reachError) Error() string { return e.text }
+
+// Unwrap returns what lies below.
+func (e *reachError) Unwrap() error { return e.err }

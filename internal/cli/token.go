@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"trueup/internal/api"
+)
+
+// maxToken bounds what is read as a token, in bytes.
+const maxToken = 64 << 10
+
+// tokenSetting is where an area's token comes from; asking for it may run a
+// command or read a file, so it is done when it is needed.
+type tokenSetting struct {
+	tokenSource
+	// origin says who chose the source, setting what it is called there.
+	origin, setting string
+	// profile is where a command was chosen.
+	profile profile
+}
+
+// source names the source without the secret.
+func (t tokenSetting) source() string {
+	switch {
+	case t.Env != "":
+		return "variable " + t.Env
+	case t.File == "-":
+		return "standard input"
+	case t.File != "":
+		return "file " + t.File
+	case t.Exec != nil:
+		return "command " + filepath.Base(t.Exec.Command[0])
+	}
+	return "none"
+}
+
+// asker asks for the token once in a run, however often and by how many it is
+// needed; nil where no source is set.
+func (a *app) asker(t tokenSetting) func(context.Context) (api.Token, error) {
+	if t.isZero() {
+		return nil
+	}
+	var mu sync.Mutex
+	var token api.Token
+	var err error
+	asked := false
+	return func(ctx context.Context) (api.Token, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !asked {
+			token, err = a.fetchToken(ctx, t)
+			asked = true
+		}
+		return token, err
+	}
+}
+
+// fetchToken gets the token from its source.
+func (a *app) fetchToken(ctx context.Context, t tokenSetting) (api.Token, error) {
+	var text string
+	var err error
+	switch {
+	case t.Env != "":
+		if text = a.env.Getenv(t.Env); text == "" {
+			err = fmt.Errorf("variable %s is not set", t.Env)
+		}
+	case t.File == "-":
+		text, err = a.tokenFromInput()
+	case t.File != "":
+		text, err = a.tokenFromFile(t.File)
+	default:
+		text, err = a.tokenFromCommand(ctx, t)
+	}
+	if err != nil {
+		return api.Token{}, fmt.Errorf("%s: %w", t.setting, err)
+	}
+	token, err := api.NewToken(text)
+	if err != nil {
+		return api.Token{}, fmt.Errorf("%s: %w", t.setting, err)
+	}
+	return token, nil
+}
+
+// tokenFromInput reads standard input to its end.
+func (a *app) tokenFromInput() (string, error) {
+	if a.env.StdinIsTTY {
+		return "", errors.New("standard input is a terminal, which would show the token: pipe it in")
+	}
+	data, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxToken+1))
+	if err != nil {
+		return "", fmt.Errorf("standard input: %w", err)
+	}
+	if len(data) > maxToken {
+		return "", fmt.Errorf("standard input holds more than %d KiB: that is no token", maxToken>>10)
+	}
+	return string(data), nil
+}
+
+// tokenFromFile reads a file that nobody else should be able to read.
+func (a *app) tokenFromFile(file string) (string, error) {
+	data, info, err := readSmall(file, maxToken)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	warning, err := a.exposed(file, info)
+	if err != nil {
+		return "", err
+	}
+	if warning != "" {
+		a.log(slog.LevelWarn, warning)
+	}
+	return string(data), nil
+}
+
+// exposed judges who else may read or replace a file that holds a token. What
+// its user can mend is refused. What somebody else has mounted for the user, as
+// clusters and CI services do, is only warned of: the user can't change its mode.
+func (a *app) exposed(file string, info fs.FileInfo) (warning string, err error) {
+	mode := info.Mode().Perm()
+	uid, known := ownerOf(info)
+	switch {
+	case known && uid != 0 && uid != ownID():
+		return "", fmt.Errorf("%s belongs to the user with number %d, who could replace it: make it your own", file, uid)
+	case mode&0o077 == 0:
+		return "", nil
+	case a.inCI() || known && uid != ownID() && mode&0o022 == 0:
+		return fmt.Sprintf("%s holds a token, and others on this machine may read it (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
+	}
+	return "", fmt.Errorf("%s may be read or written by others on this machine (mode %04o): chmod 600 %s", file, mode, file)
+}
+
+// inCI tells whether the run is on a machine that CI made for it.
+func (a *app) inCI() bool { return a.env.Getenv("CI") != "" && a.env.Getenv("CI") != "false" }
+
+// readSmall reads a regular file of at most limit bytes; it waits for nobody to
+// write into a pipe. Its errors do not name the file.
+func readSmall(file string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("it is no regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, nil, plain(err)
+	}
+	if int64(len(data)) > limit {
+		return nil, nil, fmt.Errorf("it is larger than %d KiB", limit>>10)
+	}
+	return data, info, nil
+}
