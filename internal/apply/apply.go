@@ -14,8 +14,9 @@ import (
 )
 
 // Writer reads and writes single objects of the platform. Its errors may say
-// what they mean by methods: NotFound, Conflict, Auth, Uncertain and NotSent,
-// each returning bool, and HTTPStatus, returning int.
+// what they mean by methods: NotFound, Conflict, Auth, Uncertain, NotSent and
+// Hopeless, each returning bool, HTTPStatus, returning int, and Wait, returning
+// the time.Duration that the server asked for.
 type Writer interface {
 	// Turn waits until the rate limit, and the pause that the platform may have
 	// asked for in the area of the kind, let the next write go; Create and Patch
@@ -97,17 +98,37 @@ type Options struct {
 	Batch int
 	// WaitOthers is how long to wait for what other runs have claimed.
 	WaitOthers time.Duration
+	// Retry says how writes are repeated.
+	Retry Retry
+	// Breaker is how many operations in a row the platform may fail with a 5xx
+	// before nothing new is begun; default 5 (design C3).
+	Breaker int
+	// Grace is how long requests in flight may take when the run is stopped, and
+	// Recording how much longer the ledger; default 5 s and 2 s (design C5).
+	Grace, Recording time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.Retry = o.Retry.withDefaults()
+	o.Breaker = cmp.Or(o.Breaker, 5)
+	o.Grace, o.Recording = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Recording, 2*time.Second)
+	return o
 }
 
 // Run does what the plan says: first what converges, then what is made once,
 // then the once-only requests, each after the objects that it waits for. A
-// failure stops what depends on it and nothing else; an authentication failure
-// stops everything that was not begun.
+// failure stops what depends on it and nothing else; a refused token, or a
+// platform that fails again and again, stops everything that was not begun. So
+// does the end of ctx: what is in flight then has Options.Grace, or until Hurry
+// is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
+	d.Options = d.Options.withDefaults()
 	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
+	ctx, end := r.lasting(ctx)
+	defer end()
 	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly} {
 		r.phase(ctx, p, policy)
 	}
@@ -116,15 +137,21 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	return Result{Outcomes: r.outcomes}
 }
 
-// run is the state of one Run.
+// run is the state of one Run. Its functions are given the context that ends
+// when nothing new may begin.
 type run struct {
 	Deps
 	outcomes []Outcome
 	index    map[kind.Key]int
+	// net is for requests that are in flight, and for reading back what they did;
+	// books for what the ledger is told. Both outlive an interruption, for a while.
+	net, books context.Context
 
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
+	// failures counts the operations that the platform failed in a row.
+	failures int
 	// elsewhere are the items that other runs have claimed.
 	elsewhere []kind.Key
 }
@@ -148,27 +175,28 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 }
 
 // item brings one item to its end.
-func (r *run) item(ctx context.Context, it plan.Item) Outcome {
-	end := Outcome{Key: it.Key, Status: Done, Verdict: OK}
+func (r *run) item(ctx context.Context, it plan.Item) (end Outcome) {
+	end = Outcome{Key: it.Key, Status: Done, Verdict: OK}
+	defer r.survive(&end)
 	k, ok := kind.Named(it.Kind)
 	if !ok || it.Request == nil {
-		return r.still(ctx, k, it, end)
+		r.still(ctx, k, it, &end)
+		return end
 	}
 	if reason, verdict := r.held(ctx, it); reason != "" {
 		end.Status, end.Verdict, end.Message = Skipped, verdict, reason
 		return end
 	}
 	r.Report(Event{Key: it.Key, Phase: "start"})
-	// A write that has begun is brought to its end and recorded, also when the
-	// run is interrupted: the client's own time limit bounds it.
-	bound := context.WithoutCancel(ctx)
 	switch {
 	case k.Policy == kind.CreateOnly:
 		r.make(ctx, k, it, &end)
 	case it.Op == plan.Create:
-		r.create(bound, k, it, &end)
+		r.create(ctx, k, it, &end)
+		r.heed(end.cause)
 	default:
-		r.patch(bound, k, it, &end)
+		r.patch(ctx, k, it, &end)
+		r.heed(end.cause)
 	}
 	r.over(&end)
 	return end
@@ -183,7 +211,7 @@ func (r *run) over(end *Outcome) {
 }
 
 // still ends an item for which nothing is sent.
-func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome) Outcome {
+func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	switch it.Op {
 	case plan.Deferred:
 		end.Status, end.Message, end.Fix, end.Verdict = Deferred, it.Reason, it.Fix, Partial
@@ -192,24 +220,25 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end Outcome
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson
 		}
-		r.giveUp(ctx, k, it, &end)
+		r.giveUp(ctx, k, it, end)
 	case plan.InFlight:
-		r.yield(&end)
+		r.yield(end)
 	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Kept:
-		r.settled(ctx, k, it, &end)
+		r.settled(ctx, k, it, end)
 	}
-	return end
 }
 
 // settled ends an item that is as git says, and tells the ledger so.
 func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	bound := context.WithoutCancel(ctx)
+	why, verdict := ended(ctx)
 	switch {
+	case why != "" && (it.Found || it.Record):
+		end.Status, end.Verdict, end.Message = Skipped, verdict, why+" before the ledger was told that live is as git says"
 	case it.Found:
-		r.found(bound, it, end)
+		r.found(it, end)
 	case it.Record && r.Journal != nil:
 		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
-		err := r.Journal.Applied(bound, it.Key, a)
+		err := r.Journal.Applied(r.books, it.Key, a)
 		if errors.Is(err, ledger.ErrConflict) {
 			err = nil // another run is at it; what it leaves is compared by the next one
 		}
@@ -222,9 +251,9 @@ func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outc
 
 // found records that the object of a request without an answer is live. Another
 // run may do so at the same time.
-func (r *run) found(ctx context.Context, it plan.Item, end *Outcome) {
+func (r *run) found(it plan.Item, end *Outcome) {
 	made := ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID}
-	err := r.Journal.Found(ctx, it.Key, made)
+	err := r.Journal.Found(r.books, it.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
 		r.yield(end)
 		return
@@ -249,27 +278,11 @@ func (r *run) giveUp(ctx context.Context, k *kind.Kind, it plan.Item, end *Outco
 	}
 	now, err := r.Clock(ctx, k)
 	if err == nil {
-		err = r.Journal.GiveUp(context.WithoutCancel(ctx), it.Key, now)
+		err = r.Journal.GiveUp(r.books, it.Key, now)
 	}
 	if err != nil {
 		end.butUntold(err)
 	}
-}
-
-// stoppedByAuth is why nothing new is begun after the platform refused the token.
-const stoppedByAuth = "stopped after an authentication failure"
-
-// halted says why nothing new is begun: the run was stopped or interrupted.
-func (r *run) halted(ctx context.Context) (string, Verdict) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return "interrupted before it was begun", Interrupted
-	case r.stopped != "":
-		return r.stopped, Partial
-	}
-	return "", OK
 }
 
 // held says why an item is not begun: the run was halted, or something that it
@@ -296,25 +309,12 @@ func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
 	return "", OK
 }
 
-func (r *run) stop(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped == "" {
-		r.stopped = why
-	}
-}
-
-// stopIfLost stops the run where a creation found no such workspace: a list of a
-// workspace that does not exist is empty, and every creation would fail alike.
-func (r *run) stopIfLost(err error) {
-	if httpStatus(err) == statusNotFound {
-		r.stop("stopped: the platform does not know this workspace")
-	}
-}
-
-// statusNotFound is HTTP's 404.
-const statusNotFound = 404
-
 func (o *Outcome) fail(v Verdict, message string) {
 	o.Status, o.Verdict, o.Message = Failed, v, message
+}
+
+// fault ends an item with what an error means.
+func (o *Outcome) fault(err error, message string) {
+	o.cause = err
+	o.fail(verdictOf(err), message)
 }

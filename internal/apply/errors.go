@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"trueup/internal/kind"
 )
@@ -33,6 +34,20 @@ func uncertain(err error) bool {
 func notSent(err error) bool {
 	var e interface{ NotSent() bool }
 	return errors.As(err, &e) && e.NotSent()
+}
+
+func hopeless(err error) bool {
+	var e interface{ Hopeless() bool }
+	return errors.As(err, &e) && e.Hopeless()
+}
+
+// waitOf is how long the server asked to be left alone.
+func waitOf(err error) time.Duration {
+	var e interface{ Wait() time.Duration }
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Wait()
 }
 
 func httpStatus(err error) int {

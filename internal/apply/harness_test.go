@@ -27,7 +27,9 @@ import (
 type said struct {
 	text                                         string
 	notFound, conflict, auth, uncertain, notSent bool
+	hopeless                                     bool
 	status                                       int
+	wait                                         time.Duration
 	// existing is the object that a conflict shows.
 	existing *kind.Object
 }
@@ -38,7 +40,10 @@ func (e *said) Conflict() bool  { return e.conflict }
 func (e *said) Auth() bool      { return e.auth }
 func (e *said) Uncertain() bool { return e.uncertain }
 func (e *said) NotSent() bool   { return e.notSent }
+func (e *said) Hopeless() bool  { return e.hopeless }
 func (e *said) HTTPStatus() int { return e.status }
+
+func (e *said) Wait() time.Duration { return e.wait }
 
 func (e *said) Existing() (kind.Object, bool) {
 	if e.existing == nil {
@@ -54,13 +59,19 @@ func denied() error  { return &said{text: "403 forbidden", auth: true, status: 4
 func refused() error { return &said{text: "422 no", status: 422} }
 func unclear() error { return &said{text: "connection reset", uncertain: true} }
 func unsent() error  { return &said{text: "connection refused", notSent: true} }
+func broken() error  { return &said{text: "certificate not trusted", notSent: true, hopeless: true} }
 
 // fault is what happens to one call: its error, and whether its effect takes
-// place all the same.
+// place all the same. A mistake in the program is one of them.
 type fault struct {
 	err error
 	did bool
 }
+
+// mistake is an error that is a panic.
+type mistake string
+
+func (m mistake) Error() string { return string(m) }
 
 // stage is a platform and a ledger in memory, which note each call.
 type stage struct {
@@ -252,6 +263,14 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 			return err
 		}
 	}
+	return f.happens()
+}
+
+// happens returns the error, or panics.
+func (f *fault) happens() error {
+	if m, ok := f.err.(mistake); ok {
+		panic(m)
+	}
 	return f.err
 }
 
@@ -262,7 +281,7 @@ func (s *stage) Turn(ctx context.Context, _ *kind.Kind) error {
 	s.counts["turn"]++
 	if s.hook != nil {
 		if f := s.hook("turn", s.counts["turn"]); f != nil {
-			return f.err
+			return f.happens()
 		}
 	}
 	return ctx.Err()
@@ -394,7 +413,7 @@ func (s *stage) clock(context.Context, *kind.Kind) (ledger.Instant, error) {
 	s.counts["clock"]++
 	if s.hook != nil {
 		if f := s.hook("clock", s.counts["clock"]); f != nil {
-			return ledger.Instant{}, f.err
+			return ledger.Instant{}, f.happens()
 		}
 	}
 	if s.alone {

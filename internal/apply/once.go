@@ -44,16 +44,20 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 		if shots[n] == nil {
 			continue
 		}
-		end, bound := &r.outcomes[i], context.WithoutCancel(ctx)
+		end := &r.outcomes[i]
 		if why, verdict := r.halted(ctx); why != "" {
 			end.Status, end.Verdict, end.Message = Skipped, verdict, why
 			// Together, for who interrupted may not wait for one after the other.
-			wg.Go(func() { r.unrecorded(r.giveBack(bound, shots[n], why), end) })
+			wg.Go(func() {
+				defer r.survive(end)
+				r.unrecorded(r.giveBack(shots[n], why), end)
+			})
 			continue
 		}
-		a := r.deliver(bound, shots[n], end)
+		a := r.deliver(ctx, shots[n], end)
 		wg.Go(func() {
-			if r.close(bound, shots[n], a, end) && end.Message == "" {
+			defer r.survive(end)
+			if r.close(ctx, shots[n], a, end) && end.Message == "" {
 				end.Message = "accepted; the platform executes it later"
 			}
 			r.over(end)
@@ -67,18 +71,18 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 
 // giveBack ends a claim under which nothing was sent. Where an earlier run may
 // have sent it, the next one may go on at once.
-func (r *run) giveBack(ctx context.Context, s *shot, why string) error {
+func (r *run) giveBack(s *shot, why string) error {
 	if s.certain {
-		return r.Journal.Release(ctx, s.item.Key, why)
+		return r.Journal.Release(r.books, s.item.Key, why)
 	}
-	return r.Journal.Leave(ctx, s.item.Key, why)
+	return r.Journal.Leave(r.books, s.item.Key, why)
 }
 
 // claimAll makes the intents to send durable, all at once, so that they go
 // together to the store; nil stands for what may not be sent. One look at the
 // clock before them does: each send has its own.
 func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
-	shots, bound := make([]*shot, len(batch)), context.WithoutCancel(ctx)
+	shots := make([]*shot, len(batch))
 	looks := map[kind.Area]reckoning{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
@@ -93,12 +97,13 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 		k, _ := kind.Named(it.Kind)
 		at, looked := looks[k.Area]
 		if !looked {
-			at = r.reckon(bound, k)
+			at = r.reckon(ctx, k)
 			looks[k.Area] = at
 		}
 		wg.Go(func() {
+			defer r.survive(end)
 			s := &shot{kind: k, item: it}
-			if r.claim(bound, s, at, end) {
+			if r.claim(ctx, s, at, end) {
 				shots[n] = s
 			}
 		})
@@ -110,34 +115,39 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 // make creates an object that is a moment in time, under the same intent
 // record (design 0.5).
 func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	bound := context.WithoutCancel(ctx)
 	for _, name := range []string{it.RemoteName, it.Name} {
-		if name != "" && !r.absent(bound, k, name, end) {
+		if name == "" {
+			continue
+		}
+		if _, ok := r.absent(ctx, k, name, end); !ok {
+			r.heed(end.cause)
 			return
 		}
 	}
 	s := &shot{kind: k, item: it}
 	// A GET right before has shown the name to be free.
-	s.look = func(ctx context.Context) (kind.Object, bool) {
+	s.look = func() (kind.Object, bool) {
 		got := r.readBack(ctx, k, it.Name, r.Spec(it.Key))
 		if !got.kept {
 			return kind.Object{}, false
 		}
 		return *got.obj, true
 	}
-	if !r.claim(bound, s, r.reckon(bound, k), end) {
+	if !r.claim(ctx, s, r.reckon(ctx, k), end) {
 		return
 	}
-	a := r.deliver(bound, s, end)
+	a := r.deliver(ctx, s, end)
 	// Recorded before it is verified: a run that dies meanwhile leaves no doubt.
-	if !r.close(bound, s, a, end) {
+	if !r.close(ctx, s, a, end) {
 		return
 	}
 	end.Message = ""
 	r.Report(Event{Key: it.Key, Phase: "verify"})
 	spec, name := r.Spec(it.Key), cmp.Or(a.obj.Name, it.Name)
-	got := r.readBack(bound, k, name, spec)
+	got := r.readBack(ctx, k, name, spec)
 	switch {
+	case got.cut && !got.kept:
+		end.unverified(ctx, "it was made")
 	case got.obj == nil:
 		end.unread(got.err)
 	case got.obj.Terminating:
@@ -158,8 +168,15 @@ type reckoning struct {
 
 // reckon looks at the clock for a claim. Without a ledger there is none.
 func (r *run) reckon(ctx context.Context, k *kind.Kind) (at reckoning) {
-	if r.Journal != nil {
-		at.now, at.err = r.Clock(ctx, k)
+	if r.Journal == nil {
+		return at
+	}
+	at.err = r.safely(kind.Key{Kind: k.Name}, func() (err error) {
+		at.now, err = r.Clock(ctx, k)
+		return err
+	})
+	if at.err != nil {
+		r.heed(at.err)
 	}
 	return at
 }
@@ -171,7 +188,7 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 		return false
 	}
 	if at.err != nil {
-		end.fail(verdictOf(at.err), "nothing was sent: the platform's time: "+at.err.Error())
+		end.broke(ctx, at.err, "nothing was sent: the platform's time: "+at.err.Error())
 		return false
 	}
 	claim := r.Journal.Claim
@@ -184,7 +201,7 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 	spec := r.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, spec)
 	var err error
-	s.hold, err = claim(ctx, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now})
+	s.hold, err = claim(r.books, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now})
 	if err == nil {
 		s.certain = !s.hold.Uncertain
 		return true
@@ -214,7 +231,7 @@ func madeOf(obj kind.Object) ledger.Made {
 const pollSeldom = 8 * time.Second
 
 // awaitOthers waits for the requests that other runs have claimed, as long as
-// the user wants, and sends those that they gave back.
+// the user wants and the run goes on, and sends those that they gave back.
 func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 	pause := pollEvery
 	for waited := time.Duration(0); ; waited += pause {
@@ -222,14 +239,11 @@ func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 		waiting := r.elsewhere
 		r.elsewhere = nil
 		r.mu.Unlock()
-		if len(waiting) == 0 {
+		if len(waiting) == 0 || ctx.Err() != nil {
 			return
 		}
 		slices.SortFunc(waiting, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
-		records, err := r.Journal.Look(ctx, waiting)
-		for _, key := range waiting {
-			r.other(ctx, p, r.index[key], records[key], err)
-		}
+		r.lookAt(ctx, p, waiting)
 		r.mu.Lock()
 		more := len(r.elsewhere) > 0
 		r.mu.Unlock()
@@ -245,6 +259,22 @@ func (r *run) awaitOthers(ctx context.Context, p *plan.Plan) {
 		if r.Sleep(ctx, pause) != nil {
 			return
 		}
+	}
+}
+
+// lookAt reads the records of what other runs have claimed.
+func (r *run) lookAt(ctx context.Context, p *plan.Plan, waiting []kind.Key) {
+	var records map[kind.Key]ledger.Record
+	err := r.safely(waiting[0], func() (err error) {
+		records, err = r.Journal.Look(ctx, waiting)
+		return err
+	})
+	for _, key := range waiting {
+		i := r.index[key]
+		func() {
+			defer r.survive(&r.outcomes[i])
+			r.other(ctx, p, i, records[key], err)
+		}()
 	}
 }
 

@@ -52,7 +52,7 @@ func TestOutcomesOfAPurge(t *testing.T) {
 			"claim Purge/rel, POST Purge/rel, posted Purge/rel",
 		},
 		"denied":  {denied(), false, apply.Auth, ledger.Rejected, true, "403", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
-		"unsent":  {unsent(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
+		"unsent":  {broken(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
 		"taken":   {taken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
 		"unclear": {unclear(), true, apply.NeedsPerson, ledger.Unknown, true, "ledger resolve Purge/rel", ""},
 		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may or may not", ""},
@@ -86,7 +86,7 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 	}
 	s := due(t).on("posted Purge/rel", 1, unclear(), false)
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "accepted", "--posted")
-	for call, err := range map[string]error{"rejected": refused(), "release": unsent(), "unknown": unclear()} {
+	for call, err := range map[string]error{"rejected": refused(), "release": broken(), "unknown": unclear()} {
 		s := due(t).on("POST Purge/rel", 1, err, false).on(call+" Purge/rel", 1, unclear(), false)
 		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not be told", "ledger resolve")
 		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
@@ -207,7 +207,7 @@ func TestOutcomesOfASnapshot(t *testing.T) {
 		"unclear": {unclear(), apply.NeedsPerson, ledger.Unknown},
 		"taken":   {taken(), apply.NeedsPerson, ledger.Unknown},
 		"refused": {refused(), apply.Partial, ledger.Rejected},
-		"unsent":  {unsent(), apply.Partial, ""},
+		"unsent":  {broken(), apply.Partial, ""},
 	} {
 		s := begin(t, snapshot("db")).on("POST "+db, 1, tt.err, false)
 		s.ends(s.run(), db, apply.Failed, tt.verdict)

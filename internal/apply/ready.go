@@ -14,8 +14,12 @@ import (
 func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	name := cmp.Or(it.RemoteName, it.Name)
 	obj, err := r.Writer.Get(ctx, k, name)
+	if why, verdict := ended(ctx); err != nil && why != "" {
+		end.fail(verdict, why+" before it was known to be ready")
+		return
+	}
 	if err != nil {
-		end.fail(verdictOf(err), err.Error())
+		end.fault(err, err.Error())
 		return
 	}
 	r.ready(ctx, k, name, obj, end)
@@ -47,7 +51,8 @@ func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Obj
 		}
 		r.Report(Event{Key: end.Key, Phase: "wait", Message: fmt.Sprintf("not ready after %s", waited)})
 		if r.Sleep(ctx, pollEvery) != nil {
-			end.fail(Interrupted, "made; interrupted while it was not ready yet")
+			why, verdict := ended(ctx)
+			end.fail(verdict, "made; "+why+" while it was not ready yet")
 			return
 		}
 		waited += pollEvery

@@ -31,6 +31,9 @@ type Outcome struct {
 	Verdict Verdict `json:"verdict"`
 	// Mismatches are the paths that the server did not keep.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
+
+	// cause is what the platform answered where that ended the item.
+	cause error
 }
 
 // Mismatch is a path whose value, read back, is not the one that was sent.
@@ -65,11 +68,15 @@ type Result struct {
 // Event is progress of one item, for whoever watches.
 type Event struct {
 	kind.Key
-	// Phase is start, sent, verify, wait, end or PhaseRescue.
+	// Phase is start, sent, verify, wait, end, PhaseRescue or PhaseStack.
 	Phase   string
 	Message string
 }
 
 // PhaseRescue is an event whose message is a record, as JSON, that the ledger
-// should have and that could not be stored.
-const PhaseRescue = "rescue"
+// should have and that could not be stored; that of PhaseStack is where in the
+// program a mistake came to light, on many lines.
+const (
+	PhaseRescue = "rescue"
+	PhaseStack  = "stack"
+)

@@ -66,20 +66,29 @@ func TestInterruption(t *testing.T) {
 		has("CDN/ok", plain).at("POST CDN/a", 1, cancel)
 	res := s.apply(ctx, nil)
 	s.ends(res, "CDN/a", apply.Done, apply.OK, "created")
-	s.ends(res, "CDN/ok", apply.Done, apply.OK)
+	s.ends(res, "CDN/ok", apply.Skipped, apply.Interrupted, "before the ledger was told")
 	for _, name := range []string{"CDN/b", db, rel} {
 		s.ends(res, name, apply.Skipped, apply.Interrupted, "interrupted")
 	}
-	s.wrote("GET CDN/a, pending CDN/a, POST CDN/a, GET CDN/a, applied CDN/a, applied CDN/ok")
+	s.wrote("GET CDN/a, pending CDN/a, POST CDN/a, GET CDN/a, applied CDN/a")
 }
 
 func TestInterruptionOfOnceOnlyRequests(t *testing.T) {
-	for _, call := range []string{"GET " + db, "claim " + db, "POST " + db} {
+	for call, wrote := range map[string]string{
+		"GET " + db:   "GET VolumeSnapshot/db",
+		"claim " + db: "GET VolumeSnapshot/db, claim VolumeSnapshot/db, release VolumeSnapshot/db",
+		"POST " + db:  "GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db",
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := begin(t, snapshot("db"), cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain).at(call, 1, cancel)
 		res := s.apply(ctx, nil)
-		s.ends(res, db, apply.Done, apply.OK, "ready")
+		if call == "POST "+db {
+			s.ends(res, db, apply.Done, apply.OK, "ready")
+		} else {
+			s.ends(res, db, apply.Skipped, apply.Interrupted, "before it was sent")
+		}
 		s.ends(res, rel, apply.Skipped, apply.Interrupted)
+		s.wrote(wrote)
 		cancel()
 	}
 	ctx, cancel := context.WithCancel(t.Context())

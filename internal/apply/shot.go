@@ -13,14 +13,6 @@ import (
 	"trueup/internal/plan"
 )
 
-// maxSends bounds how often a request is sent under one claim, resendPause is
-// the first pause between two of them. Only where the platform is known to
-// refuse duplicates is there a second (design 0.7).
-const (
-	maxSends    = 3
-	resendPause = time.Second
-)
-
 // sentTolerance is how much earlier than our send an object of ours may seem to
 // have been made, clocksApart how far the clocks that tell of the one and of the
 // other may be apart: the Date of an answer is not that of who makes objects.
@@ -36,10 +28,11 @@ type shot struct {
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
-	// certain says that no send of the intent can have arrived.
-	certain bool
+	// certain says that no send of the intent can have arrived, sending that one
+	// is under way.
+	certain, sending bool
 	// look finds what a send without an answer made; nil where live can't tell.
-	look func(ctx context.Context) (kind.Object, bool)
+	look func() (kind.Object, bool)
 }
 
 // fate is what became of a send.
@@ -59,49 +52,74 @@ const (
 	late
 )
 
-// answer is the fate of a send, and what was said.
+// answer is the fate of a send, and what was said. again says that what was not
+// written may be on another try.
 type answer struct {
-	fate fate
-	obj  kind.Object
-	err  error
+	fate  fate
+	obj   kind.Object
+	err   error
+	again bool
 }
 
-// deliver sends a claimed request until its fate is known, or may not be sent
+// deliver sends a claimed request until its fate is known, or it may not be sent
 // again. Each send has its turn first, then a look at the clock, and nothing
 // between that and the send.
 func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
-	pause := resendPause
+	pauses, sends := r.pauses(), 0
 	for try := 1; ; try++ {
 		a := r.try(ctx, s, end)
-		if a.fate != open {
-			r.heed(a)
-			return a
-		}
-		s.certain = false
-		if s.look != nil {
-			if obj, ok := s.look(ctx); ok {
-				return answer{fate: duplicate, obj: obj}
+		again := a.again && try < r.Options.Retry.Tries
+		if a.fate == open {
+			s.certain = false
+			if obj, ok := r.findMade(s); ok {
+				a = answer{fate: duplicate, obj: obj}
 			}
+			// Sent again only on proof that it can't be executed twice (design 0.7).
+			sends++
+			again = a.fate == open && s.hold.Terms.Proven && sends < maxSends
 		}
-		if !s.hold.Terms.Proven || try == maxSends || r.Sleep(ctx, pause) != nil {
+		if !again || !r.rest(ctx, s.item.Key, pauses.after(a.err), a.err) {
+			r.heed(a.err)
+			if a.fate == refused {
+				r.stopIfLost(a.err)
+			}
 			return a
 		}
-		pause *= 2
 	}
 }
 
-// heed stops the run where nothing else could succeed either.
-func (r *run) heed(a answer) {
+// findMade looks for what a send without an answer made.
+func (r *run) findMade(s *shot) (obj kind.Object, ok bool) {
+	if s.look == nil {
+		return obj, false
+	}
+	// A mistake while looking leaves what was sent as open as it is.
+	_ = r.safely(s.item.Key, func() error {
+		obj, ok = s.look()
+		return nil
+	})
+	return obj, ok
+}
+
+// try sends once. A mistake in it is an answer as well: what had begun to be sent
+// may have arrived.
+func (r *run) try(ctx context.Context, s *shot, end *Outcome) (a answer) {
+	s.sending = false
+	err := r.safely(s.item.Key, func() error {
+		a = r.trySafely(ctx, s, end)
+		return nil
+	})
 	switch {
-	case auth(a.err):
-		r.stop(stoppedByAuth)
-	case a.fate == refused:
-		r.stopIfLost(a.err)
+	case err == nil:
+		return a
+	case s.sending:
+		end.Sent = true
+		return answer{fate: open, err: err}
 	}
+	return answer{fate: unsent, err: err}
 }
 
-// try sends once.
-func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
+func (r *run) trySafely(ctx context.Context, s *shot, end *Outcome) answer {
 	if err := r.Writer.Turn(ctx, s.kind); err != nil {
 		return answer{fate: unsent, err: err}
 	}
@@ -112,7 +130,11 @@ func (r *run) try(ctx context.Context, s *shot, end *Outcome) answer {
 	if !s.hold.MaySend(now) {
 		return s.overdue(now)
 	}
-	obj, err := r.Writer.Create(ctx, s.kind, s.item.Request.Body)
+	if err := ctx.Err(); err != nil {
+		return answer{fate: unsent, err: err}
+	}
+	s.sending = true
+	obj, err := r.Writer.Create(r.net, s.kind, s.item.Request.Body)
 	r.sent(s.item, err, end)
 	return s.judge(obj, err, now)
 }
@@ -137,7 +159,7 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	case err == nil:
 		a.fate = executed
 	case notSent(err):
-		a.fate = unsent
+		a.fate, a.again = unsent, transient(err)
 	case conflict(err):
 		existing, shown := existingOf(err)
 		a.obj, a.fate = existing, s.taken(existing, shown)
@@ -183,9 +205,17 @@ func madeBefore(obj kind.Object, t time.Time) bool {
 
 // close records what became of a request, and says so; true means that it was
 // executed.
-func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) bool {
+func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) (done bool) {
+	r.unrecorded(r.safely(s.item.Key, func() (err error) {
+		done, err = r.note(ctx, s, a, end)
+		return err
+	}), end)
+	return done && end.Status == Done
+}
+
+// note tells the ledger what became of a request.
+func (r *run) note(ctx context.Context, s *shot, a answer, end *Outcome) (done bool, err error) {
 	key := s.item.Key
-	var err error
 	switch a.fate {
 	case executed, duplicate:
 		made := madeOf(a.obj)
@@ -193,21 +223,16 @@ func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) bool {
 			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
 			end.Message = "accepted when it was first sent, as the platform says now"
 		}
-		err = r.Journal.Posted(ctx, key, made)
-		r.unrecorded(err, end)
-		return err == nil
+		return true, r.Journal.Posted(r.books, key, made)
 	case foreign:
 		end.fail(NeedsPerson, "the name exists already, and not from this ledger: "+a.err.Error())
 		end.Fix = ledger.NameQuestion(key)
-		err = r.Journal.MarkTaken(ctx, key, end.Message)
+		return false, r.Journal.MarkTaken(r.books, key, end.Message)
 	case late:
-		r.tooLate(ctx, s, a, end)
-		return false
+		return false, r.tooLate(s, a, end)
 	case refused, unsent, open:
-		err = r.failed(ctx, s, a, end)
 	}
-	r.unrecorded(err, end)
-	return false
+	return false, r.failed(ctx, s, a, end)
 }
 
 // failed records a send that did not succeed. Only what was provably not
@@ -215,36 +240,36 @@ func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) bool {
 // for a later run, or for a person.
 func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error {
 	key, message := s.item.Key, a.err.Error()
-	end.fail(verdictOf(a.err), message)
+	if a.fate == unsent && !end.Sent && end.late(ctx) {
+		return r.giveBack(s, end.Message)
+	}
+	end.fault(a.err, message)
 	switch {
 	case a.fate == unsent && s.certain:
 		end.Fix = "run apply again"
-		return r.Journal.Release(ctx, key, message)
+		return r.Journal.Release(r.books, key, message)
 	case a.fate == refused && s.certain:
-		return r.Journal.Rejected(ctx, key, httpStatus(a.err), message)
+		return r.Journal.Rejected(r.books, key, httpStatus(a.err), message)
 	case s.hold.Terms.Proven:
 		end.Message = "it may or may not have been executed: " + message
 		end.Fix = fmt.Sprintf("trueup ledger settle, or the next apply, sends it again under the same name; that is safe until %s",
 			stamp(s.hold.First.Add(s.hold.Terms.Window)))
-		return r.Journal.Leave(ctx, key, message)
+		return r.Journal.Leave(r.books, key, message)
 	default:
 		end.askPerson("it may or may not have been executed: " + message)
-		return r.Journal.MarkUnknown(ctx, key, message)
+		return r.Journal.MarkUnknown(r.books, key, message)
 	}
 }
 
 // tooLate records a request whose window was over before it was sent.
-func (r *run) tooLate(ctx context.Context, s *shot, a answer, end *Outcome) {
-	var err error
+func (r *run) tooLate(s *shot, a answer, end *Outcome) error {
 	if s.certain {
 		end.fail(Partial, "it was not sent: "+a.err.Error())
 		end.Fix = "look at this machine's clock, and run apply again"
-		err = r.Journal.Release(ctx, s.item.Key, a.err.Error())
-	} else {
-		end.askPerson("it may or may not have been executed: " + a.err.Error())
-		err = r.Journal.MarkUnknown(ctx, s.item.Key, a.err.Error())
+		return r.Journal.Release(r.books, s.item.Key, a.err.Error())
 	}
-	r.unrecorded(err, end)
+	end.askPerson("it may or may not have been executed: " + a.err.Error())
+	return r.Journal.MarkUnknown(r.books, s.item.Key, a.err.Error())
 }
 
 // askPerson ends an item whose fate only a person can find out.

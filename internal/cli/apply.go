@@ -197,7 +197,8 @@ func (a *app) progress() func(apply.Event) {
 		if a.global.quiet {
 			return
 		}
-		if e.Phase != "wait" && !a.env.StderrIsTTY && !a.global.verbose {
+		seldom := e.Phase == apply.PhaseStack || e.Phase != "wait" && !a.env.StderrIsTTY
+		if seldom && !a.global.verbose {
 			return
 		}
 		a.log(slog.LevelInfo, report.ProgressLine(e))

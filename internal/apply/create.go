@@ -1,0 +1,125 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// create sends the POST of an object that converges, after a GET has shown that
+// there is none. It is sent again where it was not written, or where live shows
+// that a try without an answer made nothing (design C4).
+func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
+	t := r.tries(k, it)
+	for r.tryCreate(ctx, &t, end) {
+	}
+	r.conclude(&t, end)
+}
+
+// tryCreate looks and sends once.
+func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool) {
+	if !r.turn(ctx, t.kind, end) {
+		return false
+	}
+	if obj, ok := r.absent(ctx, t.kind, t.item.Name, end); !ok {
+		if end.Verdict == Stale && t.doubt != nil {
+			r.appeared(ctx, t, obj, end)
+		}
+		return false
+	}
+	ok, err := r.send(ctx, t, end, func() error {
+		_, err := r.Writer.Create(r.net, t.kind, t.item.Request.Body)
+		return err
+	})
+	switch {
+	case !ok:
+		return false
+	case err == nil:
+		t.doubt = nil
+	case conflict(err) || uncertain(err):
+		return r.lookFor(ctx, t, err, end)
+	case notSent(err):
+		if transient(err) && r.retry(ctx, t, err) {
+			return true
+		}
+		end.broke(ctx, err, err.Error())
+		return false
+	}
+	r.settle(ctx, t.created(), err, end)
+	r.stopIfLost(err)
+	return false
+}
+
+func (t *tries) created() write {
+	return write{kind: t.kind, key: t.item.Key, spec: t.spec, sent: t.spec, done: "created"}
+}
+
+// absent makes sure that nothing of the name is there right before a POST, and
+// returns what is.
+func (r *run) absent(ctx context.Context, k *kind.Kind, name string, end *Outcome) (kind.Object, bool) {
+	obj, err := r.Writer.Get(ctx, k, name)
+	switch {
+	case err == nil && !obj.Terminating:
+		end.stale("it appeared since the plan was made")
+	case err == nil:
+		end.stale("one of that name is being deleted")
+	case !notFound(err):
+		end.broke(ctx, err, err.Error())
+	default:
+		return obj, true
+	}
+	return obj, false
+}
+
+// lookFor finds out what a POST did that was not answered, or answered by a 409:
+// only what is missing twice was not made.
+func (r *run) lookFor(ctx context.Context, t *tries, err error, end *Outcome) (again bool) {
+	if uncertain(err) {
+		t.doubt = nil // it is this try that is asked about
+	}
+	obj, looked := r.Writer.Get(r.net, t.kind, t.item.Name)
+	if notFound(looked) {
+		if r.Sleep(ctx, r.Options.Retry.LookAgain) != nil {
+			end.unknown(err, "")
+			return false
+		}
+		obj, looked = r.Writer.Get(r.net, t.kind, t.item.Name)
+	}
+	switch {
+	case looked == nil:
+		r.appeared(ctx, t, obj, end)
+	case conflict(err):
+		end.fault(err, err.Error())
+	case notFound(looked) && t.sends < maxSends && r.retry(ctx, t, err):
+		t.doubt = err
+		return true
+	case notFound(looked):
+		end.unknown(err, fmt.Sprintf("sent %d times, and live does not show it: ", t.sends))
+	default:
+		end.unknown(err, "")
+	}
+	return false
+}
+
+// appeared ends an item whose object is there after a try: ours, or as git says
+// anyway. What is something else is left alone.
+func (r *run) appeared(ctx context.Context, t *tries, obj kind.Object, end *Outcome) {
+	t.doubt = nil
+	if !r.kept(t.kind, t.spec, obj) {
+		if got := r.readBack(ctx, t.kind, t.item.Name, t.spec); got.obj != nil {
+			obj = *got.obj
+		}
+	}
+	if !r.kept(t.kind, t.spec, obj) {
+		end.stale("it appeared meanwhile, and is not as git says")
+		return
+	}
+	*end = Outcome{Key: end.Key, Status: Done, Verdict: OK, Sent: end.Sent, Message: "created"}
+	if !t.arrived {
+		end.Message = "somebody else created it meanwhile, as git says"
+	}
+	t.arrived = true
+	r.applied(t.created(), obj, end)
+}

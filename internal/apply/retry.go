@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"trueup/internal/kind"
+)
+
+// Retry says how a write is repeated (design C4). What is zero has its default.
+type Retry struct {
+	// Tries bounds how often a request is made that was not written, or may be
+	// made twice; default 4.
+	Tries int
+	// Initial and Max bound the pauses between two tries: a random part of an
+	// interval that grows from the one to the other; default 0.5 s and 20 s.
+	Initial, Max time.Duration
+	// MaxWait clamps what a server asks for (Retry-After); default 60 s.
+	MaxWait time.Duration
+	// LookAgain is the pause between two looks for what a POST without an answer
+	// may have made; default 2 s.
+	LookAgain time.Duration
+}
+
+func (c Retry) withDefaults() Retry {
+	return Retry{
+		Tries:   cmp.Or(c.Tries, 4),
+		Initial: cmp.Or(c.Initial, 500*time.Millisecond), Max: cmp.Or(c.Max, 20*time.Second),
+		MaxWait: cmp.Or(c.MaxWait, time.Minute), LookAgain: cmp.Or(c.LookAgain, 2*time.Second),
+	}
+}
+
+// maxSends bounds how often a POST is sent that may have arrived before.
+const maxSends = 3
+
+// pauses are those between the tries of one write.
+type pauses struct {
+	growing *backoff.ExponentialBackOff
+	maxWait time.Duration
+}
+
+func (r *run) pauses() *pauses {
+	growing := backoff.NewExponentialBackOff()
+	// A factor of 1 draws from zero to twice the interval: full jitter.
+	growing.RandomizationFactor, growing.Multiplier = 1, 2
+	growing.InitialInterval, growing.MaxInterval = r.Options.Retry.Initial/2, r.Options.Retry.Max/2
+	return &pauses{growing: growing, maxWait: r.Options.Retry.MaxWait}
+}
+
+// after is the pause after a failure: longer where the server asked for it.
+func (p *pauses) after(err error) time.Duration {
+	return max(p.growing.NextBackOff(), min(waitOf(err), p.maxWait))
+}
+
+// rest waits before a write is made again; false means that the run has ended
+// meanwhile.
+func (r *run) rest(ctx context.Context, key kind.Key, d time.Duration, err error) bool {
+	r.Report(Event{Key: key, Phase: "wait", Message: fmt.Sprintf("again in %s: %s", d.Round(time.Millisecond), err)})
+	return r.Sleep(ctx, d) == nil
+}
+
+// transient tells whether a write that failed so may succeed on another try: it
+// was not written, or the platform was out of reach or out of breath (design C4).
+func transient(err error) bool {
+	switch {
+	case err == nil || auth(err) || hopeless(err):
+		return false
+	case notSent(err):
+		return true
+	case !uncertain(err):
+		return false
+	}
+	switch httpStatus(err) {
+	case 0, statusRequestTimeout, statusBadGateway, statusUnavailable, statusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// The answers of HTTP that a rule speaks of.
+const (
+	statusNotFound       = 404
+	statusRequestTimeout = 408
+	statusServerError    = 500
+	statusBadGateway     = 502
+	statusUnavailable    = 503
+	statusGatewayTimeout = 504
+)

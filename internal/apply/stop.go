@@ -1,0 +1,188 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// errGrace is why a request is given up that was in flight when the run was
+// stopped, errRecording why the ledger is not waited for any longer.
+var (
+	errGrace     = errors.New("it was given up, because the run was stopped")
+	errRecording = errors.New("the run was stopped, and the ledger took too long")
+)
+
+// lasting gives the run the contexts of what has begun. They outlive the one
+// that is returned, which ends at the first signal: requests by Options.Grace,
+// or until the hurry, the ledger by Options.Recording more (design C5). The
+// function ends them all.
+func (r *run) lasting(ctx context.Context) (context.Context, func()) {
+	ctx, interrupt := context.WithCancel(ctx)
+	bound := context.WithoutCancel(ctx)
+	net, cutNet := context.WithCancelCause(bound)
+	books, closeBooks := context.WithCancelCause(bound)
+	r.net, r.books = net, books
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		case <-r.Hurry:
+			interrupt()
+		}
+		within(r.Options.Grace, r.Hurry, over)
+		cutNet(errGrace)
+		within(r.Options.Recording, over, nil)
+		closeBooks(errRecording)
+	})
+	return ctx, func() {
+		close(over)
+		wg.Wait()
+		interrupt()
+		cutNet(nil)
+		closeBooks(nil)
+	}
+}
+
+// within waits, unless one of the channels is closed before.
+func within(d time.Duration, a, b <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-a:
+	case <-b:
+	}
+}
+
+// ended says why nothing new is begun although nothing failed: a signal, or
+// --timeout; it is empty while the run goes on.
+func ended(ctx context.Context) (string, Verdict) {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return "", OK
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the time of the run was over (--timeout)", Partial
+	}
+	return "interrupted", Interrupted
+}
+
+// halted says why nothing new is begun: the run was stopped or interrupted.
+func (r *run) halted(ctx context.Context) (string, Verdict) {
+	if why, verdict := ended(ctx); why != "" {
+		return why + " before it was begun", verdict
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped != "" {
+		return r.stopped, Partial
+	}
+	return "", OK
+}
+
+// late ends an item that the end of the run came upon before it was sent.
+func (o *Outcome) late(ctx context.Context) bool {
+	why, verdict := ended(ctx)
+	if why == "" {
+		return false
+	}
+	o.Status, o.Verdict, o.Message = Skipped, verdict, why+" before it was sent"
+	return true
+}
+
+// broke ends an item of which nothing was sent, because what comes before that
+// failed.
+func (o *Outcome) broke(ctx context.Context, err error, message string) {
+	if !o.late(ctx) {
+		o.fault(err, message)
+	}
+}
+
+// stoppedByAuth is why nothing new is begun after the platform refused the token.
+const stoppedByAuth = "stopped after an authentication failure"
+
+func (r *run) stop(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = cmp.Or(r.stopped, why)
+}
+
+// heed notes how an operation ended, and stops the run where nothing else can
+// succeed either: the token was refused, or the platform failed too often in a
+// row (design C3). What got no answer at all says nothing of the platform.
+func (r *run) heed(err error) {
+	status := httpStatus(err)
+	r.mu.Lock()
+	switch {
+	case status >= statusServerError:
+		r.failures++
+	case err == nil || status != 0:
+		r.failures = 0
+	}
+	broken := r.failures >= r.Options.Breaker
+	r.mu.Unlock()
+	switch {
+	case auth(err):
+		r.stop(stoppedByAuth)
+	case broken:
+		r.stop(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", r.Options.Breaker, err))
+	}
+}
+
+// stopIfLost stops the run where a creation found no such workspace: a list of a
+// workspace that does not exist is empty, and every creation would fail alike.
+func (r *run) stopIfLost(err error) {
+	if httpStatus(err) == statusNotFound {
+		r.stop("stopped: the platform does not know this workspace")
+	}
+}
+
+// survive makes a panic an error of its item, so that the rest goes on. It is to
+// be deferred.
+func (r *run) survive(end *Outcome) {
+	if err := r.caught(end.Key, recover()); err != nil {
+		end.fail(Partial, err.Error())
+		end.Fix = "run apply again: it looks first. This is a mistake in trueup: please report it with what -v shows"
+	}
+}
+
+// safely runs something whose panic is its error.
+func (r *run) safely(key kind.Key, do func() error) (err error) {
+	defer func() {
+		if caught := r.caught(key, recover()); caught != nil {
+			err = caught
+		}
+	}()
+	return do()
+}
+
+// caught is what was recovered as an error, or nil. Where it happened is told as
+// an event of its own.
+func (r *run) caught(key kind.Key, panicked any) error {
+	if panicked == nil {
+		return nil
+	}
+	stack := string(debug.Stack())
+	func() {
+		// It may be who is told that panics.
+		defer func() { _ = recover() }()
+		r.Report(Event{Key: key, Phase: PhaseStack, Message: stack})
+	}()
+	what := fmt.Sprintf("%T", panicked)
+	switch p := panicked.(type) {
+	case error:
+		what = p.Error()
+	case string:
+		what = p
+	}
+	return fmt.Errorf("internal error: %.300s; the rest went on", what)
+}
