@@ -285,7 +285,7 @@ type planned struct {
 // also say which version it was compared with.
 func (p planned) is(r sandbox.Request) bool {
 	var body map[string]any
-	if json.Unmarshal([]byte(r.Body), &body) != nil {
+	if r.Body != "" && json.Unmarshal([]byte(r.Body), &body) != nil {
 		return false
 	}
 	if r.Method == "PATCH" {

@@ -36,10 +36,10 @@ func examplePlan() *plan.Plan {
 			Workspace: kind.Workspace{Name: "acme", UUID: "5a1d0000-0000-4000-8000-000000000000"},
 		},
 		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
-		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem()},
+		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem(), deletedItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
-		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Deferred: 1, InFlight: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
 	}
 }
 
@@ -89,6 +89,14 @@ func changedItem() plan.Item {
 			`{"spec":{"tls":{"forced":"true"},"locations":[{},{},{},{},{},{}],"firewall":{"rules":[{},{}]},"secureLink":{"expireName":null},"headers":{}}}`)},
 		Hints: []string{"purge /static/* after this: its edge TTL changes"},
 		Live:  plan.Fingerprint{Exists: true, UID: "u-1", Digest: digest("live")}, DesiredDigest: digest("desired"),
+	}
+}
+
+func deletedItem() plan.Item {
+	return plan.Item{
+		Key: key("VolumeSnapshot", "db-2026-10-01"), Op: plan.Delete, Disk: "db-data", Made: "2026-10-01T03:00:00Z",
+		Request: &plan.Request{Method: "DELETE", Path: "/volumesnapshots/db-2026-10-01"},
+		Live:    plan.Fingerprint{Exists: true, UID: "u-9"},
 	}
 }
 

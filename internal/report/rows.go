@@ -158,6 +158,8 @@ func opRows(item plan.Item) []row {
 		return []row{{mark: markAdd, path: "create", after: creation(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend}}
 	case plan.Post:
 		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
+	case plan.Delete:
+		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "left git; this can't be undone", alarm: true}}
 	case plan.Blocked:
 		return []row{{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true}}
 	case plan.InFlight:
@@ -167,6 +169,15 @@ func opRows(item plan.Item) []row {
 	case plan.None, plan.Patch, plan.Kept:
 	}
 	return nil
+}
+
+// making says when and from what an object was made that is to be deleted.
+func making(item plan.Item) safe {
+	text := "made at " + cut(clean(item.Made), maxName)
+	if item.Disk != "" {
+		text += " from disk " + cut(clean(item.Disk), maxPath)
+	}
+	return text
 }
 
 // wouldBeLost tells whether a change is the loss of an element that only a

@@ -91,7 +91,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, r := range [][2]string{
 		{`"trueup.result/v1"`, `"trueup.result/v2"`},
 		{`"trueup.plan/v1"`, `"trueup.plan/v2"`},
-		{`"op": "patch"`, `"op": "delete"`},
+		{`"op": "patch"`, `"op": "replace"`},
 		{`"class": "conflict"`, `"class": "other"`},
 		{`"exitCode": 2`, `"exitCode": "2"`},
 		{`"digest": "sha256:`, `"digest": "md5:`},

@@ -45,7 +45,7 @@ func todo(doc Document) safe {
 	for _, c := range []struct {
 		n    int
 		text safe
-	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Deferred, " deferred"}, {s.InFlight, " in flight elsewhere"}, {s.Blocked, " blocked"}} {
+	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Delete, " to delete"}, {s.Deferred, " deferred"}, {s.InFlight, " in flight elsewhere"}, {s.Blocked, " blocked"}} {
 		switch {
 		case c.n == 0:
 		case c.text == "":
@@ -203,6 +203,8 @@ func headline(item plan.Item, rows []row) safe {
 		return "to create"
 	case plan.Post:
 		return "to post once"
+	case plan.Delete:
+		return "to delete"
 	case plan.Blocked:
 		return "blocked"
 	case plan.InFlight:
