@@ -25,6 +25,10 @@ type planOptions struct {
 	takeOver       []string
 	allowRecreate  []string
 	allowEmptyLive bool
+	maxCreates     int
+	prune          bool
+	maxDeletes     int
+	baseRef        string
 }
 
 func (o *planOptions) register(cmd *cobra.Command) {
@@ -34,6 +38,10 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`: live elements that it lacks are dropped; repeatable")
 	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "make `KIND/NAME` again although it is gone: it will hold other data; repeatable")
 	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
+	f.IntVar(&o.maxCreates, "max-creates", 0, "create up to `N` objects of an area that was applied to before; few need no word")
+	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
+	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
+	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` in which a manifest must have stood for --prune; without it HEAD or the commit before it")
 }
 
 func (o *planOptions) plan() (plan.Options, error) {
@@ -51,7 +59,7 @@ func (o *planOptions) plan() (plan.Options, error) {
 	}
 	return plan.Options{
 		Targets: filter, TakeOver: takeOver, AllowRecreate: recreate,
-		AllowEmptyLive: o.allowEmptyLive,
+		AllowEmptyLive: o.allowEmptyLive, MaxCreates: o.maxCreates, Prune: o.prune, MaxDeletes: o.maxDeletes,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -61,6 +62,10 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	}
 	planOpts.Overrides = l.project.Overrides
 	planOpts.PartOfTree = len(paths) > 0 && l.project.exists()
+	planOpts.Unread = manifest.Unread(l.findings)
+	if opts.prune {
+		s.inputs.Base = a.readBase(ctx, l.project, paths, opts.baseRef)
+	}
 	if err := s.compare(ctx, l, planOpts); err != nil {
 		s.close()
 		return nil, err
@@ -81,6 +86,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	for i, o := range l.set.Objects {
 		known[i] = o.Key()
 	}
+	known = append(known, left(s.inputs.Base, l.set)...)
 	view, err := s.ledger.View(ctx, known)
 	if err != nil && s.looksOnly {
 		// Who may not read the ledger, as a fork's pull request, still sees the rest.
@@ -89,9 +95,11 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	if err != nil {
 		return err
 	}
-	state, err := live.Fetch(ctx, reader, l.set, live.Options{
-		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(view),
-	})
+	fetching := live.Options{Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(view)}
+	if opts.Prune {
+		fetching.Also = s.world.deletable()
+	}
+	state, err := live.Fetch(ctx, reader, l.set, fetching)
 	if err != nil {
 		return err
 	}
@@ -103,7 +111,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	s.inputs = plan.Inputs{
 		Tool: toolName(), Sandbox: s.app.global.sandbox,
 		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},
-		Set:    l.set, Live: state, Ledger: view, At: at, Options: opts,
+		Set:    l.set, Live: state, Ledger: view, At: at, Options: opts, Base: s.inputs.Base,
 	}
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List

@@ -64,12 +64,7 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 		return loaded{}, err
 	}
 	defer closeAll()
-	opts := manifest.Options{
-		Workspace:          p.Workspace.Name,
-		DeprecatedPurgeURL: p.Purge.DeprecatedURL,
-		Strict:             strict,
-		Parallelism:        a.global.parallelism,
-	}
+	opts := a.manifestOptions(p, strict)
 	set, findings, err := manifest.Load(ctx, append(list, more...), opts)
 	if err != nil {
 		return loaded{}, err
@@ -80,4 +75,14 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 		return loaded{}, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return loaded{project: p, set: set, findings: findings}, nil
+}
+
+// manifestOptions say how the project's manifests are read.
+func (a *app) manifestOptions(p project, strict bool) manifest.Options {
+	return manifest.Options{
+		Workspace:          p.Workspace.Name,
+		DeprecatedPurgeURL: p.Purge.DeprecatedURL,
+		Strict:             strict,
+		Parallelism:        a.global.parallelism,
+	}
 }

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// readBase reads the manifests that git had before, in the places where they are
+// read now: in the tree of a ref, or without one in the commit that is checked out
+// and in its first parent. What can't be read proves nothing, and says why.
+func (a *app) readBase(ctx context.Context, p project, paths []string, ref string) plan.Base {
+	dir, names := a.dir(), paths
+	switch {
+	case len(paths) == 0 && len(p.Manifests) > 0:
+		dir, names = p.dir, p.Manifests
+	case len(paths) == 0:
+		names = []string{"."}
+	}
+	for _, name := range names {
+		if !filepath.IsLocal(name) || name == "-" {
+			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests that are in the repository"}
+		}
+	}
+	b := baseReader{names: names, options: a.manifestOptions(p, false)}
+	var err error
+	if b.repository, err = git.At(ctx, dir); err != nil {
+		return plan.Base{Problem: err.Error(), Fix: "run it in a clone of the repository"}
+	}
+	if b.repository.Sparse {
+		return plan.Base{
+			Problem: "only a part of the files is checked out (sparse checkout), so what is absent may be in git",
+			Fix:     "check out the whole tree",
+		}
+	}
+	return b.read(ctx, ref)
+}
+
+// baseReader reads manifests out of commits.
+type baseReader struct {
+	repository git.Repository
+	// names are the files and folders to read, relative to the repository's folder.
+	names   []string
+	options manifest.Options
+}
+
+func (b *baseReader) read(ctx context.Context, ref string) plan.Base {
+	refs := []string{"HEAD", "HEAD^"}
+	if ref != "" {
+		refs = []string{ref}
+	}
+	var base plan.Base
+	for _, name := range refs {
+		set, err := b.set(ctx, name)
+		switch {
+		case err == nil:
+			base.Trees = append(base.Trees, plan.BaseTree{Ref: name, Set: set})
+		case !errors.Is(err, git.ErrNoCommit):
+			base.Problem, base.Fix = err.Error(), "mend that, or name another commit with --base-ref REF"
+		case b.repository.Shallow:
+			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", name)
+			base.Fix = "clone with more history (fetch-depth: 2, or 0), or name a commit that is here with --base-ref REF"
+		case ref != "" || name == "HEAD":
+			base.Problem = fmt.Sprintf("the repository has no commit %s", name)
+			base.Fix = "fetch it first, or name another one with --base-ref REF"
+		}
+	}
+	return base
+}
+
+// set reads the manifests of a commit; mistakes in them are of no interest.
+func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error) {
+	commit, err := b.repository.Commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := b.repository.Tree(ctx, commit, b.wants)
+	if err != nil {
+		return nil, err
+	}
+	var list []manifest.Source
+	for _, name := range b.names {
+		name = path.Clean(filepath.ToSlash(name))
+		if f, err := tree.Open(name); err == nil {
+			_ = f.Close() // it is in memory
+			list = append(list, manifest.Source{FS: tree, Path: name, Display: ref})
+		}
+	}
+	set, _, err := manifest.Load(ctx, list, b.options)
+	return set, err
+}
+
+// wants tells whether a file may hold manifests.
+func (b *baseReader) wants(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) ||
+		slices.ContainsFunc(b.names, func(n string) bool { return path.Clean(filepath.ToSlash(n)) == name })
+}
+
+// left are the keys of manifests that git had and has no more, of kinds that can
+// be deleted: the ledger is asked about them.
+func left(base plan.Base, set *manifest.Set) []kind.Key {
+	var keys []kind.Key
+	for _, t := range base.Trees {
+		for _, o := range t.Set.Objects {
+			if o.Kind.Can(kind.Delete) && set.Find(o.Key()) == nil {
+				keys = append(keys, o.Key())
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(keys)
+}
+
+// deletable are the kinds that can be deleted and whose list can be read.
+func (w *world) deletable() []*kind.Kind {
+	var kinds []*kind.Kind
+	for _, k := range kind.All() {
+		e := w.api.Endpoints[k.Area]
+		if k.Can(kind.Delete) && e.Base != nil && (!e.Token.IsZero() || e.Ask != nil) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
