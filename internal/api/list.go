@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
@@ -28,7 +29,10 @@ type listDecoder struct {
 	kind *kind.Kind
 	ws   kind.Workspace
 	each func(kind.Object) error
-	// found names the field that held the list.
+	// buffer is the present value.
+	buffer json.RawMessage
+	// seen are the fields of the envelope, found is the one that held the list.
+	seen     map[string]bool
 	found    string
 	listKind string
 	page     page
@@ -45,8 +49,7 @@ func (s *stopped) Error() string { return s.err.Error() }
 // {"results": […]}. Anything else is an error and never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
 	src.begin(0)
-	d := &listDecoder{src: src, dec: json.NewDecoder(src), kind: k, ws: ws, each: each}
-	d.dec.UseNumber()
+	d := &listDecoder{src: src, dec: json.NewDecoder(src), kind: k, ws: ws, each: each, seen: map[string]bool{}}
 	if err := d.document(); err != nil {
 		return page{}, err
 	}
@@ -78,6 +81,10 @@ func (d *listDecoder) object() error {
 			return d.unreadable(err)
 		}
 		name, _ := key.(string)
+		if d.seen[name] {
+			return fmt.Errorf("unreadable list: the key %.100q stands twice in it", name)
+		}
+		d.seen[name] = true
 		if err := d.field(name); err != nil {
 			return err
 		}
@@ -99,21 +106,45 @@ func (d *listDecoder) field(name string) error {
 	case "items", "data", "results":
 		return d.collection(name)
 	case "metadata":
-		var meta struct {
-			Continue           string      `json:"continue"`
-			RemainingItemCount json.Number `json:"remainingItemCount"`
-		}
-		err := d.value(&meta)
-		d.page.next = meta.Continue
-		d.page.remaining = strings.Trim(string(meta.RemainingItemCount), "0") != ""
-		return err
+		return d.metadata()
 	case "kind":
-		return d.value(&d.listKind)
+		return d.text(&d.listKind)
 	case "nextPageToken":
-		return d.value(&d.page.token)
+		return d.text(&d.page.token)
 	}
-	var other json.RawMessage
-	return d.value(&other)
+	_, err := d.raw()
+	return err
+}
+
+// metadata reads what the envelope says of the list.
+func (d *listDecoder) metadata() error {
+	v, err := d.value()
+	if err != nil {
+		return err
+	}
+	meta, ok := v.(map[string]any)
+	next, isText := meta["continue"].(string)
+	if !ok && v != nil || !isText && meta["continue"] != nil {
+		return errors.New("unreadable list: its metadata is not an object, or holds a continue that is no text")
+	}
+	d.page.next = next
+	remaining, _ := meta["remainingItemCount"].(json.Number)
+	d.page.remaining = strings.Trim(string(remaining), "0") != ""
+	return nil
+}
+
+// text reads a text, or null.
+func (d *listDecoder) text(into *string) error {
+	v, err := d.value()
+	if err != nil {
+		return err
+	}
+	text, ok := v.(string)
+	if !ok && v != nil {
+		return errors.New("unreadable list: a text of its envelope is none")
+	}
+	*into = text
+	return nil
 }
 
 // collection reads the value of a field that may hold the list.
@@ -139,12 +170,13 @@ func (d *listDecoder) collection(name string) error {
 // a tree that is let go when it has become an object.
 func (d *listDecoder) items() error {
 	for d.dec.More() {
-		var tree map[string]any
-		if err := d.value(&tree); err != nil {
+		v, err := d.value()
+		if err != nil {
 			return err
 		}
-		if tree == nil {
-			return mismatchf("unreadable list: an item is null")
+		tree, ok := v.(map[string]any)
+		if !ok {
+			return mismatchf("unreadable list: an item is no object")
 		}
 		o, err := newObject(tree, d.kind, d.ws)
 		if err != nil {
@@ -170,12 +202,26 @@ func (d *listDecoder) end(bracket json.Delim) error {
 }
 
 // value decodes the next value within the bound of one object.
-func (d *listDecoder) value(into any) error {
-	d.src.begin(d.dec.InputOffset())
-	if err := d.dec.Decode(into); err != nil {
-		return d.unreadable(err)
+func (d *listDecoder) value() (any, error) {
+	raw, err := d.raw()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	v, err := canon.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("unreadable list: %w", err)
+	}
+	return v, nil
+}
+
+// raw reads the next value within the bound of one object.
+func (d *listDecoder) raw() (json.RawMessage, error) {
+	d.src.begin(d.dec.InputOffset())
+	d.buffer = d.buffer[:0]
+	if err := d.dec.Decode(&d.buffer); err != nil {
+		return nil, d.unreadable(err)
+	}
+	return d.buffer, nil
 }
 
 func (d *listDecoder) token() (json.Token, error) {

@@ -6,18 +6,14 @@
 package canon
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Sum is the SHA-256 of canonical bytes.
@@ -41,50 +37,6 @@ func (s *Sum) UnmarshalText(b []byte) error {
 
 // Digest returns the sum of canonical bytes.
 func Digest(canonical []byte) Sum { return sha256.Sum256(canonical) }
-
-// Decode reads exactly one JSON value in UTF-8; numbers stay json.Number in
-// their canonical text, and trailing content is an error.
-func Decode(b []byte) (any, error) {
-	if !utf8.Valid(b) {
-		return nil, errors.New("not valid UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("content after the JSON value")
-	}
-	return normalize(v), nil
-}
-
-// MustDecode reads canonical JSON that this program wrote; anything else is a
-// bug, and panics.
-func MustDecode(canonical []byte) any {
-	v, err := Decode(canonical)
-	if err != nil {
-		panic(fmt.Sprintf("not canonical JSON: %v", err))
-	}
-	return v
-}
-
-func normalize(v any) any {
-	switch t := v.(type) {
-	case map[string]any:
-		for k, e := range t {
-			t[k] = normalize(e)
-		}
-	case []any:
-		for i, e := range t {
-			t[i] = normalize(e)
-		}
-	case json.Number:
-		return Number(t)
-	}
-	return v
-}
 
 // Bytes returns the canonical form of a decoded JSON value: nil, bool, string,
 // json.Number, float64, int, []any and map[string]any.
@@ -179,15 +131,19 @@ func appendString(b []byte, s string) []byte {
 
 func hexDigit(c byte) byte { return "0123456789abcdef"[c] }
 
-// maxExponent bounds the numbers that are compared by value, so that a hostile
-// 1e999999999 costs nothing; beyond it the text stands for itself.
-const maxExponent = 400
+// maxExponent and maxDigits bound the numbers that are compared by value, so
+// that a hostile 1e999999999, or one of a million digits, costs nothing; beyond
+// them the text stands for itself.
+const (
+	maxExponent = 400
+	maxDigits   = 1000
+)
 
 // Number returns the canonical text of a number: an integer is written without
 // point or exponent, anything else as the shortest exact decimal.
 func Number(n json.Number) json.Number {
 	s := string(n)
-	if plainInteger(s) {
+	if plainInteger(s) || len(s) > maxDigits {
 		return n
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -1,7 +1,9 @@
 package canon
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,11 +22,95 @@ func TestNumberByValue(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for _, in := range []string{"", "{", "{} {}", "[1,]", "\"\xff\"", "nul", "{\"a\":1}x"} {
+	for _, in := range []string{
+		"", "{", "{} {}", "[1,]", "\"\xff\"", "nul", "{\"a\":1}x",
+		`{"a":1,"a":1}`, `{"a":1,"b":{},"\u0061":2}`, `[{"x":{"":1, "" :2}}]`, `{"\ud800":1,"\ud801":2}`, `{"a\"":1,"a\u0022":2}`,
+		strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1), strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat("}", maxDepth+1),
+	} {
 		if v, err := Decode([]byte(in)); err == nil {
-			t.Errorf("Decode(%q) = %v, want an error", in, v)
+			t.Errorf("Decode(%.100q) = %v, want an error", in, v)
 		}
 	}
+	for _, in := range []string{
+		`{"a":{"a":[{"a":1},{"a":2}]},"A":"a","b":"a:","c":":"}`, `{"a\\":1,"a":"\\","b":["a","a"]}`,
+		strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth),
+	} {
+		if _, err := Decode([]byte(in)); err != nil {
+			t.Errorf("Decode(%.100q): %v", in, err)
+		}
+	}
+}
+
+func TestALongNumberCostsNothing(t *testing.T) {
+	long := "1." + strings.Repeat("1", 5_000_000)
+	if got := Number(json.Number(long)); string(got) != long {
+		t.Errorf("it became %.20s", got)
+	}
+}
+
+// FuzzDecode: what is decoded is valid, loses nothing, and keeps its meaning in
+// its canonical form.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,2.50,-0,1e3],"b":null}`, `"\ud83d\ude00\n"`, `{"a":1,"\u0061":2}`, "[[[[]]]]", `{"":{"":""}}`, ` 1e999999999 `, "\"\xff\"", `{"a":{"a":1},"b":"a:"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := Decode(b)
+		if err != nil {
+			return
+		}
+		if !json.Valid(b) {
+			t.Fatalf("%q is decoded", b)
+		}
+		canonical := Bytes(v)
+		again, err := Decode(canonical)
+		if err != nil || !bytes.Equal(Bytes(again), canonical) || members(again) != members(v) {
+			t.Fatalf("%q became %q, then %q, %v", b, canonical, Bytes(again), err)
+		}
+		tokens, pairs := json.NewDecoder(bytes.NewReader(b)), 0
+		var inObject []bool
+		isKey := false
+		for {
+			token, err := tokens.Token()
+			if err != nil {
+				break
+			}
+			inside := len(inObject) > 0 && inObject[len(inObject)-1]
+			switch {
+			case token == json.Delim('{') || token == json.Delim('['):
+				inObject, isKey = append(inObject, token == json.Delim('{')), true
+				continue
+			case token == json.Delim('}') || token == json.Delim(']'):
+				inObject = inObject[:len(inObject)-1]
+			case inside && isKey:
+				pairs, isKey = pairs+1, false
+				continue
+			}
+			isKey = true
+		}
+		if pairs != members(v) {
+			t.Fatalf("%q has %d pairs, and %d were kept", b, pairs, members(v))
+		}
+	})
+}
+
+// members counts the keys of all objects.
+func members(v any) int {
+	n := 0
+	switch t := v.(type) {
+	case map[string]any:
+		n = len(t)
+		for _, e := range t {
+			n += members(e)
+		}
+	case []any:
+		for _, e := range t {
+			n += members(e)
+		}
+	}
+	return n
 }
 
 func TestCanonicalBytesAreStableAndMeanTheSame(t *testing.T) {
