@@ -123,15 +123,15 @@ func (p *probe) again(ctx context.Context) error {
 	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
 		return ledgerError(err)
 	}
-	return p.tell(ctx, fmt.Sprintf("%s: a second request of the same name is refused%s\n"+
+	return p.tell(ctx, "%s: a second request of the same name is refused%s\n"+
 		"from now on a request without an answer is sent again under its name, as long as that is safe\n",
-		p.kind.Area, report.Clean(proven(proof))))
+		p.kind.Area, proven(proof))
 }
 
 // tell says that there is a proof: as JSON by what doctor then knows.
-func (p *probe) tell(ctx context.Context, text string) error {
+func (p *probe) tell(ctx context.Context, format string, args ...any) error {
 	if p.app.global.output == "json" {
 		return runDoctor(ctx, p.app)
 	}
-	return p.app.out.Text(text)
+	return p.app.out.Printf(format, args...)
 }

@@ -57,19 +57,19 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("ledger %s is ready\n", g.LedgerID)
+	err = a.out.Printf("ledger %s is ready\n", g.LedgerID)
 	if adopted > 0 {
-		text += fmt.Sprintf("recorded as sent before, so that they are not sent again: %d\n", adopted)
+		err = errors.Join(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
-	if p.Ledger.ID == "" && !a.global.sandbox {
-		text += "now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"
-		if strings.Contains(w.ledger.Store, "endpoint=") { // which only the environment may name
-			text += fmt.Sprintf("ledger: {id: %s}\n", g.LedgerID)
-		} else {
-			text += fmt.Sprintf("ledger: {store: %q, id: %s}\n", w.ledger.Store, g.LedgerID)
-		}
+	if p.Ledger.ID != "" || a.global.sandbox {
+		return err
 	}
-	return a.out.Text(text)
+	store := fmt.Sprintf("store: %q, ", w.ledger.Store)
+	if strings.Contains(w.ledger.Store, "endpoint=") {
+		store = "" // only the environment may name it
+	}
+	return errors.Join(err, a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
+		"ledger: {%sid: %s}\n", store, g.LedgerID))
 }
 
 // chooseAdopted returns the requests of git that were sent before, as the flag

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 
@@ -19,9 +20,11 @@ func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slo
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	if a.global.logFormat == "json" {
-		record := slog.NewRecord(a.env.Now(), level, report.Clean(text), 0)
+		var line bytes.Buffer
+		record := slog.NewRecord(a.env.Now(), level, text, 0)
 		record.AddAttrs(attrs...)
-		_ = slog.NewJSONHandler(a.env.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
+		_ = slog.NewJSONHandler(&line, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
+		_ = report.NewLines(a.env.Stderr).JSONLine("", line.Bytes())
 		return
 	}
 	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]

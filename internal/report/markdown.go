@@ -24,9 +24,13 @@ const (
 	markdownColumns = 96
 )
 
+// markup is Markdown of this package, in which text from outside stands only in
+// a fence or as code.
+type markup string
+
 // chunk is a part of the report that is written whole or not at all.
 type chunk struct {
-	text string
+	text markup
 	// priority is the lower, the more a reader should see it.
 	priority int
 }
@@ -35,45 +39,47 @@ type chunk struct {
 // items as fit, then the count of the rest. Text from outside stands only
 // inside fences and code tags.
 func writeMarkdown(w io.Writer, doc Document, opts Options) error {
-	var b strings.Builder
-	b.WriteString(markdownHead(doc))
+	text := markdownHead(doc)
 	chunks := markdownChunks(doc, opts)
 	for i, c := range chunks {
-		if b.Len()+len(c.text) > maxMarkdown-maxRest {
-			b.WriteString("\n**" + string(count(len(chunks)-i, "more part")) +
-				" did not fit into this comment.** The JSON report has everything.\n")
+		if len(text)+len(c.text) > maxMarkdown-maxRest {
+			text += "\n**" + constant(count(len(chunks)-i, "more part")) +
+				" did not fit into this comment.** The JSON report has everything.\n"
 			break
 		}
-		b.WriteString(c.text)
+		text += c.text
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, string(text))
 	return err
 }
 
 // markdownHead has constants and numbers only.
-func markdownHead(doc Document) string {
-	var b strings.Builder
+func markdownHead(doc Document) markup {
+	var text markup
 	switch {
 	case doc.Apply != nil:
-		b.WriteString("## " + string(applyTitle(doc)+": "+applySummary(doc.Apply)) + "\n")
+		text = "## " + constant(applyTitle(doc)+": "+applySummary(doc.Apply)) + "\n"
 	case doc.Plan != nil:
-		b.WriteString("## " + string(planTitle(doc)+": "+planSummary(doc)) + "\n")
+		text = "## " + constant(planTitle(doc)+": "+planSummary(doc)) + "\n"
 	default:
-		b.WriteString("## " + string(findingsSummary(doc)) + "\n")
+		text = "## " + constant(findingsSummary(doc)) + "\n"
 	}
 	if doc.Sandbox {
-		b.WriteString("\n> **" + string(banner) + "**\n")
+		text += "\n> **" + constant(banner) + "**\n"
 	}
 	if doc.Plan != nil {
-		b.WriteString(summaryTable(doc.Plan.Summary))
+		text += summaryTable(doc.Plan.Summary)
 	}
-	return b.String()
+	return text
 }
 
-func summaryTable(s plan.Summary) string {
-	head, rule, body := "\n|", "\n|", "\n|"
+// constant is text in which there are but words of this program and numbers.
+func constant(s safe) markup { return markup(s) }
+
+func summaryTable(s plan.Summary) markup {
+	head, rule, body := markup("\n|"), markup("\n|"), markup("\n|")
 	for _, c := range []struct {
-		name string
+		name markup
 		n    int
 	}{
 		{"create", s.Create},
@@ -90,7 +96,7 @@ func summaryTable(s plan.Summary) string {
 	} {
 		head += " " + c.name + " |"
 		rule += "---:|"
-		body += " " + strconv.Itoa(c.n) + " |"
+		body += " " + constant(number(c.n)) + " |"
 	}
 	return head + rule + body + "\n"
 }
@@ -146,11 +152,11 @@ func printed(render func(*printer)) []safe {
 	return out
 }
 
-func fenced(info string, content []safe) chunk { return chunk{text: "\n" + fence(info, content)} }
+func fenced(info markup, content []safe) chunk { return chunk{text: "\n" + fence(info, content)} }
 
 // fence wraps lines in a fence that is longer than any run of backticks in
 // them. Lines beyond maxItem are counted.
-func fence(info string, content []safe) string {
+func fence(info markup, content []safe) markup {
 	var b strings.Builder
 	longest := 2
 	for i, line := range content {
@@ -162,8 +168,8 @@ func fence(info string, content []safe) string {
 		longest = max(longest, backticks(line))
 		b.WriteString(string(line) + "\n")
 	}
-	ticks := strings.Repeat("`", longest+1)
-	return ticks + info + "\n" + b.String() + ticks + "\n"
+	ticks := markup(strings.Repeat("`", longest+1))
+	return ticks + info + "\n" + markup(b.String()) + ticks + "\n"
 }
 
 // backticks is the length of the longest run of them.
@@ -180,16 +186,15 @@ func backticks(s safe) int {
 	return longest
 }
 
-// details is a part that a reader opens. Its summary is HTML that this package
-// made.
-func details(summary, body string) string {
+// details is a part that a reader opens.
+func details(summary, body markup) markup {
 	return "\n<details><summary>" + summary + "</summary>\n\n" + body + "\n</details>\n"
 }
 
 // code is text from outside in a sentence. Code hosts link names and numbers of
 // issues in text, but not in code; and each character that Markdown or HTML
 // could read is an entity, which stands for itself in both.
-func code(s safe) string {
+func code(s safe) markup {
 	var b strings.Builder
 	b.WriteString("<code>")
 	for i := range len(s) {
@@ -200,7 +205,7 @@ func code(s safe) string {
 		b.WriteString("&#" + strconv.Itoa(int(s[i])) + ";")
 	}
 	b.WriteString("</code>")
-	return b.String()
+	return markup(b.String())
 }
 
 // literally tells whether the byte at i means itself in Markdown and HTML. A
@@ -227,7 +232,7 @@ func markdownOutcomes(r *apply.Result) []chunk {
 			}
 		})
 		if n > 0 {
-			chunks = append(chunks, chunk{text: details(string(number(n)+" "+safe(s)), fence("text", content))})
+			chunks = append(chunks, chunk{text: details(constant(number(n)+" "+safe(s)), fence("text", content))})
 		}
 	}
 	if next := nextSteps(r); len(next) > 0 {
@@ -244,7 +249,7 @@ func markdownItems(pl *plan.Plan, opts Options) []chunk {
 			continue
 		}
 		rows := itemRows(item, opts)
-		summary := code(titled(item.Key)) + " " + string(headline(item, rows))
+		summary := code(titled(item.Key)) + " " + constant(headline(item, rows))
 		if s := source(item); s != "" {
 			summary += " (" + code(s) + ")"
 		}

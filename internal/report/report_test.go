@@ -329,7 +329,7 @@ func TestMarkdownOfOneHugeItem(t *testing.T) {
 
 func TestFenceBeatsBackticks(t *testing.T) {
 	for content, want := range map[safe]string{"a": "```", "``": "```", "```": "````", "x ````` y": "``````"} {
-		if got := fence("text", []safe{content}); !strings.HasPrefix(got, want+"text\n") {
+		if got := fence("text", []safe{content}); !strings.HasPrefix(string(got), want+"text\n") {
 			t.Errorf("%s: %s", content, got)
 		}
 	}
