@@ -44,7 +44,10 @@ func (r *run) send(ctx context.Context, t *tries, end *Outcome, request func() e
 	if end.late(ctx) {
 		return false, nil
 	}
+	before := end.Sent
+	end.Sent = true // also if it panics
 	err = request()
+	end.Sent = before
 	r.sent(t.item, err, end)
 	if err == nil || uncertain(err) {
 		t.arrived = true

@@ -165,6 +165,7 @@ func TestAnyCallMayFail(t *testing.T) {
 	}
 	for _, f := range []fault{
 		{unclear(), true}, {unclear(), false}, {refused(), false}, {unsent(), false}, {denied(), false}, {taken(), false},
+		{answered(429), false}, {answered(503), true}, {answered(503), false}, {mistake("boom"), true}, {mistake("boom"), false},
 	} {
 		for k := 1; k <= calls; k++ {
 			for _, times := range []int{1, 2} {
@@ -194,7 +195,11 @@ func TestAnyCallMayFail(t *testing.T) {
 // itself, and what is done by a read does not matter.
 func (s *stage) fate(call string, f fault) *fault {
 	verb, _, _ := strings.Cut(call, " ")
+	_, wrong := f.err.(mistake)
 	if !slices.Contains([]string{"GET", "POST", "PATCH"}, verb) {
+		if wrong {
+			return &f
+		}
 		return &fault{fmt.Errorf("disk full"), f.did}
 	}
 	if verb == "GET" {
@@ -208,6 +213,7 @@ func (s *stage) fate(call string, f fault) *fault {
 func (s *stage) check(name string, res apply.Result) {
 	s.t.Helper()
 	unclearOnce := map[string]int{}
+	certain := []string{refused().Error(), unsent().Error(), denied().Error(), taken().Error(), answered(429).Error()}
 	for i, call := range s.log {
 		verb, object, _ := strings.Cut(call, " ")
 		object, failure, _ := strings.Cut(object, "!")
@@ -218,7 +224,7 @@ func (s *stage) check(name string, res apply.Result) {
 		if !slices.Contains(s.log[:i], intent+object) {
 			s.t.Errorf("%s: %s without an intent", name, call)
 		}
-		if verb == "POST" && intent == "claim " && (failure == "" || failure == unclear().Error()) {
+		if verb == "POST" && intent == "claim " && !slices.Contains(certain, failure) {
 			unclearOnce[object]++
 		}
 	}

@@ -155,6 +155,14 @@ func (r *run) survive(end *Outcome) {
 	}
 }
 
+// unharmed is a watcher whose own mistakes change nothing of the run.
+func unharmed(report func(Event)) func(Event) {
+	return func(e Event) {
+		defer func() { _ = recover() }()
+		report(e)
+	}
+}
+
 // safely runs something whose panic is its error.
 func (r *run) safely(key kind.Key, do func() error) (err error) {
 	defer func() {
@@ -171,12 +179,7 @@ func (r *run) caught(key kind.Key, panicked any) error {
 	if panicked == nil {
 		return nil
 	}
-	stack := string(debug.Stack())
-	func() {
-		// It may be who is told that panics.
-		defer func() { _ = recover() }()
-		r.Report(Event{Key: key, Phase: PhaseStack, Message: stack})
-	}()
+	r.Report(Event{Key: key, Phase: PhaseStack, Message: string(debug.Stack())})
 	what := fmt.Sprintf("%T", panicked)
 	switch p := panicked.(type) {
 	case error:

@@ -102,7 +102,7 @@ func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []by
 	var last reading
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && r.Sleep(ctx, pause) != nil {
-			last.cut = true
+			last.cut = ctx.Err() != nil
 			break
 		}
 		obj, err := r.Writer.Get(r.net, k, name)
