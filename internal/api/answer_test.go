@@ -224,6 +224,94 @@ func TestDeleteAndNamesThatTheServerChose(t *testing.T) {
 	}
 }
 
+// TestAnswersThatSayNothing: what each operation makes of a success that shows
+// no object. A read never takes it for one, nor for absence; a write that was
+// accepted is, unless what answered is no API.
+func TestAnswersThatSayNothing(t *testing.T) {
+	const portal = "<html><head><title>Sign in to the network</title></head><body></body></html>"
+	for name, tt := range map[string]struct {
+		status            int
+		contentType, body string
+		list, write       bool
+	}{
+		"an object":          {200, jsonType, `{}`, false, true},
+		"an array":           {200, jsonType, `[]`, true, true},
+		"null":               {200, jsonType, `null`, false, true},
+		"true":               {200, jsonType, `true`, false, true},
+		"a text":             {200, jsonType, `"ok"`, false, true},
+		"nothing":            {200, jsonType, ``, false, true},
+		"no content":         {204, "", ``, false, true},
+		"accepted":           {202, "", ``, false, true},
+		"a Status":           {200, jsonType, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"a.b c"}}`, false, true},
+		"a page":             {200, "text/html", portal, false, false},
+		"a page called JSON": {200, jsonType, portal, false, false},
+		"plain text":         {200, "text/plain", "OK\n", false, false},
+		"NaN":                {200, jsonType, `{"metadata":{"name":"a.b c"},"spec":{"x":NaN}}`, false, false},
+		"a key twice":        {200, jsonType, `{"metadata":{"name":"a.b c"},"spec":{"x":1,"x":2}}`, false, false},
+		"two objects":        {200, jsonType, `{"metadata":{"name":"a.b c"},"spec":{}}{}`, false, false},
+		"another name":       {200, jsonType, `{"metadata":{"name":"other"},"spec":{}}`, false, false},
+		"another kind":       {200, jsonType, `{"kind":"Other","metadata":{"name":"a.b c"},"spec":{}}`, false, false},
+		"another list":       {200, jsonType, `{"kind":"OtherList","items":[]}`, false, false},
+		"another workspace":  {200, jsonType, `{"metadata":{"name":"a.b c","namespace":"else"},"spec":{}}`, false, false},
+		"a list of others":   {200, jsonType, `[{"kind":"Other","metadata":{"name":"a.b c"},"spec":{}}]`, false, true},
+	} {
+		c := serve(t, say(tt.status, tt.contentType, tt.body))
+		for asked := range documented {
+			verb, k, _ := strings.Cut(asked, " ")
+			want := tt.write
+			switch {
+			case verb == "list":
+				want = tt.list
+			case verb == "get":
+				want = false
+			case asked == "create VolumeSnapshot" && name == "another name":
+				want = true // platform-api 1
+			}
+			err := operate(t.Context(), c, verb, named(t, k))
+			if (err == nil) != want {
+				t.Errorf("%s is answered with %s: %v", asked, name, err)
+			}
+			if err == nil {
+				continue
+			}
+			if e := asError(t, err); e.NotFound() || e.NotSent() || e.Uncertain() != (verb != "list" && verb != "get") {
+				t.Errorf("%s is answered with %s: %s, %v", asked, name, e.Class, err)
+			}
+		}
+	}
+}
+
+// TestDeletionAnswers: servers answer the object, a Status, a text or nothing.
+func TestDeletionAnswers(t *testing.T) {
+	const object = `{"kind":"VolumeSnapshot","metadata":{"name":"db","deletionTimestamp":"2026-11-21T10:00:00Z"},"spec":{}}`
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		want   string // "" or what the error says
+	}{
+		"the object":        {200, object, ""},
+		"accepted":          {202, object, ""},
+		"a Status":          {200, `{"kind":"Status","status":"Success"}`, ""},
+		"a text":            {200, `"deleted"`, ""},
+		"nothing":           {200, "", ""},
+		"accepted, nothing": {202, "", ""},
+		"no content":        {204, "", ""},
+		"a failure":         {200, `{"kind":"Status","status":"Failure","message":"in use"}`, "says that it failed: in use"},
+		"another object":    {200, strings.Replace(object, `"db"`, `"other"`, 1), "about other, not db"},
+		"another kind":      {200, strings.Replace(object, "VolumeSnapshot", "CDN", 1), `kind is "CDN"`},
+		"a page":            {200, "<html><title>Sign in</title></html>", "an HTML page"},
+	} {
+		c := serve(t, say(tt.status, jsonType, tt.body))
+		err := c.Delete(t.Context(), named(t, "VolumeSnapshot"), "db")
+		if tt.want == "" && err == nil {
+			continue
+		}
+		if e := asError(t, err); !e.Uncertain() || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestWarningsAndClock(t *testing.T) {
 	var warnings []api.Warning
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {

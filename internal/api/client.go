@@ -51,8 +51,9 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 }
 
 // Create makes an object (platform-api 4 rows 3, 7 and 9). Any 2xx is success;
-// where the answer does not show the object, only its name is returned. The
-// name may differ from the one that was sent (platform-api 1).
+// where the answer does not show the object, only its name is returned. Where
+// the object is of another name, or of another kind, it is not known what was
+// made; but the platform may name a snapshot as it likes (platform-api 1).
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
 	return c.write(ctx, kind.Create, k, nameOf(body), body)
 }
@@ -96,8 +97,9 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 }
 
 // written reads the answer to a write that was accepted: the object, or any
-// other JSON, or nothing. What is no JSON, or says that it failed, leaves open
-// what happened.
+// other JSON, or nothing. What is no JSON, is about another object, or says that
+// it failed, leaves open what happened. The version is not looked at: the
+// platform has two of one kind (platform-api 2.3).
 func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	bare := kind.Object{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -111,18 +113,22 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	if !ok || tree["kind"] == "Status" && tree["status"] != "Failure" {
 		return bare, nil
 	}
-	if !holdsObject(tree) {
-		if said := failureIn(tree); said != "" {
-			return kind.Object{}, errors.New("the answer says that it failed: " + said)
-		}
+	if said := failureIn(tree); !holdsObject(tree) && said != "" {
+		return kind.Object{}, errors.New("the answer says that it failed: " + said)
+	}
+	if !holdsObject(tree) && (tree["kind"] == nil || tree["kind"] == w.kind.Name) {
 		return bare, nil
 	}
 	o, err := newObject(tree, w.kind, c.cfg.Workspace)
-	if err == nil && w.verb != kind.Create && o.Name != w.name {
+	if err == nil && o.Name != w.name && !w.renames() {
 		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
 	}
 	return o, err
 }
+
+// renames tells whether the object may have another name than was asked for:
+// the platform says so of what is made at a moment (platform-api 1).
+func (c *call) renames() bool { return c.verb == kind.Create && c.kind.Policy == kind.CreateOnly }
 
 // holdsObject tells whether an answer names an object.
 func holdsObject(tree map[string]any) bool {

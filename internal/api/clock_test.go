@@ -106,7 +106,7 @@ func TestClockLeavesTheConnection(t *testing.T) {
 	if _, err := c.Clock(t.Context(), named(t, "CDN"), "shop"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Create(t.Context(), named(t, "CDN"), []byte(anyBody)); err != nil {
+	if _, err := c.Create(t.Context(), named(t, "CDN"), []byte(cdn("shop"))); err != nil {
 		t.Fatal(err)
 	}
 	if len(addresses) != 1 {

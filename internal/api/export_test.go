@@ -16,9 +16,3 @@ func DecodeList(r io.Reader, k *kind.Kind) error {
 	_, err := decodeList(src, k, kind.Workspace{}, func(kind.Object) error { return nil })
 	return err
 }
-
-// DecodeObject decodes the answer to a GET and forgets it.
-func DecodeObject(body []byte, k *kind.Kind) error {
-	_, err := parseObject(body, k, kind.Workspace{})
-	return err
-}

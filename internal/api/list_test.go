@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -282,46 +280,6 @@ func TestALongListMayTakeLongerThanOneRequest(t *testing.T) {
 			}
 			time.Sleep(10 * time.Minute)
 		})
-	}
-}
-
-// TestJSONTestSuite: a body that the suite calls valid decodes, one that it
-// calls invalid is never an object or a list.
-func TestJSONTestSuite(t *testing.T) {
-	corpus := os.Getenv("TRUEUP_CORPUS")
-	if corpus == "" {
-		t.Skip("TRUEUP_CORPUS names no folder: the JSON test suite is not read")
-	}
-	files, err := filepath.Glob(filepath.Join(corpus, "json-test-suite", "test_parsing", "*.json"))
-	if err != nil || len(files) < 300 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkSuite(t, filepath.Base(file), content)
-	}
-}
-
-// checkSuite reads a value of the suite as an object, inside an object and
-// beside a list.
-func checkSuite(t *testing.T, name string, value []byte) {
-	t.Helper()
-	k := named(t, "CDN")
-	whole := api.DecodeObject(value, k)
-	inside := api.DecodeObject(fmt.Appendf(nil, `{"metadata":{"name":"shop"},"spec":{"x":%s}}`, value), k)
-	beside := api.DecodeList(bytes.NewReader(fmt.Appendf(nil, `{"x":%s,"items":[]}`, value)), k)
-	switch name[0] {
-	case 'y':
-		if inside != nil || beside != nil {
-			t.Errorf("%s is refused: %v, %v", name, inside, beside)
-		}
-	case 'n':
-		if whole == nil || inside == nil || beside == nil {
-			t.Errorf("%s passes: %v, %v, %v", name, whole, inside, beside)
-		}
 	}
 }
 
