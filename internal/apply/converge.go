@@ -170,6 +170,13 @@ func (r *run) tryPatch(ctx context.Context, p *patching, end *Outcome) (again bo
 		return false
 	case precondition && refusesVersion(err):
 		return r.refused(p, obj, err, end)
+	}
+	return r.answered(ctx, p, now, err, end)
+}
+
+// answered ends the item, or has it tried again.
+func (r *run) answered(ctx context.Context, p *patching, now plan.Item, err error, end *Outcome) (again bool) {
+	switch {
 	case transient(err) && r.retry(ctx, &p.tries, err):
 		if uncertain(err) {
 			p.doubt = err

@@ -142,8 +142,13 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		return
 	}
 	end.Message = ""
-	r.Report(Event{Key: it.Key, Phase: "verify"})
-	spec, name := r.Spec(it.Key), cmp.Or(a.obj.Name, it.Name)
+	r.verify(ctx, s, cmp.Or(a.obj.Name, it.Name), end)
+}
+
+// verify reads back what was made, and waits for it where the user asked.
+func (r *run) verify(ctx context.Context, s *shot, name string, end *Outcome) {
+	r.Report(Event{Key: end.Key, Phase: "verify"})
+	k, spec := s.kind, r.Spec(end.Key)
 	got := r.readBack(ctx, k, name, spec)
 	switch {
 	case got.cut && !got.kept:

@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,8 +165,17 @@ func TestAnyCallMayFail(t *testing.T) {
 		t.Fatalf("only %d calls: %s", calls, clean.took())
 	}
 	for _, f := range []fault{
-		{unclear(), true}, {unclear(), false}, {refused(), false}, {unsent(), false}, {denied(), false}, {taken(), false},
-		{answered(429), false}, {answered(503), true}, {answered(503), false}, {mistake("boom"), true}, {mistake("boom"), false},
+		{unclear(), true},
+		{unclear(), false},
+		{refused(), false},
+		{unsent(), false},
+		{denied(), false},
+		{taken(), false},
+		{answered(429), false},
+		{answered(503), true},
+		{answered(503), false},
+		{mistake("boom"), true},
+		{mistake("boom"), false},
 	} {
 		for k := 1; k <= calls; k++ {
 			for _, times := range []int{1, 2} {
@@ -195,9 +205,8 @@ func TestAnyCallMayFail(t *testing.T) {
 // itself, and what is done by a read does not matter.
 func (s *stage) fate(call string, f fault) *fault {
 	verb, _, _ := strings.Cut(call, " ")
-	_, wrong := f.err.(mistake)
 	if !slices.Contains([]string{"GET", "POST", "PATCH"}, verb) {
-		if wrong {
+		if m := mistake(""); errors.As(f.err, &m) {
 			return &f
 		}
 		return &fault{fmt.Errorf("disk full"), f.did}
