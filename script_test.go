@@ -92,13 +92,14 @@ type script struct {
 //	meddle METHOD PATH FILE [N]   do put when the N-th such request arrives
 //	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
 //	executed NAME N           how often a purge was carried out
+//	commit MESSAGE            commit the manifests, in a repository that is made where there is none
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
 		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "exits": cmdExits,
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
-		"shown": cmdShown, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit,
+		"shown": cmdShown, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {
@@ -460,6 +461,23 @@ func cmdExecuted(s *script, args []string) error {
 		return fmt.Errorf("%s was executed %s times, want %s", args[0], got, args[1])
 	}
 	return nil
+}
+
+func cmdCommit(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	s.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	s.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	if _, err := os.Stat(s.MkAbs(".git")); errors.Is(err, os.ErrNotExist) {
+		if err := s.Exec("git", "init", "-q", "-b", "main"); err != nil {
+			return err
+		}
+	}
+	if err := s.Exec("git", "add", "-A", "manifests"); err != nil {
+		return err
+	}
+	return s.Exec("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", args[0])
 }
 
 func cmdEdit(s *script, args []string) error {

@@ -19,12 +19,13 @@ import (
 // the time.Duration that the server asked for.
 type Writer interface {
 	// Turn waits until the rate limit, and the pause that the platform may have
-	// asked for in the area of the kind, let the next write go; Create and Patch
-	// do not wait.
+	// asked for in the area of the kind, let the next write go; the writes
+	// themselves do not wait.
 	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
 	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)
+	Delete(ctx context.Context, k *kind.Kind, name string) error
 }
 
 // Intents keeps the requests that are sent once: each method is durable when
@@ -56,6 +57,7 @@ type Specs interface {
 type Journal interface {
 	Intents
 	Specs
+	Deletions
 }
 
 // Deps are what Run works with.
@@ -116,13 +118,13 @@ func (o Options) withDefaults() Options {
 }
 
 // Run does what the plan says: first what converges, then what is made once,
-// then the once-only requests, each after the objects that it waits for. A
-// failure stops what depends on it and nothing else; a refused token, or a
-// platform that fails again and again, stops everything that was not begun. So
-// does the end of ctx: what is in flight then has Options.Grace, or until Hurry
-// is closed, and is recorded in any case.
+// then the once-only requests, each after the objects that it waits for, and
+// deletions only where all of that ended well. A failure stops what depends on it
+// and nothing else; a refused token, or a platform that fails again and again,
+// stops everything that was not begun. So does the end of ctx: what is in flight
+// then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
-	d.Options = d.Options.withDefaults()
+	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
 	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
@@ -134,6 +136,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	}
 	r.postAll(ctx, p)
 	r.awaitOthers(ctx, p)
+	r.deleteAll(ctx, p)
 	return Result{Outcomes: r.outcomes}
 }
 
@@ -162,7 +165,7 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 	var wg sync.WaitGroup
 	for i, it := range p.Items {
 		k, ok := kind.Named(it.Kind)
-		if !ok || k.Policy != policy {
+		if !ok || k.Policy != policy || it.Op == plan.Delete {
 			continue
 		}
 		slots <- struct{}{}
@@ -223,7 +226,7 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 		r.giveUp(ctx, k, it, end)
 	case plan.InFlight:
 		r.yield(end)
-	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Kept:
+	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Kept:
 		r.settled(ctx, k, it, end)
 	}
 }

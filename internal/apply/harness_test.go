@@ -106,11 +106,18 @@ type stage struct {
 	proven bool
 	looked func(kind.Key) error
 
-	// journal is used in place of the stage itself.
+	// journal and writer are used in place of the stage itself, sleep in place of
+	// a wait that costs no time; hurry is the run's.
 	journal apply.Journal
+	writer  apply.Writer
+	sleep   func(context.Context, time.Duration) error
+	hurry   chan struct{}
 	options apply.Options
 	plan    plan.Options
 	noted   bool
+	// lingers lets what is deleted terminate for a while; base is what git had before.
+	lingers bool
+	base    plan.Base
 }
 
 // begin returns a stage whose manifests are the documents.
@@ -268,7 +275,7 @@ func (s *stage) call(ctx context.Context, name string, k kind.Key, do func() err
 
 // happens returns the error, or panics.
 func (f *fault) happens() error {
-	if m, ok := f.err.(mistake); ok {
+	if m := mistake(""); errors.As(f.err, &m) {
 		panic(m)
 	}
 	return f.err
@@ -515,6 +522,8 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	for k, o := range s.objects {
 		if s.set.Find(k) != nil {
 			state.Objects[k] = o
+		} else if s.plan.Prune {
+			state.Unmanaged = append(state.Unmanaged, o)
 		}
 		if o.Host != "" {
 			state.Hosts[o.Host] = k
@@ -528,7 +537,7 @@ func (s *stage) ready() (*plan.Planner, *plan.Plan) {
 	if !s.noted {
 		view = ledger.View{Problem: "it is lost"}
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.Observed(s.now, s.now), Options: s.plan})
+	planner := plan.NewPlanner(plan.Inputs{Set: s.set, Live: state, Ledger: view, At: ledger.Observed(s.now, s.now), Options: s.plan, Base: s.base})
 	p, findings := planner.Make()
 	if findings.HasErrors() {
 		s.t.Fatalf("findings: %v", findings)
@@ -550,7 +559,7 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 		meanwhile()
 	}
 	deps := apply.Deps{
-		Writer: s, Journal: s, Clock: s.clock, Options: s.options,
+		Writer: s, Journal: s, Clock: s.clock, Options: s.options, Hurry: s.hurry,
 		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
 			it, findings := planner.Remake(k, o)
 			if findings.HasErrors() {
@@ -571,6 +580,12 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 			s.slept += d
 			return ctx.Err()
 		},
+	}
+	if s.writer != nil {
+		deps.Writer = s.writer
+	}
+	if s.sleep != nil {
+		deps.Sleep = s.sleep
 	}
 	switch {
 	case !s.noted:

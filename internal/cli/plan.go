@@ -57,6 +57,11 @@ func (o *planOptions) plan() (plan.Options, error) {
 	if err != nil {
 		return plan.Options{}, err
 	}
+	for flag, n := range map[string]int{"--max-creates": o.maxCreates, "--max-deletes": o.maxDeletes} {
+		if n < 0 {
+			return plan.Options{}, fmt.Errorf("%s is %d: write 0 or more", flag, n)
+		}
+	}
 	return plan.Options{
 		Targets: filter, TakeOver: takeOver, AllowRecreate: recreate,
 		AllowEmptyLive: o.allowEmptyLive, MaxCreates: o.maxCreates, Prune: o.prune, MaxDeletes: o.maxDeletes,
