@@ -33,7 +33,7 @@ const clockVar = "TRUEUP_TEST_CLOCK"
 const hurry = 500
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"trueup": trueup, heldBy: startHeld})
+	testscript.Main(m, map[string]func(){"trueup": trueup, heldBy: startHeld, "into": into, "deaf": deaf})
 }
 
 // trueup is the program as it is shipped, but for two things: it waits less, and
@@ -56,7 +56,9 @@ func trueup() {
 		env.Stdout = io.MultiWriter(env.Stdout, transcript)
 		env.Stderr = io.MultiWriter(env.Stderr, transcript)
 	}
-	os.Exit(run(env))
+	code := run(env)
+	noteCode(code)
+	os.Exit(code)
 }
 
 // TestScripts runs testdata/script: one promise of the program in each, against

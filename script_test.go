@@ -31,6 +31,9 @@ type platform struct {
 	server *sandbox.Server
 	web    *httptest.Server
 
+	// heard is how much of the transcript was waited for.
+	heard int
+
 	// moved is how far the script has moved the clocks.
 	moved time.Duration
 
@@ -85,7 +88,7 @@ type script struct {
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
 //	clock +25h                move everybody's clock
-//	fault METHOD PATH: EFFECT…   let coming requests fail (docs/sandbox.md)
+//	fault [METHOD PATH: EFFECT…]   let coming requests fail (docs/sandbox.md), or forget such
 //	quirk NAME…               replace the quirks that are on
 //	put FILE…                 make or replace live objects, as somebody else would
 //	remove KIND/NAME          take a live object away, as somebody else would
@@ -93,6 +96,10 @@ type script struct {
 //	[!] live KIND/NAME [PATH WANT]   a live object, or what stands at a path of its spec
 //	executed NAME N           how often a purge was carried out
 //	commit MESSAGE            commit the manifests, in a repository that is made where there is none
+//	signal NAME               send a signal to the program that was started last
+//	told TEXT                 wait until a run has printed it
+//	claimed KIND/NAME         wait until the ledger says that a request has been begun
+//	ended CODE                compare the exit code of the run that ended last, as of one in the background
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
@@ -100,6 +107,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
+		"signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {
@@ -336,6 +344,10 @@ func cmdClock(s *script, args []string) error {
 }
 
 func cmdFault(s *script, args []string) error {
+	if len(args) == 0 {
+		s.server.ClearFaults()
+		return nil
+	}
 	return s.server.Fault(strings.Join(args, " "))
 }
 
