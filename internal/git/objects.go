@@ -343,7 +343,7 @@ func cut(out string) (o object, rest string, err error) {
 		return object{}, "", fmt.Errorf("%q is no object", head)
 	}
 	size, err := strconv.Atoi(fields[2])
-	if err != nil || size >= len(rest) {
+	if err != nil || size < 0 || size >= len(rest) {
 		return object{}, "", fmt.Errorf("%q is cut short", head)
 	}
 	return object{kind: fields[1], content: rest[:size]}, rest[size+1:], nil

@@ -107,11 +107,11 @@ func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
 			continue
 		case len(fields) != 4:
 			return nil, fmt.Errorf("%q is no entry", entry)
-		case !strings.HasPrefix(fields[0], "100") || !fs.ValidPath(name) || want != nil && !want(name):
+		case !strings.HasPrefix(fields[0], "100") || !fs.ValidPath(name) || name == "." || want != nil && !want(name):
 			continue
 		}
 		size, err := strconv.Atoi(fields[3])
-		if err != nil {
+		if err != nil || size < 0 {
 			return nil, fmt.Errorf("%q is no entry", entry)
 		}
 		if size > maxTreeFile {
@@ -122,7 +122,27 @@ func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
 		}
 		files = append(files, treeFile{name: name, id: fields[2]})
 	}
-	return files, nil
+	return files, distinct(files)
+}
+
+// distinct refuses a commit that has one name twice, as two files or as a file
+// and a folder: git makes none, and each reader would see another tree.
+func distinct(files []treeFile) error {
+	names := make(map[string]bool, len(files))
+	for _, f := range files {
+		if names[f.name] {
+			return fmt.Errorf("%q is in it twice", f.name)
+		}
+		names[f.name] = true
+	}
+	for _, f := range files {
+		for folder := path.Dir(f.name); folder != "."; folder = path.Dir(folder) {
+			if names[folder] {
+				return fmt.Errorf("%q is in it as a file and as a folder", folder)
+			}
+		}
+	}
+	return nil
 }
 
 // tree is an fs.FS in memory.
