@@ -246,6 +246,9 @@ func (r *run) Patch(context.Context, *kind.Kind, string, []byte) (kind.Object, e
 	return kind.Object{}, refusal(422)
 }
 
+// Delete is never called: no history deletes.
+func (r *run) Delete(context.Context, *kind.Kind, string) error { return refusal(422) }
+
 // judge notes a request that was executed twice.
 func (w *world) judge(key kind.Key) {
 	if n := w.platform.ours[key]; n > 1 {
