@@ -99,6 +99,9 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
 	e := c.heading(a, r.judge(c, a.StatusCode, body, said))
+	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
+		e.Class = Unavailable
+	}
 	if e.Conflict() {
 		e.existing = r.existing(c, said.body)
 	}

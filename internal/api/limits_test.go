@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +127,23 @@ func TestAnswersThatNeverEnd(t *testing.T) {
 		if sent := requests(); len(sent) != 2 {
 			t.Errorf("%s: the server saw %v", name, sent)
 		}
+	}
+}
+
+// TestARefusalThatIsCutIsReadAgain: who cut it is not known, and what it was about
+// neither.
+func TestARefusalThatIsCutIsReadAgain(t *testing.T) {
+	const body = `{"kind":"Status","status":"Failure","reason":"NotFound"}`
+	var n atomic.Int32
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, body[:len(body)/min(3-int(n.Add(1)), 2)])
+	})
+	_, err := c.Get(t.Context(), named(t, "CDN"), "shop")
+	if e := asError(t, err); n.Load() != 2 || !e.NotFound() {
+		t.Errorf("after %d requests: %v", n.Load(), err)
 	}
 }
 
