@@ -91,7 +91,7 @@ func (r *run) deletion(ctx context.Context, it plan.Item) (end Outcome) {
 func (r *run) behind() (string, Verdict) {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
-			return "deletions come last, and " + o.Key.String() + " did not end well", Partial
+			return "deletions come last, and " + o.String() + " did not end well", Partial
 		}
 	}
 	return "", OK
@@ -122,7 +122,7 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 	}
 	err := r.Writer.Delete(r.net, d.kind, d.name)
 	r.sent(d.item, err, end)
-	if err != nil && !notSent(err) && (uncertain(err) || notFound(err)) {
+	if arrived(err) {
 		d.doubt = err
 	}
 	if transient(err) {
@@ -131,13 +131,18 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 			return true
 		}
 	}
-	switch {
-	case err == nil || d.doubt != nil:
+	if err == nil || d.doubt != nil {
 		r.verifyDeleted(ctx, d, err, end)
-	default:
+	} else {
 		end.broke(ctx, err, err.Error())
 	}
 	return false
+}
+
+// arrived tells whether a DELETE that failed so may have been carried out, or was
+// not needed any more.
+func arrived(err error) bool {
+	return err != nil && !notSent(err) && (uncertain(err) || notFound(err))
 }
 
 // sameStill makes sure right before a DELETE that live is the very object that
@@ -145,18 +150,16 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 // item.
 func (r *run) sameStill(ctx context.Context, d *removal, end *Outcome) bool {
 	obj, err := r.Writer.Get(ctx, d.kind, d.name)
-	tried := d.doubt != nil
+	if d.doubt != nil && d.tookEffect(obj, err, end) {
+		return false
+	}
 	switch {
-	case notFound(err) && tried, err == nil && tried && !d.is(obj):
-		d.seen(gone, end)
 	case notFound(err):
 		end.Message = "it was gone already; nothing was sent"
 	case err != nil:
 		end.broke(ctx, err, err.Error())
 	case !d.is(obj):
 		end.stale("live is another object of that name now")
-	case obj.Terminating && tried:
-		d.seen(going, end)
 	case obj.Terminating:
 		end.stale("somebody else is deleting it")
 	case obj.Keep:
@@ -165,6 +168,19 @@ func (r *run) sameStill(ctx context.Context, d *removal, end *Outcome) bool {
 		return true
 	}
 	return false
+}
+
+// tookEffect tells whether a look shows that the object is gone, or on its way.
+func (d *removal) tookEffect(obj kind.Object, err error, end *Outcome) bool {
+	switch {
+	case notFound(err), err == nil && !d.is(obj):
+		d.seen(gone, end)
+	case err == nil && obj.Terminating:
+		d.seen(going, end)
+	default:
+		return false
+	}
+	return true
 }
 
 // is tells whether an object is the one that the plan spoke of.
@@ -192,14 +208,10 @@ func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Out
 			return
 		}
 		obj, looked := r.Writer.Get(r.net, d.kind, d.name)
-		switch last = looked; {
-		case notFound(looked), looked == nil && !d.is(obj):
-			d.seen(gone, end)
-			return
-		case looked == nil && obj.Terminating:
-			d.seen(going, end)
+		if d.tookEffect(obj, looked, end) {
 			return
 		}
+		last = looked
 	}
 	switch {
 	case err != nil:

@@ -94,35 +94,41 @@ func (r Repository) Tree(ctx context.Context, commit string, want func(name stri
 // treeFile is a file of a commit.
 type treeFile struct{ name, id string }
 
-// treeFiles reads the output of ls-tree, of which an entry is like
-// "100644 blob <id>     12\tmanifests/shop.yaml".
+// treeFiles reads the output of ls-tree.
 func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
 	var files []treeFile
 	total := 0
-	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		head, name, _ := strings.Cut(entry, "\t")
-		fields := strings.Fields(head)
+	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
+		f, size, err := treeEntry(entry)
 		switch {
-		case entry == "":
-			continue
-		case len(fields) != 4:
-			return nil, fmt.Errorf("%q is no entry", entry)
-		case !strings.HasPrefix(fields[0], "100") || !fs.ValidPath(name) || name == "." || want != nil && !want(name):
-			continue
-		}
-		size, err := strconv.Atoi(fields[3])
-		if err != nil || size < 0 {
-			return nil, fmt.Errorf("%q is no entry", entry)
-		}
-		if size > maxTreeFile {
+		case err != nil:
+			return nil, err
+		case size > maxTreeFile || !fs.ValidPath(f.name) || f.name == "." || want != nil && !want(f.name):
 			continue
 		}
 		if total += size; total > maxTree {
 			return nil, fmt.Errorf("the files together are larger than %d MiB", maxTree>>20)
 		}
-		files = append(files, treeFile{name: name, id: fields[2]})
+		files = append(files, f)
 	}
 	return files, distinct(files)
+}
+
+// treeEntry reads one entry, like "100644 blob <id>     12\tmanifests/shop.yaml";
+// what is no regular file has no name.
+func treeEntry(entry string) (f treeFile, size int, err error) {
+	head, name, _ := strings.Cut(entry, "\t")
+	fields := strings.Fields(head)
+	if entry == "" || len(fields) == 4 && !strings.HasPrefix(fields[0], "100") {
+		return treeFile{}, 0, nil
+	}
+	if len(fields) == 4 {
+		size, err = strconv.Atoi(fields[3])
+	}
+	if err != nil || len(fields) != 4 || size < 0 {
+		return treeFile{}, 0, fmt.Errorf("%q is no entry", entry)
+	}
+	return treeFile{name: name, id: fields[2]}, size, nil
 }
 
 // distinct refuses a commit that has one name twice, as two files or as a file

@@ -196,24 +196,18 @@ func keyWidth(r *apply.Result) int {
 	return column
 }
 
+// headlines are operations in a few words.
+func headlines() map[plan.Op]safe {
+	return map[plan.Op]safe{
+		plan.Create: "to create", plan.Post: "to post once", plan.Delete: "to delete", plan.Blocked: "blocked",
+		plan.InFlight: "in flight elsewhere", plan.Deferred: "deferred", plan.Kept: "kept",
+	}
+}
+
 // headline is an item in a few words.
 func headline(item plan.Item, rows []row) safe {
-	switch item.Op {
-	case plan.Create:
-		return "to create"
-	case plan.Post:
-		return "to post once"
-	case plan.Delete:
-		return "to delete"
-	case plan.Blocked:
-		return "blocked"
-	case plan.InFlight:
-		return "in flight elsewhere"
-	case plan.Deferred:
-		return "deferred"
-	case plan.Kept:
-		return "kept"
-	case plan.Patch, plan.None:
+	if text, ok := headlines()[item.Op]; ok {
+		return text
 	}
 	if len(rows) == 0 {
 		return "as git says"
