@@ -65,9 +65,9 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {
 	if name == "-" {
-		return ledger.ReadBackup(a.env.Stdin)
+		return ledger.ReadBackup(atMost(a.stdin("an export or the output of a run"), maxBackup))
 	}
-	f, err := os.Open(a.path(name))
+	f, err := os.OpenFile(a.path(name), os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return ledger.Backup{}, plain(err)
 	}
@@ -79,7 +79,7 @@ func (a *app) readBackup(name string) (ledger.Backup, error) {
 	if info.IsDir() {
 		return ledger.ReadBackupFolder(os.DirFS(a.path(name)))
 	}
-	return ledger.ReadBackup(f)
+	return ledger.ReadBackup(atMost(f, maxBackup))
 }
 
 // showConflicts names the records of a file that contradict the ledger.

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -141,10 +139,7 @@ func (a *app) shown() report.Options {
 }
 
 func (a *app) writeReport(format, file string, doc report.Document) error {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(a.dir(), file)
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := createReport(a.dir(), file)
 	if err != nil {
 		return err
 	}

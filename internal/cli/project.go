@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
 
@@ -51,30 +53,45 @@ func loadProject(dir string) (project, error) {
 		if err != nil {
 			return project{}, fmt.Errorf("%s: %w", path, plain(err))
 		}
-		p := project{dir: at}
-		if err := yaml.UnmarshalStrict(data, &p); err != nil {
-			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %s", path, inWords(err)))
-		}
-		if err := p.check(); err != nil {
+		p, err := parseProject(data)
+		if err != nil {
 			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
 		}
+		p.dir = at
 		return p, nil
 	}
 }
 
+// parseProject reads the file strictly.
+func parseProject(data []byte) (project, error) {
+	if line := manifest.FirstAlias(data); line > 0 {
+		return project{}, fmt.Errorf("line %d: an alias (*NAME) is not read here: write the value out", line)
+	}
+	var p project
+	if err := yaml.UnmarshalStrict(data, &p); err != nil {
+		return project{}, errors.New(inWords(err))
+	}
+	return p, p.check()
+}
+
 // wrongType is how encoding/json tells of a value of the wrong type.
-var wrongType = regexp.MustCompile(`cannot unmarshal (\w+) into Go struct field \w+\.(\S+) of type \S+`)
+var wrongType = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
 
 // inWords is what a decoder says of the project file, without the steps and
 // the types of this program.
 func inWords(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
-	return wrongType.ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
+	text = wrongType.ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
+	if len(text) > maxWords {
+		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
+	}
+	return text
 }
 
-// maxProject bounds the project file, in bytes.
-const maxProject = 1 << 20
+// maxWords bounds, in bytes, what is said of the project file: it may repeat a
+// key of it.
+const maxWords = 1000
 
 // readProject reads the file in dir. A link that leads out of dir is refused:
 // errors show parts of the file.
@@ -84,14 +101,19 @@ func readProject(dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	info, err := root.Stat(projectFile)
+	f, err := root.OpenFile(projectFile, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxProject {
 		return nil, fmt.Errorf("no regular file of at most %d bytes", maxProject)
 	}
-	return root.ReadFile(projectFile)
+	return io.ReadAll(atMost(f, maxProject))
 }
 
 func (p project) exists() bool { return p.dir != "" }
@@ -103,6 +125,9 @@ func (p project) check() error {
 	}
 	if err := checkWorkspace(p.Workspace); err != nil {
 		return err
+	}
+	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
+		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, and paths without an index", maxEntries)
 	}
 	if err := p.Purge.check(); err != nil {
 		return fmt.Errorf("purge.%w", err)
@@ -125,8 +150,18 @@ func checkWorkspace(ws kind.Workspace) error {
 	return nil
 }
 
+// maxEntries bounds the lists of the project file; maxSegment is the longest
+// name of a Kubernetes-style resource.
+const (
+	maxEntries = 1000
+	maxSegment = 253
+)
+
 // isSegment tells whether a name can stand in the path of an address as it is.
 func isSegment(name string) bool {
+	if len(name) > maxSegment {
+		return false
+	}
 	isAlnum := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' }
 	other := func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune("._-", r) }
 	return isAlnum(rune(name[0])) && !strings.ContainsFunc(name, other)
@@ -136,13 +171,13 @@ func checkOverride(o plan.Override) error {
 	_, known := kind.Named(o.Kind)
 	switch {
 	case !known:
-		return fmt.Errorf("unknown kind %q", o.Kind)
+		return fmt.Errorf("unknown kind %.60q", o.Kind)
 	case !strings.HasPrefix(o.Path, "spec."):
-		return fmt.Errorf("path is %q; write a field below spec, for example spec.locations", o.Path)
+		return fmt.Errorf("path is %.60q; write a field below spec, for example spec.locations", o.Path)
 	case !slices.Contains([]string{"", "set", "ordered"}, o.Order):
-		return fmt.Errorf("order is %q; write set or ordered", o.Order)
+		return fmt.Errorf("order is %.60q; write set or ordered", o.Order)
 	case !slices.Contains([]string{"", "text", "boolean", "number"}, o.Type):
-		return fmt.Errorf("type is %q; write text, boolean or number", o.Type)
+		return fmt.Errorf("type is %.60q; write text, boolean or number", o.Type)
 	}
 	return nil
 }

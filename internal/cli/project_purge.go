@@ -98,10 +98,30 @@ func (d duplicateSetting) check() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("bodyRegex: %w", patternError(err))
+	case complexity(d.BodyRegex) > maxPattern:
+		return fmt.Errorf("bodyRegex comes to more than %d steps: write only the words that a duplicate is told", maxPattern)
 	case d.BodyRegex != "" && pattern.MatchString(""):
 		return errors.New("bodyRegex matches any text: write the words that only a duplicate is told")
 	}
 	return nil
+}
+
+// maxPattern bounds the steps of a pattern: matching takes that many for each
+// character of an answer.
+const maxPattern = 1000
+
+// complexity is how many steps a pattern that compiles comes to, when what it
+// repeats is written out.
+func complexity(pattern string) int {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // patternError is what is wrong with a pattern, and which part of it.

@@ -63,6 +63,8 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 		{"duplicate: {status: [409, 422]}", "purge.duplicate.status[1] is 422, which may say anything: write bodyRegex"},
 		{"duplicate: {bodyRegex: 'already (exists'}", "purge.duplicate.bodyRegex: missing closing ) at \"already (exists\""},
 		{"duplicate: {bodyRegex: 'a**'}", "purge.duplicate.bodyRegex: invalid nested repetition operator at \"**\""},
+		{"duplicate: {bodyRegex: '(a{100}){10}(b|c)'}", "purge.duplicate.bodyRegex comes to more than 1000 steps: write only the words"},
+		{"duplicate: {bodyRegex: '(a{1000}){1000}'}", "purge.duplicate.bodyRegex: invalid repeat count"},
 		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
 	} {
 		_, err := read(t, "purge: {"+c.text+"}")
@@ -79,6 +81,8 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		{"manifests: x", "trueup.yaml: manifests can't be a string"},
 		{"workspace: acme", "trueup.yaml: workspace can't be a string"},
 		{"kind: Project\nkind: Project", `trueup.yaml: line 2: key "kind" already set in map`},
+		{"manifests: [&a x, *a]", "trueup.yaml: line 1: an alias (*NAME) is not read here: write the value out"},
+		{"purge: {duplicate: {status: [1e99]}}", "trueup.yaml: purge.duplicate.status can't be a number"},
 		{"a: [", "trueup.yaml: line 1: did not find expected node content"},
 		{"purge: {duplicate: {status: 409}}", "trueup.yaml: purge.duplicate.status can't be a number"},
 	} {

@@ -51,7 +51,10 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	log := func(r sandbox.Request) {
 		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
 	}
-	dir := a.sandboxDir(p)
+	dir, err := a.sandboxDir(p)
+	if err != nil {
+		return err
+	}
 	server, err := a.openSandbox(dir, ws, log, opts.quirks...)
 	if err != nil {
 		return err
@@ -89,7 +92,10 @@ func newSandboxReset(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir := a.sandboxDir(p)
+			dir, err := a.sandboxDir(p)
+			if err != nil {
+				return err
+			}
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("sandbox: %w", err)
 			}
@@ -109,7 +115,11 @@ func newSandboxRequests(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			server, err := a.openSandbox(a.sandboxDir(p), p.Workspace, nil)
+			dir, err := a.sandboxDir(p)
+			if err != nil {
+				return err
+			}
+			server, err := a.openSandbox(dir, p.Workspace, nil)
 			if err != nil {
 				return err
 			}

@@ -52,7 +52,11 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 	if err != nil {
 		return err
 	}
-	where, err := servedAt(a.sandboxDir(p))
+	dir, err := a.sandboxDir(p)
+	if err != nil {
+		return err
+	}
+	where, err := servedAt(dir)
 	if err != nil {
 		return err
 	}

@@ -4,28 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"trueup/internal/manifest"
 )
 
-// maxStdin bounds what is read from standard input, in bytes.
-const maxStdin = 512 << 20
-
 // sources turns the PATHs of the command line, or the project's manifests, into
 // what manifest.Load reads: each inside an os.Root, so that no link leads out of
 // it. closeAll releases them.
-func sources(env Env, dir string, p project, paths []string) (list []manifest.Source, closeAll func(), err error) {
-	o := &opener{}
+func (a *app) sources(p project, paths []string) (list []manifest.Source, closeAll func(), err error) {
+	o := &opener{dir: a.dir(), stdin: func() io.Reader { return a.stdin("manifests") }}
 	switch {
 	case len(paths) > 0:
-		err = o.named(env, dir, paths)
+		err = o.named(paths)
 	case len(p.Manifests) > 0:
-		err = o.configured(dir, p)
+		err = o.configured(p)
 	default:
-		err = o.named(env, dir, []string{"."})
+		err = o.named([]string{"."})
 	}
 	if err != nil {
 		o.close()
@@ -36,6 +33,9 @@ func sources(env Env, dir string, p project, paths []string) (list []manifest.So
 
 // opener collects sources and the folders that they hold open.
 type opener struct {
+	// dir is what relative PATHs start from.
+	dir     string
+	stdin   func() io.Reader
 	sources []manifest.Source
 	roots   []*os.Root
 }
@@ -48,21 +48,25 @@ func (o *opener) close() {
 
 // named opens PATHs as the user wrote them. One below dir is not left by a
 // link, whoever put it there; any other place is the user's own choice.
-func (o *opener) named(env Env, dir string, paths []string) error {
-	for _, path := range paths {
+func (o *opener) named(paths []string) error {
+	for i, path := range paths {
 		if path == "-" {
-			data, err := io.ReadAll(io.LimitReader(env.Stdin, maxStdin))
+			if slices.Contains(paths[:i], path) {
+				return errors.New("- stands twice, and there is one standard input: name it once")
+			}
+			// One byte more than is allowed, so that it is noticed.
+			data, err := io.ReadAll(io.LimitReader(o.stdin(), manifest.MaxFile+1))
 			if err != nil {
 				return fmt.Errorf("standard input: %w", err)
 			}
 			o.sources = append(o.sources, manifest.Source{Data: data, Display: "-"})
 			continue
 		}
-		base, inside := dir, path
+		base, inside := o.dir, path
 		if !filepath.IsLocal(path) {
 			base, inside = filepath.Clean(path), "."
 			if !filepath.IsAbs(path) {
-				base = filepath.Join(dir, path)
+				base = filepath.Join(o.dir, path)
 			}
 			if info, err := os.Stat(base); err == nil && !info.IsDir() {
 				base, inside = filepath.Dir(base), filepath.Base(base)
@@ -77,13 +81,13 @@ func (o *opener) named(env Env, dir string, paths []string) error {
 
 // configured opens what trueup.yaml names, which must lie below its folder: a
 // pull request can't make the program read, and show, a file of the machine.
-func (o *opener) configured(dir string, p project) error {
+func (o *opener) configured(p project) error {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
 			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q leaves the folder of the file", projectFile, path))
 		}
 		shown := filepath.Join(p.dir, path)
-		if rel, err := filepath.Rel(dir, shown); err == nil {
+		if rel, err := filepath.Rel(o.dir, shown); err == nil {
 			shown = rel
 		}
 		if err := o.open(p.dir, path, shown); err != nil {
@@ -115,16 +119,7 @@ func (o *opener) open(base, inside, shown string) error {
 		return fmt.Errorf("%s: %w", shown, plain(err))
 	}
 	o.roots = append(o.roots, within)
-	src.FS = within.FS()
+	src.FS = treeOf(within)
 	o.sources = append(o.sources, src)
 	return nil
-}
-
-// plain leaves out the path that an error repeats.
-func plain(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }

@@ -59,7 +59,7 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 	if err != nil {
 		return loaded{}, err
 	}
-	list, closeAll, err := sources(a.env, a.dir(), p, paths)
+	list, closeAll, err := a.sources(p, paths)
 	if err != nil {
 		return loaded{}, err
 	}

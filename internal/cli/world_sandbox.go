@@ -28,12 +28,12 @@ import (
 const sandboxOrigin = "http://sandbox.invalid"
 
 // sandboxDir is where the embedded platform and its ledger are kept.
-func (a *app) sandboxDir(p project) string {
+func (a *app) sandboxDir(p project) (string, error) {
 	dir := p.dir
 	if dir == "" {
 		dir = a.dir()
 	}
-	return filepath.Join(dir, ".trueup", "sandbox")
+	return ownFolder(dir, ".trueup/sandbox")
 }
 
 // sandboxWorkspace is the project's, or without one the namespace that the
@@ -66,7 +66,10 @@ func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*
 	if err != nil {
 		return nil, err
 	}
-	dir := a.sandboxDir(p)
+	dir, err := a.sandboxDir(p)
+	if err != nil {
+		return nil, err
+	}
 	server, err := a.openSandbox(dir, ws, nil)
 	if err != nil {
 		return nil, err
@@ -126,8 +129,12 @@ func (a *app) openSandbox(dir string, ws kind.Workspace, log func(sandbox.Reques
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	_, err := os.Stat(filepath.Join(dir, "sandbox.db"))
+	store := filepath.Join(dir, "sandbox.db")
+	info, err := os.Lstat(store)
 	isNew := errors.Is(err, os.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("sandbox: %s is no regular file: remove it", store)
+	}
 	server, err := sandbox.Open(sandbox.Options{
 		Dir: dir, Now: a.env.Now, Log: log, Quirks: quirks,
 		Workspaces: sandboxWorkspaces(ws),
@@ -154,7 +161,8 @@ func sandboxWorkspaces(ws kind.Workspace) []sandbox.Workspace {
 // seeded workspace learns what was last applied there.
 func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.Config, error) {
 	cfg := ledger.Config{
-		Store:     "file:" + filepath.Join(dir, "ledger-"+w.workspace.UUID),
+		Store:     "file:ledger-" + w.workspace.UUID,
+		Dir:       dir,
 		Workspace: w.workspace,
 		Origins:   w.origins,
 		Now:       w.api.Now,

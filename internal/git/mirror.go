@@ -68,11 +68,10 @@ var remoteSettings = regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmetho
 // Open makes a mirror for a remote of the repository that dir is in. It must be
 // closed.
 func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
-	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.run(ctx)
+	gitDir, format, err := locate(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoRepository, err)
+		return nil, err
 	}
-	format, gitDir, _ := strings.Cut(strings.TrimRight(string(out), "\n"), "\n")
 	top := gitDir
 	// A bare repository has none.
 	if out, err := (call{dir: dir, args: []string{"rev-parse", "--show-toplevel"}}).run(ctx); err == nil && len(out) > 1 {

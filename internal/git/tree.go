@@ -30,6 +30,9 @@ type Repository struct {
 
 // At finds the repository that dir is in, or gives ErrNoRepository.
 func At(ctx context.Context, dir string) (Repository, error) {
+	if _, _, err := locate(ctx, dir); err != nil {
+		return Repository{}, err
+	}
 	r := Repository{dir: dir}
 	out, err := r.git(ctx, "", "rev-parse", "--is-shallow-repository")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -449,4 +450,30 @@ func TestBucketLedger(t *testing.T) {
 	}
 	f.set(func() { f.ignores = true })
 	wantErr(t, tryClaim(t.Context(), open(t, cfg), diskKey), errUnsafe)
+}
+
+// TestBucketRoleOfTheMachine: a store that a repository names does not make the
+// machine ask for its role; one that whoever runs the program names does.
+func TestBucketRoleOfTheMachine(t *testing.T) {
+	f := newFakeBucket(t)
+	var asked atomic.Int64
+	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer machine.Close()
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", machine.URL)
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "false")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	for _, trusted := range []bool{false, true} {
+		s, err := openBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.ReadGenesis(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "no credentials") || trusted != (asked.Load() > 0) || len(f.calls) > 0 {
+			t.Errorf("trusted %t: %v, the machine was asked %d times, the bucket %v", trusted, err, asked.Load(), f.calls)
+		}
+	}
 }

@@ -363,5 +363,6 @@ type credentialsError struct{ err error }
 func (e *credentialsError) Unwrap() error { return e.err }
 
 func (e *credentialsError) Error() string {
-	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run it on a machine with a role"
+	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; " +
+		"the role of a machine is used only for a store that TRUEUP_LEDGER names"
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 )
@@ -32,12 +33,14 @@ var (
 type bucketPlace struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
+	// trusted says that whoever runs the program named the store.
+	trusted bool
 }
 
 // openBucket makes the store of a name, which may hold an endpoint if whoever
 // runs the program gave it. It asks no server: credentials, region and endpoint
-// are looked up in the usual order of the environment, the user's files, and the
-// role of the machine.
+// are looked up in the usual order of the environment and the user's files, and,
+// for a name of whoever runs the program, the role of the machine.
 func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
@@ -61,7 +64,7 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 		// The text is not repeated: it may hold a password.
 		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
 	}
-	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/")}
+	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
 	if err := at.check(); err != nil {
 		return bucketPlace{}, err
 	}
@@ -70,7 +73,7 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
 	}
 	for name, values := range query {
-		if err := at.set(name, values[len(values)-1], trusted); err != nil {
+		if err := at.set(name, values[len(values)-1]); err != nil {
 			return bucketPlace{}, err
 		}
 	}
@@ -89,7 +92,7 @@ func (at *bucketPlace) check() error {
 	return nil
 }
 
-func (at *bucketPlace) set(name, value string, trusted bool) (err error) {
+func (at *bucketPlace) set(name, value string) (err error) {
 	switch name {
 	case "region":
 		if !regionName.MatchString(value) {
@@ -101,7 +104,7 @@ func (at *bucketPlace) set(name, value string, trusted bool) (err error) {
 			return errors.New("path-style is neither true nor false")
 		}
 	case "endpoint":
-		if !trusted {
+		if !at.trusted {
 			return errors.New("trueup.yaml may not say which server gets the credentials: " +
 				"leave endpoint out, and set AWS_ENDPOINT_URL_S3, or the whole store in TRUEUP_LEDGER")
 		}
@@ -127,6 +130,11 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 	}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))
+	}
+	if !at.trusted {
+		// Whoever can write trueup.yaml must not make a machine ask for its role, on
+		// an address of its own, and sign with it.
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {

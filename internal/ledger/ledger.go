@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +31,8 @@ type Config struct {
 	// configured.
 	Store string
 	// StoreFromEnv says that whoever runs the program named the store, and not
-	// the repository: only then may it hold the endpoint of a bucket.
+	// the repository: only then may it hold the endpoint of a bucket, sign with
+	// the role of the machine, or be a folder outside Dir.
 	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
 	ID        string
@@ -118,10 +121,34 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		return nil, fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", cfg.Store)
 	}
 	path = filepath.FromSlash(path)
+	if !cfg.StoreFromEnv {
+		if err := staysInside(cfg.Dir, path); err != nil {
+			return nil, fmt.Errorf("store %.200q: %w", cfg.Store, err)
+		}
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
 	}
 	return fileStore{dir: path}, nil
+}
+
+// staysInside holds that a folder which a repository names is one of its own:
+// neither its name nor a link leads elsewhere, where it could read, and show,
+// what somebody else has, or write.
+func staysInside(dir, path string) error {
+	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER where another one is meant"
+	if !filepath.IsLocal(path) {
+		return fmt.Errorf("it leads out of the folder of trueup.yaml: %s", fix)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if _, err := root.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", err, fix)
+	}
+	return nil
 }
 
 // Close lets go of what the store keeps on this machine while it is used.

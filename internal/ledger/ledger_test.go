@@ -272,3 +272,41 @@ func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
 	_, err := l.ClaimAgain(ctx, key, someIntent())
 	return err
 }
+
+// TestAStoreOfTheRepositoryStaysInIt: neither a name nor a link makes trueup.yaml
+// choose a folder of the machine; whoever runs the program may.
+func TestAStoreOfTheRepositoryStaysInIt(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	for name, aim := range map[string]string{"link": outside, "loop": "loop", "up": "..", "inside": "real"} {
+		if err := os.Symlink(aim, filepath.Join(dir, name)); err != nil {
+			t.Skipf("this machine makes no symbolic links: %v", err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for store, want := range map[string]string{
+		"file:ledger":                        "",
+		"file:a/b/ledger":                    "",
+		"file:inside":                        "",
+		"file:.":                             "",
+		"file:" + outside:                    "leads out of the folder",
+		"file:///etc":                        "leads out of the folder",
+		"file:../ledger":                     "leads out of the folder",
+		"file:a/../../ledger":                "leads out of the folder",
+		"file:link":                          "path escapes",
+		"file:link/ledger":                   "path escapes",
+		"file:up/x":                          "path escapes",
+		"file:loop":                          "loop",
+		"file:a\x00b":                        "invalid",
+		"file:" + strings.Repeat("x/", 5000): "",
+	} {
+		_, err := OpenStore(t.Context(), Config{Store: store, Dir: dir})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.60s: %v, want %q", store, err, want)
+		}
+		if _, err := OpenStore(t.Context(), Config{Store: store, Dir: dir, StoreFromEnv: true}); err != nil {
+			t.Errorf("%.60s, from the environment: %v", store, err)
+		}
+	}
+}

@@ -8,8 +8,13 @@ import (
 	"io"
 	"io/fs"
 
+	"go.yaml.in/yaml/v3"
+
 	"trueup/internal/diag"
 )
+
+// MaxFile is the usual bound of one file, in bytes.
+const MaxFile = 16 << 20
 
 // Limits bound what is read, so that whoever writes the files can't make this
 // program take all memory or all day. A field that is zero is the usual bound,
@@ -25,7 +30,7 @@ type Limits struct {
 
 func (l Limits) orUsual() Limits {
 	return Limits{
-		File:    cmp.Or(l.File, 16<<20),
+		File:    cmp.Or(l.File, MaxFile),
 		Total:   cmp.Or(l.Total, 512<<20),
 		Files:   cmp.Or(l.Files, 200_000),
 		Objects: cmp.Or(l.Objects, 200_000),
@@ -58,6 +63,31 @@ func (l *loader) excess() diag.Finding {
 
 func excessive(path, message, fix string) diag.Finding {
 	return diag.Finding{Path: path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: fix}
+}
+
+// FirstAlias returns the line of the first alias of a YAML text, or 0: a reader
+// that bounds nothing must not be given one, for a page of aliases of a page of
+// text is a thousand pages. A text that is not YAML has none.
+func FirstAlias(text []byte) int {
+	line := 0
+	_ = decode(text, func(doc *yaml.Node) { // what is not YAML is the reader's to report
+		if line == 0 {
+			line = firstAlias(doc)
+		}
+	})
+	return line
+}
+
+func firstAlias(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return n.Line
+	}
+	for _, below := range n.Content {
+		if line := firstAlias(below); line > 0 {
+			return line
+		}
+	}
+	return 0
 }
 
 // errChanged is a file that is not the same at the end of reading as at the

@@ -1,0 +1,34 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// errPlanted says why a repository is not read. A settings file decides which
+// programs git runs and which addresses it asks. That of a clone is made by who
+// cloned it; but git also takes any folder for a bare repository that looks like
+// one, and a folder comes with a pull request.
+var errPlanted = errors.New("it is a bare repository that lies in a folder of another name than .git, " +
+	"which may have come with what was cloned: set GIT_DIR if it is meant")
+
+// locate returns the folder of the repository that dir is in, and the format of
+// its objects; or ErrNoRepository. It runs nothing that the repository names.
+func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
+	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.run(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	format, gitDir, _ = strings.Cut(strings.TrimRight(string(out), "\n"), "\n")
+	// No commit holds an entry named .git, so nothing below one was checked out.
+	// The variable is git's own, and it reads it from this process as well.
+	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
+		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errPlanted)
+	}
+	return gitDir, format, nil
+}
