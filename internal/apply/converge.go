@@ -34,13 +34,8 @@ func (r *run) tries(k *kind.Kind, it plan.Item) tries {
 	return tries{kind: k, item: it, spec: r.Spec(it.Key), pauses: r.pauses()}
 }
 
-// send makes a request, if the ledger knows of it and the run has not ended; ok
-// is false where that ended the item.
+// send makes a request, unless the end of the run has ended the item.
 func (r *run) send(ctx context.Context, t *tries, end *Outcome, request func() error) (ok bool, err error) {
-	if !t.begun && !r.begin(t.item.Key, t.spec, end) {
-		return false, nil
-	}
-	t.begun = true
 	if end.late(ctx) {
 		return false, nil
 	}
@@ -105,14 +100,14 @@ func (o *Outcome) stale(why string) {
 }
 
 // begin stores the spec as pending before a write (design 0.2).
-func (r *run) begin(key kind.Key, spec []byte, end *Outcome) bool {
-	if r.Journal == nil {
-		return true
+func (r *run) begin(t *tries, end *Outcome) bool {
+	if !t.begun && r.Journal != nil {
+		if err := r.Journal.Pending(r.books, t.item.Key, t.spec); err != nil {
+			end.fail(NeedsPerson, "nothing was sent, because the ledger could not be written: "+err.Error())
+			return false
+		}
 	}
-	if err := r.Journal.Pending(r.books, key, spec); err != nil {
-		end.fail(NeedsPerson, "nothing was sent, because the ledger could not be written: "+err.Error())
-		return false
-	}
+	t.begun = true
 	return true
 }
 
@@ -145,6 +140,11 @@ type patching struct {
 // it looks and compares again (design C4).
 func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	p := &patching{tries: r.tries(k, it)}
+	// Before the look, so that a slow ledger does not stand between that and the
+	// write.
+	if !r.begin(&p.tries, end) {
+		return
+	}
 	for r.tryPatch(ctx, p, end) {
 	}
 	r.conclude(&p.tries, end)

@@ -142,7 +142,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 	}
 	s := of()
 	s.ends(s.run(), rel, apply.Done, apply.OK)
-	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop, claim Purge/rel, POST Purge/rel, posted Purge/rel")
+	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop, claim Purge/rel, POST Purge/rel, posted Purge/rel")
 
 	s = of().on("PATCH CDN/shop", 1, refused(), false)
 	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "did not end well")

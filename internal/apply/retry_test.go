@@ -32,7 +32,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 			t.Error("it was sent")
 		}
 		const try = "PATCH CDN/shop, GET CDN/shop, "
-		s.wrote("GET CDN/shop, pending CDN/shop, " + try + try + try + try + "applied CDN/shop")
+		s.wrote("pending CDN/shop, GET CDN/shop, " + try + try + try + try + "applied CDN/shop")
 		if s.slept <= 0 || s.slept > 4*time.Second || len(s.sent) != 1 || !strings.Contains(phases(s), "wait again in ") {
 			t.Errorf("%v: slept %s, sent %s: %s", err, s.slept, s.sent, phases(s))
 		}
@@ -58,7 +58,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 func TestALostPatchIsComparedAgain(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, unclear(), true)
 	s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed")
-	s.wrote("GET CDN/shop, pending CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
+	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
 	if r := s.records[key(shop)]; r.Pending != nil || r.NotConverged {
 		t.Errorf("record %+v", r)
 	}

@@ -152,6 +152,7 @@ func (r *run) survive(end *Outcome) {
 	if err := r.caught(end.Key, recover()); err != nil {
 		end.fail(Partial, err.Error())
 		end.Fix = "run apply again: it looks first. This is a mistake in trueup: please report it with what -v shows"
+		r.over(end)
 	}
 }
 

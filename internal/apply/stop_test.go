@@ -1,0 +1,470 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"trueup/internal/apply"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+// row is a stage with CDNs to create, in that order, a snapshot and a purge.
+func row(t *testing.T, n int) *stage {
+	documents := []string{snapshot("db"), cdn("shop", plain), purge("rel", relSpec)}
+	for i := range n {
+		documents = append(documents, cdn(fmt.Sprintf("c%d", i), fmt.Sprintf(`{hostname: c%d.example.com}`, i)))
+	}
+	return begin(t, documents...).has(shop, plain).applied(shop, plain)
+}
+
+const inARow = "stopped: the platform failed 5 times in a row: 500"
+
+// TestAPlatformThatFailsInARow is not bothered any further (design C3).
+func TestAPlatformThatFailsInARow(t *testing.T) {
+	s := row(t, 7)
+	for i := range 7 {
+		s.on(fmt.Sprintf("POST CDN/c%d", i), 0, answered(500), false)
+	}
+	res := s.run()
+	s.ends(res, "CDN/c4", apply.Failed, apply.Partial, "500")
+	for _, name := range []string{"CDN/c5", "CDN/c6", db, rel} {
+		s.ends(res, name, apply.Skipped, apply.Partial, inARow)
+	}
+	if log := s.took(); strings.Contains(log, "c5") || strings.Contains(log, "db") || strings.Contains(log, rel) {
+		t.Errorf("calls %s", log)
+	}
+
+	// What it answers in between, a refusal too, begins the count anew.
+	for _, answer := range []error{nil, refused(), taken()} {
+		s = row(t, 9)
+		for i := range 9 {
+			if i != 4 {
+				s.on(fmt.Sprintf("POST CDN/c%d", i), 0, answered(500), false)
+			} else if answer != nil {
+				s.on("POST CDN/c4", 1, answer, false)
+			}
+		}
+		s.ends(s.run(), rel, apply.Done, apply.OK)
+	}
+	// So does what live shows to have been done, and no answer is no such failure.
+	for _, f := range []fault{{answered(500), true}, {unclear(), false}} {
+		s = row(t, 9)
+		for i := range 9 {
+			s.on(fmt.Sprintf("POST CDN/c%d", i), 0, f.err, f.did)
+		}
+		s.ends(s.run(), rel, apply.Done, apply.OK)
+	}
+	// Reads count as well.
+	s = row(t, 6)
+	for i := range 6 {
+		s.on(fmt.Sprintf("GET CDN/c%d", i), 0, &said{text: "500 oh", status: 500}, false)
+	}
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, inARow)
+}
+
+func TestWhatIsSentOnceCountsToo(t *testing.T) {
+	s := many(t, 25, 20).on("POST Purge/rel-00", 1, answered(500), true).on("POST Purge/rel-01", 1, answered(503), false)
+	s.options.Breaker = 2
+	res := s.run()
+	s.ends(res, "Purge/rel-01", apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Partial, "stopped: the platform failed 2 times in a row: 503")
+	s.ends(res, "Purge/rel-24", apply.Skipped, apply.Partial, "in a row")
+	if len(s.named("POST")) != 2 || len(s.named("release")) != 18 || len(s.named("unknown")) != 2 {
+		t.Errorf("calls %s", s.took())
+	}
+
+	s = begin(t, snapshot("a"), snapshot("b"), snapshot("c"), cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain)
+	s.options.Breaker = 2
+	s.on("GET VolumeSnapshot/a", 1, &said{text: "502", status: 502}, false).on("clock", 1, &said{text: "503", status: 503}, false)
+	res = s.run()
+	s.ends(res, "VolumeSnapshot/b", apply.Failed, apply.Partial, "the platform's time: 503")
+	s.ends(res, "VolumeSnapshot/c", apply.Skipped, apply.Partial, "in a row")
+	s.ends(res, rel, apply.Skipped, apply.Partial, "in a row")
+}
+
+// slow is a platform and a ledger that take their time, and note when they are
+// not waited for; a time that is not named is none.
+type slow struct {
+	*stage
+	turn, get, post, patch, claim, posted time.Duration
+}
+
+func (s *slow) take(ctx context.Context, d time.Duration) error {
+	if err := sleep(ctx, d); err != nil {
+		return &said{text: "given up: " + context.Cause(ctx).Error(), uncertain: true}
+	}
+	return nil
+}
+
+// sleep waits for as long as it takes.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (s *slow) Turn(ctx context.Context, k *kind.Kind) error {
+	if err := sleep(ctx, s.turn); err != nil {
+		return &said{text: "waiting for the rate limit", notSent: true, hopeless: true}
+	}
+	return s.stage.Turn(ctx, k)
+}
+
+func (s *slow) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
+	if err := s.take(ctx, s.get); err != nil {
+		return kind.Object{}, err
+	}
+	return s.stage.Get(ctx, k, name)
+}
+
+func (s *slow) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
+	if err := s.take(ctx, s.post); err != nil {
+		return kind.Object{}, err
+	}
+	return s.stage.Create(ctx, k, body)
+}
+
+func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+	if err := s.take(ctx, s.patch); err != nil {
+		return kind.Object{}, err
+	}
+	return s.stage.Patch(ctx, k, name, body)
+}
+
+func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
+	if err := sleep(ctx, s.claim); err != nil {
+		return ledger.Hold{}, err
+	}
+	return s.stage.Claim(ctx, k, i)
+}
+
+func (s *slow) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
+	if err := sleep(ctx, s.posted); err != nil {
+		return err
+	}
+	return s.stage.Posted(ctx, k, m)
+}
+
+// stopping is a run of a slow world that is asked to end after a second.
+type stopping struct {
+	stage *stage
+	world slow
+	// hurry is when it is asked again, deadline that the run's own limit ends it.
+	hurry    time.Duration
+	deadline bool
+	// took is how long the run lasts, ends how its object does.
+	took    time.Duration
+	ends    string
+	status  apply.Status
+	verdict apply.Verdict
+	words   []string
+	// state is that of its record, left that another run may go on with it.
+	state ledger.State
+	left  bool
+	// pending says that a spec is.
+	pending bool
+}
+
+func (c stopping) run(t *testing.T) {
+	s := c.stage
+	c.world.stage = s
+	s.t, s.writer, s.journal, s.sleep, s.hurry = t, &c.world, &c.world, sleep, make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if c.deadline {
+		ctx, cancel = context.WithTimeout(ctx, time.Second)
+		defer cancel()
+	} else {
+		defer time.AfterFunc(time.Second, cancel).Stop()
+	}
+	if c.hurry > 0 {
+		defer time.AfterFunc(c.hurry, func() { close(s.hurry) }).Stop()
+	}
+	start := time.Now()
+	res := s.apply(ctx, nil)
+	if took := time.Since(start); took != c.took {
+		t.Errorf("it took %s, want %s", took, c.took)
+	}
+	s.ends(res, c.ends, c.status, c.verdict, c.words...)
+	if r := s.records[key(c.ends)]; r.State != c.state || r.Left != c.left || (r.Pending != nil) != c.pending {
+		t.Errorf("record %q, left %v, pending %s", r.State, r.Left, r.Pending)
+	}
+}
+
+// TestARunThatIsAskedToEnd: at the first signal nothing new begins and nothing is
+// waited for; what is in flight has five seconds, and two more are the ledger's;
+// at the second it ends. Whatever happened is recorded (design C5).
+func TestARunThatIsAskedToEnd(t *testing.T) {
+	const never = time.Hour
+	creating := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)) }
+	patching := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)).has(shop, loose) }
+	busy := answered(429)
+	busy.wait = time.Minute
+	proven := func(s *stage) *stage { s.proven = true; return s }
+	waiting := func(s *stage, status string) *stage {
+		s.options.Wait, s.options.WaitTimeout = true, time.Hour
+		s.status = func(int) string { return status }
+		return s
+	}
+	for name, c := range map[string]func(t *testing.T) stopping{
+		"a patch that is answered in time": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t), world: slow{patch: 3 * time.Second},
+				took: 3 * time.Second, ends: shop, status: apply.Done, verdict: apply.OK, words: []string{"1 changed"},
+			}
+		},
+		"a patch that is not": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t), world: slow{patch: never}, took: 6 * time.Second, pending: true,
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether", "run was stopped", "it looks first"},
+			}
+		},
+		"a patch, and a hurry": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t), world: slow{patch: never}, hurry: 2 * time.Second, took: 2 * time.Second, pending: true,
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+			}
+		},
+		"a patch, and a hurry from the start": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t), world: slow{patch: never}, hurry: time.Second / 2, took: time.Second / 2, pending: true,
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+			}
+		},
+		"a patch that is throttled": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t).on("PATCH CDN/shop", 1, busy, false), took: time.Second,
+				ends: shop, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was sent"},
+			}
+		},
+		"a patch that was lost": func(t *testing.T) stopping {
+			lost := answered(503)
+			lost.wait = time.Minute
+			return stopping{
+				stage: patching(t).on("PATCH CDN/shop", 1, lost, true), took: time.Second,
+				ends: shop, status: apply.Done, verdict: apply.OK,
+			}
+		},
+		"a look before a patch": func(t *testing.T) stopping {
+			return stopping{
+				stage: patching(t), world: slow{get: never}, took: time.Second,
+				ends: shop, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was sent"},
+			}
+		},
+		"a turn": func(t *testing.T) stopping {
+			return stopping{
+				stage: creating(t), world: slow{turn: never}, took: time.Second,
+				ends: shop, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was sent"},
+			}
+		},
+		"live that does not show it yet": func(t *testing.T) stopping {
+			s := patching(t)
+			s.keeps = func(map[string]any) map[string]any { return s.tree(loose) }
+			return stopping{
+				stage: s, world: slow{patch: time.Second / 2}, took: time.Second,
+				ends: shop, status: apply.Failed, verdict: apply.Interrupted, words: []string{"it was written; interrupted before live showed it"},
+			}
+		},
+		"the time of the run": func(t *testing.T) stopping {
+			return stopping{
+				stage: creating(t), world: slow{get: never}, deadline: true, took: time.Second,
+				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the time of the run was over (--timeout) before it was sent"},
+			}
+		},
+		"a creation that is lost": func(t *testing.T) stopping {
+			return stopping{
+				stage: creating(t), world: slow{post: never}, took: 6 * time.Second, pending: true,
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+			}
+		},
+		"a purge that is answered in time": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{post: 5 * time.Second}, took: 5 * time.Second,
+				ends: rel, status: apply.Done, verdict: apply.OK, state: ledger.Posted,
+			}
+		},
+		"a purge that is not": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{post: never}, took: 6 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may or may not"}, state: ledger.Unknown,
+			}
+		},
+		"a purge that is not, where a duplicate is refused": func(t *testing.T) stopping {
+			return stopping{
+				stage: proven(due(t)), world: slow{post: never}, took: 6 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.Partial, words: []string{"may or may not", "ledger settle"}, state: ledger.Claimed, left: true,
+			}
+		},
+		"a purge, and a hurry": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{post: never}, hurry: 3 * time.Second, took: 3 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may or may not"}, state: ledger.Unknown,
+			}
+		},
+		"a purge that is throttled": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t).on("POST Purge/rel", 1, busy, false), took: time.Second,
+				ends: rel, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was sent"},
+			}
+		},
+		"a claim": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{claim: 2 * time.Second}, took: 2 * time.Second,
+				ends: rel, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was begun"},
+			}
+		},
+		"a ledger that is slow": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{posted: 6 * time.Second}, took: 6 * time.Second,
+				ends: rel, status: apply.Done, verdict: apply.OK, state: ledger.Posted,
+			}
+		},
+		"a ledger that hangs": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{posted: never}, took: 8 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted (and the ledger could not be told"}, state: ledger.Claimed,
+			}
+		},
+		"a ledger that hangs, and a hurry": func(t *testing.T) stopping {
+			return stopping{
+				stage: due(t), world: slow{posted: never}, hurry: 2 * time.Second, took: 4 * time.Second,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted"}, state: ledger.Claimed,
+			}
+		},
+		"a snapshot that is not ready": func(t *testing.T) stopping {
+			return stopping{
+				stage: waiting(begin(t, snapshot("db")), `{}`), took: time.Second,
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"made; interrupted while it was not ready yet"}, state: ledger.Posted,
+			}
+		},
+		"a snapshot that live does not show yet": func(t *testing.T) stopping {
+			s := begin(t, snapshot("db"))
+			s.keeps = func(map[string]any) map[string]any { return s.tree(disk("other")) }
+			return stopping{
+				stage: s, took: time.Second,
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"it was made; interrupted before live showed it"}, state: ledger.Posted,
+			}
+		},
+		"what an earlier run made is not ready": func(t *testing.T) stopping {
+			s := waiting(begin(t, snapshot("db")).has(db, disk("data")), `{}`)
+			s.records[key(db)] = ledger.Record{Key: key(db), State: ledger.Posted, RemoteName: "db", Spec: s.set.Find(key(db)).Spec}
+			return stopping{
+				stage: s, world: slow{get: never}, took: time.Second, state: ledger.Posted,
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"interrupted before it was known to be ready"},
+			}
+		},
+		"another run": func(t *testing.T) stopping {
+			s := theirs(t, func(int, *ledger.Record) {})
+			s.options.WaitOthers = time.Hour
+			return stopping{
+				stage: s, took: time.Second, state: ledger.Claimed,
+				ends: rel, status: apply.Skipped, verdict: apply.Partial, words: []string{"in flight elsewhere"},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { c(t).run(t) }) })
+	}
+}
+
+// TestTheLimitsOfAnEndAreSettings so that a test, or a slower platform, has its own.
+func TestTheLimitsOfAnEndAreSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := due(t)
+		s.options.Grace, s.options.Recording = time.Minute, time.Hour
+		stopping{
+			stage: s, world: slow{posted: 50 * time.Minute, post: 30 * time.Second}, took: 50*time.Minute + 30*time.Second,
+			ends: rel, status: apply.Done, verdict: apply.OK, state: ledger.Posted,
+		}.run(t)
+	})
+}
+
+// TestAMistakeOfTheProgram is an error of its item: the rest goes on, and what may
+// have been sent is recorded so.
+func TestAMistakeOfTheProgram(t *testing.T) {
+	oops := mistake("index out of range")
+	for name, tt := range map[string]struct {
+		item    string
+		call    string
+		did     bool
+		verdict apply.Verdict
+		words   string
+		calls   string
+	}{
+		"a look":   {shop, "GET CDN/shop", false, apply.Partial, "it looks first", "pending CDN/shop, GET CDN/shop"},
+		"a patch":  {shop, "PATCH CDN/shop", true, apply.Partial, "please report it", "pending CDN/shop, GET CDN/shop, PATCH CDN/shop"},
+		"a ledger": {shop, "pending CDN/shop", true, apply.Partial, "please report it", "pending CDN/shop"},
+		"a purge": {
+			rel, "POST Purge/rel", true, apply.NeedsPerson, "may or may not",
+			"claim Purge/rel, POST Purge/rel, unknown Purge/rel",
+		},
+		"a claim":     {rel, "claim Purge/rel", true, apply.Partial, "please report it", "claim Purge/rel"},
+		"a clock":     {rel, "clock", false, apply.Partial, "the platform's time", ""},
+		"a turn":      {rel, "turn", false, apply.Partial, "run apply again", "claim Purge/rel, release Purge/rel"},
+		"its outcome": {rel, "posted Purge/rel", false, apply.NeedsPerson, "it was accepted (and the ledger could not be told", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := due(t)
+			if tt.item == shop {
+				s = begin(t, cdn("shop", forced)).has(shop, loose)
+			}
+			s.set = load(t, cdn("shop", map[bool]string{true: forced, false: plain}[tt.item == shop]), cdn("zoo", `{hostname: zoo.example.com}`), purge("rel", relSpec))
+			if tt.item == shop {
+				s.set = load(t, cdn("shop", forced), cdn("zoo", `{hostname: zoo.example.com}`))
+			}
+			first := 1
+			if tt.call == "turn" {
+				first = 2 // the other CDN's comes before
+			}
+			s.on(tt.call, first, oops, tt.did)
+			res := s.run()
+			s.ends(res, tt.item, apply.Failed, tt.verdict, "internal error: index out of range; the rest went on", tt.words)
+			s.ends(res, "CDN/zoo", apply.Done, apply.OK)
+			var own []string
+			for _, call := range s.log {
+				if strings.HasSuffix(call, tt.item) {
+					own = append(own, call)
+				}
+			}
+			if got := strings.Join(own, ", "); got != tt.calls {
+				t.Errorf("calls %s, want %s", got, tt.calls)
+			}
+			if !strings.Contains(phases(s), "stack goroutine ") {
+				t.Errorf("nobody is told where: %s", phases(s))
+			}
+		})
+	}
+}
+
+// TestAMistakeElsewhere: in what apply is handed, and in who watches.
+func TestAMistakeElsewhere(t *testing.T) {
+	s := begin(t, cdn("shop", forced), cdn("zoo", `{hostname: zoo.example.com}`)).has(shop, loose)
+	planner, p := s.ready()
+	deps := apply.Deps{
+		Writer: s, Journal: s, Clock: s.clock, Rules: planner.Rules,
+		Replan: func(kind.Key, *kind.Object) (plan.Item, error) { panic(errors.New("no such field")) },
+		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
+		Report: func(apply.Event) { panic(7) },
+	}
+	res := apply.Run(t.Context(), p, deps)
+	s.ends(res, shop, apply.Failed, apply.Partial, "internal error: no such field")
+	s.ends(res, "CDN/zoo", apply.Done, apply.OK)
+
+	deps.Replan = func(kind.Key, *kind.Object) (plan.Item, error) { panic(struct{ token string }{"secret-canary"}) }
+	s.ends(apply.Run(t.Context(), p, deps), shop, apply.Failed, apply.Partial, "internal error: struct")
+
+	s = theirs(t, func(int, *ledger.Record) { panic("a torn record") })
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "could not be read again: internal error: a torn record")
+
+	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true).on("GET "+db, 2, mistake("no spec"), false)
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may or may not")
+}
