@@ -80,7 +80,7 @@ func hex(v uint32, digits int) string {
 func guarded(line safe) safe {
 	s := strings.ReplaceAll(string(line), "##[", `#\x23[`)
 	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
-	if strings.HasPrefix(strings.TrimLeft(s, " "), "::") {
+	if strings.HasPrefix(strings.TrimLeft(s, " \t"), "::") {
 		s = `\` + s
 	}
 	return safe(s)

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzLines: what a command prints beside a Document, however it does so, holds
+// nothing that is obeyed, and a text stays in its line.
+func FuzzLines(f *testing.F) {
+	for i, s := range seeds {
+		f.Add(s, seeds[(i*7)%len(seeds)])
+		f.Add("\t"+s, s+"\t")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for name, way := range map[string]struct {
+			// lines is how many there have to be, 0 where the text itself has them.
+			lines int
+			print func(Lines) error
+		}{
+			"Printf":   {1, func(l Lines) error { return l.Printf("%s%s\n", a, b) }},
+			"quoted":   {1, func(l Lines) error { return l.Printf("  %q: %v\n", a, []string{b}) }},
+			"Table":    {2, func(l Lines) error { return l.Table("", [][]string{{a, b}, {b, a, a}}) }},
+			"JSON":     {0, func(l Lines) error { return l.JSON([]string{a, b}) }},
+			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
+			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},
+			"Help":     {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
+			"Stream": {2, func(l Lines) error {
+				return writeAll(JSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
+			}},
+			"Clean": {1, func(l Lines) error { return writeAll(l.w, Clean(a+b), "\n") }},
+		} {
+			var out bytes.Buffer
+			if err := way.print(NewLines(&out)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			checkPlain(t, name, bytes.ReplaceAll(out.Bytes(), []byte("\t"), []byte(" ")))
+			if n := strings.Count(out.String(), "\n"); way.lines > 0 && n != way.lines {
+				t.Fatalf("%s: %d lines: %q", name, n, out.String())
+			}
+			var same []string
+			if name == "JSON" && (json.Unmarshal(out.Bytes(), &same) != nil || utf8.ValidString(a+b) && !slices.Equal(same, []string{a, b})) {
+				t.Fatalf("%q, %q became %s", a, b, &out)
+			}
+		}
+	})
+}
+
+func jsonOf(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func writeAll(w io.Writer, texts ...string) error {
+	for _, text := range texts {
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
