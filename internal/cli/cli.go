@@ -72,6 +72,8 @@ type app struct {
 	emitted, sending bool
 	// logging keeps lines on standard error apart.
 	logging sync.Mutex
+	// root is the command above all others, whose flags every command has.
+	root *cobra.Command
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
 }
@@ -114,6 +116,7 @@ func newRoot(a *app) *cobra.Command {
 		},
 	}
 	a.global.register(root)
+	a.root = root
 	root.AddCommand(
 		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a), newDoctor(a),
 		newSandbox(a), newExplain(a), newVersion(a),

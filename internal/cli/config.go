@@ -159,7 +159,7 @@ func parseUserConfig(data []byte) (userConfig, error) {
 
 // check returns what is wrong, beginning with the name of the field.
 func (p profile) check() error {
-	for _, area := range areas {
+	for _, area := range areas() {
 		s := p.area(area)
 		if s.URL != "" {
 			if _, err := api.ParseBase(s.URL, ""); err != nil {
@@ -182,7 +182,7 @@ func (p profile) check() error {
 }
 
 // areas are the platform's, in the order in which they are shown.
-var areas = [...]kind.Area{kind.Compute, kind.Delivery}
+func areas() []kind.Area { return []kind.Area{kind.Compute, kind.Delivery} }
 
 // tokenSource says where a token comes from: one of three, or nowhere.
 type tokenSource struct {
@@ -214,27 +214,27 @@ func (s tokenSource) isZero() bool { return s.Env == "" && s.File == "" && s.Exe
 
 // check returns what is wrong, beginning with the field below token.
 func (s tokenSource) check() error {
-	named := 0
-	for _, there := range []bool{s.Env != "", s.File != "", s.Exec != nil} {
-		if there {
-			named++
-		}
-	}
 	switch {
-	case named > 1:
+	case s.Env != "" && s.File != "" || s.Exec != nil && s.Env+s.File != "":
 		return errors.New(" names several sources: write one of env, file and exec")
 	case s.Env != "" && !variableName.MatchString(s.Env):
 		// It is not shown: somebody may have written the token itself.
 		return errors.New(".env is no name of a variable: write the name, not the token")
 	case strings.HasPrefix(s.File, "~"):
 		return fmt.Errorf(".file is %q: write the path out, ~ means nothing here", s.File)
-	case s.Exec == nil:
-		return nil
-	case len(s.Exec.Command) == 0 || s.Exec.Command[0] == "":
+	case s.Exec != nil:
+		return s.Exec.check()
+	}
+	return nil
+}
+
+// check returns what is wrong, beginning with the field below token.
+func (c tokenCommand) check() error {
+	if len(c.Command) == 0 || c.Command[0] == "" {
 		return errors.New(".exec.command is empty: write the program and its arguments as a list")
 	}
-	if d, err := time.ParseDuration(s.Exec.Timeout); s.Exec.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
-		return fmt.Errorf(".exec.timeout is %q: write a time up to %s", s.Exec.Timeout, mostExecTime)
+	if d, err := time.ParseDuration(c.Timeout); c.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
+		return fmt.Errorf(".exec.timeout is %q: write a time up to 5m", c.Timeout)
 	}
 	return nil
 }

@@ -3,35 +3,43 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/report"
 )
 
 type doctorOptions struct {
 	probe       string
 	autoApprove bool
+	json        bool
 }
 
 func newDoctor(a *app) *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [--probe-duplicates HOSTNAME]",
-		Short: "Show which workspace, addresses and ledger are in use, and what is proven of the platform",
-		Long: "Show which workspace, addresses and ledger are in use, and whether the platform was seen to refuse a second request of\n" +
-			"the same name. Where it was, a request that got no answer is sent again under its name; where not, a person is asked.\n" +
+		Short: "Show the effective configuration and what works of it",
+		Long: "Show the effective configuration and who chose each value, whether the addresses can be reached, what the tokens may\n" +
+			"read, the ledger, and whether the platform was seen to refuse a second request of the same name: where it was, a request\n" +
+			"that got no answer is sent again under its name; where not, a person is asked. Nothing is written, and no secret is shown.\n" +
 			"With --probe-duplicates one harmless request, for a path that does not exist below HOSTNAME, is sent twice to see that.\n" +
-			"It shows no secret. Exit codes: 0 done, 1 could not run, or nothing was proven, 4 manifests are invalid, 5 the probe\n" +
-			"was not sent now, 6 the ledger can't be used, or what became of the probe is not known, 8 authentication or\n" +
-			"authorization.",
+			"Exit codes: 0 nothing is wrong, 1 something is, 6 the ledger needs a person, 8 authentication or authorization; with\n" +
+			"--probe-duplicates also 1 nothing was proven, 4 manifests are invalid, 5 the probe was not sent now, 6 what became of it\n" +
+			"is not known.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opts.json {
+				a.global.output = "json"
+			}
+			if !slices.Contains([]string{"text", "json"}, a.global.output) {
+				return fmt.Errorf("-o is %q: doctor writes text or json", a.global.output)
+			}
 			if opts.probe != "" {
 				return runProbe(cmd.Context(), a, opts)
 			}
@@ -40,12 +48,21 @@ func newDoctor(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&opts.probe, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice: does the platform refuse the second?")
 	cmd.Flags().BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask before sending")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "the same as -o json")
 	return cmd
 }
 
-// facts are what doctor shows.
-type facts struct {
-	Workspace kind.Workspace       `json:"workspace"`
+// diagnosis is what doctor shows (schemas/doctor.schema.json).
+type diagnosis struct {
+	Format   string `json:"format"`
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	Sandbox  bool   `json:"sandbox"`
+	// Settings are the effective ones, Checks what was looked at, each in the
+	// order in which it is shown.
+	Settings  []shownSetting       `json:"settings"`
+	Checks    []finding            `json:"checks"`
+	Workspace *kind.Workspace      `json:"workspace,omitempty"`
 	Origins   map[kind.Area]string `json:"origins"`
 	Ledger    struct {
 		Store   string `json:"store,omitempty"`
@@ -57,54 +74,99 @@ type facts struct {
 	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
 }
 
-func runDoctor(ctx context.Context, a *app) error {
-	_, w, err := a.enterHere(ctx)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	found := facts{Workspace: w.workspace, Origins: w.origins}
-	found.Ledger.Store = w.ledger.Store
-	l, err := ledger.Open(ctx, w.ledger)
-	if err != nil {
-		return err
-	}
-	w.closers = append(w.closers, l.Close)
-	g, err := l.Genesis(ctx)
-	found.Ledger.ID, found.Proofs = g.LedgerID, g.Proofs
-	if problem := ledger.Problem(err); problem != nil {
-		found.Ledger.Problem, found.Ledger.Fix = problem.Problem, problem.Fix
-		a.code = exitNeedsPerson
-	} else if err != nil {
-		view := ledger.Unreadable(err)
-		found.Ledger.Problem, found.Ledger.Fix = view.Problem, view.Fix
-		a.code = exitOf(err)
-	}
-	if a.global.output == "json" {
-		return a.out.JSON(found)
-	}
-	return found.write(a.out)
+// finding is how a check ended.
+type finding struct {
+	// Group is what was looked at: project, compute, delivery, ledger, machine.
+	Group  string `json:"group"`
+	Check  string `json:"check"`
+	Status status `json:"status"`
+	Says   string `json:"says"`
+	// Fix is what to do about it.
+	Fix string `json:"fix,omitempty"`
+	// code is the exit code that a failure asks for.
+	code int
+	// follows says that another check tells why there is nothing to say.
+	follows bool
 }
 
-func (f facts) write(out report.Lines) error {
-	lines := []string{fmt.Sprintf("workspace  %s (%s)", f.Workspace.Name, f.Workspace.UUID)}
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		lines = append(lines, fmt.Sprintf("%-9s  %s", area, cmp.Or(f.Origins[area], "no address")))
+// status is how a check ended, in one word.
+type status string
+
+const (
+	good    status = "ok"
+	warned  status = "warn"
+	failed  status = "fail"
+	skipped status = "skipped"
+)
+
+func runDoctor(ctx context.Context, a *app) error {
+	d := newDoctoring(ctx, a)
+	defer d.close()
+	for _, c := range d.checks() {
+		f := c.run(ctx)
+		f.Group, f.Check = c.group, c.name
+		d.found.Checks = append(d.found.Checks, f)
 	}
-	lines = append(lines, strings.TrimSpace("ledger     "+cmp.Or(f.Ledger.Store, "none")+" "+f.Ledger.ID))
-	if f.Ledger.Problem != "" {
-		lines = append(lines, "ledger     "+f.Ledger.Problem, "  fix: "+f.Ledger.Fix)
-	} else {
-		for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-			lines = append(lines, fmt.Sprintf("a second request of the same name, %s: %s", area, proofText(area, f.Proofs)))
+	a.code = orInterrupted(ctx, worst(d.found.Checks))
+	d.found.Result, d.found.ExitCode = resultName(a.code), a.code
+	if a.global.output == "json" {
+		return a.out.JSON(d.found)
+	}
+	return d.found.write(a)
+}
+
+// worst is the exit code of all checks together, as design 0.24 ranks them.
+func worst(checks []finding) int {
+	for _, code := range []int{exitAuth, exitNeedsPerson, exitError} {
+		if slices.ContainsFunc(checks, func(f finding) bool { return f.Status == failed && f.code == code }) {
+			return code
 		}
 	}
-	for _, line := range lines {
-		if err := out.Printf("%s\n", line); err != nil {
-			return err
+	return exitOK
+}
+
+// write shows it as two tables: settings that somebody chose or has to choose,
+// and checks with what to do below each that needs it. What only follows from
+// another line is left out, unless all is asked for.
+func (d diagnosis) write(a *app) error {
+	var rows [][]string
+	for _, s := range d.Settings {
+		if s.Value != "" || !s.optional || a.global.verbose {
+			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
 		}
 	}
-	return nil
+	err := errors.Join(a.out.Table("", rows), a.out.Printf("\n"))
+	rows = nil
+	marks := map[status]string{good: "ok", warned: "warn", failed: "FAIL", skipped: "-"}
+	count, group := map[status]int{}, ""
+	for _, f := range d.Checks {
+		count[f.Status]++
+		if f.follows && !a.global.verbose {
+			continue
+		}
+		shown := f.Group
+		if shown == group {
+			shown = ""
+		}
+		group = f.Group
+		rows = append(rows, []string{marks[f.Status], shown, f.Check, f.Says})
+		if f.Fix != "" {
+			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
+		}
+	}
+	return errors.Join(err, a.out.Table("", rows), a.out.Printf("\n%s\n", summary(count)))
+}
+
+func summary(count map[status]int) string {
+	switch {
+	case count[failed] > 0 && count[warned] > 0:
+		return plural(count[failed], "check") + " failed, and " + plural(count[warned], "warning") + "."
+	case count[failed] > 0:
+		return plural(count[failed], "check") + " failed."
+	case count[warned] > 0:
+		return "Nothing failed, with " + plural(count[warned], "warning") + "."
+	}
+	return "Nothing is wrong."
 }
 
 // proofText says what is known of duplicates in an area.
@@ -112,11 +174,10 @@ func proofText(area kind.Area, proofs map[kind.Area]ledger.Proof) string {
 	if proof, ok := proofs[area]; ok {
 		return "refused" + proven(proof)
 	}
-	text := "not known, so a request without an answer is a question for a person"
 	if _, ok := probed(area); ok {
-		return text + "; trueup doctor --probe-duplicates HOSTNAME finds out"
+		return "not known; trueup doctor --probe-duplicates HOSTNAME finds out"
 	}
-	return text + "; there is no harmless way to try"
+	return "not known, and there is no harmless way to try"
 }
 
 func proven(p ledger.Proof) string {

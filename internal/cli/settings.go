@@ -2,8 +2,8 @@ package cli
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -32,24 +32,19 @@ type settings struct {
 	through func(*http.Request) (*url.URL, error)
 }
 
-// settings resolves them. It reads no token.
+// settings resolves them, also those beside what is wrong. It reads no token.
 func (a *app) settings() (settings, error) {
 	s := settings{urls: map[kind.Area]setting{}, tokens: map[kind.Area]tokenSetting{}}
 	var err error
-	if s.profile, s.profileFrom, err = a.profile(); err != nil {
-		return s, err
-	}
-	for _, area := range areas {
+	s.profile, s.profileFrom, err = a.profile()
+	wrong := []error{err}
+	for _, area := range areas() {
 		s.urls[area], s.tokens[area] = a.urlSetting(s.profile, area), a.tokenSetting(s.profile, area)
-		if err := s.ownToken(area); err != nil {
-			return s, err
-		}
+		wrong = append(wrong, s.ownToken(area))
 	}
 	s.caFile = a.caSetting(s.profile)
-	if err := a.oneInput(s); err != nil {
-		return s, err
-	}
-	return s, a.chooseProxy(&s)
+	wrong = append(wrong, s.oneInput(), a.chooseProxy(&s))
+	return s, errors.Join(wrong...)
 }
 
 // areaVariable is a variable of an area.
@@ -107,21 +102,35 @@ func (s settings) ownToken(area kind.Area) error {
 		s.urls[area].Origin, s.profile.name, areaVariable(area, "TOKEN"))
 }
 
-// oneInput refuses to read two things from standard input.
-func (a *app) oneInput(s settings) error {
-	var wants []string
-	if in, ok := a.env.Stdin.(*input); ok && in.used {
-		wants = append(wants, "manifests")
+// oneInput refuses to read both tokens from standard input.
+func (s settings) oneInput() error {
+	compute, delivery := s.tokens[kind.Compute], s.tokens[kind.Delivery]
+	if compute.File == "-" && delivery.File == "-" {
+		return onlyOne(compute.setting, delivery.setting)
 	}
-	for _, area := range areas {
-		if s.tokens[area].File == "-" {
-			wants = append(wants, s.tokens[area].setting)
-		}
-	}
-	if len(wants) < 2 {
+	return nil
+}
+
+// inputIsManifests refuses to take for manifests what is a token: it would be
+// shown in what is said of them.
+func (a *app) inputIsManifests() error {
+	if a.global.sandbox {
 		return nil
 	}
-	return fmt.Errorf("standard input is to hold both %s and %s: it can hold one of them", wants[0], wants[1])
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	for _, area := range areas() {
+		if t := s.tokens[area]; t.File == "-" {
+			return onlyOne("manifests", t.setting)
+		}
+	}
+	return nil
+}
+
+func onlyOne(first, second string) error {
+	return fmt.Errorf("standard input is to hold both %s and %s: it can hold one of them", first, second)
 }
 
 func (a *app) caSetting(p profile) setting {
@@ -177,19 +186,21 @@ func (a *app) endpoint(area kind.Area, s settings, deprecated string) (api.Endpo
 	return e, nil
 }
 
-// tellWhatStandsAbove says which variables a profile that was asked for by hand
-// does not replace.
-func (a *app) tellWhatStandsAbove(s settings) {
+// above says which variables a profile that was asked for by hand does not
+// replace.
+func (s settings) above() []string {
+	var above []string
 	if s.profileFrom != "--profile" {
-		return
+		return nil
 	}
-	for _, area := range areas {
+	for _, area := range areas() {
 		own := s.profile.area(area)
 		if url := s.urls[area]; own.URL != "" && url.Value != own.URL {
-			a.log(slog.LevelWarn, fmt.Sprintf("%s stands above the address in profile %s: unset it to use the profile's", url.Origin, s.profile.name))
+			above = append(above, fmt.Sprintf("%s stands above the address in profile %s", url.Origin, s.profile.name))
 		}
 		if token := s.tokens[area]; !own.Token.isZero() && token.origin != s.profile.origin(string(area)+".token") {
-			a.log(slog.LevelWarn, fmt.Sprintf("%s stands above the token in profile %s: unset it to use the profile's", token.origin, s.profile.name))
+			above = append(above, fmt.Sprintf("%s stands above the token in profile %s", token.origin, s.profile.name))
 		}
 	}
+	return above
 }

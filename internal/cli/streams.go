@@ -41,8 +41,6 @@ func (o *output) close() error {
 type input struct {
 	ctx context.Context //nolint:containedctx // a reader is given none
 	r   io.Reader
-	// used says that something was read, or waited for.
-	used bool
 }
 
 // maxRead bounds what is read at once, in bytes.
@@ -53,7 +51,6 @@ func (in *input) Read(p []byte) (int, error) {
 		text []byte
 		err  error
 	}
-	in.used = true
 	// A read that is given up goes on, so that it must not touch p.
 	text, done := make([]byte, min(len(p), maxRead)), make(chan read, 1)
 	go func() {

@@ -25,16 +25,16 @@ const (
 
 // capped keeps the first bytes of what is written.
 type capped struct {
-	bytes.Buffer
+	kept  []byte
 	limit int
 	over  bool
 }
 
 // Write takes everything and keeps what there is room for.
 func (c *capped) Write(p []byte) (int, error) {
-	room := min(len(p), c.limit-c.Len())
+	room := min(len(p), c.limit-len(c.kept))
 	c.over = c.over || room < len(p)
-	_, _ = c.Buffer.Write(p[:room])
+	c.kept = append(c.kept, p[:room]...)
 	return len(p), nil
 }
 
@@ -61,7 +61,7 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 		// It has ended well; what it left running holds its pipes.
 		err = nil
 	}
-	words := spoken(said.String(), out.String())
+	words := spoken(string(said.kept), string(out.kept))
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -76,7 +76,7 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 	if words != "" && a.global.verbose {
 		a.log(slog.LevelDebug, name+words)
 	}
-	text, err := a.printedToken(out.Bytes())
+	text, err := a.printedToken(out.kept)
 	if err != nil {
 		return "", fmt.Errorf("%s %w", name, err)
 	}

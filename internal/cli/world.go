@@ -55,16 +55,23 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	if err != nil {
 		return nil, err
 	}
-	a.tellWhatStandsAbove(s)
+	for _, text := range s.above() {
+		a.log(slog.LevelWarn, text+": unset it to use the profile's")
+	}
 	w := &world{workspace: p.Workspace, origins: map[kind.Area]string{}}
 	if err := w.point(a, s, p); err != nil {
 		return nil, err
 	}
+	w.keep(a, p)
+	return w, nil
+}
+
+// keep says which ledger belongs to the world, and how requests are sent once.
+func (w *world) keep(a *app, p project) {
 	w.api.Duplicate = p.Purge.duplicate()
 	w.ledger = a.ledgerConfig(p)
 	w.ledger.Origins = maps.Clone(w.origins)
 	w.ledger.Window, w.waitOthers = p.Purge.window(), p.Purge.wait()
-	return w, nil
 }
 
 // point directs the world at the real platform. A repository has no say in
@@ -76,7 +83,7 @@ func (w *world) point(a *app, s settings, p project) error {
 	}
 	w.api = a.apiConfig(w.workspace)
 	w.api.Endpoints, w.api.RootCAs, w.api.Proxy = map[kind.Area]api.Endpoint{}, roots, s.through
-	for _, area := range areas {
+	for _, area := range areas() {
 		e, err := a.endpoint(area, s, p.Purge.DeprecatedURL)
 		if err != nil {
 			return err

@@ -355,7 +355,7 @@ func compile(t *testing.T, file string) *jsonschema.Schema {
 // TestExamplesOfEveryFieldHold compiles each node that has examples and
 // validates them.
 func TestExamplesOfEveryFieldHold(t *testing.T) {
-	for _, file := range []string{"cdn", "purge", "volumesnapshot", "project"} {
+	for _, file := range []string{"cdn", "purge", "volumesnapshot", "project", "config"} {
 		file += ".schema.json"
 		b, err := schemas.FS.ReadFile(file)
 		if err != nil {

@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/sandbox"
+)
+
+// examined runs doctor and returns its JSON, which the published schema allows.
+func (s *stage) examined(code int, args ...string) map[string]any {
+	s.t.Helper()
+	doc := decoded(s.t, s.must(code, append([]string{"doctor", "--json"}, args...)...))
+	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
+		s.t.Errorf("%#v", err)
+	}
+	if doc["result"] != resultName(code) || doc["exitCode"] != float64(code) {
+		s.t.Errorf("result %v, exit code %v, want %d", doc["result"], doc["exitCode"], code)
+	}
+	return doc
+}
+
+// found is the status of a check and what it says.
+func found(t *testing.T, doc map[string]any, group, check string) (status, says, fix string) {
+	t.Helper()
+	for _, each := range doc["checks"].([]any) {
+		c := each.(map[string]any)
+		if c["group"] == group && c["check"] == check {
+			fix, _ = c["fix"].(string)
+			return c["status"].(string), c["says"].(string), fix
+		}
+	}
+	t.Fatalf("there is no check %s of %s", check, group)
+	return "", "", ""
+}
+
+// finds asserts how checks ended: "GROUP CHECK: STATUS WORDS".
+func finds(t *testing.T, doc map[string]any, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		place, rest, _ := strings.Cut(want, ": ")
+		group, check, _ := strings.Cut(place, " ")
+		wantStatus, words, _ := strings.Cut(rest, " ")
+		status, says, fix := found(t, doc, group, check)
+		if status != wantStatus || !strings.Contains(says+" "+fix, words) {
+			t.Errorf("%s: %s %s (%s), want %s", place, status, says, fix, rest)
+		}
+	}
+}
+
+const shopManifest = "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec: {hostname: shop.example.com}\n"
+
+func TestDoctorSaysWhatWorks(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	s.writes()
+	doc := s.examined(exitOK)
+	finds(
+		t, doc,
+		"project trueup.yaml: ok trueup.yaml", "project manifests: ok 1 object", "project configuration: ok no profile",
+		"delivery token: ok there is one, from variable TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer in",
+		"delivery certificate: skipped plain http", "delivery clock: ok apart",
+		"delivery CDN: ok may list (the list is empty) and get; not tried: create, patch",
+		"delivery Purge: skipped not tried: create, which needs the role cdn-purger",
+		"compute VolumeSnapshot: ok may list (the list is empty) and get; not tried: create, delete",
+		"ledger store: ok it can be read", "ledger duplicates, delivery: skipped not known",
+		"machine git: ok git version", "machine terminal: ok no terminal",
+	)
+	if n := len(s.writes()); n != 0 {
+		t.Errorf("doctor sent %d writes", n)
+	}
+	if lines := strings.Count(s.must(exitOK, "doctor"), "\n"); lines > 30 {
+		t.Errorf("doctor prints %d lines", lines)
+	}
+}
+
+// TestDoctorLooksAtTheRest where something is wrong or missing.
+func TestDoctorLooksAtTheRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *stage)
+		code   int
+		finds  []string
+	}{
+		"no token": {
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exitAuth,
+			[]string{
+				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"compute VolumeSnapshot: ok may", "ledger store: ok it can",
+			},
+		},
+		"a wrong token": {
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong" }, exitAuth,
+			[]string{"delivery token: ok", "delivery CDN: fail 401 Unauthorized", "compute VolumeSnapshot: ok may"},
+		},
+		"a token of the other area": {
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exitAuth,
+			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: ok may"},
+		},
+		"an unreadable token": {
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, exitAuth,
+			[]string{"delivery token: fail white space", "delivery connection: ok"},
+		},
+		"no address": {
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, exitError,
+			[]string{"delivery connection: fail set TRUEUP_DELIVERY_URL", "delivery token: ok", "compute connection: ok an answer"},
+		},
+		"nobody listens": {
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exitNeedsPerson,
+			[]string{"compute connection: fail connection refused", "compute VolumeSnapshot: skipped", "delivery CDN: ok may", "ledger store: fail"},
+		},
+		"no such host": {
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exitNeedsPerson,
+			[]string{"compute connection: fail check the address; if there is a proxy in between", "delivery CDN: ok may"},
+		},
+		"http": {
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exitError,
+			[]string{"compute connection: fail TRUEUP_COMPUTE_URL: base address is http", "delivery CDN: ok may"},
+		},
+		"one area alone": {
+			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exitOK,
+			[]string{"compute connection: skipped nothing needs this area", "delivery CDN: ok may"},
+		},
+		"another workspace": {
+			func(s *stage) {
+				s.must(exitOK, "apply", "--auto-approve")
+				s.quirky("other-workspace")
+			}, exitError,
+			[]string{"delivery CDN: fail compare workspace: in trueup.yaml", "compute VolumeSnapshot: ok may list (the list is empty)"},
+		},
+		"no project": {
+			func(s *stage) { s.write("elsewhere/x", "") }, exitError,
+			[]string{
+				"project trueup.yaml: fail write one (docs/configuration.md)", "project manifests: skipped", "delivery connection: ok an answer",
+				"delivery CDN: skipped it takes a workspace", "ledger store: skipped no project",
+			},
+		},
+		"a broken project": {
+			func(s *stage) { s.more("nonsense: true\n") }, exitError,
+			[]string{`project trueup.yaml: fail unknown field "nonsense"`, "delivery connection: ok an answer"},
+		},
+		"broken manifests": {
+			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exitError,
+			[]string{"project manifests: fail trueup validate shows them", "delivery CDN: ok may"},
+		},
+		"no such profile": {
+			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exitError,
+			[]string{"project configuration: fail TRUEUP_PROFILE is prod, and there is no ", "delivery CDN: ok may"},
+		},
+		"no ledger": {
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exitNeedsPerson,
+			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: ok may"},
+		},
+		"no such store": {
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exitError,
+			[]string{"ledger store: fail is not of the form", "delivery CDN: ok may", "machine git: ok"},
+		},
+		"clocks apart": {
+			func(s *stage) { s.passed = -time.Hour }, exitOK,
+			[]string{"delivery clock: warn the platform's is 1h0m0s ahead of this machine's", "delivery CDN: ok may"},
+		},
+	} {
+		s := newStage(t)
+		s.write("manifests/shop.yaml", shopManifest)
+		c.change(s)
+		args := []string{}
+		if name == "no project" {
+			args = []string{"-C", t.TempDir()}
+		}
+		t.Log(name)
+		finds(t, s.examined(c.code, args...), c.finds...)
+	}
+}
+
+func TestDoctorInTheSandbox(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	proxy := newTunnel(t, "127.0.0.1:1")
+	s.vars = map[string]string{"HTTPS_PROXY": proxy.URL, "TRUEUP_PROFILE": "none"}
+	doc := s.examined(exitOK, "--sandbox")
+	if doc["sandbox"] != true {
+		t.Errorf("%v", doc)
+	}
+	finds(t, doc, "delivery CDN: ok may list (the list is empty) and get", "delivery token: ok the sandbox's own")
+}
+
+// TestDoctorShowsWhoChoseEachValue and shows no secret, which run looks for.
+func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	s.write("config/trueup/config.yaml", configHead+"profiles:\n  prod:\n    delivery:\n      url: "+s.vars["TRUEUP_DELIVERY_URL"]+
+		"\n      token: {exec: {command: [sh, -c, 'echo "+strings.ReplaceAll(canary, "-", "-\"\"")+"-delivery']}}\n    compute: {token: {env: COMPUTE}}\n")
+	s.vars["XDG_CONFIG_HOME"] = s.dir + "/config"
+	s.vars["COMPUTE"] = s.vars["TRUEUP_COMPUTE_TOKEN"]
+	delete(s.vars, "TRUEUP_DELIVERY_URL")
+	delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
+	out := s.must(exitOK, "doctor", "--profile", "prod", "--request-timeout", "20s")
+	for _, want := range []string{
+		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
+		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
+		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +--request-timeout",
+		"warn .*TRUEUP_COMPUTE_TOKEN stands above the token in profile prod",
+	} {
+		if !matches(out, want) {
+			t.Errorf("doctor does not show %q:\n%s", want, out)
+		}
+	}
+	// A run of the same says so too.
+	if _, _, errs := s.run("plan", "--profile", "prod"); !strings.Contains(errs, "TRUEUP_COMPUTE_TOKEN stands above the token in profile prod: unset it") {
+		t.Errorf("%s", errs)
+	}
+}
+
+// TestDoctorSeesTheCertificate that is trusted but ends soon, and one that is
+// not trusted.
+func TestDoctorSeesTheCertificate(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	cert, pemText := certificate(t, time.Now().Add(5*24*time.Hour+time.Hour))
+	web := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	web.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
+	t.Cleanup(web.Close)
+	s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
+	finds(
+		t, s.examined(exitNeedsPerson), "delivery connection: fail trust it with --ca-file",
+		"delivery connection: fail the certificate is by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
+	)
+	s.write("ca.pem", pemText)
+	doc := s.examined(exitNeedsPerson, "--ca-file", "ca.pem")
+	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: ok may")
+	s.write("ca.pem", "nonsense")
+	finds(t, s.examined(exitNeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail holds no PEM certificate")
+}
+
+// certificate is one of its own authority, for loopback.
+func certificate(t *testing.T, until time.Time) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a test of doctor"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: until,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+func matches(text, pattern string) bool { return regexp.MustCompile(pattern).MatchString(text) }

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// tokenOf asks for the delivery token of the environment and, where text is
+// not empty, of the profile prod.
+func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]string, stdin string) (said string, err error) {
+	t.Helper()
+	a, _ := configApp(t, text, vars)
+	if text != "" {
+		a.global.profile = "prod"
+	}
+	a.env.Now = func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
+	a.env.Stdin = strings.NewReader(stdin)
+	s, err := a.settings()
+	if err != nil {
+		return "", err
+	}
+	e, err := a.endpoint(kind.Delivery, s, "")
+	if err != nil {
+		return "", err
+	}
+	token, err := e.Ask(ctx)
+	again, errAgain := e.Ask(ctx)
+	if token.IsZero() != again.IsZero() || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+		t.Errorf("asked again: %v, %v", again, errAgain)
+	}
+	said = a.env.Stderr.(*bytes.Buffer).String()
+	if strings.Contains(said+fmt.Sprint(err), canary) {
+		t.Errorf("a token was shown: %s %v", said, err)
+	}
+	if err == nil && token.IsZero() {
+		t.Error("neither a token nor an error")
+	}
+	return said, err
+}
+
+func TestATokenIsReadFromAFile(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		content string
+		mode    os.FileMode
+		uid     int
+		ci      string
+		says    string // of the error
+		warns   string
+	}{
+		{name: "plain", content: canary, mode: 0o600},
+		{name: "with a line end", content: canary + "\n", mode: 0o400},
+		{name: "with a line end of another system", content: canary + "\r\n", mode: 0o600},
+		{name: "two line ends", content: canary + "\n\n", mode: 0o600, says: "white space"},
+		{name: "space", content: canary + " ", mode: 0o600, says: "white space"},
+		{name: "empty", content: "", mode: 0o600, says: "token is empty"},
+		{name: "too long", content: strings.Repeat("x", maxToken+1), mode: 0o600, says: "it is larger than 64 KiB"},
+		{name: "group reads", content: canary, mode: 0o640, says: "may be read or written by others on this machine (mode 0640): chmod 600 "},
+		{name: "all read", content: canary, mode: 0o604, says: "chmod 600 "},
+		{name: "group writes", content: canary, mode: 0o620, says: "chmod 600 "},
+		{name: "as CI mounts it", content: canary, mode: 0o666, ci: "true", warns: "others on this machine may read it (mode 0666)"},
+		{name: "CI is off", content: canary, mode: 0o644, ci: "false", says: "chmod 600 "},
+		{name: "another user's", content: canary, mode: 0o600, uid: 54321, says: "belongs to the user with number 54321"},
+	} {
+		if c.uid != 0 && os.Geteuid() != 0 {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		if c.uid != 0 {
+			if err := os.Chown(file, c.uid, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said, err := tokenOf(t.Context(), t, "", map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": file, "CI": c.ci}, "")
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "TRUEUP_DELIVERY_TOKEN_FILE: ") {
+			t.Errorf("%s: %v does not name the setting", c.name, err)
+		}
+		if !strings.Contains(said, c.warns) || c.warns == "" && said != "" {
+			t.Errorf("%s: warns %q, want %q", c.name, said, c.warns)
+		}
+	}
+}
+
+// TestATokenFileIsNotWaitedFor: nobody ever writes to the pipe.
+func TestATokenFileIsNotWaitedFor(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(pipe); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, t.TempDir(), os.DevNull} {
+		_, err := tokenOf(t.Context(), t, "", map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": file}, "")
+		if err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestATokenIsReadFromStandardInputOnce(t *testing.T) {
+	fromInput := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-"}
+	if _, err := tokenOf(t.Context(), t, "", fromInput, canary+"\n"); err != nil {
+		t.Error(err)
+	}
+	if _, err := tokenOf(t.Context(), t, "", fromInput, strings.Repeat("x", maxToken+1)); err == nil || !strings.Contains(err.Error(), "that is no token") {
+		t.Error(err)
+	}
+	both := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-", "TRUEUP_COMPUTE_TOKEN_FILE": "-"}
+	if _, err := tokenOf(t.Context(), t, "", both, canary); err == nil ||
+		!strings.Contains(err.Error(), "both TRUEUP_COMPUTE_TOKEN_FILE and TRUEUP_DELIVERY_TOKEN_FILE") {
+		t.Error(err)
+	}
+	a, _ := configApp(t, "", fromInput)
+	a.env.StdinIsTTY = true
+	if _, err := a.tokenFromInput(); err == nil || !strings.Contains(err.Error(), "is a terminal") {
+		t.Error(err)
+	}
+}
+
+// TestATokenIsPrintedByACommand runs real programs of the user.
+func TestATokenIsPrintedByACommand(t *testing.T) {
+	t.Setenv("TRUEUP_COMPUTE_TOKEN", "of-the-other-area")
+	t.Setenv("PROD_TOKEN", "of-the-profile")
+	for _, c := range []struct {
+		name, script string
+		says         string // of the error, empty where there is a token
+	}{
+		{"text", "echo " + canary, ""},
+		{"json", `echo '{"token":"` + canary + `","expiresAt":"2026-11-21T10:00:00Z","kind":"ExecCredential"}'`, ""},
+		{"json without an end", `printf '{"token":"` + canary + `"}'`, ""},
+		{"expired", `echo '{"token":"` + canary + `","expiresAt":"2026-11-21T09:00:00Z"}'`, "printed a token that has expired at 2026-11-21T09:00:00Z"},
+		{"no time", `echo '{"token":"` + canary + `","expiresAt":"soon"}'`, "printed an expiresAt that is no time"},
+		{"other json", `echo '{"access_token":"` + canary + `"}'`, "printed JSON without token"},
+		{"broken json", `echo '{"token":"` + canary + `'`, "printed what is neither a token nor JSON"},
+		{"nothing", "true", "printed nothing"},
+		{"two lines", "echo a; echo " + canary, "white space"},
+		{"too much", "yes | head -c 70000", "printed more than 64 KiB"},
+		{"fails", `echo ` + canary + `; echo "no session: ` + canary + `" >&2; exit 3`, "command sh: exit status 3: no session: ***"},
+		{"escapes", `printf 'a\033[31mb\n::error::x\n' >&2; exit 1`, `exit status 1: a\x1b[31mb ::error::x`},
+		{"knows no other token", `test -z "$TRUEUP_COMPUTE_TOKEN$PROD_TOKEN" && echo ` + canary, ""},
+		{"runs beside the file", "test -f config.yaml && echo " + canary, ""},
+		{"has no input", "cat; echo " + canary, ""},
+		{"leaves something behind", "sleep 60 >/dev/null 2>&1 & echo " + canary, ""},
+	} {
+		text := configHead + fmt.Sprintf("profiles: {prod: {delivery: {token: {exec: {command: [sh, -c, %q]}}}, compute: {token: {env: PROD_TOKEN}}}}", c.script)
+		_, err := tokenOf(t.Context(), t, text, nil, "")
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+	for program, says := range map[string]string{"no-such-program": "not found", "./missing": "no such file"} {
+		text := configHead + "profiles: {prod: {delivery: {token: {exec: {command: [" + program + "]}}}}}"
+		if _, err := tokenOf(t.Context(), t, text, nil, ""); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.HasPrefix(err.Error(), "delivery.token of profile prod at ") {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
+}
+
+// TestATokenCommandEndsInTime, with all that it has started: a pipe that they
+// hold open would be read until they end.
+func TestATokenCommandEndsInTime(t *testing.T) {
+	dir := t.TempDir()
+	script := "(sleep 60; touch " + filepath.Join(dir, "late") + ") & sleep 60"
+	text := configHead + fmt.Sprintf("profiles: {prod: {delivery: {token: {exec: {command: [sh, -c, %q], timeout: 50ms}}}}}", script)
+	start := time.Now()
+	_, err := tokenOf(t.Context(), t, text, nil, "")
+	if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tokenOf(ctx, t, text, nil, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	// The children would hold the pipe until execWait, were they not ended.
+	if took := time.Since(start); took > execWait {
+		t.Errorf("it took %s: were the children ended?", took)
+	}
+}
