@@ -308,7 +308,16 @@ func TestAWriteThatCantBeReadBack(t *testing.T) {
 			t.Errorf("%s: record %+v", name, r)
 		}
 	}
+	// What was never there has nothing applied to it, and is made by the next run.
 	s := begin(t, cdn("shop", forced))
+	s.at("GET CDN/shop", 2, func() { delete(s.objects, key(shop)) })
+	s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "does not have it")
+	if r := s.records[key(shop)]; r.Applied != nil || r.Pending == nil {
+		t.Errorf("record %+v", r)
+	}
+	s.ends(s.run(), shop, apply.Done, apply.OK, "created")
+
+	s = begin(t, cdn("shop", forced))
 	s.at("GET CDN/shop", 2, func() { s.change(shop, func(o *kind.Object) { o.Spec = nil }) })
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "without a spec")
 }

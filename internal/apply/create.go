@@ -56,7 +56,7 @@ func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool
 }
 
 func (t *tries) created() write {
-	return write{kind: t.kind, key: t.item.Key, spec: t.spec, sent: t.spec, done: "created"}
+	return write{kind: t.kind, key: t.item.Key, spec: t.spec, sent: t.spec, made: true, done: "created"}
 }
 
 // absent makes sure that nothing of the name is there right before a POST, and

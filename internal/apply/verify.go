@@ -22,6 +22,8 @@ type write struct {
 	spec, sent []byte
 	// keeps says that fields of live that git does not mention went along.
 	keeps bool
+	// made says that there was nothing of the name before.
+	made bool
 	// done says what was done, in words.
 	done string
 }
@@ -50,6 +52,9 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	case got.cut:
 		end.unverified(ctx, "it was written")
 		r.record(w.key, ledger.AppliedSpec{Spec: w.spec}, end)
+	case got.obj == nil && w.made && notFound(got.err):
+		// Nothing was applied to what is not there: the spec stays pending.
+		end.unread(got.err)
 	case got.obj == nil:
 		end.unread(got.err)
 		r.record(w.key, ledger.AppliedSpec{Spec: w.spec}, end)
