@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"trueup/internal/apply"
+	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -23,22 +25,32 @@ import (
 // hostile fills every text of a Document with s and every value with v.
 func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	k := kind.Key{Kind: s, Name: s}
+	if n%5 == 4 {
+		k.Kind = kind.All()[n%3].Name
+	}
 	change := merge.Change{Path: s, Class: class, Base: s, Live: v, Desired: s + "2"}
 	values := []merge.Value{{Path: s, Value: v}}
+	sum := canon.Digest([]byte(s))
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)},
 		After:   []kind.Key{k, k}, Changes: []merge.Change{change}, Notes: []merge.Change{change},
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
-		Purge:  &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
-		Reason: s, Fix: s, Hints: []string{s}, Deleted: n%2 == 0,
+		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
+		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
+		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum}, DesiredDigest: &sum,
+		Deleted: n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
 	}
+	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s},
-		Findings: diag.List{{Path: s, Line: 2, Column: n, Rule: s, Message: s, Fix: s, Source: s, Severity: diag.Error}},
-		Plan:     &plan.Plan{Notes: []string{s}, Unmanaged: []kind.Key{k}},
+		Findings: diag.List{{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Severity: diag.Error}},
+		Plan: &plan.Plan{
+			Format: s, Tool: s, Notes: []string{s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
+			Target: plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
+		},
 		Apply: &apply.Result{Outcomes: []apply.Outcome{{
-			Key: k, Status: apply.Failed, Message: s, Fix: s, Verdict: apply.NeedsPerson,
+			Key: k, Status: statuses[n%len(statuses)], Message: s, Fix: s, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.Mismatch{{Path: s, Sent: v, Returned: s, Hint: s}},
 		}}},
 	}
@@ -57,7 +69,7 @@ func body(s string) json.RawMessage {
 	return text
 }
 
-var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept}
+var ops = []plan.Op{plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept}
 
 var classes = []merge.Class{
 	merge.InSync, merge.Converged, merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed,
@@ -89,15 +101,19 @@ func FuzzRender(f *testing.F) {
 		}
 		doc := hostile(s, v, ops[int(op)%len(ops)], classes[int(class)%len(classes)], int(n))
 		opts := Options{Verbose: n%2 == 0, ShowUnmanaged: true, Width: int(n)}
-		checkPlain(t, "text", render(t, "text", doc, opts))
-		text := render(t, "json", doc, opts)
-		checkPlain(t, "json", text)
-		checkJSON(t, doc, text)
-		md := render(t, "markdown", doc, opts)
-		checkPlain(t, "markdown", md)
-		checkMarkdown(t, md)
+		outputs := map[string][]byte{}
+		for _, format := range Formats() {
+			outputs[format] = render(t, format, doc, opts)
+			checkPlain(t, format, outputs[format])
+		}
+		checkJSON(t, doc, outputs["json"])
+		checkMarkdown(t, outputs["markdown"])
 		opts.Color = true
-		checkPlain(t, "colour", sgr().ReplaceAll(render(t, "text", doc, opts), nil))
+		coloured := sgr().ReplaceAll(render(t, "text", doc, opts), nil)
+		checkPlain(t, "colour", coloured)
+		if !bytes.Equal(coloured, outputs["text"]) {
+			t.Errorf("colour changes the text: %q, %q", coloured, outputs["text"])
+		}
 		line := ProgressLine(apply.Event{Key: kind.Key{Kind: s, Name: s}, Phase: s, Message: s})
 		checkPlain(t, "progress", []byte(line))
 		if strings.Contains(line, "\n") {
@@ -158,6 +174,9 @@ func checkMarkdown(t *testing.T, out []byte) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+		if _, fence := n.(*ast.FencedCodeBlock); !fence && n.Type() == ast.TypeBlock {
+			checkProse(t, n.Lines().Value(out))
+		}
 		switch n := n.(type) {
 		case *ast.Emphasis:
 			if n.Level != 2 {
@@ -182,6 +201,16 @@ func checkMarkdown(t *testing.T, out []byte) {
 	}
 	if depth != 0 {
 		t.Errorf("%d details are open in %q", depth, out)
+	}
+}
+
+// checkProse holds that text from outside stands in code, where a code host
+// looks for no names, numbers of issues and addresses.
+func checkProse(t *testing.T, block []byte) {
+	t.Helper()
+	prose := regexp.MustCompile(`<code>[^<]*</code>`).ReplaceAll(block, nil)
+	if regexp.MustCompile(`@|://|[wW]{3}\.|#\d|GH-\d`).Match(prose) {
+		t.Errorf("%q would be linked, in %q", prose, block)
 	}
 }
 
