@@ -190,17 +190,14 @@ func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 // where somebody looks or asked for it.
 func (a *app) progress() func(apply.Event) {
 	return func(e apply.Event) {
-		if e.Phase == apply.PhaseRescue {
+		looksOn := a.env.StderrIsTTY || a.global.verbose || e.Phase == "wait"
+		switch {
+		case e.Phase == apply.PhaseRescue:
 			a.rescue([]byte(e.Message))
-			return
+		case e.Phase == apply.PhaseStack:
+			a.showStack(e.Message)
+		case looksOn && !a.global.quiet:
+			a.log(slog.LevelInfo, report.ProgressLine(e))
 		}
-		if a.global.quiet {
-			return
-		}
-		seldom := e.Phase == apply.PhaseStack || e.Phase != "wait" && !a.env.StderrIsTTY
-		if seldom && !a.global.verbose {
-			return
-		}
-		a.log(slog.LevelInfo, report.ProgressLine(e))
 	}
 }

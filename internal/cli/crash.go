@@ -23,7 +23,15 @@ type crashError struct {
 }
 
 func (e *crashError) Error() string {
-	text := fmt.Sprintf("internal error: %v; this is a bug", e.value)
+	// Of other values nobody knows what is in them.
+	what := fmt.Sprintf("%T", e.value)
+	switch v := e.value.(type) {
+	case error:
+		what = v.Error()
+	case string:
+		what = v
+	}
+	text := fmt.Sprintf("internal error: %.300s; this is a bug: please report it with what -v shows", what)
 	if e.sent {
 		text += "; requests may have been sent: run apply again, it looks first what became of them"
 	}
@@ -40,7 +48,10 @@ func (a *app) execute(ctx context.Context, root *cobra.Command) (err error) {
 		if value := recover(); value != nil {
 			err = a.crashed(&crashError{value: value, stack: debug.Stack(), sent: a.sending})
 		}
-		a.showStack(err)
+		var crash interface{ Stack() []byte }
+		if errors.As(err, &crash) {
+			a.showStack(string(crash.Stack()))
+		}
 	}()
 	return root.ExecuteContext(ctx)
 }
@@ -64,14 +75,13 @@ func (a *app) crashed(crash *crashError) (err error) {
 	return a.fail(doc, crash)
 }
 
-// showStack writes where an error came from, if it was a panic and somebody
-// wants to know.
-func (a *app) showStack(err error) {
-	var crash interface{ Stack() []byte }
-	if !a.global.verbose || !errors.As(err, &crash) {
+// showStack writes where a panic happened for who wants to know. There are no
+// values in it.
+func (a *app) showStack(stack string) {
+	if !a.global.verbose {
 		return
 	}
-	for line := range strings.Lines(string(crash.Stack())) {
+	for line := range strings.Lines(stack) {
 		a.log(slog.LevelDebug, strings.TrimRight(line, "\n"))
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 			"before that, record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
 	}
-	return errors.Join(err, a.out.Printf("records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left))
+	return cmp.Or(err, a.out.Printf("records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left))
 }
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	}
 	err = a.out.Printf("ledger %s is ready\n", g.LedgerID)
 	if adopted > 0 {
-		err = errors.Join(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
+		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
 	if p.Ledger.ID != "" || a.global.sandbox {
 		return err
@@ -68,7 +69,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if strings.Contains(w.ledger.Store, "endpoint=") {
 		store = "" // only the environment may name it
 	}
-	return errors.Join(err, a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
+	return cmp.Or(err, a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
 		"ledger: {%sid: %s}\n", store, g.LedgerID))
 }
 

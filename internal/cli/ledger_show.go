@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -63,19 +63,19 @@ func writeRecord(out report.Lines, rec ledger.Record) error {
 	message, fix := ledger.Explain(rec)
 	err := out.Printf("%s\n", message)
 	if fix != "" {
-		err = errors.Join(err, out.Printf("fix: %s\n", fix))
+		err = cmp.Or(err, out.Printf("fix: %s\n", fix))
 	}
 	if rec.Open() && !rec.NameTaken() {
-		err = errors.Join(err, out.Text(answers))
+		err = cmp.Or(err, out.Text(answers))
 	}
 	history := make([][]string, len(rec.History))
 	for i, s := range rec.History {
 		history[i] = []string{fmt.Sprint(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail}
 	}
-	err = errors.Join(err, out.Text("\nHistory:\n"), out.Table("  ", history),
+	err = cmp.Or(err, out.Text("\nHistory:\n"), out.Table("  ", history),
 		writeSpec(out, "Spec", rec.Spec), writeSpec(out, "Applied", rec.Applied))
 	for _, spec := range rec.Pending {
-		err = errors.Join(err, writeSpec(out, "Written, and not confirmed", spec))
+		err = cmp.Or(err, writeSpec(out, "Written, and not confirmed", spec))
 	}
 	return err
 }
@@ -84,5 +84,5 @@ func writeSpec(out report.Lines, title string, spec ledger.GzipJSON) error {
 	if spec == nil {
 		return nil
 	}
-	return errors.Join(out.Printf("\n%s:\n", title), out.JSON(json.RawMessage(spec)))
+	return cmp.Or(out.Printf("\n%s:\n", title), out.JSON(json.RawMessage(spec)))
 }

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -37,7 +37,7 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 		err = a.out.Printf("nothing is damaged; records: %d\n", found.Records)
 	default:
 		for _, what := range found.Damage {
-			err = errors.Join(err, a.out.Printf("%s\n", what))
+			err = cmp.Or(err, a.out.Printf("%s\n", what))
 		}
 	}
 	if err != nil || len(found.Damage) == 0 {
