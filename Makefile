@@ -1,5 +1,5 @@
 # What CI runs stands in .ci/, so that a machine without make can run it too.
-.PHONY: build test race check lint cover bench soak picture ci
+.PHONY: build test race check lint cover bench properties soak picture ci
 
 build:
 	go build -trimpath -o trueup .
@@ -24,8 +24,12 @@ bench:
 	.ci/bench
 
 # A million cases of each property of the comparison.
-soak:
+properties:
 	go test ./internal/merge -run 'TestProperties|TestCovers' -rapid.checks=1000000 -timeout 0
+
+# A large tree, a platform that fails, runs that are killed; SEEDS="1 2 3" for more.
+soak:
+	.ci/soak $(SEEDS)
 
 # The README's picture, from what the program really prints.
 picture:
