@@ -64,7 +64,7 @@ func (c *call) authorise(ctx context.Context) error {
 	authorised, err := c.endpoint.authorised(ctx)
 	if err != nil {
 		e := c.unsent("no token for the %s area: %v", c.kind.Area, err)
-		e.Class, e.err = Denied, err
+		e.Class, e.err, e.Method, e.Path = Denied, err, "", ""
 		return e
 	}
 	c.endpoint = authorised
