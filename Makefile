@@ -1,5 +1,5 @@
 # What CI runs stands in .ci/, so that a machine without make can run it too.
-.PHONY: build test race check lint cover bench properties soak picture ci
+.PHONY: build test race check lint cover bench fuzz properties soak picture ci
 
 build:
 	go build -trimpath -o trueup .
@@ -22,6 +22,10 @@ cover:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 	.ci/bench
+
+# Every fuzz target for ten minutes, or for FUZZTIME.
+fuzz:
+	.ci/fuzz
 
 # A million cases of each property of the comparison.
 properties:
