@@ -38,8 +38,8 @@ type departed struct {
 	broken bool
 }
 
-// proofs are what a deletion needs, all of them; each says why it is missing and
-// what to do, or nothing (design C6).
+// proofs are what a deletion needs, all of them, beside a whole list and a whole
+// project; each says why it is missing and what to do, or nothing (design C6).
 func (d *departed) proofs() []func() (missing, fix string) {
 	return []func() (missing, fix string){
 		d.possible, d.standing, d.asked, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
@@ -84,16 +84,13 @@ func (d *departed) asked() (missing, fix string) {
 
 // wholeTree wants every manifest to have been read: what was not may be in git.
 func (d *departed) wholeTree() (missing, fix string) {
-	const fixed = "run it for the whole project"
 	switch o := d.in.Options; {
 	case d.broken:
 		return "it stays while manifests have errors", "mend them first"
 	case o.Unread:
 		return "it stays because some of the tree was not read", "mend what validate warns of"
-	case o.PartOfTree:
-		return "it stays because only a part of the project was read", fixed
 	case o.Targets != nil:
-		return "it stays because --target looks at a part of the project", fixed + ", without --target"
+		return "it stays because --target looks at a part of the project", "run it for the whole project, without --target"
 	case len(d.in.Set.Objects) == 0:
 		return "it stays because no manifest is left at all, which looks like a mistake",
 			"delete it by hand if that is meant: " + d.byHand()
