@@ -77,11 +77,16 @@ func TestInterruption(t *testing.T) {
 func TestInterruptionOfOnceOnlyRequests(t *testing.T) {
 	for call, wrote := range map[string]string{
 		"GET " + db:   "GET VolumeSnapshot/db",
+		"clock":       "GET VolumeSnapshot/db, claim VolumeSnapshot/db, release VolumeSnapshot/db",
 		"claim " + db: "GET VolumeSnapshot/db, claim VolumeSnapshot/db, release VolumeSnapshot/db",
 		"POST " + db:  "GET VolumeSnapshot/db, claim VolumeSnapshot/db, POST VolumeSnapshot/db, posted VolumeSnapshot/db, GET VolumeSnapshot/db",
 	} {
+		n := 1
+		if call == "clock" {
+			n = 2 // the first look is the claim's
+		}
 		ctx, cancel := context.WithCancel(t.Context())
-		s := begin(t, snapshot("db"), cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain).at(call, 1, cancel)
+		s := begin(t, snapshot("db"), cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain).at(call, n, cancel)
 		res := s.apply(ctx, nil)
 		if call == "POST "+db {
 			s.ends(res, db, apply.Done, apply.OK, "ready")

@@ -93,7 +93,7 @@ func TestWhatIsSentOnceCountsToo(t *testing.T) {
 // not waited for; a time that is not named is none.
 type slow struct {
 	*stage
-	turn, get, post, patch, claim, posted time.Duration
+	turn, get, post, patch, pending, claim, posted time.Duration
 }
 
 func (s *slow) take(ctx context.Context, d time.Duration) error {
@@ -139,6 +139,13 @@ func (s *slow) Patch(ctx context.Context, k *kind.Kind, name string, body []byte
 		return kind.Object{}, err
 	}
 	return s.stage.Patch(ctx, k, name, body)
+}
+
+func (s *slow) Pending(ctx context.Context, k kind.Key, spec []byte) error {
+	if err := sleep(ctx, s.pending); err != nil {
+		return err
+	}
+	return s.stage.Pending(ctx, k, spec)
 }
 
 func (s *slow) Claim(ctx context.Context, k kind.Key, i ledger.Intent) (ledger.Hold, error) {
@@ -285,6 +292,18 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 			return stopping{
 				stage: creating(t), world: slow{post: never}, took: 6 * time.Second, pending: true,
 				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+			}
+		},
+		"a creation that failed, before it is looked for again": func(t *testing.T) stopping {
+			return stopping{
+				stage: creating(t).on("POST CDN/shop", 1, answered(500), false), took: time.Second, pending: true,
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether", "500"},
+			}
+		},
+		"an intent to create": func(t *testing.T) stopping {
+			return stopping{
+				stage: creating(t), world: slow{pending: 2 * time.Second}, took: 2 * time.Second,
+				ends: shop, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was sent"},
 			}
 		},
 		"a purge that is answered in time": func(t *testing.T) stopping {
