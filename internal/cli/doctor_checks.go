@@ -33,6 +33,9 @@ type doctoring struct {
 	// world holds where to look; its origins are the addresses that are right.
 	world    *world
 	worldErr error
+	// ledger is nil where its store can't be one.
+	ledger    *ledger.Ledger
+	ledgerErr error
 	// wrong is what is wrong with the address of an area, reach what one
 	// request to it showed, and token why there is none.
 	wrong map[kind.Area]error
@@ -85,8 +88,14 @@ func newDoctoring(ctx context.Context, a *app) *doctoring {
 	d.project, d.projectErr = loadProject(a.dir())
 	d.loadManifests(ctx)
 	d.open(ctx)
+	if l, err := ledger.Open(ctx, d.world.ledger); err == nil {
+		d.ledger, d.found.Ledger.Store = l, d.world.ledger.Store
+		d.world.closers = append(d.world.closers, l.Close)
+	} else {
+		// What is no store may hold a password.
+		d.ledgerErr = err
+	}
 	d.found.Settings = d.shownSettings()
-	d.found.Ledger.Store = d.world.ledger.Store
 	if d.project.exists() || a.global.sandbox {
 		d.found.Workspace = &d.world.workspace
 	}
@@ -197,11 +206,10 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 		return finding{Status: skipped, Says: "no project says where it is"}
 	}
 	says := &d.found.Ledger
-	l, err := ledger.Open(ctx, d.world.ledger)
+	err := d.ledgerErr
 	if err == nil {
-		d.world.closers = append(d.world.closers, l.Close)
 		var g ledger.Genesis
-		g, err = l.Genesis(ctx)
+		g, err = d.ledger.Genesis(ctx)
 		says.ID = g.LedgerID
 		for area, proof := range g.Proofs {
 			d.found.Proofs[area] = proof

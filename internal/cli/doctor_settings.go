@@ -49,7 +49,10 @@ func (d *doctoring) shownSettings() []shownSetting {
 		}
 		add(string(area)+".token", source, token.origin)
 	}
-	store, origin := d.world.ledger.Store, projectFile
+	store, origin := d.found.Ledger.Store, projectFile
+	if d.ledgerErr != nil {
+		store = "not a store that can be used"
+	}
 	if d.world.ledger.StoreFromEnv {
 		origin = "TRUEUP_LEDGER"
 	}

@@ -225,6 +225,31 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	}
 }
 
+// TestDoctorRepeatsNoPasswordOfAnAddress, wherever somebody has put one; run
+// looks for the canary.
+func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
+	for name, values := range map[string][]string{
+		"TRUEUP_DELIVERY_URL": {"https://me:" + canary + "@h/", "https://" + canary + "@h/", "https://h/?token=" + canary, canary + " x"},
+		"TRUEUP_LEDGER": {
+			"s3://me:" + canary + "@bucket/x", "s3://bucket/x?endpoint=https://me:" + canary + "@h", "git:refs/x@https://me:" + canary + "@h/x.git",
+			"https://me:" + canary + "@h/x",
+		},
+		"HTTPS_PROXY": {"http://me:" + canary + "@127.0.0.1:1", "ftp://me:" + canary + "@h", "me:" + canary + "@127.0.0.1:1"},
+	} {
+		for _, value := range values {
+			s := newStage(t)
+			s.write("manifests/shop.yaml", shopManifest)
+			s.vars[name] = value
+			if name == "HTTPS_PROXY" {
+				s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/v2"
+			}
+			for _, args := range [][]string{{"doctor"}, {"doctor", "--json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
+				s.run(args...)
+			}
+		}
+	}
+}
+
 // TestDoctorSeesTheCertificate that is trusted but ends soon, and one that is
 // not trusted.
 func TestDoctorSeesTheCertificate(t *testing.T) {

@@ -113,7 +113,7 @@ func newGitStore(where, dir string) (*gitStore, error) {
 	}
 	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
 	if odd || !gitRefForm.MatchString(ref) || !gitRemoteForm.MatchString(remote) {
-		return nil, fmt.Errorf("store %q is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE", "git:"+where)
+		return nil, fmt.Errorf("store %q is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE", shownStore("git:"+where))
 	}
 	return &gitStore{dir: dir, ref: ref, remote: remote, net: make(chan struct{}, 1)}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", cfg.Store)
+		return nil, fmt.Errorf("store %q is not of the form file:PATH, git:REF or s3://BUCKET/PREFIX", shownStore(cfg.Store))
 	}
 	path = filepath.FromSlash(path)
 	if !cfg.StoreFromEnv {
@@ -150,6 +151,12 @@ func staysInside(dir, path string) error {
 	}
 	return nil
 }
+
+// login is what an address has before its host.
+var login = regexp.MustCompile(`//\S*@`)
+
+// shownStore is a store's name without a password.
+func shownStore(store string) string { return login.ReplaceAllString(store, "//***@") }
 
 // Close lets go of what the store keeps on this machine while it is used.
 func (l *Ledger) Close() error {
