@@ -34,9 +34,10 @@ func (r *run) tries(k *kind.Kind, it plan.Item) tries {
 	return tries{kind: k, item: it, spec: r.Spec(it.Key), pauses: r.pauses()}
 }
 
-// send makes a request, unless the end of the run has ended the item.
+// send makes a request, if the ledger knows of it and the run has not ended; ok
+// is false where that ended the item.
 func (r *run) send(ctx context.Context, t *tries, end *Outcome, request func() error) (ok bool, err error) {
-	if end.late(ctx) {
+	if !r.begin(t, end) || end.late(ctx) {
 		return false, nil
 	}
 	before := end.Sent

@@ -29,9 +29,6 @@ func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool
 		}
 		return false
 	}
-	if !r.begin(t, end) {
-		return false
-	}
 	ok, err := r.send(ctx, t, end, func() error {
 		_, err := r.Writer.Create(r.net, t.kind, t.item.Request.Body)
 		return err

@@ -45,19 +45,17 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	case got.kept:
 		r.applied(w, *got.obj, end)
 		end.Message = cmp.Or(end.Message, w.done)
-	case err != nil && got.obj != nil:
-		end.unknown(err, "the answer was lost, and live is not what was sent: ")
 	case err != nil:
-		end.unknown(err, "")
+		why := ""
+		if got.obj != nil {
+			why = "the answer was lost, and live is not what was sent: "
+		}
+		end.unknown(err, why)
 	case got.cut:
 		end.unverified(ctx, "it was written")
 		r.record(w.key, ledger.AppliedSpec{Spec: w.spec}, end)
-	case got.obj == nil && w.made && notFound(got.err):
-		// Nothing was applied to what is not there: the spec stays pending.
-		end.unread(got.err)
 	case got.obj == nil:
-		end.unread(got.err)
-		r.record(w.key, ledger.AppliedSpec{Spec: w.spec}, end)
+		r.unread(w, got.err, end)
 	default:
 		r.applied(w, *got.obj, end)
 		end.Message = cmp.Or(end.Message, w.done)
@@ -76,6 +74,16 @@ func (o *Outcome) unverified(ctx context.Context, done string) {
 	why, verdict := ended(ctx)
 	o.fail(verdict, done+"; "+why+" before live showed it")
 	o.Fix = "run plan: it shows whether anything is left"
+}
+
+// unread ends a write that can't be read back. The ledger holds it, because the
+// server took it; but nothing was applied to what never was there, and its spec
+// stays pending.
+func (r *run) unread(w write, err error, end *Outcome) {
+	end.unread(err)
+	if !w.made || !notFound(err) {
+		r.record(w.key, ledger.AppliedSpec{Spec: w.spec}, end)
+	}
 }
 
 // unread ends an item that the server took and that can't be read back.
