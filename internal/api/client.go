@@ -113,12 +113,20 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	if !ok || tree["kind"] == "Status" && tree["status"] != "Failure" {
 		return bare, nil
 	}
-	if said := failureIn(tree); !holdsObject(tree) && said != "" {
-		return kind.Object{}, errors.New("the answer says that it failed: " + said)
-	}
-	if !holdsObject(tree) && (tree["kind"] == nil || tree["kind"] == w.kind.Name) {
+	if !holdsObject(tree) {
+		if said := failureIn(tree); said != "" {
+			return kind.Object{}, errors.New("the answer says that it failed: " + said)
+		}
+		if other := tree["kind"]; other != nil && other != w.kind.Name {
+			return kind.Object{}, mismatchf("the answer is of another kind than %s: %v", w.kind.Name, other)
+		}
 		return bare, nil
 	}
+	return c.shown(w, tree)
+}
+
+// shown reads the object that the answer to a write shows.
+func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	o, err := newObject(tree, w.kind, c.cfg.Workspace)
 	if err == nil && o.Name != w.name && !w.renames() {
 		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)

@@ -94,14 +94,14 @@ func TestAPauseHoldsForAll(t *testing.T) {
 			var once sync.Once
 			var begun time.Time
 			bubble(t, func(n int, r *http.Request) *http.Response {
-				answer := found(r)
 				if n > 8 && r.Method == http.MethodGet {
-					once.Do(func() {
-						begun = time.Now()
-						answer = respond(r, status, header, `{"message":"slow down"}`)
-					})
+					first := false
+					once.Do(func() { begun, first = time.Now(), true })
+					if first {
+						return respond(r, status, header, `{"message":"slow down"}`)
+					}
 				}
-				return answer
+				return found(r)
 			}, func(t *testing.T, c *api.Client, p *platform) {
 				work(t, c, workers)
 				paused := begun.Sub(p.begun)

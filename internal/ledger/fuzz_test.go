@@ -81,9 +81,14 @@ func FuzzStored(f *testing.F) {
 	line := `{"workspace":"w","kind":"Purge","name":"a","open":true,"claimedAt":"2026-11-21T10:00:00Z"}` + "\n"
 	hints := gitHints{genesis: strings.Repeat("a", 40), recent: strings.Repeat("b", 40), records: 7}
 	for _, seed := range []struct{ content, name string }{
-		{string(rec), recordPath(testRecord("a", 1).key())}, {string(rec), gitRecordPath(testRecord("a", 1).key())}, {line + line, "ledger/recent.jsonl"},
-		{"x\n" + hints.String(), "index/w/2026-11-21T10/Purge/a"}, {`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "s3://bucket/prefix?region=eu&endpoint=http://evil.example"},
-		{"", "s3://user:password@bucket"}, {"{}", "../../etc/passwd"}, {"\xff", "index/w/open/UHVyZ2UKYQ"},
+		{string(rec), recordPath(testRecord("a", 1).key())},
+		{string(rec), gitRecordPath(testRecord("a", 1).key())},
+		{line + line, "ledger/recent.jsonl"},
+		{"x\n" + hints.String(), "index/w/2026-11-21T10/Purge/a"},
+		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "s3://bucket/prefix?region=eu&endpoint=http://evil.example"},
+		{"", "s3://user:password@bucket"},
+		{"{}", "../../etc/passwd"},
+		{"\xff", "index/w/open/UHVyZ2UKYQ"},
 	} {
 		f.Add([]byte(seed.content), seed.name)
 	}

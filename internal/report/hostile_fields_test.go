@@ -2,6 +2,7 @@ package report
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"trueup/internal/merge"
@@ -22,29 +23,26 @@ func TestHostileFillsEverything(t *testing.T) {
 
 // emptyTexts collects the fields without a value of what v holds.
 func emptyTexts(v reflect.Value, at string, empty map[string]bool) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			empty[at] = true
-			return
-		}
+	kind := v.Kind()
+	if (kind == reflect.Pointer || kind == reflect.Interface) && !v.IsNil() {
 		emptyTexts(v.Elem(), at, empty)
-	case reflect.Struct:
+		return
+	}
+	if kind == reflect.Struct {
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				emptyTexts(v.Field(i), at+"."+v.Type().Field(i).Name, empty)
 			}
 		}
-	case reflect.Slice, reflect.Map:
-		if v.Len() == 0 {
-			empty[at] = true
-		}
-		if v.Kind() == reflect.Slice && v.Len() > 0 {
-			emptyTexts(v.Index(0), at, empty)
-		}
-	case reflect.String:
-		if v.String() == "" {
-			empty[at] = true
-		}
+		return
+	}
+	if holder := kind == reflect.Slice || kind == reflect.Map; holder && v.Len() == 0 || !holder && !slices.Contains(numbers, kind) && v.IsZero() {
+		empty[at] = true
+	}
+	if kind == reflect.Slice && v.Len() > 0 {
+		emptyTexts(v.Index(0), at, empty)
 	}
 }
+
+// numbers are the kinds of fields that hold no text.
+var numbers = []reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8}
