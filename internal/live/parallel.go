@@ -54,7 +54,7 @@ type panicError struct {
 }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("internal error: %v; this is a bug", e.value)
+	return fmt.Sprintf("internal error: %.300v; this is a bug", e.value)
 }
 
 // Stack is where it happened, without any value.
