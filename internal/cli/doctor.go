@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/report"
 )
 
 type doctorOptions struct {
@@ -154,7 +155,8 @@ func (d diagnosis) write(a *app) error {
 			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
 		}
 	}
-	return errors.Join(err, a.out.Table("", rows), a.out.Printf("\n%s\n", summary(count)))
+	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
+	return errors.Join(err, a.out.Marked(rows, opts), a.out.Printf("\n%s\n", summary(count)))
 }
 
 func summary(count map[status]int) string {

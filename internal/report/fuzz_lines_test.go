@@ -26,6 +26,7 @@ func FuzzLines(f *testing.F) {
 			"Printf":   {1, func(l Lines) error { return l.Printf("%s%s\n", a, b) }},
 			"quoted":   {1, func(l Lines) error { return l.Printf("  %q: %v\n", a, []string{b}) }},
 			"Table":    {2, func(l Lines) error { return l.Table("", [][]string{{a, b}, {b, a, a}}) }},
+			"Marked":   {2, func(l Lines) error { return l.Marked([][]string{{a, b}, {b, a, a}}, Options{}) }},
 			"JSON":     {0, func(l Lines) error { return l.JSON([]string{a, b}) }},
 			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
 			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},

@@ -58,7 +58,7 @@ var conversions = map[string]string{
 // streams are the functions that are given a stream or keep one.
 var streams = []string{
 	"Write", "writeText", "writeMarkdown", "writeJSON", "newPrinter", "printer.write", "printer.flush",
-	"NewLines", "Lines.Text", "Lines.write", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
+	"NewLines", "Lines.Text", "Lines.write", "Lines.Marked", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
 }
 
 func TestPlainTextBecomesSafeInOnePlace(t *testing.T) {

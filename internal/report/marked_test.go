@@ -1,0 +1,30 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestMarkedRowsAreAlignedAndColoured(t *testing.T) {
+	rows := [][]string{{"ok", "delivery", "an answer"}, {"FAIL", "a", "it is long and is broken at the edge"}, {"", "", "fix: x"}, {"-", "b", "\x1b[31m::error::"}}
+	for _, c := range []struct {
+		opts Options
+		want string
+	}{
+		{Options{}, "ok    delivery  an answer\nFAIL  a         it is long and is broken at the edge\n                fix: x\n-     b         \\x1b[31m::error::\n"},
+		{
+			Options{Width: 40},
+			"ok    delivery  an answer\nFAIL  a         it is long and is broken\n                at the edge\n                fix: x\n-     b         \\x1b[31m::error::\n",
+		},
+	} {
+		var out bytes.Buffer
+		if err := NewLines(&out).Marked(rows, c.opts); err != nil || out.String() != c.want {
+			t.Errorf("%v\n%s\nwant\n%s", err, &out, c.want)
+		}
+	}
+	var out bytes.Buffer
+	if err := NewLines(&out).Marked(rows, Options{Color: true}); err != nil || strings.Count(out.String(), "\x1b[3") != 2 {
+		t.Errorf("%v: %q", err, &out)
+	}
+}
