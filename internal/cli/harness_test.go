@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -30,6 +31,8 @@ type stage struct {
 	passed time.Duration
 	// wire is what runs hang on; nil never breaks.
 	wire atomic.Pointer[wire]
+	// serving is held for reading while a request is answered.
+	serving sync.RWMutex
 }
 
 // canary is in every token, and must be in no byte that a run writes.

@@ -56,6 +56,8 @@ func (w *wire) call(what string, do func() error) error {
 
 // serve answers a request as the platform does, if it comes through.
 func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
+	s.serving.RLock()
+	defer s.serving.RUnlock()
 	wire := s.wire.Load()
 	if wire == nil {
 		s.server.ServeHTTP(w, r)

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"trueup/internal/sandbox"
+)
+
+// matrixFault is a fault of the matrix: an effect in the words of the sandbox,
+// and the class that says what may come of it.
+type matrixFault struct {
+	effect, class string
+}
+
+// The classes of faults.
+const (
+	noAnswer   = "no answer"          // the network, or a server that fails: it may pass
+	broken     = "broken"             // a server that fails, and may go on so
+	limited    = "limited"            // come back later
+	tooLong    = "limited for a day"  // come back tomorrow
+	slow       = "slow"               // a good answer, late
+	denied     = "denied"             // 401, 403
+	refused    = "refused"            // any other 4xx
+	redirected = "redirected"         // 3xx
+	bare       = "says nothing"       // a success that shows no object, as some servers answer
+	noSense    = "makes no sense"     // a success that is none
+	wrongTime  = "wrong time"         // the Date header
+	partOfList = "part of a list"     // items are missing
+	duplicate  = "executes duplicate" // what was proven is not so
+	forEver    = "no answer, for ever"
+	overdue    = "late" // the platform acts when nobody waits any more
+)
+
+// matrixFaults are all faults that an operation is tried under, once each.
+func matrixFaults() []matrixFault {
+	var all []matrixFault
+	add := func(class string, effects ...string) {
+		for _, e := range effects {
+			all = append(all, matrixFault{e, class})
+		}
+	}
+	add(noAnswer, "drop", "reset", "stall", "408", "502", "503", "503 retry-after=1", "504", "truncate half", "truncate 20B", "bad-header")
+	add(broken, "500")
+	add(limited, "429", "429 retry-after=1", "429 retry-after=+1s", "429 retry-after=-5", "429 retry-after=soon")
+	add(tooLong, "429 retry-after=86400")
+	add(slow, "delay 5ms", "drip 200B/1ms")
+	add(denied, "401", "403")
+	add(refused, "400", "404", "405", "409", "410", "413", "415", "422")
+	add(redirected, "redirect http://127.0.0.1:9/elsewhere", "303")
+	add(bare, "200", "204", "empty")
+	add(noSense, "html", "not-json", "status-failure", "wrong-kind", "wrong-name", "wrong-namespace",
+		"truncate half close-delimited", "huge 17MiB", "gzip-bomb 17MiB")
+	add(wrongTime, "clock +25h", "clock -7m", "date=soon")
+	add(partOfList, "partial-list 1", "partial-list 1 remaining", "partial-list 1 continue")
+	add(duplicate, "duplicate-executes")
+	add(forEver, "drop x*", "503 x*", "429 x*")
+	add(overdue, "delay 700ms")
+	return all
+}
+
+// moments are when a fault comes to an operation of a role. To what only reads
+// it is all one. Who refuses, or sends elsewhere with 307, has not acted. And
+// that a request was carried out which was not is believed where nobody can read
+// it back.
+func (f matrixFault) moments(role string) []string {
+	effect, _, _ := strings.Cut(f.effect, " ")
+	either := slices.ContainsFunc(sandbox.Effects(), func(e sandbox.Effect) bool {
+		return e.Either && (e.Name == effect || e.Name == "status" && len(effect) == 3)
+	})
+	hasNotActed := []string{limited, tooLong, denied, refused}
+	switch {
+	case f.class == partOfList && role != "list", f.class == duplicate && role != "write purge",
+		f.class == overdue && !strings.HasPrefix(role, "write"):
+		return nil
+	case !either || !strings.HasPrefix(role, "write"):
+		return []string{""}
+	case slices.Contains(hasNotActed, f.class), f.class == overdue, effect == "redirect", effect == "429":
+		return []string{"before-commit"}
+	case f.class == bare && role == "write purge":
+		return []string{"after-commit"}
+	}
+	return []string{"before-commit", "after-commit"}
+}
+
+// mayEnd are the exit codes that a fault may end a run with, by the role of the
+// operation that it meets and its class; where there is none, the run must end
+// well. They are the platform's document's and design C4's and C5's; nothing of
+// the program takes part.
+var mayEnd = map[string]map[string][]int{
+	// Before anything is planned a run can only be given up, or need no answer.
+	"list": {
+		forEver: {exitError},
+		tooLong: {exitError}, denied: {exitAuth}, refused: {exitOK, exitError}, redirected: {exitError},
+		bare: {exitOK, exitError}, noSense: {exitOK, exitError},
+		partOfList: {exitOK, exitNeedsPerson}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+	},
+	// A read of an object is before the plan, or right before the write.
+	"look": {
+		forEver: {exitError, exitPartial, exitNotConverged},
+		tooLong: {exitError, exitPartial}, denied: {exitAuth}, refused: {exitOK, exitError, exitStale, exitPartial},
+		redirected: {exitError, exitPartial}, bare: {exitError, exitPartial},
+		noSense: {exitOK, exitError, exitStale, exitPartial, exitNeedsPerson}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+	},
+	// Without the time nothing is sent that is sent once.
+	"clock": {
+		forEver: {exitPartial},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitPartial}, redirected: {exitPartial},
+		bare: {exitOK, exitPartial}, noSense: {exitOK, exitPartial}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+	},
+	// What was written is there: only whether it was kept is not known.
+	"read back": {
+		forEver: {exitPartial, exitNotConverged},
+		tooLong: {exitOK, exitPartial, exitNotConverged}, denied: {exitOK, exitAuth}, refused: {exitOK, exitPartial, exitNotConverged},
+		redirected: {exitOK, exitPartial}, bare: {exitOK, exitPartial}, noSense: {exitOK, exitPartial, exitNotConverged},
+		wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+	},
+	// What can be read by its name is looked for after any unclear answer.
+	"write CDN": {
+		forEver: {exitOK, exitPartial}, overdue: {exitOK, exitPartial},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitStale, exitPartial}, redirected: {exitOK, exitPartial},
+		bare: {exitOK, exitPartial, exitNotConverged}, noSense: {exitOK, exitPartial}, broken: {exitOK, exitPartial},
+	},
+	"write snapshot": {
+		forEver: {exitOK, exitPartial, exitNeedsPerson}, overdue: {exitOK, exitNeedsPerson},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitOK, exitPartial, exitNeedsPerson},
+		bare: {exitOK, exitNotConverged}, noSense: {exitOK, exitNeedsPerson, exitNotConverged}, noAnswer: {exitOK, exitNeedsPerson}, broken: {exitOK, exitNeedsPerson},
+		wrongTime: {exitOK, exitNeedsPerson},
+	},
+	"write deletion": {
+		forEver: {exitOK, exitPartial}, overdue: {exitOK, exitPartial},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitPartial}, redirected: {exitOK, exitPartial},
+		bare: {exitOK, exitPartial, exitNotConverged}, noSense: {exitOK, exitPartial}, broken: {exitOK, exitPartial},
+	},
+	// A purge can't be read: it is sent again only where duplicates are refused.
+	"write purge": {
+		forEver: {exitPartial, exitNeedsPerson}, overdue: {exitNeedsPerson},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitPartial, exitNeedsPerson},
+		noSense: {exitOK, exitNeedsPerson}, noAnswer: {exitNeedsPerson}, broken: {exitNeedsPerson}, wrongTime: {exitOK, exitNeedsPerson},
+	},
+	"write purge, proven": {
+		forEver: {exitPartial, exitNeedsPerson},
+		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitOK, exitPartial, exitNeedsPerson},
+		noSense: {exitOK, exitNeedsPerson}, wrongTime: {exitOK, exitNeedsPerson},
+	},
+}
