@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,8 +49,11 @@ func Main(ctx context.Context, args []string, env Env) int {
 	return exitOf(err)
 }
 
-// inOneLine is an error of several parts, which errors.Join sets on lines.
-func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+// inOneLine is an error of several parts, which errors.Join sets on lines; what
+// several parts say is said once.
+func inOneLine(err error) string {
+	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
+}
 
 // shownError is an error that the result on standard output tells already.
 type shownError struct{ error }
