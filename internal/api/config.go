@@ -45,8 +45,9 @@ type Config struct {
 	// connections are kept; default 4.
 	Parallelism int
 	UserAgent   string
-	// Warn is given each Warning header of an answer, Trace each request after
-	// its answer; both may be nil and may be called from several goroutines.
+	// Warn is given each Warning header of an answer, and each pause that an
+	// answer asks for; Trace each request after its answer. Both may be nil and
+	// may be called from several goroutines.
 	Warn  func(Warning)
 	Trace func(TraceEvent)
 	// Now is the clock of TraceEvent.Took and of Retry-After dates in answers

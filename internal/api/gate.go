@@ -37,20 +37,22 @@ type gate struct {
 }
 
 // hold lets no request go for the time that the platform asked for; a pause
-// that ends later stands.
-func (g *gate) hold(asked time.Duration, waited bool) {
+// that ends later stands. It tells until when, and whether there was no pause.
+func (g *gate) hold(asked time.Duration, waited bool) (until time.Time, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	pause, end := context.WithTimeout(context.Background(), asked)
-	if g.pause != nil && deadline(pause).Before(deadline(g.pause)) {
+	first = g.pause == nil || g.pause.Err() != nil
+	if !first && deadline(pause).Before(deadline(g.pause)) {
 		end()
-		return
+		return deadline(g.pause), false
 	}
 	if g.end != nil {
 		// Who waits for it looks again, and finds the new one.
 		g.end()
 	}
 	g.pause, g.end, g.waited = pause, end, waited
+	return deadline(pause), first
 }
 
 // standing returns the pause that is not over, or nil.

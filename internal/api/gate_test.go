@@ -179,6 +179,40 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 	})
 }
 
+// TestAPauseIsTold: once, although several answers ask for it.
+func TestAPauseIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		p := &platform{begun: time.Now(), answer: func(n int, r *http.Request) *http.Response {
+			if n <= 4 {
+				return respond(r, 429, map[string]string{"Retry-After": "30"}, "")
+			}
+			return found(r)
+		}}
+		cfg := config(t, "http://127.0.0.1:1")
+		cfg.Retry, cfg.Transport = api.Retry{}, p
+		cfg.Warn = func(w api.Warning) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, w.Op+" "+w.Kind+": "+w.Text)
+		}
+		r := api.NewReader(cfg)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := r.Get(t.Context(), named(t, "CDN"), "a"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(told) != 1 || told[0] != "get CDN: wait until 2000-01-01T00:00:30Z: no request of the delivery area goes before" {
+			t.Errorf("%q", told)
+		}
+	})
+}
+
 // TestALongPauseSaysUntilWhen: what is longer than what is waited for, or than
 // what the run has left, is not waited for.
 func TestALongPauseSaysUntilWhen(t *testing.T) {

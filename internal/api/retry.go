@@ -61,16 +61,28 @@ func (r *Reader) heed(c *call, e *Error, asked time.Duration) {
 	switch e.Status {
 	case http.StatusUnauthorized:
 		g.refuse(e)
-	case http.StatusTooManyRequests:
-		if asked == 0 {
-			asked = newBackOff(r.cfg.Retry).NextBackOff()
-		}
-		g.hold(asked, asked <= r.cfg.Retry.MaxRetryAfter)
-	case http.StatusServiceUnavailable:
-		if asked > 0 {
-			g.hold(asked, asked <= r.cfg.Retry.MaxRetryAfter)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		switch {
+		case asked > 0:
+			r.hold(g, c, asked)
+		case e.Status == http.StatusTooManyRequests:
+			g.hold(newBackOff(r.cfg.Retry).NextBackOff(), true)
 		}
 	}
+}
+
+// hold keeps a pause that the platform asked for, and says so: nothing would be
+// seen of the run for so long.
+func (r *Reader) hold(g *gate, c *call, asked time.Duration) {
+	waited := asked <= r.cfg.Retry.MaxRetryAfter
+	until, first := g.hold(asked, waited)
+	if !first || !waited || r.cfg.Warn == nil {
+		return
+	}
+	r.cfg.Warn(Warning{
+		Op: c.op(), Kind: c.kind.Name, Name: c.name,
+		Text: fmt.Sprintf("wait until %s: no request of the %s area goes before", stamp(until), c.kind.Area),
+	})
 }
 
 // maxAsked is where what is read of a Retry-After ends.
