@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-	strict "sigs.k8s.io/yaml"
 
 	"trueup/internal/api"
 	"trueup/internal/kind"
@@ -143,8 +142,8 @@ func readUserConfig(file string) ([]byte, error) {
 // parseUserConfig reads the file strictly and checks all of its profiles.
 func parseUserConfig(data []byte) (userConfig, error) {
 	var cfg userConfig
-	if err := strict.UnmarshalStrict(data, &cfg); err != nil {
-		return cfg, errors.New(inWords(err))
+	if err := unmarshalStrict(data, &cfg); err != nil {
+		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {
 		return cfg, errors.New("not a file of profiles: write apiVersion: trueup/v1 and kind: Config")

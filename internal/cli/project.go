@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -68,8 +66,8 @@ func parseProject(data []byte) (project, error) {
 		return project{}, fmt.Errorf("line %d: an alias (*NAME) is not read here: write the value out", line)
 	}
 	var p project
-	if err := yaml.UnmarshalStrict(data, &p); err != nil {
-		return project{}, errors.New(inWords(err))
+	if err := unmarshalStrict(data, &p); err != nil {
+		return project{}, err
 	}
 	return p, p.check()
 }

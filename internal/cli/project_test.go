@@ -77,6 +77,9 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"overides: []", `trueup.yaml: unknown field "overides"`},
+		{"Manifests: [x]", `trueup.yaml: unknown field "Manifests"`},
+		{"ledger: {store: \"file:a\", Store: \"file:b\"}", `trueup.yaml: unknown field "Store"`},
+		{"overrides: [{Kind: CDN}]", `trueup.yaml: unknown field "Kind"`},
 		{"ledger: {stor: x}", `trueup.yaml: unknown field "stor"`},
 		{"manifests: x", "trueup.yaml: manifests can't be a string"},
 		{"workspace: acme", "trueup.yaml: workspace can't be a string"},

@@ -263,7 +263,7 @@ func yamlEncoding() Rule {
 	return Rule{
 		Name:     ruleEncoding,
 		Severity: diag.Error,
-		Summary:  "The file is not UTF-8, or holds characters that can't be seen.",
+		Summary:  "The file or its name is not UTF-8, or it holds characters that can't be seen.",
 		Why: "Characters that take no room or change the direction of text make a manifest " +
 			"look different from what it says, to reviewers above all.",
 		Fix: "Save the file as UTF-8 and remove the character.",

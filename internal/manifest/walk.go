@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"trueup/internal/diag"
 )
@@ -67,6 +68,11 @@ func (l *lister) folder(s Source, dir string, depth int) error {
 		name := path.Join(dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
+		case !utf8.ValidString(e.Name()) && (e.IsDir() || isManifest(e.Name())):
+			l.findings = append(l.findings, diag.Finding{
+				Path: path.Join(s.Display, name), Rule: ruleEncoding, Severity: diag.Error,
+				Message: "the name is not UTF-8", Fix: "rename it",
+			})
 		case e.IsDir():
 			if err := l.folder(s, name, depth+1); err != nil {
 				return err

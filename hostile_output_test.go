@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+func hostileOutput() []hostileCase {
+	return []hostileCase{
+		{"terminal-escapes", terminalEscapes},
+		{"workflow-commands", workflowCommands},
+		{"markdown-breakout", markdownBreakout},
+		{"repository-chooses-address", repositoryChoosesAddress},
+		{"redirect", redirect},
+		{"token-in-output", tokenInOutput},
+		{"token-sources", tokenSources},
+		{"workflow-triggers", workflowTriggers},
+	}
+}
+
+// everyOutput runs commands that show live objects, git and errors, in every
+// format; each run checks what it prints.
+func everyOutput(p *place) {
+	p.Helper()
+	for _, args := range [][]string{
+		{"validate"}, {"plan", "-v"}, {"drift", "-v"}, {"apply", "--auto-approve", "-v"}, {"ledger", "ls"}, {"doctor"},
+	} {
+		p.run(args...)
+		p.run(append(args, "--log-format", "json")...)
+		if args[0] != "ledger" && args[0] != "doctor" {
+			for _, format := range []string{"json", "markdown"} {
+				p.run(append(args, "-o", format)...)
+			}
+		}
+	}
+}
+
+// surround puts a text wherever the platform and git can have one.
+func surround(p *place, s string) {
+	p.Helper()
+	p.live(fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec:\n  hostname: shop.example.com\n"+
+		"  tls: {forced: %q}\n  extra: {%q: [%q]}\n  locations: [{path: %q, action: %q, upstream: %q}]\n", s, s, s, s, s, s))
+	p.live(fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: other}\nspec: {hostname: %q}\n", s))
+	p.write("manifests/shop.yaml", cdnOf("shop", fmt.Sprintf("  tls: {forced: \"true\"}\n  odd: %q\n", s)))
+	refusal := fmt.Sprintf(`{"kind": "Status", "status": "Failure", "message": %q, "reason": %q, "details": {"causes": [{"field": %q, "message": %q}]}}`, s, s, s, s)
+	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Warning", fmt.Sprintf("299 - %q", s))
+		if r.Method != http.MethodPatch {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = io.WriteString(w, refusal)
+		return true
+	})
+}
+
+func terminalEscapes(p *place) {
+	surround(p, "x\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil.example\x07\u009b2J\r\u202egnp\u2066\u200b\u2028\x7f")
+	everyOutput(p)
+	p.write("manifests/shop.yaml", cdnOf("shop", ""))
+	if out := p.must(0, "plan", "-v"); !strings.Contains(out, `\x1b[2J`) {
+		p.Errorf("what can't be shown is not shown as an escape:\n%s", out)
+	}
+}
+
+func workflowCommands(p *place) {
+	surround(p, "\r\n::error ::pwned\n::stop-commands::x\n::set-env name=A::b\n##[error]pwned\n##vso[task.setvariable variable=a]b\r::add-path::/tmp")
+	everyOutput(p)
+	p.write("::error ::pwned.yaml", "kind: [\n")
+	p.run("validate", "::error ::pwned.yaml")
+	p.run("validate", "::error ::none.yaml")
+	p.run("::error ::pwned")
+	p.run("plan", "--target", "::error ::pwned")
+	p.run("ledger", "show", "purge/::error ::pwned")
+}
+
+// ownTags are the only tags that a report has.
+var ownTags = regexp.MustCompile(`^(</?details>|</?summary>|</?code>|[^<>])*$`)
+
+func markdownBreakout(p *place) {
+	for _, s := range []string{
+		"```\n</details><img src=x onerror=alert(1)>", "[a](http://evil.example) ![b](http://evil.example/b.png)", "@octocat #1 <script>alert(1)</script>",
+		"http://evil.example www.evil.example", "`````````` | a | b |\n|---|---|\n# h", "</code></summary></details><!--",
+	} {
+		surround(p, s)
+		for _, command := range []string{"plan", "apply"} {
+			args := []string{command, "-o", "markdown"}
+			if command == "apply" {
+				args = append(args, "--auto-approve")
+			}
+			p.run(append(args, "--report", "markdown=report.md")...)
+			out := p.read("report.md")
+			page := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader([]byte(out)))
+			if err := ast.Walk(page, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
+				switch n := n.(type) {
+				case *ast.HTMLBlock:
+					if raw := string(n.Lines().Value([]byte(out))); !ownTags.MatchString(raw) {
+						p.Errorf("%q: HTML %q", s, raw)
+					}
+				case *ast.Link, *ast.Image, *ast.AutoLink, *ast.RawHTML:
+					p.Errorf("%q: a %s in %s", s, n.Kind(), out)
+					return ast.WalkStop, nil
+				}
+				return ast.WalkContinue, nil
+			}); err != nil {
+				p.Fatal(err)
+			}
+		}
+	}
+}
+
+// repositoryChoosesAddress: pull requests have a test of their own beside this.
+func repositoryChoosesAddress(p *place) {
+	at, project := p.listener(), p.read("trueup.yaml")
+	p.write("manifests/a.yaml", cdnOf("shop", ""))
+	for _, more := range []string{
+		"url: http://" + at, "delivery: {url: 'http://" + at + "'}", "profile: evil", "proxy: http://" + at, "caFile: ca.pem",
+		"token: {command: [touch, pwned]}", "baseURL: http://" + at, "profiles: {default: {delivery: {url: 'http://" + at + "'}}}",
+	} {
+		p.write("trueup.yaml", project+more+"\n")
+		p.says(4, []string{"plan"}, "trueup.yaml: unknown field")
+	}
+	p.write("trueup.yaml", project)
+	p.write(".trueup/config.yaml", "profiles: {default: {delivery: {url: 'http://"+at+"'}}}\n")
+	p.write(".env", "TRUEUP_DELIVERY_URL=http://"+at+"\n")
+	p.says(0, []string{"plan"}, "1 to create")
+	if _, err := os.Stat(p.path("pwned")); err == nil {
+		p.Error("a command of the repository ran")
+	}
+	for _, address := range []string{"http://platform.example.com/v1", "https://me:sesame@platform.example.com/", "ftp://x", p.base + "/../x", p.base + "?a=b"} {
+		p.vars["TRUEUP_DELIVERY_URL"] = address
+		if out := p.must(1, "plan"); strings.Contains(out, "sesame") {
+			p.Error("a password is printed")
+		}
+	}
+}
+
+func redirect(p *place) {
+	at := p.listener()
+	p.write("manifests/a.yaml", cdnOf("shop", "")+"---\n"+purgeNamed("rel-42", "/a"))
+	p.fault("GET *: redirect http://" + at + "/cdns x*")
+	p.says(1, []string{"apply", "--auto-approve"}, "redirect")
+	p.server.ClearFaults()
+	p.fault("POST *: redirect http://" + at + "/x x*")
+	p.must(5, "apply", "--auto-approve")
+	p.executed("rel-42", 0)
+	p.server.ClearFaults()
+	p.must(0, "apply", "--auto-approve")
+}
+
+func tokenInOutput(p *place) {
+	p.write("manifests/shop.yaml", cdnOf("shop", ""))
+	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		token := r.Header.Get("Authorization")
+		w.Header().Set("Warning", `299 - "`+token+`"`)
+		w.Header().Set("X-Request-Id", token)
+		w.Header().Set("Location", p.base+"/"+token)
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprintf(w, `{"message": %q, "%s": "%s"}`, "your header was "+token, token, token)
+		return true
+	})
+	everyOutput(p)
+	p.says(8, []string{"apply", "--auto-approve"}, "***")
+	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		_, _ = fmt.Fprintf(w, "<html>%s", strings.Repeat(r.Header.Get("Authorization"), 100))
+		return true
+	})
+	everyOutput(p)
+	// The listener of every place's end looks into all files as well.
+	p.run("plan", "-v", "--report", "json=plan.json", "--report", "markdown=plan.md")
+}
+
+func tokenSources(p *place) {
+	p.write("manifests/shop.yaml", cdnOf("shop", ""))
+	token := p.vars["TRUEUP_DELIVERY_TOKEN"]
+	for text, code := range map[string]int{token + "\n": 0, token + "\r\n": 0, " " + token: 8, token + "\n\n": 8, token[:5] + "\n" + token[5:]: 8, token + "\x00": 8, "": 8} {
+		p.vars["TRUEUP_DELIVERY_TOKEN"] = text
+		p.must(code, "plan")
+	}
+	// It lies where the search for tokens at the end does not look.
+	file := filepath.Join(p.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	p.vars["TRUEUP_DELIVERY_TOKEN"], p.vars["TRUEUP_DELIVERY_TOKEN_FILE"] = "", file
+	p.must(0, "plan")
+	if err := os.Chmod(file, 0o644); err != nil {
+		p.Fatal(err)
+	}
+	p.says(8, []string{"plan"}, "may be read or written by others on this machine")
+	p.says(1, []string{"plan", "--token", "x"}, "unknown flag: --token")
+}
+
+// workflowTriggers: TestWorkflowsAreSafe looks closer.
+func workflowTriggers(p *place) {
+	files, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yml"))
+	if err != nil || len(files) < 3 {
+		p.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range append(files, "action.yml") {
+		content := readText(p.T, file)
+		for _, bad := range []string{"pull_request_target", "workflow_run", "issue_comment", "write-all"} {
+			if strings.Contains(content, bad) {
+				p.Errorf("%s has %s", file, bad)
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?m)uses: (\S+)`).FindAllStringSubmatch(content, -1) {
+			if !strings.HasPrefix(m[1], "./") && !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(m[1]) {
+				p.Errorf("%s uses %s, which is not pinned", file, m[1])
+			}
+		}
+	}
+}
