@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -110,10 +109,16 @@ func runDoctor(ctx context.Context, a *app) error {
 	}
 	a.code = orInterrupted(ctx, worst(d.found.Checks))
 	d.found.Result, d.found.ExitCode = resultName(a.code), a.code
+	var err error
 	if a.global.output == "json" {
-		return a.out.JSON(d.found)
+		err = a.out.JSON(d.found)
+	} else {
+		err = d.found.write(a)
 	}
-	return d.found.write(a)
+	if err != nil {
+		return withCode(cmp.Or(a.code, exitError), err)
+	}
+	return nil
 }
 
 // worst is the exit code of all checks together, as design 0.24 ranks them.
@@ -136,13 +141,26 @@ func (d diagnosis) write(a *app) error {
 			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
 		}
 	}
-	err := errors.Join(a.out.Table("", rows), a.out.Printf("\n"))
-	rows = nil
+	if err := a.out.Table("", rows); err != nil {
+		return err
+	}
+	if err := a.out.Printf("\n"); err != nil {
+		return err
+	}
+	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
+	if err := a.out.Marked(d.rows(a.global.verbose), opts); err != nil {
+		return err
+	}
+	return a.out.Printf("\n%s\n", d.summary())
+}
+
+// rows are the checks that are shown.
+func (d diagnosis) rows(all bool) [][]string {
 	marks := map[status]string{good: "ok", warned: "warn", failed: "FAIL", skipped: "-"}
-	count, group := map[status]int{}, ""
+	var rows [][]string
+	group := ""
 	for _, f := range d.Checks {
-		count[f.Status]++
-		if f.follows && !a.global.verbose {
+		if f.follows && !all {
 			continue
 		}
 		shown := f.Group
@@ -155,11 +173,14 @@ func (d diagnosis) write(a *app) error {
 			rows = append(rows, []string{"", "", "", "fix: " + f.Fix})
 		}
 	}
-	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
-	return errors.Join(err, a.out.Marked(rows, opts), a.out.Printf("\n%s\n", summary(count)))
+	return rows
 }
 
-func summary(count map[status]int) string {
+func (d diagnosis) summary() string {
+	count := map[status]int{}
+	for _, f := range d.Checks {
+		count[f.Status]++
+	}
 	switch {
 	case count[failed] > 0 && count[warned] > 0:
 		return plural(count[failed], "check") + " failed, and " + plural(count[warned], "warning") + "."
