@@ -348,6 +348,10 @@ func cmdFault(s *script, args []string) error {
 		s.server.ClearFaults()
 		return nil
 	}
+	if len(args) == 0 {
+		s.server.ClearFaults()
+		return nil
+	}
 	return s.server.Fault(strings.Join(args, " "))
 }
 
