@@ -335,6 +335,17 @@ func versionOf(name string) (int, error) {
 	return seq, nil
 }
 
+// surviving calls do; a panic in it is its error, so that the work of others goes
+// on to its end.
+func surviving(do func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("ledger: internal error: %.300v; this is a bug", value)
+		}
+	}()
+	return do()
+}
+
 // eachParallel calls do for 0 to n-1, some at once, and returns the first error,
 // which stops the rest.
 func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
@@ -345,7 +356,7 @@ func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int
 	for range min(n, bucketParallel) {
 		wg.Go(func() {
 			for i := range next {
-				if err := do(ctx, i); err != nil {
+				if err := surviving(func() error { return do(ctx, i) }); err != nil {
 					cancel(err)
 				}
 			}

@@ -156,7 +156,7 @@ func (s *gitStore) commit(ctx context.Context, batch []*gitChange) {
 	ctx, cancel := context.WithTimeout(ctx, gitBatchTime)
 	defer cancel()
 	p := &gitPush{store: s, batch: batch}
-	p.finish(p.run(ctx))
+	p.finish(surviving(func() error { return p.run(ctx) }))
 }
 
 // gitPush is a commit on its way to the remote.

@@ -100,11 +100,21 @@ func (l *loader) readAll(ctx context.Context) {
 				if i >= len(l.inputs) || l.tooMuch() {
 					return
 				}
-				l.results[i] = w.read(l.inputs[i], &buffer)
+				l.results[i] = w.survive(l.inputs[i], &buffer)
 			}
 		})
 	}
 	group.Wait()
+}
+
+// survive reads one file; a panic over it is its error.
+func (w *worker) survive(in input, buffer *bytes.Buffer) (r result) {
+	defer func() {
+		if value := recover(); value != nil {
+			r = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", in.display, value)}
+		}
+	}()
+	return w.read(in, buffer)
 }
 
 // read reads one file.
