@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/api"
+	"trueup/internal/kind"
 )
 
 // FuzzAnswer answers each operation with any status, header and body. No answer
@@ -58,6 +60,51 @@ func FuzzAnswer(f *testing.F) {
 		_, _, _ = names(t, c.Reader)
 		if requests > 9+1+3+3 {
 			t.Fatalf("%d requests", requests)
+		}
+	})
+}
+
+// FuzzAddress: whatever base address is accepted, and whatever an object or the
+// workspace is called, a request goes to that origin, below that path, and to as
+// many segments as the operation has; or to nowhere.
+func FuzzAddress(f *testing.F) {
+	for _, base := range []string{"https://api.example.com/delivery/v2.1", "http://127.0.0.1:80/x%2Fy/", "http://[::1]", "https://a@b", "https://x.example//..//", "https://0:", "HTTPS://X", "https://x/?a#b", "https://[fe80::1%25eth0]/"} {
+		for _, name := range []string{"shop", "../x", "a/b", "?x", "%2f", "..", "a#b", "\x00", "\u202e", "a%2e%2e/", ";x", "", " ", "\\..\\", "%", "//x"} {
+			f.Add(base, name, "acme", "5a1d")
+			f.Add(base, "shop", name, name)
+		}
+	}
+	f.Fuzz(func(t *testing.T, base, name, workspace, uuid string) {
+		u, err := api.ParseBase(base, "")
+		if err != nil {
+			if len(base) > 20 && strings.Contains(err.Error(), base) {
+				t.Fatalf("%q is quoted: %v", base, err)
+			}
+			return
+		}
+		cfg := config(t, "http://127.0.0.1:1")
+		endpoint := api.Endpoint{Base: u, Token: token(t)}
+		cfg.Endpoints = map[kind.Area]api.Endpoint{kind.Delivery: endpoint, kind.Compute: endpoint}
+		cfg.Workspace = kind.Workspace{Name: workspace, UUID: uuid}
+		cfg.Retry.Tries = 1
+		var want int
+		cfg.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Scheme != "https" && r.URL.Hostname() != "localhost" && !net.ParseIP(r.URL.Hostname()).IsLoopback() {
+				t.Fatalf("%q leads to %s", base, r.URL)
+			}
+			rest, below := strings.CutPrefix(r.URL.EscapedPath(), strings.TrimRight(u.EscapedPath(), "/")+"/")
+			segments := strings.Split(rest, "/")
+			if !below || r.URL.Hostname() != u.Hostname() || r.URL.Port() != u.Port() || r.URL.User != nil || r.URL.RawQuery != "" || r.URL.Fragment != "" || len(segments) != want || slices.Contains(segments, "..") || slices.Contains(segments, ".") {
+				t.Fatalf("%q, %q, %q, %q leads to %s, which is not of %d segments", base, name, workspace, uuid, r.URL, want)
+			}
+			return respond(r, 404, nil, ""), nil
+		})
+		c := api.NewClient(cfg)
+		for area, k := range map[string]*kind.Kind{"delivery": named(t, "CDN"), "compute": named(t, "VolumeSnapshot")} {
+			want = map[string]int{"delivery": 5, "compute": 7}[area]
+			_, _ = c.Get(t.Context(), k, name)
+			want--
+			_, _ = c.Create(t.Context(), k, []byte(`{}`))
 		}
 	})
 }
