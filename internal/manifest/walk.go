@@ -62,30 +62,34 @@ func (l *lister) folder(s Source, dir string, depth int) error {
 	}
 	l.sameButForCase(shown, entries)
 	for _, e := range entries {
-		if l.tooMany != nil {
-			return nil
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
 		}
-		name := path.Join(dir, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case !utf8.ValidString(e.Name()) && (e.IsDir() || isManifest(e.Name())):
-			l.findings = append(l.findings, diag.Finding{
-				Path: path.Join(s.Display, name), Rule: ruleEncoding, Severity: diag.Error,
-				Message: "the name is not UTF-8", Fix: "rename it",
-			})
-		case e.IsDir():
-			if err := l.folder(s, name, depth+1); err != nil {
-				return err
-			}
-		case isManifest(e.Name()):
-			l.file(s, name, e.Type())
-		case e.Type()&fs.ModeSymlink != 0 && l.leadsToFolder(s, name):
-			l.findings = append(l.findings, diag.Finding{
-				Path: path.Join(s.Display, name), Rule: ruleNotRegular, Severity: diag.Warning,
-				Message: "a symbolic link to a folder is not followed",
-				Fix:     "put the manifests in a real folder, or name the folder on the command line",
-			})
+		if err := l.entry(s, path.Join(dir, e.Name()), e, depth); err != nil || l.tooMany != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// entry lists what a folder has under a name.
+func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
+	shown := path.Join(s.Display, name)
+	switch {
+	case !utf8.ValidString(name) && (e.IsDir() || isManifest(name)):
+		l.findings = append(l.findings, diag.Finding{
+			Path: shown, Rule: ruleEncoding, Severity: diag.Error, Message: "the name is not UTF-8", Fix: "rename it",
+		})
+	case e.IsDir():
+		return l.folder(s, name, depth+1)
+	case isManifest(name):
+		l.file(s, name, e.Type())
+	case e.Type()&fs.ModeSymlink != 0 && l.leadsToFolder(s, name):
+		l.findings = append(l.findings, diag.Finding{
+			Path: shown, Rule: ruleNotRegular, Severity: diag.Warning,
+			Message: "a symbolic link to a folder is not followed",
+			Fix:     "put the manifests in a real folder, or name the folder on the command line",
+		})
 	}
 	return nil
 }
