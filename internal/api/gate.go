@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -32,8 +31,9 @@ type gate struct {
 	// refused is the first answer that the token is not good.
 	refused *Error
 	// failures counts the answers to reads that are server errors, in a row;
-	// status is that of the last answer.
-	failures, status int
+	// last is the latest of them, or nil.
+	failures int
+	last     *Error
 }
 
 // hold lets no request go for the time that the platform asked for; a pause
@@ -87,23 +87,26 @@ func (g *gate) refusal() *Error {
 	return g.refused
 }
 
-// count takes the status of an answer to a read.
-func (g *gate) count(status int) {
+// answered notes that a read was answered without a server error.
+func (g *gate) answered() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.status = status
-	if status < http.StatusInternalServerError {
-		g.failures = 0
-		return
-	}
-	g.failures++
+	g.failures, g.last = 0, nil
 }
 
-// streak is how many answers in a row were server errors, and the last status.
-func (g *gate) streak() (failures, status int) {
+// failed notes that a read was answered with a server error.
+func (g *gate) failed(e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.failures, g.status
+	g.failures++
+	g.last = e
+}
+
+// streak is how many answers in a row were server errors, and the last of them.
+func (g *gate) streak() (failures int, last *Error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failures, g.last
 }
 
 // admit lets an attempt go, after the pause that the platform may have asked
@@ -123,9 +126,9 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 		e.hopeless = false
 		return e
 	}
-	if failures, status := g.streak(); attempt == 1 && r.cfg.Retry.Failures > 0 && failures >= r.cfg.Retry.Failures {
-		e := c.unsent("not asked, for the last %d answers of the %s area were server errors, at last a %d: try again later", failures, c.kind.Area, status)
-		e.Class = Unavailable
+	if failures, last := g.streak(); attempt == 1 && r.cfg.Retry.Failures > 0 && failures >= r.cfg.Retry.Failures {
+		e := c.unsent("not asked: try again later, for the last %d answers of the %s area were server errors: %v", failures, c.kind.Area, last)
+		e.Class, e.err = Unavailable, last
 		return e
 	}
 	return r.await(ctx, g, c)

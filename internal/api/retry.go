@@ -55,9 +55,12 @@ func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 }
 
 // heed takes from an answer what concerns more than the one request: a pause
-// that the platform asks for, and that it refuses the token.
+// that the platform asks for, that it refuses the token, or that it fails.
 func (r *Reader) heed(c *call, e *Error, asked time.Duration) {
 	g := r.gates[c.kind.Area]
+	if e.Status >= http.StatusInternalServerError && !isWrite(c.verb) {
+		g.failed(e)
+	}
 	switch e.Status {
 	case http.StatusUnauthorized:
 		g.refuse(e)

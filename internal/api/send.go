@@ -235,10 +235,10 @@ func after(limit time.Duration, cancel context.CancelCauseFunc, format string) *
 	})
 }
 
-// observe takes the clock and the warnings from an answer, and counts it.
+// observe takes the clock and the warnings from an answer, and that there is one.
 func (r *Reader) observe(c *call, resp *http.Response) {
-	if !isWrite(c.verb) {
-		r.gates[c.kind.Area].count(resp.StatusCode)
+	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
+		r.gates[c.kind.Area].answered()
 	}
 	if date, ok := dateOf(resp); ok {
 		r.date.Store(&date)
