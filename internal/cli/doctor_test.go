@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -228,6 +229,8 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 // TestDoctorRepeatsNoPasswordOfAnAddress, wherever somebody has put one; run
 // looks for the canary.
 func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
 	for name, values := range map[string][]string{
 		"TRUEUP_DELIVERY_URL": {"https://me:" + canary + "@h/", "https://" + canary + "@h/", "https://h/?token=" + canary, canary + " x"},
 		"TRUEUP_LEDGER": {
@@ -237,15 +240,16 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 		"HTTPS_PROXY": {"http://me:" + canary + "@127.0.0.1:1", "ftp://me:" + canary + "@h", "me:" + canary + "@127.0.0.1:1"},
 	} {
 		for _, value := range values {
-			s := newStage(t)
-			s.write("manifests/shop.yaml", shopManifest)
-			s.vars[name] = value
+			usual := s.vars
+			s.vars = maps.Clone(usual)
 			if name == "HTTPS_PROXY" {
 				s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/v2"
 			}
+			s.vars[name] = value
 			for _, args := range [][]string{{"doctor"}, {"doctor", "--json", "-v"}, {"plan", "-v"}, {"ledger", "ls"}} {
 				s.run(args...)
 			}
+			s.vars = usual
 		}
 	}
 }

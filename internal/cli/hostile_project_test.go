@@ -30,6 +30,9 @@ func TestARepositoryCanNotChooseWhereATokenGoes(t *testing.T) {
 	}()
 	evil := "http://" + listener.Addr().String()
 	head := fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nmanifests: [manifests]\nworkspace: {name: %s, uuid: %s}\n", workspace.Name, workspace.UUID)
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	s.vars["HOME"] = s.dir
 	for _, text := range []string{
 		head + "url: " + evil,
 		head + "delivery: {url: '" + evil + "'}",
@@ -49,10 +52,7 @@ func TestARepositoryCanNotChooseWhereATokenGoes(t *testing.T) {
 		"apiVersion: trueup/v1\nkind: Config\nprofiles: {evil: {delivery: {url: '" + evil + "'}}}\n",
 		"<<: {url: '" + evil + "'}\n" + head,
 	} {
-		s := newStage(t)
-		s.write("manifests/shop.yaml", shopManifest)
 		s.write("trueup.yaml", text)
-		s.vars["HOME"] = s.dir
 		for _, args := range [][]string{{"plan", "-v"}, {"apply", "--auto-approve"}, {"doctor"}, {"ledger", "ls"}} {
 			code, out, errs := s.run(args...)
 			if code == exitOK {
