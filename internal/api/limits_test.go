@@ -308,3 +308,17 @@ func TestEncodingsThatWereNotAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestACutAnswerIsNoAbsence: a 404 of which the body does not arrive may be
+// anybody's.
+func TestACutAnswerIsNoAbsence(t *testing.T) {
+	for _, body := range []string{"", `{"kind":"Status"`, `{"kind":"Status"}`} {
+		c, _ := raw(t, func(_ int, conn net.Conn) {
+			_, _ = io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 50\r\n\r\n"+body)
+			_ = conn.Close()
+		}, hurried)
+		if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); asError(t, err).NotFound() || !strings.Contains(err.Error(), "the answer was cut") {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
