@@ -13,7 +13,9 @@ import (
 
 // Env is everything that a run takes from its process.
 type Env struct {
-	Stdin  io.Reader
+	Stdin io.Reader
+	// Stdout is closed at the end of the run where it can be: some file systems
+	// tell of a full disk only then.
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
