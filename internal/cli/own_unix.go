@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -20,6 +21,10 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 
 // ownID is the number of the user that the program runs as.
 func ownID() int { return os.Geteuid() }
+
+// onReadOnly tells whether a file is on a file system that can't be written, so
+// that nobody can change its mode.
+func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
 
 // apart gives a command a session of its own, so that it can ask nothing at the
 // terminal, and is ended with all that it has started.

@@ -111,7 +111,7 @@ func (a *app) tokenFromFile(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
-	warning, err := a.exposed(file, info)
+	warning, err := a.exposed(file, info, onReadOnly(file))
 	if err != nil {
 		return "", err
 	}
@@ -124,15 +124,16 @@ func (a *app) tokenFromFile(file string) (string, error) {
 // exposed judges who else may read or replace a file that holds a token. What
 // its user can mend is refused. What somebody else has mounted for the user, as
 // clusters and CI services do, is only warned of: the user can't change its mode.
-func (a *app) exposed(file string, info fs.FileInfo) (warning string, err error) {
+func (a *app) exposed(file string, info fs.FileInfo, readOnly bool) (warning string, err error) {
 	mode := info.Mode().Perm()
 	uid, known := ownerOf(info)
+	mounted := readOnly || known && uid != ownID() && mode&0o022 == 0
 	switch {
 	case known && uid != 0 && uid != ownID():
 		return "", fmt.Errorf("%s belongs to the user with number %d, who could replace it: make it your own", file, uid)
 	case mode&0o077 == 0:
 		return "", nil
-	case a.inCI() || known && uid != ownID() && mode&0o022 == 0:
+	case mounted || a.inCI():
 		return fmt.Sprintf("%s holds a token, and others on this machine may read it (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
 	}
 	return "", fmt.Errorf("%s may be read or written by others on this machine (mode %04o): chmod 600 %s", file, mode, file)

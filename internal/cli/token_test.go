@@ -99,6 +99,29 @@ func TestATokenIsReadFromAFile(t *testing.T) {
 	}
 }
 
+// TestATokenFileThatIsMounted by somebody else is warned of: its user can't
+// change the mode.
+func TestATokenFileThatIsMounted(t *testing.T) {
+	a, _ := configApp(t, "", nil)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(canary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warning, err := a.exposed(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
+		t.Errorf("%q, %v", warning, err)
+	}
+	if _, err := a.exposed(file, info, onReadOnly(file)); err == nil {
+		t.Error("a file on a disk that can be written is not refused")
+	}
+}
+
 // TestATokenFileIsNotWaitedFor: nobody ever writes to the pipe.
 func TestATokenFileIsNotWaitedFor(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
