@@ -52,7 +52,11 @@ func fuzzTargets(t *testing.T, path string) (targets []string) {
 		if !ok || f.Recv != nil || len(f.Type.Params.List) != 1 || !strings.HasPrefix(f.Name.Name, "Fuzz") {
 			continue
 		}
-		targets = append(targets, "./"+filepath.ToSlash(filepath.Dir(path))+" "+f.Name.Name)
+		folder := "."
+		if dir := filepath.ToSlash(filepath.Dir(path)); dir != "." {
+			folder = "./" + dir
+		}
+		targets = append(targets, folder+" "+f.Name.Name)
 	}
 	return targets
 }
