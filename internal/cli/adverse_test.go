@@ -36,9 +36,9 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"finalizers":            {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"wrong-address":         {verdict{exitError, "wrong base address", true}, verdict{exitError, "wrong base address", true}},
 	"gateway-timeout-text":  {verdict{exitError, "504", true}, verdict{exitError, "504", true}},
-	// A write that was turned away is not repeated by itself.
-	"rate-limited-plain":           {verdict{exitPartial, "429", false}, verdict{exitPartial, "429", false}},
-	"rate-limited-status":          {verdict{exitPartial, "429", false}, verdict{exitPartial, "429", false}},
+	// Who is turned away comes again.
+	"rate-limited-plain":           {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"rate-limited-status":          {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"conflict-on-resource-version": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"normalises":                   {verdict{exitNotConverged, "path: spec.locations.cache.edgeTTL", false}, verdict{exitNotConverged, "path: spec.locations.cache.edgeTTL", false}},
 	"sorts-locations":              {verdict{exitNotConverged, "path: spec.locations, order: set", false}, verdict{exitNotConverged, "path: spec.locations, order: set", false}},
