@@ -55,6 +55,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	}{
 		{u.User != nil, "holds a user name or a password: leave it out, the token has a setting of its own"},
 		{u.Hostname() == "", "has no host: write https://HOST/PATH"},
+		{strings.Contains(u.Host, "%"), "has a host with a percent sign: write its name out"},
 		{u.Scheme == "http" && !isLoopback(u), "is http: only https is used, but for loopback"},
 		{u.Scheme != "https" && u.Scheme != "http", "has another scheme than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: leave it out"},

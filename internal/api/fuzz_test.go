@@ -68,7 +68,7 @@ func FuzzAnswer(f *testing.F) {
 // workspace is called, a request goes to that origin, below that path, and to as
 // many segments as the operation has; or to nowhere.
 func FuzzAddress(f *testing.F) {
-	for _, base := range []string{"https://api.example.com/delivery/v2.1", "http://127.0.0.1:80/x%2Fy/", "http://[::1]", "https://a@b", "https://x.example//..//", "https://0:", "HTTPS://X", "https://x/?a#b", "https://[fe80::1%25eth0]/"} {
+	for _, base := range []string{"https://api.example.com/delivery/v2.1", "http://127.0.0.1:80/x%2Fy/", "http://[::1]", "https://a@b", "https://x.example//..//", "https://0:", "https://%2525", "HTTPS://X", "https://x/?a#b", "https://[fe80::1%25eth0]/"} {
 		for _, name := range []string{"shop", "../x", "a/b", "?x", "%2f", "..", "a#b", "\x00", "\u202e", "a%2e%2e/", ";x", "", " ", "\\..\\", "%", "//x"} {
 			f.Add(base, name, "acme", "5a1d")
 			f.Add(base, "shop", name, name)

@@ -83,6 +83,8 @@ func TestParseBase(t *testing.T) {
 		"api.example.com":                             "no host",
 		"/path":                                       "no host",
 		"https:///x":                                  "no host",
+		"https://%2525":                               "percent sign",
+		"https://[fe80::1%25eth0]/":                   "percent sign",
 		"mailto:x@example.com":                        "no host",
 		"https://user:secret@api.example.com":         "user name or a password",
 		"https://secret@api.example.com":              "user name or a password",
