@@ -36,11 +36,8 @@ func (a *app) readBase(ctx context.Context, p project, paths []string, ref strin
 	if b.repository, err = git.At(ctx, dir); err != nil {
 		return plan.Base{Problem: err.Error(), Fix: "run it in a clone of the repository"}
 	}
-	if b.repository.Sparse {
-		return plan.Base{
-			Problem: "only a part of the files is checked out (sparse checkout), so what is absent may be in git",
-			Fix:     "check out the whole tree",
-		}
+	if missing, fix := b.notCheckedOut(ctx); missing != "" {
+		return plan.Base{Problem: missing + ", so what is absent may be in git", Fix: fix}
 	}
 	return b.read(ctx, ref)
 }
@@ -51,6 +48,30 @@ type baseReader struct {
 	// names are the files and folders to read, relative to the repository's folder.
 	names   []string
 	options manifest.Options
+}
+
+// notCheckedOut says what of the places to read is in git and not in the work tree,
+// and how to get it, or nothing.
+func (b *baseReader) notCheckedOut(ctx context.Context) (missing, fix string) {
+	if b.repository.Sparse {
+		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
+	}
+	submodules, err := b.repository.Unfilled(ctx)
+	if err != nil {
+		return err.Error(), "mend that"
+	}
+	for _, name := range submodules {
+		if slices.ContainsFunc(b.names, func(n string) bool { return holds(path.Clean(filepath.ToSlash(n)), name) }) {
+			return "the files of the submodule " + name + " are not checked out",
+				"git submodule update --init --recursive (in CI: check out with submodules)"
+		}
+	}
+	return "", ""
+}
+
+// holds tells whether a name is a folder's, or of something in it.
+func holds(folder, name string) bool {
+	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }
 
 func (b *baseReader) read(ctx context.Context, ref string) plan.Base {

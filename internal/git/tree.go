@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -61,6 +63,30 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	}
 	return strings.TrimSpace(out), nil
 }
+
+// Unfilled returns the submodules in the repository's folder and below it whose
+// files are not checked out. The names start from the folder.
+func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
+	out, err := r.git(ctx, "", "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for entry := range strings.SplitSeq(out, "\x00") {
+		head, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(head, submoduleMode) {
+			continue
+		}
+		// What was checked out has a repository, or says where it is.
+		if _, err := os.Lstat(filepath.Join(r.dir, filepath.FromSlash(name), ".git")); err != nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// submoduleMode starts the entry of a submodule.
+const submoduleMode = "160000 "
 
 // Tree reads the files that a commit has in the repository's folder and below it,
 // and that are wanted; nil means all. Links and submodules are not in it, and the

@@ -160,3 +160,25 @@ func TestATreeIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestSubmodulesWithoutFiles: a clone has the folder of a submodule and nothing in
+// it, unless it is asked for.
+func TestSubmodulesWithoutFiles(t *testing.T) {
+	dir := repository(t)
+	top := filepath.Dir(dir)
+	other := filepath.Join(t.TempDir(), "other")
+	run(t, top, "clone", "-q", top, other)
+	run(t, top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "project/deep/sub")
+	run(t, top, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "two")
+	if names, err := at(t, dir).Unfilled(t.Context()); len(names) != 0 || err != nil {
+		t.Errorf("with files: %q, %v", names, err)
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	run(t, top, "clone", "-q", top, clone)
+	for folder, want := range map[string]string{"": "project/deep/sub", "project": "deep/sub", "project/deep/er": ""} {
+		names, err := at(t, filepath.Join(clone, folder)).Unfilled(t.Context())
+		if strings.Join(names, " ") != want || err != nil {
+			t.Errorf("in %q: %q, %v", folder, names, err)
+		}
+	}
+}
