@@ -55,11 +55,12 @@ func (g *gate) hold(asked time.Duration, waited bool) (until time.Time, first bo
 	return deadline(pause), first
 }
 
-// standing returns the pause that is not over, or nil.
+// standing returns the pause that is not over, or nil. Behind a gate that is
+// shut nobody waits.
 func (g *gate) standing() (pause context.Context, waited bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pause == nil || g.pause.Err() != nil {
+	if g.refused != nil || g.pause == nil || g.pause.Err() != nil {
 		return nil, false
 	}
 	return g.pause, g.waited
@@ -71,12 +72,16 @@ func deadline(pause context.Context) time.Time {
 	return at
 }
 
-// refuse shuts the gate for good: no request goes any more.
+// refuse shuts the gate for good: no request goes any more, nor is a pause
+// waited for.
 func (g *gate) refuse(e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.refused == nil {
 		g.refused = e
+	}
+	if g.end != nil {
+		g.end()
 	}
 }
 
@@ -146,12 +151,13 @@ func (r *Reader) shut(g *gate, c *call) error {
 }
 
 // await waits until the pause of an area is over. Those who waited go on one
-// after the other, each after a random time of its own.
+// after the other, each after a random time of its own, unless the token was
+// refused meanwhile.
 func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
 	for {
 		pause, waited := g.standing()
 		if pause == nil {
-			return nil
+			return r.shut(g, c)
 		}
 		if !waited {
 			return c.paused(pause, fmt.Sprintf(", more than the %s that are waited for", r.cfg.Retry.MaxRetryAfter))

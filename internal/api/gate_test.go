@@ -300,6 +300,31 @@ func TestARefusedTokenStopsEverything(t *testing.T) {
 	})
 }
 
+// TestARefusalEndsThePause: whoever waits for the end of a pause while the
+// token is refused sends it no more, and does not wait on.
+func TestARefusalEndsThePause(t *testing.T) {
+	bubble(t, func(n int, r *http.Request) *http.Response {
+		if n == 1 {
+			return respond(r, 429, map[string]string{"Retry-After": "30"}, "")
+		}
+		time.Sleep(5 * time.Second)
+		return respond(r, 401, nil, "")
+	}, func(t *testing.T, c *api.Client, p *platform) {
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				if _, err := c.Get(t.Context(), named(t, "CDN"), "shop"); asError(t, err).Class != api.Denied {
+					t.Errorf("the read ended with %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(p.begun); len(p.at) != 2 || took > 10*time.Second {
+			t.Errorf("requests at %v, and the end after %s", p.at, took)
+		}
+	})
+}
+
 // TestManyServerErrorsEndTheReading: after five in a row no read is begun, and
 // those that were begun use up their tries; an answer in between lets all go on.
 func TestManyServerErrorsEndTheReading(t *testing.T) {
