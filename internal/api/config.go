@@ -32,8 +32,10 @@ type Config struct {
 	MaxObject, MaxList, MaxErrorBody int64
 	// MaxHeader bounds the head of an answer, in bytes; default 1 MiB.
 	MaxHeader int64
-	// MaxPages stops a server that never ends a list; default 10,000.
-	MaxPages int
+	// MaxPages stops a server that never ends a list; default 10,000. MaxItems
+	// bounds what is kept of one: many small objects take more memory than few
+	// large ones; default 100,000.
+	MaxPages, MaxItems int
 	Retry    Retry
 	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
 	// are on loopback; default 5 (design 0.15).
@@ -122,6 +124,7 @@ func (c Config) withDefaults() Config {
 	c.MaxErrorBody = positive(c.MaxErrorBody, 64<<10)
 	c.MaxHeader = positive(c.MaxHeader, 1<<20)
 	c.MaxPages = positive(c.MaxPages, 10_000)
+	c.MaxItems = positive(c.MaxItems, 100_000)
 	c.Retry.Tries = positive(c.Retry.Tries, 5)
 	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
 	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)

@@ -322,3 +322,22 @@ func TestACutAnswerIsNoAbsence(t *testing.T) {
 		}
 	}
 }
+
+// TestManySmallThingsAreBounded: objects of a list, over all of its pages, and
+// warnings of an answer.
+func TestManySmallThingsAreBounded(t *testing.T) {
+	warnings := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Warning", strings.Repeat(`299 - "x",`, 1000))
+		_, _ = fmt.Fprintf(w, `{"items":[%s],"metadata":{"continue":"%sx"}}`, cdn("shop")+","+cdn("docs"), r.URL.Query().Get("continue"))
+	}, func(cfg *api.Config) {
+		cfg.MaxItems, cfg.Warn = 5, func(api.Warning) { warnings++ }
+	})
+	got, info, err := names(t, c.Reader)
+	if err == nil || !strings.Contains(asError(t, err).Error(), "the list has more than 5 objects") || len(got) != 5 || info.Complete {
+		t.Errorf("%d objects, complete %t: %v", len(got), info.Complete, err)
+	}
+	if warnings != 3*20 {
+		t.Errorf("%d warnings of three answers", warnings)
+	}
+}

@@ -113,8 +113,12 @@ type listing struct {
 	// given are the items of this page that an earlier attempt has passed on,
 	// now those of this attempt.
 	given, now map[string]bool
-	// left is how many bytes the rest of the list may have.
+	// left is how many bytes the rest of the list may have, most how many
+	// items all of it.
 	left int64
+	most int
+	// call is the one that lists.
+	call *call
 	// seen are the addresses of the pages.
 	seen      map[string]bool
 	restarted bool
@@ -130,7 +134,7 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 		return kind.ListInfo{}, err
 	}
 	l := &listing{
-		info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList,
+		info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems, call: c,
 		seen: map[string]bool{c.url.String(): true},
 	}
 	err = r.pages(ctx, c, l)
@@ -148,8 +152,11 @@ func (r *Reader) pages(ctx context.Context, c *call, l *listing) error {
 		if err != nil || next == nil {
 			return err
 		}
-		if l.seen[next.String()] || len(l.seen) >= r.cfg.MaxPages {
-			return c.endless()
+		switch {
+		case l.seen[next.String()]:
+			return c.endless("the list never ends: a page leads back to one already read")
+		case len(l.seen) >= r.cfg.MaxPages:
+			return c.endless(fmt.Sprintf("the list has more than %d pages", r.cfg.MaxPages))
 		}
 		l.seen[next.String()] = true
 		c.url = next
@@ -171,10 +178,10 @@ func (l *listing) restart(c *call, err error) (*url.URL, error) {
 	return c.withQuery("continue", e.restart), nil
 }
 
-// endless is a list whose pages lead in a circle, or without end.
-func (c *call) endless() *Error {
+// endless is a list whose pages lead in a circle, or that is too long.
+func (c *call) endless(says string) *Error {
 	e := c.blank(Unreadable)
-	e.Message = "the list never ends: a page leads back to one already read"
+	e.Message = says
 	return e
 }
 
@@ -233,6 +240,9 @@ func (r *Reader) pageOnce(ctx context.Context, c *call, l *listing, attempt int)
 func (l *listing) pass(o kind.Object) error {
 	if l.given[o.Name] {
 		return nil
+	}
+	if l.info.Items >= l.most {
+		return l.call.endless(fmt.Sprintf("the list has more than %d objects", l.most))
 	}
 	l.now[o.Name] = true
 	l.info.Items++

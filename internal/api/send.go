@@ -235,6 +235,9 @@ func after(limit time.Duration, cancel context.CancelCauseFunc, format string) *
 	})
 }
 
+// maxWarnings bounds how many warnings of an answer are passed on.
+const maxWarnings = 20
+
 // observe takes the clock and the warnings from an answer, and that there is one.
 func (r *Reader) observe(c *call, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
@@ -246,7 +249,8 @@ func (r *Reader) observe(c *call, resp *http.Response) {
 	if r.cfg.Warn == nil {
 		return
 	}
-	for _, w := range parseWarnings(resp.Header.Values("Warning")) {
+	warnings := parseWarnings(resp.Header.Values("Warning"))
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
 		w.Op, w.Kind, w.Name = c.op(), c.kind.Name, c.name
 		w.Text = oneLine(c.endpoint.redact(w.Text), messageSize)
 		r.cfg.Warn(w)
