@@ -89,13 +89,13 @@ func (sc *scene) apply(more ...string) []string {
 func TestMatrix(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each cell is a process's work
 	cells, operations := 0, 0
-	// All of it takes a minute and a half of one processor.
-	stride := 5
+	// All of it takes two minutes of one processor.
+	stride := 9
 	switch {
 	case os.Getenv("TRUEUP_CRASH") != "":
 		stride = 1
 	case testing.Short():
-		stride = 31
+		stride = 41
 	}
 	t.Run("cells", func(t *testing.T) {
 		for i := range scenes() {
