@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -243,14 +244,13 @@ func (d *doctoring) checkProof(area kind.Area) finding {
 // checkGit looks for the programs that a ledger in git needs.
 func (d *doctoring) checkGit(ctx context.Context) finding {
 	needed := strings.HasPrefix(d.world.ledger.Store, "git:")
-	out, err := exec.CommandContext(ctx, "git", "version").Output()
+	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
 		return finding{Status: failed, code: exitError, Says: "git is not installed, or not in PATH, and the ledger is kept with it", Fix: "install git"}
 	case err != nil:
 		return finding{Status: skipped, Says: "git is not installed; nothing here needs it"}
 	}
-	says := strings.TrimSpace(string(out))
 	if _, err := exec.LookPath("ssh"); err != nil && needed {
 		return finding{Status: warned, Says: says + ", and there is no ssh", Fix: "install ssh if the remote's address needs it"}
 	}

@@ -273,3 +273,18 @@ func TestAuthorises(t *testing.T) {
 	git(t, dir, "config", "http."+srv.URL+"/.extraheader", "AUTHORIZATION: basic t0ken")
 	fetch(t, mirror(t, dir), one)
 }
+
+// TestHidesTokens: no token of the platform is in the environment of git and of
+// what it starts.
+func TestHidesTokens(t *testing.T) {
+	for _, name := range []string{"TRUEUP_DELIVERY_TOKEN", "TRUEUP_COMPUTE_TOKEN", "TRUEUP_COMPUTE_TOKEN_FILE"} {
+		t.Setenv(name, "canary")
+	}
+	t.Setenv("TRUEUP_LEDGER", "kept")
+	for _, env := range [][]string{nil, {"GIT_CONFIG_NOSYSTEM=1"}} {
+		out, err := call{dir: t.TempDir(), env: env, args: []string{"-c", "alias.seen=!env", "seen"}}.run(t.Context())
+		if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "TRUEUP_LEDGER=kept") {
+			t.Errorf("with %v: %v\n%s", env, err, out)
+		}
+	}
+}

@@ -70,12 +70,24 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
 }
 
+// Version is what the installed git says of itself.
+func Version(ctx context.Context) (string, error) {
+	out, err := call{args: []string{"version"}}.run(ctx)
+	return strings.TrimSpace(string(out)), err
+}
+
 // local are the variables that point git at a repository; a repository of our
 // own must not see them.
 var local = regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
 	`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 
-func (c call) hides(variable string) bool { return len(c.env) > 0 && local.MatchString(variable) }
+// tokens are the variables of the platform's tokens, and of where they are:
+// neither git nor what it starts, as ssh, needs one.
+var tokens = regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`)
+
+func (c call) hides(variable string) bool {
+	return tokens.MatchString(variable) || len(c.env) > 0 && local.MatchString(variable)
+}
 
 // password is what stands before the host of an address.
 var password = regexp.MustCompile(`//[^/@\s]*@`)
