@@ -36,7 +36,7 @@ type Config struct {
 	// bounds what is kept of one: many small objects take more memory than few
 	// large ones; default 100,000.
 	MaxPages, MaxItems int
-	Retry    Retry
+	Retry              Retry
 	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
 	// are on loopback; default 5 (design 0.15).
 	WritesPerSecond float64
