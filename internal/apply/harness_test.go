@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -464,6 +465,7 @@ func (s *stage) Look(_ context.Context, keys []kind.Key) (map[kind.Key]ledger.Re
 func (s *stage) Posted(ctx context.Context, k kind.Key, m ledger.Made) error {
 	return s.move(ctx, "posted", k, []ledger.State{ledger.Claimed}, func(r *ledger.Record) {
 		r.State, r.RemoteName, r.UID = ledger.Posted, m.RemoteName, m.UID
+		r.Outcome = &ledger.Outcome{How: cmp.Or(m.How, ledger.Created), HTTP: m.HTTP}
 	})
 }
 

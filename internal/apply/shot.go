@@ -221,6 +221,9 @@ func (r *run) note(ctx context.Context, s *shot, a answer, end *Outcome) (done b
 		made := madeOf(a.obj)
 		if a.fate == duplicate {
 			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
+			if a.err == nil {
+				made.How = ledger.Found // by a look, which does not prove who made it
+			}
 			end.Message = "accepted when it was first sent, as the platform says now"
 		}
 		return true, r.Journal.Posted(r.books, key, made)

@@ -257,6 +257,13 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 		t.Errorf("calls %s", log)
 	}
 
+	// A look that shows it does not prove that it was made by the request.
+	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
+	s.ends(s.run(), db, apply.Done, apply.OK, "made and ready")
+	if r := s.records[key(db)]; r.State != ledger.Posted || r.Outcome.How != ledger.Found || r.Ours() {
+		t.Errorf("record %+v", r)
+	}
+
 	// It is live by the time of the next run, which only records it.
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), false)
 	s.proven, s.created = true, s.now.Format(time.RFC3339)
