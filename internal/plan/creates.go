@@ -30,8 +30,11 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 			continue
 		}
 		objects[o.Kind.Area]++
-		if knows(p.in.Ledger.Records[o.Key()]) {
-			history[o.Kind.Area] = true
+	}
+	// Also of what no manifest names: another tree is as wrong as another workspace.
+	for key, rec := range p.in.Ledger.Records {
+		if k, ok := kind.Named(key.Kind); ok && k.Policy != kind.Once && knows(rec) {
+			history[k.Area] = true
 		}
 	}
 	for _, it := range out.Items {

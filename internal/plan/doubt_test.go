@@ -95,6 +95,9 @@ func TestManyCreationsNeedAWord(t *testing.T) {
 	}
 	w := many(t, 40).has(shop, shopSpec).applied(shop, shopSpec)
 	blocked(t, w.item("CDN/site1"), true, "39 of the 40 objects of the delivery area would be created", "--max-creates 39")
+	// Another tree: none of what was applied is in it.
+	w = many(t, 40).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`)
+	blocked(t, w.item("CDN/site1"), true, "40 of the 40 objects of the delivery area would be created", "--max-creates 40")
 }
 
 // TestManyCreationsAreCountedByArea, those that are left out are not, and a purge
