@@ -84,11 +84,24 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	return p, true
 }
 
+// maxTries bounds how many pairs are tried in one list: far more than any real
+// list needs, and seconds of a list that was made to take all day. Beyond it,
+// elements pair by position.
+const maxTries = 5_000_000
+
 func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 	candidates := make([][]int, len(xs))
 	rivals := make([]int, len(ys))
+	tries := 0
 	for i, x := range xs {
 		if p.of[i] >= 0 {
+			continue
+		}
+		if tries += len(ys); tries > maxTries {
+			if i < len(ys) && !taken[i] && agree(x, ys[i]) {
+				candidates[i] = append(candidates[i], i)
+				rivals[i] = len(xs)
+			}
 			continue
 		}
 		for j, y := range ys {
@@ -170,13 +183,15 @@ func agree(a, b []string) bool {
 // augmenting paths; same positions first.
 func match(n, m int, fits func(i, j int) bool) []int {
 	of, back := filled(n, -1), filled(m, -1)
-	var seen []bool
+	// seen is for which element the other list's were tried last.
+	seen, round, tries := filled(m, -1), 0, 0
 	var augment func(i int) bool
 	try := func(i, j int) bool {
-		if seen[j] || !fits(i, j) {
+		tries++
+		if seen[j] == round || !fits(i, j) {
 			return false
 		}
-		seen[j] = true
+		seen[j] = round
 		if back[j] >= 0 && !augment(back[j]) {
 			return false
 		}
@@ -187,16 +202,15 @@ func match(n, m int, fits func(i, j int) bool) []int {
 		if i < m && try(i, i) {
 			return true
 		}
-		for j := range m {
+		for j := 0; j < m && tries < maxTries; j++ {
 			if j != i && try(i, j) {
 				return true
 			}
 		}
 		return false
 	}
-	for i := range n {
-		seen = make([]bool, m)
-		augment(i)
+	for round = range n {
+		augment(round)
 	}
 	return of
 }

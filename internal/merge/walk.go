@@ -199,10 +199,14 @@ func (w *walker) moved(n node, want, have []any, p pairing, names namer) {
 	if n.rules.set() {
 		return
 	}
-	for _, i := range displaced(p.of) {
+	elsewhere := displaced(p.of)
+	if len(elsewhere) == 0 {
+		return
+	}
+	class := w.classifyOrder(n, want, have)
+	for _, i := range elsewhere {
 		w.res.Changes = append(w.res.Changes, Change{
-			Path:  n.element(names.of(want[i], i)).path,
-			Class: w.classifyOrder(n, want, have), Moved: true,
+			Path: n.element(names.of(want[i], i)).path, Class: class, Moved: true,
 		})
 	}
 }
