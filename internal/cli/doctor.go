@@ -135,23 +135,41 @@ func worst(checks []finding) int {
 // and checks with what to do below each that needs it. What only follows from
 // another line is left out, unless all is asked for.
 func (d diagnosis) write(a *app) error {
-	var rows [][]string
-	for _, s := range d.Settings {
-		if s.Value != "" || !s.optional || a.global.verbose {
-			rows = append(rows, []string{s.Name, cmp.Or(s.Value, "none"), s.Origin})
-		}
-	}
-	if err := a.out.Table("", rows); err != nil {
+	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
+	if err := a.out.Marked(d.settingRows(a.global.verbose, opts.Width), opts); err != nil {
 		return err
 	}
 	if err := a.out.Printf("\n"); err != nil {
 		return err
 	}
-	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
 	if err := a.out.Marked(d.rows(a.global.verbose), opts); err != nil {
 		return err
 	}
 	return a.out.Printf("\n%s\n", d.summary())
+}
+
+// settingRows are the settings that are shown, with who chose each in a column
+// of its own, or behind its value where the terminal has no room for that.
+func (d diagnosis) settingRows(all bool, width int) [][]string {
+	var rows [][]string
+	var widest [3]int
+	for _, s := range d.Settings {
+		if s.Value == "" && s.optional && !all {
+			continue
+		}
+		row := []string{s.Name, cmp.Or(s.Value, "none"), s.Origin}
+		rows = append(rows, row)
+		for i, cell := range row {
+			widest[i] = max(widest[i], len(cell))
+		}
+	}
+	if width == 0 || widest[0]+2+widest[1]+2+widest[2] <= width {
+		return rows
+	}
+	for i, row := range rows {
+		rows[i] = []string{row[0], row[1] + " (" + row[2] + ")"}
+	}
+	return rows
 }
 
 // rows are the checks that are shown.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,7 +99,17 @@ func (v *visit) way(says string) string {
 
 // wayFix is what to do about a connection that failed.
 func (v *visit) wayFix(err error) string {
+	var invalid x509.CertificateInvalidError
+	var other x509.HostnameError
+	outOfTime := errors.As(err, &invalid) && invalid.Reason == x509.Expired
 	switch {
+	case outOfTime && v.seen.Expires.After(v.app.env.Now()):
+		return "set this machine's clock"
+	case outOfTime:
+		// The line of the certificate says what to do.
+		return ""
+	case errors.As(err, &other):
+		return "check the address: whoever answers there has a certificate for another host"
 	case v.seen.Issuer != "":
 		return "the certificate is by " + v.seen.Issuer + ": if that is yours, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
 	case strings.Contains(err.Error(), "proxy"):
@@ -121,7 +132,10 @@ func (v *visit) checkCertificate(context.Context) finding {
 	says := fmt.Sprintf("by %s, until %s", v.seen.Issuer, v.seen.Expires.UTC().Format(time.DateOnly))
 	switch {
 	case left <= 0:
-		return finding{Status: failed, code: exitError, Says: says, Fix: "it has expired, or this machine's clock is wrong"}
+		return finding{
+			Status: failed, code: exitError, Says: says + ": it has expired",
+			Fix: "whoever runs the platform should renew it; if that was done, this machine's clock is wrong",
+		}
 	case left < expiresSoon:
 		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: whoever runs the platform should renew it", plural(int(left.Hours()/24), "day"))}
 	}

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -259,13 +260,8 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 func TestDoctorSeesTheCertificate(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopManifest)
-	cert, pemText := certificate(t, time.Now().Add(5*24*time.Hour+time.Hour))
-	web := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	web.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	web.Config.ErrorLog = log.New(io.Discard, "", 0)
-	web.StartTLS()
-	t.Cleanup(web.Close)
-	s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
+	address, pemText := s.overTLS(time.Now().Add(5*24*time.Hour + time.Hour))
+	s.vars["TRUEUP_DELIVERY_URL"] = address
 	finds(
 		t, s.examined(exitNeedsPerson), "delivery connection: fail trust it with --ca-file",
 		"delivery connection: fail the certificate is by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
@@ -275,6 +271,33 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: ok may")
 	s.write("ca.pem", "nonsense")
 	finds(t, s.examined(exitNeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail holds no PEM certificate")
+}
+
+// TestDoctorSeesABadCertificate: one that no setting makes good, whoever made it.
+func TestDoctorSeesABadCertificate(t *testing.T) {
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopManifest)
+	expired, _ := s.overTLS(time.Now().Add(-time.Minute))
+	s.vars["TRUEUP_DELIVERY_URL"] = expired
+	doc := s.examined(exitNeedsPerson)
+	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired whoever runs the platform should renew it")
+	if _, _, fix := found(t, doc, "delivery", "connection"); fix != "" {
+		t.Errorf("no setting helps, and it says %q", fix)
+	}
+	other, _ := s.overTLS(time.Now().Add(time.Hour))
+	s.vars["TRUEUP_DELIVERY_URL"] = strings.Replace(other, "127.0.0.1", "localhost", 1)
+	finds(t, s.examined(exitNeedsPerson), "delivery connection: fail check the address: whoever answers there has a certificate for another host")
+}
+
+// overTLS serves the platform with a certificate that is valid until then.
+func (s *stage) overTLS(until time.Time) (address, pemText string) {
+	cert, pemText := certificate(s.t, until)
+	web := httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	web.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
+	s.t.Cleanup(web.Close)
+	return web.URL + sandbox.DeliveryBase, pemText
 }
 
 // certificate is one of its own authority, for loopback.
@@ -296,3 +319,20 @@ func certificate(t *testing.T, until time.Time) (tls.Certificate, string) {
 }
 
 func matches(text, pattern string) bool { return regexp.MustCompile(pattern).MatchString(text) }
+
+// TestDoctorsSettingsFitTheTerminal: who chose a value stands in a column of its
+// own only where there is room for it.
+func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
+	d := diagnosis{Settings: []shownSetting{
+		{Name: "compute.url", Value: "https://api.example.com/machine/v1/region-1", Origin: "TRUEUP_COMPUTE_URL"},
+		{Name: "proxy", Origin: "default", optional: true},
+	}}
+	columns := [][]string{{"compute.url", "https://api.example.com/machine/v1/region-1", "TRUEUP_COMPUTE_URL"}}
+	for width, want := range map[int][][]string{
+		0: columns, 76: columns, 75: {{"compute.url", "https://api.example.com/machine/v1/region-1 (TRUEUP_COMPUTE_URL)"}},
+	} {
+		if got := d.settingRows(false, width); !reflect.DeepEqual(got, want) {
+			t.Errorf("in %d columns: %q", width, got)
+		}
+	}
+}
