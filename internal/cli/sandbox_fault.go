@@ -93,7 +93,11 @@ func steer(ctx context.Context, method, where, body string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{
+		Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true},
+		// A repository may have chosen which port of this machine is asked.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotServed, err)
@@ -103,8 +107,11 @@ func steer(ctx context.Context, method, where, body string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox at %s: %w", where, err)
 	}
-	if res.StatusCode >= http.StatusBadRequest {
+	switch {
+	case res.StatusCode >= http.StatusBadRequest:
 		return nil, errors.New(strings.TrimSpace(string(answer)))
+	case res.StatusCode >= http.StatusMultipleChoices:
+		return nil, errNotServed
 	}
 	return answer, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,6 +109,15 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 		if code, _, says := s.run("sandbox", "fault"); code != exitError || !strings.Contains(says, "does not name a loopback address") {
 			t.Errorf("%s: exit %d: %s", where, code, says)
 		}
+	}
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	t.Cleanup(other.Close)
+	leads := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(leads.Close)
+	s.write(".trueup/sandbox/address", strings.TrimPrefix(leads.URL, "http://"))
+	if code, _, says := s.run("sandbox", "fault", "GET *: drop"); code != exitError || !strings.Contains(says, "no sandbox is served here") || asked {
+		t.Errorf("exit %d, asked %t: %s", code, asked, says)
 	}
 	elsewhere := filepath.Join(s.dir, "elsewhere")
 	if err := os.Remove(filepath.Join(dir, "address")); err != nil {

@@ -61,7 +61,7 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 		// It has ended well; what it left running holds its pipes.
 		err = nil
 	}
-	words := spoken(string(said.kept), string(out.kept))
+	words := spoken(said, string(out.kept))
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -96,8 +96,13 @@ func (t tokenSetting) hides(variable string) bool {
 const leastSecret = 4
 
 // spoken is what a command wrote to standard error, on one line after a colon,
-// without what it wrote to standard output.
-func spoken(said, printed string) string {
+// without what it wrote to standard output. A word that was cut is left out: it
+// may be the half of a secret.
+func spoken(wrote *capped, printed string) string {
+	said := string(wrote.kept)
+	if wrote.over {
+		said = said[:strings.LastIndexAny(said, " \t\r\n")+1]
+	}
 	var answer struct{ Token string }
 	_ = json.Unmarshal([]byte(printed), &answer)
 	for _, secret := range append(strings.Fields(printed), answer.Token) {
