@@ -116,8 +116,8 @@ func (a *app) profile() (profile, string, error) {
 	p, ok := cfg.Profiles[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(cfg.Profiles))
-		return profile{}, from, fmt.Errorf("%s is %s, and %s has no such profile%s: it has %s",
-			from, name, file, didYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
+		return profile{}, from, fmt.Errorf("%s is %s, and %s has no such profile, but %s%s",
+			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), didYouMean(name, names))
 	}
 	p.name, p.file, p.lines = name, file, linesBelow(data, "profiles", name)
 	return p, from, nil

@@ -213,16 +213,21 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 		vars map[string]string
 		says string
 	}{
-		{map[string]string{"TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL is another address than that of profile prod"},
-		{map[string]string{"TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "another address"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL is another address than that of profile prod"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "another address"},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://PROD.example.com/v3"}, ""},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2", "TRUEUP_DELIVERY_TOKEN": canary}, ""},
 	} {
 		a, _ := configApp(t, text, c.vars)
 		a.global.profile = "prod"
-		_, err := a.settings()
+		settings, err := a.settings()
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
+		}
+		// Doctor asks for the token all the same.
+		token, asked := a.asker(settings.tokens[kind.Delivery])(t.Context())
+		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
+			t.Errorf("%v: the token was given out: %v", c.vars, asked)
 		}
 	}
 }
@@ -266,7 +271,7 @@ func TestAProfileThatIsNotThere(t *testing.T) {
 	a.global.profile = "stagin"
 	_, err := a.settings()
 	want := "--profile is stagin, and " + file + " has no such profile"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "it has production, staging") {
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "but production, staging: did you mean staging?") {
 		t.Errorf("%v", err)
 	}
 	a.env.Getenv = func(string) string { return "" }

@@ -163,6 +163,15 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exitError,
 			[]string{"project configuration: fail TRUEUP_PROFILE is prod, and there is no ", "delivery CDN: ok may"},
 		},
+		"a profile's token and another address": {
+			func(s *stage) {
+				s.write(".config/trueup/config.yaml", configHead+"profiles: {prod: {delivery: {url: 'https://prod.invalid/', token: {env: HELD}}}}")
+				s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir
+				s.vars["HELD"] = s.vars["TRUEUP_DELIVERY_TOKEN"]
+				delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
+			}, exitAuth,
+			[]string{"project configuration: fail another address", "delivery token: fail another address", "delivery CDN: skipped"},
+		},
 		"no ledger": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exitNeedsPerson,
 			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: ok may"},

@@ -40,7 +40,13 @@ func (a *app) settings() (settings, error) {
 	wrong := []error{err}
 	for _, area := range areas() {
 		s.urls[area], s.tokens[area] = a.urlSetting(s.profile, area), a.tokenSetting(s.profile, area)
-		wrong = append(wrong, s.ownToken(area))
+		if err := s.ownToken(area); err != nil {
+			// Doctor looks on after what is wrong: it must not send it either.
+			t := s.tokens[area]
+			t.refused = err
+			s.tokens[area] = t
+			wrong = append(wrong, err)
+		}
 	}
 	s.caFile = a.caSetting(s.profile)
 	wrong = append(wrong, s.oneInput(), a.chooseProxy(&s))

@@ -26,6 +26,8 @@ type tokenSetting struct {
 	origin, setting string
 	// profile is where a command was chosen.
 	profile profile
+	// refused is why it may not go to the area's address, or nil.
+	refused error
 }
 
 // source names the source without the secret.
@@ -66,6 +68,9 @@ func (a *app) asker(t tokenSetting) func(context.Context) (api.Token, error) {
 
 // fetchToken gets the token from its source.
 func (a *app) fetchToken(ctx context.Context, t tokenSetting) (api.Token, error) {
+	if t.refused != nil {
+		return api.Token{}, t.refused
+	}
 	var text string
 	var err error
 	switch {
