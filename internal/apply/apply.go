@@ -102,8 +102,8 @@ type Options struct {
 	WaitOthers time.Duration
 	// Retry says how writes are repeated.
 	Retry Retry
-	// Breaker is how many operations in a row the platform may fail with a 5xx
-	// before nothing new is begun; default 5 (design C3).
+	// Breaker is how many operations in a row the platform may fail, with a 5xx or
+	// without an answer, before nothing new is begun; default 5 (design C3).
 	Breaker int
 	// Grace is how long requests in flight may take when the run is stopped, and
 	// Recording how much longer the ledger; default 5 s and 2 s (design C5).

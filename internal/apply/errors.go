@@ -58,6 +58,13 @@ func httpStatus(err error) int {
 	return e.HTTPStatus()
 }
 
+// silent tells that the platform gave no answer to a request. What failed here
+// is no request, and says nothing of an answer.
+func silent(err error) bool {
+	var e interface{ HTTPStatus() int }
+	return errors.As(err, &e) && e.HTTPStatus() == 0
+}
+
 // existingOf is the object that a conflict speaks of, where the server shows it.
 func existingOf(err error) (kind.Object, bool) {
 	var e interface{ Existing() (kind.Object, bool) }

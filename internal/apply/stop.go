@@ -117,13 +117,14 @@ func (r *run) stop(why string) {
 }
 
 // heed notes how an operation ended, and stops the run where nothing else can
-// succeed either: the token was refused, or the platform failed too often in a
-// row (design C3). What got no answer at all says nothing of the platform.
+// succeed either: the token was refused, or the platform failed, or gave no answer,
+// too often in a row (design C3): each request that is sent once and gets none is
+// a question to a person.
 func (r *run) heed(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()
 	switch {
-	case status >= statusServerError:
+	case status >= statusServerError || silent(err):
 		r.failures++
 	case err == nil || status != 0:
 		r.failures = 0

@@ -53,13 +53,19 @@ func TestAPlatformThatFailsInARow(t *testing.T) {
 		}
 		s.ends(s.run(), rel, apply.Done, apply.OK)
 	}
-	// So does what live shows to have been done, and no answer is no such failure.
-	for _, f := range []fault{{answered(500), true}, {unclear(), false}} {
-		s = row(t, 9)
-		for i := range 9 {
-			s.on(fmt.Sprintf("POST CDN/c%d", i), 0, f.err, f.did)
+	// So does what live shows to have been done.
+	s = row(t, 9)
+	for i := range 9 {
+		s.on(fmt.Sprintf("POST CDN/c%d", i), 0, answered(500), true)
+	}
+	s.ends(s.run(), rel, apply.Done, apply.OK)
+	// No answer at all is no better than a bad one.
+	for _, err := range []error{unclear(), unsent()} {
+		s = row(t, 7)
+		for i := range 7 {
+			s.on(fmt.Sprintf("POST CDN/c%d", i), 0, err, false)
 		}
-		s.ends(s.run(), rel, apply.Done, apply.OK)
+		s.ends(s.run(), rel, apply.Skipped, apply.Partial, "stopped: the platform failed 5 times in a row: connection re")
 	}
 	// Reads count as well.
 	s = row(t, 6)
@@ -77,6 +83,16 @@ func TestWhatIsSentOnceCountsToo(t *testing.T) {
 	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Partial, "stopped: the platform failed 2 times in a row: 503")
 	s.ends(res, "Purge/rel-24", apply.Skipped, apply.Partial, "in a row")
 	if len(s.named("POST")) != 2 || len(s.named("release")) != 18 || len(s.named("unknown")) != 2 {
+		t.Errorf("calls %s", s.took())
+	}
+
+	// A connection that breaks each time leaves as few questions.
+	s = many(t, 25, 1)
+	for i := range 25 {
+		s.on(fmt.Sprintf("POST Purge/rel-%02d", i), 1, unclear(), true)
+	}
+	s.ends(s.run(), "Purge/rel-24", apply.Skipped, apply.Partial, "failed 5 times in a row: connection reset")
+	if len(s.named("POST")) != 5 || len(s.named("unknown")) != 5 {
 		t.Errorf("calls %s", s.took())
 	}
 
