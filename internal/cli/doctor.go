@@ -136,11 +136,13 @@ func worst(checks []finding) int {
 // another line is left out, unless all is asked for.
 func (d diagnosis) write(a *app) error {
 	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
-	if err := a.out.Marked(d.settingRows(a.global.verbose, opts.Width), opts); err != nil {
-		return err
-	}
-	if err := a.out.Printf("\n"); err != nil {
-		return err
+	if settings := d.settingRows(a.global.verbose, opts.Width); len(settings) > 0 {
+		if err := a.out.Marked(settings, opts); err != nil {
+			return err
+		}
+		if err := a.out.Printf("\n"); err != nil {
+			return err
+		}
 	}
 	if err := a.out.Marked(d.rows(a.global.verbose), opts); err != nil {
 		return err

@@ -32,6 +32,7 @@ type doctoring struct {
 	settings    settings
 	settingsErr error
 	// world holds where to look; its origins are the addresses that are right.
+	// worldErr is why there is no sandbox to look at.
 	world    *world
 	worldErr error
 	// ledger is nil where its store can't be one.
@@ -57,6 +58,10 @@ func (d *doctoring) checks() []check {
 		{"project", "manifests", d.checkManifests},
 		{"project", "configuration", d.checkSettings},
 	}
+	machine := []check{{"machine", "git", d.checkGit}, {"machine", "terminal", d.checkTerminal}}
+	if d.worldErr != nil {
+		return append(all, machine...)
+	}
 	for _, area := range areas() {
 		v := &visit{doctoring: d, area: area}
 		all = append(
@@ -76,7 +81,7 @@ func (d *doctoring) checks() []check {
 	for _, area := range areas() {
 		all = append(all, check{"ledger", "duplicates, " + string(area), func(context.Context) finding { return d.checkProof(area) }})
 	}
-	return append(all, check{"machine", "git", d.checkGit}, check{"machine", "terminal", d.checkTerminal})
+	return append(all, machine...)
 }
 
 // newDoctoring reads what is at hand: files, flags and environment.
@@ -89,6 +94,10 @@ func newDoctoring(ctx context.Context, a *app) *doctoring {
 	d.project, d.projectErr = loadProject(a.dir())
 	d.loadManifests(ctx)
 	d.open(ctx)
+	if d.worldErr != nil {
+		d.found.Settings = []shownSetting{}
+		return d
+	}
 	if l, err := ledger.Open(ctx, d.world.ledger); err == nil {
 		d.ledger, d.found.Ledger.Store = l, d.world.ledger.Store
 		d.world.closers = append(d.world.closers, l.Close)
@@ -118,7 +127,8 @@ func (d *doctoring) loadManifests(ctx context.Context) {
 	d.set, d.findings, d.setErr = l.set, l.findings, err
 }
 
-// open prepares the world as a run does, but goes on after what is wrong.
+// open prepares the world as a run does, but goes on after what is wrong. No
+// real platform and no real ledger stands in for a sandbox (design 0.13).
 func (d *doctoring) open(ctx context.Context) {
 	a := d.app
 	if a.global.sandbox {
@@ -126,12 +136,12 @@ func (d *doctoring) open(ctx context.Context) {
 		if set == nil {
 			set = &manifest.Set{}
 		}
-		if d.world, d.worldErr = a.enterSandbox(ctx, d.project, set); d.worldErr == nil {
-			return
+		if d.world, d.worldErr = a.enterSandbox(ctx, d.project, set); d.worldErr != nil {
+			d.world = &world{}
 		}
-	} else {
-		d.settings, d.settingsErr = a.settings()
+		return
 	}
+	d.settings, d.settingsErr = a.settings()
 	w := &world{workspace: d.project.Workspace, origins: map[kind.Area]string{}, api: a.apiConfig(d.project.Workspace)}
 	d.world = w
 	roots, err := d.settings.trusted()

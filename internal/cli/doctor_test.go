@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -261,6 +262,21 @@ func TestDoctorRepeatsNoPasswordOfAnAddress(t *testing.T) {
 			}
 			s.vars = usual
 		}
+	}
+}
+
+// TestDoctorWithoutItsSandbox looks at no real platform and no real ledger in
+// its place.
+func TestDoctorWithoutItsSandbox(t *testing.T) {
+	s := newStage(t)
+	other, err := sandbox.Open(sandbox.Options{Dir: filepath.Join(s.dir, ".trueup", "sandbox"), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	out := s.must(exitError, "doctor", "--sandbox")
+	if !strings.Contains(out, "another process has it open: end that first") || strings.Contains(out, "ledger") || strings.Contains(out, "TRUEUP_") {
+		t.Error(out)
 	}
 }
 

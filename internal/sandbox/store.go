@@ -60,7 +60,7 @@ func openStore(dir string) (*store, error) {
 		FreelistType: bolt.FreelistMapType,
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = errors.New("another process has it open")
+		err = errors.New("another process has it open: end that first, or work with the addresses that it serves")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store %s: %w", file, err), st.close())
