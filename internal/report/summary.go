@@ -147,19 +147,25 @@ func applySummary(r *apply.Result) safe {
 // nextSteps says what to do about each verdict, once.
 func nextSteps(r *apply.Result) []safe {
 	keys := map[apply.Verdict][]safe{}
-	var deferred []safe
+	var deferred, unseen []safe
 	for _, o := range r.Outcomes {
-		if o.Status == apply.Deferred {
+		switch {
+		case o.Status == apply.Deferred:
 			deferred = append(deferred, named(o.Key))
-			continue
+		case o.Verdict == apply.NotConverged && len(o.Mismatches) == 0:
+			unseen = append(unseen, named(o.Key))
+		default:
+			keys[o.Verdict] = append(keys[o.Verdict], named(o.Key))
 		}
-		keys[o.Verdict] = append(keys[o.Verdict], named(o.Key))
 	}
 	var steps []safe
 	for _, v := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
 		if len(keys[v]) > 0 {
 			steps = append(steps, step(v, limited(keys[v], ", ")))
 		}
+	}
+	if len(unseen) > 0 {
+		steps = append(steps, "live does not show what the server said that it did for "+limited(unseen, ", ")+": look again with plan")
 	}
 	if len(deferred) > 0 {
 		steps = append(steps, "run apply again for "+limited(deferred, ", ")+" when there is room")
