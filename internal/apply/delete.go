@@ -245,13 +245,15 @@ func (r *run) tellDeleted(d *removal, end *Outcome) {
 
 // awaitGone waits until a deletion that was accepted has come to its end.
 func (r *run) awaitGone(ctx context.Context, d *removal, end *Outcome) {
+	looking, stop := context.WithTimeout(ctx, r.Options.WaitTimeout)
+	defer stop()
 	for waited := time.Duration(0); ; waited += pollEvery {
-		obj, err := r.Writer.Get(ctx, d.kind, d.name)
+		obj, err := r.Writer.Get(looking, d.kind, d.name)
 		switch {
 		case notFound(err), err == nil && !d.is(obj):
 			end.Message = "deleted"
 			return
-		case waited >= r.Options.WaitTimeout:
+		case waited >= r.Options.WaitTimeout, isOver(looking, ctx):
 			end.fail(Partial, fmt.Sprintf("accepted, but not gone within %s", r.Options.WaitTimeout))
 			end.Fix = "it may still go: look with plan"
 			return

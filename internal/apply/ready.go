@@ -28,9 +28,15 @@ func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 // pollEvery is how often a waiting run looks whether something is ready.
 const pollEvery = 2 * time.Second
 
+// isOver tells whether the looks of a wait took all of its time, and the run goes
+// on: each may take long where the platform does not answer.
+func isOver(looking, ctx context.Context) bool { return looking.Err() != nil && ctx.Err() == nil }
+
 // ready says how far a new object is, and waits for it where the user asked.
 // An interruption ends the waiting, not what was made.
 func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Object, end *Outcome) {
+	looking, stop := context.WithTimeout(ctx, r.Options.WaitTimeout)
+	defer stop()
 	waited := time.Duration(0)
 	for {
 		ready, failure := k.Ready(obj.Status)
@@ -44,7 +50,7 @@ func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Obj
 		case !r.Options.Wait:
 			end.Message = "made; not ready yet (--wait waits)"
 			return
-		case waited >= r.Options.WaitTimeout:
+		case waited >= r.Options.WaitTimeout, isOver(looking, ctx):
 			end.fail(Partial, fmt.Sprintf("made, but not ready within %s", r.Options.WaitTimeout))
 			end.Fix = "it may still become ready: look with plan"
 			return
@@ -56,7 +62,7 @@ func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Obj
 			return
 		}
 		waited += pollEvery
-		if next, err := r.Writer.Get(ctx, k, name); err == nil {
+		if next, err := r.Writer.Get(looking, k, name); err == nil {
 			obj = next
 		}
 	}

@@ -423,6 +423,25 @@ func TestTheLimitsOfAnEndAreSettings(t *testing.T) {
 	})
 }
 
+// TestLooksThatTakeLongAreInTheWait: --wait-timeout holds where the platform does
+// not answer either.
+func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
+	const long = 4 * time.Minute
+	limit := 10 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, snapshot("db"))
+		s.writer, s.sleep = &slow{stage: s, get: long}, sleep
+		s.status = func(int) string { return `{}` }
+		s.options.Wait, s.options.WaitTimeout = true, limit
+		start := time.Now()
+		s.ends(s.run(), db, apply.Failed, apply.Partial, "made, but not ready within 10m0s")
+		// One look before it is made, one after, and those of the wait.
+		if took := time.Since(start); took != 2*long+limit {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
 // TestAMistakeOfTheProgram is an error of its item: the rest goes on, and what may
 // have been sent is recorded so.
 func TestAMistakeOfTheProgram(t *testing.T) {
