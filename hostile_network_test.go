@@ -161,6 +161,7 @@ func proxiesAndRebinding(p *place) {
 	// A proxy of the environment is not used for this machine itself.
 	p.vars["HTTPS_PROXY"], p.vars["HTTP_PROXY"] = "http://"+at, "http://"+at
 	p.must(0, applied...)
+	p.says(0, []string{"doctor"}, "http://"+at, "HTTPS_PROXY")
 	p.vars["HTTPS_PROXY"] = "http://me:sesame@" + at
 	if _, out := p.run("doctor"); strings.Contains(out, "sesame") {
 		p.Error("the password of a proxy is shown")

@@ -109,6 +109,9 @@ func (p pullRequest) texts() []string {
 // other address, shows no file outside the tree, prints nothing that a terminal
 // or a runner obeys, runs nothing, and ends.
 func TestHostilePullRequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs git, hundreds of times: without -short")
+	}
 	t.Run("project", hostileProjects)
 	t.Run("manifests", hostileManifests)
 	t.Run("tree", hostileTree)

@@ -97,26 +97,29 @@ func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 		if p.of[i] >= 0 {
 			continue
 		}
+		from, to := 0, len(ys)
 		if tries += len(ys); tries > maxTries {
-			if i < len(ys) && !taken[i] && agree(x, ys[i]) {
-				candidates[i] = append(candidates[i], i)
-				rivals[i] = len(xs)
-			}
-			continue
+			from, to = min(i, to), min(i+1, to)
 		}
-		for j, y := range ys {
-			if !taken[j] && agree(x, y) {
+		for j := from; j < to; j++ {
+			if !taken[j] && agree(x, ys[j]) {
 				candidates[i] = append(candidates[i], j)
 				rivals[j]++
 			}
 		}
 	}
+	p.settleWild(candidates, rivals, tries <= maxTries)
+}
+
+// settleWild pairs by key what has one candidate each way, which takes that all
+// were tried; the others by position, in lists of one length.
+func (p pairing) settleWild(candidates [][]int, rivals []int, all bool) {
 	for i, c := range candidates {
 		for _, j := range c {
 			switch {
-			case len(c) == 1 && rivals[j] == 1:
+			case all && len(c) == 1 && rivals[j] == 1:
 				p.of[i], p.byKey[i] = j, true
-			case i == j && len(xs) == len(ys):
+			case i == j && len(candidates) == len(rivals):
 				p.of[i] = j
 			}
 		}
