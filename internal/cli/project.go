@@ -116,6 +116,12 @@ func readProject(dir string) ([]byte, error) {
 
 func (p project) exists() bool { return p.dir != "" }
 
+// partly tells whether a run reads only some of what the project may have: PATHs,
+// or the folder in which it was started, where trueup.yaml names none.
+func (p project) partly(dir string, paths []string) bool {
+	return p.exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.dir)
+}
+
 // check holds the file to what its schema says (schemas/project.schema.json).
 func (p project) check() error {
 	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {

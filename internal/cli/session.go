@@ -67,7 +67,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 		return nil, err
 	}
 	planOpts.Overrides = l.project.Overrides
-	planOpts.PartOfTree = len(paths) > 0 && l.project.exists()
+	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
 	if opts.prune {
 		s.inputs.Base = a.readBase(ctx, l.project, paths, opts.baseRef)
