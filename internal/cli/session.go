@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"trueup/internal/api"
@@ -46,11 +45,6 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	planOpts, err := opts.plan()
 	if err != nil {
 		return nil, err
-	}
-	if slices.Contains(paths, "-") {
-		if err := a.inputIsManifests(); err != nil {
-			return nil, err
-		}
 	}
 	l, err := a.load(ctx, paths, opts.strict, opts.more...)
 	if err != nil {

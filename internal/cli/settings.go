@@ -118,15 +118,12 @@ func (s settings) oneInput() error {
 }
 
 // inputIsManifests refuses to take for manifests what is a token: it would be
-// shown in what is said of them.
+// shown in what is said of them. What else is wrong is told to who needs it.
 func (a *app) inputIsManifests() error {
 	if a.global.sandbox {
 		return nil
 	}
-	s, err := a.settings()
-	if err != nil {
-		return err
-	}
+	s, _ := a.settings()
 	for _, area := range areas() {
 		if t := s.tokens[area]; t.File == "-" {
 			return onlyOne("manifests", t.setting)

@@ -15,6 +15,11 @@ import (
 // what manifest.Load reads: each inside an os.Root, so that no link leads out of
 // it. closeAll releases them.
 func (a *app) sources(p project, paths []string) (list []manifest.Source, closeAll func(), err error) {
+	if slices.Contains(paths, "-") {
+		if err := a.inputIsManifests(); err != nil {
+			return nil, nil, err
+		}
+	}
 	o := &opener{dir: a.dir(), stdin: func() io.Reader { return a.stdin("manifests") }}
 	switch {
 	case len(paths) > 0:
