@@ -125,6 +125,9 @@ func newRoot(a *app) *cobra.Command {
 		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a), newDoctor(a),
 		newSandbox(a), newExplain(a), newVersion(a),
 	)
+	if a.env.Width > 0 {
+		fitHelp(root, min(a.env.Width, widestHelp))
+	}
 	return root
 }
 

@@ -150,12 +150,11 @@ func newSandboxQuirks(a *app) *cobra.Command {
 		Short: "List the ways in which the sandbox can behave oddly",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			var rows [][]string
 			for _, q := range sandbox.Quirks() {
-				if err := a.out.Printf("%-28s %-8s %s\n", q.Name, q.Group, q.Summary); err != nil {
-					return err
-				}
+				rows = append(rows, []string{q.Name, string(q.Group), q.Summary})
 			}
-			return nil
+			return a.out.Marked(rows, report.Options{Width: a.env.Width})
 		},
 	}
 }

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// widestHelp is how many columns help takes at most: longer lines are hard to
+// read.
+const widestHelp = 100
+
+// fitHelp makes the help of a command, and of all below it, fit a terminal of so
+// many columns.
+func fitHelp(cmd *cobra.Command, columns int) {
+	if !cmd.HasParent() {
+		cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
+	}
+	cmd.Long = fitted(cmp.Or(cmd.Long, cmd.Short), columns)
+	// In the list of commands it stands behind the name.
+	margin := len("  ") + cmd.NamePadding() + len(" ")
+	cmd.Short = strings.Join(folded(cmd.Short, columns-margin), "\n"+strings.Repeat(" ", margin))
+	for _, below := range cmd.Commands() {
+		fitHelp(below, columns)
+	}
+}
+
+// fitted breaks the lines of a text. Those that follow each other are one
+// paragraph, but for indented ones, which are a table's.
+func fitted(text string, columns int) string {
+	var out, paragraph []string
+	end := func() {
+		if len(paragraph) > 0 {
+			out = append(out, folded(strings.Join(paragraph, " "), columns)...)
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && !strings.HasPrefix(line, " ") {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		out = append(out, folded(line, columns)...)
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+// folded breaks a line between its words; what follows is indented as it is, and
+// more.
+func folded(line string, columns int) []string {
+	words := strings.TrimLeft(line, " ")
+	margin := line[:len(line)-len(words)]
+	if margin != "" {
+		margin += "    "
+	}
+	var out []string
+	for columns > 0 && utf8.RuneCountInString(line) > columns {
+		at := strings.LastIndex(line[:columns+1], " ")
+		if at <= len(margin) {
+			break
+		}
+		out = append(out, strings.TrimRight(line[:at], " "))
+		line = margin + strings.TrimLeft(line[at:], " ")
+	}
+	return append(out, line)
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelpFitsTheTerminal: no line of any command's help is broken by the
+// terminal, which does so within words, but for one that shows how to call it; a
+// pipe gets whole lines.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	help := func(width int, args ...string) string {
+		var out bytes.Buffer
+		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: t.TempDir(), Width: width}
+		if code := Main(t.Context(), append(args, "--help"), env); code != exitOK {
+			t.Errorf("%v: exit %d", args, code)
+		}
+		return out.String()
+	}
+	var all func(cmd *cobra.Command, args ...string)
+	all = func(cmd *cobra.Command, args ...string) {
+		text := help(80, args...)
+		for line := range strings.Lines(text) {
+			if utf8.RuneCountInString(line) > 81 && !strings.HasPrefix(line, "  trueup ") {
+				t.Errorf("%v: %q", args, line)
+			}
+		}
+		if whole := help(0, args...); strings.Join(strings.Fields(whole), " ") != strings.Join(strings.Fields(text), " ") {
+			t.Errorf("%v: the words differ:\n%s\n%s", args, whole, text)
+		}
+		for _, below := range cmd.Commands() {
+			all(below, append(args, below.Name())...)
+		}
+	}
+	all(newRoot(newApp(Env{})))
+	help(1)
+}
+
+func TestTextsAreBrokenBetweenWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"one two\nthree four": "one two\nthree four",
+		"one\ntwo three":      "one two\nthree",
+		"one\n\ntwo":          "one\n\ntwo",
+		"a\n  b ccccc ddd":    "a\n  b ccccc\n      ddd",
+		"aaaaaaaaaaaaaaa b":   "aaaaaaaaaaaaaaa b",
+		"äääääääääöö b":       "äääääääääöö b",
+		"":                    "",
+	} {
+		if got := fitted(text, 10); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
