@@ -18,7 +18,8 @@ import (
 // readBase reads the manifests that git had before, in the places where they are
 // read now: in the tree of a ref, or without one in the commit that is checked out
 // and in its first parent. What can't be read proves nothing, and says why.
-func (a *app) readBase(ctx context.Context, p project, paths []string, ref string) plan.Base {
+func (a *app) readBase(ctx context.Context, l loaded, paths []string, ref string) plan.Base {
+	p := l.project
 	dir, names := a.dir(), paths
 	switch {
 	case len(paths) == 0 && len(p.Manifests) > 0:
@@ -39,7 +40,11 @@ func (a *app) readBase(ctx context.Context, p project, paths []string, ref strin
 	if missing, fix := b.notCheckedOut(ctx); missing != "" {
 		return plan.Base{Problem: missing + ", so what is absent may be in git", Fix: fix}
 	}
-	return b.read(ctx, ref)
+	base := b.read(ctx, ref)
+	if base.Elsewhere, err = b.elsewhere(ctx, left(base, l.set), p.Workspace); err != nil {
+		return plan.Base{Problem: "it is not known what else of it there is: " + err.Error(), Fix: "mend that"}
+	}
+	return base
 }
 
 // baseReader reads manifests out of commits.
@@ -61,7 +66,7 @@ func (b *baseReader) notCheckedOut(ctx context.Context) (missing, fix string) {
 		return err.Error(), "mend that"
 	}
 	for _, name := range submodules {
-		if slices.ContainsFunc(b.names, func(n string) bool { return holds(path.Clean(filepath.ToSlash(n)), name) }) {
+		if b.reads(".", name) {
 			return "the files of the submodule " + name + " are not checked out",
 				"git submodule update --init --recursive (in CI: check out with submodules)"
 		}
@@ -120,9 +125,61 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 	return set, err
 }
 
-// wants tells whether a file may hold manifests.
+// elsewhere finds manifests that left the places to read and stand in another
+// folder of the commit that is checked out: that of another project, perhaps, which
+// shares workspace and ledger.
+func (b *baseReader) elsewhere(ctx context.Context, gone []kind.Key, ws kind.Workspace) (map[kind.Key]string, error) {
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	dir, folder, err := b.repository.Top(ctx)
+	if err != nil {
+		return nil, err
+	}
+	top, err := git.At(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := top.Tree(ctx, "HEAD", func(name string) bool {
+		return mayHold(name) && !b.reads(folder, name) && !ofAnother(ws, filepath.Join(dir, filepath.FromSlash(path.Dir(name))))
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, _, err := manifest.Load(ctx, []manifest.Source{{FS: tree, Path: "."}}, b.options)
+	if err != nil {
+		return nil, err
+	}
+	found := map[kind.Key]string{}
+	for _, key := range gone {
+		if o := set.Find(key); o != nil && o.Namespace == ws.Name {
+			found[key] = o.Path
+		}
+	}
+	return found, nil
+}
+
+// reads tells whether a name is in the places to read, which are in the folder.
+func (b *baseReader) reads(folder, name string) bool {
+	return slices.ContainsFunc(b.names, func(n string) bool {
+		return holds(path.Join(folder, filepath.ToSlash(n)), name)
+	})
+}
+
+// ofAnother tells whether a folder belongs to a project of another workspace.
+func ofAnother(ws kind.Workspace, dir string) bool {
+	p, err := loadProject(dir)
+	return err == nil && p.exists() && p.Workspace.UUID != ws.UUID
+}
+
+// mayHold tells by its name whether a file may hold manifests.
+func mayHold(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// wants tells whether a file of the places to read may hold manifests.
 func (b *baseReader) wants(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) ||
+	return mayHold(name) ||
 		slices.ContainsFunc(b.names, func(n string) bool { return path.Clean(filepath.ToSlash(n)) == name })
 }
 

@@ -64,7 +64,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
 	if opts.prune {
-		s.inputs.Base = a.readBase(ctx, l.project, paths, opts.baseRef)
+		s.inputs.Base = a.readBase(ctx, l, paths, opts.baseRef)
 	}
 	if err := s.compare(ctx, l, planOpts); err != nil {
 		s.close()

@@ -64,6 +64,18 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
+// Top returns the topmost folder of the repository, and the name that this one has
+// in it, which is "." for that itself.
+func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
+	if dir, err = r.git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
+		return "", "", err
+	}
+	if folder, err = r.git(ctx, "", "rev-parse", "--show-prefix"); err != nil {
+		return "", "", err
+	}
+	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
+}
+
 // Unfilled returns the submodules in the repository's folder and below it whose
 // files are not checked out. The names start from the folder.
 func (r Repository) Unfilled(ctx context.Context) ([]string, error) {

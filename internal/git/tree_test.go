@@ -111,6 +111,20 @@ func TestAFolderThatTheCommitDoesNotHaveIsEmpty(t *testing.T) {
 	}
 }
 
+func TestTop(t *testing.T) {
+	dir := repository(t)
+	top, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]string{"": "project", "..": ".", "deep/er": "project/deep/er"} {
+		got, name, err := at(t, filepath.Join(dir, folder)).Top(t.Context())
+		if got != top || name != want || err != nil {
+			t.Errorf("in %q: %q in %q, %v", folder, name, got, err)
+		}
+	}
+}
+
 func TestNoSuchCommitNoSuchRepository(t *testing.T) {
 	dir := repository(t)
 	for _, ref := range []string{"HEAD^", "nowhere", "--all", "", "HEAD:project"} {

@@ -15,6 +15,9 @@ import (
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
+	// Elsewhere are the files, in folders that were not read, of manifests that
+	// stood in Trees: they did not leave git.
+	Elsewhere map[kind.Key]string
 	// Problem says why a tree could not be looked at, and Fix what to do; both are
 	// empty where there was none.
 	Problem string
@@ -133,8 +136,12 @@ func (d *departed) same() (missing, fix string) {
 	return "it stays: " + missing, "delete it by hand if it is not wanted: " + d.byHand()
 }
 
-// stood wants the manifest in a tree that git had before.
+// stood wants the manifest in a tree that git had before, and nowhere now.
 func (d *departed) stood() (missing, fix string) {
+	if where := d.in.Base.Elsewhere[d.item.Key]; where != "" {
+		return "it stays: its manifest stands in " + where + ", which is not read here",
+			"take it out there as well, or name its folder in trueup.yaml"
+	}
 	if d.before() != nil {
 		return "", ""
 	}
