@@ -140,8 +140,9 @@ func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 		return "", fmt.Errorf("the ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
 			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
-	answer, err := a.ask("Requests in git that are sent once: %d, such as %s. Which of them were sent before, and are\n"+
-		"never to be sent again? all, none, or a pattern of their names: ", len(once), once[0].Key())
+	answer, err := a.ask("Requests in git that are sent once: %d, such as %s.\n"+
+		"Which of them were sent before, and are never to be sent again?\n"+
+		"all, none, or a pattern of their names: ", len(once), once[0].Key())
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +171,7 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 	}
 	chosen := slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return !like(o.Key()) })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--adopt %s matches no request in git that is sent once", glob)
+		return nil, fmt.Errorf("--adopt is %q, which matches no request in git that is sent once", glob)
 	}
 	return chosen, nil
 }
