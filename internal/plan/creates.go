@@ -20,22 +20,28 @@ func knows(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
+// history tells which areas were applied to before, be it with objects that no
+// manifest names: another tree is as wrong as another workspace.
+func (p *Planner) history() map[kind.Area]bool {
+	areas := map[kind.Area]bool{}
+	for key, rec := range p.in.Ledger.Records {
+		if k, ok := kind.Named(key.Kind); ok && k.Policy != kind.Once && knows(rec) {
+			areas[k.Area] = true
+		}
+	}
+	return areas
+}
+
 // manyCreates blocks the creations of an area that was applied to before, where
 // they are so many that live may be the wrong place, or git: a first apply is
 // free (design C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
-	history, objects, creates := map[kind.Area]bool{}, map[kind.Area]int{}, map[kind.Area]int{}
+	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
 		if o.Kind.Policy == kind.Once {
 			continue
 		}
 		objects[o.Kind.Area]++
-	}
-	// Also of what no manifest names: another tree is as wrong as another workspace.
-	for key, rec := range p.in.Ledger.Records {
-		if k, ok := kind.Named(key.Kind); ok && k.Policy != kind.Once && knows(rec) {
-			history[k.Area] = true
-		}
 	}
 	for _, it := range out.Items {
 		if it.Op == Create {
