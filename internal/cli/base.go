@@ -81,9 +81,16 @@ func holds(folder, name string) bool {
 
 func (b *baseReader) read(ctx context.Context, ref string) plan.Base {
 	refs := []string{"HEAD", "HEAD^"}
-	if ref != "" {
-		refs = []string{ref}
+	if ref == "" {
+		return b.readAll(ctx, refs)
 	}
+	base := b.readAll(ctx, []string{ref})
+	base.Newer = b.readAll(ctx, refs).Trees
+	return base
+}
+
+// readAll reads the trees of some refs; of several only HEAD must be there.
+func (b *baseReader) readAll(ctx context.Context, refs []string) plan.Base {
 	var base plan.Base
 	for _, name := range refs {
 		set, err := b.set(ctx, name)
@@ -95,7 +102,7 @@ func (b *baseReader) read(ctx context.Context, ref string) plan.Base {
 		case b.repository.Shallow:
 			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", name)
 			base.Fix = "clone with more history (fetch-depth: 2, or 0), or name a commit that is here with --base-ref REF"
-		case ref != "" || name == "HEAD":
+		case len(refs) == 1 || name == "HEAD":
 			base.Problem = fmt.Sprintf("the repository has no commit %s", name)
 			base.Fix = "fetch it first, or name another one with --base-ref REF"
 		}

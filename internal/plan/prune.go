@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"trueup/internal/canon"
@@ -15,6 +16,9 @@ import (
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
+	// Newer are trees that prove nothing, and where a manifest may have been marked
+	// since: they are looked at before Trees for that.
+	Newer []BaseTree
 	// Elsewhere are the files, in folders that were not read, of manifests that
 	// stood in Trees: they did not leave git.
 	Elsewhere map[kind.Key]string
@@ -142,10 +146,10 @@ func (d *departed) stood() (missing, fix string) {
 		return "it stays: its manifest stands in " + where + ", which is not read here",
 			"take it out there as well, or name its folder in trueup.yaml"
 	}
-	if d.before() != nil {
+	base := d.in.Base
+	if d.find(base.Trees) != nil {
 		return "", ""
 	}
-	base := d.in.Base
 	if base.Problem != "" {
 		return "it stays, for there is no proof that it was in git: " + base.Problem, base.Fix
 	}
@@ -157,9 +161,9 @@ func (d *departed) stood() (missing, fix string) {
 		"name a commit that has it with --base-ref REF"
 }
 
-// before is the manifest as it stood last, or nil.
-func (d *departed) before() *manifest.Object {
-	for _, t := range d.in.Base.Trees {
+// find is the manifest as it stood in the first of the trees that has it, or nil.
+func (d *departed) find(trees []BaseTree) *manifest.Object {
+	for _, t := range trees {
 		if o := t.Set.Find(d.item.Key); o != nil {
 			return o
 		}
@@ -171,7 +175,7 @@ func (d *departed) before() *manifest.Object {
 func (d *departed) unmarked() (missing, fix string) {
 	const mark = "marked " + kind.KeepAnnotation
 	switch {
-	case d.before().Keep:
+	case d.find(slices.Concat(d.in.Base.Newer, d.in.Base.Trees)).Keep:
 		return "it stays: its manifest was " + mark,
 			"to delete it, put the manifest back without the annotation first, and take it out in a later commit"
 	case d.live.Keep:

@@ -96,6 +96,7 @@ func missingProofs() []missingProof {
 		{"another uid", live(func(o *kind.Object) { o.UID = "uid-new" }), "another object of that name", byHand},
 		{"another time", live(func(o *kind.Object) { o.CreationTimestamp = "2026-11-20T09:00:01Z" }), "another object of that name", byHand},
 		{"not in base", func(w *world) { w.in.Base = stood(w.t, "HEAD", snapshot("else", "data")) }, "its manifest is not in HEAD", "--base-ref"},
+		{"kept since", func(w *world) { w.in.Base.Newer = stood(w.t, "HEAD^", kept("old", "data")).Trees }, "its manifest was marked trueup.dev/keep", "later commit"},
 		{"moved", func(w *world) { w.in.Base.Elsewhere = map[kind.Key]string{key(w.t, old): "b/old.yaml"} }, "its manifest stands in b/old.yaml", "take it out there"},
 		{"no base", func(w *world) { w.in.Base = plan.Base{Problem: "no repository", Fix: "clone it"} }, "no proof that it was in git: no repository", "clone it"},
 		{"kept in git", func(w *world) { w.in.Base = stood(w.t, "HEAD", kept("old", "data")) }, "its manifest was marked trueup.dev/keep", "later commit"},
