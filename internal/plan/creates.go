@@ -25,6 +25,9 @@ func knows(rec ledger.Record) bool {
 func (p *Planner) history() map[kind.Area]bool {
 	areas := map[kind.Area]bool{}
 	for key, rec := range p.in.Ledger.Records {
+		if p.in.Sandbox && p.in.Set.Find(key) == nil {
+			continue // it begins with objects that nobody applied
+		}
 		if k, ok := kind.Named(key.Kind); ok && k.Policy != kind.Once && knows(rec) {
 			areas[k.Area] = true
 		}
