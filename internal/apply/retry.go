@@ -59,6 +59,9 @@ func (p *pauses) after(err error) time.Duration {
 // rest waits before a write is made again; false means that the run has ended
 // meanwhile.
 func (r *run) rest(ctx context.Context, key kind.Key, d time.Duration, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	r.Report(Event{Key: key, Phase: "wait", Message: fmt.Sprintf("again in %s: %s", d.Round(time.Millisecond), err)})
 	return r.Sleep(ctx, d) == nil
 }

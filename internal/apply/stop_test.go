@@ -411,6 +411,18 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 	}
 }
 
+// TestARunThatEndsTellsOfNoOtherTry: there is none.
+func TestARunThatEndsTellsOfNoOtherTry(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, answered(503), false).at("PATCH CDN/shop", 1, cancel)
+	s.ends(s.apply(ctx, nil), shop, apply.Failed, apply.Partial, "the answer was lost")
+	for _, e := range s.events {
+		if e.Phase == "wait" {
+			t.Errorf("event %+v", e)
+		}
+	}
+}
+
 // TestTheLimitsOfAnEndAreSettings so that a test, or a slower platform, has its own.
 func TestTheLimitsOfAnEndAreSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
