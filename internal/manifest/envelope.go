@@ -31,7 +31,7 @@ type worker struct {
 // document checks one document of the stream and reduces it to an object.
 func (w *worker) document(doc *yaml.Node) {
 	w.file.start()
-	if len(doc.Content) == 0 || isNothing(doc.Content[0]) {
+	if len(doc.Content) == 0 || isNothing(doc.Content[0]) || w.file.hopeless() {
 		return
 	}
 	root := doc.Content[0]
@@ -202,11 +202,7 @@ func (f *file) settle() {
 	})
 	f.findings = f.findings[:f.from+len(own)]
 	if f.dropped > 0 {
-		last := f.findings[len(f.findings)-1]
-		last.Severity, last.Field = f.worst, ""
-		last.Message = fmt.Sprintf("the document has %d findings more, which are not shown", f.dropped)
-		last.Fix = "mend those that are shown first"
-		f.findings = append(f.findings, last)
+		f.unshown(fmt.Sprintf("the document has %d findings more, which are not shown", f.dropped), f.worst)
 	}
 }
 

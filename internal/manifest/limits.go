@@ -49,14 +49,17 @@ func bytesOf(n int64) string {
 
 // tooMuch tells whether what was read so far passes a bound of all files.
 func (l *loader) tooMuch() bool {
-	return l.total.Load() > l.options.Limits.Total || l.count.Load() > int64(l.options.Limits.Objects)
+	return l.total.Load() > l.options.Limits.Total || l.count.Load() > int64(l.options.Limits.Objects) || l.said.Load() > maxOfAll
 }
 
 // excess says which bound was passed.
 func (l *loader) excess() diag.Finding {
 	message := fmt.Sprintf("the manifests have more than %d objects together", l.options.Limits.Objects)
-	if total := l.options.Limits.Total; l.total.Load() > total {
+	switch total := l.options.Limits.Total; {
+	case l.total.Load() > total:
 		message = "the manifests together are larger than " + bytesOf(total)
+	case l.said.Load() > maxOfAll:
+		message = fmt.Sprintf("there are more than %d findings in the manifests", maxOfAll)
 	}
 	return excessive(l.inputs[0].display, message, "name fewer files at once")
 }

@@ -21,8 +21,9 @@ type loader struct {
 	inputs     []input
 	results    []result
 	next       atomic.Int64
-	// total is the bytes of the files that were read, count their objects.
-	total, count atomic.Int64
+	// total is the bytes of the files that were read, count their objects, said
+	// what was found in them.
+	total, count, said atomic.Int64
 }
 
 // result is what one file gave.
@@ -135,7 +136,9 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	} else {
 		w.file.documents(w.document)
 	}
+	w.file.finish()
 	w.count.Add(int64(len(w.objects)))
+	w.said.Add(int64(len(w.file.findings)))
 	w.file.findings.Sort()
 	return result{objects: w.objects, findings: slices.Compact(w.file.findings)}
 }

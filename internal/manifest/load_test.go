@@ -261,6 +261,36 @@ func TestManyFindingsAreCounted(t *testing.T) {
 	}
 }
 
+// TestManyFindingsOfAFileAreCounted over its documents, and over all files.
+func TestManyFindingsOfAFileAreCounted(t *testing.T) {
+	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
+	_, findings := loadText(t, many, Options{})
+	last := findings[len(findings)-1]
+	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the others are not shown" {
+		t.Errorf("%d findings, the last is %+v", len(findings), last)
+	}
+	// Behind warnings alone everything is read.
+	var warned strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&warned, "---\n%s", strings.Replace(purgeOf("  hostname: a.example.com\n  paths: [/a]\n"), "name: p", fmt.Sprint("name: p", i), 1))
+		for j := range 90 {
+			fmt.Fprintf(&warned, "  odd%d: x\n", j)
+		}
+	}
+	set, findings := loadText(t, warned.String(), Options{Workspace: "acme"})
+	if len(set.Objects) != 20 || findings.HasErrors() || len(findings) != maxOfFile+1 {
+		t.Errorf("%d objects, %d findings", len(set.Objects), len(findings))
+	}
+	files := fstest.MapFS{}
+	for i := range maxOfAll/maxOfFile + 1 {
+		files[fmt.Sprintf("f%03d.yaml", i)] = &fstest.MapFile{Data: []byte(many[:len(many)/2])}
+	}
+	_, all, err := Load(t.Context(), []Source{{FS: files, Path: "."}}, Options{})
+	if err != nil || len(all) != 1 || !strings.Contains(all[0].Message, "more than 100000 findings") {
+		t.Errorf("%d findings, %v", len(all), err)
+	}
+}
+
 func TestManyBrokenDocumentsEnd(t *testing.T) {
 	_, findings := loadText(t, strings.Repeat("a: [\n---\n", 50_000), Options{})
 	if len(findings) != maxBroken {

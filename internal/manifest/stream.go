@@ -48,20 +48,33 @@ type file struct {
 	// those that were too many, and worst is the severest of them.
 	from, dropped int
 	worst         diag.Severity
+	// more says that some were too many for the file, and worstMore is the
+	// severest of those.
+	more      bool
+	worstMore diag.Severity
 	// maxValues bounds the values of a document.
 	maxValues int
 }
 
-// The bounds of what is said of one document and one file: whoever has a
-// hundred mistakes to mend starts with those, and a hostile file costs little.
+// The bounds of what is said of one document, of one file and of all: whoever
+// has a hundred mistakes to mend starts with those, and a hostile file costs
+// little.
 const (
 	maxFindings = 100
+	maxOfFile   = 1000
+	maxOfAll    = 100_000
 	maxBroken   = 20
 )
 
-// full tells whether the current document has findings enough to drop another.
+// full tells whether the current document, or the file, has findings enough to
+// drop another.
 func (f *file) full(severity diag.Severity) bool {
-	if len(f.findings)-f.from < maxFindings {
+	switch {
+	case len(f.findings) >= maxOfFile:
+		f.more = true
+		f.worstMore = max(f.worstMore, severity)
+		return true
+	case len(f.findings)-f.from < maxFindings:
 		return false
 	}
 	f.dropped++
@@ -71,6 +84,26 @@ func (f *file) full(severity diag.Severity) bool {
 
 // start begins a document.
 func (f *file) start() { f.from, f.dropped, f.worst = len(f.findings), 0, diag.Warning }
+
+// finish says whether there were more findings than the file has room for.
+func (f *file) finish() {
+	if f.more {
+		f.unshown(fmt.Sprintf("the file has more than %d findings; the others are not shown", maxOfFile), f.worstMore)
+	}
+}
+
+// hopeless says that the file has errors enough: what stands behind them is not
+// looked at.
+func (f *file) hopeless() bool { return f.more && f.worstMore == diag.Error }
+
+// unshown adds that there are more findings, where the last of them is.
+func (f *file) unshown(message string, worst diag.Severity) {
+	last := f.findings[len(f.findings)-1]
+	last.Severity, last.Field = worst, ""
+	last.Message = message
+	last.Fix = "mend those that are shown first"
+	f.findings = append(f.findings, last)
+}
 
 // fail adds an error at a place of the file.
 func (f *file) fail(line, column int, rule, field, message, fix string) {
