@@ -84,10 +84,10 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	return p, true
 }
 
-// maxTries bounds how many pairs are tried in one list: far more than any real
-// list needs, and seconds of a list that was made to take all day. Beyond it,
+// maxTries bounds how many pairs are tried in one list: more than a real
+// list needs, and a moment of a list that was made to take all day. Beyond it,
 // elements pair by position.
-const maxTries = 5_000_000
+const maxTries = 1_000_000
 
 func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 	candidates := make([][]int, len(xs))
