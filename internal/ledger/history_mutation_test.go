@@ -30,7 +30,7 @@ var mistakes = []struct {
 		{"journal.go", "&& held < Lease", "&& held < h.Terms.Window"},
 	}},
 	{"sent again without proof", "was executed 2 times", []edit{
-		{"../apply/shot.go", "if !s.hold.Terms.Proven || try == maxSends", "if try == maxSends"},
+		{"../apply/shot.go", "a.fate == open && s.hold.Terms.Proven && sends < maxSends", "a.fate == open && sends < maxSends"},
 	}},
 	{"no answer is a refusal", "was executed 2 times", []edit{
 		{"../apply/shot.go", "a.fate = open", "a.fate = refused"},
