@@ -117,8 +117,9 @@ func soakKills() []struct {
 	}{{"/cdns", 5, 400}, {"/volumesnapshots", 3, 15}, {"/purges", 6, 40}}
 }
 
-// soakFaults are what befalls requests, each as often as the others. A read that
-// is answered with nonsense ends a run, and that is right.
+// soakFaults are what befalls requests, each as often as the others: first what
+// befalls all of them, then writes alone. A read that is answered with nonsense
+// ends a run, and that is right.
 func soakFaults() []string {
 	return []string{
 		"* *: 500 before-commit", "* *: 503 after-commit", "* *: 504 after-commit", "* *: 429 retry-after=1",
@@ -131,8 +132,10 @@ func soakFaults() []string {
 // disturb lets the platform fail.
 func (s *soak) disturb(seed uint64) {
 	s.t.Helper()
-	for _, fault := range soakFaults() {
-		share := float64(soakShare) / float64(len(soakFaults()))
+	faults := soakFaults()
+	ofAll := slices.IndexFunc(faults, func(f string) bool { return !strings.HasPrefix(f, "* ") })
+	for _, fault := range faults {
+		share := float64(soakShare) / float64(ofAll)
 		if err := s.server.Fault(fmt.Sprintf("%s x* %.4f%% seed=%d", fault, share, seed)); err != nil {
 			s.t.Fatal(err)
 		}
