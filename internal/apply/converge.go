@@ -55,7 +55,9 @@ func (r *run) send(ctx context.Context, t *tries, end *Outcome, request func() e
 // retry waits for another try after one that failed for the moment, if there is
 // one left and the run goes on.
 func (r *run) retry(ctx context.Context, t *tries, err error) bool {
-	t.failed++
+	if !turnedAway(err) {
+		t.failed++
+	}
 	return t.failed < r.Options.Retry.Tries && r.rest(ctx, t.item.Key, t.pauses.after(err), err)
 }
 

@@ -126,7 +126,9 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 		d.doubt = err
 	}
 	if transient(err) {
-		d.failed++
+		if !turnedAway(err) {
+			d.failed++
+		}
 		if d.failed < r.Options.Retry.Tries && r.rest(ctx, d.item.Key, d.pauses.after(err), err) {
 			return true
 		}

@@ -84,6 +84,12 @@ func transient(err error) bool {
 	return false
 }
 
+// turnedAway tells whether a write was not even tried, because the platform has
+// asked another request of its area to wait: that uses up no try of its own.
+func turnedAway(err error) bool {
+	return notSent(err) && httpStatus(err) == 0 && waitOf(err) > 0
+}
+
 // The answers of HTTP that a rule speaks of.
 const (
 	statusNotFound       = 404

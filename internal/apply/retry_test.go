@@ -119,6 +119,26 @@ func TestAServerThatAsksForTime(t *testing.T) {
 	}
 }
 
+// TestAPauseOfAnotherRequestUsesUpNoTry: whoever is turned away, because another
+// request of the area was asked to wait, was not tried.
+func TestAPauseOfAnotherRequestUsesUpNoTry(t *testing.T) {
+	away := &said{text: "not sent, for the platform asks to wait", notSent: true, wait: time.Millisecond}
+	for name, begun := range map[string]struct {
+		s    *stage
+		call string
+	}{
+		shop: {begin(t, cdn("shop", forced)).has(shop, loose), "PATCH CDN/shop"},
+		rel:  {due(t), "POST Purge/rel"},
+		db:   {begin(t, snapshot("db")), "POST " + db},
+	} {
+		for n := 1; n <= 6; n++ {
+			begun.s.on(begun.call, n, away, false)
+		}
+		begun.s.on(begun.call, 7, answered(429), false)
+		begun.s.ends(begun.s.run(), name, apply.Done, apply.OK)
+	}
+}
+
 // TestAPostOfWhatConverges is design C4: repeated where it was not written, or
 // where live shows, twice, that it made nothing.
 func TestAPostOfWhatConverges(t *testing.T) {
