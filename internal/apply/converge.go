@@ -25,9 +25,8 @@ type tries struct {
 	begun, arrived bool
 	// doubt is why a try before this one may have been carried out, or nil.
 	doubt error
-	// failed counts the tries that failed for the moment, sends those that may
-	// have arrived.
-	failed, sends int
+	// sends counts the tries that may have arrived.
+	sends int
 }
 
 func (r *run) tries(k *kind.Kind, it plan.Item) tries {
@@ -55,10 +54,7 @@ func (r *run) send(ctx context.Context, t *tries, end *Outcome, request func() e
 // retry waits for another try after one that failed for the moment, if there is
 // one left and the run goes on.
 func (r *run) retry(ctx context.Context, t *tries, err error) bool {
-	if !turnedAway(err) {
-		t.failed++
-	}
-	return t.failed < r.Options.Retry.Tries && r.rest(ctx, t.item.Key, t.pauses.after(err), err)
+	return t.pauses.left(err) && r.rest(ctx, t.item.Key, t.pauses.after(err), err)
 }
 
 // conclude ends a write. Where every try was refused, or never left, the ledger
@@ -70,8 +66,8 @@ func (r *run) conclude(t *tries, end *Outcome) {
 			end.Status, end.Fix = Failed, "run apply again: it looks first"
 		}
 	}
-	if end.Status == Failed && t.failed == r.Options.Retry.Tries {
-		end.Message += fmt.Sprintf(" (gave up after %d tries)", t.failed)
+	if end.Status == Failed && t.pauses.usedUp() {
+		end.Message += fmt.Sprintf(" (gave up after %d tries)", t.pauses.failed)
 	}
 	if t.begun && !t.arrived {
 		r.dropPending(t.item.Key, end)

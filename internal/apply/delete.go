@@ -31,8 +31,6 @@ type removal struct {
 	// have been carried out.
 	begun bool
 	doubt error
-	// failed counts the tries that failed for the moment.
-	failed int
 	// fate is what is known of the object in the end.
 	fate removed
 }
@@ -125,13 +123,8 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 	if arrived(err) {
 		d.doubt = err
 	}
-	if transient(err) {
-		if !turnedAway(err) {
-			d.failed++
-		}
-		if d.failed < r.Options.Retry.Tries && r.rest(ctx, d.item.Key, d.pauses.after(err), err) {
-			return true
-		}
+	if transient(err) && d.pauses.left(err) && r.rest(ctx, d.item.Key, d.pauses.after(err), err) {
+		return true
 	}
 	if err == nil || d.doubt != nil {
 		r.verifyDeleted(ctx, d, err, end)
@@ -204,7 +197,7 @@ func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Out
 	r.Report(Event{Key: d.item.Key, Phase: "verify"})
 	d.fate = perhaps
 	var last error
-	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
+	for _, pause := range looks() {
 		if pause > 0 && r.Sleep(ctx, pause) != nil {
 			end.unverified(ctx, "its deletion was sent")
 			return

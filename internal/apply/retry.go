@@ -34,13 +34,21 @@ func (c Retry) withDefaults() Retry {
 	}
 }
 
+// looks are the pauses before each look for what a write did: four within about
+// ten seconds.
+func looks() []time.Duration {
+	return []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second}
+}
+
 // maxSends bounds how often a POST is sent that may have arrived before.
 const maxSends = 3
 
-// pauses are those between the tries of one write.
+// pauses are those between the tries of one write, of which failed counts those
+// that failed.
 type pauses struct {
-	growing *backoff.ExponentialBackOff
-	maxWait time.Duration
+	growing       *backoff.ExponentialBackOff
+	maxWait       time.Duration
+	failed, tries int
 }
 
 func (r *run) pauses() *pauses {
@@ -48,8 +56,19 @@ func (r *run) pauses() *pauses {
 	// A factor of 1 draws from zero to twice the interval: full jitter.
 	growing.RandomizationFactor, growing.Multiplier = 1, 2
 	growing.InitialInterval, growing.MaxInterval = r.Options.Retry.Initial/2, r.Options.Retry.Max/2
-	return &pauses{growing: growing, maxWait: r.Options.Retry.MaxWait}
+	return &pauses{growing: growing, maxWait: r.Options.Retry.MaxWait, tries: r.Options.Retry.Tries}
 }
+
+// left counts a try that failed, and tells whether there is another.
+func (p *pauses) left(err error) bool {
+	if !turnedAway(err) {
+		p.failed++
+	}
+	return !p.usedUp()
+}
+
+// usedUp tells whether there is no try left.
+func (p *pauses) usedUp() bool { return p.failed >= p.tries }
 
 // after is the pause after a failure: longer where the server asked for it.
 func (p *pauses) after(err error) time.Duration {

@@ -65,13 +65,10 @@ type answer struct {
 // again. Each send has its turn first, then a look at the clock, and nothing
 // between that and the send.
 func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
-	pauses, tries, sends := r.pauses(), 0, 0
+	pauses, sends := r.pauses(), 0
 	for {
 		a := r.try(ctx, s, end)
-		if !turnedAway(a.err) {
-			tries++
-		}
-		again := a.again && tries < r.Options.Retry.Tries
+		again := pauses.left(a.err) && a.again
 		if a.fate == open {
 			s.certain = false
 			if obj, ok := r.findMade(s); ok {

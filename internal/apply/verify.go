@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -113,7 +112,7 @@ type reading struct {
 // within about ten seconds; a run that is stopped does not wait for that.
 func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []byte) reading {
 	var last reading
-	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
+	for _, pause := range looks() {
 		if pause > 0 && r.Sleep(ctx, pause) != nil {
 			last.cut = ctx.Err() != nil
 			break
