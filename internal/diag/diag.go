@@ -11,16 +11,22 @@ import (
 // Severity says whether a finding stops the run.
 type Severity uint8
 
-// The two severities: a Warning is shown, an Error stops everything (exit 4).
+// The severities: a Warning is shown, an Error stops everything (exit 4), and
+// Advice never becomes an error, however strict a run is.
 const (
 	Warning Severity = iota
 	Error
+	Advice
 )
 
-// String returns "warning" or "error".
+// String returns "warning", "error" or "advice".
 func (s Severity) String() string {
-	if s == Error {
+	switch s {
+	case Error:
 		return "error"
+	case Advice:
+		return "advice"
+	case Warning:
 	}
 	return "warning"
 }
@@ -35,6 +41,8 @@ func (s *Severity) UnmarshalText(b []byte) error {
 		*s = Error
 	case "warning":
 		*s = Warning
+	case "advice":
+		*s = Advice
 	default:
 		return fmt.Errorf("unknown severity %q", b)
 	}

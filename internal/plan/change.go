@@ -4,8 +4,59 @@ import "trueup/internal/merge"
 
 // A plan holds what a comparison found; views read it under these names.
 
-// Change is one path whose live value differs from git's.
-type Change = merge.Change
+// Change is one path whose live value differs from git's, and why it does.
+type Change struct {
+	merge.Change
+	// Cause is what made the line, By which change of git did where that is told.
+	Cause Cause `json:"cause,omitempty"`
+	By    By    `json:"by,omitempty"`
+	// Line and Column are the place in the manifest, from 1; 0 where there is none.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// Cause is why a line of a plan is there, in the words of a reviewer.
+type Cause string
+
+// The causes. FromGit is a change of git that is not told apart further: no base
+// could be read, so it may be this change or an earlier one.
+const (
+	FromThisChange Cause = "this-change"
+	FromPending    Cause = "pending"
+	FromGit        Cause = "git"
+	FromDrift      Cause = "drift"
+	FromBoth       Cause = "conflict"
+	FromTakeOver   Cause = "newly-managed"
+	FromRemoval    Cause = "removed"
+	FromServer     Cause = "server-default"
+	FromRefusal    Cause = "server-normalised"
+	FromUnknown    Cause = "unknown"
+)
+
+// By says whose change of git a line is, whatever its cause: that of the commits
+// since the base, or an earlier one that was not applied; empty where no base
+// tells or git did not change.
+type By string
+
+// The two.
+const (
+	ByThisChange By = "this-change"
+	ByEarlier    By = "earlier"
+)
+
+// Blame says which commits were compared to tell whose change a line is.
+type Blame struct {
+	// Ref is how the user knows the base, Base the id of the commit that was read
+	// for it, the merge base with Head, which is the commit that is checked out.
+	Ref  string `json:"ref,omitempty"`
+	Base string `json:"base,omitempty"`
+	Head string `json:"head,omitempty"`
+	// Merge says that Head is a merge that the code host made for a pull request.
+	Merge bool `json:"merge,omitempty"`
+	// Problem says what could not be told and why, and Fix what to do.
+	Problem string `json:"problem,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+}
 
 // Class is the verdict on one path.
 type Class = merge.Class

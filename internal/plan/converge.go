@@ -79,7 +79,7 @@ func (d *decision) whole() *Request {
 // compare plans the PATCH that brings live to the manifest.
 func (d *decision) compare() {
 	res := merge.Compare(d.comparison())
-	d.item.Changes, d.item.Notes = res.Changes, res.Notes
+	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
 	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
 	d.item.Lists = res.Lists
 	if res.Patch == nil {

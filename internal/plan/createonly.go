@@ -76,7 +76,7 @@ func (d *decision) compareMoment() {
 	if d.live.Digest != o.Digest {
 		in := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
-			d.item.Changes = merge.Compare(in).Changes
+			d.item.Changes = d.explained(merge.Compare(in).Changes)
 			d.wrong(manifest.RuleSnapshotChanged, "spec",
 				fmt.Sprintf("%s is live with another spec, and it can't be changed: it is a moment in time", o.Key()),
 				"give the new one a name of its own")

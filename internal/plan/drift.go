@@ -4,8 +4,8 @@ import "trueup/internal/merge"
 
 // driftOf returns the changes of an item that somebody made outside git. An
 // object that live lost counts as one.
-func driftOf(it Item) []merge.Change {
-	var drift []merge.Change
+func driftOf(it Item) []Change {
+	var drift []Change
 	for _, c := range it.Changes {
 		switch c.Class {
 		case merge.DriftOverwrite, merge.Conflict, merge.RemovedConflict, merge.UnknownBase, ServerNormalised:
@@ -15,7 +15,7 @@ func driftOf(it Item) []merge.Change {
 		}
 	}
 	if it.Deleted {
-		drift = append(drift, merge.Change{Class: merge.DriftOverwrite})
+		drift = append(drift, Change{Change: merge.Change{Class: merge.DriftOverwrite}})
 	}
 	return drift
 }

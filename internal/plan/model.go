@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 )
@@ -36,9 +37,15 @@ const (
 
 // Plan is data: views render it, apply recomputes and compares it.
 type Plan struct {
-	Format  string `json:"format"`
-	Tool    string `json:"tool"`
+	Format string `json:"format"`
+	Tool   string `json:"tool"`
+	// Digest is that of everything that the plan asserts, and of nothing else: not
+	// of causes, places, sentences and the clock. It is empty in a plan that
+	// asserts nothing.
+	Digest  string `json:"digest,omitempty"`
 	Sandbox bool   `json:"sandbox"`
+	// Offline says that git was compared with git, and live was not looked at.
+	Offline bool   `json:"offline,omitempty"`
 	Target  Target `json:"target"`
 	// Ledger is the id of the ledger, or empty; LedgerProblem says why it
 	// could not be used.
@@ -48,7 +55,11 @@ type Plan struct {
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
-	Summary   Summary    `json:"summary"`
+	// Advice are findings that never stop a run.
+	Advice diag.List `json:"advice,omitempty"`
+	// Blame is nil where nothing was compared with git's past.
+	Blame   *Blame  `json:"blame,omitempty"`
+	Summary Summary `json:"summary"`
 }
 
 // Target is where the plan's requests would go.
@@ -64,12 +75,16 @@ type Item struct {
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Op   Op     `json:"op"`
+	// Cause and By are why the object as a whole is made, posted, deleted or kept;
+	// a patch has those of its changes.
+	Cause Cause `json:"cause,omitempty"`
+	By    By    `json:"by,omitempty"`
 	// Request is what apply sends; nil unless Op sends.
 	Request *Request `json:"request,omitempty"`
 	// After are the items that must have succeeded, and been verified, first.
-	After   []kind.Key     `json:"after,omitempty"`
-	Changes []merge.Change `json:"changes,omitempty"`
-	Notes   []merge.Change `json:"already,omitempty"`
+	After   []kind.Key `json:"after,omitempty"`
+	Changes []Change   `json:"changes,omitempty"`
+	Notes   []Change   `json:"already,omitempty"`
 	// Preserved, Collateral and Lists say what sending a list whole means.
 	Preserved  []merge.Value    `json:"preserved,omitempty"`
 	Collateral []merge.Value    `json:"collateral,omitempty"`

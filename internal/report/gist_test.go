@@ -156,7 +156,7 @@ func TestLinesFit(t *testing.T) {
 }
 
 func TestHeadingOfALongPath(t *testing.T) {
-	item := plan.Item{Key: key("CDN", "shop"), Path: strings.Repeat("漢字/", 30) + "shop.yaml", Line: 7, Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.Changed, Desired: "1"}}}
+	item := plan.Item{Key: key("CDN", "shop"), Path: strings.Repeat("漢字/", 30) + "shop.yaml", Line: 7, Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Changed, Desired: "1"}})}
 	out := string(render(t, "text", Document{Plan: &plan.Plan{Items: []plan.Item{item}}}, Options{Width: 40}))
 	lines := strings.Split(out, "\n")
 	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || width(safe(lines[1])) > 40 {
@@ -168,10 +168,10 @@ func TestHeadingOfALongPath(t *testing.T) {
 func TestHostileTextInASummary(t *testing.T) {
 	for _, s := range seeds {
 		server := map[string]any{"host": s, "port": s, "weight": s, s: []any{s, s + s}}
-		item := plan.Item{Key: key("CDN", "x"), Op: plan.Patch, Changes: []merge.Change{
+		item := plan.Item{Key: key("CDN", "x"), Op: plan.Patch, Changes: changes([]merge.Change{
 			{Path: "upstreams[b].servers[" + s + "]", Class: merge.Changed, Desired: server},
 			{Path: "upstreams[b].servers[a:1]", Class: merge.Removed, Live: server},
-		}}
+		})}
 		for _, columns := range []int{0, 40, 80} {
 			doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item}}}
 			checkPlain(t, "text", render(t, "text", doc, Options{Width: columns}))

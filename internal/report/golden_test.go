@@ -46,7 +46,7 @@ func examplePlan() *plan.Plan {
 func changedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "shop"), Path: "manifests/shop.yaml", Line: 1, Op: plan.Patch,
-		Changes: []merge.Change{
+		Changes: changes([]merge.Change{
 			{Path: "tls.forced", Class: merge.Changed, Base: "false", Live: "false", Desired: "true"},
 			{Path: "locations[/static/*].cache.edgeTTL", Class: merge.DriftOverwrite, Base: "3600", Live: "60", Desired: "3600"},
 			{Path: "firewall.rules[block-bots]", Class: merge.Changed, Desired: map[string]any{
@@ -80,8 +80,8 @@ func changedItem() plan.Item {
 			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
 			{Path: "hostname", Class: merge.InSync, Base: "a", Live: "a", Desired: "a"},
 			{Path: "gone", Class: merge.AlreadyRemoved, Base: "a"},
-		},
-		Notes:      []merge.Change{{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"}},
+		}),
+		Notes:      changes([]merge.Change{{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"}}),
 		Preserved:  []merge.Value{{Path: "upstreams[origin].servers[a:443].passive", Value: map[string]any{"fails": "3"}}},
 		Collateral: []merge.Value{{Path: "locations[/api/*].cors.maxAge", Value: "600"}},
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
@@ -144,7 +144,7 @@ func createdItem() plan.Item {
 func blockedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "legacy"), Path: "manifests/legacy.yaml", Line: 1, Op: plan.Blocked,
-		Changes: []merge.Change{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}},
+		Changes: changes([]merge.Change{{Path: "tls.forced", Class: merge.UnknownBase, Live: "false", Desired: "true"}}),
 		FirstContact: []merge.Value{
 			{Path: "locations[/download/*]", Value: map[string]any{"path": "/download/*", "action": "proxy_http", "upstream": "files", "cache": map[string]any{"level": "standard", "edgeTTL": "86400"}}},
 			{Path: "upstreams[files]", Value: map[string]any{"name": "files"}},
@@ -165,7 +165,7 @@ func keptItem() plan.Item {
 func unchangedItem() plan.Item {
 	return plan.Item{
 		Key: key("CDN", "docs"), Path: "manifests/docs.yaml", Line: 1, Op: plan.None,
-		Notes: []merge.Change{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}},
+		Notes: changes([]merge.Change{{Path: "hostname", Class: merge.Converged, Live: "docs.example.com", Desired: "docs.example.com"}}),
 		Live:  plan.Fingerprint{Exists: true, Digest: digest("docs")}, DesiredDigest: digest("docs"),
 	}
 }
@@ -341,4 +341,13 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs; run the test with -update and look at the change.\ngot:\n%s", path, got)
 	}
+}
+
+// changes are those of a comparison as a plan holds them.
+func changes(found []merge.Change) []plan.Change {
+	out := make([]plan.Change, len(found))
+	for i, c := range found {
+		out[i].Change = c
+	}
+	return out
 }

@@ -29,12 +29,17 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		k.Kind = kind.All()[n%3].Name
 	}
 	change := merge.Change{Path: s, Class: class, Base: s, Live: v, Desired: s + "2"}
+	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Line: 3, Column: n}}
 	values := []merge.Value{{Path: s, Value: v}}
+	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s}
+	advice := finding
+	advice.Severity = diag.Advice
+	finding.Severity = diag.Error
 	sum := canon.Digest([]byte(s))
 	item := plan.Item{
 		Key: k, Path: s, Line: 1, Op: op,
 		Request: &plan.Request{Method: s, Path: s, ContentType: s, Body: body(s)},
-		After:   []kind.Key{k, k}, Changes: []merge.Change{change}, Notes: []merge.Change{change},
+		After:   []kind.Key{k, k}, Changes: explained, Notes: explained, Cause: plan.Cause(s), By: plan.By(s),
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
 		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
@@ -44,9 +49,10 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s},
-		Findings: diag.List{{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Severity: diag.Error}},
+		Findings: diag.List{finding},
 		Plan: &plan.Plan{
-			Format: s, Tool: s, Notes: []string{s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
+			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice},
+			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
 			Target: plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
 		Apply: &apply.Result{Outcomes: []apply.Outcome{{

@@ -118,11 +118,11 @@ func TestSmallCases(t *testing.T) {
 			"  x blocked: wait\n    paths: /a\n\nPlan",
 		},
 		"moved by somebody": {
-			itemDoc(plan.Item{Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}}}),
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.DriftOverwrite, Live: "1", Desired: "1", Moved: true}})}),
 			"drift: live was moved outside git",
 		},
 		"conflict with an absent base": {
-			itemDoc(plan.Item{Op: plan.Patch, Changes: []merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}}}),
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
 			"conflict: git and live both changed\n",
 		},
 		"no spec": {
@@ -316,7 +316,7 @@ func TestMarkdownFits(t *testing.T) {
 func TestMarkdownOfOneHugeItem(t *testing.T) {
 	item := changedItem()
 	for i := range 1000 {
-		item.Changes = append(item.Changes, merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)})
+		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)}})
 	}
 	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, Options{})
 	checkMarkdown(t, out)
