@@ -1,0 +1,206 @@
+// Package forge talks with the code host: what CI says of the pull request, one
+// sticky comment, and one issue for drift; it trusts no text that it finds there
+// and sends the host's token nowhere else.
+package forge
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Host is the kind of a code host.
+type Host string
+
+// The code hosts that are known; NoHost is a run outside of their CI.
+const (
+	NoHost Host = ""
+	GitHub Host = "github"
+	GitLab Host = "gitlab"
+)
+
+// Context is what CI says of a run. A field that CI does not say, or says in a
+// form that it can't have, is zero: refs are names that git takes for no option,
+// commits are whole hashes.
+type Context struct {
+	Host Host
+	// API is the address of the host's API, and Repository the name under which it
+	// knows the project with the pull request: OWNER/NAME, or groups and a name.
+	API, Repository string
+	// Event is what started the run, in the host's words: pull_request, push, schedule.
+	Event string
+	// PullRequest is the number of the pull or merge request, 0 where there is none.
+	PullRequest int
+	// Fork says that its commits come from another repository, so the run has
+	// neither secrets nor the right to comment.
+	Fork bool
+	// BaseRef is the branch that it is to be merged into. BaseCommit is the commit
+	// that the host names as its base; for a push, what the branch was before.
+	BaseRef, BaseCommit string
+	// HeadCommit is the newest commit of the pull request, or what was pushed.
+	HeadCommit string
+	// MergeRef says that what CI checked out is not HeadCommit but a merge of it
+	// with the base that the host made for the run.
+	MergeRef bool
+	// RunURL is the run's page. RunID grows from run to run, and Attempt counts how
+	// often the run was started, from 1; 0 where the host does not say.
+	RunURL, RunID string
+	Attempt       int
+	// SummaryFile and OutputFile are where a step writes its summary and outputs.
+	SummaryFile, OutputFile string
+}
+
+// maxEvent is the size in bytes of the largest event that a host delivers.
+const maxEvent = 25 << 20
+
+// Detect reads what CI says in the environment and in the file of the event. Of
+// an event that can't be read it returns an error, and beside it what the
+// environment alone says.
+func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
+	switch {
+	case getenv("GITHUB_ACTIONS") == "true":
+		return detectGitHub(getenv, readFile)
+	case getenv("GITLAB_CI") == "true":
+		return detectGitLab(getenv), nil
+	}
+	return Context{}, nil
+}
+
+func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
+	c := Context{
+		Host:        GitHub,
+		API:         cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
+		Repository:  getenv("GITHUB_REPOSITORY"),
+		Event:       getenv("GITHUB_EVENT_NAME"),
+		BaseRef:     refName(getenv("GITHUB_BASE_REF")),
+		HeadCommit:  commit(getenv("GITHUB_SHA")),
+		RunID:       digits(getenv("GITHUB_RUN_ID")),
+		Attempt:     number(getenv("GITHUB_RUN_ATTEMPT")),
+		SummaryFile: getenv("GITHUB_STEP_SUMMARY"),
+		OutputFile:  getenv("GITHUB_OUTPUT"),
+	}
+	if server := getenv("GITHUB_SERVER_URL"); server != "" && c.RunID != "" {
+		c.RunURL = server + "/" + c.Repository + "/actions/runs/" + c.RunID
+	}
+	if n, merge := strings.CutSuffix(getenv("GITHUB_REF"), "/merge"); merge {
+		c.PullRequest = number(strings.TrimPrefix(n, "refs/pull/"))
+		c.MergeRef = c.PullRequest != 0
+	}
+	if c.MergeRef {
+		c.HeadCommit = "" // GITHUB_SHA is the merge
+	}
+	name := getenv("GITHUB_EVENT_PATH")
+	if name == "" {
+		return c, nil
+	}
+	content, err := readFile(name)
+	if err != nil {
+		return c, fmt.Errorf("read the event of the run (GITHUB_EVENT_PATH): %w", err)
+	}
+	return c, c.readEvent(content)
+}
+
+// event is the part of an event's file that matters here.
+type event struct {
+	PullRequest *struct {
+		Number     int `json:"number"`
+		Base, Head struct {
+			Ref  string `json:"ref"`
+			SHA  string `json:"sha"`
+			Repo *struct {
+				FullName string `json:"full_name"`
+			} `json:"repo"`
+		}
+	} `json:"pull_request"`
+	MergeGroup *struct {
+		BaseRef string `json:"base_ref"`
+		BaseSHA string `json:"base_sha"`
+	} `json:"merge_group"`
+	Before string `json:"before"`
+}
+
+func (c *Context) readEvent(content []byte) error {
+	if len(content) > maxEvent {
+		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is %d bytes long, and may be %d", len(content), maxEvent)
+	}
+	var e event
+	if err := json.Unmarshal(content, &e); err != nil {
+		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is not the host's: %w", err)
+	}
+	switch {
+	case e.PullRequest != nil:
+		p := e.PullRequest
+		c.PullRequest = max(p.Number, 0)
+		c.BaseRef, c.BaseCommit, c.HeadCommit = refName(p.Base.Ref), commit(p.Base.SHA), commit(p.Head.SHA)
+		// The repository of a pull request is gone where a fork was deleted.
+		c.Fork = p.Head.Repo == nil || !strings.EqualFold(p.Head.Repo.FullName, c.Repository)
+	case e.MergeGroup != nil:
+		c.BaseRef = refName(strings.TrimPrefix(e.MergeGroup.BaseRef, "refs/heads/"))
+		c.BaseCommit = commit(e.MergeGroup.BaseSHA)
+	case c.Event == "push":
+		c.BaseCommit = commit(e.Before)
+	}
+	return nil
+}
+
+func detectGitLab(getenv func(string) string) Context {
+	c := Context{
+		Host:       GitLab,
+		API:        getenv("CI_API_V4_URL"),
+		Repository: cmp.Or(getenv("CI_MERGE_REQUEST_PROJECT_PATH"), getenv("CI_PROJECT_PATH")),
+		Event:      getenv("CI_PIPELINE_SOURCE"),
+		HeadCommit: commit(getenv("CI_COMMIT_SHA")),
+		BaseCommit: commit(getenv("CI_COMMIT_BEFORE_SHA")),
+		RunURL:     cmp.Or(getenv("CI_JOB_URL"), getenv("CI_PIPELINE_URL")),
+		RunID:      digits(getenv("CI_PIPELINE_ID")),
+	}
+	c.PullRequest = number(getenv("CI_MERGE_REQUEST_IID"))
+	if c.PullRequest == 0 {
+		return c
+	}
+	c.Fork = getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != getenv("CI_MERGE_REQUEST_PROJECT_ID")
+	c.BaseRef = refName(getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"))
+	c.BaseCommit = commit(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
+	// The source's commit is said only where the pipeline runs on a merge of it.
+	if source := commit(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
+		c.HeadCommit, c.MergeRef = source, true
+	}
+	return c
+}
+
+// patterns of what a host can say; a branch's name can't begin with a dash, so
+// that git never takes it for an option.
+var (
+	commitPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	refPattern    = regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`)
+	digitsPattern = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
+)
+
+// commit is a whole hash, or nothing where s is none or the one of no commit.
+func commit(s string) string {
+	if !commitPattern.MatchString(s) || strings.Trim(s, "0") == "" {
+		return ""
+	}
+	return s
+}
+
+func refName(s string) string {
+	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") || !refPattern.MatchString(s) {
+		return ""
+	}
+	return s
+}
+
+func digits(s string) string { return digitsPattern.FindString(s) }
+
+// number is a count that the host says, 0 where s is none.
+func number(s string) int {
+	n, err := strconv.Atoi(digits(s))
+	if err != nil {
+		return 0
+	}
+	return n
+}
