@@ -33,6 +33,10 @@ type row struct {
 	// details are the tokens of the flow of what before or after is short for.
 	details []safe
 	cause   safe
+	// why is the cause for a program, line and column where the manifest says it;
+	// 0 is unknown.
+	why          plan.Cause
+	line, column int
 	// moved says that only the place in a list changes.
 	moved bool
 	// alarm says that the cause is not simply a change in git.
@@ -41,7 +45,7 @@ type row struct {
 
 // changeRow shows one change of an object of that kind.
 func changeRow(kindName string, c plan.Change) row {
-	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved}
+	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column}
 	switch {
 	case c.Moved:
 		r.after = "moved"
