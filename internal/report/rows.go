@@ -30,6 +30,8 @@ type row struct {
 	path safe
 	// before and after are empty where there is no such value.
 	before, after safe
+	// live and desired are what before and after are short for; nil is none.
+	live, desired any
 	// details are the tokens of the flow of what before or after is short for.
 	details []safe
 	cause   safe
@@ -46,6 +48,7 @@ type row struct {
 // changeRow shows one change of an object of that kind.
 func changeRow(kindName string, c plan.Change) row {
 	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column}
+	r.live, r.desired = c.Live, c.Desired
 	switch {
 	case c.Moved:
 		r.after = "moved"
@@ -142,13 +145,16 @@ func had(before safe, v any, after safe) safe {
 // itemRows are the marked lines of an item.
 func itemRows(item plan.Item, opts Options) []row {
 	rows := opRows(item)
+	for i := range rows {
+		rows[i].why = item.Cause
+	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && !wouldBeLost(item, c) {
 			rows = append(rows, changeRow(item.Kind, c))
 		}
 	}
 	for _, v := range item.FirstContact {
-		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: "live only: would be lost", alarm: true}
+		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: "live only: would be lost", alarm: true, live: v.Value}
 		r.before, r.details = gist(item.Kind, v.Path, v.Value)
 		rows = append(rows, r)
 	}
