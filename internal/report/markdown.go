@@ -39,18 +39,24 @@ type chunk struct {
 // items as fit, then the count of the rest. Text from outside stands only
 // inside fences and code tags.
 func writeMarkdown(w io.Writer, doc Document, opts Options) error {
+	_, err := io.WriteString(w, string(markdown(doc, opts, maxMarkdown)))
+	return err
+}
+
+// markdown is the report in at most so many bytes, which are never fewer than
+// characters, however a code host counts those.
+func markdown(doc Document, opts Options, budget int) markup {
 	text := markdownHead(doc)
 	chunks := markdownChunks(doc, opts)
 	for i, c := range chunks {
-		if len(text)+len(c.text) > maxMarkdown-maxRest {
+		if len(text)+len(c.text) > budget-maxRest {
 			text += "\n**" + constant(count(len(chunks)-i, "more part")) +
 				" did not fit into this comment.** The JSON report has everything.\n"
 			break
 		}
 		text += c.text
 	}
-	_, err := io.WriteString(w, string(text))
-	return err
+	return text
 }
 
 // markdownHead has constants and numbers only.

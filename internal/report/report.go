@@ -28,7 +28,27 @@ type Document struct {
 	Apply   *apply.Result
 	// Errors are what stopped the run, one line each.
 	Errors []string
+	// RunURL is the page of the CI run, and Files are the reports that the run
+	// writes beside this one: a format that has no room for all points there.
+	RunURL string
+	Files  []File
 }
+
+// File is a report of the same run in another format.
+type File struct{ Format, Path string }
+
+// The ways to show what differs inside an object.
+const (
+	// DiffFields is a line for each field that differs.
+	DiffFields = "fields"
+	// DiffUnified is a unified diff of the object's text, live against git.
+	DiffUnified = "unified"
+	// DiffSides are the two texts side by side.
+	DiffSides = "side-by-side"
+)
+
+// Diffs returns the names of the ways, the default first.
+func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 
 // Options say how a Document is shown. Only the text format heeds them, but for
 // Verbose and ShowUnmanaged, which Markdown heeds too.
@@ -40,6 +60,8 @@ type Options struct {
 	Width int
 	// Verbose shows also what needs nothing.
 	Verbose bool
+	// Diff is one of Diffs; empty is the first.
+	Diff string
 	// ShowUnmanaged names the live objects and fields that are not in git.
 	ShowUnmanaged bool
 }
