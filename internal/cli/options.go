@@ -117,9 +117,10 @@ func (a *app) emit(doc report.Document) error {
 	return nil
 }
 
-// stamped is the document with the name of its exit code and its world.
+// stamped is the document with the name of its exit code, its world and its
+// place.
 func (a *app) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox = resultName(doc.ExitCode), a.global.sandbox
+	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), a.global.sandbox, a.place()
 	return doc
 }
 

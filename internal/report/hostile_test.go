@@ -48,7 +48,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
-		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}},
+		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Findings: diag.List{finding},
 		Plan: &plan.Plan{
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice},

@@ -21,6 +21,8 @@ type Document struct {
 	ExitCode int
 	// Sandbox says that this is not the real platform.
 	Sandbox  bool
+	// Place is where the run was, for formats that name files to a code host.
+	Place    Place
 	Findings diag.List
 	// Objects counts the manifests that were read.
 	Objects int

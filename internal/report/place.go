@@ -1,0 +1,45 @@
+package report
+
+import (
+	"path"
+	"strings"
+)
+
+// Place says where in its repository a run was: a code host knows a file by its
+// path from the top of the repository, and a Document by the name that the user
+// gave it. The zero value is a run outside of a repository.
+type Place struct {
+	// Top is the absolute path of the repository's topmost folder, and Folder the
+	// name in it of the folder that relative paths start from, "." for itself.
+	Top, Folder string
+	// Project is the file that says what is managed, as a Document names files;
+	// empty where there is none.
+	Project string
+}
+
+// inRepository is the path from the top of the repository of a file that a
+// Document names; ok is false where it is none of the repository.
+func (p Place) inRepository(name string) (file string, ok bool) {
+	switch {
+	case name == "" || name == "-":
+		return "", false
+	case strings.HasPrefix(name, "/"):
+		if file, ok = strings.CutPrefix(path.Clean(name), p.Top+"/"); !ok || p.Top == "" {
+			return "", false
+		}
+	default:
+		file = path.Join(p.Folder, name)
+	}
+	return file, file != "." && file != ".." && !strings.HasPrefix(file, "../")
+}
+
+// defaultProject is where a code host shows what has no place in any file.
+const defaultProject = "trueup.yaml"
+
+// project is the file that stands for what is in none.
+func (p Place) project() string {
+	if file, ok := p.inRepository(p.Project); ok {
+		return file
+	}
+	return path.Join(p.Folder, defaultProject)
+}
