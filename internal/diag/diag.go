@@ -65,6 +65,9 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Source is the line of the file that Line names, without its end.
 	Source string `json:"source,omitempty"`
+	// Silenced is the reason that a comment in the file gives for not showing the
+	// finding; those that have one stand in lists of their own.
+	Silenced string `json:"silenced,omitempty"`
 }
 
 // String prints the finding as editors and problem matchers expect it.

@@ -55,8 +55,10 @@ type Plan struct {
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
-	// Advice are findings that never stop a run.
-	Advice diag.List `json:"advice,omitempty"`
+	// Advice are findings that never stop a run, Silenced those of them that a
+	// comment in a manifest keeps from being shown.
+	Advice   diag.List `json:"advice,omitempty"`
+	Silenced diag.List `json:"silenced,omitempty"`
 	// Blame is nil where nothing was compared with git's past.
 	Blame   *Blame  `json:"blame,omitempty"`
 	Summary Summary `json:"summary"`

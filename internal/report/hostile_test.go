@@ -31,7 +31,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	change := merge.Change{Path: s, Class: class, Base: s, Live: v, Desired: s + "2"}
 	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Line: 3, Column: n}}
 	values := []merge.Value{{Path: s, Value: v}}
-	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s}
+	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s}
 	advice := finding
 	advice.Severity = diag.Advice
 	finding.Severity = diag.Error
@@ -49,9 +49,9 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
 	doc := Document{
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
-		Findings: diag.List{finding},
+		Findings: diag.List{finding}, Silenced: diag.List{finding},
 		Plan: &plan.Plan{
-			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice},
+			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
 			Target: plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},

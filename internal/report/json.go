@@ -26,6 +26,7 @@ type result struct {
 	Sandbox  bool          `json:"sandbox"`
 	Objects  int           `json:"objects"`
 	Findings diag.List     `json:"findings"`
+	Silenced diag.List     `json:"silenced,omitempty"`
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
 	Errors   []string      `json:"errors"`
@@ -34,7 +35,7 @@ type result struct {
 func writeJSON(w io.Writer, doc Document, _ Options) error {
 	r := result{
 		Format: ResultFormat, Command: doc.Command, Result: doc.Result, ExitCode: doc.ExitCode,
-		Sandbox: doc.Sandbox, Objects: doc.Objects, Findings: doc.Findings,
+		Sandbox: doc.Sandbox, Objects: doc.Objects, Findings: doc.Findings, Silenced: doc.Silenced,
 		Plan: doc.Plan, Apply: doc.Apply, Errors: doc.Errors,
 	}
 	if r.Findings == nil {

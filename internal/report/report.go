@@ -24,6 +24,8 @@ type Document struct {
 	// Place is where the run was, for formats that name files to a code host.
 	Place    Place
 	Findings diag.List
+	// Silenced are warnings that a comment in a manifest keeps from being shown.
+	Silenced diag.List
 	// Objects counts the manifests that were read.
 	Objects int
 	Plan    *plan.Plan
