@@ -71,7 +71,9 @@ const (
 // Change is one path whose live value differs from git's.
 type Change struct {
 	// Path is shown to people: locations[/static/*].cache.edgeTTL.
-	Path  string `json:"path"`
+	Path string `json:"path"`
+	// At is the same place in desired.
+	At    []Step `json:"-"`
 	Class Class  `json:"class"`
 	// Base, Live and Desired are nil where the value is absent or null, which
 	// mean the same here.

@@ -9,6 +9,7 @@ import (
 // node is one place of the tree as the comparison walks down.
 type node struct {
 	path  string
+	at    *way
 	rules *Rules
 	base  base
 	// want and have are desired and live; nil is absent or null.
@@ -66,7 +67,7 @@ func (b base) value(r *Rules, live any) any {
 
 func (n node) field(name string) node {
 	return node{
-		path: joinPath(n.path, name), rules: n.rules.field(name), base: n.base.field(name),
+		path: joinPath(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
 	}
 }

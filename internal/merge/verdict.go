@@ -7,7 +7,7 @@ func (w *walker) change(n node) { w.record(n, w.classify(n)) }
 
 func (w *walker) record(n node, class Class) {
 	w.res.Changes = append(w.res.Changes, Change{
-		Path: n.path, Class: class,
+		Path: n.path, At: n.at.steps(), Class: class,
 		Base: n.base.value(n.rules, n.have), Live: n.have, Desired: sendable(n.rules, n.want),
 	})
 }
@@ -18,7 +18,7 @@ func (w *walker) note(n node) {
 		return
 	}
 	if b := n.base.value(n.rules, n.have); !scalarEqual(n.rules, b, n.want) {
-		w.res.Notes = append(w.res.Notes, Change{Path: n.path, Class: Converged, Base: b, Live: n.have, Desired: n.want})
+		w.res.Notes = append(w.res.Notes, Change{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
 	}
 }
 
@@ -122,7 +122,7 @@ func below(n node, visit func(node)) {
 		names := nameElements(n.rules, nil, list)
 		origins := originsOf(n, list)
 		for j, e := range list {
-			c := n.element(names.of(e, j))
+			c := n.element(names.of(e, j), onlyLive)
 			c.have, c.base = e, origins[j]
 			visit(c)
 		}
@@ -194,7 +194,7 @@ func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) 
 		if i >= 0 && (p.byKey[i] || stays[j] < 0 && isList(e) && isList(want[i])) {
 			continue
 		}
-		c := n.element(names.of(e, j))
+		c := n.element(names.of(e, j), onlyLive)
 		c.have, c.base = e, origins[j]
 		switch {
 		case stays[j] >= 0:
@@ -247,7 +247,7 @@ func (w *walker) contactBeyond(n node) {
 		names := nameElements(n.rules, list, have)
 		for i, j := range p.of {
 			if j >= 0 {
-				c := n.element(names.of(list[i], i))
+				c := n.element(names.of(list[i], i), i)
 				c.want, c.have = list[i], have[j]
 				w.contactBeyond(c)
 			}

@@ -155,7 +155,7 @@ func (w *walker) overlay(n node, want, have []any) []any {
 	judged := w.firstContact(n, want, have, p, names)
 	out := make([]any, len(want))
 	for i, e := range want {
-		c := n.element(names.of(e, i))
+		c := n.element(names.of(e, i), i)
 		c.want, c.base = e, records.element(i)
 		if j := p.of[i]; j >= 0 {
 			c.have = have[j]
@@ -169,8 +169,8 @@ func (w *walker) overlay(n node, want, have []any) []any {
 	return out
 }
 
-func (n node) element(name string) node {
-	return node{path: n.path + "[" + name + "]", rules: n.rules.item(), byKey: n.byKey, owned: n.owned}
+func (n node) element(name string, index int) node {
+	return node{path: n.path + "[" + name + "]", at: &way{n.at, Step{Element: true, Index: index}}, rules: n.rules.item(), byKey: n.byKey, owned: n.owned}
 }
 
 // dropped says of each live element that git does not have why it goes.
@@ -183,7 +183,7 @@ func (w *walker) dropped(n node, have []any, paired []int, names namer) {
 		if origins == nil {
 			origins = originsOf(n, have)
 		}
-		c := n.element(names.of(e, j))
+		c := n.element(names.of(e, j), onlyLive)
 		c.have, c.base = e, origins[j]
 		if c.base.known() {
 			w.record(c, w.classify(c))
@@ -205,9 +205,8 @@ func (w *walker) moved(n node, want, have []any, p pairing, names namer) {
 	}
 	class := w.classifyOrder(n, want, have)
 	for _, i := range elsewhere {
-		w.res.Changes = append(w.res.Changes, Change{
-			Path: n.element(names.of(want[i], i)).path, Class: class, Moved: true,
-		})
+		c := n.element(names.of(want[i], i), i)
+		w.res.Changes = append(w.res.Changes, Change{Path: c.path, At: c.at.steps(), Class: class, Moved: true})
 	}
 }
 

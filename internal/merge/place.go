@@ -1,0 +1,155 @@
+package merge
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Step is one step down from desired: to an element of a list, or to a field.
+type Step struct {
+	Element bool
+	// Index counts elements that are not null; onlyLive is one that desired lacks.
+	Index int
+	Field string
+}
+
+// onlyLive is the index of an element that only live has; it ends a way.
+const onlyLive = -1
+
+// way is how a node was reached, last step first.
+type way struct {
+	up *way
+	Step
+}
+
+func (w *way) steps() []Step {
+	var steps []Step
+	for ; w != nil; w = w.up {
+		steps = append(steps, w.Step)
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// Place names a place by the indices of desired, as far as desired has it:
+// locations[2].cache.edgeTTL.
+func Place(at []Step) string {
+	place := ""
+	for _, s := range at {
+		switch {
+		case s.Index == onlyLive:
+			return place
+		case s.Element:
+			place += "[" + strconv.Itoa(s.Index) + "]"
+		default:
+			place = joinPath(place, s.Field)
+		}
+	}
+	return place
+}
+
+// History holds what git says beside what it said before. It explains changes
+// that Compare found; Compare itself never sees it (design 0.3).
+type History struct {
+	rules *Rules
+	// was and now are the two; a nil was is an object that git did not have.
+	was, now any
+	// pairs are those of lists that were looked at, by their places in now.
+	pairs map[string][]int
+}
+
+// NewHistory prepares to tell what became of was in now.
+func NewHistory(rules *Rules, was, now any) *History {
+	return &History{rules: rules, was: was, now: now, pairs: map[string][]int{}}
+}
+
+// spot is one place in both versions.
+type spot struct {
+	rules    *Rules
+	was, now any
+	// had and has tell whether was and now have it: a null is something.
+	had, has bool
+}
+
+// Touched tells whether the two differ in what a change speaks of.
+func (h *History) Touched(c Change) bool {
+	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
+	for i, step := range c.At {
+		if c.Moved && i == len(c.At)-1 {
+			return h.reordered(s, c.At[:i], step.Index)
+		}
+		if step.Index == onlyLive && c.Class == TakeOver {
+			break // the question is whether git had the list
+		}
+		s = h.down(s, c, i)
+	}
+	switch {
+	case s.had != s.has:
+		return true
+	case !s.has:
+		return false
+	}
+	return !same(s.rules, s.was, s.now)
+}
+
+// down follows one step of the change's way.
+func (h *History) down(s spot, c Change, i int) spot {
+	step := c.At[i]
+	if !step.Element {
+		below := spot{rules: s.rules.field(step.Field)}
+		below.was, below.had = member(s.was, step.Field)
+		below.now, below.has = member(s.now, step.Field)
+		return below
+	}
+	below := spot{rules: s.rules.item()}
+	was, _ := elements(s.was)
+	if step.Index == onlyLive {
+		below.was, below.had = like(s.rules, was, c.Live)
+		return below
+	}
+	now, _ := elements(s.now)
+	if step.Index < len(now) {
+		below.now, below.has = now[step.Index], true
+		if j := h.pair(s, c.At[:i])[step.Index]; j >= 0 {
+			below.was, below.had = was[j], true
+		}
+	}
+	return below
+}
+
+// pair finds the elements of the list at a place of now in was.
+func (h *History) pair(s spot, at []Step) []int {
+	place := Place(at)
+	of, known := h.pairs[place]
+	if !known {
+		was, _ := elements(s.was)
+		now, _ := elements(s.now)
+		of = pair(s.rules, now, was).of
+		h.pairs[place] = of
+	}
+	return of
+}
+
+// reordered tells whether an element of an ordered list is new there, or the
+// list is in another order.
+func (h *History) reordered(s spot, at []Step, index int) bool {
+	of := h.pair(s, at)
+	return index >= len(of) || of[index] < 0 || len(displaced(of)) > 0
+}
+
+// like finds the element of a list that a live one is, by key or by all of it.
+func like(r *Rules, list []any, live any) (any, bool) {
+	for _, e := range list {
+		p, keyed := pairByKey(r.key(), []any{e}, []any{live})
+		if keyed && p.of[0] == 0 || !keyed && Covers(r.item(), e, live) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+func member(v any, name string) (any, bool) {
+	m, _ := v.(map[string]any)
+	value, ok := m[name]
+	return value, ok
+}
