@@ -163,6 +163,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	if sends(d.item.Op) {
 		d.doubtWhere()
 	}
+	d.item.Cause = d.because()
 	return d.item, d.findings
 }
 
@@ -238,7 +239,7 @@ func (p *Planner) openLeft(out *Plan) {
 			elsewhere++
 			continue
 		}
-		item := Item{Key: key, Op: InFlight}
+		item := Item{Key: key, Op: InFlight, Cause: FromRemoval}
 		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
 			item.Reason, item.Fix = ledger.ExplainFlight(rec)
 		} else {
