@@ -1,15 +1,45 @@
 package plan
 
-import "trueup/internal/merge"
+import (
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+)
 
-// explained are the changes of a comparison with their causes.
+// Past is what git said before this change, as far as it could be read: it
+// explains a plan that is made, and has no part in making it (design 0.3).
+type Past struct {
+	Blame Blame
+	// Set are the manifests of the base, but for files that are now as they were;
+	// nil where no base could be read.
+	Set *manifest.Set
+	// Same are those files, by the paths of their objects.
+	Same map[string]bool
+	// Unclear says that some manifests of the base have errors: what is not in Set
+	// may have stood there.
+	Unclear bool
+}
+
+// find is the object as the base has it, or nil; known is false where the base
+// does not tell.
+func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
+	if was := p.Set.Find(key); was != nil {
+		return was, true
+	}
+	if now != nil && p.Same[now.Path] {
+		return now, true
+	}
+	return nil, !p.Unclear
+}
+
+// explained are the changes of a comparison with their causes, as far as their
+// classes tell them, and their places in the manifest.
 func (d *decision) explained(found []merge.Change) []Change {
 	changes := make([]Change, len(found))
 	for i, c := range found {
 		changes[i] = Change{Change: c, Cause: causeOf(c.Class)}
-		if c.Desired != nil {
-			changes[i].Line, changes[i].Column = d.manifest.Place("spec." + c.Path)
-		}
+		changes[i].Line, changes[i].Column = d.manifest.Place("spec." + merge.Place(c.At))
 	}
 	return changes
 }
@@ -34,4 +64,125 @@ func causeOf(c Class) Cause {
 	case merge.InSync, merge.AlreadyRemoved, merge.UnknownBase:
 	}
 	return FromUnknown
+}
+
+// because is why the object as a whole is made or posted, as far as live and
+// ledger tell it; empty where it is not.
+func (d *decision) because() Cause {
+	switch {
+	case d.item.Op == None:
+		return ""
+	case d.item.Deleted:
+		return FromDrift
+	case d.manifest.Kind.Policy != kind.Once && d.item.Live.Exists:
+		return "" // its changes have theirs
+	case d.in.Ledger.Problem != "":
+		return FromUnknown // it may have been there before
+	}
+	return FromGit
+}
+
+// AsksGit tells whether any line of a plan may be explained by what git said
+// before.
+func (p *Plan) AsksGit() bool {
+	for _, it := range p.Items {
+		if asksGit(it.Cause) {
+			return true
+		}
+		for _, changes := range [][]Change{it.Changes, it.Notes} {
+			for _, c := range changes {
+				if asksGit(c.Cause) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func asksGit(c Cause) bool {
+	switch c {
+	case FromGit, FromBoth, FromTakeOver, FromRemoval, FromUnknown:
+		return true
+	case FromThisChange, FromPending, FromDrift, FromServer, FromRefusal:
+	}
+	return false
+}
+
+// Explain tells of each line of a plan that this planner made whose change of
+// git it is. It changes nothing else.
+func (p *Planner) Explain(out *Plan, past Past) {
+	out.Blame = &past.Blame
+	if past.Set == nil {
+		return
+	}
+	for i := range out.Items {
+		it := &out.Items[i]
+		now := p.in.Set.Find(it.Key)
+		was, known := past.find(it.Key, now)
+		if !known {
+			continue
+		}
+		it.Cause, it.By = blame(it.Cause, touchedWhole(it.Cause, was, now))
+		if now == nil || len(it.Changes)+len(it.Notes) == 0 {
+			continue
+		}
+		touched := p.touched(was, now)
+		for _, changes := range [][]Change{it.Changes, it.Notes} {
+			for i := range changes {
+				c := &changes[i]
+				c.Cause, c.By = blame(c.Cause, touched(c.Change))
+			}
+		}
+	}
+}
+
+// touchedWhole tells whether this change is why an object is made, posted, or
+// gone from git.
+func touchedWhole(c Cause, was, now *manifest.Object) bool {
+	switch {
+	case c == FromRemoval:
+		return was != nil
+	case was == nil || now == nil:
+		return true
+	case now.Kind.Policy == kind.Converge:
+		return false // that it is there was said before
+	}
+	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)
+}
+
+// touched returns what tells whether git says otherwise than before in what a
+// change speaks of.
+func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
+	if was != nil && was.Digest == now.Digest {
+		return func(merge.Change) bool { return false }
+	}
+	var before any
+	if was != nil {
+		before = canon.MustDecode(was.Spec)
+	}
+	return merge.NewHistory(p.rules[now.Kind.Name], before, canon.MustDecode(now.Spec)).Touched
+}
+
+// blame adds to a cause whose change of git it is.
+func blame(c Cause, touched bool) (Cause, By) {
+	by := ByEarlier
+	if touched {
+		by = ByThisChange
+	}
+	switch c {
+	case FromGit:
+		if touched {
+			return FromThisChange, by
+		}
+		return FromPending, by
+	case FromBoth, FromTakeOver, FromRemoval:
+		return c, by
+	case FromUnknown:
+		if touched {
+			return c, by
+		}
+	case FromThisChange, FromPending, FromDrift, FromServer, FromRefusal:
+	}
+	return c, ""
 }

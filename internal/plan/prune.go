@@ -220,7 +220,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 
 // describe is the item of a live object without a manifest.
 func (d *departed) describe(key kind.Key) Item {
-	item := Item{Key: key, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
+	item := Item{Key: key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
 	if d.live.Name != key.Name {
 		item.RemoteName = d.live.Name
 	}

@@ -16,10 +16,19 @@ func Within(now, shown Item) bool {
 	if now.Op != shown.Op || now.Request == nil || shown.Request == nil {
 		return false
 	}
-	return subset(now.Changes, shown.Changes) &&
+	return subset(differences(now.Changes), differences(shown.Changes)) &&
 		subset(now.Preserved, shown.Preserved) &&
 		subset(now.Collateral, shown.Collateral) &&
 		subset(listPaths(now.Lists), listPaths(shown.Lists))
+}
+
+// differences are changes without what only explains them.
+func differences(changes []Change) []merge.Change {
+	plain := make([]merge.Change, len(changes))
+	for i, c := range changes {
+		plain[i] = c.Change
+	}
+	return plain
 }
 
 func listPaths(lists []merge.SentList) []string {
