@@ -190,13 +190,21 @@ func (r *run) answered(ctx context.Context, p *patching, now plan.Item, err erro
 	}
 	r.settle(ctx, write{
 		kind: p.kind, key: p.item.Key, spec: p.spec, sent: sentSpec(now), keeps: len(now.Preserved) > 0,
-		done: changed(p.item),
+		leaves: now.Leaves(), done: changed(p.item),
 	}, err, end)
 	return false
 }
 
 // changed says how much was done.
-func changed(it plan.Item) string { return fmt.Sprintf("%d changed", len(it.Changes)) }
+func changed(it plan.Item) string {
+	n := 0
+	for _, c := range it.Changes {
+		if !c.Left {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d changed", n)
+}
 
 // reached ends an item of which live is as git says by the time of a try.
 func (r *run) reached(p *patching, obj kind.Object, end *Outcome) {

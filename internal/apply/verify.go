@@ -21,6 +21,8 @@ type write struct {
 	spec, sent []byte
 	// keeps says that fields of live that git does not mention went along.
 	keeps bool
+	// leaves says that something of live stays although git says otherwise.
+	leaves bool
 	// made says that there was nothing of the name before.
 	made bool
 	// done says what was done, in words.
@@ -140,7 +142,7 @@ func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
 // applied records the spec as applied, and compares what came back with git
 // and with what was sent (design 0.17 and B8).
 func (r *run) applied(w write, got kind.Object, end *Outcome) {
-	end.Mismatches = r.mismatches(w.kind, w.spec, w.sent, got)
+	end.Mismatches = r.mismatches(w, got)
 	switch {
 	case len(end.Mismatches) > 0:
 		end.fail(NotConverged, "the server did not keep what was sent")
@@ -170,12 +172,12 @@ func (r *run) record(key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 	}
 }
 
-func (r *run) mismatches(k *kind.Kind, spec, sent []byte, got kind.Object) []Mismatch {
-	live := canon.MustDecode(got.Spec)
+func (r *run) mismatches(w write, got kind.Object) []Mismatch {
+	k, live := w.kind, canon.MustDecode(got.Spec)
 	// What was removed and came back, came back as its default (design B8).
-	found := merge.Mismatches(r.Rules(k), merge.StripNulls(canon.MustDecode(sent)), live)
-	if len(found) == 0 {
-		found = merge.Mismatches(r.Rules(k), canon.MustDecode(spec), live)
+	found := merge.Mismatches(r.Rules(k), merge.StripNulls(canon.MustDecode(w.sent)), live)
+	if len(found) == 0 && !w.leaves {
+		found = merge.Mismatches(r.Rules(k), canon.MustDecode(w.spec), live)
 	}
 	var out []Mismatch
 	for _, m := range found {

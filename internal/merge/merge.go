@@ -48,6 +48,9 @@ type Input struct {
 	Desired, Live any
 	// TakeOver allows list elements to be dropped at first contact.
 	TakeOver bool
+	// LeaveDrift keeps what was changed outside git, or may have been, out of the
+	// patch.
+	LeaveDrift bool
 }
 
 // Class is the verdict on one path (design B4).
@@ -82,6 +85,8 @@ type Change struct {
 	Desired any `json:"desired,omitempty"`
 	// Moved says that only the element's place in an ordered list differs.
 	Moved bool `json:"moved,omitempty"`
+	// Left says that live stays so (Input.LeaveDrift).
+	Left bool `json:"left,omitempty"`
 }
 
 // Value is a path and what stands there.
@@ -114,6 +119,10 @@ type Result struct {
 	// neither record shows that git ever had them and their list was never
 	// taken over. While there are any, the patch must not be sent.
 	FirstContact []Value
+	// Mixed are the lists in which git changed something and somebody else did too:
+	// with Input.LeaveDrift they can be neither sent nor left. While there are any,
+	// the patch must not be sent.
+	Mixed []string
 }
 
 // SentList is a list that a patch replaces whole.
@@ -131,7 +140,7 @@ func Compare(in Input) Result {
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have
-	w := walker{takeOver: in.TakeOver, recorded: in.Applied != nil || len(in.Pending) > 0}
+	w := walker{takeOver: in.TakeOver, leave: in.LeaveDrift, recorded: in.Applied != nil || len(in.Pending) > 0}
 	if settled(root.rules, root.base, want, have) {
 		if w.recorded && !same(root.rules, in.Applied, want) {
 			w.object(root, want, have)

@@ -26,6 +26,7 @@ type walker struct {
 	res      Result
 	mode     mode
 	takeOver bool
+	leave    bool
 	// recorded says that there is any record to judge by.
 	recorded bool
 }
@@ -48,6 +49,10 @@ func (w *walker) value(n node) (any, bool) {
 			return n.want, false
 		}
 	}
+	if w.leaves(n) {
+		w.left(n)
+		return nil, false
+	}
 	w.change(n)
 	w.contact(n)
 	return sendable(n.rules, n.want), true
@@ -66,6 +71,9 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 		put(k, v, differs)
 	}
 	stale := n.rules.staleSibling(want, have)
+	if stale != "" && w.leaves(n.field(n.rules.Discriminator)) {
+		stale = ""
+	}
 	for _, k := range canon.SortedKeys(have) {
 		if _, said := want[k]; !said && have[k] != nil {
 			v, differs := w.liveOnly(n.field(k), k == stale)
@@ -86,6 +94,8 @@ func (w *walker) member(n node) (any, bool) {
 		return sendable(n.rules, n.want), false
 	case n.want != nil:
 		return w.value(n)
+	case n.have != nil && w.leaves(n):
+		w.left(n)
 	case n.have != nil:
 		w.remove(n)
 		return nil, true
@@ -141,8 +151,13 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 		return nil, false
 	}
 	w.mode = sending
+	since := w.extent()
 	w.res.Lists = append(w.res.Lists, SentList{n.path, len(want)})
-	return w.overlay(n, want, have), true
+	out := w.overlay(n, want, have)
+	if w.leavesList(n, since) {
+		return nil, false
+	}
+	return out, true
 }
 
 // overlay returns the whole list: each element as git has it, with the

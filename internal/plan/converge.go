@@ -32,9 +32,9 @@ func (d *decision) converge() {
 	}
 	switch {
 	case !d.item.Live.Exists:
-		d.create()
-		if d.rec.Applied != nil {
-			d.item.Deleted = true
+		d.item.Deleted = d.rec.Applied != nil
+		if !d.leaveDeleted() {
+			d.create()
 		}
 	case d.live.Terminating:
 		d.item.Op, d.item.Reason = Blocked, "live is being deleted"
@@ -42,7 +42,9 @@ func (d *decision) converge() {
 	case d.live.Digest != o.Digest:
 		d.compare()
 	}
-	d.item.Record = d.item.Op == None && d.in.Ledger.Problem == "" && !d.recorded()
+	if d.item.Op == None {
+		d.item.Record = d.in.Ledger.Problem == "" && !d.recorded()
+	}
 }
 
 // recorded tells whether the ledger knows already that live is as git says: a
@@ -78,20 +80,32 @@ func (d *decision) whole() *Request {
 
 // compare plans the PATCH that brings live to the manifest.
 func (d *decision) compare() {
-	res := merge.Compare(d.comparison())
+	in := d.comparison()
+	in.LeaveDrift = d.leavesDrift()
+	res := merge.Compare(in)
 	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
 	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
 	d.item.Lists = res.Lists
-	if res.Patch == nil {
+	switch {
+	case res.Patch == nil && len(res.Changes) == 0:
 		return
+	case res.Patch == nil:
+		d.leaveAll()
+	default:
+		d.item.Op = Patch
+		d.item.Request = &Request{
+			Method:      methodPatch,
+			Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
+			ContentType: mergeType,
+			Body:        canon.Bytes(map[string]any{"spec": res.Patch}),
+		}
 	}
-	d.item.Op = Patch
-	d.item.Request = &Request{
-		Method:      methodPatch,
-		Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
-		ContentType: mergeType,
-		Body:        canon.Bytes(map[string]any{"spec": res.Patch}),
-	}
+	d.judge(res)
+}
+
+// judge says what is special about the differences, and whether a person must
+// decide first.
+func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
 		d.hint("live was deleted and made again by somebody else since it was last applied: what git had before does not count")
 	}
@@ -107,6 +121,9 @@ func (d *decision) compare() {
 		if c.Path == d.manifest.Kind.HostField {
 			d.hint("the platform's document does not say that a hostname can be changed")
 		}
+	}
+	if len(res.Mixed) > 0 {
+		d.neither(res.Mixed)
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact

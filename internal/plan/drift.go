@@ -24,7 +24,7 @@ func driftOf(it Item) []Change {
 // about it is left out.
 func Drift(p *Plan) *Plan {
 	d := *p
-	d.Items = nil
+	d.Items, d.Digest = nil, ""
 	for _, it := range p.Items {
 		drift := driftOf(it)
 		if len(drift) == 0 {

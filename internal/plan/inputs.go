@@ -28,6 +28,10 @@ type Options struct {
 	// Targets narrows the plan to matching objects; nil means all. An object
 	// that it leaves out is not planned, and never looks removed.
 	Targets func(kind.Key) bool
+	// Patterns are how the user named Targets.
+	Patterns []string
+	// Drift says what becomes of what was changed outside git.
+	Drift DriftPolicy
 	// TakeOver and AllowRecreate name the objects of the flags of that name.
 	TakeOver      map[kind.Key]bool
 	AllowRecreate map[kind.Key]bool

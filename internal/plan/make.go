@@ -78,7 +78,9 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		p.depend(&out.Items[i], ops)
 	}
 	p.spend(out.Items)
+	p.failOnDrift(out)
 	out.Summary = summarize(out)
+	p.assert(out)
 	findings.Sort()
 	return out, findings
 }
@@ -260,7 +262,13 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op) {
 		return
 	}
 	for _, key := range p.serving(item.Purge) {
-		if op := ops[key]; !sends(op) && op != Blocked {
+		op := ops[key]
+		if _, live := p.in.Live.Objects[key]; op == Kept && !live {
+			block(item, fmt.Sprintf("%s, which serves it, was deleted outside git, and is left so", key), "decide about that first")
+			item.NeedsPerson = false
+			return
+		}
+		if !sends(op) && op != Blocked {
 			continue
 		}
 		if !p.targeted(key) {
@@ -328,7 +336,7 @@ func summarize(p *Plan) Summary {
 func removals(it Item) int {
 	n := 0
 	for _, c := range it.Changes {
-		if it.Op == Patch && c.Desired == nil && c.Live != nil {
+		if it.Op == Patch && !c.Left && c.Desired == nil && c.Live != nil {
 			n++
 		}
 	}
@@ -341,7 +349,7 @@ func removals(it Item) int {
 // request red (design 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
+		return it.Leaves() || it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 

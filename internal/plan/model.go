@@ -9,6 +9,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/merge"
 )
 
@@ -42,8 +43,11 @@ type Plan struct {
 	// Digest is that of everything that the plan asserts, and of nothing else: not
 	// of causes, places, sentences and the clock. It is empty in a plan that
 	// asserts nothing.
-	Digest  string `json:"digest,omitempty"`
-	Sandbox bool   `json:"sandbox"`
+	Digest string `json:"digest,omitempty"`
+	// CreatedAt is when a plan that was kept in a file was made; it is zero in one
+	// that is made now.
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	Sandbox   bool      `json:"sandbox"`
 	// Offline says that git was compared with git, and live was not looked at.
 	Offline bool   `json:"offline,omitempty"`
 	Target  Target `json:"target"`
@@ -51,7 +55,11 @@ type Plan struct {
 	// could not be used.
 	Ledger        string `json:"ledger,omitempty"`
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
-	Items         []Item `json:"items"`
+	// Manifests is the digest of all objects that were read, whatever files they
+	// stand in, and Options what was chosen; both are asserted.
+	Manifests *canon.Sum `json:"manifests,omitempty"`
+	Options   *Choices   `json:"options,omitempty"`
+	Items     []Item     `json:"items"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
@@ -127,6 +135,16 @@ type Item struct {
 	Live Fingerprint `json:"live"`
 	// DesiredDigest is the digest of the manifest's spec.
 	DesiredDigest *canon.Sum `json:"desiredDigest,omitempty"`
+	// Recorded is how far the ledger's record of the object was; nil where there
+	// was none.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded names a transition of a record of the ledger.
+type Recorded struct {
+	// Seq counts the transitions of the record from 1.
+	Seq   int          `json:"seq"`
+	State ledger.State `json:"state,omitempty"`
 }
 
 // Request is one call of the platform's API.
@@ -143,6 +161,9 @@ type Fingerprint struct {
 	Exists bool       `json:"exists"`
 	UID    string     `json:"uid,omitempty"`
 	Digest *canon.Sum `json:"digest,omitempty"`
+	// Replaced is the digest of what the request overwrites: values, and lists
+	// whole, also with what git does not mention in them (design 0.17).
+	Replaced *canon.Sum `json:"replaced,omitempty"`
 }
 
 // PurgeInfo counts what a purge invalidates and its hostname's budget

@@ -43,7 +43,7 @@ func (p *Plan) Only(key kind.Key) *Plan {
 // with is the plan with other items, and nothing of what it leaves alone.
 func (p *Plan) with(items []Item) *Plan {
 	out := *p
-	out.Items, out.Unmanaged = items, nil
+	out.Items, out.Unmanaged, out.Digest = items, nil, ""
 	out.Summary = summarize(&out)
 	return &out
 }

@@ -10,7 +10,7 @@ import (
 // shown one did not show: the same request, or one whose every change, kept
 // value and loss was shown with the same values (design 0.23).
 func Within(now, shown Item) bool {
-	if now.Op == None {
+	if now.Op == None || now.Op == Kept {
 		return true
 	}
 	if now.Op != shown.Op || now.Request == nil || shown.Request == nil {

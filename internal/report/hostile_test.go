@@ -18,6 +18,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -43,7 +44,8 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Preserved: values, Collateral: values, FirstContact: values, Lists: []merge.SentList{{Path: s, Elements: 2}},
 		Purge: &plan.PurgeInfo{Hostname: s, Subdomains: []string{s}, Paths: 1, Prefixes: 2, Sample: []string{s}},
 		Disk:  s, Made: s, Reason: s, Fix: s, Hints: []string{s}, RemoteName: s,
-		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum}, DesiredDigest: &sum,
+		Live: plan.Fingerprint{Exists: true, UID: s, Digest: &sum, Replaced: &sum}, DesiredDigest: &sum,
+		Recorded: &plan.Recorded{Seq: n, State: ledger.State(s)},
 		Deleted: n%2 == 0, Recreate: n%3 == 1, Resend: n%5 == 1, Lost: n%7 == 1, Found: n%11 == 1, Record: n%13 == 1, NeedsPerson: n%4 == 1,
 	}
 	statuses := []apply.Status{apply.Failed, apply.Done, apply.Skipped, apply.Status(s)}
@@ -51,6 +53,10 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Command: s, Result: s, Sandbox: n%3 == 0, Objects: n, Errors: []string{s}, RunURL: s, Files: []File{{Format: s, Path: s}}, Place: Place{Top: s, Folder: s, Project: s},
 		Findings: diag.List{finding}, Silenced: diag.List{finding},
 		Plan: &plan.Plan{
+			Manifests: &sum, Options: &plan.Choices{
+				Drift: plan.DriftPolicy(s), Targets: []string{s}, TakeOver: []string{s}, AllowRecreate: []string{s}, Window: s,
+				Overrides: []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}}},
+			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
 			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
 			Target: plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// DriftPolicy says what becomes of what was changed outside git (design B4). The
+// empty policy is DriftOverwrite.
+type DriftPolicy string
+
+// The policies. FailOnDrift sends nothing at all while anything drifted;
+// ReportDrift leaves what drifted as it is and sends the rest.
+const (
+	OverwriteDrift DriftPolicy = "overwrite"
+	FailOnDrift    DriftPolicy = "fail"
+	ReportDrift    DriftPolicy = "report"
+)
+
+// DriftPolicies are their names, the default first.
+func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOnDrift, ReportDrift} }
+
+func (p DriftPolicy) orUsual() DriftPolicy { return cmp.Or(p, OverwriteDrift) }
+
+// leavesDrift tells whether drift is only reported.
+func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }
+
+// leaveDeleted keeps an object away that somebody deleted outside git; false
+// means that it is made again.
+func (d *decision) leaveDeleted() bool {
+	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
+		return false
+	}
+	d.item.Op, d.item.Reason = Kept, "it was deleted outside git, and is left so (--drift report)"
+	d.item.Fix = fmt.Sprintf("take its manifest out of git, or make it again with apply --allow-recreate %s", d.item.Key)
+	return true
+}
+
+// leaveAll keeps an object of which nothing is sent, because everything that
+// differs was changed outside git.
+func (d *decision) leaveAll() {
+	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and is left so (--drift report)"
+	d.item.Fix = "take the change into git, or put git's back with apply --drift overwrite"
+	// What git changed meanwhile is live already: the ledger learns of that.
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !sameJSON(d.rec.Applied, d.Managed(d.manifest))
+}
+
+// neither blocks an object of which a list was changed on both sides: half of it
+// can't be sent.
+func (d *decision) neither(lists []string) {
+	d.block(fmt.Sprintf("git changed %s, and so did somebody else: a list is sent whole, and --drift report leaves what somebody else did", lists[0]),
+		"take their change into git, or overwrite it with apply --drift overwrite")
+}
+
+// failOnDrift blocks everything that would be sent while anything drifted.
+func (p *Planner) failOnDrift(out *Plan) {
+	if p.in.Options.Drift != FailOnDrift || !slices.ContainsFunc(out.Items, p.drifted) {
+		return
+	}
+	for i := range out.Items {
+		it := &out.Items[i]
+		send := sends(it.Op) || it.Op == Delete
+		switch {
+		case p.drifted(*it) && (send || it.Op == None):
+			block(it, "live was changed outside git, and --drift fail sends nothing then",
+				"take the change into git, or overwrite it with apply --drift overwrite")
+		case send:
+			block(it, "something else was changed outside git, and --drift fail sends nothing then", "decide about that first")
+			it.NeedsPerson = false
+		}
+		if send {
+			it.After = nil
+		}
+	}
+}
+
+// drifted tells whether an item holds what trueup drift shows; one that a person
+// wants made again is known to be gone.
+func (p *Planner) drifted(it Item) bool {
+	if p.in.Options.AllowRecreate[it.Key] {
+		it.Deleted = false
+	}
+	return len(driftOf(it)) > 0
+}
+
+// Leaves tells whether the plan leaves anything of the object as somebody else
+// made it.
+func (it Item) Leaves() bool {
+	return it.Op == Kept && it.Deleted || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left })
+}
+
+// sent are the changes that a request makes.
+func sent(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Left })
+}
