@@ -24,8 +24,16 @@ func textFindings(p *printer, doc Document) {
 	}
 }
 
-// place is file:line:column, as far as it is known.
+// place is in front of a finding, where it is known where that is.
 func place(f diag.Finding) safe {
+	if text := location(f); text != "" {
+		return text + ": "
+	}
+	return ""
+}
+
+// location is file:line:column, as far as it is known.
+func location(f diag.Finding) safe {
 	text := cut(clean(f.Path), maxPath)
 	if f.Line > 0 {
 		text += ":" + number(f.Line)
@@ -33,10 +41,7 @@ func place(f diag.Finding) safe {
 			text += ":" + number(f.Column)
 		}
 	}
-	if text == "" {
-		return ""
-	}
-	return text + ": "
+	return text
 }
 
 func textFinding(p *printer, f diag.Finding) {
