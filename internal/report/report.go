@@ -81,6 +81,7 @@ var formats = []format{
 	{"text", writeText},
 	{"markdown", writeMarkdown},
 	{"json", writeJSON},
+	{"html", writeHTML},
 }
 
 // Formats returns the names that Write knows, the default first.

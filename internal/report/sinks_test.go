@@ -30,7 +30,8 @@ var conversions = map[string]string{
 	"flat":              "of safe parts",
 	"flowLines":         "nothing",
 	"pieces":            "parts of safe text",
-	"pair":              "parts of safe text",
+	"pairOf":            "parts of safe text",
+	"middle":            "parts of safe text",
 	"shorten":           "a number",
 	"number":            "a number",
 	"excerpt":           "parts of safe text",
@@ -57,7 +58,7 @@ var conversions = map[string]string{
 
 // streams are the functions that are given a stream or keep one.
 var streams = []string{
-	"Write", "writeText", "writeMarkdown", "writeJSON", "newPrinter", "printer.write", "printer.flush",
+	"Write", "writeText", "writeMarkdown", "writeJSON", "writeHTML", "newPrinter", "printer.write", "printer.flush",
 	"NewLines", "Lines.Text", "Lines.write", "Lines.Marked", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
 }
 

@@ -59,9 +59,12 @@ const leadIn = 16
 
 // pair shows two values that differ, so that the difference is never in the
 // part that is cut off.
-func pair(before, after any) (safe, safe) {
+func pair(before, after any) (safe, safe) { return pairOf(before, after, maxText) }
+
+// pairOf is pair for texts of so many columns.
+func pairOf(before, after any, most int) (safe, safe) {
 	a, b := literal(before), literal(after)
-	if width(a) <= maxText && width(b) <= maxText {
+	if width(a) <= most && width(b) <= most {
 		return a, b
 	}
 	x, y := []rune(string(a)), []rune(string(b))
@@ -73,5 +76,5 @@ func pair(before, after any) (safe, safe) {
 		a = "…" + safe(x[common-leadIn:])
 		b = "…" + safe(y[common-leadIn:])
 	}
-	return shorten(a, maxText), shorten(b, maxText)
+	return shorten(a, most), shorten(b, most)
 }

@@ -1,0 +1,370 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+)
+
+// What the page shows of one text, in columns; of one value and of the body of a
+// request, in lines. What goes beyond is counted.
+const (
+	maxHTMLText  = 8000
+	maxHTMLLines = 200
+	maxHTMLBody  = 400
+)
+
+// htmlDiff is a table of changes, with two values side by side.
+type htmlDiff struct {
+	Caption safe
+	Columns htmlColumns
+	Rows    []htmlRow
+}
+
+type htmlColumns struct{ Path, Before, After, Why safe }
+
+type htmlRow struct {
+	Mark          htmlMark
+	Why, Path, At safe
+	// Said stands in place of the values.
+	Said          safe
+	Before, After htmlCell
+	Cause         safe
+	Alarm         bool
+}
+
+// htmlMark is a sign with its look, and its name for who can't see it.
+type htmlMark struct{ Class, Sign, Name safe }
+
+// lookOf is a mark as the page has it.
+func lookOf(m mark) htmlMark {
+	switch m {
+	case markAdd:
+		return htmlMark{"add", "+", "added"}
+	case markChange:
+		return htmlMark{"edit", "~", "changed"}
+	case markRemove:
+		return htmlMark{"cut", "−", "removed"}
+	case markDrift:
+		return htmlMark{"alarm", "!~", "changed outside git"}
+	case markLost:
+		return htmlMark{"alarm", "!−", "would be lost"}
+	case markConflict:
+		return htmlMark{"alarm", "!!", "conflict"}
+	case markOnce:
+		return htmlMark{"once", "!", "once"}
+	case markBlocked:
+		return htmlMark{"stop", "×", "blocked"}
+	case markLater:
+		return htmlMark{"once", ">", "not now"}
+	case markSame:
+	}
+	return htmlMark{"plain", "=", "as it is"}
+}
+
+// htmlCell is one side of a change.
+type htmlCell struct {
+	// Words say in short what the lines are.
+	Words []safe
+	Lines []htmlLine
+	Rest  []safe
+}
+
+// htmlLine is a line of a value; its class says how it compares with the other
+// side: same, diff, or pad where that one has no such line.
+type htmlLine struct {
+	Class safe
+	Parts []htmlPart
+}
+
+// htmlPart is a piece of a line, with what differs marked.
+type htmlPart struct {
+	Text      safe
+	Gone, New bool
+}
+
+// diffRowView is a row with its values side by side.
+func diffRowView(r row) htmlRow {
+	v := htmlRow{Mark: lookOf(r.mark), Why: cut(clean(string(r.why)), maxName), Path: r.path, Cause: r.cause, Alarm: r.alarm}
+	if r.line > 0 {
+		v.At = "line " + number(r.line)
+	}
+	switch {
+	case r.moved:
+		v.Said = r.after
+	case r.live != nil && r.desired != nil:
+		v.Before, v.After = sides(r.live, r.desired)
+	case r.live != nil:
+		v.Before = alone(r.live, r.before)
+	case r.desired != nil:
+		v.After = alone(r.desired, r.after)
+	}
+	return v
+}
+
+// alone is a value without another side, below the words that are short for it.
+func alone(v any, words safe) htmlCell {
+	if !structured(v) || words == literal(v) {
+		return htmlCell{Lines: []htmlLine{plainLine(shorten(literal(v), maxHTMLText))}}
+	}
+	var c htmlCell
+	c.Words = filled(words)
+	all, rest := bounded(tree(v), maxHTMLLines)
+	for _, line := range all {
+		c.Lines = append(c.Lines, plainLine(line))
+	}
+	c.Rest = rest
+	return c
+}
+
+func plainLine(s safe) htmlLine { return htmlLine{"diff", []htmlPart{{Text: s}}} }
+
+func structured(v any) bool {
+	switch t := v.(type) {
+	case map[string]any:
+		return len(t) > 0
+	case []any:
+		return len(t) > 0
+	}
+	return false
+}
+
+// sides are two values with what differs marked: words of texts, and lines of
+// structures.
+func sides(before, after any) (a, b htmlCell) {
+	if before == nil || after == nil {
+		if before != nil {
+			a = alone(before, "")
+		}
+		if after != nil {
+			b = alone(after, "")
+		}
+		return a, b
+	}
+	if !structured(before) && !structured(after) {
+		x, y := pairOf(before, after, maxHTMLText)
+		left, right := wordsOf(x, y)
+		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
+	}
+	x, more := bounded(tree(before), maxHTMLLines)
+	y, others := bounded(tree(after), maxHTMLLines)
+	a.Lines, b.Lines = aligned(x, y)
+	a.Rest, b.Rest = more, others
+	return a, b
+}
+
+// wordsOf are two lines with the words marked that differ.
+func wordsOf(before, after safe) (a, b htmlLine) {
+	x, y, ok := intraline(before, after)
+	if !ok {
+		x, y, ok = middle(before, after)
+	}
+	if !ok {
+		return plainLine(before), plainLine(after)
+	}
+	a, b = htmlLine{Class: "diff"}, htmlLine{Class: "diff"}
+	for _, p := range x {
+		a.Parts = append(a.Parts, htmlPart{Text: p.text, Gone: p.differs})
+	}
+	for _, p := range y {
+		b.Parts = append(b.Parts, htmlPart{Text: p.text, New: p.differs})
+	}
+	return a, b
+}
+
+// middle marks what is between the common start and end of texts that are too
+// long to compare by word.
+func middle(before, after safe) (a, b []part, ok bool) {
+	x, y := []rune(string(before)), []rune(string(after))
+	if max(len(x), len(y)) <= maxIntraline {
+		return nil, nil, false
+	}
+	start, end, short := 0, 0, min(len(x), len(y))
+	for start < short && x[start] == y[start] {
+		start++
+	}
+	for end < short-start && x[len(x)-1-end] == y[len(y)-1-end] {
+		end++
+	}
+	split := func(r []rune) []part {
+		parts := []part{{safe(r[:start]), false}, {safe(r[start : len(r)-end]), true}, {safe(r[len(r)-end:]), false}}
+		kept := parts[:0]
+		for _, p := range parts {
+			if p.text != "" {
+				kept = append(kept, p)
+			}
+		}
+		return kept
+	}
+	return split(x), split(y), 3*(start+end) >= max(len(x), len(y))
+}
+
+// aligned are the lines of two structures side by side.
+func aligned(before, after []safe) (a, b []htmlLine) {
+	known := map[safe]rune{}
+	var texts []safe
+	encode := func(lines []safe) []rune {
+		out := make([]rune, len(lines))
+		for i, line := range lines {
+			r, ok := known[line]
+			if !ok {
+				r = firstWord + rune(len(texts))
+				known[line] = r
+				texts = append(texts, line)
+			}
+			out[i] = r
+		}
+		return out
+	}
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0 // the clock must not change what is shown
+	var gone []safe
+	flush := func(come []safe) {
+		for i := range max(len(gone), len(come)) {
+			left, right := htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
+			switch {
+			case i >= len(gone):
+				right = plainLine(come[i])
+			case i >= len(come):
+				left = plainLine(gone[i])
+			default:
+				left, right = wordsOf(gone[i], come[i])
+			}
+			a, b = append(a, left), append(b, right)
+		}
+		gone = nil
+	}
+	for _, d := range differ.DiffMainRunes(encode(before), encode(after), false) {
+		var lines []safe
+		for _, r := range d.Text {
+			lines = append(lines, texts[r-firstWord])
+		}
+		switch d.Type {
+		case diffmatchpatch.DiffDelete:
+			flush(nil)
+			gone = lines
+		case diffmatchpatch.DiffInsert:
+			flush(lines)
+		case diffmatchpatch.DiffEqual:
+			flush(nil)
+			for _, line := range lines {
+				same := htmlLine{"same", []htmlPart{{Text: line}}}
+				a, b = append(a, same), append(b, same)
+			}
+		}
+	}
+	flush(nil)
+	return a, b
+}
+
+// tree is a value on lines, as YAML would write it but for its quotes.
+func tree(v any) []safe {
+	var lines []safe
+	member := func(lead safe, v any) {
+		if !structured(v) {
+			lines = append(lines, lead+leaf(v))
+			return
+		}
+		below := tree(v)
+		if _, list := v.([]any); list || lead != "- " {
+			lines = append(lines, lead)
+			for _, line := range below {
+				lines = append(lines, "  "+line)
+			}
+			return
+		}
+		for i, line := range below {
+			if i > 0 {
+				lead = "  "
+			}
+			lines = append(lines, lead+line)
+		}
+	}
+	switch t := v.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(t) {
+			member(shorten(flowText(k), maxHTMLText)+": ", t[k])
+		}
+	case []any:
+		for _, e := range t {
+			member("- ", e)
+		}
+	default:
+		lines = append(lines, leaf(v))
+	}
+	return lines
+}
+
+// leaf is a value that has no parts.
+func leaf(v any) safe {
+	if s, ok := v.(string); ok {
+		return shorten(flowText(s), maxHTMLText)
+	}
+	return jsonText(v)
+}
+
+// bounded are the first lines, and the count of the rest.
+func bounded(lines []safe, most int) (shown, rest []safe) {
+	if len(lines) <= most {
+		return lines, nil
+	}
+	return lines[:most], []safe{"… and " + count(len(lines)-most, "more line")}
+}
+
+// htmlBody is what a request holds.
+type htmlBody struct {
+	Of          safe
+	Lines, Rest []safe
+}
+
+// bodyView is the body of a request as it is sent, laid out.
+func bodyView(r *plan.Request) *htmlBody {
+	if r == nil || len(r.Body) == 0 || string(r.Body) == "null" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, r.Body, "", "  "); err != nil {
+		return nil
+	}
+	var lines []safe
+	for line := range strings.Lines(CleanJSON(text.Bytes())) {
+		lines = append(lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
+	}
+	v := &htmlBody{Of: cut(clean(r.ContentType), maxName) + ", " + count(len(r.Body), "byte")}
+	v.Lines, v.Rest = bounded(lines, maxHTMLBody)
+	return v
+}
+
+// The columns of a line of source in front of the word that is pointed at, and
+// from there.
+const (
+	sourceBefore = 80
+	sourceAfter  = 160
+)
+
+// sourceView is a line of a file, and the word at the finding's column in it.
+func sourceView(f diag.Finding) *htmlSource {
+	runes := []rune(f.Source)
+	at := min(max(f.Column-1, 0), len(runes))
+	v := &htmlSource{Before: cutLeft(shownSource(runes[:at]), sourceBefore)}
+	end := at
+	if f.Column > 0 {
+		for end < len(runes) && end < at+sourceBefore && (unicode.IsLetter(runes[end]) || unicode.IsDigit(runes[end]) || runes[end] == '_') {
+			end++
+		}
+		end = min(max(end, at+1), len(runes))
+	}
+	v.At, v.After = shownSource(runes[at:end]), cut(shownSource(runes[end:]), sourceAfter)
+	if utf8.RuneCountInString(string(v.Before)) == 0 && v.At == "" {
+		v.After = cut(shownSource(runes), sourceAfter)
+	}
+	return v
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// htmlItem is one object of a plan.
+type htmlItem struct {
+	ID, Link       safe
+	Mark           htmlMark
+	Op, Kind, Name safe
+	Why            safe
+	Headline       safe
+	Place          safe
+	Open           bool
+	Leads          []htmlLead
+	Diff           *htmlDiff
+	Notes          []htmlText
+	Request        *htmlBody
+
+	priority int
+	path     string
+	line     int
+}
+
+// htmlLead is what happens to an object as a whole.
+type htmlLead struct {
+	Mark        htmlMark
+	Why         safe
+	Text, Value safe
+	Cause       safe
+	Alarm       bool
+}
+
+// htmlFilter is a group of boxes to tick.
+type htmlFilter struct {
+	Name, By safe
+	Choices  []htmlChoice
+}
+
+type htmlChoice struct {
+	Class, Value, Name safe
+	Number             int
+}
+
+// maxOpen is how many objects are unfolded, the most important first.
+const maxOpen = 40
+
+// items adds the objects for which there is anything to say, and returns the
+// address of each in the page.
+func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
+	taken := map[safe]bool{}
+	columns := htmlColumns{"Field", "Live", "Git", "Cause"}
+	if pl.Offline {
+		columns.Before, columns.After = "Base", "Head"
+	}
+	links := map[kind.Key]safe{}
+	for i, item := range pl.Items {
+		if hidden(item, opts) {
+			continue
+		}
+		v := itemView(item, opts, columns)
+		v.ID = anchor(item.Key, i, taken)
+		v.Link = "#" + v.ID
+		if links[item.Key] == "" {
+			links[item.Key] = v.Link
+		}
+		p.Items = append(p.Items, v)
+	}
+	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Compare(a.priority, b.priority) })
+	for i := range p.Items {
+		p.Items[i].Open = i < maxOpen
+	}
+	p.ItemsOf = number(len(p.Items)) + " of " + count(len(pl.Items), "object")
+	p.filters()
+	return links
+}
+
+// anchor is the address of an object: its key where that can stand in a link as
+// it is, else its number. No two are the same.
+func anchor(k kind.Key, i int, taken map[safe]bool) safe {
+	id := named(k)
+	if taken[id] || !addressable(k.Kind) || !addressable(k.Name) {
+		id = "object-" + number(i+1)
+	}
+	taken[id] = true
+	return id
+}
+
+// addressable tells whether a text means itself in an address.
+func addressable(s string) bool {
+	if s == "" || len(s) > maxName {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '.' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
+	rows := itemRows(item, opts)
+	v := htmlItem{
+		Op: cut(clean(string(item.Op)), maxName), Kind: cut(clean(item.Kind), maxPath), Name: cut(clean(item.Name), maxPath),
+		Why: cut(clean(string(item.Cause)), maxName), Headline: headline(item, rows), Place: source(item),
+		Request: bodyView(item.Request), priority: priority(item, rows), path: item.Path, line: item.Line,
+	}
+	v.Mark = opMark(item.Op)
+	leads := len(opRows(item))
+	for _, r := range rows[:leads] {
+		lead := htmlLead{Mark: lookOf(r.mark), Why: v.Why, Text: r.path, Value: r.before + r.after, Cause: r.cause, Alarm: r.alarm}
+		v.Leads = append(v.Leads, lead)
+	}
+	if item.Op == plan.Kept {
+		v.Leads = append(v.Leads, htmlLead{Mark: lookOf(markSame), Why: v.Why, Text: mention(item)})
+	}
+	if len(rows) > leads {
+		v.Diff = &htmlDiff{Caption: "What differs in " + titled(item.Key), Columns: columns}
+		for _, r := range rows[leads:] {
+			v.Diff.Rows = append(v.Diff.Rows, diffRowView(r))
+		}
+		if slices.ContainsFunc(rows[leads:], func(r row) bool { return r.alarm }) && item.Op == plan.Patch {
+			v.Mark = lookOf(markDrift)
+		}
+	}
+	if item.Op != plan.Kept {
+		for _, n := range itemNotes(item) {
+			text := htmlText{Text: n.text}
+			if n.fix {
+				text.Class = "fix"
+			}
+			v.Notes = append(v.Notes, text)
+		}
+	}
+	return v
+}
+
+// opMark is the sign of what happens to an object as a whole.
+func opMark(op plan.Op) htmlMark {
+	switch op {
+	case plan.Create:
+		return lookOf(markAdd)
+	case plan.Patch:
+		return lookOf(markChange)
+	case plan.Post:
+		return lookOf(markOnce)
+	case plan.Delete:
+		return lookOf(markRemove)
+	case plan.Blocked:
+		return lookOf(markBlocked)
+	case plan.InFlight, plan.Deferred:
+		return lookOf(markLater)
+	case plan.None, plan.Kept:
+	}
+	return lookOf(markSame)
+}
+
+const noLink safe = ""
+
+// linkTo is the address of the object in whose manifest a finding is.
+func (p *htmlPage) linkTo(pl *plan.Plan, f diag.Finding) safe {
+	best, link := -1, noLink
+	for _, v := range p.Items {
+		if v.path == f.Path && f.Path != "" && v.line <= f.Line && v.line > best {
+			best, link = v.line, v.Link
+		}
+	}
+	for _, item := range pl.Items {
+		if item.Path == f.Path && item.Line <= f.Line && item.Line > best {
+			return noLink // it is in a manifest that is not shown
+		}
+	}
+	return link
+}
+
+// filters offers what the objects differ in.
+func (p *htmlPage) filters() {
+	causes, ops, kinds := tally{}, tally{}, tally{}
+	for _, v := range p.Items {
+		ops.add(v.Op, opName(plan.Op(v.Op)), v.Mark.Class)
+		kinds.add(v.Kind, v.Kind, "")
+		for _, l := range v.Leads {
+			causes.add(l.Why, causeName(plan.Cause(l.Why)), causeClass(plan.Cause(l.Why)))
+		}
+		if v.Diff == nil {
+			continue
+		}
+		for _, r := range v.Diff.Rows {
+			causes.add(r.Why, causeName(plan.Cause(r.Why)), causeClass(plan.Cause(r.Why)))
+		}
+	}
+	for _, c := range causes.choices {
+		p.Causes = append(p.Causes, htmlCount{c.Class, c.Name, c.Number})
+	}
+	for _, f := range []htmlFilter{{"Cause", "why", causes.choices}, {"What", "op", ops.choices}, {"Kind", "kind", kinds.choices}} {
+		if len(f.Choices) > 1 {
+			p.Filters = append(p.Filters, f)
+		}
+	}
+}
+
+// tally counts under names, in the order in which they were met.
+type tally struct{ choices []htmlChoice }
+
+func (t *tally) add(value, name, class safe) {
+	if value == "" {
+		return
+	}
+	i := slices.IndexFunc(t.choices, func(c htmlChoice) bool { return c.Value == value })
+	if i < 0 {
+		i = len(t.choices)
+		t.choices = append(t.choices, htmlChoice{Class: class, Value: value, Name: name})
+	}
+	t.choices[i].Number++
+}
+
+// opName is what happens to an object in the words of the filter.
+func opName(op plan.Op) safe {
+	switch op {
+	case plan.Patch:
+		return "to change"
+	case plan.None:
+		return "as git says"
+	case plan.Create, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept:
+		return headlines()[op]
+	}
+	return clean(string(op))
+}
+
+// causeName is a cause in the words of the filter.
+func causeName(c plan.Cause) safe {
+	switch c {
+	case plan.FromThisChange:
+		return "this change"
+	case plan.FromPending:
+		return "pending"
+	case plan.FromGit:
+		return "git"
+	case plan.FromDrift:
+		return "drift"
+	case plan.FromBoth:
+		return "conflict"
+	case plan.FromTakeOver:
+		return "newly managed"
+	case plan.FromRemoval:
+		return "removed from git"
+	case plan.FromServer:
+		return "server default"
+	case plan.FromRefusal:
+		return "not kept by the server"
+	case plan.FromUnknown:
+		return "origin unknown"
+	}
+	return clean(string(c))
+}
+
+// causeClass is its look: what is not simply a change of git stands out.
+func causeClass(c plan.Cause) safe {
+	switch c {
+	case plan.FromDrift, plan.FromBoth, plan.FromRefusal:
+		return "alarm"
+	case plan.FromRemoval:
+		return "cut"
+	case plan.FromThisChange, plan.FromPending, plan.FromGit, plan.FromTakeOver, plan.FromServer, plan.FromUnknown:
+	}
+	return "plain"
+}

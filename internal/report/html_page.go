@@ -1,0 +1,347 @@
+package report
+
+import (
+	"cmp"
+	"html/template"
+	"maps"
+	"slices"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// htmlPage is what the page's template shows. Its texts are safe; what they mean
+// to a browser is the template's care.
+type htmlPage struct {
+	Style         template.CSS
+	Script        template.JS
+	Policy        string
+	Title         safe
+	Command       safe
+	Context       []safe
+	Result        htmlResult
+	Heading, Lede safe
+	Banners       []htmlText
+	// CountsOf names the first table of numbers.
+	CountsOf       safe
+	Counts, Causes []htmlCount
+	Facts          []htmlFact
+	Errors         []safe
+	FindingsOf     safe
+	Findings       []htmlFinding
+	Outcomes       *htmlOutcomes
+	Notes          []htmlText
+	AdviceOf       safe
+	Advice         []htmlFinding
+	ItemsOf        safe
+	Items          []htmlItem
+	Filters        []htmlFilter
+	Lists          []htmlList
+	Empty, Tool    safe
+	Bounds         htmlBounds
+}
+
+// htmlText is a text with a class of the style sheet, or without one.
+type htmlText struct{ Class, Text safe }
+
+// htmlResult is how the run ended; its sign is for eyes alone.
+type htmlResult struct{ Class, Sign, Name safe }
+
+// htmlCount is a number with its name.
+type htmlCount struct {
+	Class, Name safe
+	Number      int
+}
+
+// htmlFact is a line of what the page speaks of.
+type htmlFact struct {
+	Name   safe
+	Values []htmlValue
+}
+
+// htmlValue is a text, or one to be copied.
+type htmlValue struct {
+	Text safe
+	Code bool
+}
+
+// htmlList are names of which there is nothing more to say.
+type htmlList struct {
+	Name, Of safe
+	Lines    []safe
+}
+
+// htmlBounds are the limits of what is shown of one value.
+type htmlBounds struct{ Text, Lines, Body int }
+
+// newHTMLPage lays the document out: what a person must look at first.
+func newHTMLPage(doc Document, opts Options) htmlPage {
+	p := htmlPage{
+		Command: message(doc.Command), Result: resultOf(doc), Errors: lines(doc.Errors),
+		Bounds: htmlBounds{maxHTMLText, maxHTMLLines, maxHTMLBody},
+	}
+	if doc.Sandbox {
+		p.Banners = append(p.Banners, htmlText{"note", banner})
+	}
+	var links map[kind.Key]safe
+	if doc.Plan != nil {
+		links = p.plan(doc, opts)
+	}
+	p.findings(doc)
+	if doc.Apply != nil {
+		p.outcomes(doc, links)
+	}
+	p.Title = p.Heading + ": " + p.Lede
+	if len(p.Context) > 0 {
+		p.Title += " - " + p.Context[0]
+	}
+	return p
+}
+
+// resultOf names the exit code.
+func resultOf(doc Document) htmlResult {
+	r := htmlResult{"good", "✓", message(doc.Result) + ", exit code " + number(doc.ExitCode)}
+	switch doc.ExitCode {
+	case 0:
+	case 2:
+		r.Class, r.Sign = "wait", "●"
+	default:
+		r.Class, r.Sign = "bad", "✗"
+	}
+	return r
+}
+
+// plan adds what a plan says and returns where its objects are.
+func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
+	pl := doc.Plan
+	p.Heading, p.Lede = planTitle(doc), planSummary(doc)
+	p.CountsOf, p.Counts = "Objects and fields", planCounts(pl.Summary)
+	p.Tool, p.Facts = message(pl.Tool), facts(doc)
+	if pl.Target.Workspace.Name != "" {
+		p.Context = []safe{cut(clean(pl.Target.Workspace.Name), maxPath)}
+	}
+	if pl.Offline {
+		p.Banners = append(p.Banners, htmlText{"warn", "OFFLINE: git was compared with git, and live was not looked at"})
+	}
+	p.notes(pl)
+	links := p.items(pl, opts)
+	p.AdviceOf = count(len(pl.Advice), "hint")
+	for _, f := range pl.Advice {
+		p.Advice = append(p.Advice, findingView(f, p.linkTo(pl, f)))
+	}
+	p.others(pl)
+	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
+		p.Empty = "Nothing differs."
+	}
+	return links
+}
+
+// notes are sentences about the whole plan.
+func (p *htmlPage) notes(pl *plan.Plan) {
+	if b := pl.Blame; b != nil && b.Problem != "" {
+		text := message(b.Problem)
+		if b.Fix != "" {
+			text += " - fix: " + message(b.Fix)
+		}
+		p.Notes = append(p.Notes, htmlText{"wait", text})
+	}
+	if pl.LedgerProblem != "" {
+		p.Notes = append(p.Notes, htmlText{"wait", "the ledger could not be used: " + message(pl.LedgerProblem)})
+	}
+	for _, n := range lines(pl.Notes) {
+		p.Notes = append(p.Notes, htmlText{"", n})
+	}
+}
+
+// others names the objects that need nothing.
+func (p *htmlPage) others(pl *plan.Plan) {
+	var same, alone []safe
+	for _, item := range pl.Items {
+		if hidden(item, Options{}) {
+			same = append(same, named(item.Key))
+		}
+	}
+	for _, k := range pl.Unmanaged {
+		alone = append(alone, named(k))
+	}
+	for _, l := range []htmlList{{Name: "As git says", Lines: same}, {Name: "Not in git", Lines: alone}} {
+		if len(l.Lines) > 0 {
+			l.Of = count(len(l.Lines), "object")
+			p.Lists = append(p.Lists, l)
+		}
+	}
+}
+
+// planCounts are the numbers of a plan.
+func planCounts(s plan.Summary) []htmlCount {
+	return zeroes([]htmlCount{
+		{"add", "create", s.Create},
+		{"edit", "change", s.Change},
+		{"cut", "values removed", s.Removed},
+		{"once", "purges", s.Purge},
+		{"cut", "delete", s.Delete},
+		{"edit", "deferred", s.Deferred},
+		{"once", "in flight", s.InFlight},
+		{"cut", "blocked", s.Blocked},
+		{"alarm", "drifted fields", s.Drifted},
+		{"plain", "kept", s.Kept},
+		{"plain", "as git says", s.Unchanged},
+		{"plain", "not in git", s.Unmanaged},
+	})
+}
+
+// zeroes takes the colour from what there is none of.
+func zeroes(counts []htmlCount) []htmlCount {
+	for i := range counts {
+		if counts[i].Number == 0 {
+			counts[i].Class = "zero"
+		}
+	}
+	return counts
+}
+
+// facts say what the plan speaks of.
+func facts(doc Document) []htmlFact {
+	pl := doc.Plan
+	var out []htmlFact
+	add := func(name safe, values ...htmlValue) {
+		values = slices.DeleteFunc(values, func(v htmlValue) bool { return v.Text == "" })
+		if len(values) > 0 {
+			out = append(out, htmlFact{name, values})
+		}
+	}
+	code := func(s string) htmlValue { return htmlValue{cut(clean(s), maxPath), true} }
+	add("Digest", code(pl.Digest))
+	if b := pl.Blame; b != nil {
+		merge := htmlValue{}
+		if b.Merge {
+			merge.Text = "(a merge that the code host made)"
+		}
+		add("Base", code(b.Ref), code(b.Base))
+		add("Head", code(b.Head), merge)
+	}
+	add("Workspace", htmlValue{Text: cut(clean(pl.Target.Workspace.Name), maxPath)}, code(pl.Target.Workspace.UUID))
+	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
+		add(cut(clean(string(area)), maxName), code(pl.Target.Origins[area]))
+	}
+	add("Ledger", code(pl.Ledger))
+	if doc.Objects > 0 {
+		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})
+	}
+	return out
+}
+
+// findings adds what is wrong with the manifests.
+func (p *htmlPage) findings(doc Document) {
+	errs, warnings := severities(doc.Findings)
+	p.FindingsOf = findingsSummary(doc)
+	for _, f := range doc.Findings {
+		p.Findings = append(p.Findings, findingView(f, ""))
+	}
+	if doc.Plan != nil {
+		return
+	}
+	p.Heading, p.Lede = "Manifests", p.FindingsOf
+	if len(doc.Errors) > 0 && len(doc.Findings) == 0 && doc.Objects == 0 {
+		p.Heading, p.Lede = "Stopped", count(len(doc.Errors), "error")+"."
+	}
+	p.CountsOf = "Findings"
+	p.Counts = zeroes([]htmlCount{{"cut", "errors", errs + len(doc.Errors)}, {"edit", "warnings", warnings}, {"plain", "objects", doc.Objects}})
+}
+
+// htmlOutcomes is how a run ended.
+type htmlOutcomes struct {
+	Of        safe
+	Next      []safe
+	List      []htmlOutcome
+	Untouched safe
+}
+
+type htmlOutcome struct {
+	Class, Sign, Status, Link, Name, Message, Fix safe
+	Mismatch                                      *htmlDiff
+}
+
+// outcomes adds how each object ended, what needs a person first.
+func (p *htmlPage) outcomes(doc Document, links map[kind.Key]safe) {
+	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
+	p.Heading, p.Lede, p.Outcomes = applyTitle(doc), out.Of, out
+	p.CountsOf, p.Counts = "Outcomes", nil
+	order := map[apply.Status]int{apply.Failed: -5, apply.Blocked: -4, apply.Deferred: -3, apply.Skipped: -2}
+	counts, untouchedOnes := map[apply.Status]int{}, 0
+	for _, o := range slices.SortedStableFunc(slices.Values(doc.Apply.Outcomes), func(a, b apply.Outcome) int {
+		return cmp.Compare(order[a.Status], order[b.Status])
+	}) {
+		counts[o.Status]++
+		if untouched(o) {
+			untouchedOnes++
+			continue
+		}
+		out.List = append(out.List, outcomeView(o, links[o.Key]))
+	}
+	for _, s := range statuses() {
+		class, _ := statusLook(s)
+		p.Counts = append(p.Counts, htmlCount{map[safe]safe{"good": "add", "bad": "cut", "wait": "edit"}[class], clean(string(s)), counts[s]})
+	}
+	p.Counts = zeroes(p.Counts)
+	if untouchedOnes > 0 {
+		out.Untouched = count(untouchedOnes, "object") + are(untouchedOnes) + " as git says: nothing was sent."
+	}
+}
+
+func outcomeView(o apply.Outcome, link safe) htmlOutcome {
+	class, sign := statusLook(o.Status)
+	v := htmlOutcome{
+		Class: class, Sign: sign, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
+		Message: message(o.Message), Fix: message(o.Fix),
+	}
+	if len(o.Mismatches) == 0 {
+		return v
+	}
+	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"Field", "Sent", "Returned", "Hint"}}
+	for _, m := range o.Mismatches {
+		r := htmlRow{Mark: lookOf(markDrift), Path: cut(clean(m.Path), maxPath), Cause: message(m.Hint)}
+		r.Before, r.After = sides(m.Sent, m.Returned)
+		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
+	}
+	return v
+}
+
+func statusLook(s apply.Status) (class, sign safe) {
+	switch s {
+	case apply.Done:
+		return "good", "✓"
+	case apply.Failed, apply.Blocked:
+		return "bad", "✗"
+	case apply.Skipped, apply.Deferred:
+	}
+	return "wait", "●"
+}
+
+// htmlFinding is one finding, with the word that its column points at.
+type htmlFinding struct {
+	Class, Severity, Message, Rule, Link, Place, Field, Fix safe
+	Source                                                  *htmlSource
+}
+
+type htmlSource struct{ Before, At, After safe }
+
+func findingView(f diag.Finding, link safe) htmlFinding {
+	v := htmlFinding{
+		Class: "wait", Severity: clean(f.Severity.String()), Message: message(f.Message), Rule: cut(clean(f.Rule), maxPath),
+		Link: link, Place: location(f), Field: cut(clean(f.Field), maxPath), Fix: message(f.Fix),
+	}
+	switch f.Severity {
+	case diag.Error:
+		v.Class = "bad"
+	case diag.Advice:
+		v.Class = "hint"
+	case diag.Warning:
+	}
+	if f.Source != "" {
+		v.Source = sourceView(f)
+	}
+	return v
+}
