@@ -1,0 +1,62 @@
+package forge
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// run orders the runs that write: id grows from run to run, attempt each time
+// that one is started again. The zero value is a run that the host did not count.
+type run struct {
+	id      int64
+	attempt int
+}
+
+func (r run) compare(o run) int {
+	return cmp.Or(cmp.Compare(r.id, o.id), cmp.Compare(r.attempt, o.attempt))
+}
+
+// mark is what the first line of a text of ours says, which no reader sees. Only
+// that line is looked at: what stands below it may be anything.
+type mark struct {
+	// use is what the text is for: a comment, or an issue.
+	use, key string
+	run      run
+}
+
+var markPattern = regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
+
+// String writes the first line. An escaped key has no space and no bracket, so it
+// can't end the line.
+func (m mark) String() string {
+	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, url.QueryEscape(m.key), m.run.id, m.run.attempt)
+}
+
+// readMark reads the first line of a text; what a later version wrote is none.
+func readMark(text string) (mark, bool) {
+	said := markPattern.FindStringSubmatch(text)
+	if said == nil {
+		return mark{}, false
+	}
+	key, err := url.QueryUnescape(said[2])
+	if err != nil {
+		return mark{}, false
+	}
+	id, err := strconv.ParseInt(said[3], 10, 64)
+	if err != nil {
+		return mark{}, false
+	}
+	attempt, err := strconv.Atoi(said[4])
+	return mark{use: said[1], key: key, run: run{id, attempt}}, err == nil
+}
+
+// sameText tells whether two texts are one, for a host that keeps neither line
+// ends nor the space around a text.
+func sameText(a, b string) bool {
+	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return norm(a) == norm(b)
+}
