@@ -144,7 +144,7 @@ func TestLinesFit(t *testing.T) {
 	long.Path = strings.Repeat("environments/production/", 6) + "shop.yaml"
 	pl.Items = append(pl.Items, long)
 	pl.Summary.Unmanaged = 1000
-	for _, columns := range []int{60, 80, 100, 120} {
+	for _, columns := range []int{40, 60, 80, 100, 120, 140, 200} {
 		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, Options{Width: columns, ShowUnmanaged: true})
 		for line := range strings.Lines(string(out)) {
 			line = strings.TrimSuffix(line, "\n")

@@ -33,8 +33,8 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	differ := diffmatchpatch.New()
 	differ.DiffTimeout = 0 // the clock must not change what is shown
 	shared := 0
-	for _, diff := range differ.DiffMainRunes(d.encode(before), d.encode(after), false) {
-		text := d.decode(diff.Text)
+	for _, diff := range differ.DiffMainRunes(d.encode(words(before)), d.encode(words(after)), false) {
+		text := join(d.decode(diff.Text), "")
 		switch diff.Type {
 		case diffmatchpatch.DiffEqual:
 			shared += utf8.RuneCountInString(string(text))
@@ -48,39 +48,38 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	return a, b, 3*shared >= long
 }
 
-// dictionary stands a character for each word, so that words are compared and
-// not letters. There are never more than 2*maxIntraline, which the private use
-// area holds.
+// dictionary stands a character for each word or line, so that these are
+// compared and not letters. It holds as many as the private use planes.
 type dictionary struct {
-	words []safe
+	units []safe
 	index map[safe]rune
 }
 
-const firstWord = '\uE000'
+const firstWord = '\U000F0000'
 
-func (d *dictionary) encode(s safe) []rune {
+func (d *dictionary) encode(units []safe) []rune {
 	if d.index == nil {
 		d.index = map[safe]rune{}
 	}
-	var out []rune
-	for _, w := range words(s) {
-		r, ok := d.index[w]
+	out := make([]rune, len(units))
+	for i, u := range units {
+		r, ok := d.index[u]
 		if !ok {
-			r = firstWord + rune(len(d.words))
-			d.index[w] = r
-			d.words = append(d.words, w)
+			r = firstWord + rune(len(d.units))
+			d.index[u] = r
+			d.units = append(d.units, u)
 		}
-		out = append(out, r)
+		out[i] = r
 	}
 	return out
 }
 
-func (d *dictionary) decode(s string) safe {
-	var b strings.Builder
+func (d *dictionary) decode(s string) []safe {
+	out := make([]safe, 0, utf8.RuneCountInString(s))
 	for _, r := range s {
-		b.WriteString(string(d.words[r-firstWord]))
+		out = append(out, d.units[r-firstWord])
 	}
-	return safe(b.String())
+	return out
 }
 
 // words splits a text into runs of letters and digits, and single others.

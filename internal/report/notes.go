@@ -19,7 +19,10 @@ type note struct {
 }
 
 // itemNotes are the consequences of an item, its request, and advice.
-func itemNotes(item plan.Item) []note {
+func itemNotes(item plan.Item) []note { return append(besides(item), effects(item)...) }
+
+// besides are the values that go along with a change, or with what it removes.
+func besides(item plan.Item) []note {
 	var notes []note
 	for _, v := range item.Preserved {
 		notes = append(notes, note{text: "kept: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (not managed here)"})
@@ -27,7 +30,12 @@ func itemNotes(item plan.Item) []note {
 	for _, v := range item.Collateral {
 		notes = append(notes, note{text: "dropped: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (goes with what holds it)"})
 	}
-	notes = append(notes, purgeNotes(item)...)
+	return notes
+}
+
+// effects are what apply sends for an item, what that uses up, and advice.
+func effects(item plan.Item) []note {
+	notes := purgeNotes(item)
 	if item.Request != nil {
 		notes = append(notes, note{text: requestLine(item)})
 	}

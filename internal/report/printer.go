@@ -107,42 +107,15 @@ func (p *printer) line(spans ...span) {
 
 // wrapped writes the spans as one line, or as several that begin with so many
 // spaces where they are too wide for a terminal: who reads a log looks for whole
-// sentences in it. What has no space is not broken.
+// sentences in it.
 func (p *printer) wrapped(hang int, spans ...span) {
 	if !p.wrap || width(flat(spans)) <= p.width {
 		p.line(spans...)
 		return
 	}
-	var line []span
-	column, empty := 0, true
-	for _, word := range splitWords(spans) {
-		need := width(safe(strings.TrimRight(string(flat(word)), " ")))
-		if !empty && column+need > p.width {
-			p.line(line...)
-			line, column = []span{{pad("", hang), plain}}, hang
-		}
-		empty = empty && need == 0
-		line = append(line, word...)
-		column += width(flat(word))
+	for _, line := range wrap(spans, p.width, hang) {
+		p.line(line...)
 	}
-	p.line(line...)
-}
-
-// splitWords splits spans behind each run of spaces; a word may have several
-// styles.
-func splitWords(spans []span) [][]span {
-	var words [][]span
-	var word []span
-	for _, s := range spans {
-		for _, piece := range strings.SplitAfter(string(s.text), " ") {
-			word = append(word, span{safe(piece), s.style})
-			if strings.HasSuffix(piece, " ") {
-				words = append(words, word)
-				word = nil
-			}
-		}
-	}
-	return append(words, word)
 }
 
 // gap writes an empty line between parts.

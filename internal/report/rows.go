@@ -142,12 +142,18 @@ func had(before safe, v any, after safe) safe {
 	return before + cut(literal(v), 40) + after
 }
 
-// itemRows are the marked lines of an item.
-func itemRows(item plan.Item, opts Options) []row {
+// wholeRows are the marked lines about an item as a whole.
+func wholeRows(item plan.Item) []row {
 	rows := opRows(item)
 	for i := range rows {
 		rows[i].why = item.Cause
 	}
+	return rows
+}
+
+// itemRows are the marked lines of an item.
+func itemRows(item plan.Item, opts Options) []row {
+	rows := wholeRows(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && !wouldBeLost(item, c) {
 			rows = append(rows, changeRow(item.Kind, c))

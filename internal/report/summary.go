@@ -230,3 +230,24 @@ func headline(item plan.Item, rows []row) safe {
 	}
 	return text
 }
+
+// blame says which commits told whose change a line is, or what could not be
+// told and what to do about that; all are empty where nothing was compared.
+func blame(b *plan.Blame) (base, problem, fix safe) {
+	if b == nil {
+		return "", "", ""
+	}
+	if b.Base != "" {
+		base = "compared with " + join(filled(cut(clean(b.Ref), maxName), short(b.Base)), " at ")
+		if b.Merge {
+			base += "; what is checked out is the code host's merge of the pull request"
+		}
+	}
+	return base, message(b.Problem), message(b.Fix)
+}
+
+// short is a commit as people write it.
+func short(commit string) safe {
+	const digits = 7
+	return clean(commit[:min(digits, len(commit))])
+}

@@ -2,8 +2,6 @@ package report
 
 import (
 	"io"
-	"slices"
-	"strings"
 
 	"trueup/internal/plan"
 )
@@ -11,11 +9,17 @@ import (
 // banner heads every output of the embedded platform (design 0.13).
 const banner safe = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
 
+// offlineBanner heads what was made without looking at live.
+const offlineBanner safe = "OFFLINE: git is compared with git, and what is live was not looked at"
+
 // writeText renders for a terminal, or for the log of a pipeline.
 func writeText(w io.Writer, doc Document, opts Options) error {
 	p := newPrinter(w, opts)
 	if doc.Sandbox {
-		p.line(span{banner, once})
+		p.wrapped(0, span{banner, once})
+	}
+	if doc.Plan != nil && doc.Plan.Offline {
+		p.wrapped(0, span{offlineBanner, once})
 	}
 	textFindings(p, doc)
 	if doc.Plan != nil {
@@ -42,13 +46,61 @@ const (
 	maxAlign  = 46
 	minValue  = 18
 	maxValue  = 34
+	mostValue = 60
+	maxCause  = 36
 	sourceCol = 54
 )
 
 func textPlan(p *printer, doc Document, opts Options) {
-	column := sourceColumn(doc.Plan, p.width, opts)
+	if _, why := diffStyle(p, opts); why != "" {
+		p.gap()
+		p.wrapped(indent, span{"Note: ", changed}, span{why, plain})
+	}
+	textItems(p, doc.Plan, opts)
+	for _, f := range doc.Plan.Advice {
+		p.gap()
+		textFinding(p, f)
+	}
+	if len(doc.Plan.Notes) > 0 {
+		p.gap()
+	}
+	for _, n := range doc.Plan.Notes {
+		p.wrapped(indent, span{"Note: ", changed}, span{message(n), plain})
+	}
+	p.gap()
+	p.wrapped(indent, span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
+	textFoot(p, doc.Plan, opts)
+}
+
+// textFoot says what the plan as a whole rests on.
+func textFoot(p *printer, pl *plan.Plan, opts Options) {
+	if causes := causesLine(pl, opts); causes != "" {
+		p.wrapped(indent, span{"Causes: ", strong}, span{causes, plain})
+	}
+	base, problem, fix := blame(pl.Blame)
+	if base != "" {
+		p.wrapped(indent, span{"Base: ", strong}, span{base, plain})
+	}
+	if problem != "" {
+		p.wrapped(indent, span{"Base: ", changed}, span{problem, plain})
+	}
+	if fix != "" {
+		p.wrapped(hang, span{pad("", indent) + "fix: " + fix, plain})
+	}
+	if pl.Digest != "" {
+		p.wrapped(indent, span{"Digest: ", strong}, span{cut(clean(pl.Digest), maxPath), plain})
+	}
+	if opts.ShowUnmanaged {
+		for _, k := range pl.Unmanaged {
+			p.wrapped(indent, span{"  not in git: " + named(k), faint})
+		}
+	}
+}
+
+func textItems(p *printer, pl *plan.Plan, opts Options) {
+	column := sourceColumn(pl, p.width, opts)
 	short := false
-	for _, item := range doc.Plan.Items {
+	for _, item := range pl.Items {
 		if hidden(item, opts) {
 			continue
 		}
@@ -63,19 +115,6 @@ func textPlan(p *printer, doc Document, opts Options) {
 		}
 		textItem(p, item, column, opts)
 	}
-	if len(doc.Plan.Notes) > 0 {
-		p.gap()
-	}
-	for _, n := range doc.Plan.Notes {
-		p.wrapped(indent, span{"Note: ", changed}, span{message(n), plain})
-	}
-	p.gap()
-	p.wrapped(indent, span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
-	if opts.ShowUnmanaged {
-		for _, k := range doc.Plan.Unmanaged {
-			p.line(span{"  not in git: " + named(k), faint})
-		}
-	}
 }
 
 // sourceColumn is where the manifests' places stand.
@@ -86,7 +125,7 @@ func sourceColumn(pl *plan.Plan, columns int, opts Options) int {
 			column = max(column, width(titled(item.Key))+2)
 		}
 	}
-	return min(column, columns-20)
+	return min(column, max(columns-24, columns/2))
 }
 
 // oneLine tells whether an item is only mentioned.
@@ -117,18 +156,19 @@ func mention(item plan.Item) safe {
 
 func textItem(p *printer, item plan.Item, column int, opts Options) {
 	textHeading(p, item, column)
-	rows := itemRows(item, opts)
-	values := make([][]span, len(rows))
-	pathWidth, valueWidth := minPath, minValue
-	for i, r := range rows {
-		values[i] = valueSpans(r)
-		pathWidth = grow(pathWidth, width(r.path), min(maxAlign, p.width*2/5))
-		valueWidth = grow(valueWidth, width(flat(values[i])), maxValue)
+	style, _ := diffStyle(p, opts)
+	if style == DiffUnified || style == DiffSides {
+		textRows(p, wholeRows(item))
+		textDiff(p, item, opts)
+		textNotes(p, effects(item))
+		return
 	}
-	for i, r := range rows {
-		textRow(p, r, values[i], pathWidth, valueWidth)
-	}
-	for _, n := range itemNotes(item) {
+	textRows(p, itemRows(item, opts))
+	textNotes(p, itemNotes(item))
+}
+
+func textNotes(p *printer, notes []note) {
+	for _, n := range notes {
 		s := faint
 		if n.fix {
 			s = plain
@@ -146,16 +186,8 @@ func textHeading(p *printer, item plan.Item, column int) {
 		p.line(title, span{pad("", space) + place, faint})
 		return
 	}
-	p.line(title)
+	p.wrapped(indent, title)
 	p.line(span{pad("", indent) + cutLeft(place, p.width-indent), faint})
-}
-
-// grow widens a column, but not for what is too wide to align anyway.
-func grow(column, need, most int) int {
-	if need > most {
-		return column
-	}
-	return max(column, need)
 }
 
 // source is where the manifest is.
@@ -164,126 +196,4 @@ func source(item plan.Item) safe {
 		return cut(clean(item.Path), maxPath)
 	}
 	return cut(clean(item.Path), maxPath) + ":" + number(item.Line)
-}
-
-// valueSpans are a row's values, with what differs inside long texts marked.
-func valueSpans(r row) []span {
-	switch {
-	case r.before != "" && r.after != "":
-	case r.before != "":
-		return []span{{r.before, removed}}
-	case r.after != "" && (r.mark == markAdd || r.mark == markDrift):
-		return []span{{r.after, added}}
-	case r.after != "":
-		return []span{{r.after, plain}}
-	default:
-		return nil
-	}
-	before, after := []span{{r.before, removed}}, []span{{r.after, added}}
-	if a, b, ok := intraline(r.before, r.after); ok {
-		before, after = partSpans(a, removed, removedPart), partSpans(b, added, addedPart)
-	}
-	return slices.Concat(before, []span{arrow()}, after)
-}
-
-// arrow stands between two values.
-func arrow() span { return span{" → ", faint} }
-
-func partSpans(parts []part, same, differs style) []span {
-	spans := make([]span, len(parts))
-	for i, part := range parts {
-		spans[i] = span{part.text, same}
-		if part.differs {
-			spans[i].style = differs
-		}
-	}
-	return spans
-}
-
-func markStyle(m mark) style {
-	switch m {
-	case markAdd:
-		return added
-	case markChange:
-		return changed
-	case markRemove:
-		return removed
-	case markOnce, markLater:
-		return once
-	case markSame:
-		return faint
-	case markDrift, markLost, markConflict, markBlocked:
-	}
-	return alarm
-}
-
-// textRow writes a row on one line, or its values below it where they are too
-// wide for that.
-func textRow(p *printer, r row, values []span, pathWidth, valueWidth int) {
-	head := []span{{safe(strings.Repeat(" ", max(0, indent-1-len(r.mark)))+string(r.mark)) + " ", markStyle(r.mark)}, {r.path, plain}}
-	causeStyle := faint
-	if r.alarm {
-		causeStyle = alarm
-	}
-	wide := width(flat(values))
-	start := indent + max(pathWidth, width(r.path)) + 2
-	head = append(head, span{pad("", start-indent-width(r.path)), plain})
-	cause := span{r.cause, causeStyle}
-	end := start + wide
-	if wide > 0 && r.cause != "" {
-		end = start + max(valueWidth, wide) + 2
-	}
-	switch {
-	case wide == 0:
-		textHead(p, head, cause)
-	case end+width(r.cause) <= p.width:
-		line := append(head, values...)
-		p.line(append(line, span{pad("", end-start-wide), plain}, cause)...)
-	case start+wide <= p.width:
-		p.line(append(head, values...)...)
-		p.wrapped(hang, span{pad("", indent+2), plain}, cause)
-	default:
-		textHead(p, head, cause)
-		textTall(p, values)
-	}
-	textDetails(p, r)
-}
-
-// textHead writes a row without its values, the cause below it where both are
-// too wide for a line.
-func textHead(p *printer, head []span, cause span) {
-	if width(flat(head))+width(cause.text) <= p.width {
-		p.line(append(head, cause)...)
-		return
-	}
-	p.wrapped(hang, head...)
-	if cause.text != "" {
-		p.wrapped(hang, span{pad("", indent+2), plain}, cause)
-	}
-}
-
-// textDetails writes what a row's value is short for.
-func textDetails(p *printer, r row) {
-	if len(r.details) == 0 {
-		return
-	}
-	s := added
-	if r.before != "" {
-		s = removed
-	}
-	for _, line := range flowLines(r.details, p.width-hang) {
-		p.line(span{pad("", hang) + line, s})
-	}
-}
-
-// textTall writes the values of a row on lines of their own.
-func textTall(p *printer, values []span) {
-	lead := span{pad("", indent+2), plain}
-	i := slices.Index(values, arrow())
-	if i < 0 {
-		p.wrapped(hang, slices.Concat([]span{lead}, values)...)
-		return
-	}
-	p.wrapped(hang+2, slices.Concat([]span{lead, {"  ", plain}}, values[:i])...)
-	p.wrapped(hang+2, slices.Concat([]span{lead, {"→ ", faint}}, values[i+1:])...)
 }

@@ -63,8 +63,13 @@ func pair(before, after any) (safe, safe) { return pairOf(before, after, maxText
 
 // pairOf is pair for texts of so many columns.
 func pairOf(before, after any, most int) (safe, safe) {
-	a, b := literal(before), literal(after)
-	if width(a) <= most && width(b) <= most {
+	return apart(literal(before), literal(after), most)
+}
+
+// apart cuts two texts that differ to so many columns, what they share at their
+// start first.
+func apart(a, b safe, columns int) (safe, safe) {
+	if width(a) <= columns && width(b) <= columns {
 		return a, b
 	}
 	x, y := []rune(string(a)), []rune(string(b))
@@ -76,5 +81,5 @@ func pairOf(before, after any, most int) (safe, safe) {
 		a = "…" + safe(x[common-leadIn:])
 		b = "…" + safe(y[common-leadIn:])
 	}
-	return shorten(a, most), shorten(b, most)
+	return shorten(a, columns), shorten(b, columns)
 }
