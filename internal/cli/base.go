@@ -116,7 +116,7 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := b.repository.Tree(ctx, commit, b.wants)
+	tree, err := b.repository.Tree(ctx, commit, func(name, _ string) bool { return b.wants(name) })
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (b *baseReader) elsewhere(ctx context.Context, gone []kind.Key, ws kind.Wor
 	if err != nil {
 		return nil, err
 	}
-	tree, err := top.Tree(ctx, "HEAD", func(name string) bool {
+	tree, err := top.Tree(ctx, "HEAD", func(name, _ string) bool {
 		return mayHold(name) && !b.reads(folder, name) && !ofAnother(ws, filepath.Join(dir, filepath.FromSlash(path.Dir(name))))
 	})
 	if err != nil {

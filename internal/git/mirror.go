@@ -89,16 +89,21 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 		return nil, err
 	}
 	m := &Mirror{
-		remote: remote, dir: temp, top: top, config: configured(string(listed), remote), sum: sha1.New,
+		remote: remote, dir: temp, top: top, config: configured(string(listed), remote), sum: hasher(format),
 		fetching: make(chan struct{}, 1), heads: map[string]head{}, trees: map[string]map[string]entry{},
-	}
-	if format == "sha256" {
-		m.sum = sha256.New
 	}
 	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
+}
+
+// hasher is the hash of objects of a format.
+func hasher(format string) func() hash.Hash {
+	if format == "sha256" {
+		return sha256.New
+	}
+	return sha1.New
 }
 
 // setting is one line of configuration.

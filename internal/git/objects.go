@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"maps"
 	"path"
 	"slices"
@@ -58,8 +59,9 @@ func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
 }
 
 // BlobID is the id that a file's content has in the repository.
-func (m *Mirror) BlobID(content []byte) string {
-	h := m.sum()
+func (m *Mirror) BlobID(content []byte) string { return blobID(m.sum(), content) }
+
+func blobID(h hash.Hash, content []byte) string {
 	h.Write(fmt.Appendf(nil, "blob %d\x00", len(content)))
 	h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))

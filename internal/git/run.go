@@ -41,10 +41,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // call is one run of git.
 type call struct {
-	dir  string
-	env  []string
-	in   io.Reader
-	args []string
+	dir string
+	env []string
+	// alone keeps it off the network, where git would fetch by itself what a
+	// partial clone left out.
+	alone bool
+	in    io.Reader
+	args  []string
 }
 
 // run returns what the command wrote to its standard output. Nobody is asked
@@ -54,6 +57,10 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	cmd.Dir, cmd.Stdin = c.dir, c.in
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hides), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, c.env...)
+	if c.alone {
+		// The second is for a git that is older than the first.
+		cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	}
 	cmd.WaitDelay = waitDelay
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

@@ -25,6 +25,10 @@ var ErrNoCommit = errors.New("no such commit here")
 // Repository is the user's repository that a folder is in; it is only read.
 type Repository struct {
 	dir string
+	// format names the hash of its objects.
+	format string
+	// alone keeps git from asking a remote for what is not here.
+	alone bool
 	// Shallow says that older commits were left out when it was cloned, Sparse
 	// that not all files of a commit are in the work tree.
 	Shallow, Sparse bool
@@ -32,10 +36,11 @@ type Repository struct {
 
 // At finds the repository that dir is in, or gives ErrNoRepository.
 func At(ctx context.Context, dir string) (Repository, error) {
-	if _, _, err := locate(ctx, dir); err != nil {
+	_, format, err := locate(ctx, dir)
+	if err != nil {
 		return Repository{}, err
 	}
-	r := Repository{dir: dir}
+	r := Repository{dir: dir, format: format}
 	out, err := r.git(ctx, "", "rev-parse", "--is-shallow-repository")
 	if err != nil {
 		return Repository{}, fmt.Errorf("%w: %w", ErrNoRepository, err)
@@ -50,7 +55,7 @@ func At(ctx context.Context, dir string) (Repository, error) {
 func (r Repository) git(ctx context.Context, in string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, netTimeout)
 	defer cancel()
-	out, err := call{dir: r.dir, in: strings.NewReader(in), args: args}.run(ctx)
+	out, err := call{dir: r.dir, alone: r.alone, in: strings.NewReader(in), args: args}.run(ctx)
 	return string(out), err
 }
 
@@ -101,9 +106,10 @@ func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
 const submoduleMode = "160000 "
 
 // Tree reads the files that a commit has in the repository's folder and below it,
-// and that are wanted; nil means all. Links and submodules are not in it, and the
+// and that are wanted, by their names and the ids of their contents; nil means
+// all. Links and submodules are not in it, and the
 // names start from the folder. A folder that the commit does not have is empty.
-func (r Repository) Tree(ctx context.Context, commit string, want func(name string) bool) (fs.FS, error) {
+func (r Repository) Tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
 	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "-l", commit)
 	if err != nil {
 		return nil, err
@@ -136,7 +142,7 @@ func (r Repository) Tree(ctx context.Context, commit string, want func(name stri
 type treeFile struct{ name, id string }
 
 // treeFiles reads the output of ls-tree.
-func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
+func treeFiles(out string, want func(name, id string) bool) ([]treeFile, error) {
 	var files []treeFile
 	total := 0
 	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
@@ -144,7 +150,7 @@ func treeFiles(out string, want func(string) bool) ([]treeFile, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case size > maxTreeFile || !fs.ValidPath(f.name) || f.name == "." || want != nil && !want(f.name):
+		case size > maxTreeFile || !fs.ValidPath(f.name) || f.name == "." || want != nil && !want(f.name, f.id):
 			continue
 		}
 		if total += size; total > maxTree {

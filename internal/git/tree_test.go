@@ -85,7 +85,7 @@ func TestTree(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "shop.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	tree, err = r.Tree(t.Context(), commit, func(name string) bool { return strings.HasSuffix(name, "shop.yaml") })
+	tree, err = r.Tree(t.Context(), commit, func(name, _ string) bool { return strings.HasSuffix(name, "shop.yaml") })
 	if err != nil {
 		t.Fatal(err)
 	}

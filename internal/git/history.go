@@ -1,0 +1,83 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrUnrelated says that two commits have no ancestor in common, as far as their
+// history is here.
+var ErrUnrelated = errors.New("no ancestor in common")
+
+// Alone is the repository as far as it is here: git asks no remote for what a
+// partial clone left out.
+func (r Repository) Alone() Repository {
+	r.alone = true
+	return r
+}
+
+// BlobID is the id that a file's content has in the repository.
+func (r Repository) BlobID(content []byte) string { return blobID(hasher(r.format)(), content) }
+
+// Parents returns the ids of a commit's parents, first parent first, whether they
+// are here or not.
+func (r Repository) Parents(ctx context.Context, commit string) ([]string, error) {
+	out, err := r.git(ctx, "", "cat-file", "commit", commit)
+	if err != nil {
+		return nil, err
+	}
+	head, _, _ := strings.Cut(out, "\n\n")
+	var parents []string
+	for line := range strings.Lines(head) {
+		if id, ok := strings.CutPrefix(line, "parent "); ok {
+			parents = append(parents, strings.TrimSpace(id))
+		}
+	}
+	return parents, nil
+}
+
+// MergeBase returns the newest common ancestor of two commits, or ErrUnrelated.
+func (r Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := r.git(ctx, "", "merge-base", a, b)
+	switch id := strings.TrimSpace(out); {
+	case err == nil:
+		return id, nil
+	case ctx.Err() != nil:
+		return "", err
+	}
+	return "", fmt.Errorf("%.12s and %.12s: %w: %w", a, b, ErrUnrelated, err)
+}
+
+// Missing counts the commits that other has and commit lacks, and that changed
+// one of the names.
+func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
+	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
+	for _, name := range names {
+		args = append(args, ":(literal)"+name)
+	}
+	out, err := r.git(ctx, "", args...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(out))
+}
+
+// Mainline returns the branch of the remote origin that clones check out,
+// as origin/main, or else main or master of it; "" where there is none.
+func (r Repository) Mainline(ctx context.Context) (string, error) {
+	const prefix = "refs/remotes/"
+	out, err := r.git(ctx, "", "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
+	if err != nil {
+		return "", err
+	}
+	// They come in this order.
+	for line := range strings.Lines(out) {
+		name, aim, _ := strings.Cut(strings.TrimSpace(line), " ")
+		return strings.TrimPrefix(cmp.Or(aim, name), prefix), nil
+	}
+	return "", nil
+}
