@@ -41,6 +41,7 @@ func newApply(a *app) *cobra.Command {
 		},
 	}
 	opts.register(cmd)
+	a.global.registerDiff(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.acceptNormalised, "accept-normalised", false, "send purges although the server did not keep all of what was sent before them")
@@ -83,7 +84,7 @@ func (a *app) confirm(doc report.Document) error {
 		return errors.New("there is no terminal to ask on: add --auto-approve")
 	}
 	doc.Sandbox = a.global.sandbox
-	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width}
+	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width, Diff: a.global.diff}
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
 		return fmt.Errorf("not applied, since the plan could not be shown: %w", err)
 	}

@@ -24,6 +24,7 @@ type globalOptions struct {
 	output         string
 	reports        []string
 	color          string
+	diff           string
 	quiet          bool
 	verbose        bool
 	parallelism    int
@@ -53,6 +54,11 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
 }
 
+// registerDiff adds the flag of commands that show what differs inside objects.
+func (g *globalOptions) registerDiff(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "what differs inside an object in the text format, as `FORM`: "+strings.Join(report.Diffs(), ", "))
+}
+
 // check refuses values that no command could use, before anything is done.
 func (g *globalOptions) check() error {
 	if len(g.sandboxFaults) > 0 && !g.sandbox {
@@ -63,6 +69,9 @@ func (g *globalOptions) check() error {
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, g.color) {
 		return fmt.Errorf("--color is %q: write auto, always or never", g.color)
+	}
+	if g.diff != "" && !slices.Contains(report.Diffs(), g.diff) {
+		return fmt.Errorf("--diff is %q: write one of %s", g.diff, strings.Join(report.Diffs(), ", "))
 	}
 	return nil
 }
@@ -136,7 +145,7 @@ func (a *app) writeReports(doc report.Document) error {
 
 // shown is how much of a document is written, wherever it goes.
 func (a *app) shown() report.Options {
-	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose}
+	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
 }
 
 func (a *app) writeReport(format, file string, doc report.Document) error {

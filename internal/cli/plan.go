@@ -107,6 +107,7 @@ func newPlan(a *app) *cobra.Command {
 		},
 	}
 	opts.register(cmd)
+	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
 	return cmd
 }
@@ -138,6 +139,7 @@ func newDrift(a *app) *cobra.Command {
 			return runDrift(cmd.Context(), a, opts, args)
 		},
 	}
+	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	cmd.Flags().StringArrayVar(&opts.targets, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
