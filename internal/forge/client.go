@@ -153,16 +153,19 @@ func (h Host) Limit() int {
 	return limitGitHub
 }
 
+// ErrText is a text that no host takes, or not this one; nothing was sent.
+var ErrText = errors.New("it can't be posted")
+
 // fit adds where a text comes from, and refuses one that the host would refuse.
 func (c *Client) fit(use string, p Post) (string, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.origin()
 	n := utf8.RuneCountInString(mark{use: use, key: p.Key, run: c.run}.String() + body)
 	switch {
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
-		return "", errors.New("the text is not UTF-8, so it is no Markdown")
+		return "", fmt.Errorf("%w: it is not UTF-8, so it is no Markdown", ErrText)
 	case n > c.context.Host.Limit():
-		return "", fmt.Errorf("the text has %d characters, and a %s may have %d: what --report markdown=FILE writes fits",
-			n, use, c.context.Host.Limit())
+		return "", fmt.Errorf("%w: it has %d characters, and a %s may have %d; what --report markdown=FILE writes fits",
+			ErrText, n, use, c.context.Host.Limit())
 	}
 	return body, nil
 }

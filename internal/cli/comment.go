@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/forge"
+)
+
+type commentOptions struct {
+	pull       int
+	repository string
+	key        string
+	issue      string
+	result     string
+	required   bool
+}
+
+func newComment(a *app) *cobra.Command {
+	var opts commentOptions
+	cmd := &cobra.Command{
+		Use:   "comment FILE",
+		Short: "Put a plan's Markdown into the pull request, one comment, updated in place",
+		Long: "Put the Markdown that plan --report markdown=FILE wrote into the pull request (GitHub) or merge request\n" +
+			"(GitLab) of this CI run: as one comment, which later runs update and older runs leave alone. FILE may be -.\n" +
+			"With --issue it is one open issue instead, which --result ok closes.\n\n" +
+			"The token comes from TRUEUP_FORGE_TOKEN, or else GITHUB_TOKEN or GH_TOKEN, or GITLAB_TOKEN; the host, the\n" +
+			"repository and the pull request from what CI says. A host that fails or refuses is warned of and is no\n" +
+			"failure, unless --required is given: what a plan says, its own exit code tells.\n\n" +
+			"Exit codes: 0 it is there, or the host did not take it; 1 wrong usage, a FILE that can not be posted, or with\n" +
+			"--required one that was not.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runComment(cmd.Context(), a, opts, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&opts.pull, "pr", 0, "`NUMBER` of the pull or merge request; else the one that CI says")
+	f.StringVar(&opts.repository, "repository", "", "`NAME` of the repository, such as OWNER/NAME; else the one that CI says")
+	f.StringVar(&opts.key, "key", "", "`NAME` that tells comments of one pull request apart: an environment; else the folder of -C")
+	f.StringVar(&opts.issue, "issue", "", "keep one open issue with this `TITLE` instead of a comment")
+	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` that FILE tells of, or its exit code: ok closes the issue, changes opens or updates it, any other leaves it")
+	f.BoolVar(&opts.required, "required", false, "exit 1 where the host did not take it")
+	return cmd
+}
+
+// maxKey is how many characters a key may have.
+const maxKey = 100
+
+func runComment(ctx context.Context, a *app, opts commentOptions, file string) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	body, err := a.readPost(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if err := a.holdsNoToken(body); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	ci, err := forge.Detect(a.env.Getenv, readEvent)
+	if err != nil {
+		a.log(slog.LevelWarn, err.Error())
+	}
+	p := forge.Post{Key: opts.key, Pull: opts.pull, Title: opts.issue, Body: body}
+	if p.Key == "" {
+		p.Key = a.folderKey()
+	}
+	if p.Pull == 0 {
+		p.Pull = ci.PullRequest
+	}
+	switch {
+	case ci.Host == forge.NoHost:
+		return errors.New("this is no run in the CI of GitHub or GitLab, so it is not known where to comment: " +
+			"run it there (docs/comment.md)")
+	case opts.issue != "":
+		return a.postIssue(ctx, opts, ci, p)
+	case p.Pull == 0:
+		return a.notPosted(opts, errors.New("this run is of no pull request: name one with --pr NUMBER"))
+	}
+	return a.post(ctx, opts, ci, p)
+}
+
+func (o commentOptions) check() error {
+	switch {
+	case o.pull < 0:
+		return fmt.Errorf("--pr is %d: write the number of a pull request", o.pull)
+	case o.issue == "" && o.result != "":
+		return errors.New("--result says what becomes of an issue: use it with --issue TITLE")
+	case o.issue != "" && o.pull != 0:
+		return errors.New("--issue and --pr are two places: use one of them")
+	case utf8.RuneCountInString(o.key) > maxKey:
+		return fmt.Errorf("--key is longer than %d characters: write a short name", maxKey)
+	case strings.ContainsFunc(o.key+o.issue, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return errors.New("--key and --issue are one line of text each")
+	}
+	return nil
+}
+
+// folderKey is the folder of -C, as it was written: the same in each run of a
+// pipeline, wherever a runner checks out.
+func (a *app) folderKey() string {
+	key := filepath.ToSlash(filepath.Clean(a.global.dir))
+	if rel, err := filepath.Rel(a.env.Dir, a.global.dir); err == nil && filepath.IsAbs(a.global.dir) {
+		key = filepath.ToSlash(rel)
+	}
+	return strings.ToValidUTF8(key[:min(len(key), maxKey)], "")
+}
+
+// maxPost bounds what is read to be posted, in bytes: no host takes more.
+const maxPost = 4 << 20
+
+// readPost reads the text to post. A link in the place of a file inside the
+// folder may come with a pull request, and would publish what it leads to.
+func (a *app) readPost(file string) (string, error) {
+	var r io.Reader
+	if file == "-" {
+		r = a.stdin("the Markdown to post")
+	} else {
+		full := file
+		if !filepath.IsAbs(file) {
+			full = filepath.Join(a.dir(), file)
+		}
+		info, err := os.Lstat(full)
+		if err != nil {
+			return "", plain(err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return "", errors.New("it is a symbolic link, and whoever made it could choose what is published: name the file itself")
+		}
+		f, err := openInside(a.dir(), file, full, os.O_RDONLY|noWait)
+		if err != nil {
+			return "", plain(err)
+		}
+		defer func() { _ = f.Close() }()
+		r = f
+	}
+	body, err := io.ReadAll(atMost(r, maxPost))
+	if err == nil && strings.TrimSpace(string(body)) == "" {
+		err = errors.New("it is empty: write it with plan --report markdown=FILE")
+	}
+	return string(body), err
+}
+
+// shortestToken is the least length at which a token is looked for in a text.
+const shortestToken = 8
+
+// holdsNoToken refuses a text with a token in it: what is posted, many can read.
+func (a *app) holdsNoToken(body string) error {
+	names := append([]string{}, hostTokens(forge.GitHub)...)
+	names = append(names, hostTokens(forge.GitLab)...)
+	for _, area := range areas() {
+		names = append(names, areaVariable(area, "TOKEN"))
+	}
+	for _, name := range names {
+		if token := strings.TrimSpace(a.env.Getenv(name)); len(token) >= shortestToken && strings.Contains(body, token) {
+			return fmt.Errorf("it holds the token of %s, so it is not posted: find out how it got there, and change the token", name)
+		}
+	}
+	return nil
+}
+
+func readEvent(name string) ([]byte, error) {
+	data, _, err := readSmall(name, 32<<20)
+	return data, err
+}
+
+// hostTokens are the variables in which the token of a code host is looked for,
+// in this order.
+func hostTokens(h forge.Host) []string {
+	if h == forge.GitLab {
+		return []string{"TRUEUP_FORGE_TOKEN", "GITLAB_TOKEN"}
+	}
+	return []string{"TRUEUP_FORGE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"}
+}
+
+// codeHost opens the client of the host that CI names.
+func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
+	var s settings
+	var err error
+	if s.profile, _, err = a.profile(); err != nil {
+		return nil, err
+	}
+	s.caFile = a.caSetting(s.profile)
+	roots, err := s.trusted()
+	if err := errors.Join(err, a.chooseProxy(&s)); err != nil {
+		return nil, err
+	}
+	o := forge.Options{
+		Transport: &http.Transport{Proxy: s.through, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}},
+		UserAgent: strings.ReplaceAll(toolName(), " ", "/"),
+		Timeout:   a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
+	}
+	if a.global.verbose {
+		o.Trace = func(op string, status int) {
+			a.log(slog.LevelInfo, fmt.Sprintf("%s: %d %s", op, status, http.StatusText(status)))
+		}
+	}
+	names := hostTokens(ci.Host)
+	for _, name := range names {
+		text := a.env.Getenv(name)
+		if text == "" {
+			continue
+		}
+		if o.Token, err = forge.NewToken(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return forge.Open(ci, o)
+	}
+	return nil, fmt.Errorf("there is no token to comment with: set %s", strings.Join(names, " or "))
+}
+
+// post keeps the comment, and says what became of it.
+func (a *app) post(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
+	if opts.repository != "" {
+		ci.Repository = opts.repository
+	}
+	host, err := a.codeHost(ci)
+	if err != nil {
+		return a.notPosted(opts, err)
+	}
+	var res forge.Result
+	what, where := "comment", "pull request "+strconv.Itoa(p.Pull)
+	if p.Title != "" {
+		what, where = "issue", ci.Repository
+		res, err = host.Issue(ctx, p)
+	} else {
+		res, err = host.Comment(ctx, p)
+	}
+	if errors.Is(err, forge.ErrText) {
+		return err
+	}
+	if err != nil {
+		return a.notPosted(opts, err)
+	}
+	if res.URL != "" {
+		where = res.URL
+	}
+	return a.out.Printf("%s\n", outcomeText(res, what, where))
+}
+
+func outcomeText(res forge.Result, what, where string) string {
+	text := map[forge.Outcome]string{
+		forge.Created:   "the " + what + " is new: " + where,
+		forge.Updated:   "the " + what + " is updated: " + where,
+		forge.Unchanged: "the " + what + " says the same already: " + where,
+		forge.Closed:    "the " + what + " is closed: " + where,
+		forge.Nothing:   "there is nothing to tell, and no " + what + " that tells it: " + where,
+		forge.Outdated:  "nothing is written, for a newer run or commit has come before: " + where,
+	}[res.Outcome]
+	if res.Removed > 0 {
+		text += fmt.Sprintf(" (older copies taken away: %d)", res.Removed)
+	}
+	return text
+}
+
+// postIssue does with the issue what the result says.
+func (a *app) postIssue(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
+	result := opts.result
+	if code, err := strconv.Atoi(result); err == nil {
+		result = resultName(code)
+	}
+	switch result {
+	case "", resultName(exitChanges):
+	case resultName(exitOK):
+		p.Resolved = true
+	default:
+		return a.out.Printf("the issue is left as it is: the result was %s, which tells nothing of it\n", opts.result)
+	}
+	return a.post(ctx, opts, ci, p)
+}
+
+// notPosted warns that the host did not take a text; whether that is a failure,
+// the caller has said.
+func (a *app) notPosted(opts commentOptions, err error) error {
+	if opts.required || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("not posted: %w", err)
+	}
+	a.log(slog.LevelWarn, "not posted: "+inOneLine(err))
+	return nil
+}
