@@ -155,8 +155,8 @@ func (r *run) tryPatch(ctx context.Context, p *patching, end *Outcome) (again bo
 	switch {
 	case !ok:
 		return false
-	case now.Op == plan.None:
-		r.reached(p, obj, end)
+	case now.Request == nil:
+		r.reached(p, now, obj, end)
 		return false
 	}
 	precondition := !p.bare && len(now.Lists) > 0 && obj.ResourceVersion != ""
@@ -207,13 +207,17 @@ func changed(it plan.Item) string {
 }
 
 // reached ends an item of which live is as git says by the time of a try.
-func (r *run) reached(p *patching, obj kind.Object, end *Outcome) {
+func (r *run) reached(p *patching, now plan.Item, obj kind.Object, end *Outcome) {
 	end.Message = "live was brought there by somebody else meanwhile"
 	if p.doubt != nil {
 		end.Message = changed(p.item)
 	}
 	p.arrived, p.doubt = true, nil
-	r.applied(write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec}, obj, end)
+	w := write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec, leaves: now.Leaves()}
+	if w.leaves {
+		w.sent = []byte("{}")
+	}
+	r.applied(w, obj, end)
 }
 
 // refused notes that the server refused the version that was compared.

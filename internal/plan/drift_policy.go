@@ -89,8 +89,3 @@ func (p *Planner) drifted(it Item) bool {
 func (it Item) Leaves() bool {
 	return it.Op == Kept && it.Deleted || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left })
 }
-
-// sent are the changes that a request makes.
-func sent(changes []Change) []Change {
-	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Left })
-}

@@ -22,11 +22,14 @@ func Within(now, shown Item) bool {
 		subset(listPaths(now.Lists), listPaths(shown.Lists))
 }
 
-// differences are changes without what only explains them.
+// differences are the changes that a request makes, without what only explains
+// them.
 func differences(changes []Change) []merge.Change {
-	plain := make([]merge.Change, len(changes))
-	for i, c := range changes {
-		plain[i] = c.Change
+	var plain []merge.Change
+	for _, c := range changes {
+		if !c.Left {
+			plain = append(plain, c.Change)
+		}
 	}
 	return plain
 }
