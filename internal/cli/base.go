@@ -4,55 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
 
-// readBase reads the manifests that git had before, in the places where they are
-// read now: in the tree of a ref, or without one in the commit that is checked out
-// and in its first parent. What can't be read proves nothing, and says why.
-func (a *app) readBase(ctx context.Context, l loaded, paths []string, ref string) plan.Base {
-	p := l.project
-	dir, names := a.dir(), paths
-	switch {
-	case len(paths) == 0 && len(p.Manifests) > 0:
-		dir, names = p.dir, p.Manifests
-	case len(paths) == 0:
-		names = []string{"."}
+// baseReader reads manifests out of commits, in the places where they are read
+// now: as proofs of deletion, and to tell whose change a line is. A commit that
+// was read for the one is not read again for the other.
+type baseReader struct {
+	app    *app
+	loaded loaded
+	// dir is what names start from; they are the files and folders to read.
+	dir   string
+	names []string
+	// shown are the names as their objects have them in their paths.
+	shown      []string
+	repository git.Repository
+	options    manifest.Options
+	// sets are whole commits that were read, by their ids.
+	sets map[string]*manifest.Set
+}
+
+// base prepares to read what git had before, in the places of a run.
+func (a *app) base(l loaded, paths []string) *baseReader {
+	b := &baseReader{
+		app: a, loaded: l, dir: a.dir(), names: paths, shown: paths,
+		options: a.manifestOptions(l.project, false), sets: map[string]*manifest.Set{},
 	}
-	for _, name := range names {
+	switch p := l.project; {
+	case len(paths) == 0 && len(p.Manifests) > 0:
+		b.dir, b.names, b.shown = p.dir, p.Manifests, nil
+		for _, name := range p.Manifests {
+			b.shown = append(b.shown, configuredAs(a.dir(), p, name))
+		}
+	case len(paths) == 0:
+		b.names, b.shown = []string{"."}, []string{"."}
+	}
+	return b
+}
+
+// proofs reads the tree of a ref, or without one the commit that is checked out
+// and its first parent. What can't be read proves nothing, and says why.
+func (b *baseReader) proofs(ctx context.Context, ref string) plan.Base {
+	for _, name := range b.names {
 		if !filepath.IsLocal(name) || name == "-" {
 			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests that are in the repository"}
 		}
 	}
-	b := baseReader{names: names, options: a.manifestOptions(p, false)}
 	var err error
-	if b.repository, err = git.At(ctx, dir); err != nil {
+	if b.repository, err = git.At(ctx, b.dir); err != nil {
 		return plan.Base{Problem: err.Error(), Fix: "run it in a clone of the repository"}
 	}
 	if missing, fix := b.notCheckedOut(ctx); missing != "" {
 		return plan.Base{Problem: missing + ", so what is absent may be in git", Fix: fix}
 	}
 	base := b.read(ctx, ref)
-	if base.Elsewhere, err = b.elsewhere(ctx, left(base, l.set), p.Workspace); err != nil {
+	if base.Elsewhere, err = b.elsewhere(ctx, left(base, b.loaded.set), b.loaded.project.Workspace); err != nil {
 		return plan.Base{Problem: "it is not known what else of it there is: " + err.Error(), Fix: "mend that"}
 	}
 	return base
-}
-
-// baseReader reads manifests out of commits.
-type baseReader struct {
-	repository git.Repository
-	// names are the files and folders to read, relative to the repository's folder.
-	names   []string
-	options manifest.Options
 }
 
 // notCheckedOut says what of the places to read is in git and not in the work tree,
@@ -116,10 +135,22 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 	if err != nil {
 		return nil, err
 	}
+	if set, read := b.sets[commit]; read {
+		return set, nil
+	}
 	tree, err := b.repository.Tree(ctx, commit, func(name, _ string) bool { return b.wants(name) })
 	if err != nil {
 		return nil, err
 	}
+	set, _, err := b.parse(ctx, tree, ref)
+	if err == nil {
+		b.sets[commit] = set
+	}
+	return set, err
+}
+
+// parse reads the manifests that stand in a tree where they are read now.
+func (b *baseReader) parse(ctx context.Context, tree fs.FS, ref string) (*manifest.Set, diag.List, error) {
 	var list []manifest.Source
 	for _, name := range b.names {
 		name = path.Clean(filepath.ToSlash(name))
@@ -128,8 +159,7 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 			list = append(list, manifest.Source{FS: tree, Path: name, Display: ref})
 		}
 	}
-	set, _, err := manifest.Load(ctx, list, b.options)
-	return set, err
+	return manifest.Load(ctx, list, b.options)
 }
 
 // elsewhere finds manifests that left the places to read and stand in another

@@ -27,6 +27,9 @@ type session struct {
 	plan      *plan.Plan
 	findings  diag.List
 	objects   int
+	// base reads what git had before, as baseRef or else CI and the remote tell.
+	base    *baseReader
+	baseRef string
 	// warnedOfSkew keeps what is said of the clocks to once a run.
 	warnedOfSkew sync.Once
 }
@@ -63,8 +66,9 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	planOpts.Overrides = l.project.Overrides
 	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
+	s.base, s.baseRef = a.base(l, paths), opts.baseRef
 	if opts.prune {
-		s.inputs.Base = a.readBase(ctx, l, paths, opts.baseRef)
+		s.inputs.Base = s.base.proofs(ctx, s.baseRef)
 	}
 	if err := s.compare(ctx, l, planOpts); err != nil {
 		s.close()
@@ -117,6 +121,9 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
 	s.findings = append(s.findings, wrong...)
+	if s.plan.AsksGit() {
+		s.planner.Explain(s.plan, s.base.past(ctx, s.baseRef))
+	}
 	return nil
 }
 

@@ -91,15 +91,20 @@ func (o *opener) configured(p project) error {
 		if !filepath.IsLocal(path) {
 			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q leaves the folder of the file", projectFile, path))
 		}
-		shown := filepath.Join(p.dir, path)
-		if rel, err := filepath.Rel(o.dir, shown); err == nil {
-			shown = rel
-		}
-		if err := o.open(p.dir, path, shown); err != nil {
+		if err := o.open(p.dir, path, configuredAs(o.dir, p, path)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// configuredAs is how the user, who is in dir, knows a name of trueup.yaml.
+func configuredAs(dir string, p project, name string) string {
+	shown := filepath.Join(p.dir, name)
+	if rel, err := filepath.Rel(dir, shown); err == nil {
+		return rel
+	}
+	return shown
 }
 
 // open adds the file or folder inside base; shown is how the user knows it.

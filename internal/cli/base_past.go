@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/forge"
+	"trueup/internal/git"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// pastTimeout bounds all that git is asked for an explanation: a plan does not
+// wait for it.
+const pastTimeout = time.Minute
+
+// past reads what git said before this change. Where it can't, it says why: that
+// never fails a run.
+func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
+	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
+	defer cancel()
+	r := &pastReader{baseReader: b, same: map[string]bool{}}
+	if problem, fix := r.open(ctx); problem != "" {
+		return plan.Past{Blame: plan.Blame{Problem: problem, Fix: fix}}
+	}
+	// What CI says of an event that can't be read is of use as far as it goes.
+	ci, _ := forge.Detect(b.app.env.Getenv, readEvent)
+	c := chooser{Repository: r.repository, ci: ci, inCI: b.app.inCI(), names: r.names}
+	blame := c.choose(ctx, ref)
+	if blame.Base == "" {
+		return plan.Past{Blame: blame}
+	}
+	past, err := r.read(ctx, blame.Base)
+	if err != nil {
+		failed := unreadable(err)
+		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
+	}
+	past.Blame = blame
+	return past
+}
+
+// pastReader reads a commit for an explanation: only files that are not now as
+// they were then.
+type pastReader struct {
+	*baseReader
+	// repository and names are those of the baseReader, or start from the top of
+	// the repository where a name leads out of the folder of the project.
+	repository git.Repository
+	dir        string
+	names      []string
+	// same are files as they were, by the paths of their objects.
+	same map[string]bool
+}
+
+// open finds the repository that all names are in.
+func (r *pastReader) open(ctx context.Context) (problem, fix string) {
+	r.dir, r.names = r.baseReader.dir, r.baseReader.names
+	if slices.Contains(r.names, "-") {
+		return "standard input is not in git", "name the files that are in git"
+	}
+	if _, found := above(r.dir, ".git"); !found && r.app.env.Getenv("GIT_DIR") == "" {
+		return "this is no git repository", "run it in a clone of the repository"
+	}
+	var err error
+	if r.repository, err = git.At(ctx, r.dir); err != nil {
+		failed := unreadable(err)
+		return failed.Problem, "run it in a clone that git may read"
+	}
+	r.repository = r.repository.Alone()
+	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
+		return "", ""
+	}
+	return r.rise(ctx)
+}
+
+// rise starts from the top of the repository.
+func (r *pastReader) rise(ctx context.Context) (problem, fix string) {
+	top, folder, err := r.repository.Top(ctx)
+	if err == nil {
+		r.repository, err = git.At(ctx, top)
+	}
+	if err != nil {
+		failed := unreadable(err)
+		return failed.Problem, failed.Fix
+	}
+	r.repository = r.repository.Alone()
+	names := make([]string, len(r.names))
+	for i, name := range r.names {
+		if filepath.IsAbs(name) {
+			if rel, err := filepath.Rel(r.dir, name); err == nil {
+				name = rel
+			}
+		}
+		names[i] = path.Join(folder, filepath.ToSlash(name))
+		if !filepath.IsLocal(names[i]) {
+			return r.names[i] + " is outside of the repository", "name files that are in it"
+		}
+	}
+	r.dir, r.names = top, names
+	return "", ""
+}
+
+// read reads the manifests of a commit.
+func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error) {
+	if set := r.sets[commit]; set != nil && r.dir == r.baseReader.dir {
+		return plan.Past{Set: set}, nil
+	}
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return plan.Past{}, fmt.Errorf("read folder: %w", plain(err))
+	}
+	defer func() { _ = root.Close() }()
+	tree, err := r.repository.Tree(ctx, commit, func(name, id string) bool { return r.differs(treeOf(root), name, id) })
+	if err != nil {
+		return plan.Past{}, err
+	}
+	at := baseReader{names: r.names, options: r.options}
+	set, findings, err := at.parse(ctx, tree, "")
+	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
+}
+
+// differs tells whether a file of the commit may hold manifests that are not now
+// as they were.
+func (r *pastReader) differs(now fs.FS, name, id string) bool {
+	at := baseReader{names: r.names}
+	if !at.wants(name) || !at.reads(".", name) {
+		return false
+	}
+	content, err := slurp(now, name)
+	if err != nil || r.repository.BlobID(content) != id {
+		return true
+	}
+	for i, place := range r.names {
+		place = path.Clean(filepath.ToSlash(place))
+		if holds(place, name) {
+			inside := strings.TrimPrefix(strings.TrimPrefix(name, place), "/")
+			if place == "." {
+				inside = name
+			}
+			r.same[path.Join(filepath.ToSlash(r.shown[i]), inside)] = true
+		}
+	}
+	return false
+}
+
+// slurp reads a file that is no larger than a manifest may be.
+func slurp(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(atMost(f, manifest.MaxFile))
+}
