@@ -168,7 +168,7 @@ func (p *Planner) assert(out *Plan) {
 			it.Live.Replaced = p.replaced(it)
 		}
 	}
-	out.Digest = out.digest()
+	out.Digest = Shown(out).digest()
 }
 
 func (p *Planner) replaced(it *Item) *canon.Sum {

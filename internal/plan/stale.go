@@ -1,0 +1,264 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// Differences says in what a plan is not the expected one, in a sentence each,
+// and is empty where both assert the same: where requests go first, then choices,
+// then the objects by their key.
+func Differences(expected, now *Plan) []string {
+	if bytes.Equal(expected.Assertion(), now.Assertion()) {
+		return nil
+	}
+	var d deviations
+	d.target(expected, now)
+	d.options(expected.Options, now.Options)
+	then, current := byKey(expected), byKey(now)
+	keys := maps.Clone(then)
+	maps.Copy(keys, current)
+	for _, key := range slices.SortedFunc(maps.Keys(keys), func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) }) {
+		d.object(key, then[key], current[key])
+	}
+	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
+		d.add("git: manifests that are no part of this plan are other ones than when it was made")
+	}
+	if len(d) == 0 {
+		d.add("it says something else: it was made by %s, and this is %s", expected.Tool, now.Tool)
+	}
+	return d
+}
+
+func byKey(p *Plan) map[kind.Key]*Item {
+	items := make(map[kind.Key]*Item, len(p.Items))
+	for i := range p.Items {
+		items[p.Items[i].Key] = &p.Items[i]
+	}
+	return items
+}
+
+// deviations are sentences that begin with what they are about.
+type deviations []string
+
+func (d *deviations) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
+
+// was says that something is not what it was.
+func (d *deviations) was(what, then, now string) {
+	if then != now {
+		d.add("%s is now %s, and the plan was made for %s", what, cmp.Or(now, "none"), cmp.Or(then, "none"))
+	}
+}
+
+func (d *deviations) target(expected, now *Plan) {
+	d.was("target: the platform", platformOf(expected), platformOf(now))
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		d.was("target: the address of the "+string(area)+" area", expected.Target.Origins[area], now.Target.Origins[area])
+	}
+	d.was("target: the workspace", placeOf(expected), placeOf(now))
+	if expected.Ledger != now.Ledger {
+		d.was("ledger: the one that is used", cmp.Or(expected.Ledger, expected.LedgerProblem), cmp.Or(now.Ledger, now.LedgerProblem))
+	}
+}
+
+func platformOf(p *Plan) string {
+	if p.Sandbox {
+		return "the sandbox"
+	}
+	return "the real one"
+}
+
+func placeOf(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")" }
+
+// options names each option that was chosen otherwise.
+func (d *deviations) options(expected, now *Choices) {
+	then, current := encodedTree(expected), encodedTree(now)
+	a, _ := then.(map[string]any)
+	b, _ := current.(map[string]any)
+	for _, o := range []struct{ field, name string }{
+		{"drift", "--drift"}, {"targets", "--target"}, {"takeOver", "--take-over"}, {"allowRecreate", "--allow-recreate"},
+		{"allowEmptyLive", "--allow-empty-live"}, {"maxCreates", "--max-creates"}, {"prune", "--prune"}, {"maxDeletes", "--max-deletes"},
+		{"partOfTree", "reading only a part of the project"}, {"overrides", "overrides of trueup.yaml"}, {"window", "purge.window of trueup.yaml"},
+	} {
+		d.was("options: "+o.name, said(a[o.field]), said(b[o.field]))
+	}
+}
+
+// said is a value in a sentence: short, and nothing where there is none.
+func said(v any) string {
+	if v == nil {
+		return ""
+	}
+	text := string(canon.Bytes(v))
+	if len(text) > maxSaid {
+		text = strings.ToValidUTF8(text[:maxSaid], "") + "..."
+	}
+	return text
+}
+
+// maxSaid bounds a value in a sentence, in bytes, and maxPaths how many paths of
+// an object are told apart.
+const (
+	maxSaid  = 100
+	maxPaths = 5
+)
+
+// object says what is different of one object, by what made it so.
+func (d *deviations) object(key kind.Key, then, now *Item) {
+	of := deviations{}
+	switch {
+	case then == nil && now.DesiredDigest != nil:
+		of.add("git: its manifest is there now, and was not")
+	case then == nil:
+		of.add("it is to %s now, and was no part of the plan", doing(now))
+	case now == nil && then.DesiredDigest != nil:
+		of.add("git: its manifest is not there any more, or not in what is looked at; it was to %s", doing(then))
+	case now == nil:
+		of.add("it was to %s, and is no part of the plan now", doing(then))
+	default:
+		of.both(then, now)
+	}
+	for _, text := range of {
+		d.add("%s: %s", key, text)
+	}
+}
+
+// both says what is different of an object that both plans have.
+func (d *deviations) both(then, now *Item) {
+	a, b := then.asserted(), now.asserted()
+	if bytes.Equal(canon.Bytes(a), canon.Bytes(b)) {
+		return
+	}
+	manifest := sum(then.DesiredDigest) != sum(now.DesiredDigest)
+	d.live(then, now)
+	d.paths(then, now, manifest)
+	if manifest && len(*d) == 0 {
+		d.add("git: its manifest says something else now")
+	}
+	d.was("ledger: its record", recordOf(then), recordOf(now))
+	if then.Op != now.Op {
+		d.add("it is to %s now, and was to %s", doing(now), doing(then))
+	}
+	if len(*d) > 0 {
+		return
+	}
+	var fields []string
+	for name := range maps.Keys(merged(a, b)) {
+		if !bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name])) {
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	d.add("what is planned differs (%s)", strings.Join(fields, ", "))
+}
+
+func merged(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// live says what became of the live object.
+func (d *deviations) live(then, now *Item) {
+	switch {
+	case then.Live.Exists && !now.Live.Exists:
+		d.add("live: it is gone")
+	case !then.Live.Exists && now.Live.Exists:
+		d.add("live: it is there now, and was not")
+	case then.Live.UID != now.Live.UID:
+		d.add("live: it is another object of that name (uid %s, and was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
+	}
+}
+
+// sides are the values of one path, as a sentence shows them.
+type sides struct{ base, live, desired string }
+
+// sidesOf are those of every path that an item speaks of.
+func sidesOf(it *Item) map[string]sides {
+	all := map[string]sides{}
+	for _, list := range [][]Value{it.Preserved, it.Collateral, it.FirstContact} {
+		for _, v := range list {
+			all[v.Path] = sides{live: said(v.Value)}
+		}
+	}
+	for _, c := range it.Changes {
+		all[c.Path] = sides{said(c.Base), said(c.Live), said(c.Desired)}
+	}
+	return all
+}
+
+// paths says which values of git and of live are others; manifest says that git
+// has another manifest.
+func (d *deviations) paths(then, now *Item, manifest bool) {
+	before, after := sidesOf(then), sidesOf(now)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	told := deviations{}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		was, had := before[path]
+		is, has := after[path]
+		switch {
+		case had && has:
+			told.was("git: "+path, was.desired, is.desired)
+			told.was("live: "+path, was.live, is.live)
+			told.was("ledger: "+path+", as it was last applied,", was.base, is.base)
+		case manifest && has:
+			told.add("git: %s is now %s, and nothing was to be done there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
+		case manifest:
+			told.add("git: nothing is to be done at %s now, and the plan was made for %s", path, cmp.Or(was.desired, "none"))
+		case has:
+			told.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
+		default:
+			told.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
+		}
+	}
+	if len(told) == 0 && then.Op == Patch && now.Op == Patch && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+		told.add("live: a list that the request sends whole holds something else now")
+	}
+	if more := len(told) - maxPaths; more > 0 {
+		told = append(told[:maxPaths], fmt.Sprintf("and %d more of its values", more))
+	}
+	*d = append(*d, told...)
+}
+
+// recordOf is how far a record was.
+func recordOf(it *Item) string {
+	if it.Recorded == nil {
+		return ""
+	}
+	text := "at transition " + strconv.Itoa(it.Recorded.Seq)
+	if it.Recorded.State != "" {
+		text += " (" + string(it.Recorded.State) + ")"
+	}
+	return text
+}
+
+// doing is what an operation does, after "is to".
+func doing(it *Item) string {
+	switch it.Op {
+	case Create:
+		return "be created"
+	case Patch:
+		return "be changed"
+	case Post:
+		return "be posted"
+	case Delete:
+		return "be deleted"
+	case Deferred:
+		return "be posted later"
+	case None, Blocked, InFlight, Kept:
+	}
+	text := "stay as it is"
+	if it.Reason != "" {
+		text += " (" + it.Reason + ")"
+	}
+	return text
+}
