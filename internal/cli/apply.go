@@ -20,6 +20,7 @@ import (
 
 type applyOptions struct {
 	planOptions
+	expect           string
 	autoApprove      bool
 	acceptNormalised bool
 	wait             bool
@@ -33,7 +34,7 @@ func newApply(a *app) *cobra.Command {
 		Use:   "apply [PATH...]",
 		Short: "Make live match the manifests",
 		Long: "Show the plan, ask, and send what it shows. Each object is read again right before it is written, and read back after it.\n" +
-			"Exit codes: 0 done, 1 could not run, 3 live was not as the plan said and nothing was sent, 4 manifests are invalid,\n" +
+			"Exit codes: 0 done, 1 could not run, 3 not the expected plan, or live was not as the plan said, and nothing was sent,\n4 manifests are invalid, " +
 			"5 partly done, 6 a person must decide, 7 the server did not keep what was sent, 8 authentication or authorization,\n" +
 			"130 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,6 +44,7 @@ func newApply(a *app) *cobra.Command {
 	opts.register(cmd)
 	a.global.registerDiff(cmd)
 	f := cmd.Flags()
+	f.StringVar(&opts.expect, "expect", "", "apply only what the plan in `FILE` asserts (plan --out), or what has this digest (sha256:...); nothing of the file is sent")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.acceptNormalised, "accept-normalised", false, "send purges although the server did not keep all of what was sent before them")
 	f.BoolVar(&opts.wait, "wait", false, "wait until what was made is ready")
@@ -53,6 +55,10 @@ func newApply(a *app) *cobra.Command {
 
 func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) error {
 	doc := report.Document{Command: "apply"}
+	expected, err := a.expectation(opts.expect)
+	if err != nil {
+		return a.fail(doc, err)
+	}
 	s, err := a.prepare(ctx, opts.planOptions, paths)
 	if err != nil {
 		return a.fail(doc, err)
@@ -62,12 +68,16 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	if doc.ExitCode != exitOK {
 		return a.emit(doc)
 	}
-	asked := false
-	if doc.Plan.Sends() && !opts.autoApprove {
-		if err := a.confirm(doc); err != nil {
+	if doc.Errors = expected.against(doc.Plan); len(doc.Errors) > 0 {
+		doc.ExitCode = exitStale
+		return a.emit(doc)
+	}
+	a.asExpected(expected)
+	asked := doc.Plan.Sends() && !opts.autoApprove
+	if asked {
+		if err := a.confirm(doc, expected); err != nil {
 			return a.fail(doc, err)
 		}
-		asked = true
 	}
 	result := s.apply(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, orInterrupted(ctx, exitOfApply(result))
@@ -79,7 +89,7 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 
 // confirm shows the plan on standard error and asks; without a terminal there
 // is nobody to ask.
-func (a *app) confirm(doc report.Document) error {
+func (a *app) confirm(doc report.Document, expected expectation) error {
 	if !a.env.StdinIsTTY {
 		return errors.New("there is no terminal to ask on: add --auto-approve")
 	}
@@ -88,7 +98,11 @@ func (a *app) confirm(doc report.Document) error {
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
 		return fmt.Errorf("not applied, since the plan could not be shown: %w", err)
 	}
-	answer, err := a.ask("\nApply this plan? Only yes is taken as such: ")
+	which := "this plan"
+	if expected.set() {
+		which = "this plan, which is the expected one"
+	}
+	answer, err := a.ask("\nApply " + which + "? Only yes is taken as such: ")
 	if err != nil {
 		return fmt.Errorf("not applied: %w", err)
 	}

@@ -122,7 +122,7 @@ func newRoot(a *app) *cobra.Command {
 	a.global.register(root)
 	a.root = root
 	root.AddCommand(
-		newValidate(a), newPlan(a), newApply(a), newDrift(a), newLedger(a), newDoctor(a),
+		newValidate(a), newPlan(a), newApply(a), newDrift(a), newShow(a), newLedger(a), newDoctor(a),
 		newComment(a), newSandbox(a), newExplain(a), newVersion(a),
 	)
 	if a.env.Width > 0 {

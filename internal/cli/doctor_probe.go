@@ -73,7 +73,7 @@ func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions
 	p.item = p.plan.Items[0]
 	doc.Plan = p.plan
 	if p.plan.Sends() && !opts.autoApprove {
-		if err := a.confirm(doc); err != nil {
+		if err := a.confirm(doc, expectation{}); err != nil {
 			return a.fail(doc, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/apply"
+	"trueup/internal/plan"
 	"trueup/internal/report"
 )
 
@@ -47,7 +48,7 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 	}
 	s.plan = s.plan.OpenOnly(s.inputs.Ledger.Records)
 	result := s.apply(ctx, opts)
-	doc.Plan, doc.Apply, doc.ExitCode = s.plan, &result, orInterrupted(ctx, exitOfSettle(result))
+	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.plan), &result, orInterrupted(ctx, exitOfSettle(result))
 	return a.emit(doc)
 }
 

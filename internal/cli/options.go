@@ -129,7 +129,7 @@ func (a *app) emit(doc report.Document) error {
 // stamped is the document with the name of its exit code, its world and its
 // place.
 func (a *app) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), a.global.sandbox, a.place()
+	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
 	return doc
 }
 

@@ -29,6 +29,9 @@ type planOptions struct {
 	prune          bool
 	maxDeletes     int
 	baseRef        string
+	drift          string
+	// out is the file of --out, which only plan has.
+	out string
 }
 
 func (o *planOptions) register(cmd *cobra.Command) {
@@ -42,6 +45,16 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
 	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
 	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` in which a manifest must have stood for --prune; without it HEAD or the commit before it")
+	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "what becomes of what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
+}
+
+// driftPolicy reads --drift, which not every command has.
+func (o *planOptions) driftPolicy() (plan.DriftPolicy, error) {
+	policy := plan.DriftPolicy(o.drift)
+	if o.drift != "" && !slices.Contains(plan.DriftPolicies(), policy) {
+		return "", fmt.Errorf("--drift is %q: write overwrite, fail or report", o.drift)
+	}
+	return policy, nil
 }
 
 func (o *planOptions) plan() (plan.Options, error) {
@@ -57,13 +70,17 @@ func (o *planOptions) plan() (plan.Options, error) {
 	if err != nil {
 		return plan.Options{}, err
 	}
+	drift, err := o.driftPolicy()
+	if err != nil {
+		return plan.Options{}, err
+	}
 	for flag, n := range map[string]int{"--max-creates": o.maxCreates, "--max-deletes": o.maxDeletes} {
 		if n < 0 {
 			return plan.Options{}, fmt.Errorf("%s is %d: write 0 or more", flag, n)
 		}
 	}
 	return plan.Options{
-		Targets: filter, TakeOver: takeOver, AllowRecreate: recreate,
+		Targets: filter, Patterns: o.targets, Drift: drift, TakeOver: takeOver, AllowRecreate: recreate,
 		AllowEmptyLive: o.allowEmptyLive, MaxCreates: o.maxCreates, Prune: o.prune, MaxDeletes: o.maxDeletes,
 	}, nil
 }
@@ -108,6 +125,7 @@ func newPlan(a *app) *cobra.Command {
 	}
 	opts.register(cmd)
 	a.global.registerDiff(cmd)
+	cmd.Flags().StringVar(&opts.out, "out", "", "also keep the plan in `FILE`, for apply --expect and show")
 	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
 	return cmd
 }
@@ -115,6 +133,10 @@ func newPlan(a *app) *cobra.Command {
 func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
 	doc := report.Document{Command: "plan"}
 	opts.looksOnly = true
+	file, err := a.openPlanFile(opts.out)
+	if err != nil {
+		return a.fail(doc, err)
+	}
 	s, err := a.prepare(ctx, opts, paths)
 	if err != nil {
 		return a.fail(doc, err)
@@ -124,6 +146,7 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	if doc.ExitCode == exitOK && opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exitChanges
 	}
+	a.keep(file, &doc)
 	return a.emit(doc)
 }
 

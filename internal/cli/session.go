@@ -154,7 +154,10 @@ func (s *session) addLeft(ctx context.Context, view *ledger.View, state live.Sta
 // describe fills in the document. Any error among the findings stops the run
 // (design 0.6).
 func (s *session) describe(doc *report.Document) {
-	doc.Findings, doc.Objects, doc.Plan = s.findings, s.objects, s.plan
+	doc.Findings, doc.Objects = s.findings, s.objects
+	if s.plan != nil {
+		doc.Plan = plan.Shown(s.plan)
+	}
 	if s.findings.HasErrors() {
 		doc.ExitCode = exitInvalid
 	}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
+)
+
+func newShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show FILE",
+		Short: "Show a plan that was kept with plan --out",
+		Long: "Show a plan that was kept with plan --out, in any format. Nothing is looked at: neither git, nor the ledger, nor what is live.\n" +
+			"Exit codes: 0 done, 1 the file can't be read or is not as it was written.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runShow(a, args[0])
+		},
+	}
+}
+
+func runShow(a *app, name string) error {
+	doc := report.Document{Command: "show"}
+	if err := a.checkFormats(); err != nil {
+		return err
+	}
+	p, err := a.readPlan(name)
+	if err != nil {
+		return a.fail(doc, withCode(exitError, fmt.Errorf("%s: %w", name, err)))
+	}
+	note := fmt.Sprintf("this plan was made at %s by %s, and nothing was looked at now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
+	p.Notes = append([]string{note}, p.Notes...)
+	doc.Plan, doc.Sandbox, doc.Objects = p, p.Sandbox, len(p.Items)
+	return a.emit(doc)
+}
