@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -42,6 +44,20 @@ func (d *decision) explained(found []merge.Change) []Change {
 		changes[i].Line, changes[i].Column = d.manifest.Place("spec." + merge.Place(c.At))
 	}
 	return changes
+}
+
+// leftAlone notes what of live is the server's own, or set beside git, and goes
+// on being so.
+func (d *decision) leftAlone(in merge.Input) {
+	if !d.in.Options.ShowUnmanaged {
+		return
+	}
+	shown := map[string]bool{}
+	for _, v := range slices.Concat(d.item.Preserved, d.item.Collateral) {
+		shown[v.Path] = true
+	}
+	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
+	d.item.Notes = append(d.item.Notes, d.explained(found)...)
 }
 
 // causeOf is the cause of a class, as far as the class alone tells it.

@@ -86,6 +86,7 @@ func (d *decision) compare() {
 	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
 	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
 	d.item.Lists = res.Lists
+	d.leftAlone(in)
 	switch {
 	case res.Patch == nil && len(res.Changes) == 0:
 		return

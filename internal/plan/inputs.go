@@ -48,6 +48,8 @@ type Options struct {
 	// knows of others; as many as FreeCreates, or FreePercent of the area's objects
 	// in git, may be anyway. The two default to 10 and 50.
 	MaxCreates, FreeCreates, FreePercent int
+	// ShowUnmanaged lists the fields of live that git does not mention.
+	ShowUnmanaged bool
 	// Prune lets what left git be deleted, MaxDeletes objects in all at most.
 	Prune      bool
 	MaxDeletes int
