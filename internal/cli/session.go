@@ -66,6 +66,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	planOpts.Overrides = l.project.Overrides
 	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
+	planOpts.ShowUnmanaged = a.global.verbose
 	s.base, s.baseRef = a.base(l, paths), opts.baseRef
 	if opts.prune {
 		s.inputs.Base = s.base.proofs(ctx, s.baseRef)
