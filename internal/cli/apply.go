@@ -102,7 +102,7 @@ func (a *app) confirm(doc report.Document, expected expectation) error {
 	if expected.set() {
 		which = "this plan, which is the expected one"
 	}
-	answer, err := a.ask("\nApply " + which + "? Only yes is taken as such: ")
+	answer, err := a.ask("\nApply %s? Only yes is taken as such: ", which)
 	if err != nil {
 		return fmt.Errorf("not applied: %w", err)
 	}

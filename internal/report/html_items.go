@@ -120,7 +120,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 		lead := htmlLead{Mark: lookOf(r.mark), Why: v.Why, Text: r.path, Value: r.before + r.after, Cause: r.cause, Alarm: r.alarm}
 		v.Leads = append(v.Leads, lead)
 	}
-	if item.Op == plan.Kept {
+	if mentioned(item) {
 		v.Leads = append(v.Leads, htmlLead{Mark: lookOf(markSame), Why: v.Why, Text: mention(item)})
 	}
 	if len(rows) > leads {
@@ -132,7 +132,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 			v.Mark = lookOf(markDrift)
 		}
 	}
-	if item.Op != plan.Kept {
+	if !mentioned(item) {
 		for _, n := range itemNotes(item) {
 			text := htmlText{Text: n.text}
 			if n.fix {

@@ -288,7 +288,7 @@ func priority(item plan.Item, rows []row) int {
 // diffLines are an item's rows and notes as a diff: its first characters are
 // what code hosts colour.
 func diffLines(item plan.Item, rows []row) []safe {
-	if item.Op == plan.Kept {
+	if mentioned(item) {
 		return []safe{"  " + mention(item)}
 	}
 	var out []safe

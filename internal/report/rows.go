@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"trueup/internal/plan"
@@ -60,7 +61,18 @@ func changeRow(kindName string, c plan.Change) row {
 		r.before, r.details = gist(kindName, c.Path, c.Live)
 	}
 	r.explain(c)
+	if c.Left {
+		r.leave()
+	}
 	return r
+}
+
+// leave says that live stays as it is.
+func (r *row) leave() {
+	r.mark, r.cause = markSame, r.cause+", left as it is (--drift report)"
+	if !r.moved {
+		r.before, r.after = "", cmp.Or(r.before, "absent")+" (git: "+cmp.Or(r.after, "absent")+")"
+	}
 }
 
 // visible tells whether a class is shown (design B4).
@@ -182,10 +194,17 @@ func opRows(item plan.Item) []row {
 		return []row{{mark: markLater, path: message(item.Reason)}}
 	case plan.Deferred:
 		return []row{{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)}}
-	case plan.None, plan.Patch, plan.Kept:
+	case plan.Kept:
+		if !mentioned(item) {
+			return []row{{mark: markSame, path: "kept: " + message(item.Reason), alarm: true}}
+		}
+	case plan.None, plan.Patch:
 	}
 	return nil
 }
+
+// mentioned tells whether an item is kept and there is no more to say of it.
+func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // making says when and from what an object was made that is to be deleted.
 func making(item plan.Item) safe {

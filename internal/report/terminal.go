@@ -130,7 +130,7 @@ func sourceColumn(pl *plan.Plan, columns int, opts Options) int {
 
 // oneLine tells whether an item is only mentioned.
 func oneLine(item plan.Item) bool {
-	return item.Op == plan.Kept || item.Op == plan.None && len(item.Changes) == 0
+	return mentioned(item) || item.Op == plan.None && len(item.Changes) == 0
 }
 
 func textOneLine(p *printer, item plan.Item) {
