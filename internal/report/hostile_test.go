@@ -116,7 +116,7 @@ func FuzzRender(f *testing.F) {
 		outputs := map[string][]byte{}
 		for _, format := range Formats() {
 			outputs[format] = render(t, format, doc, opts)
-			checkPlain(t, format, outputs[format])
+			checkFormat(t, format, outputs[format])
 		}
 		checkJSON(t, doc, outputs["json"])
 		checkMarkdown(t, outputs["markdown"])

@@ -23,14 +23,13 @@ func (p Place) inRepository(name string) (file string, ok bool) {
 	switch {
 	case name == "" || name == "-":
 		return "", false
-	case strings.HasPrefix(name, "/"):
-		if file, ok = strings.CutPrefix(path.Clean(name), p.Top+"/"); !ok || p.Top == "" {
-			return "", false
-		}
-	default:
+	case !strings.HasPrefix(name, "/"):
 		file = path.Join(p.Folder, name)
+	case p.Top != "":
+		file, _ = strings.CutPrefix(path.Clean(name), p.Top+"/")
 	}
-	return file, file != "." && file != ".." && !strings.HasPrefix(file, "../")
+	outside := file == "" || file == "." || file == ".." || strings.HasPrefix(file, "../") || strings.HasPrefix(file, "/")
+	return file, !outside
 }
 
 // defaultProject is where a code host shows what has no place in any file.
@@ -38,8 +37,10 @@ const defaultProject = "trueup.yaml"
 
 // project is the file that stands for what is in none.
 func (p Place) project() string {
-	if file, ok := p.inRepository(p.Project); ok {
-		return file
+	for _, name := range []string{p.Project, defaultProject} {
+		if file, ok := p.inRepository(name); ok {
+			return file
+		}
 	}
-	return path.Join(p.Folder, defaultProject)
+	return defaultProject
 }

@@ -20,7 +20,7 @@ type Document struct {
 	Result   string
 	ExitCode int
 	// Sandbox says that this is not the real platform.
-	Sandbox  bool
+	Sandbox bool
 	// Place is where the run was, for formats that name files to a code host.
 	Place    Place
 	Findings diag.List
@@ -62,6 +62,9 @@ type Options struct {
 	// Width is the number of columns of the terminal; 0, where there is none,
 	// lays out for 120 and breaks no sentence.
 	Width int
+	// Room is how many bytes the summary of a job may take; 0 is all that its
+	// file may have.
+	Room int
 	// Verbose shows also what needs nothing.
 	Verbose bool
 	// Diff is one of Diffs; empty is the first.
@@ -82,6 +85,13 @@ var formats = []format{
 	{"markdown", writeMarkdown},
 	{"json", writeJSON},
 	{"html", writeHTML},
+	{"summary", writeSummary},
+	{"github", writeGitHub},
+	{"outputs", writeOutputs},
+	{"sarif", writeSARIF},
+	{"junit", writeJUnit},
+	{"codequality", writeCodeQuality},
+	{"dotenv", writeDotenv},
 }
 
 // Formats returns the names that Write knows, the default first.

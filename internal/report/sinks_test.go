@@ -56,12 +56,17 @@ var conversions = map[string]string{
 	"summaryTable":        "constants",
 	"fence":               "lines of safe text, and a longer fence",
 	"code":                "entities",
+	"command.text":        "a name of this program",
+	"commandData":         "safe text, escaped for a runner",
+	"commandProperty":     "safe text, escaped for a runner",
+	"sarifText":           "safe text, escaped for SARIF",
 }
 
 // streams are the functions that are given a stream or keep one.
 var streams = []string{
 	"Write", "writeText", "writeMarkdown", "writeJSON", "writeHTML", "newPrinter", "printer.write", "printer.flush",
 	"NewLines", "Lines.Text", "Lines.write", "Lines.Marked", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
+	"writeIndented", "writeSARIF", "writeCodeQuality", "writeJUnit", "writeGitHub", "writeOutputs", "writeDotenv", "writeSummary",
 }
 
 func TestPlainTextBecomesSafeInOnePlace(t *testing.T) {

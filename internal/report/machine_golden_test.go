@@ -1,0 +1,247 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/diag"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// machineEndings are the ends of the golden files of formats for programs.
+func machineEndings() map[string]string {
+	return map[string]string{
+		"sarif": ".sarif", "codequality": ".codequality.json", "junit": ".junit.xml",
+		"github": ".github", "outputs": ".outputs", "dotenv": ".env",
+	}
+}
+
+// machineCases are goldens in a repository: the run is in a folder of it.
+func machineCases() []goldenCase {
+	var cases []goldenCase
+	for _, c := range goldenCases() {
+		if slices.Contains([]string{"plan", "validate", "validate-ok", "apply", "errors"}, c.name) {
+			cases = append(cases, c)
+		}
+	}
+	drifted := plan.Drift(examplePlan())
+	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, Options{}})
+	for i := range cases {
+		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
+	}
+	told := &cases[0].doc
+	told.Plan.Digest, told.Plan.Offline = "sha256:"+strings.Repeat("5f", 32), true
+	told.Plan.Blame = &plan.Blame{Problem: "this clone has no commit of main", Fix: "fetch-depth: 0"}
+	told.Plan.Advice = diag.List{{
+		Path: "manifests/shop.yaml", Line: 9, Column: 5, Rule: "purge-all", Severity: diag.Advice,
+		Message: "/* flushes everything", Fix: "name what changed", Source: `    paths: ["/*"]`,
+	}}
+	changes := told.Plan.Items[slices.IndexFunc(told.Plan.Items, func(it plan.Item) bool { return it.Name == "shop" })].Changes
+	changes[1].Line, changes[1].Column = 21, 9
+	changes[0].Cause = plan.FromPending
+	return cases
+}
+
+func TestMachineGoldens(t *testing.T) {
+	for _, c := range machineCases() {
+		for format, ending := range machineEndings() {
+			t.Run(c.name+"/"+format, func(t *testing.T) {
+				out := render(t, format, c.doc, c.opts)
+				checkFormat(t, format, out)
+				checkGolden(t, c.name+ending, out)
+			})
+		}
+	}
+}
+
+// TestAnyDocumentIsValid: whatever a Document holds, every format is valid, the
+// same bytes each time, and within what its readers take.
+func TestAnyDocumentIsValid(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.OneOf(rapid.SampledFrom(seeds), rapid.String())
+		var doc Document
+		for i := range rapid.IntRange(1, 4).Draw(r, "parts") {
+			part := hostile(text.Draw(r, "text"), text.Draw(r, "value"), rapid.SampledFrom(ops).Draw(r, "op"),
+				rapid.SampledFrom(classes).Draw(r, "class"), rapid.IntRange(0, 30).Draw(r, "n"))
+			if i == 0 {
+				doc = part
+			}
+			doc.Errors = append(doc.Errors, part.Errors...)
+			doc.Findings = append(doc.Findings, part.Findings...)
+			doc.Plan.Items = append(doc.Plan.Items, part.Plan.Items...)
+			doc.Apply.Outcomes = append(doc.Apply.Outcomes, part.Apply.Outcomes...)
+		}
+		if rapid.Bool().Draw(r, "no apply") {
+			doc.Apply = nil
+		}
+		for format := range machineChecks() {
+			out := render(t, format, doc, Options{})
+			checkFormat(t, format, out)
+			if !bytes.Equal(out, render(t, format, doc, Options{})) {
+				t.Errorf("%s is not the same twice", format)
+			}
+		}
+	})
+}
+
+// many is a plan with a number of drifted objects, and as many findings of each
+// severity.
+func many(n int) Document {
+	doc := Document{Command: "plan", Plan: &plan.Plan{}}
+	for i := range n {
+		path := fmt.Sprintf("manifests/%d.yaml", i)
+		doc.Findings = append(doc.Findings,
+			diag.Finding{Path: path, Line: 1, Rule: "a", Message: "bad", Severity: diag.Warning},
+			diag.Finding{Path: path, Line: 2, Rule: "b", Message: "worse", Severity: diag.Error})
+		doc.Plan.Advice = append(doc.Plan.Advice, diag.Finding{Path: path, Line: 3, Rule: "c", Message: "hm", Severity: diag.Advice})
+		doc.Plan.Items = append(doc.Plan.Items, plan.Item{
+			Key: key("CDN", fmt.Sprint(i)), Path: path, Line: 1, Op: plan.Patch,
+			Changes: changes([]merge.Change{{Path: "tls.forced", Class: merge.DriftOverwrite, Base: "a", Live: "b", Desired: "a"}}),
+		})
+	}
+	return doc
+}
+
+// TestTheMostImportantIsKept: of more than a host takes, errors stay and the rest
+// is counted.
+func TestTheMostImportantIsKept(t *testing.T) {
+	doc := many(3000)
+	out := render(t, "sarif", doc, Options{})
+	checkSARIF(t, out)
+	var log struct {
+		Runs []struct {
+			Results     []struct{ Level string }
+			Invocations []struct {
+				ToolExecutionNotifications []struct{ Message struct{ Text string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(out, &log); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, r := range log.Runs[0].Results {
+		counts[r.Level]++
+	}
+	if counts["error"] != 3000 || counts["warning"] != 2000 || counts["note"] != 0 {
+		t.Errorf("%v", counts)
+	}
+	said := log.Runs[0].Invocations[0].ToolExecutionNotifications
+	if want := "7000 less important results did not fit into this log: the JSON report has everything."; said[len(said)-1].Message.Text != want {
+		t.Errorf("%v, want %s", said, want)
+	}
+
+	doc.Files = []File{{Format: "json", Path: "plan.json"}}
+	lines := strings.Split(string(render(t, "github", doc, Options{})), "\n")
+	if want := "::error title=trueup plan::and 2991 more of this kind, which this place does not show: look into the json report plan.json"; lines[9] != want {
+		t.Errorf("%q, want %q", lines[9], want)
+	}
+	if len(lines) != 31 {
+		t.Errorf("%d annotations", len(lines)-1)
+	}
+}
+
+// TestBigResultsStayWithinTheUpload: also few results can be too much.
+func TestBigResultsStayWithinTheUpload(t *testing.T) {
+	doc := Document{Command: "validate"}
+	for i := range maxResults {
+		doc.Findings = append(doc.Findings, diag.Finding{
+			Path: fmt.Sprintf("%d.yaml", i), Rule: fmt.Sprint(i), Severity: diag.Error,
+			Message: strings.Repeat("a\u0301", 1000), Fix: strings.Repeat("漢", 500),
+		})
+	}
+	out := render(t, "sarif", doc, Options{})
+	checkSARIF(t, out)
+	if len(out) > 2*maxResultBytes || !bytes.Contains(out, []byte("less important results did not fit")) {
+		t.Errorf("%d bytes", len(out))
+	}
+}
+
+// TestFingerprintsDoNotMove: what is said of a file is known again when its lines
+// shift and values differ, and no two remarks are taken for one.
+func TestFingerprintsDoNotMove(t *testing.T) {
+	doc := machineCases()[0].doc
+	doc.Findings = append(exampleFindings(), exampleFindings()...)
+	before := remarks(doc)
+	for i := range doc.Findings {
+		doc.Findings[i].Line += 7
+		doc.Findings[i].Message += "!"
+	}
+	for i := range doc.Plan.Items {
+		doc.Plan.Items[i].Line += 7
+		for j := range doc.Plan.Items[i].Changes {
+			if c := &doc.Plan.Items[i].Changes[j]; c.Line > 0 {
+				c.Line += 7
+			}
+		}
+	}
+	after := remarks(doc)
+	for i := range before {
+		if before[i].fingerprint != after[i].fingerprint {
+			t.Errorf("%s of %s is another at another line", before[i].rule, before[i].about)
+		}
+	}
+	if len(before) != len(after) || len(before) < 20 {
+		t.Errorf("%d remarks, then %d", len(before), len(after))
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	inside := Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "../../trueup.yaml"}
+	for _, c := range []struct {
+		place      Place
+		name, want string
+	}{
+		{inside, "manifests/a.yaml", "envs/prod/manifests/a.yaml"},
+		{inside, "../common/a.yaml", "envs/common/a.yaml"},
+		{inside, "../../../other/a.yaml", ""},
+		{inside, "/home/me/shop/envs/a.yaml", "envs/a.yaml"},
+		{inside, "/home/me/shopping/a.yaml", ""},
+		{inside, "/etc/../home/me/shop/a.yaml", "a.yaml"},
+		{inside, "-", ""},
+		{inside, "", ""},
+		{inside, ".", "envs/prod"},
+		{Place{Top: "/r", Folder: "."}, "a.yaml", "a.yaml"},
+		{Place{Top: "/r", Folder: "."}, ".", ""},
+		{Place{}, "./manifests//a.yaml", "manifests/a.yaml"},
+		{Place{}, "/manifests/a.yaml", ""},
+		{Place{}, "..", ""},
+		{Place{Folder: "/a"}, "b", ""},
+	} {
+		got, ok := c.place.inRepository(c.name)
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%q in %+v is %q, %v, want %q", c.name, c.place, got, ok, c.want)
+		}
+	}
+	for want, p := range map[string]Place{"envs/prod/trueup.yaml": {Top: "/r", Folder: "envs/prod"}, "a/trueup.yaml": {Folder: "a", Project: "/b"}, "trueup.yaml": {Folder: "/a"}} {
+		if got := p.project(); got != want || inside.project() != "trueup.yaml" {
+			t.Errorf("the project of %+v is %q, want %q", p, got, want)
+		}
+	}
+	for file, want := range map[string]string{"a b/ü?#.yaml": "a%20b/%C3%BC%3F%23.yaml", "a:b/c%": "a%3Ab/c%25", "\n": "%0A"} {
+		if got := fileURI(file); got != want {
+			t.Errorf("the address of %q is %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestRules: every rule of a remark is one of the table, which is sorted by level.
+func TestRules(t *testing.T) {
+	if !slices.IsSortedFunc(remarkRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
+		t.Error("the table is not sorted by level")
+	}
+	for _, c := range machineCases() {
+		for _, r := range remarks(c.doc) {
+			if strings.Contains(string(r.rule), "/") && ruleRank(r.rule) == 0 {
+				t.Errorf("%s is not in the table", r.rule)
+			}
+		}
+	}
+}
