@@ -85,6 +85,7 @@ type script struct {
 //	exits CODE PROGRAM ARG…   run, and compare the exit code
 //	requests [-all|-none]     print the writes, or all requests; or assert that nothing was written
 //	shown PLAN                compare the writes with the requests of a plan in JSON
+//	causes PLAN               print each line of a plan in JSON with its cause, by whom, and its place
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
 //	clock +25h                move everybody's clock
@@ -106,7 +107,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sandbox": cmdSandbox, "token": cmdToken, "project": cmdProject, "exits": cmdExits,
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
-		"shown": cmdShown, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
+		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
 		"signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
