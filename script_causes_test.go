@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// explained is a line of a plan in JSON with its cause.
+type explained struct {
+	Path, Class, Cause, By string
+	Line, Column           int
+}
+
+func (e explained) String() string {
+	text := strings.TrimSpace(e.Path + " " + e.Class + " " + e.Cause)
+	if e.By != "" {
+		text += " by " + e.By
+	}
+	if e.Line > 0 {
+		text += fmt.Sprintf(" %d:%d", e.Line, e.Column)
+	}
+	return text
+}
+
+func cmdCauses(s *script, args []string) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	var doc struct {
+		Plan struct {
+			Items []struct {
+				Kind, Name, Op   string
+				Cause, By        string
+				Changes, Already []explained
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(s.ReadFile(args[0])), &doc); err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, it := range doc.Plan.Items {
+		fmt.Fprintf(&out, "%s/%s: %s\n", it.Kind, it.Name, explained{Class: it.Op, Cause: it.Cause, By: it.By})
+		for _, c := range append(it.Changes, it.Already...) {
+			fmt.Fprintf(&out, "  %s\n", c)
+		}
+	}
+	_, err := s.Stdout().Write([]byte(out.String()))
+	return err
+}
