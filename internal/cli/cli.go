@@ -123,7 +123,7 @@ func newRoot(a *app) *cobra.Command {
 	a.root = root
 	root.AddCommand(
 		newValidate(a), newPlan(a), newApply(a), newDrift(a), newShow(a), newLedger(a), newDoctor(a),
-		newComment(a), newSandbox(a), newExplain(a), newVersion(a),
+		newInit(a), newComment(a), newSandbox(a), newExplain(a), newVersion(a),
 	)
 	if a.env.Width > 0 {
 		fitHelp(root, min(a.env.Width, widestHelp))
