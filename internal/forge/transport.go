@@ -51,7 +51,8 @@ func parseAPI(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSuffix(address, "/"))
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("the address of the code host's API, %q, is none", address)
+		// It may hold a password.
+		return nil, errors.New("the address of the code host's API, which CI says, is none: write https://HOST/PATH")
 	case u.Scheme == "https" || u.Scheme == "http" && onLoopback(u):
 		return u, nil
 	}

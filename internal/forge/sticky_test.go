@@ -1,0 +1,446 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/forge/forgetest"
+)
+
+const (
+	testToken  = "t0ken-of-the-code-host"
+	testCommit = "1111111111111111111111111111111111111111"
+	nextCommit = "2222222222222222222222222222222222222222"
+)
+
+// stage is a client of each kind of host, and what it talks to.
+type stage struct {
+	t       *testing.T
+	host    *forgetest.Host
+	context Context
+	slept   []time.Duration
+}
+
+// onEachHost runs a test against both kinds of host; bot is who the token belongs to.
+func onEachHost(t *testing.T, test func(s *stage, bot string)) {
+	t.Helper()
+	for _, c := range []struct {
+		context Context
+		api     string
+		bot     string
+	}{
+		{Context{Host: GitHub, Repository: "acme/site"}, "", "github-actions[bot]"},
+		{Context{Host: GitHub, Repository: "acme/site"}, "/api/v3", "trueup-app[bot]"},
+		{Context{Host: GitLab, Repository: "acme/web/site.de"}, "/api/v4", "project_7_bot"},
+	} {
+		t.Run(string(c.context.Host)+c.api, func(t *testing.T) {
+			t.Parallel()
+			s := &stage{t: t, host: forgetest.New(), context: c.context}
+			s.context.API = serve(t, s.host) + c.api
+			s.context.PullRequest, s.context.HeadCommit = 7, testCommit
+			s.context.RunURL = "https://ci.example/run/<1>"
+			s.host.Token(testToken, c.bot, true, false)
+			s.host.Pull("7", testCommit)
+			test(s, c.bot)
+		})
+	}
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	server.Config.ErrorLog = nil
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// client is that of a run, such as 12 or 12.3.
+func (s *stage) client(run string) *Client {
+	s.t.Helper()
+	c := s.context
+	c.Attempt = 1
+	if _, err := fmt.Sscanf(run, "%d.%d", new(int), &c.Attempt); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.t.Fatal(err)
+	}
+	c.RunID, _, _ = strings.Cut(run, ".")
+	token, err := NewToken(testToken + "\n")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	client, err := Open(c, Options{
+		Token: token, UserAgent: "trueup", Timeout: time.Minute,
+		Now:   func() time.Time { return time.Unix(1_800_000_000, 0) },
+		Sleep: func(_ context.Context, d time.Duration) error { s.slept = append(s.slept, d); return nil },
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// comment comments as a run, and compares the outcome.
+func (s *stage) comment(run, body string, want Outcome) Result {
+	s.t.Helper()
+	res, err := s.client(run).Comment(s.t.Context(), Post{Key: "envs/a b", Pull: 7, Body: body})
+	if err != nil || res.Outcome != want {
+		s.t.Fatalf("run %s: %+v, %v; want %s", run, res, err, want)
+	}
+	return res
+}
+
+// only is the one comment there is.
+func (s *stage) only() forgetest.Note {
+	s.t.Helper()
+	all := s.host.Comments("7")
+	if len(all) != 1 {
+		s.t.Fatalf("there are %d comments: %+v", len(all), all)
+	}
+	return all[0]
+}
+
+func TestOneCommentIsUpdatedInPlace(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		s.comment("5", "first", Created)
+		first := s.only()
+		if first.Author != bot || !strings.HasPrefix(first.Body, "<!-- trueup:comment v1 key=envs%2Fa+b run=5.1 -->\nfirst\n") ||
+			!strings.Contains(first.Body, "commit <code>111111111111</code>, [run 5](<https://ci.example/run/%3C1%3E>)") {
+			t.Errorf("%s wrote\n%s", first.Author, first.Body)
+		}
+		s.comment("6", "second", Updated)
+		s.comment("6", "second", Unchanged)
+		second := s.only()
+		if second.ID != first.ID || second.Edits != 1 || !strings.Contains(second.Body, "\nsecond\n") {
+			s.t.Errorf("%+v", second)
+		}
+	})
+}
+
+func TestAnOlderRunOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		s.comment("10.2", "newest", Created)
+		for _, older := range []string{"9", "9.7", "10.1"} {
+			s.comment(older, "older", Outdated)
+		}
+		s.host.Pull("7", nextCommit)
+		s.comment("11", "of a commit that was replaced", Outdated)
+		if n := s.only(); n.Edits != 0 || !strings.Contains(n.Body, "newest") {
+			s.t.Errorf("%+v", n)
+		}
+		s.context.HeadCommit = nextCommit
+		s.comment("12", "of the new commit", Updated)
+	})
+}
+
+func TestACommentOfSomebodyElseIsNotOurs(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		mark := "<!-- trueup:comment v1 key=envs%2Fa+b run=99999.1 -->\n"
+		foreign := map[int64]string{}
+		for _, n := range []struct{ author, body string }{
+			{"mallory", mark + "spoofed"},
+			{strings.TrimSuffix(bot, "[bot]") + "x", mark + "spoofed too"},
+			{bot, "some other tool of the same account\n" + mark},
+			{bot, strings.Replace(mark, "envs%2Fa+b", "another", 1) + "of another key"},
+			{bot, strings.Replace(mark, "v1", "v2", 1) + "of a later version"},
+			{bot, strings.Replace(mark, "comment", "issue", 1)},
+			{bot, strings.Replace(mark, " -->", ".9 -->", 1)},
+			{bot, strings.Replace(mark, "99999", "99999999999999999999999", 1)},
+			{bot, strings.Replace(mark, "%2F", "%zz", 1)},
+		} {
+			foreign[s.host.Comment("7", n.author, n.body)] = n.body
+		}
+		s.comment("5", "ours", Created)
+		s.comment("6", "ours again", Updated)
+		for _, n := range s.host.Comments("7") {
+			if body, found := foreign[n.ID]; found && (n.Body != body || n.Edits > 0) {
+				t.Errorf("a comment of %s was changed to %q", n.Author, n.Body)
+			}
+		}
+		if n := len(s.host.Comments("7")); n != len(foreign)+1 {
+			t.Errorf("%d comments", n)
+		}
+	})
+}
+
+func TestACommentIsFoundOnAnyPage(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		for range 150 {
+			s.host.Comment("7", "jo", "before")
+		}
+		s.comment("5", "ours", Created)
+		for range 150 {
+			s.host.Comment("7", "jo", "after")
+		}
+		s.comment("6", "ours again", Updated)
+		if n := len(s.host.Comments("7")); n != 301 {
+			s.t.Errorf("%d comments", n)
+		}
+	})
+}
+
+func TestCopiesAreTakenAway(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		var ids []int64
+		for _, run := range []string{"3", "5", "5", "4"} {
+			ids = append(ids, s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs%2Fa+b run="+run+".1 -->\r\nold"))
+		}
+		if res := s.comment("6", "new", Updated); res.Removed != 3 || s.only().ID != ids[1] {
+			s.t.Errorf("%+v, %+v", res, s.only())
+		}
+	})
+}
+
+// TestTwoRunsAtOnce: another run comments between our look and our write.
+func TestTwoRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	for other, want := range map[string]Outcome{"4": Created, "6": Outdated} {
+		t.Run(other, func(t *testing.T) {
+			t.Parallel()
+			onEachHost(t, func(s *stage, bot string) {
+				done := false
+				s.host.Met = func(r forgetest.Request) {
+					if r.Method == http.MethodPost && !strings.HasSuffix(r.Path, "/graphql") && !done {
+						done = true
+						s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs%2Fa+b run="+other+".1 -->\nby run "+other)
+					}
+				}
+				res := s.comment("5", "by run 5", want)
+				if text := map[string]string{"4": "by run 5", "6": "by run 6"}[other]; !strings.Contains(s.only().Body, text) || res.Removed != 1 {
+					s.t.Errorf("%+v\n%s", res, s.only().Body)
+				}
+			})
+		})
+	}
+}
+
+// TestAnAnswerThatIsLost: what was written is found again, and not written twice.
+func TestAnAnswerThatIsLost(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 500, 502, 504} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			onEachHost(t, func(s *stage, _ string) {
+				suffix := "/comments"
+				if s.context.Host == GitLab {
+					suffix = "/notes"
+				}
+				s.host.Fault(forgetest.Fault{Method: "POST", Suffix: suffix, Status: status, After: true, Times: 1})
+				s.comment("5", "once", Unchanged)
+				s.only()
+			})
+		})
+	}
+}
+
+func TestAHostThatAsksToWait(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		s.host.Fault(forgetest.Fault{Status: 429, Header: map[string]string{"Retry-After": "7"}, Times: 1})
+		s.host.Fault(forgetest.Fault{Status: 403, Header: map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800000030"}, Times: 1})
+		s.host.Fault(forgetest.Fault{Status: 503, Times: 1})
+		s.comment("5", "text", Created)
+		if want := []time.Duration{7 * time.Second, 30 * time.Second, 9 * time.Second}; fmt.Sprint(s.slept) != fmt.Sprint(want) {
+			s.t.Errorf("waited for %v, want %v", s.slept, want)
+		}
+		s.host.Fault(forgetest.Fault{Status: 429, Header: map[string]string{"Retry-After": "86400"}})
+		s.fails("6", "the host asks to wait for 24h0m0s")
+	})
+}
+
+// fails comments and compares the error.
+func (s *stage) fails(run string, want ...string) {
+	s.t.Helper()
+	before := len(s.host.Comments("7"))
+	_, err := s.client(run).Comment(s.t.Context(), Post{Key: "k", Pull: 7, Body: "text"})
+	for _, part := range want {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			s.t.Errorf("error is %v, want %q", err, part)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), testToken) {
+		s.t.Errorf("a token stands in %v", err)
+	}
+	if n := len(s.host.Comments("7")); n != before {
+		s.t.Errorf("%d comments were written", n-before)
+	}
+}
+
+func TestAHostThatRefuses(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		s.host.Token(testToken, bot, false, false)
+		s.fails("5", "403: Resource not accessible by integration", "give the token the right")
+		s.context.Fork = true
+		s.fails("5", "403", "the run of a pull request from another repository has a token that only reads")
+		s.host.Fault(forgetest.Fault{Status: 401, Body: `{"message":"` + testToken + ` is bad"}`, Times: 1})
+		s.fails("5", "401: *** is bad", "store a new one")
+		s.host.Fault(forgetest.Fault{Status: 404, Times: 1})
+		s.fails("5", "404", "there is no such place")
+		s.host.Fault(forgetest.Fault{Status: 422, Body: `{"message":"Validation Failed","errors":[{"message":"it is locked"}]}`, Times: 1})
+		s.fails("5", "422: Validation Failed; it is locked")
+		s.slept = nil
+		s.host.Fault(forgetest.Fault{Status: 500, Body: "<html>"})
+		s.fails("5", "status 500")
+		if len(s.slept) != tries-1 {
+			s.t.Errorf("waited for %v", s.slept)
+		}
+	})
+}
+
+// TestARedirectIsNotFollowed: a token does not go where an answer points to.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		asked := 0
+		elsewhere := serve(s.t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+		for _, status := range []int{301, 302, 307, 308} {
+			s.host.Fault(forgetest.Fault{Status: status, Header: map[string]string{"Location": elsewhere + "/x"}, Times: 1})
+			s.fails("5", "it points elsewhere")
+		}
+		if asked > 0 {
+			s.t.Errorf("%d requests went elsewhere", asked)
+		}
+	})
+}
+
+// TestATokenOfUnknownOwner: where the host does not say whose the token is, its
+// comments are known once one is written, and one is left.
+func TestATokenOfUnknownOwner(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		s.host.Token(testToken, bot, true, true)
+		s.host.Comment("7", "mallory", "<!-- trueup:comment v1 key=envs%2Fa+b run=1.1 -->\nspoofed")
+		s.comment("5", "first", Created)
+		s.comment("6", "second", Created)
+		s.comment("4", "late", Outdated)
+		all := s.host.Comments("7")
+		if len(all) != 2 || all[0].Edits != 0 || !strings.Contains(all[1].Body, "second") {
+			s.t.Errorf("%+v", all)
+		}
+		if _, err := s.client("7").Issue(s.t.Context(), Post{Title: "x", Body: "y", Resolved: true}); err == nil {
+			s.t.Error("an issue of unknown owner was closed, or there is no word of it")
+		}
+	})
+}
+
+func TestATextThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		limit := s.context.Host.Limit()
+		for body, want := range map[string]string{
+			strings.Repeat("ä", limit-100): "may have " + fmt.Sprint(limit),
+			"a\xff":                        "not UTF-8",
+			"a\x00":                        "not UTF-8",
+		} {
+			_, err := s.client("5").Comment(s.t.Context(), Post{Key: "k", Pull: 7, Body: body})
+			if !errors.Is(err, ErrText) || !strings.Contains(err.Error(), want) {
+				s.t.Errorf("%v, want %q", err, want)
+			}
+		}
+		if got := s.host.Requests(); len(got) > 0 {
+			s.t.Errorf("%d requests were sent", len(got))
+		}
+		s.comment("5", strings.Repeat("ä", limit-400), Created)
+	})
+}
+
+func TestOneIssueForAsLongAsItIsNeeded(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, bot string) {
+		post := Post{Key: ".", Title: "Drift", Body: "a field"}
+		issue := func(run string, p Post, want Outcome) {
+			s.t.Helper()
+			if res, err := s.client(run).Issue(s.t.Context(), p); err != nil || res.Outcome != want {
+				s.t.Fatalf("run %s: %+v, %v; want %s", run, res, err, want)
+			}
+		}
+		none := Post{Key: ".", Title: "Drift", Body: "nothing", Resolved: true}
+		s.host.Issue("mallory", "Drift", "<!-- trueup:issue v1 key=. run=99.1 -->\nspoofed")
+		issue("4", none, Nothing)
+		issue("5", post, Created)
+		issue("5", post, Unchanged)
+		post.Body = "two fields"
+		issue("6", post, Updated)
+		issue("5", none, Outdated)
+		issue("7", none, Closed)
+		issue("8", none, Nothing)
+		issue("9", post, Created)
+		all := s.host.Issues()
+		if len(all) != 3 || all[0].Edits != 0 || !all[1].Closed || all[2].Closed || all[2].Author != bot || all[2].Title != "Drift" {
+			s.t.Errorf("%+v", all)
+		}
+	})
+}
+
+func TestWhereATokenMayGo(t *testing.T) {
+	t.Parallel()
+	token, err := NewToken(testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for api, want := range map[string]string{
+		"http://github.example":            "a token goes only to https",
+		"ftp://127.0.0.1":                  "a token goes only to https",
+		"https://user:pw@github.example":   "is none",
+		"https://github.example?x=y":       "is none",
+		"":                                 "is none",
+		"https://api.github.com":           "",
+		"https://github.example/api/v3/":   "",
+		"http://localhost:1/api/v3":        "",
+		"http://[::1]:1":                   "",
+		"http://127.0.0.1.evil.example/v3": "a token goes only to https",
+	} {
+		_, err := Open(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, Options{Token: token})
+		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw")) {
+			t.Errorf("%s: %v, want %q", api, err, want)
+		}
+	}
+	for _, c := range []Context{
+		{Host: GitHub, Repository: "a/../b", RunID: "1"},
+		{Host: GitHub, Repository: "a", RunID: "1"},
+		{Host: GitLab, Repository: "a", RunID: "1"},
+		{Host: GitLab, Repository: "a/..", RunID: "1"},
+		{Host: GitHub, Repository: "a/b"},
+		{Repository: "a/b", RunID: "1"},
+	} {
+		c.API = "https://host.example"
+		if _, err := Open(c, Options{Token: token}); err == nil {
+			t.Errorf("%+v: no error", c)
+		}
+	}
+	if _, err := Open(Context{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, Options{}); err == nil {
+		t.Error("no token: no error")
+	}
+}
+
+func TestATokenIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	token, err := NewToken(testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden, err := token.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, Options{Token: token}, token, token, token, hidden, token.LogValue())
+	if strings.Contains(text, "t0ken") {
+		t.Error(text)
+	}
+	for _, bad := range []string{"a b", "a\nb", "a\x00", "ä", "a\n\n"} {
+		if _, err := NewToken(bad); err == nil || strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
