@@ -23,9 +23,10 @@ const (
 // worker reads one file after the other; its buffers serve all of them.
 type worker struct {
 	*loader
-	file    *file
-	convert converter
-	objects []*Object
+	file     *file
+	convert  converter
+	objects  []*Object
+	silenced diag.List
 }
 
 // document checks one document of the stream and reduces it to an object.
@@ -35,6 +36,7 @@ func (w *worker) document(doc *yaml.Node) {
 		return
 	}
 	root := doc.Content[0]
+	marks := w.file.takeMarks(w.file.endOf(root.Line))
 	if root.Kind != yaml.MappingNode {
 		w.file.fail(root.Line, root.Column, ruleUnknownKind, "", "the document is no mapping",
 			"write apiVersion, kind, metadata and spec")
@@ -49,7 +51,7 @@ func (w *worker) document(doc *yaml.Node) {
 		w.unknownKind(root, apiVersion, name)
 		return
 	}
-	w.object(k, root)
+	w.object(k, root, marks)
 }
 
 // isNothing recognises a document that holds only comments.
@@ -130,7 +132,7 @@ func envelopes() []string {
 
 // object converts a document of a known kind, checks it while its tree is at
 // hand, and keeps only what comparing needs.
-func (w *worker) object(k *kind.Kind, root *yaml.Node) {
+func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	c := &w.convert
 	c.reset(w.file)
 	doc, _ := c.value(root, root, k.Root()).(map[string]any)
@@ -140,10 +142,15 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node) {
 	o := w.reduce(k, root, doc)
 	w.checkSchema(o, doc)
 	tree, _ := doc["spec"].(map[string]any)
-	w.runObjectRules(&subject{
+	s := &subject{
 		Object: o, Doc: doc, Tree: tree, Options: w.options,
 		reporter: &reporter{file: w.file},
-	})
+	}
+	w.runObjectRules(s)
+	if len(marks) > 0 {
+		o.ignores = w.ignores(newGround(root), marks)
+		w.silence(s)
+	}
 	w.file.settle()
 	if o.Name != "" {
 		w.objects = append(w.objects, o)
@@ -175,7 +182,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 
 func (w *worker) runObjectRules(s *subject) {
 	for i := range w.rules {
-		if rule := &w.rules[i]; rule.object != nil {
+		if rule := &w.rules[i]; rule.object != nil && rule.Severity != diag.Advice {
 			s.run(rule)
 			rule.object(s)
 		}

@@ -17,6 +17,8 @@ import (
 type loader struct {
 	options    Options
 	rules      []Rule
+	byName     map[string]*Rule
+	names      []string
 	validators validators
 	inputs     []input
 	results    []result
@@ -30,6 +32,7 @@ type loader struct {
 type result struct {
 	objects  []*Object
 	findings diag.List
+	silenced diag.List
 	err      error
 }
 
@@ -51,6 +54,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 		options: opts, rules: Rules(), validators: newValidators(),
 		inputs: files.inputs, results: make([]result, len(files.inputs)),
 	}
+	l.nameRules()
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -62,7 +66,20 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	return set, opts.judge(append(files.findings, findings...)), nil
 }
 
-// Check runs the rules that need every object of the set.
+// nameRules makes rules findable by their names.
+func (l *loader) nameRules() {
+	l.byName = make(map[string]*Rule, len(l.rules))
+	for i := range l.rules {
+		rule := &l.rules[i]
+		l.byName[rule.Name] = rule
+		if rule.silenceable() {
+			l.names = append(l.names, rule.Name)
+		}
+	}
+}
+
+// Check runs the rules that need every object of the set. What comments silence
+// it adds to the set's.
 func Check(set *Set, opts Options) diag.List {
 	r := &reporter{}
 	rules := Rules()
@@ -72,6 +89,7 @@ func Check(set *Set, opts Options) diag.List {
 			rule.set(set, r)
 		}
 	}
+	set.Silenced = append(set.Silenced, r.silenced...)
 	return opts.judge(r.findings)
 }
 
@@ -129,6 +147,7 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 		}
 	}
 	w.total.Add(int64(len(data)))
+	w.silenced = nil
 	w.file, w.objects = &file{path: in.display, lines: lines{data: data}, maxValues: w.options.Limits.Values}, nil
 	w.convert.expanded = 0
 	if int64(len(data)) > limit {
@@ -140,7 +159,7 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	w.count.Add(int64(len(w.objects)))
 	w.said.Add(int64(len(w.file.findings)))
 	w.file.findings.Sort()
-	return result{objects: w.objects, findings: slices.Compact(w.file.findings)}
+	return result{objects: w.objects, findings: slices.Compact(w.file.findings), silenced: w.silenced}
 }
 
 // gather puts the results together in the order of the files.
@@ -155,6 +174,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 			return nil, nil, r.err
 		}
 		findings = append(findings, r.findings...)
+		set.Silenced = append(set.Silenced, r.silenced...)
 		for _, o := range r.objects {
 			if first := set.byKey[o.Key()]; first != nil {
 				findings = append(findings, repeated(o, first))

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -34,6 +35,8 @@ type Object struct {
 	Keep bool
 	// positions is a compact index of places.
 	positions positions
+	// ignores are the comments that silence rules.
+	ignores []ignore
 }
 
 // Key returns the identity of the object.
@@ -42,7 +45,9 @@ func (o *Object) Key() kind.Key { return kind.Key{Kind: o.Kind.Name, Name: o.Nam
 // Set is every object of a tree, in the order of their files.
 type Set struct {
 	Objects []*Object
-	byKey   map[kind.Key]*Object
+	// Silenced are the warnings that comments keep from being shown.
+	Silenced diag.List
+	byKey    map[kind.Key]*Object
 }
 
 // Find returns the object with the key, or nil.

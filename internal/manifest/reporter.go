@@ -16,6 +16,7 @@ type reporter struct {
 	// nil for set rules, whose findings carry no source line.
 	file     *file
 	findings diag.List
+	silenced diag.List
 }
 
 // run points the reporter at the rule whose findings come next.
@@ -34,10 +35,11 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 		return
 	}
 	line, column := o.Place(field)
-	r.findings = append(r.findings, diag.Finding{
+	shown, silenced := o.Sift(diag.List{{
 		Path: o.Path, Line: line, Column: column, Field: clip(field),
 		Rule: r.rule, Severity: r.severity, Message: clip(message), Fix: clip(fix),
-	})
+	}})
+	r.findings, r.silenced = append(r.findings, shown...), append(r.silenced, silenced...)
 }
 
 // report adds a finding of the running rule at a field of the subject; see

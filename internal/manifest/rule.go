@@ -22,6 +22,8 @@ type Rule struct {
 	// run by the tests and shown on the page.
 	Bad  string
 	Good string
+	// Live is what is live beside the examples, where that matters.
+	Live string
 	// NeedsLive says that the plan checks the rule, because it takes what is
 	// live or the ledger.
 	NeedsLive bool
@@ -29,6 +31,8 @@ type Rule struct {
 	object func(*subject)
 	// set checks what only all objects together show; nil for none.
 	set func(*Set, *reporter)
+	// idle tells whether the options leave nothing to check; nil for never.
+	idle func(Options) bool
 }
 
 // Rules returns every rule in the order of their names.
@@ -77,7 +81,7 @@ type subject struct {
 // neither object nor set.
 func table() []Rule {
 	return slices.Concat(
-		yamlRules(), envelopeRules(), schemaRules(),
+		yamlRules(), envelopeRules(), schemaRules(), ignoreRules(), adviceRules(),
 		[]Rule{
 			upstreamUnknown(), upstreamUnused(),
 			duplicateUpstream(), duplicateRule(), duplicateLocation(), duplicateServer(),

@@ -37,6 +37,7 @@ spec:
     - path: /purge/*
 `,
 		object: checkDeprecatedPurgeURL,
+		idle:   func(opts Options) bool { return opts.DeprecatedPurgeURL == "" },
 	}
 }
 

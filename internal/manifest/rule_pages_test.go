@@ -60,11 +60,25 @@ func writePages(t *testing.T, want map[string]string) {
 	}
 }
 
+// The paragraphs of the index on what is not like other rules.
+const (
+	onAdvice = "Advice is for reviewers: a plan gives it on what it creates, changes and posts, and on nothing that stays as it is. " +
+		"It never is an error, also not with `--strict`, and changes neither what is sent nor the exit code.\n\n"
+	onIgnoring = "A comment silences one rule at one place, and says why:\n\n```yaml\nspec:\n" +
+		"  # trueup:ignore location-unreachable the platform takes the longest path\n  locations:\n    - path: /*\n    - path: /static/*\n" +
+		"  tls:\n    enabled: \"true\"\n    forced: \"false\" # trueup:ignore tls-not-forced old clients speak plain HTTP\n```\n\n" +
+		"Behind something it speaks of the fields and elements that begin in its line, above it of the one that begins next; " +
+		"each time of all that is in it. At the head of a document it speaks of the whole document. " +
+		"Warnings and advice can be silenced, errors can't. What was silenced is counted with `-v` and stands in the JSON output, with its reason. " +
+		"A comment that can't be understood is [ignore-odd](ignore-odd.md), one that silences nothing [ignore-unused](ignore-unused.md). " +
+		"JSON has no comments: a manifest that needs one is written as YAML.\n\n"
+)
+
 func index(rules []Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat `trueup validate` checks, and `plan` and `apply` before anything else. " +
 		"An error stops the run with exit code 4; a warning is shown, and `--strict` makes it an error. " +
-		"`trueup explain NAME` shows a rule in the terminal.\n\n| rule | | |\n|---|---|---|\n")
+		"`trueup explain NAME` shows a rule in the terminal.\n\n" + onAdvice + onIgnoring + "| rule | | |\n|---|---|---|\n")
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, r.Summary)
 	}
@@ -78,6 +92,12 @@ func page(t *testing.T, r Rule) string {
 	if r.NeedsLive {
 		b.WriteString("\nThe plan checks this rule, because it takes more than the manifests: what is live, or what was done before.\n")
 	}
+	if r.Severity == diag.Advice && !r.NeedsLive {
+		b.WriteString("\nThe plan gives this advice on an object that it creates or changes.\n")
+	}
+	if r.Live != "" {
+		fmt.Fprintf(&b, "\n## Live\n\n```yaml\n%s```\n", r.Live)
+	}
 	if r.Bad != "" {
 		fmt.Fprintf(&b, "\n## Refused\n\n```yaml\n%s```\n", Excerpt(r.Bad))
 		if found := printed(t, r); found != "" {
@@ -87,8 +107,12 @@ func page(t *testing.T, r Rule) string {
 	}
 	fmt.Fprintf(&b, "\n## Fix\n\n%s\n", r.Fix)
 	text := b.String()
-	if r.Severity == diag.Warning {
+	switch r.Severity {
+	case diag.Warning:
 		text = strings.Replace(text, "## Refused", "## Warned of", 1)
+	case diag.Advice:
+		text = strings.Replace(text, "## Refused", "## Advised against", 1)
+	case diag.Error:
 	}
 	return text
 }
@@ -97,12 +121,8 @@ func page(t *testing.T, r Rule) string {
 func printed(t *testing.T, r Rule) string {
 	t.Helper()
 	folder := fstest.MapFS{"example.yaml": {Data: []byte(r.Bad)}}
-	set, found, err := Load(t.Context(), []Source{{FS: folder, Path: "example.yaml"}}, ruleOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	for _, f := range append(found, Check(set, ruleOptions())...) {
+	for _, f := range foundIn(t, Source{FS: folder, Path: "example.yaml"}, ruleOptions()) {
 		fmt.Fprintf(&b, "%s\n    fix: %s\n", f, f.Fix)
 	}
 	return b.String()

@@ -23,10 +23,10 @@ metadata:
 spec:
   hostname: shop.example.com
   locations:
-    - path: /*
-      upstream: origin
     - path: /img/*
       upstream: orgin
+    - path: /*
+      upstream: origin
   upstreams:
     - name: origin
 `,
@@ -37,9 +37,9 @@ metadata:
 spec:
   hostname: shop.example.com
   locations:
-    - path: /*
-      upstream: origin
     - path: /img/*
+      upstream: origin
+    - path: /*
       upstream: origin
   upstreams:
     - name: origin

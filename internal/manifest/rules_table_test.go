@@ -51,6 +51,32 @@ func ratelimit(fields string) string {
 	return cdnStart + "  firewall: {rules: [{name: r, action: {type: ratelimit, ratelimit: {" + fields + "}}}]}\n"
 }
 
+// locked is a rule that is on, in a firewall that is.
+func locked(rule, limit string) string {
+	return cdnStart + "  firewall: {enabled: true, rules: [{name: r, " + rule + ", action: {type: ratelimit, ratelimit: {" + limit + "}}}]}\n"
+}
+
+func bots(expected string) string {
+	return `constraints: [[{type: known_bots, known_bots: {expected: "` + expected + `", operator: equals}}]]`
+}
+
+func tls(fields string) string { return cdnStart + "  tls: {" + fields + "}\n" }
+
+func cors(fields string) string { return location("path: /a, cors: {" + fields + "}") }
+
+func locations(paths ...string) string {
+	text := cdnStart + "  locations:\n"
+	for _, p := range paths {
+		text += "  - path: " + p + "\n"
+	}
+	return text
+}
+
+// hosts is a location of all paths of one host above one of some paths of another.
+func hosts(above, below string) string {
+	return cdnStart + fmt.Sprintf("  locations: [{path: /*, host: %q}, {path: /a/*, host: %q}]\n", above, below)
+}
+
 func named(name string) string {
 	return strings.Replace(cdnStart, "name: shop", "name: "+name, 1)
 }
@@ -69,7 +95,7 @@ func TestRuleTable(t *testing.T) {
 		{"no upstreams in git", location("path: /*, upstream: origin"), nil},
 		{"no known upstream", cdnStart + "  locations: [{path: /*, upstream: x}]\n  upstreams: []\n", []string{"upstream-unknown"}},
 		{"no locations in git", cdnStart + "  upstreams: [{name: origin}]\n", nil},
-		{"nothing near", cdnStart + "  locations: [{path: /*, upstream: qqq}, {path: /a, upstream: origin}]\n  upstreams: [{name: origin}]\n", []string{"upstream-unknown: add it"}},
+		{"nothing near", cdnStart + "  locations: [{path: /a, upstream: origin}, {path: /*, upstream: qqq}]\n  upstreams: [{name: origin}]\n", []string{"upstream-unknown: add it"}},
 		{"location of another host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: b.example.com}, {path: /a}]\n", nil},
 		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: of the host a.example.com is already on line 6"}},
 		{"three of one name", cdnStart + "  upstreams:\n  - {name: o}\n  - {name: o}\n  - {name: o}\n", []string{"duplicate-upstream: line 7", "duplicate-upstream: line 7"}},
@@ -111,7 +137,41 @@ func TestRuleTable(t *testing.T) {
 		{"number that a double takes for 0", ratelimit("rate: 1e-400"), []string{"yaml-number"}},
 		{"tagged number beyond a double", ratelimit("rate: !!float 1e309"), []string{"yaml-number"}},
 		{"number beyond a double in an unknown field", cdnStart + "  extra: {a: [1e309]}\n", []string{"unknown-field", "yaml-number"}},
-		{"zero with an exponent", ratelimit("rate: 0e-999"), nil},
+		{"zero with an exponent", ratelimit("rate: 0e-999"), []string{"ratelimit-locks-out"}},
+
+		{"a limit of nobody", locked("enabled: false", "rate: 0"), nil},
+		{"a limit of bots", locked(bots("true"), "rate: 0"), nil},
+		{"a limit of everybody but bots", locked(bots("false"), "rate: 0"), []string{"ratelimit-locks-out: no request"}},
+		{"an empty group", locked("constraints: [[]]", "rate: 0"), []string{"ratelimit-locks-out"}},
+		{"a group of unknown constraints", locked("constraints: [[{type: known_bots}]]", "rate: 0"), nil},
+		{"one limit for a country", locked("enabled: true", "rate: 100, period: 60, identifier: {type: country}"), []string{"unknown-value", "ratelimit-locks-out: all who share the country have 100 requests in 60"}},
+		{"enough for a country", locked("enabled: true", "rate: 6000, period: 60, identifier: {type: country}"), []string{"unknown-value"}},
+		{"one request for each visitor", locked("enabled: true", "rate: 1, period: 60, identifier: {type: ip}"), nil},
+		{"a limit of a firewall that is off", cdnStart + "  firewall: {enabled: false, rules: [{name: r, action: {ratelimit: {rate: 0}}}]}\n", nil},
+
+		{"TLS off", tls(`enabled: "false", forced: "false"`), nil},
+		{"TLS forced", tls(`enabled: "true", forced: "true"`), nil},
+		{"TLS not forced, on or not", tls(`forced: "false"`), []string{"tls-not-forced: not sent on"}},
+		{"TLS on and no word of forced", tls(`enabled: "true"`), []string{"tls-not-forced: git does not say"}},
+		{"no word of either", tls(`auto: "true"`), nil},
+
+		{"every origin with others", cors(`allowOrigins: "https://a.example.com, *", allowCredentials: "true"`), []string{"cors-credentials: /a allows"}},
+		{"every origin without credentials", cors(`allowOrigins: "*", allowCredentials: "false"`), nil},
+		{"every origin and no word of credentials", cors(`allowOrigins: "*"`), nil},
+		{"every name of a domain", cors(`allowOrigins: "https://*.example.com", allowCredentials: "true"`), nil},
+		{"CORS that is off", cors(`enabled: "false", allowOrigins: "*", allowCredentials: "true"`), nil},
+
+		{"three hidden by two", locations("/a/*", "/a/b/*", "/a/b/c", "/a/d"), []string{"location-unreachable: /a/* leaves nothing to /a/b/*, /a/d below", "location-unreachable: /a/b/* leaves nothing to /a/b/c below"}},
+		{"hidden by a pattern of files", locations("/*.gz", "/a.gz"), []string{"location-path-odd"}},
+		{"a hidden pattern of files", locations("/iso/*", "/iso/*.sig"), []string{"location-unreachable", "location-path-odd"}},
+		{"special above general", locations("/a/b", "/a/*", "/*"), nil},
+		{"a prefix without a slash", locations("/rpc*", "/rpc/metrics"), []string{"location-unreachable"}},
+		{"hosts that are not the same", hosts("a.example.com", "b.example.com"), nil},
+		{"the same host in other letters", hosts("a.example.com", "A.example.com"), []string{"location-unreachable"}},
+		{"any host above one", hosts("", "a.example.com"), []string{"location-unreachable"}},
+		{"one host above any", hosts("a.example.com", ""), nil},
+		{"a wildcard above a host", hosts("*.example.com", "a.b.example.com"), []string{"location-unreachable"}},
+		{"a wildcard above its domain", hosts("*.example.com", "example.com"), nil},
 
 		{"number as path", purgeStart + "  paths: [1]\n", []string{"purge-path: write /1"}},
 		{"plain paths", purgePaths("/", "/a", "/b/*", "/c*"), nil},

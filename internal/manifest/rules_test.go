@@ -17,14 +17,23 @@ func ruleOptions() Options {
 	return Options{DeprecatedPurgeURL: "https://purge.example.com/"}
 }
 
-// findingsOf loads one manifest and runs every rule on it.
+// findingsOf loads one manifest and runs every rule on it, those of advice too.
 func findingsOf(t *testing.T, text string, opts Options) diag.List {
 	t.Helper()
-	set, found, err := Load(context.Background(), []Source{{Data: []byte(text)}}, opts)
+	return foundIn(t, Source{Data: []byte(text)}, opts)
+}
+
+func foundIn(t *testing.T, source Source, opts Options) diag.List {
+	t.Helper()
+	set, found, err := Load(context.Background(), []Source{source}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found = append(found, Check(set, opts)...)
+	for _, o := range set.Objects {
+		advice, _ := Advise(o)
+		found = append(found, advice...)
+	}
 	found.Sort()
 	return found
 }

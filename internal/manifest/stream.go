@@ -37,6 +37,8 @@ const (
 	ruleUnknownField = "unknown-field"
 	ruleUnknownValue = "unknown-value"
 	ruleNotSent      = "metadata-not-sent"
+	ruleIgnoreOdd    = "ignore-odd"
+	ruleIgnoreUnused = "ignore-unused"
 )
 
 // file is one file while it is read.
@@ -54,6 +56,9 @@ type file struct {
 	worstMore diag.Severity
 	// maxValues bounds the values of a document.
 	maxValues int
+	// marks are where comments may speak to this program that no document has
+	// taken yet.
+	marks [][]int
 }
 
 // The bounds of what is said of one document, of one file and of all: whoever
@@ -185,7 +190,10 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	f.lines = lines{data: data}
+	f.lines, f.marks = lines{data: data}, findMarks(data)
+	if len(f.marks) == maxMarks {
+		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d comments to trueup or more; those beyond are not read", maxMarks), "split it into several files")
+	}
 	if i := firstUnprintable(data); i >= 0 {
 		line, column := f.lines.position(i)
 		r, size := utf8.DecodeRune(data[i:])
@@ -285,6 +293,7 @@ func firstUnprintable(data []byte) int {
 func (f *file) resume(line int) ([]byte, bool) {
 	for line++; line <= f.lines.count(); line++ {
 		if startLine.Match(f.lines.bytes(line)) {
+			f.takeMarks(line) // of what can't be read
 			return append(bytes.Repeat([]byte("\n"), line-1), f.lines.data[f.lines.offset(line):]...), true
 		}
 	}

@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// Location is how the requests of one path are served, as far as advice is
+// about it (platform-api 2.2).
+type Location struct {
+	// Field is the place in the manifest: spec.locations[2].
+	Field, Path, Host, Upstream string
+	// Handling has what shapes an answer that the edges keep, by the name of its
+	// field below the location, as canonical JSON; absent is as good as empty.
+	Handling map[string]string
+}
+
+// Upstream is a group of servers.
+type Upstream struct {
+	Field, Name, Scheme string
+	// Servers are host:port.
+	Servers []string
+}
+
+// Routes are the locations and upstreams of a spec, in its order.
+type Routes struct {
+	Locations []Location
+	Upstreams []Upstream
+}
+
+// RoutesOf reads a decoded spec; what has another type is left out.
+func RoutesOf(spec any) Routes {
+	tree, _ := spec.(map[string]any)
+	var r Routes
+	for at, m := range elements(tree, "spec", "locations") {
+		l := Location{Field: at, Handling: handling(m)}
+		l.Path, _ = text(m, "path")
+		l.Host, _ = text(m, "host")
+		l.Upstream, _ = text(m, "upstream")
+		r.Locations = append(r.Locations, l)
+	}
+	for at, m := range elements(tree, "spec", "upstreams") {
+		u := Upstream{Field: at}
+		u.Name, _ = text(m, "name")
+		u.Scheme, _ = text(m, "scheme")
+		for _, server := range elements(m, at, "servers") {
+			host, _ := text(server, "host")
+			port, _ := text(server, "port")
+			u.Servers = append(u.Servers, kind.HostKey(host)+":"+port)
+		}
+		r.Upstreams = append(r.Upstreams, u)
+	}
+	return r
+}
+
+// handling reads the fields of a location that shape what the edges keep.
+func handling(location map[string]any) map[string]string {
+	cache := mapping(location, "cache")
+	out := map[string]string{}
+	for field, v := range map[string]any{
+		"cache.edgeTTL": cache["edgeTTL"], "cache.ttlTimeUnit": cache["ttlTimeUnit"],
+		"rewrite": location["rewrite"], "upstream": location["upstream"], "headers": location["headers"],
+	} {
+		if text := string(canon.Bytes(v)); v != nil && text != "{}" {
+			out[field] = text
+		}
+	}
+	return out
+}
+
+// Purged returns the path of a purge that covers all that the location serves:
+// its own, or the prefix before its first star.
+func (l Location) Purged() string {
+	path := l.Path
+	if i := strings.IndexByte(path, '*'); i >= 0 {
+		path = path[:i+1]
+	}
+	if !strings.HasPrefix(path, "/") {
+		return "/*"
+	}
+	return path
+}
+
+// anyHost tells whether a location's host means all of them.
+func anyHost(host string) bool { return host == "" || host == "*" }
+
+// HostIn tells whether the location serves one of the hosts, which are in the
+// form of kind.HostKey. Where its own host has a star, that can't be ruled out.
+func (l Location) HostIn(hosts map[string]bool) bool {
+	return anyHost(l.Host) || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
+}

@@ -1,0 +1,156 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/purge"
+)
+
+func locationUnreachable() Rule {
+	return Rule{
+		Name:     "location-unreachable",
+		Severity: diag.Advice,
+		Summary:  "If the first location that matches wins, another one above takes all requests of this one.",
+		Why: "Locations match by path, with a * at the end for all below it, and by host (platform-api 2.2). The document " +
+			"does not say which of two that match serves a request. If it is the first in the list, a location below a " +
+			"wider one serves nothing. With special paths above general ones the order says the same either way.",
+		Fix: "Move the wider location below the others.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+    - path: /static/*
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /static/*
+    - path: /*
+`,
+		object: only(cdn, checkLocationUnreachable),
+	}
+}
+
+// checkLocationUnreachable reports once for each location that hides others.
+func checkLocationUnreachable(s *subject) {
+	locations := RoutesOf(s.Tree).Locations
+	above := newAbove(locations)
+	hidden := map[int][]string{}
+	for i, l := range locations {
+		if by, ok := above.hides(i, l); ok {
+			hidden[by] = append(hidden[by], l.Path)
+		}
+	}
+	for by, l := range locations {
+		if len(hidden[by]) > 0 {
+			s.report(child(l.Field, "path"),
+				fmt.Sprintf("if the first location that matches wins, which the platform's document does not say, %s leaves nothing to %s below it",
+					l.Path, Some(hidden[by])),
+				fmt.Sprintf("move %s below %s: special paths above general ones are right either way", l.Path, Some(hidden[by])))
+		}
+	}
+}
+
+// above finds the location that takes the requests of one further down.
+type above struct {
+	// groups are the locations by their hosts.
+	groups map[string]*hostGroup
+}
+
+type hostGroup struct {
+	places []int
+	paths  [][]string
+	// first is where a path stands first.
+	first map[string]int
+	cover purge.Cover
+}
+
+func newAbove(locations []Location) above {
+	a := above{map[string]*hostGroup{}}
+	for i, l := range locations {
+		host := hostOf(l)
+		g := a.groups[host]
+		if g == nil {
+			g = &hostGroup{first: map[string]int{}}
+			a.groups[host] = g
+		}
+		g.places, g.paths = append(g.places, i), append(g.paths, []string{l.Path})
+		if _, seen := g.first[l.Path]; !seen {
+			g.first[l.Path] = i
+		}
+	}
+	for _, g := range a.groups {
+		g.cover = purge.NewCover(g.paths...)
+	}
+	return a
+}
+
+// hostOf is the host of a location as it is compared; "" is any.
+func hostOf(l Location) string {
+	if anyHost(l.Host) {
+		return ""
+	}
+	return kind.HostKey(l.Host)
+}
+
+// hides returns which location above the i-th takes all its requests: one of
+// the same host, of a wildcard that has it, or of any. Two of one host and path
+// are an error of another rule.
+func (a above) hides(i int, l Location) (by int, ok bool) {
+	own := hostOf(l)
+	for host := own; ; {
+		by, ok := a.groups[host].hides(i, l.Path, host == own)
+		if ok {
+			return by, true
+		}
+		if host == "" {
+			return 0, false
+		}
+		host = wider(host)
+	}
+}
+
+// wider is the next wildcard that has the host: a.b.c, *.b.c, *.c, and then
+// any.
+func wider(host string) string {
+	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
+	if !ok {
+		return ""
+	}
+	return "*." + parent
+}
+
+func (g *hostGroup) hides(i int, path string, own bool) (by int, ok bool) {
+	if g == nil {
+		return 0, false
+	}
+	if by, ok := g.first[path]; ok && by < i && !own {
+		return by, true
+	}
+	list, _, ok := g.cover.By(path, func(list int, prefix string) bool {
+		return g.places[list] < i && (prefix != path || !own)
+	})
+	if !ok {
+		return 0, false
+	}
+	return g.places[list], true
+}
+
+// Some names the first of a list, and counts the rest.
+func Some(names []string) string {
+	if n := len(names) - shownPaths; n > 1 {
+		return strings.Join(names[:shownPaths], ", ") + fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ")
+}
