@@ -80,12 +80,15 @@ func (a *app) stdin(what string) io.Reader {
 var errLink = errors.New("it is a symbolic link, and whoever made it could choose another file to be overwritten: " +
 	"remove it, or name the file itself")
 
-// createReport opens a file to write a result to, and empties it. A link in its
-// place may come with a pull request and lead to any file of the machine, so it
-// is not followed, but to a pipe or a device such as /dev/stdout; and no link on
-// the way to a name inside dir may lead out of dir.
-func createReport(dir, name string) (*os.File, error) {
-	const flags = os.O_CREATE | os.O_TRUNC | os.O_WRONLY | noWait
+// createReport opens a file to write a result to, and empties it.
+func createReport(dir, name string) (*os.File, error) { return openReport(dir, name, os.O_TRUNC) }
+
+// openReport opens a file to write a result to; how says what becomes of what is
+// in it. A link in its place may come with a pull request and lead to any file of
+// the machine, so it is not followed, but to a pipe or a device such as
+// /dev/stdout; and no link on the way to a name inside dir may lead out of dir.
+func openReport(dir, name string, how int) (*os.File, error) {
+	flags := os.O_CREATE | os.O_WRONLY | noWait | how
 	full := name
 	if !filepath.IsAbs(name) {
 		full = filepath.Join(dir, name)

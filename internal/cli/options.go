@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -42,7 +41,7 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
 	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "let requests of this --sandbox run fail as `RULE` says; repeatable (sandbox fault --help)")
 	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
-	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`; repeatable")
+	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`, - for standard output; repeatable")
 	f.StringVar(&g.color, "color", "auto", "colour: auto, always or never")
 	f.BoolVarP(&g.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&g.logFormat, "log-format", "text", "standard error as text or json, one line a message")
@@ -105,76 +104,6 @@ func (a *app) checkFormats() error {
 		}
 	}
 	return nil
-}
-
-// emit writes the document in every format that was asked for. The exit code
-// of the run is the document's, whatever happens here, but for a run that was
-// fine and whose result could not be written. Where standard output could not
-// be, the files of --report say so.
-func (a *app) emit(doc report.Document) error {
-	a.code, a.emitted = doc.ExitCode, true
-	opts := a.shown()
-	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
-	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
-	if err != nil {
-		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
-		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
-	}
-	if err = errors.Join(err, a.writeReports(doc)); err != nil {
-		return withCode(cmp.Or(doc.ExitCode, exitError), fmt.Errorf("write the result: %w", err))
-	}
-	return nil
-}
-
-// stamped is the document with the name of its exit code, its world and its
-// place.
-func (a *app) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
-	return doc
-}
-
-// writeReports writes the document to each file of --report.
-func (a *app) writeReports(doc report.Document) error {
-	var failures []error
-	for _, r := range a.global.reports {
-		format, file, _ := strings.Cut(r, "=")
-		failures = append(failures, a.writeReport(format, file, a.stamped(doc)))
-	}
-	return errors.Join(failures...)
-}
-
-// shown is how much of a document is written, wherever it goes.
-func (a *app) shown() report.Options {
-	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
-}
-
-func (a *app) writeReport(format, file string, doc report.Document) error {
-	f, err := createReport(a.dir(), file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.Write(f, format, doc, a.shown()), f.Close())
-}
-
-// fail shows an error in the result, where the format is for machines, and
-// otherwise on standard error; files of --report tell of it either way, so that
-// an earlier run's are not taken for this one's.
-func (a *app) fail(doc report.Document, err error) error {
-	if a.checkFormats() != nil {
-		return err
-	}
-	doc.ExitCode = exitOf(err)
-	doc.Errors = append(doc.Errors, err.Error())
-	if a.global.output == "text" {
-		if werr := a.writeReports(doc); werr != nil {
-			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
-		}
-		return err
-	}
-	if werr := a.emit(doc); werr != nil {
-		return errors.Join(err, werr)
-	}
-	return &shownError{err}
 }
 
 // targets makes the filter of --target KIND/NAME, in which both parts may hold

@@ -13,10 +13,14 @@ func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 // writeSummary renders Markdown for the summary of a job, which has more room
 // than a comment.
 func writeSummary(w io.Writer, doc Document, opts Options) error {
-	room := maxSummary
-	if opts.Room > 0 {
-		room = min(room, opts.Room)
-	}
-	_, err := io.WriteString(w, string(markdown(doc, opts, room)))
+	_, err := io.WriteString(w, string(markdown(doc, opts, room(opts, maxSummary))))
 	return err
+}
+
+// room is how many bytes Markdown may take that has so many at most.
+func room(opts Options, most int) int {
+	if opts.Room > 0 {
+		return min(most, opts.Room)
+	}
+	return most
 }

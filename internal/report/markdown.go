@@ -39,7 +39,7 @@ type chunk struct {
 // items as fit, then the count of the rest. Text from outside stands only
 // inside fences and code tags.
 func writeMarkdown(w io.Writer, doc Document, opts Options) error {
-	_, err := io.WriteString(w, string(markdown(doc, opts, maxMarkdown)))
+	_, err := io.WriteString(w, string(markdown(doc, opts, room(opts, maxMarkdown))))
 	return err
 }
 

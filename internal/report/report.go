@@ -62,8 +62,8 @@ type Options struct {
 	// Width is the number of columns of the terminal; 0, where there is none,
 	// lays out for 120 and breaks no sentence.
 	Width int
-	// Room is how many bytes the summary of a job may take; 0 is all that its
-	// file may have.
+	// Room is how many bytes Markdown may take in a file that has others' already;
+	// 0 is no less than a format may take otherwise.
 	Room int
 	// Verbose shows also what needs nothing.
 	Verbose bool

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"trueup/internal/forge"
+	"trueup/internal/report"
+)
+
+// emit writes the document in every format that was asked for. The exit code
+// of the run is the document's, whatever happens here, but for a run that was
+// fine and whose result could not be written. Where standard output could not
+// be, the files of --report say so.
+func (a *app) emit(doc report.Document) error {
+	a.code, a.emitted = doc.ExitCode, true
+	opts := a.shown()
+	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
+	if err != nil {
+		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
+		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
+	}
+	if err = errors.Join(err, a.writeReports(doc)); err != nil {
+		return withCode(cmp.Or(doc.ExitCode, exitError), fmt.Errorf("write the result: %w", err))
+	}
+	return nil
+}
+
+// stamped is the document with the name of its exit code, its world, its place,
+// and where else the run can be read about.
+func (a *app) stamped(doc report.Document) report.Document {
+	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
+	// The page of the run is in the environment: the file of the event says no more of it.
+	ci, _ := forge.Detect(a.env.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
+	doc.RunURL, doc.Files = ci.RunURL, nil
+	for _, r := range a.global.reports {
+		if format, file, _ := strings.Cut(r, "="); file != onStdout {
+			doc.Files = append(doc.Files, report.File{Format: format, Path: file})
+		}
+	}
+	return doc
+}
+
+// writeReports writes the document to each file of --report.
+func (a *app) writeReports(doc report.Document) error {
+	var failures []error
+	for _, r := range a.global.reports {
+		format, file, _ := strings.Cut(r, "=")
+		failures = append(failures, a.writeReport(format, file, a.stamped(doc)))
+	}
+	return errors.Join(failures...)
+}
+
+// shown is how much of a document is written, wherever it goes.
+func (a *app) shown() report.Options {
+	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
+}
+
+// onStdout is the name of standard output among the files of --report.
+const onStdout = "-"
+
+func (a *app) writeReport(format, file string, doc report.Document) error {
+	opts := a.shown()
+	if file == onStdout {
+		return report.Write(a.stdout, format, doc, opts)
+	}
+	if a.sharedFile(file) {
+		return a.addReport(format, file, doc)
+	}
+	f, err := createReport(a.dir(), file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.Write(f, format, doc, opts), f.Close())
+}
+
+// addReport writes a report behind what others wrote into a file.
+func (a *app) addReport(format, file string, doc report.Document) error {
+	f, err := openReport(a.dir(), file, os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	opts := a.shown()
+	if opts.Room, err = beginAfter(f); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", file, plain(err)), f.Close())
+	}
+	if opts.Room < minRoom {
+		a.log(slog.LevelWarn, file+" is full, of which a code host shows 1 MB: the "+format+" report of this run is not added")
+		return f.Close()
+	}
+	return errors.Join(report.Write(f, format, doc, opts), f.Close())
+}
+
+// sharedFile tells whether a file is one that all commands of a CI step add to:
+// that of its summary or of its outputs. Such a file is not emptied.
+func (a *app) sharedFile(file string) bool {
+	for _, name := range []string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"} {
+		if shared := a.env.Getenv(name); shared != "" && a.full(file) == a.full(shared) {
+			return true
+		}
+	}
+	return false
+}
+
+// full is the absolute path of a file that a flag names.
+func (a *app) full(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(a.dir(), file)
+}
+
+// minRoom is the least that a report is worth beginning for, in bytes.
+const minRoom = 4096
+
+// beginAfter begins a line of its own after what others wrote into a file, and
+// returns how many bytes there is room for.
+func beginAfter(f *os.File) (int, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	if size > 0 && report.SummaryRoom(size) > minRoom {
+		_, err = f.WriteString("\n")
+		size++
+	}
+	return report.SummaryRoom(size), err
+}
+
+// fail shows an error in the result, where the format is for machines, and
+// otherwise on standard error; files of --report tell of it either way, so that
+// an earlier run's are not taken for this one's.
+func (a *app) fail(doc report.Document, err error) error {
+	if a.checkFormats() != nil {
+		return err
+	}
+	doc.ExitCode = exitOf(err)
+	doc.Errors = append(doc.Errors, err.Error())
+	if a.global.output == "text" {
+		if werr := a.writeReports(doc); werr != nil {
+			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
+		}
+		return err
+	}
+	if werr := a.emit(doc); werr != nil {
+		return errors.Join(err, werr)
+	}
+	return &shownError{err}
+}
