@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+// liveFlags are those that mean nothing where live is not looked at.
+func liveFlags() []string {
+	return []string{
+		"sandbox", "profile", "out", "drift", "prune", "max-deletes", "max-creates", "take-over", "allow-recreate", "allow-empty-live",
+	}
+}
+
+// checkOffline refuses flags that --offline could only ignore.
+func checkOffline(cmd *cobra.Command) error {
+	for _, name := range liveFlags() {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return fmt.Errorf("--offline compares git with git, so --%s would do nothing: leave one of the two out", name)
+		}
+	}
+	return nil
+}
+
+// runOffline shows what git says otherwise than before: no token, no platform and
+// no ledger is asked for.
+func runOffline(ctx context.Context, a *app, opts planOptions, paths []string) error {
+	doc := report.Document{Command: "plan"}
+	if err := a.planOffline(ctx, &doc, opts, paths); err != nil {
+		return a.fail(doc, err)
+	}
+	return a.emit(doc)
+}
+
+func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOptions, paths []string) error {
+	if err := a.checkFormats(); err != nil {
+		return err
+	}
+	options, err := opts.plan()
+	if err != nil {
+		return err
+	}
+	l, err := a.load(ctx, paths, opts.strict)
+	if err != nil {
+		return err
+	}
+	doc.Findings, doc.Objects = l.findings, len(l.set.Objects)
+	if l.findings.HasErrors() {
+		doc.ExitCode = exitInvalid
+		return nil
+	}
+	if err := opts.match(l.set); err != nil {
+		return err
+	}
+	past := a.base(l, paths).past(ctx, opts.baseRef)
+	if past.Set == nil {
+		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, past.Blame.Fix)
+	}
+	options.Overrides, options.PartOfTree = l.project.Overrides, l.project.partly(a.dir(), paths)
+	doc.Plan = plan.Offline(plan.Inputs{
+		Tool: toolName(), Target: plan.Target{Workspace: l.project.Workspace}, Set: l.set, Options: options,
+	}, past)
+	if opts.detailed && doc.Plan.Differs() {
+		doc.ExitCode = exitChanges
+	}
+	return nil
+}

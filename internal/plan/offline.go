@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+	"trueup/internal/purge"
+)
+
+// Offline says what git says otherwise than before, from git alone: what was
+// there before stands for live. It shows no request, since apply decides against
+// live, and asserts nothing. The inputs' live state and ledger are not looked at.
+func Offline(in Inputs, past Past) *Plan {
+	p := NewPlanner(in)
+	out := &Plan{
+		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, Blame: &past.Blame,
+		Notes: []string{"only git was compared with git: what was changed outside git, what an earlier run left undone, and what apply would send is not known"},
+	}
+	ops := make(map[kind.Key]Op, len(in.Set.Objects))
+	unclear := 0
+	for _, o := range in.Set.Objects {
+		was, known := past.find(o.Key(), o)
+		item := p.sinceBase(o, was)
+		if !known {
+			item.Cause, item.By = FromGit, ""
+			unclear++
+		}
+		ops[o.Key()] = item.Op
+		if p.targeted(o.Key()) {
+			out.Items = append(out.Items, item)
+		}
+	}
+	if unclear > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: of %d objects it is not known whether they are new", unclear))
+	}
+	gone := p.goneSinceBase(past)
+	if in.Options.PartOfTree && len(gone) > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more objects that it had before nothing is said", len(gone)))
+		gone = nil
+	}
+	out.Items = append(out.Items, gone...)
+	slices.SortStableFunc(out.Items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range out.Items {
+		p.depend(&out.Items[i], ops)
+	}
+	out.Summary = summarize(out)
+	return out
+}
+
+// sinceBase is what became of one object; a nil was is one that git did not have.
+func (p *Planner) sinceBase(o, was *manifest.Object) Item {
+	item := Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
+	if was == nil {
+		p.isNew(&item, o)
+		return item
+	}
+	item.Live = Fingerprint{Exists: true, Digest: &was.Digest}
+	if SpecDigest(o.Kind, was.Spec) == SpecDigest(o.Kind, o.Spec) {
+		return item
+	}
+	before := canon.MustDecode(was.Spec)
+	res := merge.Compare(merge.Input{
+		Rules: p.rules[o.Kind.Name], Applied: before, Live: before, Desired: canon.MustDecode(o.Spec),
+	})
+	if len(res.Changes) == 0 {
+		return item
+	}
+	d := &decision{Planner: p, manifest: o}
+	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes), res.Lists, res.Collateral
+	for i := range item.Changes {
+		c := &item.Changes[i]
+		c.Cause, c.By = blame(c.Cause, true)
+	}
+	switch o.Kind.Policy {
+	case kind.Converge:
+		item.Op = Patch
+	case kind.CreateOnly:
+		edited(&item, "it may have been made already, and it can't be changed: it is a moment in time")
+	case kind.Once:
+		edited(&item, "it may have been sent already, and its name is spent then")
+	}
+	return item
+}
+
+// edited blocks an object that is made or sent once, and that is not what it was.
+func edited(item *Item, why string) {
+	block(item, "its spec changed; "+why, "put the old spec back, and give the new one a name of its own")
+	item.NeedsPerson = false // apply may find that it never was
+}
+
+// isNew plans an object that git did not have.
+func (p *Planner) isNew(item *Item, o *manifest.Object) {
+	item.Cause, item.By = FromThisChange, ByThisChange
+	switch o.Kind.Policy {
+	case kind.CreateOnly:
+		item.Op, item.Disk = Create, text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+	case kind.Converge:
+		item.Op = Create
+	case kind.Once:
+		item.Op = Post
+		spec, err := parseSpec(o.Spec)
+		if err != nil {
+			return // the schema has said so
+		}
+		usage := spec.Usage()
+		item.Purge = &PurgeInfo{
+			Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
+			Sample: spec.Paths[:min(len(spec.Paths), sampleSize)],
+			Budget: Budget(usage), Limits: Budget(purge.Limits()),
+		}
+		if !p.serves(spec.Hostname) {
+			item.Hints = append(item.Hints, "nothing in git serves "+spec.Hostname+": whether live does is not known")
+		}
+	}
+}
+
+// goneSinceBase are the objects that git had and does not have.
+func (p *Planner) goneSinceBase(past Past) []Item {
+	var items []Item
+	for _, o := range past.Set.Objects {
+		if p.in.Set.Find(o.Key()) == nil && p.targeted(o.Key()) {
+			items = append(items, leftSinceBase(o))
+		}
+	}
+	return items
+}
+
+// leftSinceBase is an object that git does not have any more.
+func leftSinceBase(o *manifest.Object) Item {
+	item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: &o.Digest}}
+	switch {
+	case o.Kind.Policy == kind.Once:
+		item.Live = Fingerprint{}
+		item.Reason = "left git; if it was sent it stays sent, and else it never is"
+	case o.Kind.Can(kind.Delete):
+		item.Reason = "left git; it stays as it is without --prune"
+	default:
+		item.Reason = "left git; the platform documents no deletion, so it stays as it is"
+	}
+	return item
+}
