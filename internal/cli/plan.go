@@ -21,6 +21,7 @@ type planOptions struct {
 	more           []manifest.Source
 	strict         bool
 	detailed       bool
+	offline        bool
 	targets        []string
 	takeOver       []string
 	allowRecreate  []string
@@ -44,7 +45,7 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.maxCreates, "max-creates", 0, "create up to `N` objects of an area that was applied to before; few need no word")
 	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
 	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
-	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` in which a manifest must have stood for --prune; without it HEAD or the commit before it")
+	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` that this change is to be told from (docs/causes.md); with --prune, what must have had a manifest that is gone")
 	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "what becomes of what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
 }
 
@@ -120,6 +121,12 @@ func newPlan(a *app) *cobra.Command {
 			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
 			"8 authentication or authorization.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.offline {
+				if err := checkOffline(cmd); err != nil {
+					return err
+				}
+				return runOffline(cmd.Context(), a, opts, args)
+			}
 			return runPlan(cmd.Context(), a, opts, args)
 		},
 	}
@@ -127,6 +134,7 @@ func newPlan(a *app) *cobra.Command {
 	a.global.registerDiff(cmd)
 	cmd.Flags().StringVar(&opts.out, "out", "", "also keep the plan in `FILE`, for apply --expect and show")
 	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
+	cmd.Flags().BoolVar(&opts.offline, "offline", false, "compare git with git alone, as for a fork's pull request: no token, no platform, no ledger (docs/causes.md)")
 	return cmd
 }
 
