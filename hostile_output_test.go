@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -20,6 +21,7 @@ func hostileOutput() []hostileCase {
 		{"terminal-escapes", terminalEscapes},
 		{"workflow-commands", workflowCommands},
 		{"markdown-breakout", markdownBreakout},
+		{"github-output", githubOutput},
 		{"repository-chooses-address", repositoryChoosesAddress},
 		{"redirect", redirect},
 		{"token-in-output", tokenInOutput},
@@ -38,7 +40,7 @@ func everyOutput(p *place) {
 		p.run(args...)
 		p.run(append(args, "--log-format", "json")...)
 		if args[0] != "ledger" && args[0] != "doctor" {
-			for _, format := range []string{"json", "markdown"} {
+			for _, format := range []string{"json", "markdown", "sarif", "junit", "codequality", "outputs"} {
 				p.run(append(args, "-o", format)...)
 			}
 		}
@@ -84,6 +86,40 @@ func workflowCommands(p *place) {
 	p.run("plan", "--target", "::error ::pwned")
 	p.run("ledger", "show", "purge/::error ::pwned")
 }
+
+// githubOutput: what later steps of a workflow are told is of this program, and a
+// text from outside is at most a part of an annotation.
+func githubOutput(p *place) {
+	form := regexp.MustCompile(`^[a-z-]*=[a-z0-9:.-]*$`)
+	known := "result exit-code changes digest offline create change removed purge delete drifted blocked deferred in-flight"
+	for _, s := range []string{
+		"x\nresult<<EOF\npwned\nEOF", "result=pwned\r\nPATH=/tmp", "<<", "a\n::error ::pwned", "x%0A::set-env name=A::b", "a,line=1,title=b::c\n::stop-commands::x",
+	} {
+		surround(p, s)
+		p.write("::error file=a,line=1::"+strings.NewReplacer("/", "", "\x00", "").Replace(s)+".yaml", "kind: [\n")
+		p.vars["GITHUB_OUTPUT"] = p.path("outputs")
+		for _, command := range [][]string{{"plan"}, {"drift"}, {"apply", "--auto-approve"}, {"validate", "."}} {
+			p.write("outputs", "")
+			p.run(append(command, "--report", "outputs=outputs", "--report", "github=annotations")...)
+			for line := range strings.SplitSeq(strings.Trim(p.read("outputs"), "\n"), "\n") {
+				key, _, _ := strings.Cut(line, "=")
+				if !form.MatchString(line) || !slices.Contains(strings.Fields(known), key) {
+					p.Errorf("%q: outputs have %q", s, line)
+				}
+			}
+			for line := range strings.SplitSeq(strings.TrimSuffix(p.read("annotations"), "\n"), "\n") {
+				properties, _, _ := strings.Cut(strings.TrimPrefix(line, "::"), "::")
+				if !annotation.MatchString(properties) {
+					p.Errorf("%q: a runner reads %q", s, line)
+				}
+			}
+		}
+	}
+}
+
+// annotation is what stands in front of the text of an annotation, and no other
+// command.
+var annotation = regexp.MustCompile(`^(error|warning|notice) (file=[^,=]*(=[^,]*)?,(line=\d+,)?(col=\d+,)?)?title=[^,:]*$`)
 
 // ownTags are the only tags that a report has.
 var ownTags = regexp.MustCompile(`^(</?details>|</?summary>|</?code>|[^<>])*$`)
