@@ -234,7 +234,7 @@ func recordOf(it *Item) string {
 	if it.Recorded == nil {
 		return ""
 	}
-	text := "at transition " + strconv.Itoa(it.Recorded.Seq)
+	text := "transition " + strconv.Itoa(it.Recorded.Seq)
 	if it.Recorded.State != "" {
 		text += " (" + string(it.Recorded.State) + ")"
 	}

@@ -1,0 +1,308 @@
+package plan_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+const (
+	oneWant    = `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: b}}`
+	oneHave    = `{hostname: a.example.com, tls: {forced: "false"}, secureLink: {tokenName: a}, note: theirs}`
+	oneApplied = `{hostname: a.example.com, tls: {forced: "no"}, secureLink: {tokenName: a}}`
+)
+
+// one is a world with one object to change.
+func one(t tester) *world {
+	return git(t, cdn("a", oneWant)).has("CDN/a", oneHave).applied("CDN/a", oneApplied)
+}
+
+// fileOf is the file of a plan.
+func fileOf(t tester, p *plan.Plan) []byte {
+	t.Helper()
+	b, err := plan.Encode(plan.Shown(p), now())
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return b
+}
+
+// TestNoByteOfAPlanFileCanChange: whatever byte is another one, missing or too
+// many, the file is refused.
+func TestNoByteOfAPlanFileCanChange(t *testing.T) {
+	file := fileOf(t, one(t).make())
+	if _, err := plan.Decode(file); err != nil {
+		t.Fatal(err)
+	}
+	for i := range file {
+		for _, b := range []byte{file[i] ^ 1, file[i] ^ 0x20, file[i] ^ 0x80, ' ', '0', '"', '}'} {
+			changed := bytes.Clone(file)
+			changed[i] = b
+			if p, err := plan.Decode(changed); b != file[i] && err == nil {
+				t.Errorf("byte %d may be %q: %.80s", i, b, p.Digest)
+			}
+		}
+		if _, err := plan.Decode(append(file[:i:i], file[i+1:]...)); err == nil {
+			t.Errorf("byte %d may be missing", i)
+		}
+		if _, err := plan.Decode(file[:i]); err == nil {
+			t.Errorf("it may end after %d bytes", i)
+		}
+	}
+	for _, more := range []string{" ", "\n", "{}", "\x00"} {
+		if _, err := plan.Decode(append(bytes.Clone(file), more...)); err == nil {
+			t.Errorf("%q may follow", more)
+		}
+	}
+}
+
+// sealed is a file with a checksum that fits, as whoever tampers with one would
+// write it.
+func sealed(t *testing.T, file []byte, change func(plan map[string]any)) []byte {
+	t.Helper()
+	tree := canon.MustDecode(file).(map[string]any)
+	delete(tree, "checksum")
+	change(tree)
+	tree["checksum"] = canon.Digest(canon.Bytes(tree)).String()
+	return append(canon.Bytes(tree), '\n')
+}
+
+// TestDecodeRefuses: each with its reason, also where the checksum fits.
+func TestDecodeRefuses(t *testing.T) {
+	file := fileOf(t, one(t).make())
+	item := func(p map[string]any) map[string]any { return p["items"].([]any)[0].(map[string]any) }
+	for want, change := range map[string]func(p map[string]any){
+		"trueup.plan/v2":                         func(p map[string]any) { p["format"] = "trueup.plan/v2" },
+		"its format is not":                      func(p map[string]any) { delete(p, "format") },
+		"plan --out FILE":                        func(p map[string]any) { p["format"] = "trueup.result/v1" },
+		"its digest is not that of what it says": func(p map[string]any) { p["ledger"] = "another" },
+		"digest is not that":                     func(p map[string]any) { item(p)["op"], item(p)["request"] = "none", nil },
+		"its request does not go":                func(p map[string]any) { delete(item(p), "request") },
+		"is unknown":                             func(p map[string]any) { item(p)["op"] = "replace" },
+		"does not say what":                      func(p map[string]any) { item(p)["op"] = "post" },
+		"it is no plan: json":                    func(p map[string]any) { p["items"] = "x" },
+		"digest":                                 func(p map[string]any) { p["offline"] = true },
+	} {
+		if _, err := plan.Decode(sealed(t, file, change)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "no JSON", "[]\n": "not a JSON object", "{": "no JSON", `{"format":"trueup.plan/v1","format":"trueup.plan/v1"}`: "stands twice",
+		" " + string(file): "canonical form", strings.Replace(string(file), `"sandbox":false`, `"sandbox":true`, 1): "checksum",
+		strings.Repeat(" ", plan.MaxFile+1): "larger than 128 MiB", strings.Repeat("[", 1000): "no JSON", "\xff": "UTF-8",
+	} {
+		if _, err := plan.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := plan.Decode(sealed(t, file, func(p map[string]any) { p["newer"] = "field" })); err != nil {
+		t.Errorf("a field that is not known: %v", err)
+	}
+}
+
+// everything is a world with many operations.
+func everything(t tester) *world {
+	w := one(t)
+	w.in.Set = load(t,
+		cdn("a", oneWant), cdn("new", `{hostname: new.example.com}`), cdn("same", `{hostname: same.example.com}`),
+		purge("p", `{hostname: a.example.com, paths: [/x]}`), purge("done", `{hostname: a.example.com, paths: [/y]}`),
+		snapshot("s", "db"), snapshot("gone", "db"))
+	w.has("CDN/same", `{hostname: same.example.com}`).foreign("CDN/other", `{hostname: other.example.com}`)
+	w.sent("Purge/done", ledger.Posted, `{hostname: a.example.com, paths: [/y]}`, ago())
+	w.sent("VolumeSnapshot/gone", ledger.Posted, disked("db"), ago())
+	return w
+}
+
+// TestAKeptPlanIsShownAsItWas: what is read back renders as what was written, in
+// every format, and asserts the same.
+func TestAKeptPlanIsShownAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := everything(t)
+		if rapid.Bool().Draw(t, "drawn") {
+			w = git(t, cdn("shop", drawSpec(t, "git", false))).has(shop, drawSpec(t, "live", true))
+			if rapid.Bool().Draw(t, "recorded") {
+				w.applied(shop, drawSpec(t, "applied", false))
+			}
+			w.with(func(o *plan.Options) {
+				o.Drift = rapid.SampledFrom(plan.DriftPolicies()).Draw(t, "policy")
+				o.TakeOver = map[kind.Key]bool{key(t, shop): rapid.Bool().Draw(t, "take over")}
+			})
+		}
+		made := w.make()
+		file := fileOf(t, made)
+		again, err := plan.Decode(file)
+		if err != nil {
+			t.Fatalf("%v in %s", err, file)
+		}
+		if !again.CreatedAt.Equal(now()) || !bytes.Equal(again.Assertion(), made.Assertion()) || len(plan.Differences(again, made)) > 0 {
+			t.Fatalf("%v is another plan:\n%s\n%s", again.CreatedAt, again.Assertion(), made.Assertion())
+		}
+		again.CreatedAt = time.Time{}
+		for _, format := range report.Formats() {
+			if got, want := rendered(t, format, again), rendered(t, format, made); got != want {
+				t.Fatalf("%s: got\n%s\nwant\n%s", format, got, want)
+			}
+		}
+	})
+}
+
+func rendered(t tester, format string, p *plan.Plan) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := report.Write(&out, format, report.Document{Command: "plan", Plan: p}, report.Options{Verbose: true, ShowUnmanaged: true}); err != nil {
+		t.Fatalf("%s: %v", format, err)
+	}
+	return out.String()
+}
+
+// FuzzDecode: whatever a file holds, reading it ends, and what is taken is shown
+// without a mishap and is kept as it was.
+func FuzzDecode(f *testing.F) {
+	for _, w := range []*world{one(f), everything(f), one(f).with(func(o *plan.Options) { o.Drift = plan.ReportDrift })} {
+		f.Add(fileOf(f, w.make()))
+	}
+	f.Add([]byte(`{"format":"trueup.plan/v1","items":null}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		p, err := plan.Decode(resealed(file))
+		if err != nil {
+			return
+		}
+		for _, format := range report.Formats() {
+			rendered(t, format, p)
+		}
+		again, err := plan.Decode(fileOf(t, p))
+		if err != nil || again.Digest != p.Digest {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+// resealed is a file whose digest and checksum fit what it says, without which
+// most files would be refused before the rest is looked at.
+func resealed(file []byte) []byte {
+	v, err := canon.Decode(file)
+	tree, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return file
+	}
+	var p plan.Plan
+	d := json.NewDecoder(bytes.NewReader(file))
+	d.UseNumber()
+	if d.Decode(&p) == nil && !p.Offline {
+		tree["digest"] = canon.Digest(p.Assertion()).String()
+	}
+	delete(tree, "checksum")
+	tree["checksum"] = canon.Digest(canon.Bytes(tree)).String()
+	return append(canon.Bytes(tree), '\n')
+}
+
+// TestWhatAPlanAsserts: the digest changes with each input that the plan depends
+// on, and what differs is said; it does not change with anything else.
+func TestWhatAPlanAsserts(t *testing.T) {
+	base := one(t).make()
+	for want, change := range map[string]func(*world){
+		`CDN/a: git: secureLink.tokenName is now "c", and the plan was made for "b"`: func(w *world) {
+			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, "tokenName: b", "tokenName: c", 1)))
+		},
+		`CDN/a: git: tls.auto is now "true", and nothing was to be done there (live: none)`: func(w *world) {
+			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, `"true"`, `"true", auto: "true"`, 1)))
+		},
+		`CDN/b: git: its manifest is there now, and was not`: func(w *world) {
+			w.in.Set = load(t, cdn("a", oneWant), cdn("b", `{hostname: b.example.com}`))
+		},
+		`CDN/a: git: its manifest is not there any more`: func(w *world) { w.in.Set = load(t, cdn("b", `{hostname: b.example.com}`)) },
+		`CDN/a: live: tls.forced is now "perhaps", and the plan was made for "false"`: func(w *world) {
+			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
+		},
+		`CDN/a: live: tls.forced was "false", and is now as git says`: func(w *world) { w.has("CDN/a", oneWant) },
+		`CDN/a: live: it is gone`:                                       func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: it is another object of that name (uid another`: func(w *world) {
+			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
+		},
+		`CDN/a: ledger: tls.forced, as it was last applied, is now "false"`: func(w *world) {
+			w.applied("CDN/a", strings.Replace(oneApplied, `"no"`, `"false"`, 1))
+		},
+		`CDN/a: ledger: its record is now transition 7, and the plan was made for none`: func(w *world) {
+			w.record("CDN/a", func(r *ledger.Record) { r.Seq = 7 })
+		},
+		`ledger: the one that is used is now ledger-2`:       func(w *world) { w.in.Ledger.ID = "ledger-2" },
+		`target: the workspace is now acme (other)`:          func(w *world) { w.in.Target.Workspace.UUID = "other" },
+		`target: the workspace is now other (5a1d)`:          func(w *world) { w.in.Target.Workspace.Name = "other" },
+		`target: the platform is now the sandbox`:            func(w *world) { w.in.Sandbox = true },
+		`target: the address of the delivery area is now x,`: func(w *world) { w.in.Target.Origins = map[kind.Area]string{kind.Delivery: "x"} },
+		`options: --drift is now "report"`:                   func(w *world) { w.in.Options.Drift = plan.ReportDrift },
+		`options: --drift is now "fail"`:                     func(w *world) { w.in.Options.Drift = plan.FailOnDrift },
+		`options: --target is now ["CDN/*"]`:                 func(w *world) { w.in.Options.Patterns = []string{"CDN/*"} },
+		`options: --take-over is now ["CDN/a"]`:              func(w *world) { w.in.Options.TakeOver = allow(t, "CDN/a") },
+		`options: --allow-recreate is now ["CDN/a"]`:         func(w *world) { w.in.Options.AllowRecreate = allow(t, "CDN/a") },
+		`options: --allow-empty-live is now true`:            func(w *world) { w.in.Options.AllowEmptyLive = true },
+		`options: --max-creates is now 3`:                    func(w *world) { w.in.Options.MaxCreates = 3 },
+		`options: --prune is now true`:                       func(w *world) { w.in.Options.Prune = true },
+		`options: --max-deletes is now 3`:                    func(w *world) { w.in.Options.MaxDeletes = 3 },
+		`options: reading only a part of the project`:        func(w *world) { w.in.Options.PartOfTree = true },
+		`options: overrides of trueup.yaml is now [{"ignore":true`: func(w *world) {
+			w.in.Options.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.note", Ignore: true}}
+		},
+		`options: purge.window of trueup.yaml is now "1h0m0s"`: func(w *world) {
+			w.in.Ledger.Terms = map[kind.Area]ledger.Terms{kind.Delivery: {Window: time.Hour}}
+		},
+	} {
+		w := one(t)
+		change(w)
+		changed := w.make()
+		text := strings.Join(plan.Differences(base, changed), "\n")
+		if changed.Digest == base.Digest || !strings.Contains(text, want) {
+			t.Errorf("digests %s and %s; %q is not in\n%s", base.Digest, changed.Digest, want, text)
+		}
+	}
+	for what, change := range map[string]func(*world){
+		"the program":          func(w *world) { w.in.Tool = "trueup 99" },
+		"the clock":            func(w *world) { w.in.At = ledger.Observed(now().Add(time.Hour), now().Add(time.Hour)) },
+		"a field of live":      func(w *world) { w.has("CDN/a", strings.Replace(oneHave, "theirs", "changed", 1)) },
+		"the status of live":   func(w *world) { w.has("CDN/a", oneHave, status(`{"ready":true}`)) },
+		"an object of others":  func(w *world) { w.foreign("CDN/other", `{hostname: other.example.com}`) },
+		"a file and its lines": func(w *world) { w.in.Set = load(t, "# a comment\n\n"+cdn("a", oneWant)) },
+	} {
+		w := one(t)
+		change(w)
+		if changed := w.make(); changed.Digest != base.Digest {
+			t.Errorf("%s: %s", what, strings.Join(plan.Differences(base, changed), "\n"))
+		}
+	}
+}
+
+// TestAListThatIsSentWholeIsAsserted: also what git does not mention in it.
+func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
+	make := func(note string) *plan.Plan {
+		list := func(weight, more string) string {
+			return fmt.Sprintf(`{hostname: a.example.com, upstreams: [{name: o, scheme: https, servers: [{host: h, port: "443", weight: %q%s}]}]}`, weight, more)
+		}
+		return git(t, cdn("a", list("2", ""))).has("CDN/a", list("1", ", note: "+note)).applied("CDN/a", list("1", "")).make()
+	}
+	a, b := make("a"), make("b")
+	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note is now "b"`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestAPartOfAPlanAssertsNothing: what drift shows, and what settle does, is not
+// what the digest speaks of.
+func TestAPartOfAPlanAssertsNothing(t *testing.T) {
+	p := one(t).make()
+	if p.Digest == "" || plan.Drift(p).Digest != "" || p.Only(key(t, "CDN/a")).Digest != "" || p.OpenOnly(nil).Digest != "" {
+		t.Error("a part has a digest")
+	}
+}
