@@ -87,9 +87,11 @@ func setup(e *testscript.Env) error {
 	e.Setenv("GORACE", "atexit_sleep_ms=0")
 	e.Setenv(transcriptVar, filepath.Join(e.WorkDir, ".transcript"))
 	p := &platform{arrived: make(chan struct{})}
-	e.Values[platformKey{}] = p
+	host := &codeHost{}
+	e.Values[platformKey{}], e.Values[codeHostKey{}] = p, host
 	e.Defer(func() {
 		p.close(t)
+		host.close(t)
 		findCanary(t, e.WorkDir)
 	})
 	return nil

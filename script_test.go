@@ -85,7 +85,7 @@ type script struct {
 //	exits CODE PROGRAM ARG…   run, and compare the exit code
 //	requests [-all|-none]     print the writes, or all requests; or assert that nothing was written
 //	shown PLAN                compare the writes with the requests of a plan in JSON
-//	causes PLAN               print each line of a plan in JSON with its cause, by whom, and its place
+//	causes PLAN               print each line of a plan in JSON with its cause, by whom and its place, and what was compared
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
 //	clock +25h                move everybody's clock
@@ -101,6 +101,7 @@ type script struct {
 //	told TEXT                 wait until a run has printed it
 //	claimed KIND/NAME         wait until the ledger says that a request has been begun
 //	ended CODE                compare the exit code of the run that ended last, as of one in the background
+//	codehost VERB…            a code host (codehost_test.go)
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
@@ -108,7 +109,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
-		"signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
+		"codehost": cmdCodeHost, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {

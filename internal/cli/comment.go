@@ -100,6 +100,8 @@ func (o commentOptions) check() error {
 		return fmt.Errorf("--pr is %d: write the number of a pull request", o.pull)
 	case o.issue == "" && o.result != "":
 		return errors.New("--result says what becomes of an issue: use it with --issue TITLE")
+	case o.result != "" && codeOf(o.result) < 0:
+		return fmt.Errorf("--result is %q: write a name or an exit code of docs/exit-codes.md", o.result)
 	case o.issue != "" && o.pull != 0:
 		return errors.New("--issue and --pr are two places: use one of them")
 	case utf8.RuneCountInString(o.key) > maxKey:
@@ -269,13 +271,9 @@ func outcomeText(res forge.Result, what, where string) string {
 
 // postIssue does with the issue what the result says.
 func (a *app) postIssue(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
-	result := opts.result
-	if code, err := strconv.Atoi(result); err == nil {
-		result = resultName(code)
-	}
-	switch result {
-	case "", resultName(exitChanges):
-	case resultName(exitOK):
+	switch code := codeOf(opts.result); {
+	case opts.result == "" || code == exitChanges:
+	case code == exitOK:
 		p.Resolved = true
 	default:
 		return a.out.Printf("the issue is left as it is: the result was %s, which tells nothing of it\n", opts.result)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"trueup/internal/apply"
 )
@@ -22,13 +23,24 @@ const (
 )
 
 // resultName is what machine-readable outputs call an exit code.
-func resultName(code int) string {
-	names := map[int]string{
+func resultName(code int) string { return resultNames()[code] }
+
+func resultNames() map[int]string {
+	return map[int]string{
 		exitOK: "ok", exitError: "error", exitChanges: "changes", exitStale: "stale",
 		exitInvalid: "invalid", exitPartial: "partial", exitNeedsPerson: "needs-person",
 		exitNotConverged: "not-converged", exitAuth: "auth", exitInterrupted: "interrupted",
 	}
-	return names[code]
+}
+
+// codeOf is the exit code that is written as a number or as its name, -1 for none.
+func codeOf(result string) int {
+	for code, name := range resultNames() {
+		if result == name || result == strconv.Itoa(code) {
+			return code
+		}
+	}
+	return -1
 }
 
 // exitOf maps an error that stopped a run to its code.
