@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -242,6 +244,31 @@ func TestRules(t *testing.T) {
 			if strings.Contains(string(r.rule), "/") && ruleRank(r.rule) == 0 {
 				t.Errorf("%s is not in the table", r.rule)
 			}
+		}
+	}
+}
+
+// TestReportsAreDocumented: docs/reports.md has every format, and every rule as
+// it is.
+func TestReportsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(string(text), "\n## ")
+	for _, name := range Formats() {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("the format %s is not in the table", name)
+		}
+	}
+	for _, rule := range remarkRules {
+		if row := fmt.Sprintf("\n| `%s` | %s | %s |\n", rule.id, levelName(rule.level), rule.means); !strings.Contains(string(text), row) {
+			t.Errorf("there is no row %s", row)
+		}
+	}
+	for _, o := range outputs(machineCases()[0].doc) {
+		if !strings.Contains(string(text), "`"+o.key+"`") {
+			t.Errorf("the output %s is not documented", o.key)
 		}
 	}
 }
