@@ -1,0 +1,166 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+func policy(p plan.DriftPolicy) func(*plan.Options) {
+	return func(o *plan.Options) { o.Drift = p }
+}
+
+// drifted is a world in which git changed one thing and somebody else another.
+func drifted(t tester) *world {
+	return git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: b}}`),
+		cdn("new", `{hostname: new.example.com}`)).
+		has("CDN/a", `{hostname: a.example.com, tls: {forced: "false"}, secureLink: {tokenName: a}}`).
+		applied("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
+}
+
+// TestDriftIsOverwrittenByDefault: also where no policy is named.
+func TestDriftIsOverwrittenByDefault(t *testing.T) {
+	w := drifted(t)
+	same(t, "the body", body(t, w.item("CDN/a"))["spec"], tree(t, `{tls: {forced: "true"}, secureLink: {tokenName: b}}`))
+	usual := w.make()
+	if named := w.with(policy(plan.OverwriteDrift)).make(); named.Digest != usual.Digest {
+		t.Error("the default by its name is another plan")
+	}
+}
+
+// TestReportedDriftIsLeft: what git changed is sent, what somebody else changed
+// is shown and stays, and the plan says so wherever it counts.
+func TestReportedDriftIsLeft(t *testing.T) {
+	w := drifted(t).with(policy(plan.ReportDrift))
+	p := w.make()
+	it := find(t, p, "CDN/a")
+	same(t, "the body", body(t, it)["spec"], tree(t, `{secureLink: {tokenName: b}}`))
+	left := map[string]bool{}
+	for _, c := range it.Changes {
+		left[c.Path] = c.Left
+	}
+	same(t, "left", left, map[string]bool{"tls.forced": true, "secureLink.tokenName": false})
+	if !it.Leaves() || !p.Differs() || p.Summary.Drifted != 1 || p.Options.Drift != plan.ReportDrift {
+		t.Errorf("%+v %+v", it, p.Summary)
+	}
+	// What is left may go on changing: nothing is sent there.
+	if now := w.has("CDN/a", `{hostname: a.example.com, tls: {forced: "other"}, secureLink: {tokenName: a}}`).item("CDN/a"); !plan.Within(now, it) {
+		t.Error("a change of what is left stops what is sent")
+	}
+	// Once git's change is live, nothing is sent any more, and the ledger learns of it.
+	w.has("CDN/a", `{hostname: a.example.com, tls: {forced: "false"}, secureLink: {tokenName: b}}`)
+	it = w.item("CDN/a")
+	if it.Op != plan.Kept || it.Request != nil || !it.Record || it.Fix == "" || !w.make().Differs() {
+		t.Errorf("%+v", it)
+	}
+	if w.record("CDN/a", func(r *ledger.Record) {
+		r.Applied = spec(t, `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: b}}`)
+	}).item("CDN/a").Record {
+		t.Error("it is recorded again and again")
+	}
+}
+
+// TestAListThatBothChangedIsNotHalfSent: a person decides.
+func TestAListThatBothChangedIsNotHalfSent(t *testing.T) {
+	up := func(names ...string) string {
+		var list []string
+		for _, name := range names {
+			list = append(list, `{name: `+name+`, scheme: https, servers: [{host: h, port: "443", weight: "1"}]}`)
+		}
+		return `{hostname: a.example.com, upstreams: [` + strings.Join(list, ", ") + `]}`
+	}
+	w := git(t, cdn("a", up("one", "git"))).has("CDN/a", up("one", "theirs")).applied("CDN/a", up("one")).with(policy(plan.ReportDrift))
+	blocked(t, w.item("CDN/a"), true, "git changed upstreams, and so did somebody else", "apply --drift overwrite")
+	w.applied("CDN/a", up("one", "git"))
+	if it := w.item("CDN/a"); it.Op != plan.Kept || len(it.Lists) > 0 || len(it.Changes) != 2 {
+		t.Errorf("%+v", it)
+	}
+	w.with(policy(plan.OverwriteDrift))
+	if it := w.item("CDN/a"); it.Op != plan.Patch || len(it.Lists) != 1 {
+		t.Errorf("%+v", it)
+	}
+}
+
+// TestADeletedObjectIsLeftDeleted: it is not made again while drift is only
+// reported, unless a person asks for it; nor is anything purged that it served.
+func TestADeletedObjectIsLeftDeleted(t *testing.T) {
+	w := git(t, cdn("a", `{hostname: a.example.com}`), cdn("b", `{hostname: b.example.com}`), purge("p", `{hostname: a.example.com, paths: [/x]}`)).
+		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
+		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.ReportDrift))
+	it := w.item("CDN/a")
+	if it.Op != plan.Kept || !it.Deleted || !it.Leaves() || !strings.Contains(it.Fix, "--allow-recreate CDN/a") || !w.make().Differs() {
+		t.Errorf("%+v", it)
+	}
+	blocked(t, w.item("Purge/p"), false, "CDN/a, which serves it, was deleted outside git")
+	w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "CDN/a") })
+	if it := w.item("CDN/a"); it.Op != plan.Create {
+		t.Errorf("%+v", it)
+	}
+	if it := w.item("Purge/p"); it.Op != plan.Post || len(it.After) != 1 {
+		t.Errorf("%+v", it)
+	}
+}
+
+// TestWhereNobodyCanTellDriftIsLeft: without a record, and where the server did
+// not keep a value, it may be somebody's change.
+func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
+	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
+	unknown := git(t, cdn("a", want)).has("CDN/a", have).with(policy(plan.ReportDrift))
+	if it := unknown.item("CDN/a"); it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
+		t.Errorf("%+v", it)
+	}
+	unknown.with(func(o *plan.Options) { o.TakeOver = allow(t, "CDN/a") })
+	if it := unknown.item("CDN/a"); it.Op != plan.Patch {
+		t.Errorf("%+v", it)
+	}
+	refused := git(t, cdn("a", want)).has("CDN/a", have).applied("CDN/a", want).
+		record("CDN/a", func(r *ledger.Record) { r.NotConverged = true }).with(policy(plan.ReportDrift))
+	it := refused.item("CDN/a")
+	if it.Op != plan.Kept || it.Changes[0].Class != plan.ServerNormalised || !it.Changes[0].Left || len(it.Hints) != 1 {
+		t.Errorf("%+v", it)
+	}
+}
+
+// TestFailOnDriftSendsNothing: neither where something drifted nor elsewhere, and
+// a person is asked; without drift it changes nothing.
+func TestFailOnDriftSendsNothing(t *testing.T) {
+	w := drifted(t).with(policy(plan.FailOnDrift))
+	p := w.make()
+	if p.Sends() || !p.Differs() {
+		t.Errorf("%+v", p.Summary)
+	}
+	blocked(t, find(t, p, "CDN/a"), true, "live was changed outside git", "apply --drift overwrite")
+	blocked(t, find(t, p, "CDN/new"), false, "something else was changed outside git")
+	if it := find(t, p, "CDN/a"); len(it.Changes) != 2 {
+		t.Errorf("%+v", it)
+	}
+	gone := git(t, cdn("a", `{hostname: a.example.com}`), cdn("b", `{hostname: b.example.com}`)).
+		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
+		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
+	blocked(t, gone.item("CDN/a"), true)
+	gone.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "CDN/a") })
+	if it := gone.item("CDN/a"); it.Op != plan.Create {
+		t.Errorf("a person allowed it: %+v", it)
+	}
+	calm := drifted(t).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
+	usual := calm.make()
+	failing := calm.with(policy(plan.FailOnDrift)).make()
+	same(t, "items without drift", failing.Items, usual.Items)
+	if failing.Digest == usual.Digest {
+		t.Error("the policy is no part of what is asserted")
+	}
+}
+
+// TestFailOnDriftHoldsBackPurges: they wait for nothing, because nothing is sent.
+func TestFailOnDriftHoldsBackPurges(t *testing.T) {
+	w := drifted(t)
+	w.in.Set = load(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}}`), purge("p", `{hostname: a.example.com, paths: [/x]}`))
+	it := w.with(policy(plan.FailOnDrift)).item("Purge/p")
+	blocked(t, it, false, "--drift fail")
+	if len(it.After) > 0 || it.Key != (kind.Key{Kind: "Purge", Name: "p"}) {
+		t.Errorf("%+v", it)
+	}
+}
