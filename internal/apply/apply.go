@@ -137,7 +137,18 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	r.postAll(ctx, p)
 	r.awaitOthers(ctx, p)
 	r.deleteAll(ctx, p)
+	r.conceal(p.Target.Workspace)
 	return Result{Outcomes: r.outcomes}
+}
+
+// conceal hides what may not be shown of what the server did not keep.
+func (r *run) conceal(ws kind.Workspace) {
+	for _, o := range r.outcomes {
+		for i := range o.Mismatches {
+			m := &o.Mismatches[i]
+			m.Sent, m.Returned = plan.Conceal(ws, o.Key, m.Path, m.Sent), plan.Conceal(ws, o.Key, m.Path, m.Returned)
+		}
+	}
 }
 
 // run is the state of one Run. Its functions are given the context that ends

@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+)
+
+const secret = "hunter2"
+
+// guarded is a schema with secrets in an object, in elements of a list and at the
+// end of a field whose name has signs in it.
+func guarded() secretive {
+	hidden, open := &kind.Field{Sensitive: true}, &kind.Field{}
+	return secretive{&kind.Field{Fields: map[string]*kind.Field{
+		"token": hidden, "name": open, "a.b": hidden,
+		"login": {Fields: map[string]*kind.Field{"user": open, "password": hidden}},
+		"list":  {Item: &kind.Field{Fields: map[string]*kind.Field{"path": open, "key": hidden}}},
+	}}}
+}
+
+// TestNoSecretIsShown: wherever a sensitive value stands in an item, a digest
+// stands for it, and what is not sensitive is as it was.
+func TestNoSecretIsShown(t *testing.T) {
+	c := concealer{guarded(), "workspace/CDN/a"}
+	value := func(text string) any { return canon.MustDecode([]byte(text)) }
+	item := Item{
+		Changes: []Change{
+			{Change: merge.Change{Path: "token", Base: secret, Live: secret, Desired: secret + "2"}},
+			{Change: merge.Change{Path: "login", Desired: value(`{"password":"hunter2","user":"me"}`)}},
+			{Change: merge.Change{Path: "list[/a]b].key", Live: secret}},
+			{Change: merge.Change{Path: `["a.b"]`, Live: secret}},
+			{Change: merge.Change{Path: "token.below", Live: value(`[{"x":"hunter2"}]`)}},
+			{Change: merge.Change{Path: "list" + strings.Repeat("[x]", 100) + ".key", Live: secret}},
+			{Change: merge.Change{Path: "name", Live: "me", Desired: nil}},
+		},
+		Notes:        []Change{{Change: merge.Change{Path: "list[x].key", Desired: secret}}},
+		Preserved:    []merge.Value{{Path: "list[x]", Value: value(`{"key":"hunter2","path":"/x"}`)}},
+		Collateral:   []merge.Value{{Path: "login.password", Value: secret}},
+		FirstContact: []merge.Value{{Path: "list[x].key", Value: secret}},
+		Request:      &Request{Body: []byte(`{"metadata":{"name":"a"},"spec":{"list":[{"key":"hunter2","path":"/x"}],"login":{"user":"me"},"token":"hunter2"}}`)},
+	}
+	before := mustEncode(item)
+	shown := item
+	c.item(&shown)
+	text := mustEncode(shown)
+	if strings.Contains(text, secret) || mustEncode(item) != before {
+		t.Errorf("%s", text)
+	}
+	for _, open := range []string{`"user":"me"`, `"path":"/x"`, `"name":"a"`, `"live":"me"`} {
+		if !strings.Contains(text, open) {
+			t.Errorf("%s is hidden too: %s", open, text)
+		}
+	}
+	first := shown.Changes[0]
+	if first.Base != first.Live || first.Live == first.Desired {
+		t.Errorf("equal values are to be seen as equal, and others as others: %+v", first)
+	}
+	other := concealer{guarded(), "workspace/CDN/b"}
+	if other.at("token", secret) == first.Live || c.at("login.password", secret) == first.Live {
+		t.Error("equal values of other places can be told to be equal")
+	}
+	if c.at("token", nil) != nil {
+		t.Error("nothing has a digest")
+	}
+}
+
+// TestNoKindHasSecretsToday: as long as no schema marks a field, nothing is hidden
+// and nothing is copied.
+func TestNoKindHasSecretsToday(t *testing.T) {
+	p := &Plan{Items: []Item{{Key: kind.Key{Kind: kind.All()[0].Name}}}}
+	for _, k := range kind.All() {
+		if specOf(k.Name).hides() {
+			t.Skipf("a field of %s is marked as sensitive now", k.Name)
+		}
+	}
+	if Shown(p) != p || Conceal(kind.Workspace{}, p.Items[0].Key, "x", secret) != secret || !guarded().hides() || specOf("other").hides() {
+		t.Error("something is hidden")
+	}
+}
