@@ -29,6 +29,7 @@ func cmdCauses(s *script, args []string) error {
 	}
 	var doc struct {
 		Plan struct {
+			Blame struct{ Ref, Problem, Fix string }
 			Items []struct {
 				Kind, Name, Op   string
 				Cause, By        string
@@ -44,6 +45,12 @@ func cmdCauses(s *script, args []string) error {
 		fmt.Fprintf(&out, "%s/%s: %s\n", it.Kind, it.Name, explained{Class: it.Op, Cause: it.Cause, By: it.By})
 		for _, c := range append(it.Changes, it.Already...) {
 			fmt.Fprintf(&out, "  %s\n", c)
+		}
+	}
+	b := doc.Plan.Blame
+	for _, said := range [][2]string{{"base", b.Ref}, {"problem", b.Problem}, {"fix", b.Fix}} {
+		if said[1] != "" {
+			fmt.Fprintf(&out, "%s: %s\n", said[0], said[1])
 		}
 	}
 	_, err := s.Stdout().Write([]byte(out.String()))

@@ -19,7 +19,7 @@ func Offline(in Inputs, past Past) *Plan {
 	p := NewPlanner(in)
 	out := &Plan{
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, Blame: &past.Blame,
-		Notes: []string{"only git was compared with git: what was changed outside git, what an earlier run left undone, and what apply would send is not known"},
+		Notes: []string{"what apply sends is decided against live: what was changed outside git, or left undone by an earlier run, is not known here"},
 	}
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
 	unclear := 0
