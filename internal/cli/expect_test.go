@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"trueup/internal/canon"
+	"trueup/internal/sandbox"
+)
+
+// shopOf is a CDN with a time to live, whether TLS is forced, and more fields of
+// its one server.
+func shopOf(ttl, forced, server string) string {
+	return `apiVersion: delivery/v2.1
+kind: CDN
+metadata: {name: shop, namespace: web-platform}
+spec:
+  hostname: archweb.example.org
+  tls: {forced: "` + forced + `"}
+  locations: [{path: /*, action: proxy_http, upstream: origin, cache: {level: standard, edgeTTL: "` + ttl + `", ttlTimeUnit: second}}]
+  upstreams: [{name: origin, scheme: https, servers: [{host: a.example.net, port: "443", weight: "1"` + server + `}]}]
+`
+}
+
+// planned is a stage on which git changed a list of an applied object and asks
+// for a purge, and of which the plan is kept.
+func planned(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.write("manifests/shop.yaml", shopOf("60", "true", ""))
+	s.must(exitOK, "apply", "--auto-approve")
+	s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
+	s.write("manifests/rel-42.yaml", onePurge("rel-42"))
+	s.must(exitOK, "plan", "--out", "plan.json")
+	s.writes()
+	return s
+}
+
+// refuses applies what is expected, and holds that nothing is sent and why.
+func (s *stage) refuses(why string, args ...string) {
+	s.t.Helper()
+	code, stdout, stderr := s.run(append([]string{"apply", "--auto-approve", "--expect", "plan.json"}, args...)...)
+	if code != exitStale || !strings.Contains(stdout+stderr, why) || !strings.Contains(stdout+stderr, "nothing was sent") {
+		s.t.Errorf("exit %d, and %q is not in\n%s%s", code, why, stdout, stderr)
+	}
+	if sent := s.writes(); len(sent) > 0 {
+		s.t.Errorf("sent were %v", sent)
+	}
+	_, out, _ := s.run(append([]string{"apply", "--auto-approve", "--expect", "plan.json", "-o", "json"}, args...)...)
+	if doc := decoded(s.t, out); doc["result"] != "stale" || doc["exitCode"] != 3.0 || doc["apply"] != nil || len(doc["errors"].([]any)) == 0 {
+		s.t.Errorf("the result says %v", doc)
+	}
+}
+
+// digest is that of the plan as it would be now.
+func (s *stage) digest(args ...string) string {
+	s.t.Helper()
+	doc := decoded(s.t, s.must(exitOK, append([]string{"plan", "-o", "json"}, args...)...))
+	return doc["plan"].(map[string]any)["digest"].(string)
+}
+
+// TestApplyRefusesWhatIsNotExpected: after the plan was made, any of its inputs
+// changes, and nothing is sent.
+func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *stage)
+		args   []string
+		why    string
+	}{
+		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL is now "7200", and the plan was made for "3600"`, change: func(s *stage) {
+			s.write("manifests/shop.yaml", shopOf("7200", "true", ""))
+		}},
+		"a manifest more": {why: "Purge/rel-43: git: its manifest is there now, and was not", change: func(s *stage) {
+			s.write("manifests/rel-43.yaml", onePurge("rel-43"))
+		}},
+		"a manifest less": {why: "Purge/rel-42: git: its manifest is not there any more", change: func(s *stage) {
+			if err := os.Remove(filepath.Join(s.dir, "manifests", "rel-42.yaml")); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL is now "5", and the plan was made for "60"`, change: func(s *stage) {
+			s.put(shopOf("5", "true", ""))
+		}},
+		"another value in the console": {why: `CDN/shop: live: tls.forced is now "false", and was as git says ("true")`, change: func(s *stage) {
+			s.put(shopOf("60", "false", ""))
+		}},
+		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL was "60", and is now as git says`, change: func(s *stage) {
+			s.put(shopOf("3600", "true", ""))
+		}},
+		"gone": {why: "CDN/shop: live: it is gone", change: func(s *stage) { s.remove("CDN", "shop") }},
+		"another object of the name": {why: "CDN/shop: live: it is another object of that name", change: func(s *stage) {
+			s.remove("CDN", "shop")
+			s.put(shopOf("60", "true", ""))
+		}},
+		"another run": {why: "Purge/rel-42: ledger: its record is now transition 2 (posted), and the plan was made for none", change: func(s *stage) {
+			s.write("manifests/shop.yaml", shopOf("60", "true", ""))
+			s.must(exitOK, "apply", "--auto-approve")
+			s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
+		}},
+		"a word of a person": {why: "Purge/rel-42: ledger: its record is now transition 1 (adopted)", change: func(s *stage) {
+			s.must(exitOK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
+		}},
+		"another ledger": {why: "ledger: the one that is used is now", change: func(s *stage) {
+			s.vars["TRUEUP_LEDGER"] = "file:other"
+		}},
+		"another address": {why: "target: the address of the delivery area is now http://", change: func(s *stage) {
+			web := httptest.NewServer(http.HandlerFunc(s.serve))
+			t.Cleanup(web.Close)
+			s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
+		}},
+		"the sandbox":      {why: "target: the platform is now the sandbox, and the plan was made for the real one", args: []string{"--sandbox"}},
+		"a target":         {why: `options: --target is now ["CDN/*"], and the plan was made for none`, args: []string{"--target", "CDN/*"}},
+		"a policy":         {why: `options: --drift is now "report", and the plan was made for "overwrite"`, args: []string{"--drift", "report"}},
+		"a taking over":    {why: "options: --take-over", args: []string{"--take-over", "CDN/shop"}},
+		"a making again":   {why: "options: --allow-recreate", args: []string{"--allow-recreate", "CDN/shop"}},
+		"an empty live":    {why: "options: --allow-empty-live", args: []string{"--allow-empty-live"}},
+		"creations":        {why: "options: --max-creates", args: []string{"--max-creates", "9"}},
+		"deletions":        {why: "options: --max-deletes", args: []string{"--max-deletes", "9"}},
+		"pruning":          {why: "options: --prune", args: []string{"--prune"}},
+		"a part of it":     {why: "options: reading only a part", args: []string{"manifests"}},
+		"an override":      {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
+		"another window":   {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
+		"the digest alone": {why: "expect plan.json", change: func(s *stage) { s.corrupt("plan.json") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := planned(t)
+			if c.change != nil {
+				c.change(s)
+			}
+			s.writes()
+			s.refuses(c.why, c.args...)
+		})
+	}
+}
+
+func (s *stage) remove(kindName, name string) {
+	s.t.Helper()
+	if err := s.server.Remove(kindName, workspace.Name, name); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// corrupt changes one sign of a file.
+func (s *stage) corrupt(name string) {
+	s.t.Helper()
+	text := s.content(name)
+	s.write(name, strings.Replace(text, "shop", "chop", 1))
+}
+
+// TestApplyTakesWhatIsExpected: by file and by digest, wherever the manifests
+// stand, whatever else live has, and without a second look at the file's content.
+func TestApplyTakesWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	digest := s.digest()
+	if text := s.content("plan.json"); !strings.Contains(text, `"digest":"`+digest+`"`) {
+		t.Fatalf("%s is not in %s", digest, text)
+	}
+	for from, to := range map[string]string{"shop.yaml": "below/all.yaml", "rel-42.yaml": "below/a.yml"} {
+		content := s.content("manifests/" + from)
+		s.write("manifests/"+to, "# moved\n\n"+content)
+		if err := os.Remove(filepath.Join(s.dir, "manifests", from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.put(strings.Replace(shopOf("60", "true", ""), "  tls:", "  unmanaged: {a: b}\n  tls:", 1))
+	if now := s.digest(); now != digest {
+		t.Errorf("the digest is %s, and was %s", now, digest)
+	}
+	for _, wrong := range []string{"sha256:" + strings.Repeat("0", 64), canon.Digest(nil).String()} {
+		code, stdout, _ := s.run("apply", "--auto-approve", "--expect", wrong)
+		if code != exitStale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE says which") {
+			t.Errorf("exit %d, %s", code, stdout)
+		}
+	}
+	if sent := s.writes(); len(sent) > 0 {
+		t.Errorf("sent were %v", sent)
+	}
+	for i, expect := range []string{"plan.json", digest} {
+		_, _, stderr := s.run("apply", "--expect", expect)
+		if !strings.Contains(stderr, "this is the expected plan, "+digest) || !strings.Contains(stderr, "--auto-approve") {
+			t.Errorf("%d: %s", i, stderr)
+		}
+	}
+	s.must(exitOK, "apply", "--auto-approve", "--expect", digest)
+	if sent := s.writes(); len(sent) != 2 {
+		t.Errorf("sent were %v", sent)
+	}
+	s.refuses("and is now as git says")
+}
+
+// TestNothingOfAPlanFileIsSent: whoever writes a whole plan of their own, with a
+// checksum and a digest that fit, has it refused.
+func TestNothingOfAPlanFileIsSent(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	other := newStage(t)
+	other.write("manifests/evil.yaml", strings.ReplaceAll(shopOf("1", "false", ""), "shop", "evil"))
+	other.must(exitOK, "plan", "--out", "plan.json")
+	s.write("plan.json", other.content("plan.json"))
+	s.refuses("CDN/evil: git: its manifest is not there any more")
+}
+
+// TestWhatIsNoPlanFile: each has its reason and its code; what is missing is a
+// slip, what is not as it was written is not the expected plan.
+func TestWhatIsNoPlanFile(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	s.write("empty.json", "")
+	s.write("text.json", "no plan")
+	s.write("result.json", s.must(exitOK, "plan", "-o", "json"))
+	s.write("newer.json", strings.Replace(s.content("plan.json"), "trueup.plan/v1", "trueup.plan/v2", 1))
+	s.write("twice.json", strings.Replace(s.content("plan.json"), "{", `{"tool":"x",`, 1))
+	s.write("cut.json", s.content("plan.json")[:1000])
+	if err := os.Truncate(filepath.Join(s.dir, "text.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.write("text.json", "no plan")
+	long, err := os.Create(filepath.Join(s.dir, "long.json"))
+	if err == nil {
+		err = long.Truncate(200 << 20) // it takes no room on the disk
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = long.Close()
+	for name, c := range map[string]struct {
+		code int
+		why  string
+	}{
+		"missing.json": {exitError, "no such file"}, "empty.json": {exitStale, "it is empty"}, "text.json": {exitStale, "no JSON"},
+		"result.json": {exitStale, "it is a result (-o json)"}, "newer.json": {exitStale, `"trueup.plan/v2"`}, "twice.json": {exitStale, "stands twice"},
+		"cut.json": {exitStale, "no JSON"}, "long.json": {exitStale, "longer than 128 MiB"}, "manifests": {exitStale, "no regular file"},
+		os.DevNull: {exitStale, "no regular file"}, "sha256:abc": {exitError, "64 hexadecimal digits"},
+	} {
+		code, _, stderr := s.run("apply", "--auto-approve", "--expect", name)
+		if code != c.code || !strings.Contains(stderr, c.why) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %s", name, code, stderr)
+		}
+		if strings.HasPrefix(name, "sha256:") {
+			continue
+		}
+		if code, _, stderr := s.run("show", name); code != exitError || !strings.Contains(stderr, c.why) {
+			t.Errorf("show %s: exit %d, %s", name, code, stderr)
+		}
+	}
+	if sent := s.writes(); len(sent) > 0 {
+		t.Errorf("sent were %v", sent)
+	}
+}
+
+// TestPlanOut: a file is never that of an earlier run, is written through no link,
+// and is only for whoever runs the program.
+func TestPlanOut(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	info, err := os.Stat(filepath.Join(s.dir, "plan.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := os.Symlink("plan.json", filepath.Join(s.dir, "link.json")); err != nil {
+		t.Skipf("this machine makes no symbolic links: %v", err)
+	}
+	for name, why := range map[string]string{"link.json": "symbolic link", "nowhere/plan.json": "no such file", "manifests": "is a directory"} {
+		if code, _, stderr := s.run("plan", "--out", name); code != exitError || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
+			t.Errorf("%s: exit %d, %s", name, code, stderr)
+		}
+	}
+	s.must(exitChanges, "plan", "--detailed-exitcode", "--out", "plan.json")
+	s.must(exitOK, "show", "plan.json")
+	if code, _, stderr := s.run("plan", "--out", "/dev/full"); code != exitError {
+		t.Errorf("a full disk: exit %d, %s", code, stderr)
+	}
+	s.write("manifests/broken.yaml", strings.Replace(onePurge("rel-44"), "/a", "a", 1))
+	s.must(exitInvalid, "plan", "--out", "plan.json")
+	if text := s.content("plan.json"); text != "" {
+		t.Errorf("the plan of an earlier run is left: %s", text)
+	}
+	s.must(exitInvalid, "apply", "--auto-approve", "--expect", canon.Digest(nil).String())
+}
