@@ -177,7 +177,7 @@ func TestHostileTextInASummary(t *testing.T) {
 			checkPlain(t, "text", render(t, "text", doc, Options{Width: columns}))
 			md := render(t, "markdown", doc, Options{})
 			checkPlain(t, "markdown", md)
-			checkMarkdown(t, md)
+			checkMarkdown(t, md, maxMarkdown, "")
 		}
 	}
 }

@@ -9,11 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/text"
-
 	"trueup/internal/apply"
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -119,7 +114,10 @@ func FuzzRender(f *testing.F) {
 			checkFormat(t, format, outputs[format])
 		}
 		checkJSON(t, doc, outputs["json"])
-		checkMarkdown(t, outputs["markdown"])
+		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
+		checkMarkdown(t, outputs["summary"], maxSummary, doc.RunURL)
+		small := 2000 + 7*int(n)
+		checkMarkdown(t, []byte(markdown(doc, opts, small)), small, doc.RunURL)
 		opts.Color = true
 		coloured := sgr().ReplaceAll(render(t, "text", doc, opts), nil)
 		checkPlain(t, "colour", coloured)
@@ -169,66 +167,6 @@ func checkJSON(t *testing.T, doc Document, out []byte) {
 	if want := strings.ToValidUTF8(doc.Errors[0], "\ufffd"); utf8.ValidString(doc.Errors[0]) && got.Errors[0] != want {
 		t.Fatalf("%q became %q", want, got.Errors[0])
 	}
-}
-
-// ownTags are the only tags that a report holds.
-func ownTags() *regexp.Regexp {
-	return regexp.MustCompile(`^(</?details>|</?summary>|</?code>|[^<>])*$`)
-}
-
-func checkMarkdown(t *testing.T, out []byte) {
-	t.Helper()
-	if len(out) > maxMarkdown {
-		t.Fatalf("%d characters", len(out))
-	}
-	tags, depth := ownTags(), 0
-	err := ast.Walk(parsed(out), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		if _, fence := n.(*ast.FencedCodeBlock); !fence && n.Type() == ast.TypeBlock {
-			checkProse(t, n.Lines().Value(out))
-		}
-		switch n := n.(type) {
-		case *ast.Emphasis:
-			if n.Level != 2 {
-				t.Errorf("emphasis in %q", out)
-			}
-		case *ast.Link, *ast.Image, *ast.AutoLink, *ast.CodeSpan, *ast.RawHTML, *ast.List, *ast.ThematicBreak, *ast.CodeBlock:
-			t.Errorf("%s in %q", n.Kind(), out)
-		case *ast.HTMLBlock:
-			raw := string(n.Lines().Value(out))
-			if n.HasClosure() {
-				raw += string(n.ClosureLine.Value(out))
-			}
-			depth += strings.Count(raw, "<details>") - strings.Count(raw, "</details>")
-			if !tags.MatchString(raw) {
-				t.Errorf("HTML %q", raw)
-			}
-		}
-		return ast.WalkContinue, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if depth != 0 {
-		t.Errorf("%d details are open in %q", depth, out)
-	}
-}
-
-// checkProse holds that text from outside stands in code, where a code host
-// looks for no names, numbers of issues and addresses.
-func checkProse(t *testing.T, block []byte) {
-	t.Helper()
-	prose := regexp.MustCompile(`<code>[^<]*</code>`).ReplaceAll(block, nil)
-	if regexp.MustCompile(`@|://|[wW]{3}\.|#\d|GH-\d`).Match(prose) {
-		t.Errorf("%q would be linked, in %q", prose, block)
-	}
-}
-
-func parsed(out []byte) ast.Node {
-	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
-	return markdown.Parser().Parse(text.NewReader(out))
 }
 
 // structure is the sequence of the blocks of a Markdown text.

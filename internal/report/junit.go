@@ -239,6 +239,9 @@ func ended(kind, text safe, lines []safe) *testEnd {
 	return end
 }
 
+// maxItem is the number of bytes that a case tells of one object.
+const maxItem = 12000
+
 // block are lines of text from outside, none of which a runner takes for a
 // command.
 func block(lines []safe) safe {

@@ -123,7 +123,7 @@ func TestSmallCases(t *testing.T) {
 		},
 		"conflict with an absent base": {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
-			"conflict: git and live both changed\n",
+			"conflict: this change and live both changed it\n",
 		},
 		"no spec": {
 			itemDoc(plan.Item{Op: plan.Create, Request: &plan.Request{Method: "POST", Path: "/x", Body: json.RawMessage(`{"spec":[]}`)}}),
@@ -299,13 +299,12 @@ func TestMarkdownFits(t *testing.T) {
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
 	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, Options{})
-	checkMarkdown(t, out)
+	checkMarkdown(t, out, maxMarkdown, "")
 	if len(out) < maxMarkdown*9/10 {
 		t.Errorf("only %d bytes are used", len(out))
 	}
-	shown := strings.Count(string(out), "<details>")
-	rest := fmt.Sprintf("**%d more parts did not fit", len(pl.Items)-1-shown) // one item needs nothing
-	if !strings.Contains(string(out), rest) {
+	shown, items := strings.Count(string(out), "<details"), len(pl.Items)-1 // one item needs nothing
+	if rest := fmt.Sprintf("**%d more parts did not fit: %[1]d with changes", items-shown); !strings.Contains(string(out), rest) {
 		t.Errorf("%d are shown, and the end is %q", shown, out[len(out)-200:])
 	}
 	if !strings.Contains(string(out), "<code>CDN last</code> blocked") {
@@ -319,7 +318,7 @@ func TestMarkdownOfOneHugeItem(t *testing.T) {
 		item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("headers.h%d", i), Class: merge.Changed, Desired: strings.Repeat("é", 300)}})
 	}
 	out := render(t, "markdown", Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{item, createdItem()}}}, Options{})
-	checkMarkdown(t, out)
+	checkMarkdown(t, out, maxMarkdown, "")
 	for _, want := range []string{" more lines\n```\n\n</details>", "<code>CDN news</code> to create"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing", want)

@@ -90,33 +90,24 @@ func visible(c plan.Class, opts Options) bool {
 	return true
 }
 
-// explain sets mark and cause by the change's class (design B4).
+// explain sets mark and cause (design B4).
 func (r *row) explain(c plan.Change) {
+	r.cause = label(c)
 	switch c.Class {
-	case plan.Changed:
-		r.cause = "this change"
-	case plan.DriftOverwrite:
-		r.drift(c)
-	case plan.TakeOver:
-		r.cause = "newly managed" + had(", live had ", c.Live, "")
+	case plan.DriftOverwrite, plan.ServerNormalised:
+		r.mark, r.alarm = markDrift, true
+		if c.Class == plan.DriftOverwrite && c.Desired == nil && !c.Moved {
+			r.mark = markLost
+		}
 	case plan.Conflict:
 		r.mark, r.alarm = markConflict, true
-		r.cause = "conflict: git and live both changed" + had(" (was ", c.Base, ")")
-	case plan.Removed:
-		r.cause = "removed from git"
 	case plan.RemovedConflict:
 		r.mark, r.alarm = markLost, true
-		r.cause = "conflict: removed from git, changed in live" + had(" (was ", c.Base, ")")
-	case plan.ServerNormalised:
-		r.mark, r.alarm = markDrift, true
-		r.cause = "the server did not keep it, or it was changed since"
-	case plan.UnknownBase:
-		r.cause = "origin unknown (no record yet)"
 	case plan.Converged:
 		r.mark, r.cause = markSame, "already so"
 	case plan.Unmanaged:
-		r.mark, r.cause = markSame, "not in git"
-	case plan.InSync, plan.AlreadyRemoved:
+		r.mark = markSame
+	case plan.InSync, plan.AlreadyRemoved, plan.Changed, plan.TakeOver, plan.Removed, plan.UnknownBase:
 	}
 }
 
@@ -128,21 +119,6 @@ func plainMark(c plan.Change) mark {
 		return markAdd
 	default:
 		return markRemove
-	}
-}
-
-// drift says what was done to the value outside git.
-func (r *row) drift(c plan.Change) {
-	r.mark, r.alarm = markDrift, true
-	switch {
-	case c.Moved:
-		r.cause = "drift: live was moved outside git"
-	case c.Desired == nil:
-		r.mark, r.cause = markLost, "drift: live was added outside git"
-	case c.Live == nil:
-		r.cause = "drift: live was removed outside git"
-	default:
-		r.cause = "drift: live was changed outside git"
 	}
 }
 
@@ -187,7 +163,7 @@ func opRows(item plan.Item) []row {
 	case plan.Post:
 		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
 	case plan.Delete:
-		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "left git; this can't be undone", alarm: true}}
+		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "left git" + by(item.By) + "; this can't be undone", alarm: true}}
 	case plan.Blocked:
 		return []row{{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true}}
 	case plan.InFlight:
@@ -231,7 +207,7 @@ func again(item plan.Item) safe {
 	case item.Deleted:
 		return "drift: live was deleted outside git"
 	}
-	return ""
+	return causeOf(item)
 }
 
 // resent says why a request is sent that may have been sent before.
@@ -241,6 +217,8 @@ func afterwards(item plan.Item) safe {
 	var parts []safe
 	if item.Resend {
 		parts = append(parts, resent)
+	} else {
+		parts = filled(causeOf(item))
 	}
 	names := make([]safe, len(item.After))
 	for i, k := range item.After {

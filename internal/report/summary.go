@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"trueup/internal/apply"
 	"trueup/internal/plan"
 )
@@ -21,6 +23,14 @@ func applyTitle(doc Document) safe {
 	return "Apply"
 }
 
+// madeAt is when and by what a plan was made that was kept in a file.
+func madeAt(pl *plan.Plan) safe {
+	if pl.CreatedAt.IsZero() {
+		return ""
+	}
+	return "Plan of " + clean(pl.CreatedAt.UTC().Format(time.RFC3339)) + ", made by " + cut(clean(pl.Tool), maxName)
+}
+
 // planSummary counts what a plan would do and what it found.
 func planSummary(doc Document) safe {
 	s := doc.Plan.Summary
@@ -38,8 +48,16 @@ func driftSummary(s plan.Summary) safe {
 	return count(s.Drifted, "drifted field") + "."
 }
 
-// todo counts what apply would do.
+// todo counts what apply would do, and what was changed outside git.
 func todo(doc Document) safe {
+	if s := doc.Plan.Summary; s.Drifted > 0 {
+		return doing(doc) + " " + driftSummary(s)
+	}
+	return doing(doc)
+}
+
+// doing counts what apply would do.
+func doing(doc Document) safe {
 	s := doc.Plan.Summary
 	var parts []safe
 	for _, c := range []struct {
@@ -54,14 +72,10 @@ func todo(doc Document) safe {
 			parts = append(parts, number(c.n)+c.text)
 		}
 	}
-	text := join(parts, ", ") + "."
 	if len(parts) == 0 {
-		text = idle(doc)
+		return idle(doc)
 	}
-	if s.Drifted > 0 {
-		text += " " + driftSummary(s)
-	}
-	return text
+	return join(parts, ", ") + "."
 }
 
 // idle says why there is nothing that apply would do.
@@ -213,22 +227,16 @@ func headlines() map[plan.Op]safe {
 // headline is an item in a few words.
 func headline(item plan.Item, rows []row) safe {
 	if text, ok := headlines()[item.Op]; ok {
-		return text
+		return join(filled(text, causeOf(item)), ", ")
 	}
 	if len(rows) == 0 {
 		return "as git says"
 	}
-	alarms := 0
+	t := newCauses()
 	for _, r := range rows {
-		if r.alarm {
-			alarms++
-		}
+		t.add(r.why)
 	}
-	text := count(len(rows), "change")
-	if alarms > 0 {
-		text += ", " + number(alarms) + " of them drift or conflict"
-	}
-	return text
+	return join(filled(count(len(rows), "change"), t.text()), ": ")
 }
 
 // blame says which commits told whose change a line is, or what could not be

@@ -2,53 +2,71 @@ package report
 
 import "trueup/internal/plan"
 
-// causeCount is how many lines there are of each cause.
+// causeCount is how many lines there are of a cause.
 type causeCount struct {
+	why   plan.Cause
 	name  safe
 	n     int
 	alarm bool
 }
 
-// causes counts the lines of a plan by cause, in the order of a change's life.
-func causes(pl *plan.Plan, opts Options) []causeCount {
-	counted := []causeCount{
-		{name: "this change"}, {name: "pending from earlier"}, {name: "changed in git"}, {name: "newly managed"},
-		{name: "removed from git"}, {name: "drift", alarm: true}, {name: "conflict", alarm: true},
-		{name: "not kept by the server", alarm: true}, {name: "of unknown origin"},
+// causeTally counts lines by cause, in the order of a change's life.
+type causeTally []causeCount
+
+func newCauses() causeTally {
+	return causeTally{
+		{why: plan.FromThisChange, name: "this change"},
+		{why: plan.FromPending, name: "pending from earlier"},
+		{why: plan.FromGit, name: "changed in git"},
+		{why: plan.FromTakeOver, name: "newly managed"},
+		{why: plan.FromRemoval, name: "removed from git"},
+		{why: plan.FromDrift, name: "drift", alarm: true},
+		{why: plan.FromBoth, name: "in conflict", alarm: true},
+		{why: plan.FromRefusal, name: "not kept by the server", alarm: true},
+		{why: plan.FromUnknown, name: "of unknown origin"},
 	}
-	place := map[plan.Cause]int{
-		plan.FromThisChange: 0, plan.FromPending: 1, plan.FromGit: 2, plan.FromTakeOver: 3,
-		plan.FromRemoval: 4, plan.FromDrift: 5, plan.FromBoth: 6, plan.FromRefusal: 7, plan.FromUnknown: 8,
-	}
-	count := func(c plan.Cause) {
-		if i, ok := place[c]; ok {
-			counted[i].n++
+}
+
+func (t causeTally) add(why plan.Cause) {
+	for i := range t {
+		if t[i].why == why {
+			t[i].n++
 		}
 	}
+}
+
+// text is the count in words, empty where no line has a cause.
+func (t causeTally) text() safe {
+	var parts []safe
+	for _, c := range t {
+		if c.n > 0 {
+			parts = append(parts, number(c.n)+" "+c.name)
+		}
+	}
+	return join(parts, ", ")
+}
+
+// causes counts the lines of a plan that are shown.
+func causes(pl *plan.Plan, opts Options) causeTally {
+	t := newCauses()
 	for _, item := range pl.Items {
 		if hidden(item, opts) {
 			continue
 		}
-		count(item.Cause)
+		t.add(item.Cause)
 		for _, c := range item.Changes {
 			if visible(c.Class, opts) {
-				count(c.Cause)
+				t.add(c.Cause)
 			}
 		}
 	}
-	return counted
+	return t
 }
 
-// causesLine is the tally in one sentence, empty where no line has a cause.
+// causesLine counts the lines of a plan in a sentence, empty where no line has a cause.
 func causesLine(pl *plan.Plan, opts Options) safe {
-	var parts []safe
-	for _, t := range causes(pl, opts) {
-		if t.n > 0 {
-			parts = append(parts, number(t.n)+" "+t.name)
-		}
+	if text := causes(pl, opts).text(); text != "" {
+		return text + "."
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return join(parts, ", ") + "."
+	return ""
 }

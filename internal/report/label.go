@@ -1,0 +1,94 @@
+package report
+
+import "trueup/internal/plan"
+
+// label is why a line is there, in the words of a reviewer (design B1, B4).
+func label(c plan.Change) safe {
+	switch c.Cause {
+	case plan.FromThisChange, plan.FromPending, plan.FromGit:
+		return author(c.Cause)
+	case plan.FromDrift:
+		return outside(c)
+	case plan.FromBoth:
+		return conflict(c)
+	case plan.FromTakeOver:
+		return "newly managed" + by(c.By) + had(", live had ", c.Live, "")
+	case plan.FromRemoval:
+		return "removed from git" + by(c.By)
+	case plan.FromServer:
+		return "server default, not in git"
+	case plan.FromRefusal:
+		return "the server did not keep it, or it was changed since"
+	case plan.FromUnknown:
+	}
+	if c.By == plan.ByThisChange {
+		return "origin unknown (no record yet); this change touches it"
+	}
+	return "origin unknown (no record yet)"
+}
+
+// author says whose change of git it is, where nothing else happened.
+func author(c plan.Cause) safe {
+	switch c {
+	case plan.FromThisChange:
+		return "this change"
+	case plan.FromPending:
+		return "pending from an earlier merge"
+	default:
+		return "changed in git"
+	}
+}
+
+// by adds whose change of git it is to what it did, where that is known.
+func by(b plan.By) safe {
+	switch b {
+	case plan.ByThisChange:
+		return " by this change"
+	case plan.ByEarlier:
+		return " by an earlier merge"
+	default:
+		return ""
+	}
+}
+
+// outside says what was done to the value outside git.
+func outside(c plan.Change) safe {
+	switch {
+	case c.Moved:
+		return "drift: live was moved outside git"
+	case c.Desired == nil:
+		return "drift: live was added outside git"
+	case c.Live == nil:
+		return "drift: live was removed outside git"
+	default:
+		return "drift: live was changed outside git"
+	}
+}
+
+// conflict says what git and somebody else did to the value that both changed.
+func conflict(c plan.Change) safe {
+	was := had(" (was ", c.Base, ")")
+	switch {
+	case c.Desired == nil && !c.Moved:
+		return "conflict: removed from git" + by(c.By) + ", changed in live" + was
+	case c.By == plan.ByThisChange:
+		return "conflict: this change and live both changed it" + was
+	case c.By == plan.ByEarlier:
+		return "conflict: an earlier merge and live both changed it" + was
+	default:
+		return "conflict: git and live both changed" + was
+	}
+}
+
+// causeOf is whose change of git an object as a whole is; empty where git did not
+// bring it about, or no base tells.
+func causeOf(item plan.Item) safe {
+	switch item.Cause {
+	case plan.FromThisChange, plan.FromPending:
+		return author(item.Cause)
+	case plan.FromRemoval:
+		return "removed from git" + by(item.By)
+	case plan.FromGit, plan.FromTakeOver, plan.FromDrift, plan.FromBoth, plan.FromServer, plan.FromRefusal, plan.FromUnknown:
+	}
+	return ""
+}

@@ -1,0 +1,284 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"trueup/internal/apply"
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+)
+
+// The ranks of parts: the lower, the more a reader should see one. First what
+// went wrong and what to do, then what needs a person, what can't be undone,
+// what others did, and what git does.
+const (
+	rankErrors = iota
+	rankNext
+	rankOutcomes
+	rankNotes
+	rankBlocked
+	rankPurge
+	rankRemoval
+	rankDrift
+	rankAdvice
+	rankChange
+	rankCreate
+	rankRest
+)
+
+// nouns are what the parts of a rank are, where some are left out.
+var nouns = [...]safe{
+	"with errors", "of next steps", "of outcomes", "of notes", "blocked", "of purges", "with removals",
+	"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
+}
+
+// section is a part of the report below its head: lines in a fence, which a reader
+// opens where it has a summary.
+type section struct {
+	rank    int
+	summary markup
+	open    bool
+	// info is the language of the fence.
+	info   markup
+	pieces []piece
+}
+
+// piece are lines that are shown together or not at all; an alarm is shown
+// before others where there is no room for all.
+type piece struct {
+	lines []safe
+	alarm bool
+}
+
+// pieced makes each line a piece.
+func pieced(lines []safe) []piece {
+	out := make([]piece, len(lines))
+	for i := range lines {
+		out[i].lines = lines[i : i+1]
+	}
+	return out
+}
+
+// markdownBlocks are all parts below the head, the most important first.
+func markdownBlocks(doc Document, opts Options) []section {
+	blocks := []section{
+		{rank: rankErrors, info: "text", pieces: pieced(lines(doc.Errors))},
+		{rank: rankErrors, info: "text", pieces: findingPieces(doc.Findings)},
+	}
+	if doc.Apply != nil {
+		blocks = append(blocks, section{rank: rankNext, info: "text", pieces: pieced(nextSteps(doc.Apply))})
+		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
+	}
+	if doc.Plan != nil {
+		blocks = append(blocks, planBlocks(doc.Plan, opts)...)
+	}
+	blocks = slices.DeleteFunc(blocks, func(s section) bool { return len(s.pieces) == 0 })
+	slices.SortStableFunc(blocks, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
+	unfold(blocks)
+	return blocks
+}
+
+// maxUnfolded is the number of lines that a reader sees without opening anything.
+const maxUnfolded = 60
+
+// unfold opens the first blocks: nobody should have to look for what matters.
+func unfold(blocks []section) {
+	left := maxUnfolded
+	for i := range blocks {
+		for _, p := range blocks[i].pieces {
+			left -= len(p.lines)
+		}
+		if left < 0 || blocks[i].rank == rankRest {
+			return
+		}
+		blocks[i].open = true
+	}
+}
+
+// planBlocks are what a plan says beside its summary.
+func planBlocks(pl *plan.Plan, opts Options) []section {
+	_, problem, fix := blame(pl.Blame)
+	notes := filled(problem)
+	if fix != "" {
+		notes = append(notes, "fix: "+fix)
+	}
+	blocks := []section{{rank: rankNotes, info: "text", pieces: pieced(append(notes, lines(pl.Notes)...))}}
+	if n := len(pl.Advice); n > 0 {
+		blocks = append(blocks, section{rank: rankAdvice, summary: constant(advices(n)), info: "text", pieces: findingPieces(pl.Advice)})
+	}
+	for _, item := range pl.Items {
+		if !hidden(item, opts) {
+			blocks = append(blocks, itemBlock(item, opts))
+		}
+	}
+	if opts.ShowUnmanaged && len(pl.Unmanaged) > 0 {
+		var names []safe
+		for _, k := range pl.Unmanaged {
+			names = append(names, named(k))
+		}
+		blocks = append(blocks, section{rank: rankRest, summary: "Not in git", info: "text", pieces: pieced(names)})
+	}
+	return blocks
+}
+
+// itemBlock is an item of a plan as a diff.
+func itemBlock(item plan.Item, opts Options) section {
+	rows := itemRows(item, opts)
+	summary := code(titled(item.Key)) + " " + constant(headline(item, rows))
+	if s := source(item); s != "" {
+		summary += " (" + code(s) + ")"
+	}
+	return section{rank: priority(item, rows), summary: summary, info: "diff", pieces: diffPieces(item, rows)}
+}
+
+// diffPieces are an item's rows and notes as a diff: its first characters are
+// what code hosts colour.
+func diffPieces(item plan.Item, rows []row) []piece {
+	if mentioned(item) {
+		return pieced([]safe{"  " + mention(item)})
+	}
+	var out []piece
+	for _, r := range rows {
+		out = append(out, piece{diffRow(r), r.alarm || r.mark == markRemove})
+	}
+	for _, n := range itemNotes(item) {
+		out = append(out, piece{[]safe{"  " + n.text}, n.fix})
+	}
+	return out
+}
+
+// diffLines are all lines of an item's diff.
+func diffLines(item plan.Item, rows []row) []safe {
+	var out []safe
+	for _, p := range diffPieces(item, rows) {
+		out = append(out, p.lines...)
+	}
+	return out
+}
+
+// priority is the rank of an item.
+func priority(item plan.Item, rows []row) int {
+	switch {
+	case item.Op == plan.Blocked:
+		return rankBlocked
+	case item.Op == plan.Post || item.Op == plan.Deferred:
+		return rankPurge
+	case item.Op == plan.Delete || slices.ContainsFunc(rows, func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
+		return rankRemoval
+	case slices.ContainsFunc(rows, func(r row) bool { return r.alarm }):
+		return rankDrift
+	case item.Op == plan.Patch:
+		return rankChange
+	case item.Op == plan.Create:
+		return rankCreate
+	default:
+		return rankRest
+	}
+}
+
+// lines are texts of one line each.
+func lines(texts []string) []safe {
+	out := make([]safe, len(texts))
+	for i, t := range texts {
+		out[i] = message(t)
+	}
+	return out
+}
+
+// findingPieces are findings with an empty line between them.
+func findingPieces(found diag.List) []piece {
+	var out []piece
+	for i, f := range found {
+		lines := printed(func(p *printer) { textFinding(p, f) })
+		if i > 0 {
+			lines = append([]safe{""}, lines...)
+		}
+		out = append(out, piece{lines: lines})
+	}
+	return out
+}
+
+// printed are the lines that the terminal's printer makes, without colour.
+func printed(render func(*printer)) []safe {
+	var b bytes.Buffer
+	p := newPrinter(&b, Options{})
+	render(p)
+	_ = p.flush() // a bytes.Buffer takes everything
+	var out []safe
+	for line := range strings.Lines(b.String()) {
+		out = append(out, safe(strings.TrimSuffix(line, "\n")))
+	}
+	return out
+}
+
+func outcomeBlocks(r *apply.Result) []section {
+	column := keyWidth(r)
+	var blocks []section
+	for _, s := range []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done} {
+		b := section{rank: rankOutcomes, info: "text"}
+		for _, o := range r.Outcomes {
+			if o.Status == s {
+				b.pieces = append(b.pieces, piece{lines: printed(func(p *printer) { textOutcome(p, o, column) })})
+			}
+		}
+		b.summary = constant(number(len(b.pieces)) + " " + safe(s))
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// diffRow is a row as one line for each value it has. What is not simply a
+// change in git gets a line in front that says so.
+func diffRow(r row) []safe {
+	cause := r.cause
+	if cause != "" {
+		cause = "    # " + cause
+	}
+	switch {
+	case r.mark == markOnce:
+		return []safe{"! " + r.path + ": " + join(filled(r.after, r.cause), ", ")}
+	case r.mark == markLater:
+		return []safe{"! " + join(filled(r.path, r.after), ": ") + cause}
+	case r.mark == markSame:
+		return []safe{"  " + join(filled(r.path, r.after), ": ") + cause}
+	case r.moved:
+		return []safe{"! " + r.path + ": moved" + cause}
+	}
+	var out []safe
+	if r.alarm {
+		out, cause = []safe{"! " + join(filled(r.path, r.cause), ": ")}, ""
+	}
+	switch {
+	case r.before == "" && r.after == "" && !r.alarm:
+		out = append(out, "+ "+r.path+cause)
+	case r.before != "" && r.after != "":
+		out = append(out, "- "+r.path+": "+r.before, "+ "+r.path+": "+r.after+cause)
+	case r.before != "":
+		out = append(out, "- "+r.path+": "+r.before+cause)
+		out = append(out, detailed("-   ", r)...)
+	case r.after != "":
+		out = append(out, "+ "+r.path+": "+r.after+cause)
+		out = append(out, detailed("+   ", r)...)
+	}
+	return out
+}
+
+// detailed are the lines below a row.
+func detailed(lead safe, r row) []safe {
+	if len(r.details) == 0 {
+		return nil
+	}
+	out := flowLines(r.details, markdownColumns)
+	for i := range out {
+		out[i] = lead + out[i]
+	}
+	return out
+}
+
+// filled leaves out empty texts.
+func filled(texts ...safe) []safe {
+	return slices.DeleteFunc(texts, func(s safe) bool { return s == "" })
+}
