@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sergi/go-diff/diffmatchpatch"
-
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
@@ -29,7 +27,9 @@ type htmlDiff struct {
 	Rows    []htmlRow
 }
 
-type htmlColumns struct{ Path, Before, After, Why safe }
+// htmlColumns are the heads of its columns; the class says them where a narrow
+// screen leaves no room for heads.
+type htmlColumns struct{ Class, Path, Before, After, Why safe }
 
 type htmlRow struct {
 	Mark          htmlMark
@@ -81,7 +81,8 @@ type htmlCell struct {
 // htmlLine is a line of a value; its class says how it compares with the other
 // side: same, diff, or pad where that one has no such line.
 type htmlLine struct {
-	Class safe
+	Class, Text safe
+	// Parts are there in place of the text where words of it differ.
 	Parts []htmlPart
 }
 
@@ -112,52 +113,98 @@ func diffRowView(r row) htmlRow {
 
 // alone is a value without another side, below the words that are short for it.
 func alone(v any, words safe) htmlCell {
-	if !structured(v) || words == literal(v) {
+	if !tall(v) || words == literal(v) {
 		return htmlCell{Lines: []htmlLine{plainLine(shorten(literal(v), maxHTMLText))}}
 	}
-	var c htmlCell
-	c.Words = filled(words)
-	all, rest := bounded(tree(v), maxHTMLLines)
-	for _, line := range all {
-		c.Lines = append(c.Lines, plainLine(line))
+	c := htmlCell{Words: filled(words)}
+	for _, line := range valueLines(v) {
+		if len(c.Lines) == maxHTMLLines {
+			c.Rest = moreLines(len(valueLines(v)) - maxHTMLLines)
+			break
+		}
+		c.Lines = append(c.Lines, plainLine(shorten(line.text, maxHTMLText)))
 	}
-	c.Rest = rest
 	return c
 }
 
-func plainLine(s safe) htmlLine { return htmlLine{"diff", []htmlPart{{Text: s}}} }
+func plainLine(s safe) htmlLine { return htmlLine{Class: "diff", Text: s} }
 
-func structured(v any) bool {
+func moreLines(n int) []safe { return []safe{"… and " + count(n, "more line")} }
+
+// tall tells whether a value is better read on several lines.
+func tall(v any) bool {
 	switch t := v.(type) {
 	case map[string]any:
 		return len(t) > 0
 	case []any:
 		return len(t) > 0
+	case string:
+		return strings.Contains(strings.TrimSuffix(t, "\n"), "\n")
 	}
 	return false
 }
 
-// sides are two values with what differs marked: words of texts, and lines of
-// structures.
-func sides(before, after any) (a, b htmlCell) {
-	if before == nil || after == nil {
-		if before != nil {
-			a = alone(before, "")
+// valueLines is the text of a value.
+func valueLines(v any) []textLine {
+	var t objectText
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(v) {
+			t.value(0, flowText(k)+": ", v[k])
 		}
-		if after != nil {
-			b = alone(after, "")
+	case []any:
+		for _, e := range v {
+			t.element(0, e)
 		}
-		return a, b
+	default:
+		t.value(0, "", v)
 	}
-	if !structured(before) && !structured(after) {
+	return t.lines
+}
+
+// sides are two values with what differs marked: words of short texts, and
+// lines of all else.
+func sides(before, after any) (a, b htmlCell) {
+	switch {
+	case before == nil && after == nil:
+		return a, b
+	case before == nil:
+		return a, alone(after, "")
+	case after == nil:
+		return alone(before, ""), b
+	case !tall(before) && !tall(after):
 		x, y := pairOf(before, after, maxHTMLText)
 		left, right := wordsOf(x, y)
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}
-	x, more := bounded(tree(before), maxHTMLLines)
-	y, others := bounded(tree(after), maxHTMLLines)
-	a.Lines, b.Lines = aligned(x, y)
-	a.Rest, b.Rest = more, others
+	changes := compareLines(valueLines(before), valueLines(after))
+	for i, c := range changes {
+		if i == maxHTMLLines {
+			a.Rest = moreLines(len(changes) - i)
+			b.Rest = a.Rest
+			break
+		}
+		left, right := besideLine(c)
+		a.Lines, b.Lines = append(a.Lines, left), append(b.Lines, right)
+	}
+	return a, b
+}
+
+// besideLine is a line of a comparison on both sides; where only one has it, the
+// other has room.
+func besideLine(c lineChange) (a, b htmlLine) {
+	a, b = htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
+	switch {
+	case c.same():
+		a = htmlLine{Class: "same", Text: shorten(c.before.text, maxHTMLText)}
+		return a, a
+	case c.after == nil:
+		a = plainLine(shorten(c.before.text, maxHTMLText))
+	case c.before == nil:
+		b = plainLine(shorten(c.after.text, maxHTMLText))
+	default:
+		return wordsOf(shorten(c.before.text, maxHTMLText), shorten(c.after.text, maxHTMLText))
+	}
 	return a, b
 }
 
@@ -207,118 +254,6 @@ func middle(before, after safe) (a, b []part, ok bool) {
 	return split(x), split(y), 3*(start+end) >= max(len(x), len(y))
 }
 
-// aligned are the lines of two structures side by side.
-func aligned(before, after []safe) (a, b []htmlLine) {
-	known := map[safe]rune{}
-	var texts []safe
-	encode := func(lines []safe) []rune {
-		out := make([]rune, len(lines))
-		for i, line := range lines {
-			r, ok := known[line]
-			if !ok {
-				r = firstWord + rune(len(texts))
-				known[line] = r
-				texts = append(texts, line)
-			}
-			out[i] = r
-		}
-		return out
-	}
-	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // the clock must not change what is shown
-	var gone []safe
-	flush := func(come []safe) {
-		for i := range max(len(gone), len(come)) {
-			left, right := htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
-			switch {
-			case i >= len(gone):
-				right = plainLine(come[i])
-			case i >= len(come):
-				left = plainLine(gone[i])
-			default:
-				left, right = wordsOf(gone[i], come[i])
-			}
-			a, b = append(a, left), append(b, right)
-		}
-		gone = nil
-	}
-	for _, d := range differ.DiffMainRunes(encode(before), encode(after), false) {
-		var lines []safe
-		for _, r := range d.Text {
-			lines = append(lines, texts[r-firstWord])
-		}
-		switch d.Type {
-		case diffmatchpatch.DiffDelete:
-			flush(nil)
-			gone = lines
-		case diffmatchpatch.DiffInsert:
-			flush(lines)
-		case diffmatchpatch.DiffEqual:
-			flush(nil)
-			for _, line := range lines {
-				same := htmlLine{"same", []htmlPart{{Text: line}}}
-				a, b = append(a, same), append(b, same)
-			}
-		}
-	}
-	flush(nil)
-	return a, b
-}
-
-// tree is a value on lines, as YAML would write it but for its quotes.
-func tree(v any) []safe {
-	var lines []safe
-	member := func(lead safe, v any) {
-		if !structured(v) {
-			lines = append(lines, lead+leaf(v))
-			return
-		}
-		below := tree(v)
-		if _, list := v.([]any); list || lead != "- " {
-			lines = append(lines, lead)
-			for _, line := range below {
-				lines = append(lines, "  "+line)
-			}
-			return
-		}
-		for i, line := range below {
-			if i > 0 {
-				lead = "  "
-			}
-			lines = append(lines, lead+line)
-		}
-	}
-	switch t := v.(type) {
-	case map[string]any:
-		for _, k := range canon.SortedKeys(t) {
-			member(shorten(flowText(k), maxHTMLText)+": ", t[k])
-		}
-	case []any:
-		for _, e := range t {
-			member("- ", e)
-		}
-	default:
-		lines = append(lines, leaf(v))
-	}
-	return lines
-}
-
-// leaf is a value that has no parts.
-func leaf(v any) safe {
-	if s, ok := v.(string); ok {
-		return shorten(flowText(s), maxHTMLText)
-	}
-	return jsonText(v)
-}
-
-// bounded are the first lines, and the count of the rest.
-func bounded(lines []safe, most int) (shown, rest []safe) {
-	if len(lines) <= most {
-		return lines, nil
-	}
-	return lines[:most], []safe{"… and " + count(len(lines)-most, "more line")}
-}
-
 // htmlBody is what a request holds.
 type htmlBody struct {
 	Of          safe
@@ -339,7 +274,10 @@ func bodyView(r *plan.Request) *htmlBody {
 		lines = append(lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
 	}
 	v := &htmlBody{Of: cut(clean(r.ContentType), maxName) + ", " + count(len(r.Body), "byte")}
-	v.Lines, v.Rest = bounded(lines, maxHTMLBody)
+	v.Lines = lines[:min(len(lines), maxHTMLBody)]
+	if len(lines) > maxHTMLBody {
+		v.Rest = moreLines(len(lines) - maxHTMLBody)
+	}
 	return v
 }
 

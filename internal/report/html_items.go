@@ -23,6 +23,7 @@ type htmlItem struct {
 	Notes          []htmlText
 	Request        *htmlBody
 
+	opName   safe
 	priority int
 	path     string
 	line     int
@@ -55,9 +56,9 @@ const maxOpen = 40
 // address of each in the page.
 func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
 	taken := map[safe]bool{}
-	columns := htmlColumns{"Field", "Live", "Git", "Cause"}
+	columns := htmlColumns{"live", "Field", "Live", "Git", "Cause"}
 	if pl.Offline {
-		columns.Before, columns.After = "Base", "Head"
+		columns = htmlColumns{"offline", "Field", "Base", "Head", "Cause"}
 	}
 	links := map[kind.Key]safe{}
 	for i, item := range pl.Items {
@@ -76,8 +77,9 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
 	for i := range p.Items {
 		p.Items[i].Open = i < maxOpen
 	}
+	p.Many = len(p.Items) > maxOpen
 	p.ItemsOf = number(len(p.Items)) + " of " + count(len(pl.Items), "object")
-	p.filters()
+	p.filters(pl, opts)
 	return links
 }
 
@@ -112,7 +114,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	v := htmlItem{
 		Op: cut(clean(string(item.Op)), maxName), Kind: cut(clean(item.Kind), maxPath), Name: cut(clean(item.Name), maxPath),
 		Why: cut(clean(string(item.Cause)), maxName), Headline: headline(item, rows), Place: source(item),
-		Request: bodyView(item.Request), priority: priority(item, rows), path: item.Path, line: item.Line,
+		Request: bodyView(item.Request), opName: opName(item.Op), priority: priority(item, rows), path: item.Path, line: item.Line,
 	}
 	v.Mark = opMark(item.Op)
 	leads := len(opRows(item))
@@ -183,44 +185,40 @@ func (p *htmlPage) linkTo(pl *plan.Plan, f diag.Finding) safe {
 }
 
 // filters offers what the objects differ in.
-func (p *htmlPage) filters() {
-	causes, ops, kinds := tally{}, tally{}, tally{}
-	for _, v := range p.Items {
-		ops.add(v.Op, opName(plan.Op(v.Op)), v.Mark.Class)
-		kinds.add(v.Kind, v.Kind, "")
-		for _, l := range v.Leads {
-			causes.add(l.Why, causeName(plan.Cause(l.Why)), causeClass(plan.Cause(l.Why)))
-		}
-		if v.Diff == nil {
+func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
+	var why, ops, kinds htmlTally
+	for _, c := range causes(pl, opts) {
+		if c.n == 0 {
 			continue
 		}
-		for _, r := range v.Diff.Rows {
-			causes.add(r.Why, causeName(plan.Cause(r.Why)), causeClass(plan.Cause(r.Why)))
+		counted := htmlCount{"plain", c.name, c.n}
+		if c.alarm {
+			counted.Class = "alarm"
 		}
+		p.Causes = append(p.Causes, counted)
+		why = append(why, htmlChoice{counted.Class, clean(string(c.why)), c.name, c.n})
 	}
-	for _, c := range causes.choices {
-		p.Causes = append(p.Causes, htmlCount{c.Class, c.Name, c.Number})
+	for _, v := range p.Items {
+		ops.add(v.Op, v.opName)
+		kinds.add(v.Kind, v.Kind)
 	}
-	for _, f := range []htmlFilter{{"Cause", "why", causes.choices}, {"What", "op", ops.choices}, {"Kind", "kind", kinds.choices}} {
+	for _, f := range []htmlFilter{{"Cause", "why", why}, {"What", "op", ops}, {"Kind", "kind", kinds}} {
 		if len(f.Choices) > 1 {
 			p.Filters = append(p.Filters, f)
 		}
 	}
 }
 
-// tally counts under names, in the order in which they were met.
-type tally struct{ choices []htmlChoice }
+// htmlTally counts under names, in the order in which they were met.
+type htmlTally []htmlChoice
 
-func (t *tally) add(value, name, class safe) {
-	if value == "" {
-		return
-	}
-	i := slices.IndexFunc(t.choices, func(c htmlChoice) bool { return c.Value == value })
+func (t *htmlTally) add(value, name safe) {
+	i := slices.IndexFunc(*t, func(c htmlChoice) bool { return c.Value == value })
 	if i < 0 {
-		i = len(t.choices)
-		t.choices = append(t.choices, htmlChoice{Class: class, Value: value, Name: name})
+		i = len(*t)
+		*t = append(*t, htmlChoice{Class: "plain", Value: value, Name: name})
 	}
-	t.choices[i].Number++
+	(*t)[i].Number++
 }
 
 // opName is what happens to an object in the words of the filter.
@@ -234,43 +232,4 @@ func opName(op plan.Op) safe {
 		return headlines()[op]
 	}
 	return clean(string(op))
-}
-
-// causeName is a cause in the words of the filter.
-func causeName(c plan.Cause) safe {
-	switch c {
-	case plan.FromThisChange:
-		return "this change"
-	case plan.FromPending:
-		return "pending"
-	case plan.FromGit:
-		return "git"
-	case plan.FromDrift:
-		return "drift"
-	case plan.FromBoth:
-		return "conflict"
-	case plan.FromTakeOver:
-		return "newly managed"
-	case plan.FromRemoval:
-		return "removed from git"
-	case plan.FromServer:
-		return "server default"
-	case plan.FromRefusal:
-		return "not kept by the server"
-	case plan.FromUnknown:
-		return "origin unknown"
-	}
-	return clean(string(c))
-}
-
-// causeClass is its look: what is not simply a change of git stands out.
-func causeClass(c plan.Cause) safe {
-	switch c {
-	case plan.FromDrift, plan.FromBoth, plan.FromRefusal:
-		return "alarm"
-	case plan.FromRemoval:
-		return "cut"
-	case plan.FromThisChange, plan.FromPending, plan.FromGit, plan.FromTakeOver, plan.FromServer, plan.FromUnknown:
-	}
-	return "plain"
 }

@@ -23,7 +23,9 @@ type htmlPage struct {
 	Context       []safe
 	Result        htmlResult
 	Heading, Lede safe
-	Banners       []htmlText
+	// Sub is what there is to say besides.
+	Sub     safe
+	Banners []htmlText
 	// CountsOf names the first table of numbers.
 	CountsOf       safe
 	Counts, Causes []htmlCount
@@ -37,10 +39,13 @@ type htmlPage struct {
 	Advice         []htmlFinding
 	ItemsOf        safe
 	Items          []htmlItem
-	Filters        []htmlFilter
-	Lists          []htmlList
-	Empty, Tool    safe
-	Bounds         htmlBounds
+	// Many says that there are so many objects that a browser need not lay out
+	// those that are not on the screen.
+	Many        bool
+	Filters     []htmlFilter
+	Lists       []htmlList
+	Empty, Tool safe
+	Bounds      htmlBounds
 }
 
 // htmlText is a text with a class of the style sheet, or without one.
@@ -93,6 +98,11 @@ func newHTMLPage(doc Document, opts Options) htmlPage {
 	if doc.Apply != nil {
 		p.outcomes(doc, links)
 	}
+	silenced := doc.Silenced
+	if doc.Plan != nil {
+		silenced = slices.Concat(silenced, doc.Plan.Silenced)
+	}
+	p.silenced(silenced)
 	p.Title = p.Heading + ": " + p.Lede
 	if len(p.Context) > 0 {
 		p.Title += " - " + p.Context[0]
@@ -116,7 +126,10 @@ func resultOf(doc Document) htmlResult {
 // plan adds what a plan says and returns where its objects are.
 func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 	pl := doc.Plan
-	p.Heading, p.Lede = planTitle(doc), planSummary(doc)
+	p.Heading, p.Lede, p.Sub = planTitle(doc), todo(doc), found(pl.Summary)
+	if doc.Command == "drift" {
+		p.Lede = driftSummary(pl.Summary)
+	}
 	p.CountsOf, p.Counts = "Objects and fields", planCounts(pl.Summary)
 	p.Tool, p.Facts = message(pl.Tool), facts(doc)
 	if pl.Target.Workspace.Name != "" {
@@ -140,12 +153,8 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 
 // notes are sentences about the whole plan.
 func (p *htmlPage) notes(pl *plan.Plan) {
-	if b := pl.Blame; b != nil && b.Problem != "" {
-		text := message(b.Problem)
-		if b.Fix != "" {
-			text += " - fix: " + message(b.Fix)
-		}
-		p.Notes = append(p.Notes, htmlText{"wait", text})
+	if _, problem, fix := blame(pl.Blame); problem != "" {
+		p.Notes = append(p.Notes, htmlText{"wait", join(filled(problem, fix), " - fix: ")})
 	}
 	if pl.LedgerProblem != "" {
 		p.Notes = append(p.Notes, htmlText{"wait", "the ledger could not be used: " + message(pl.LedgerProblem)})
@@ -166,12 +175,28 @@ func (p *htmlPage) others(pl *plan.Plan) {
 	for _, k := range pl.Unmanaged {
 		alone = append(alone, named(k))
 	}
-	for _, l := range []htmlList{{Name: "As git says", Lines: same}, {Name: "Not in git", Lines: alone}} {
-		if len(l.Lines) > 0 {
-			l.Of = count(len(l.Lines), "object")
-			p.Lists = append(p.Lists, l)
-		}
+	p.list("As git says", "object", same)
+	p.list("Not in git", "object", alone)
+}
+
+// list adds names, if there are any.
+func (p *htmlPage) list(name, noun safe, lines []safe) {
+	if len(lines) > 0 {
+		p.Lists = append(p.Lists, htmlList{name, count(len(lines), noun), lines})
 	}
+}
+
+// silenced names what comments in manifests keep from being shown.
+func (p *htmlPage) silenced(findings diag.List) {
+	var texts []safe
+	for _, f := range findings {
+		text := place(f) + cut(clean(f.Rule), maxPath)
+		if f.Silenced != "" {
+			text += " - " + message(f.Silenced)
+		}
+		texts = append(texts, text)
+	}
+	p.list("Silenced by comments", "finding", texts)
 }
 
 // planCounts are the numbers of a plan.
@@ -223,9 +248,11 @@ func facts(doc Document) []htmlFact {
 		add("Head", code(b.Head), merge)
 	}
 	add("Workspace", htmlValue{Text: cut(clean(pl.Target.Workspace.Name), maxPath)}, code(pl.Target.Workspace.UUID))
+	var origins []htmlValue
 	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
-		add(cut(clean(string(area)), maxName), code(pl.Target.Origins[area]))
+		origins = append(origins, code(pl.Target.Origins[area]))
 	}
+	add("Platform", origins...)
 	add("Ledger", code(pl.Ledger))
 	if doc.Objects > 0 {
 		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})
@@ -267,7 +294,7 @@ type htmlOutcome struct {
 // outcomes adds how each object ended, what needs a person first.
 func (p *htmlPage) outcomes(doc Document, links map[kind.Key]safe) {
 	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
-	p.Heading, p.Lede, p.Outcomes = applyTitle(doc), out.Of, out
+	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, "", out
 	p.CountsOf, p.Counts = "Outcomes", nil
 	order := map[apply.Status]int{apply.Failed: -5, apply.Blocked: -4, apply.Deferred: -3, apply.Skipped: -2}
 	counts, untouchedOnes := map[apply.Status]int{}, 0
@@ -300,7 +327,7 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	if len(o.Mismatches) == 0 {
 		return v
 	}
-	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"Field", "Sent", "Returned", "Hint"}}
+	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
 	for _, m := range o.Mismatches {
 		r := htmlRow{Mark: lookOf(markDrift), Path: cut(clean(m.Path), maxPath), Cause: message(m.Hint)}
 		r.Before, r.After = sides(m.Sent, m.Returned)
