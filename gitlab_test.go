@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// gitlabFile is the template for GitLab.
+var gitlabFile = filepath.Join("templates", "trueup.gitlab-ci.yml")
+
+// gitlabJob is what these tests look at.
+type gitlabJob struct {
+	Extends string   `yaml:"extends"`
+	Stage   string   `yaml:"stage"`
+	Needs   []string `yaml:"needs"`
+	Timeout string   `yaml:"timeout"`
+	Rules   []struct {
+		If   string `yaml:"if"`
+		When string `yaml:"when"`
+	} `yaml:"rules"`
+	Interruptible bool              `yaml:"interruptible"`
+	ResourceGroup string            `yaml:"resource_group"`
+	AllowFailure  any               `yaml:"allow_failure"`
+	Variables     map[string]string `yaml:"variables"`
+	Script        []string          `yaml:"script"`
+	Artifacts     struct {
+		When    string            `yaml:"when"`
+		Paths   []string          `yaml:"paths"`
+		Reports map[string]string `yaml:"reports"`
+	} `yaml:"artifacts"`
+}
+
+type gitlabInputs struct {
+	Spec struct {
+		Inputs map[string]struct {
+			Description string `yaml:"description"`
+			Default     any    `yaml:"default"`
+			Regex       string `yaml:"regex"`
+		} `yaml:"inputs"`
+	} `yaml:"spec"`
+}
+
+// readGitLab reads the head of the template, which says what it takes, and its
+// jobs, whose names are without the input that they begin with.
+func readGitLab(t *testing.T) (gitlabInputs, map[string]gitlabJob) {
+	t.Helper()
+	var head gitlabInputs
+	var body map[string]gitlabJob
+	documents := yaml.NewDecoder(bytes.NewReader([]byte(readText(t, gitlabFile))))
+	documents.KnownFields(false)
+	if err := errors.Join(documents.Decode(&head), documents.Decode(&body)); err != nil {
+		t.Fatalf("%s: %v", gitlabFile, err)
+	}
+	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
+		t.Fatalf("%s has a third document: %v", gitlabFile, err)
+	}
+	jobs := map[string]gitlabJob{}
+	for name, j := range body {
+		jobs[strings.Replace(name, "$[[ inputs.name ]]", "", 1)] = j
+	}
+	return head, jobs
+}
+
+// The pipelines in which a job of the template runs.
+const (
+	inMerge    = `$CI_PIPELINE_SOURCE == "merge_request_event"`
+	onDefault  = `$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH`
+	onPush     = onDefault + ` && $CI_PIPELINE_SOURCE != "schedule"`
+	onSchedule = onDefault + ` && $CI_PIPELINE_SOURCE == "schedule"`
+)
+
+// gitlabJobs are the jobs of the template: where they run, what they are told of
+// by earlier jobs, and what they must not have in their environment.
+var gitlabJobs = map[string]struct {
+	rules, needs []string
+	without      string
+	command      string
+}{
+	"-build":   {[]string{inMerge, onDefault}, nil, "", "go build"},
+	"-plan":    {[]string{inMerge}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup plan "},
+	"-comment": {[]string{inMerge}, []string{"-build", "-plan"}, gitlabPlatform, "trueup comment "},
+	"-apply":   {[]string{onPush}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup apply --auto-approve "},
+	"-settle":  {[]string{onSchedule}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup ledger settle "},
+	"-drift":   {[]string{onSchedule}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup drift "},
+	"-issue":   {[]string{onSchedule}, []string{"-build", "-drift"}, gitlabPlatform, "trueup comment --required "},
+}
+
+const gitlabPlatform = "TRUEUP_DELIVERY_TOKEN TRUEUP_COMPUTE_TOKEN TRUEUP_DELIVERY_READ_TOKEN TRUEUP_COMPUTE_READ_TOKEN"
+
+func TestGitLabTemplate(t *testing.T) {
+	t.Parallel()
+	_, jobs := readGitLab(t)
+	if len(jobs) != len(gitlabJobs)+1 || jobs["."].Timeout == "" || jobs["."].Stage == "" {
+		t.Fatalf("the template has %v", slices.Sorted(maps.Keys(jobs)))
+	}
+	for name, want := range gitlabJobs {
+		j, ok := jobs[name]
+		if !ok || j.Extends != ".$[[ inputs.name ]]" {
+			t.Errorf("job %s: %+v", name, j)
+			continue
+		}
+		var rules, needs []string
+		for _, r := range j.Rules {
+			rules = append(rules, r.If)
+		}
+		for _, n := range j.Needs {
+			needs = append(needs, strings.TrimPrefix(n, "$[[ inputs.name ]]"))
+		}
+		if len(j.Needs) == 0 && name != "-build" {
+			needs = []string{"-build"} // of what it extends
+		}
+		if !slices.Equal(rules, want.rules) || !slices.Equal(needs, want.needs) {
+			t.Errorf("job %s runs if %q, after %q", name, rules, needs)
+		}
+		script := strings.Join(j.Script, "\n")
+		checkScript(t, name, script)
+		if !strings.Contains(script, want.command) || want.without != "" && !strings.HasPrefix(script, "unset "+want.without+"\n") && !strings.Contains(script, "\nunset "+want.without+"\n") {
+			t.Errorf("job %s: %s", name, script)
+		}
+	}
+}
+
+// TestGitLabTemplateWritesOneAtATime: what writes is not interrupted, and has a
+// group of its own; what only tells people fails nothing.
+func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
+	t.Parallel()
+	_, jobs := readGitLab(t)
+	for name, j := range jobs {
+		writes := name == "-apply" || name == "-settle"
+		group := ""
+		if writes {
+			group = "$[[ inputs.name ]]" + name
+		}
+		if name != "." && (j.Interruptible == writes || j.ResourceGroup != group) {
+			t.Errorf("job %s: interruptible %v, group %q", name, j.Interruptible, j.ResourceGroup)
+		}
+	}
+	if jobs["-comment"].AllowFailure != true || fmt.Sprint(jobs["-drift"].AllowFailure) != "map[exit_codes:2]" || jobs["-apply"].AllowFailure != nil {
+		t.Errorf("failures are allowed to %v, %v, %v", jobs["-comment"].AllowFailure, jobs["-drift"].AllowFailure, jobs["-apply"].AllowFailure)
+	}
+	plan := jobs["-plan"].Artifacts
+	if plan.When != "always" || plan.Reports["junit"] == "" || plan.Reports["codequality"] == "" {
+		t.Errorf("a plan keeps %+v", plan)
+	}
+	for _, file := range plan.Reports {
+		if script := strings.Join(jobs["-plan"].Script, "\n"); !strings.Contains(script, `=$reports/`+filepath.Base(file)+`"`) {
+			t.Errorf("no command writes %s", file)
+		}
+	}
+}
+
+// TestGitLabInputs: each input is used, and none of them in a command; the caller
+// that init writes gives those that it must.
+func TestGitLabInputs(t *testing.T) {
+	t.Parallel()
+	head, _ := readGitLab(t)
+	text := readText(t, gitlabFile)
+	_, body, _ := strings.Cut(text, "\n---\n")
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\$\[\[ ?inputs\.([\w-]+) ?\]\]`).FindAllStringSubmatch(body, -1) {
+		used[m[1]] = true
+	}
+	if got := slices.Sorted(maps.Keys(head.Spec.Inputs)); !slices.Equal(got, slices.Sorted(maps.Keys(used))) {
+		t.Errorf("inputs are %v, used are %v", got, used)
+	}
+	var caller struct {
+		Include []struct {
+			Project, Ref, File string
+			Inputs             map[string]string
+		}
+	}
+	readYAML(t, filepath.Join("internal", "cli", "ci", "gitlab", ".gitlab-ci.yml"), &caller)
+	if len(caller.Include) != 1 || caller.Include[0].File != filepath.ToSlash(gitlabFile) || caller.Include[0].Ref != "COMMIT" || caller.Include[0].Project != "OWNER/trueup" {
+		t.Fatalf("the caller includes %+v", caller.Include)
+	}
+	given := caller.Include[0].Inputs
+	for name, input := range head.Spec.Inputs {
+		if input.Description == "" {
+			t.Errorf("the input %s says nothing of itself", name)
+		}
+		if input.Default == nil && given[name] == "" {
+			t.Errorf("the caller lacks the input %s", name)
+		}
+	}
+	for name := range given {
+		if _, ok := head.Spec.Inputs[name]; !ok {
+			t.Errorf("the caller gives %s, which is no input", name)
+		}
+	}
+}
