@@ -68,7 +68,6 @@ func (s *stage) digest(args ...string) string {
 func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(s *stage)
-		args   []string
 		why    string
 	}{
 		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL is now "7200", and the plan was made for "3600"`, change: func(s *stage) {
@@ -112,29 +111,37 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			t.Cleanup(web.Close)
 			s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
 		}},
-		"the sandbox":      {why: "target: the platform is now the sandbox, and the plan was made for the real one", args: []string{"--sandbox"}},
-		"a target":         {why: `options: --target is now ["CDN/*"], and the plan was made for none`, args: []string{"--target", "CDN/*"}},
-		"a policy":         {why: `options: --drift is now "report", and the plan was made for "overwrite"`, args: []string{"--drift", "report"}},
-		"a taking over":    {why: "options: --take-over", args: []string{"--take-over", "CDN/shop"}},
-		"a making again":   {why: "options: --allow-recreate", args: []string{"--allow-recreate", "CDN/shop"}},
-		"an empty live":    {why: "options: --allow-empty-live", args: []string{"--allow-empty-live"}},
-		"creations":        {why: "options: --max-creates", args: []string{"--max-creates", "9"}},
-		"deletions":        {why: "options: --max-deletes", args: []string{"--max-deletes", "9"}},
-		"pruning":          {why: "options: --prune", args: []string{"--prune"}},
-		"a part of it":     {why: "options: reading only a part", args: []string{"manifests"}},
-		"an override":      {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
-		"another window":   {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
-		"the digest alone": {why: "expect plan.json", change: func(s *stage) { s.corrupt("plan.json") }},
+		"an override":        {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
+		"another window":     {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},
+		"a byte of the file": {why: "expect plan.json", change: func(s *stage) { s.corrupt("plan.json") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := planned(t)
-			if c.change != nil {
-				c.change(s)
-			}
+			c.change(s)
 			s.writes()
-			s.refuses(c.why, c.args...)
+			s.refuses(c.why)
 		})
+	}
+}
+
+// TestApplyRefusesOtherOptions: they are part of what a plan asserts.
+func TestApplyRefusesOtherOptions(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	for why, args := range map[string][]string{
+		"target: the platform is now the sandbox, and the plan was made for the real one": {"--sandbox"},
+		`options: --target is now ["CDN/*"], and the plan was made for none`:              {"--target", "CDN/*"},
+		`options: --drift is now "report", and the plan was made for "overwrite"`:         {"--drift", "report"},
+		"options: --take-over":                        {"--take-over", "CDN/shop"},
+		"options: --allow-recreate":                   {"--allow-recreate", "CDN/shop"},
+		"options: --allow-empty-live":                 {"--allow-empty-live"},
+		"options: --max-creates":                      {"--max-creates", "9"},
+		"options: --max-deletes":                      {"--max-deletes", "9"},
+		"options: --prune":                            {"--prune"},
+		"options: reading only a part of the project": {"manifests"},
+	} {
+		s.refuses(why, args...)
 	}
 }
 
