@@ -104,7 +104,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 	below := spot{rules: s.rules.item()}
 	was, _ := elements(s.was)
 	if step.Index == onlyLive {
-		below.was, below.had = like(s.rules, was, c.Live)
+		below.was, below.had = like(s.rules, gone(was, h.pair(s, c.At[:i])), c.Live)
 		return below
 	}
 	now, _ := elements(s.now)
@@ -135,6 +135,17 @@ func (h *History) pair(s spot, at []Step) []int {
 func (h *History) reordered(s spot, at []Step, index int) bool {
 	of := h.pair(s, at)
 	return index >= len(of) || of[index] < 0 || len(displaced(of)) > 0
+}
+
+// gone are the elements of a list that of pairs with none.
+func gone(was []any, of []int) []any {
+	var list []any
+	for j, i := range inverse(of, len(was)) {
+		if i < 0 {
+			list = append(list, was[j])
+		}
+	}
+	return list
 }
 
 // like finds the element of a list that a live one is, by key or by all of it.

@@ -43,8 +43,8 @@ func leftInElements(n node, want, have []any, found *[]Change) {
 	names := nameElements(n.rules, want, have)
 	records := recordsOf(n.rules, want, n.base)
 	for i, j := range p.of {
-		if j < 0 {
-			continue
+		if j < 0 || !p.byKey[i] {
+			continue // a field belongs to an element that is known to be the same
 		}
 		c := n.element(names.of(want[i], i), i)
 		c.want, c.have, c.base = want[i], have[j], records.element(i)

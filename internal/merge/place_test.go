@@ -1,0 +1,124 @@
+package merge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// stepDown follows one step in a decoded value.
+func stepDown(v any, s Step) any {
+	if !s.Element {
+		return fieldOf(v, s.Field)
+	}
+	list, _ := elements(v)
+	if s.Index < 0 || s.Index >= len(list) {
+		return nil
+	}
+	return list[s.Index]
+}
+
+// TestPlaces: following the steps of a change from desired ends at what the
+// change says that git has there.
+func TestPlaces(t *testing.T) {
+	checks(t, 1000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		res := Compare(in)
+		for _, c := range slices.Concat(res.Changes, res.Notes) {
+			v, rules := in.Desired, in.Rules
+			for _, s := range c.At {
+				v = stepDown(v, s)
+				if s.Element {
+					rules = rules.item()
+				} else {
+					rules = rules.field(s.Field)
+				}
+			}
+			if want := sendable(rules, v); !c.Moved && encode(c.Desired) != encode(want) && !same(rules, c.Desired, want) {
+				t.Fatalf("%s: %s stands at %s, the change says %s\n%s", c.Path, encode(v), Place(c.At), encode(c.Desired), in)
+			}
+			if c.Moved && v == nil {
+				t.Fatalf("%s: nothing moved stands at %s\n%s", c.Path, Place(c.At), in)
+			}
+		}
+	})
+}
+
+// named tells whether every element on the way is found by its key.
+func named(rules *Rules, at []Step) bool {
+	for _, s := range at {
+		if s.Element && len(rules.key()) == 0 {
+			return false
+		}
+		if s.Element {
+			rules = rules.item()
+		} else {
+			rules = rules.field(s.Field)
+		}
+	}
+	return true
+}
+
+// TestHistoryOfTheRecord: held against what was applied last, what Compare calls
+// git's change is one, and what it calls drift is none.
+func TestHistoryOfTheRecord(t *testing.T) {
+	checks(t, 1000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		in.Pending = nil
+		if in.Applied == nil {
+			return
+		}
+		history := NewHistory(in.Rules, in.Applied, in.Desired)
+		for _, c := range Compare(in).Changes {
+			if !named(in.Rules, c.At) || c.Moved && c.Class == DriftOverwrite {
+				continue // which element it was is a guess on either side, or it is new
+			}
+			want := c.Class != DriftOverwrite
+			if got := history.Touched(c); got != want {
+				t.Fatalf("%s %s %v: touched %v\n%s", c.Path, c.Class, c.Moved, got, in)
+			}
+		}
+	})
+}
+
+// TestHistoryOfNothing: where git says what it said before nothing was touched,
+// and where it said nothing everything was that it says.
+func TestHistoryOfNothing(t *testing.T) {
+	checks(t, 1000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		still, fresh := NewHistory(in.Rules, in.Desired, in.Desired), NewHistory(in.Rules, nil, in.Desired)
+		for _, c := range Compare(in).Changes {
+			if still.Touched(c) {
+				t.Fatalf("%s %s: nothing changed in git\n%s", c.Path, c.Class, in)
+			}
+			if c.Desired != nil && !fresh.Touched(c) {
+				t.Fatalf("%s %s: it is new in git\n%s", c.Path, c.Class, in)
+			}
+		}
+	})
+}
+
+// TestLeftAlone: what is left alone is live's, stays after the patch, and is
+// nothing that git has or had.
+func TestLeftAlone(t *testing.T) {
+	checks(t, 1000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		res := Compare(in)
+		for _, c := range LeftAlone(in) {
+			if c.Desired != nil || c.Live == nil || c.Class != Unmanaged {
+				t.Fatalf("%+v\n%s", c, in)
+			}
+			for _, other := range res.Changes {
+				if other.Path == c.Path || strings.HasPrefix(c.Path, other.Path+".") && other.Desired == nil && !other.Moved {
+					t.Fatalf("%s is left alone, and %s %s\n%s", c.Path, other.Path, other.Class, in)
+				}
+			}
+		}
+	})
+}
