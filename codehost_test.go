@@ -62,6 +62,7 @@ func (h *codeHost) check(failed func(string, ...any)) []forgetest.Request {
 //	codehost token writes|reads|none   what the host's token may do
 //	codehost says AUTHOR FILE          somebody else comments
 //	codehost fault METHOD SUFFIX STATUS [TIMES]   let coming requests fail
+//	codehost heal                      none of them fails any more
 //	codehost down                      end it
 //	codehost comments|issues           print what stands there
 //	codehost requests                  print what arrived since the last time
@@ -81,6 +82,7 @@ func cmdCodeHost(s *script, args []string) error {
 		"token":    {1, func() error { return h.allow(s, args[1]) }},
 		"says":     {2, func() error { h.Comment("7", args[1], s.ReadFile(args[2])); return nil }},
 		"fault":    {3, func() error { return h.fail(args[1:]) }},
+		"heal":     {0, func() error { h.Heal(); return nil }},
 		"down":     {0, func() error { h.web.Close(); return nil }},
 		"comments": {0, func() error { return show(s, h.Comments("7")) }},
 		"issues":   {0, func() error { return show(s, h.Issues()) }},

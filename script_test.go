@@ -102,6 +102,7 @@ type script struct {
 //	claimed KIND/NAME         wait until the ledger says that a request has been begun
 //	ended CODE                compare the exit code of the run that ended last, as of one in the background
 //	codehost VERB…            a code host (codehost_test.go)
+//	workflow FILE EVENT …     run a shipped workflow in a simulated runner (runner_test.go)
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
@@ -109,7 +110,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
-		"codehost": cmdCodeHost, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
+		"codehost": cmdCodeHost, "workflow": cmdWorkflow, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {

@@ -128,6 +128,13 @@ func (h *Host) Fault(f Fault) {
 	h.faults = append(h.faults, &f)
 }
 
+// Heal lets no coming request fail any more.
+func (h *Host) Heal() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.faults = nil
+}
+
 // Requests are all that arrived since the last call.
 func (h *Host) Requests() []Request {
 	h.mu.Lock()
