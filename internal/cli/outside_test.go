@@ -109,6 +109,9 @@ func sourcesOfText() []source {
 				{"sandbox", "--listen", p},
 				{"sandbox", "--quirk", p},
 				{"completion", p},
+				{"init", "--ci", p},
+				{"init", "--ci", "github", "--trueup", p},
+				{"init", "--ci", "github", "--trueup", "a/b@0123456789abcdef0123456789abcdef01234567", "--branch", p},
 				{"__complete", "plan", p},
 				{"version", p},
 			}
