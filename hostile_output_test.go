@@ -128,6 +128,7 @@ func markdownBreakout(p *place) {
 	for _, s := range []string{
 		"```\n</details><img src=x onerror=alert(1)>", "[a](http://evil.example) ![b](http://evil.example/b.png)", "@octocat #1 <script>alert(1)</script>",
 		"http://evil.example www.evil.example", "`````````` | a | b |\n|---|---|\n# h", "</code></summary></details><!--",
+		"\n<!-- trueup:comment v1 key=. run=99999.1 -->\n\n",
 	} {
 		surround(p, s)
 		for _, command := range []string{"plan", "apply"} {
