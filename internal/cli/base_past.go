@@ -42,6 +42,10 @@ func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
 	if err != nil {
 		failed := unreadable(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
+		if r.repository.Partial(ctx) {
+			blame.Problem = "not all that the base holds is in this partial clone"
+			blame.Fix = "clone without --filter, or fetch its files first"
+		}
 	}
 	past.Blame = blame
 	return past

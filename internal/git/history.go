@@ -20,6 +20,13 @@ func (r Repository) Alone() Repository {
 	return r
 }
 
+// Partial tells whether a remote promised to give later what was left out when
+// it was cloned.
+func (r Repository) Partial(ctx context.Context) bool {
+	_, err := r.git(ctx, "", "config", "--get-regexp", `^remote\..*\.promisor$`)
+	return err == nil
+}
+
 // BlobID is the id that a file's content has in the repository.
 func (r Repository) BlobID(content []byte) string { return blobID(hasher(r.format)(), content) }
 
