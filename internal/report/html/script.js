@@ -57,7 +57,7 @@
       }
     }
     const filtered = words.length + op.size + kind.size + why.size > 0;
-    one('#reset').hidden = !filtered;
+    one('#clear').hidden = !filtered;
     one('#nothing').hidden = shown > 0;
     one('#shown').textContent = `${count(shown, objects.length, 'object')}, ${count(lines, rows, 'line')}`;
   };
