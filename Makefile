@@ -1,5 +1,5 @@
 # What CI runs stands in .ci/, so that a machine without make can run it too.
-.PHONY: build test race check lint cover bench fuzz properties soak picture ci
+.PHONY: build test race check lint cover bench fuzz properties soak picture browser screenshots ci
 
 build:
 	go build -trimpath -o trueup .
@@ -38,6 +38,14 @@ soak:
 # The README's picture, from what the program really prints.
 picture:
 	go test . -run TestPicture -update
+
+# The HTML report in Chromium, which is installed where apt-get can.
+browser:
+	.ci/browser
+
+# The pictures of the HTML report and of a comment in docs/, from what the program really writes.
+screenshots:
+	PICTURES=1 .ci/browser
 
 ci:
 	.ci/run

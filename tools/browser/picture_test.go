@@ -1,0 +1,168 @@
+package browser
+
+import (
+	"bytes"
+	"flag"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer/html"
+)
+
+var pictures = flag.Bool("pictures", false, "write the pictures of docs/ anew")
+
+// maxPicture is how many bytes a picture of the documentation may have.
+const maxPicture = 200_000
+
+// TestPictures: the pictures of docs/ can be made, from what the program really
+// writes, and are small; with -pictures they are written.
+func TestPictures(t *testing.T) {
+	start(t)
+	w := newWorld(t)
+	plan := []string{"plan", "manifests", "--sandbox", "--base-ref", "main"}
+	file := w.report("html", plan...)
+	w.report("markdown", plan...)
+	w.write("comment.html", commentPage(t, w.read("report.markdown")))
+	dark := look{width: 1120, height: 1180, scale: 1.25, dark: true}
+	light := dark
+	light.dark = false
+	for _, shot := range []struct {
+		name, file, before string
+		look               look
+	}{
+		{"plan-light.png", file, "", light},
+		{"plan-dark.png", file, "", dark},
+		{"plan-phone.png", file, `scrollTo(0, document.getElementById('CDN/shop').offsetTop - 12)`, look{width: 360, height: 780, scale: 1.5}},
+		{"comment.png", w.path("comment.html"), "", look{width: 860, height: 900, scale: 1.25}},
+	} {
+		p := open(t, shot.file, shot.look)
+		if shot.before != "" {
+			eval[any](p, "("+shot.before+", null)")
+		}
+		small := smaller(t, call(p, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}).Data)
+		if len(small) > maxPicture {
+			t.Errorf("%s has %d bytes", shot.name, len(small))
+		}
+		t.Logf("%s: %d bytes", shot.name, len(small))
+		if !*pictures {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(root(t), "docs", shot.name), small, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// smaller is a picture with the 256 colours that it has most of: the rest are
+// edges of letters.
+func smaller(t *testing.T, data []byte) []byte {
+	t.Helper()
+	full, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[color.RGBA]int{}
+	pixels := image.NewRGBA(full.Bounds())
+	draw.Draw(pixels, pixels.Bounds(), full, full.Bounds().Min, draw.Src)
+	for i := 0; i < len(pixels.Pix); i += 4 {
+		counts[color.RGBA{pixels.Pix[i], pixels.Pix[i+1], pixels.Pix[i+2], pixels.Pix[i+3]}]++
+	}
+	var colours []color.RGBA
+	for c := range counts {
+		colours = append(colours, c)
+	}
+	slices.SortFunc(colours, func(a, b color.RGBA) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return bytes.Compare([]byte{a.R, a.G, a.B}, []byte{b.R, b.G, b.B})
+	})
+	palette := make(color.Palette, 0, 256)
+	for _, c := range colours[:min(len(colours), 256)] {
+		palette = append(palette, c)
+	}
+	nearest := map[color.RGBA]uint8{}
+	for c := range counts {
+		nearest[c] = uint8(palette.Index(c))
+	}
+	out := image.NewPaletted(full.Bounds(), palette)
+	for i := range out.Pix {
+		out.Pix[i] = nearest[color.RGBA{pixels.Pix[4*i], pixels.Pix[4*i+1], pixels.Pix[4*i+2], pixels.Pix[4*i+3]}]
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, out); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// commentPage shows Markdown as code hosts do, in the frame of a comment.
+func commentPage(t *testing.T, markdown string) string {
+	t.Helper()
+	var b bytes.Buffer
+	convert := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
+	if err := convert.Convert([]byte(markdown), &b); err != nil {
+		t.Fatal(err)
+	}
+	return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Comment</title><style>` + commentStyle + `</style>
+<div class="comment"><div class="who"><span class="face"></span><b>trueup</b> commented on <b>Launch of the documentation</b></div><div class="text">` +
+		colouredDiffs(b.String()) + `</div></div></html>`
+}
+
+// colouredDiffs colours the lines of diffs by their first character.
+func colouredDiffs(page string) string {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(page) {
+		if before, first, ok := strings.Cut(line, `<code class="language-diff">`); ok {
+			b.WriteString(before + `<code class="language-diff">`)
+			line, inside = first, true
+		}
+		if strings.HasPrefix(line, "</code>") {
+			inside = false
+		}
+		class := map[byte]string{'+': "add", '-': "cut", '!': "edit", '@': "place"}[line[0]]
+		if !inside || class == "" {
+			b.WriteString(line)
+			continue
+		}
+		b.WriteString(`<span class="` + class + `">` + strings.TrimSuffix(line, "\n") + "</span>\n")
+	}
+	return b.String()
+}
+
+const commentStyle = `
+body { margin: 0; padding: 20px; background: #f4f5f7; color: #1f2328; font: 14px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+.comment { border: 1px solid #d0d5dc; border-radius: 8px; background: #fff; overflow: hidden; }
+.who { display: flex; gap: 6px; align-items: center; padding: 9px 14px; border-bottom: 1px solid #d0d5dc; background: #f6f8fa; color: #59636e; font-size: 13px; }
+.who b { color: #1f2328; font-weight: 600; }
+.face { width: 20px; height: 20px; border-radius: 50%; background: linear-gradient(135deg, #2f6f9f, #1b3a57); margin-right: 4px; }
+.text { padding: 4px 16px 14px; }
+h2 { font-size: 19px; line-height: 1.35; margin: 12px 0 10px; padding-bottom: 7px; border-bottom: 1px solid #d8dee4; font-weight: 600; }
+h3 { font-size: 16px; margin: 16px 0 8px; }
+p { margin: 10px 0; }
+table { border-collapse: collapse; font-size: 13px; margin: 10px 0; display: block; overflow: auto; }
+th, td { border: 1px solid #d0d7de; padding: 5px 10px; }
+th { font-weight: 600; }
+blockquote { margin: 10px 0; padding: 0 12px; border-left: 4px solid #d0d7de; color: #59636e; }
+code, pre { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 12px; }
+:not(pre) > code { padding: 2px 5px; border-radius: 5px; background: #eff1f3; }
+pre { margin: 8px 0; padding: 11px 13px; border-radius: 6px; background: #f6f8fa; overflow: auto; line-height: 1.45; }
+details { margin: 8px 0; }
+summary { cursor: pointer; }
+.add, .cut, .edit, .place { display: inline-block; width: 100%; }
+.add { color: #116329; background: #dafbe1; }
+.cut { color: #82071e; background: #ffebe9; }
+.edit { color: #7a4b00; background: #fff4d9; }
+.place { color: #6639ba; }
+`
