@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -56,9 +55,6 @@ func newComment(a *app) *cobra.Command {
 	f.BoolVar(&opts.required, "required", false, "exit 1 where the host did not take it")
 	return cmd
 }
-
-// maxKey is how many characters a key may have.
-const maxKey = 100
 
 func runComment(ctx context.Context, a *app, opts commentOptions, file string) error {
 	if err := opts.check(); err != nil {
@@ -104,8 +100,6 @@ func (o commentOptions) check() error {
 		return fmt.Errorf("--result is %q: write a name or an exit code of docs/exit-codes.md", o.result)
 	case o.issue != "" && o.pull != 0:
 		return errors.New("--issue and --pr are two places: use one of them")
-	case utf8.RuneCountInString(o.key) > maxKey:
-		return fmt.Errorf("--key is longer than %d characters: write a short name", maxKey)
 	case strings.ContainsFunc(o.key+o.issue, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return errors.New("--key and --issue are one line of text each")
 	}
@@ -119,7 +113,7 @@ func (a *app) folderKey() string {
 	if rel, err := filepath.Rel(a.env.Dir, a.global.dir); err == nil && filepath.IsAbs(a.global.dir) {
 		key = filepath.ToSlash(rel)
 	}
-	return strings.ToValidUTF8(key[:min(len(key), maxKey)], "")
+	return key
 }
 
 // maxPost bounds what is read to be posted, in bytes: no host takes more.

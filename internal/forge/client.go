@@ -138,6 +138,13 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
+// What is added to a text takes less than 512 bytes, which reports leave free:
+// a key and the address of a run have these bounds, in bytes as they are written.
+const (
+	maxKey    = 150
+	maxRunURL = 150
+)
+
 // Limits of a text, in characters, as the hosts count them (the host's own
 // documents: 65,536 for GitHub's comments and issues, a million for GitLab's notes).
 const (
@@ -161,6 +168,8 @@ func (c *Client) fit(use string, p Post) (string, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.origin()
 	n := utf8.RuneCountInString(mark{use: use, key: p.Key, run: c.run}.String() + body)
 	switch {
+	case len(escaped(p.Key)) > maxKey:
+		return "", fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxKey)
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
 		return "", fmt.Errorf("%w: it is not UTF-8, so it is no Markdown", ErrText)
 	case n > c.context.Host.Limit():
@@ -176,7 +185,8 @@ func (c *Client) origin() string {
 	if c.context.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)
 	}
-	if u, err := url.Parse(c.context.RunURL); err == nil && u.Host != "" && (u.Scheme == "https" || onLoopback(u)) {
+	u, err := url.Parse(c.context.RunURL)
+	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || onLoopback(u)) {
 		text = "[" + text + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E", `\`, "%5C").Replace(u.String()) + ">)"
 	}
 	if c.context.HeadCommit != "" {

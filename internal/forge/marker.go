@@ -33,8 +33,10 @@ var markPattern = regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) 
 // String writes the first line. An escaped key has no space and no bracket, so it
 // can't end the line.
 func (m mark) String() string {
-	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, url.QueryEscape(m.key), m.run.id, m.run.attempt)
+	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escaped(m.key), m.run.id, m.run.attempt)
 }
+
+func escaped(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
 // readMark reads the first line of a text; what a later version wrote is none.
 func readMark(text string) (mark, bool) {
@@ -42,7 +44,7 @@ func readMark(text string) (mark, bool) {
 	if said == nil {
 		return mark{}, false
 	}
-	key, err := url.QueryUnescape(said[2])
+	key, err := url.PathUnescape(said[2])
 	if err != nil {
 		return mark{}, false
 	}

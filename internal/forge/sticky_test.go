@@ -110,7 +110,7 @@ func TestOneCommentIsUpdatedInPlace(t *testing.T) {
 	onEachHost(t, func(s *stage, bot string) {
 		s.comment("5", "first", Created)
 		first := s.only()
-		if first.Author != bot || !strings.HasPrefix(first.Body, "<!-- trueup:comment v1 key=envs%2Fa+b run=5.1 -->\nfirst\n") ||
+		if first.Author != bot || !strings.HasPrefix(first.Body, "<!-- trueup:comment v1 key=envs/a%20b run=5.1 -->\nfirst\n") ||
 			!strings.Contains(first.Body, "commit <code>111111111111</code>, [run 5](<https://ci.example/run/%3C1%3E>)") {
 			t.Errorf("%s wrote\n%s", first.Author, first.Body)
 		}
@@ -143,18 +143,18 @@ func TestAnOlderRunOverwritesNothing(t *testing.T) {
 func TestACommentOfSomebodyElseIsNotOurs(t *testing.T) {
 	t.Parallel()
 	onEachHost(t, func(s *stage, bot string) {
-		mark := "<!-- trueup:comment v1 key=envs%2Fa+b run=99999.1 -->\n"
+		mark := "<!-- trueup:comment v1 key=envs/a%20b run=99999.1 -->\n"
 		foreign := map[int64]string{}
 		for _, n := range []struct{ author, body string }{
 			{"mallory", mark + "spoofed"},
 			{strings.TrimSuffix(bot, "[bot]") + "x", mark + "spoofed too"},
 			{bot, "some other tool of the same account\n" + mark},
-			{bot, strings.Replace(mark, "envs%2Fa+b", "another", 1) + "of another key"},
+			{bot, strings.Replace(mark, "envs/a%20b", "another", 1) + "of another key"},
 			{bot, strings.Replace(mark, "v1", "v2", 1) + "of a later version"},
 			{bot, strings.Replace(mark, "comment", "issue", 1)},
 			{bot, strings.Replace(mark, " -->", ".9 -->", 1)},
 			{bot, strings.Replace(mark, "99999", "99999999999999999999999", 1)},
-			{bot, strings.Replace(mark, "%2F", "%zz", 1)},
+			{bot, strings.Replace(mark, "%20", "%zz", 1)},
 		} {
 			foreign[s.host.Comment("7", n.author, n.body)] = n.body
 		}
@@ -193,7 +193,7 @@ func TestCopiesAreTakenAway(t *testing.T) {
 	onEachHost(t, func(s *stage, bot string) {
 		var ids []int64
 		for _, run := range []string{"3", "5", "5", "4"} {
-			ids = append(ids, s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs%2Fa+b run="+run+".1 -->\r\nold"))
+			ids = append(ids, s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs/a%20b run="+run+".1 -->\r\nold"))
 		}
 		if res := s.comment("6", "new", Updated); res.Removed != 3 || s.only().ID != ids[1] {
 			s.t.Errorf("%+v, %+v", res, s.only())
@@ -212,7 +212,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 				s.host.Met = func(r forgetest.Request) {
 					if r.Method == http.MethodPost && !strings.HasSuffix(r.Path, "/graphql") && !done {
 						done = true
-						s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs%2Fa+b run="+other+".1 -->\nby run "+other)
+						s.host.Comment("7", bot, "<!-- trueup:comment v1 key=envs/a%20b run="+other+".1 -->\nby run "+other)
 					}
 				}
 				res := s.comment("5", "by run 5", want)
@@ -320,7 +320,7 @@ func TestATokenOfUnknownOwner(t *testing.T) {
 	t.Parallel()
 	onEachHost(t, func(s *stage, bot string) {
 		s.host.Token(testToken, bot, true, true)
-		s.host.Comment("7", "mallory", "<!-- trueup:comment v1 key=envs%2Fa+b run=1.1 -->\nspoofed")
+		s.host.Comment("7", "mallory", "<!-- trueup:comment v1 key=envs/a%20b run=1.1 -->\nspoofed")
 		s.comment("5", "first", Created)
 		s.comment("6", "second", Created)
 		s.comment("4", "late", Outdated)
@@ -348,10 +348,18 @@ func TestATextThatDoesNotFit(t *testing.T) {
 				s.t.Errorf("%v, want %q", err, want)
 			}
 		}
+		if _, err := s.client("5").Comment(s.t.Context(), Post{Key: strings.Repeat("ä", 30), Pull: 7, Body: "x"}); !errors.Is(err, ErrText) {
+			s.t.Errorf("a long key: %v", err)
+		}
 		if got := s.host.Requests(); len(got) > 0 {
 			s.t.Errorf("%d requests were sent", len(got))
 		}
-		s.comment("5", strings.Repeat("ä", limit-400), Created)
+		// Reports leave 512 bytes for what is added; all of it at its longest.
+		s.context.RunURL = "https://ci.example/" + strings.Repeat("x", maxRunURL-len("https://ci.example/"))
+		post := Post{Key: strings.Repeat("k", maxKey), Pull: 7, Body: strings.Repeat("ä", limit-512)}
+		if _, err := s.client("999999999999999999.999999999").Comment(s.t.Context(), post); err != nil {
+			s.t.Error(err)
+		}
 	})
 }
 
