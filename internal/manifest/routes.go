@@ -12,9 +12,7 @@ import (
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
 	Field, Path, Host, Upstream string
-	// Handling has what shapes an answer that the edges keep, by the name of its
-	// field below the location, as canonical JSON; absent is as good as empty.
-	Handling map[string]string
+	tree                        map[string]any
 }
 
 // Upstream is a group of servers.
@@ -35,7 +33,7 @@ func RoutesOf(spec any) Routes {
 	tree, _ := spec.(map[string]any)
 	var r Routes
 	for at, m := range elements(tree, "spec", "locations") {
-		l := Location{Field: at, Handling: handling(m)}
+		l := Location{Field: at, tree: m}
 		l.Path, _ = text(m, "path")
 		l.Host, _ = text(m, "host")
 		l.Upstream, _ = text(m, "upstream")
@@ -55,19 +53,42 @@ func RoutesOf(spec any) Routes {
 	return r
 }
 
-// handling reads the fields of a location that shape what the edges keep.
-func handling(location map[string]any) map[string]string {
-	cache := mapping(location, "cache")
+// Handling is what shapes an answer that the edges keep, by the name of its
+// field below the location: text, or canonical JSON. A number is the same as its
+// text, and what is empty as what is absent.
+func (l Location) Handling() map[string]string {
+	cache := mapping(l.tree, "cache")
 	out := map[string]string{}
 	for field, v := range map[string]any{
 		"cache.edgeTTL": cache["edgeTTL"], "cache.ttlTimeUnit": cache["ttlTimeUnit"],
-		"rewrite": location["rewrite"], "upstream": location["upstream"], "headers": location["headers"],
+		"rewrite": l.tree["rewrite"], "upstream": l.tree["upstream"], "headers": l.tree["headers"],
 	} {
-		if text := string(canon.Bytes(v)); v != nil && text != "{}" {
+		text, ok := v.(string)
+		if !ok {
+			text = string(canon.Bytes(v))
+		}
+		if v != nil && text != "{}" {
 			out[field] = text
 		}
 	}
 	return out
+}
+
+// ServersOf counts the servers behind locations.
+func (r Routes) ServersOf(locations []Location) int {
+	used := map[string]bool{}
+	for _, l := range locations {
+		used[l.Upstream] = true
+	}
+	servers := map[string]bool{}
+	for _, u := range r.Upstreams {
+		if used[u.Name] {
+			for _, s := range u.Servers {
+				servers[s] = true
+			}
+		}
+	}
+	return len(servers)
 }
 
 // Purged returns the path of a purge that covers all that the location serves:

@@ -55,9 +55,8 @@ func checkLocationUnreachable(s *subject) {
 	for by, l := range locations {
 		if len(hidden[by]) > 0 {
 			s.report(child(l.Field, "path"),
-				fmt.Sprintf("if the first location that matches wins, which the platform's document does not say, %s leaves nothing to %s below it",
-					l.Path, Some(hidden[by])),
-				fmt.Sprintf("move %s below %s: special paths above general ones are right either way", l.Path, Some(hidden[by])))
+				fmt.Sprintf("%s leaves nothing to %s below it, if the first match wins: the platform's document does not say", l.Path, Some(hidden[by])),
+				fmt.Sprintf("move %s below them: special paths above general ones are right either way", l.Path))
 		}
 	}
 }

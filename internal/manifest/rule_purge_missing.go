@@ -28,6 +28,7 @@ spec:
     - path: /static/*
       cache:
         edgeTTL: "86400"
+    - path: /*
 `,
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -39,6 +40,7 @@ spec:
     - path: /static/*
       cache:
         edgeTTL: "60"
+    - path: /*
 `,
 		Good: `apiVersion: delivery/v2.1
 kind: CDN
@@ -50,6 +52,7 @@ spec:
     - path: /static/*
       cache:
         edgeTTL: "60"
+    - path: /*
 ---
 apiVersion: delivery/v2.1
 kind: Purge

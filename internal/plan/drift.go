@@ -24,7 +24,7 @@ func driftOf(it Item) []Change {
 // about it is left out.
 func Drift(p *Plan) *Plan {
 	d := *p
-	d.Items, d.Digest = nil, ""
+	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
 	for _, it := range p.Items {
 		drift := driftOf(it)
 		if len(drift) == 0 {

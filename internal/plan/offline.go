@@ -50,6 +50,12 @@ func Offline(in Inputs, past Past) *Plan {
 	for i := range out.Items {
 		p.depend(&out.Items[i], ops)
 	}
+	p.advise(out, ops, func(key kind.Key) []byte {
+		if was, _ := past.find(key, p.in.Set.Find(key)); was != nil {
+			return was.Spec
+		}
+		return nil
+	})
 	out.Summary = summarize(out)
 	return out
 }

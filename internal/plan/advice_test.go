@@ -1,0 +1,288 @@
+package plan_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/diag"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// advised are the rules of a plan's advice with the fields that they are about.
+func advised(p *plan.Plan) []string {
+	var out []string
+	for _, f := range p.Advice {
+		out = append(out, f.Rule+" "+f.Field)
+	}
+	return out
+}
+
+// TestAdviceExamples: the plan gives the advice of each rule on its bad example,
+// and none on the good one.
+func TestAdviceExamples(t *testing.T) {
+	for _, rule := range manifest.Rules() {
+		if rule.Severity != diag.Advice {
+			continue
+		}
+		t.Run(rule.Name, func(t *testing.T) {
+			for _, example := range []struct {
+				text string
+				want int
+			}{{rule.Bad, 1}, {rule.Good, 0}} {
+				w := git(t, example.text)
+				if rule.Live != "" {
+					o := load(t, rule.Live).Objects[0]
+					w.has(o.Key().String(), string(o.Spec)).applied(o.Key().String(), string(o.Spec))
+				}
+				p := w.make()
+				if len(p.Advice) != example.want || len(p.Silenced) > 0 {
+					t.Fatalf("%v", p.Advice)
+				}
+				for _, f := range p.Advice {
+					if f.Rule != rule.Name || f.Severity != diag.Advice || f.Path == "" || f.Line == 0 || f.Column == 0 || f.Message == "" || f.Fix == "" {
+						t.Errorf("%+v", f)
+					}
+				}
+			}
+		})
+	}
+}
+
+const (
+	wasServed = `{hostname: shop.example.com, locations: [{path: /static/*, host: shop.example.com, upstream: a, cache: {edgeTTL: "60", ttlTimeUnit: second}}, ` +
+		`{path: /a.js, upstream: b, headers: {x: v1}}, {path: /none/*, upstream: b, cache: {edgeTTL: "0"}}], ` +
+		`upstreams: [{name: a, scheme: https, servers: [{host: s, port: "443"}, {host: t, port: "443"}]}, {name: b, scheme: https, servers: [{host: u, port: "443"}]}]}`
+	aPurge = "{hostname: shop.example.com, paths: [%s]}"
+)
+
+func TestPurgeMissing(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to string
+		purges         []string
+		want           []string
+	}{
+		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: add a purge of shop.example.com with the path /static/*,"}},
+		{"another unit", "second", "hour", nil, []string{"spec.locations[0].cache.ttlTimeUnit"}},
+		{"another upstream of a location", "upstream: b, headers", "upstream: a, headers", nil, []string{"spec.locations[1].upstream: the path /a.js,"}},
+		{"another header", "x: v1", "x: v2", nil, []string{"spec.locations[1].headers"}},
+		{"a rewrite", "headers:", "rewrite: {to: /b}, headers:", nil, []string{"spec.locations[1].rewrite"}},
+		{"both", "upstream: b, headers: {x: v1}", "upstream: a, headers: {x: v2}", nil, []string{"spec.locations[1]: headers, upstream of /a.js"}},
+		{"an empty rewrite", "headers:", "rewrite: {}, headers:", nil, nil},
+		{"a number as text", `edgeTTL: "60"`, `edgeTTL: "60", browserTTL: "5"`, nil, nil},
+		{"what is not held", "/none/*, upstream: b", "/none/*, upstream: a", nil, nil},
+		{"other servers", "{host: s,", "{host: v,", nil, []string{"spec.upstreams[0].servers: path /static/*"}},
+		{"a server more", `{host: s, port: "443"}, `, `{host: s, port: "443"}, {host: v, port: "443"}, `, nil, nil},
+		{"a server less", `{host: s, port: "443"}, `, "", nil, nil},
+		{"another weight", `{host: s, port: "443"`, `{host: s, port: "443", weight: "2"`, nil, nil},
+		{"another scheme", "name: b, scheme: https", "name: b, scheme: http", nil, []string{"spec.upstreams[1].scheme: path /a.js,"}},
+		{"another scheme, and a purge of what is held", "name: b, scheme: https", "name: b, scheme: http", []string{"/a.js"}, nil},
+		{"a purge of all", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/*"}, nil},
+		{"a purge of the same path", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/static/*"}, nil},
+		{"a purge of a part", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/static/a/*", "/static/b"}, []string{"spec.locations[0].cache.edgeTTL"}},
+		{"a purge of the file", "x: v1", "x: v2", []string{"/a.js"}, nil},
+		{"a new location", "{path: /a.js", "{path: /b.js, upstream: a}, {path: /a.js", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents := []string{cdn("shop", strings.Replace(strings.Replace(wasServed, c.from, c.to, 1), "host: shop.example.com, upstream", "upstream", 1))}
+			if len(c.purges) > 0 {
+				documents = append(documents, purge("rel-42", fmt.Sprintf(aPurge, strings.Join(c.purges, ", "))))
+			}
+			p := git(t, documents...).has(shop, strings.Replace(wasServed, `edgeTTL: "60"`, "edgeTTL: 60", 1)).applied(shop, wasServed).make()
+			var got diag.List
+			for _, f := range p.Advice {
+				if f.Rule == manifest.RulePurgeMissing {
+					got = append(got, f)
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("%v", got)
+			}
+			for i, want := range c.want {
+				field, words, _ := strings.Cut(want, ": ")
+				if got[i].Field != field || !strings.Contains(got[i].Message+" "+got[i].Fix, words) {
+					t.Errorf("%s: %s %s", got[i].Field, got[i].Message, got[i].Fix)
+				}
+			}
+		})
+	}
+}
+
+func TestPurgeMissingOfHosts(t *testing.T) {
+	spec := `{hostname: shop.example.com, locations: [{path: /a/*, host: %s, cache: {edgeTTL: "%d"}}]}`
+	for host, covered := range map[string]bool{
+		"shop.example.com": true, "SHOP.example.com": true, "www.shop.example.com": true, "img.shop.example.com": false,
+		"other.example.com": true, `"*.shop.example.com"`: true, `""`: true,
+	} {
+		w := git(t, cdn("shop", fmt.Sprintf(spec, host, 30)), purge("rel-42", "{hostname: shop.example.com, subdomains: [www], paths: [/a/b/*, /a/*]}"))
+		p := w.has(shop, fmt.Sprintf(spec, host, 60)).applied(shop, fmt.Sprintf(spec, host, 60)).make()
+		if missing := slices.Contains(advised(p), "purge-missing spec.locations[0].cache.edgeTTL"); missing == covered {
+			t.Errorf("%s: %v", host, p.Advice)
+		}
+	}
+}
+
+// TestPurgeMissingWithoutLocations: where nobody knows the locations, servers
+// stand behind all paths.
+func TestPurgeMissingWithoutLocations(t *testing.T) {
+	spec := "{hostname: shop.example.com, upstreams: [{name: a, servers: [{host: %s}]}]}"
+	for _, c := range []struct {
+		path string
+		want []string
+	}{{"/a/*", []string{"purge-missing spec.upstreams[0].servers"}}, {"/*", []string{"purge-everything spec.paths[0]"}}} {
+		w := git(t, cdn("shop", fmt.Sprintf(spec, "v")), purge("rel-42", fmt.Sprintf(aPurge, c.path)))
+		if got := advised(w.has(shop, fmt.Sprintf(spec, "s")).applied(shop, fmt.Sprintf(spec, "s")).make()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.path, got)
+		}
+	}
+}
+
+// TestAWaitingPurgeIsThere: what a person must decide about is not missing, and
+// what was posted before the change does not cover it.
+func TestAWaitingPurgeIsThere(t *testing.T) {
+	const path = "{hostname: shop.example.com, paths: [/static/*]}"
+	rules := func(change func(*world)) []string {
+		w := git(t, cdn("shop", strings.Replace(wasServed, `"60"`, `"30"`, 1)), purge("rel-42", path)).has(shop, wasServed).applied(shop, wasServed)
+		change(w)
+		return advised(w.make())
+	}
+	if got := rules(func(w *world) { w.in.Ledger.Problem = "it is away" }); len(got) > 0 {
+		t.Errorf("blocked: %v", got)
+	}
+	if got := rules(func(w *world) { w.sent("Purge/rel-42", "posted", path, ago()) }); !slices.Equal(got, []string{"purge-missing spec.locations[0].cache.edgeTTL"}) {
+		t.Errorf("posted: %v", got)
+	}
+}
+
+func TestPurgesOfPaths(t *testing.T) {
+	const spec = "{hostname: shop.example.com, locations: [%s], upstreams: [{name: a, servers: [{host: s}, {host: t}]}]}"
+	for _, c := range []struct {
+		name, locations string
+		paths           []string
+		want            []string
+	}{
+		{"all", "{path: /a/*, upstream: a}, {path: /*}", []string{"/x", "/*"}, []string{"purge-everything: /* invalidates all that the edges hold of shop.example.com, which is 2 locations of CDN/shop and comes from 2 servers"}},
+		{"all locations by prefixes", "{path: /a/*}, {path: /b/*}", []string{"/b*", "/a*"}, []string{"purge-everything: /a* invalidates"}},
+		{"not all", "{path: /a/*}, {path: /b/*}", []string{"/a*", "/b/c"}, nil},
+		{"files that are all", "{path: /a}", []string{"/a"}, nil},
+		{"of another host too", "{path: /a/*}, {path: /b/*, host: img.shop.example.com}", []string{"/a/*"}, []string{"purge-everything: 1 location of"}},
+		{"outside", "{path: /a/*}, {path: /b}", []string{"/a/x", "/b", "/c", "/b/c", "/d/*"}, []string{"purge-unmatched: no location of CDN/shop serves /c, /b/c, /d/*"}},
+		{"above locations", "{path: /a/b/*}, {path: /a/c}, {path: /d}", []string{"/a/*"}, nil},
+		{"a pattern of files", "{path: /iso/*.sig}, {path: /b}", []string{"/iso/a", "/isa"}, []string{"purge-unmatched: serves /isa"}},
+		{"no location is known", "", []string{"/a"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := git(t, cdn("shop", fmt.Sprintf(spec, c.locations)), purge("rel-42", fmt.Sprintf(aPurge, strings.Join(c.paths, ", ")))).make()
+			if len(p.Advice) != len(c.want) {
+				t.Fatalf("%v", p.Advice)
+			}
+			for i, want := range c.want {
+				rule, words, _ := strings.Cut(want, ": ")
+				if p.Advice[i].Rule != rule || !strings.Contains(p.Advice[i].Message, words) {
+					t.Errorf("%s", p.Advice[i])
+				}
+			}
+		})
+	}
+}
+
+// TestPurgeOfWhatLeaves: a path of a location that git removes is served still.
+func TestPurgeOfWhatLeaves(t *testing.T) {
+	was := "{hostname: shop.example.com, locations: [{path: /old/*}, {path: /new/*}]}"
+	w := git(t, cdn("shop", "{hostname: shop.example.com, locations: [{path: /new/*}]}"), purge("rel-42", fmt.Sprintf(aPurge, "/old/a")))
+	if p := w.has(shop, was).applied(shop, was).make(); len(p.Advice) > 0 {
+		t.Errorf("%v", p.Advice)
+	}
+}
+
+// TestAdviceOfUnknownServers: of a live object that git lacks nothing is known
+// but its hostname.
+func TestAdviceOfUnknownServers(t *testing.T) {
+	w := git(t, purge("rel-42", fmt.Sprintf(aPurge, "/a, /*"))).foreign("CDN/other", "{hostname: shop.example.com}")
+	p := w.make()
+	if len(p.Advice) != 1 || !strings.HasSuffix(p.Advice[0].Message, "hold of shop.example.com") {
+		t.Errorf("%v", p.Advice)
+	}
+}
+
+// TestAnUnchangedTreeIsSilent: advice is on what a plan does.
+func TestAnUnchangedTreeIsSilent(t *testing.T) {
+	spec := `{hostname: shop.example.com, tls: {enabled: "true"}, locations: [{path: /*}, {path: /a}]}`
+	posted := fmt.Sprintf(aPurge, "/*")
+	w := git(t, cdn("shop", spec), purge("rel-42", posted)).has(shop, spec).applied(shop, spec).sent("Purge/rel-42", "posted", posted, ago())
+	if p := w.make(); len(p.Advice)+len(p.Silenced) > 0 {
+		t.Errorf("%v", p.Advice)
+	}
+}
+
+func TestSilencedAdvice(t *testing.T) {
+	p := git(t, "# trueup:ignore tls-not-forced old clients\n"+cdn("shop", `{hostname: shop.example.com, tls: {enabled: "true"}}`),
+		purge("rel-42", "# trueup:ignore purge-everything a new release\n  {hostname: shop.example.com, paths: [/*]}")).make()
+	if len(p.Advice) > 0 || len(p.Silenced) != 2 || p.Silenced[0].Silenced != "old clients" || p.Silenced[1].Silenced != "a new release" {
+		t.Errorf("%v, %v", p.Advice, p.Silenced)
+	}
+}
+
+func TestMuchAdvice(t *testing.T) {
+	var locations []string
+	for i := range 15 {
+		locations = append(locations, fmt.Sprintf(`{path: /%d, cors: {allowOrigins: "*", allowCredentials: "true"}}`, i))
+	}
+	p := git(t, cdn("shop", "{hostname: shop.example.com, locations: ["+strings.Join(locations, ", ")+"]}")).make()
+	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, "and 5 more like this in the same object") {
+		t.Errorf("%d: %v", len(p.Advice), p.Advice)
+	}
+}
+
+// TestAdviceChangesNothing: whatever it finds, the plan is the same but for it.
+func TestAdviceChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, have := drawSpec(t, "git", false), drawSpec(t, "live", true)
+		path := rapid.SampledFrom([]string{"/*", "/a", "/x"}).Draw(t, "path")
+		build := func(comment string) *plan.Plan {
+			w := git(t, comment+cdn("shop", want), purge("rel-42", fmt.Sprintf(aPurge, path)))
+			return w.has(shop, have).applied(shop, have).with(func(o *plan.Options) { o.TakeOver = allow(t, shop) }).make()
+		}
+		loud := build("")
+		quiet := build("# trueup:ignore tls-not-forced why\n# trueup:ignore purge-missing why\n")
+		if slices.ContainsFunc(quiet.Advice, func(f diag.Finding) bool { return f.Rule == manifest.RulePurgeMissing }) {
+			t.Fatalf("not silenced: %v", quiet.Advice)
+		}
+		if !slices.ContainsFunc(loud.Items, func(it plan.Item) bool { return it.Op == plan.Patch || it.Op == plan.Post }) && len(loud.Advice) > 0 {
+			t.Fatalf("advice on nothing: %v", loud.Advice)
+		}
+		for _, p := range []*plan.Plan{loud, quiet} {
+			p.Advice, p.Silenced = nil, nil
+			for i := range p.Items {
+				p.Items[i].Line = 0
+				for j := range p.Items[i].Changes {
+					p.Items[i].Changes[j].Line = 0
+				}
+			}
+		}
+		if loud.Digest == "" || !reflect.DeepEqual(encoded(t, loud), encoded(t, quiet)) {
+			t.Fatalf("not the same:\n%s\n%s", encoded(t, loud), encoded(t, quiet))
+		}
+	})
+}
+
+// BenchmarkAdvice: 1000 objects of 100 locations that are all new.
+func BenchmarkAdvice(b *testing.B) {
+	documents := make([]string, 1000)
+	for i := range documents {
+		var locations []string
+		for j := range 100 {
+			locations = append(locations, fmt.Sprintf(`{path: /section-%d/*, upstream: a, cache: {edgeTTL: "60"}, headers: {x: v1}}`, j))
+		}
+		documents[i] = cdn(fmt.Sprintf("c%d", i), fmt.Sprintf("{hostname: c%d.example.com, locations: [%s]}", i, strings.Join(locations, ", ")))
+	}
+	w := git(b, documents...)
+	for b.Loop() {
+		plan.Make(w.in)
+	}
+}
