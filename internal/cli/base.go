@@ -30,19 +30,27 @@ type baseReader struct {
 	shown      []string
 	repository git.Repository
 	options    manifest.Options
+	// configured says that trueup.yaml names them.
+	configured bool
 	// sets are whole commits that were read, by their ids.
-	sets map[string]*manifest.Set
+	sets map[string]baseSet
+}
+
+// baseSet is what stood in a commit; unclear says that some of it had errors.
+type baseSet struct {
+	*manifest.Set
+	unclear bool
 }
 
 // base prepares to read what git had before, in the places of a run.
 func (a *app) base(l loaded, paths []string) *baseReader {
 	b := &baseReader{
 		app: a, loaded: l, dir: a.dir(), names: paths, shown: paths,
-		options: a.manifestOptions(l.project, false), sets: map[string]*manifest.Set{},
+		options: a.manifestOptions(l.project, false), sets: map[string]baseSet{},
 	}
 	switch p := l.project; {
 	case len(paths) == 0 && len(p.Manifests) > 0:
-		b.dir, b.names, b.shown = p.dir, p.Manifests, nil
+		b.dir, b.names, b.shown, b.configured = p.dir, p.Manifests, nil, true
 		for _, name := range p.Manifests {
 			b.shown = append(b.shown, configuredAs(a.dir(), p, name))
 		}
@@ -135,16 +143,16 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 	if err != nil {
 		return nil, err
 	}
-	if set, read := b.sets[commit]; read {
-		return set, nil
+	if known, read := b.sets[commit]; read {
+		return known.Set, nil
 	}
 	tree, err := b.repository.Tree(ctx, commit, func(name, _ string) bool { return b.wants(name) })
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := b.parse(ctx, tree, ref)
+	set, findings, err := b.parse(ctx, tree, ref)
 	if err == nil {
-		b.sets[commit] = set
+		b.sets[commit] = baseSet{set, findings.HasErrors()}
 	}
 	return set, err
 }

@@ -60,13 +60,14 @@ type pastReader struct {
 	repository git.Repository
 	dir        string
 	names      []string
+	shown      []string
 	// same are files as they were, by the paths of their objects.
 	same map[string]bool
 }
 
 // open finds the repository that all names are in.
 func (r *pastReader) open(ctx context.Context) (problem, fix string) {
-	r.dir, r.names = r.baseReader.dir, r.baseReader.names
+	r.dir, r.names, r.shown = r.baseReader.dir, slices.Clone(r.baseReader.names), slices.Clone(r.baseReader.shown)
 	if slices.Contains(r.names, "-") {
 		return "standard input is not in git", "name the files that are in git"
 	}
@@ -114,15 +115,19 @@ func (r *pastReader) rise(ctx context.Context) (problem, fix string) {
 
 // read reads the manifests of a commit.
 func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error) {
-	if set := r.sets[commit]; set != nil && r.dir == r.baseReader.dir {
-		return plan.Past{Set: set}, nil
+	if known, read := r.sets[commit]; read && r.dir == r.baseReader.dir {
+		return plan.Past{Set: known.Set, Unclear: known.unclear}, nil
 	}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return plan.Past{}, fmt.Errorf("read folder: %w", plain(err))
 	}
 	defer func() { _ = root.Close() }()
-	tree, err := r.repository.Tree(ctx, commit, func(name, id string) bool { return r.differs(treeOf(root), name, id) })
+	want := func(name, id string) bool { return r.differs(treeOf(root), name, id) }
+	tree, err := r.repository.Tree(ctx, commit, want)
+	if err == nil && r.stoodElsewhere(tree) {
+		tree, err = r.repository.Tree(ctx, commit, want)
+	}
 	if err != nil {
 		return plan.Past{}, err
 	}
@@ -131,11 +136,33 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
+// stoodElsewhere adds the places where the project had its manifests then, if they
+// are others: what is moved is not new.
+func (r *pastReader) stoodElsewhere(then fs.FS) bool {
+	content, err := slurp(then, projectFile)
+	if err != nil {
+		return false // it is as it is now, or there was none
+	}
+	p, err := parseProject(content)
+	if err != nil {
+		return false
+	}
+	n := len(r.names)
+	for _, name := range p.Manifests {
+		if filepath.IsLocal(name) && !slices.Contains(r.names, name) {
+			r.names = append(r.names, name)
+			r.shown = append(r.shown, configuredAs(r.app.dir(), r.loaded.project, name))
+		}
+	}
+	return len(r.names) > n
+}
+
 // differs tells whether a file of the commit may hold manifests that are not now
 // as they were.
 func (r *pastReader) differs(now fs.FS, name, id string) bool {
 	at := baseReader{names: r.names}
-	if !at.wants(name) || !at.reads(".", name) {
+	project := r.configured && name == projectFile
+	if !project && (!at.wants(name) || !at.reads(".", name)) {
 		return false
 	}
 	content, err := slurp(now, name)
