@@ -20,14 +20,11 @@ var gitlabFile = filepath.Join("templates", "trueup.gitlab-ci.yml")
 
 // gitlabJob is what these tests look at.
 type gitlabJob struct {
-	Extends string   `yaml:"extends"`
-	Stage   string   `yaml:"stage"`
-	Needs   []string `yaml:"needs"`
-	Timeout string   `yaml:"timeout"`
-	Rules   []struct {
-		If   string `yaml:"if"`
-		When string `yaml:"when"`
-	} `yaml:"rules"`
+	Extends       string            `yaml:"extends"`
+	Stage         string            `yaml:"stage"`
+	Needs         []string          `yaml:"needs"`
+	Timeout       string            `yaml:"timeout"`
+	Rules         []gitlabRule      `yaml:"rules"`
 	Interruptible bool              `yaml:"interruptible"`
 	ResourceGroup string            `yaml:"resource_group"`
 	AllowFailure  any               `yaml:"allow_failure"`
@@ -38,6 +35,12 @@ type gitlabJob struct {
 		Paths   []string          `yaml:"paths"`
 		Reports map[string]string `yaml:"reports"`
 	} `yaml:"artifacts"`
+}
+
+// gitlabRule says in which pipelines a job runs.
+type gitlabRule struct {
+	If   string `yaml:"if"`
+	When string `yaml:"when"`
 }
 
 type gitlabInputs struct {
