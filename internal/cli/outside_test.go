@@ -193,6 +193,7 @@ func sourcesOfText() []source {
 			})
 			return [][]string{{"plan", "-v"}, {"plan", "-v", "-o", "markdown"}, {"plan", "-o", "json"}, {"drift", "-v"}}
 		}},
+		{"the code host", codeHostSays},
 		{"certificates", func(s *stage, p string) [][]string {
 			s.vars["TRUEUP_DELIVERY_URL"] = certified(s.t, p, filepath.Join(s.dir, "ca.pem"))
 			return [][]string{{"plan"}, {"plan", "--ca-file", "ca.pem", "--request-timeout", "1s"}}
