@@ -35,7 +35,7 @@ type hostileCase struct {
 // are explained in docs/security.md, which lists exactly these.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	cases := slices.Concat(hostileInput(), hostileOutput(), hostileRuns(), hostileNetwork(), hostileProcess())
+	cases := slices.Concat(hostileInput(), hostileOutput(), hostilePlans(), hostileRuns(), hostileNetwork(), hostileProcess())
 	var slugs []string
 	for _, c := range cases {
 		slugs = append(slugs, c.slug)
