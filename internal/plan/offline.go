@@ -56,6 +56,12 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 		return nil
 	})
+	p.advise(out, ops, func(key kind.Key) []byte {
+		if was, _ := past.find(key, in.Set.Find(key)); was != nil {
+			return was.Spec
+		}
+		return nil
+	})
 	out.Summary = summarize(out)
 	return out
 }
