@@ -138,7 +138,7 @@ func sgr() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]+m") }
 
 // checkPlain holds what is true of every format: lines of visible characters,
 // none of which a workflow runner takes for a command.
-func checkPlain(t *testing.T, name string, out []byte) {
+func checkPlain(t check, name string, out []byte) {
 	t.Helper()
 	if !utf8.Valid(out) {
 		t.Fatalf("%s: not UTF-8: %q", name, out)

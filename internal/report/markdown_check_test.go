@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -16,6 +15,13 @@ import (
 	"github.com/yuin/goldmark/text"
 	"golang.org/x/net/html"
 )
+
+// check is a test, or a try of a property.
+type check interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
 
 // ownTags are the tags and attributes that a report may become on a code host.
 var ownTags = map[string][]string{
@@ -28,14 +34,14 @@ var ownTags = map[string][]string{
 // and what a code host makes of it has the tags of this package and no others,
 // each closed, with no link but one to the address, and no text from outside
 // where it would be read as anything.
-func checkMarkdown(t *testing.T, out []byte, budget int, address string) {
+func checkMarkdown(t check, out []byte, budget int, address string) {
 	t.Helper()
 	if len(out) > budget {
 		t.Fatalf("%d bytes, and there is room for %d", len(out), budget)
 	}
 	var page bytes.Buffer
 	if err := hostMarkdown().Convert(out, &page); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	var open []string
 	tokens := html.NewTokenizer(&page)
@@ -64,7 +70,7 @@ func checkMarkdown(t *testing.T, out []byte, budget int, address string) {
 	}
 }
 
-func checkTag(t *testing.T, tag html.Token, address string, out []byte) {
+func checkTag(t check, tag html.Token, address string, out []byte) {
 	t.Helper()
 	allowed, ok := ownTags[tag.Data]
 	if !ok {
@@ -82,7 +88,7 @@ var linked = regexp.MustCompile(`(?i)@|://|www\.|#\d|GH-\d|\b[0-9a-f]{7,}\b`)
 
 // checkText holds that text from outside stands in code, where a code host looks
 // for no names, numbers of issues and addresses.
-func checkText(t *testing.T, text string, open []string, out []byte) {
+func checkText(t check, text string, open []string, out []byte) {
 	t.Helper()
 	if !slices.Contains(open, "code") && !slices.Contains(open, "a") && linked.MatchString(text) {
 		t.Errorf("%q would be linked, in %q", text, out)

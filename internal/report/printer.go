@@ -93,6 +93,12 @@ func (p *printer) line(spans ...span) {
 	}
 	if whole := flat(spans); guarded(whole) != whole {
 		spans = []span{{guarded(whole), plain}}
+		if p.wrap && width(guarded(whole)) > p.width {
+			for _, piece := range wrap(spans, p.width-1, 0) {
+				p.line(piece...)
+			}
+			return
+		}
 	}
 	for _, s := range spans {
 		text := string(s.text)

@@ -9,6 +9,9 @@ import (
 // many spaces. It breaks at spaces, and within a word only where a line of its
 // own has no room for it.
 func wrap(spans []span, columns, hang int) [][]span {
+	if width(flat(spans)) <= columns {
+		return [][]span{spans}
+	}
 	w := wrapper{columns: columns, hang: min(hang, columns/2)}
 	for _, word := range splitWords(spans) {
 		need := width(safe(strings.TrimRight(string(flat(word)), " ")))
