@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,7 +237,7 @@ func TestPlaces(t *testing.T) {
 
 // TestRules: every rule of a remark is one of the table, which is sorted by level.
 func TestRules(t *testing.T) {
-	if !slices.IsSortedFunc(remarkRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
+	if !slices.IsSortedFunc(tableOfRules, func(a, b remarkRule) int { return int(b.level) - int(a.level) }) {
 		t.Error("the table is not sorted by level")
 	}
 	for _, c := range machineCases() {
@@ -261,7 +262,7 @@ func TestReportsAreDocumented(t *testing.T) {
 			t.Errorf("the format %s is not in the table", name)
 		}
 	}
-	for _, rule := range remarkRules {
+	for _, rule := range tableOfRules {
 		if row := fmt.Sprintf("\n| `%s` | %s | %s |\n", rule.id, levelName(rule.level), rule.means); !strings.Contains(string(text), row) {
 			t.Errorf("there is no row %s", row)
 		}
@@ -269,6 +270,22 @@ func TestReportsAreDocumented(t *testing.T) {
 	for _, o := range outputs(machineCases()[0].doc) {
 		if !strings.Contains(string(text), "`"+o.key+"`") {
 			t.Errorf("the output %s is not documented", o.key)
+		}
+	}
+}
+
+// TestCommandsSayWhatWasSaid: a runner reads what was put into a command, and
+// nothing else.
+func TestCommandsSayWhatWasSaid(t *testing.T) {
+	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
+		c := command{level: errorLevel, file: "a/" + s, line: 3, column: 4, title: message(s), message: []safe{message(s), "more: " + message(s)}}
+		name, properties, data, ok := runnerCommand(string(c.text()))
+		want := map[string]string{"file": string(guarded(clean("a/" + s))), "line": "3", "col": "4", "title": string(guarded(message(s)))}
+		if s == "" {
+			delete(want, "title")
+		}
+		if !ok || name != "error" || !maps.Equal(properties, want) || data != string(guarded(message(s))+"\n"+guarded("more: "+message(s))) {
+			t.Errorf("%q: %v, %q, %q", s, name, properties, data)
 		}
 	}
 }

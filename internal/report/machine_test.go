@@ -97,8 +97,8 @@ func checkSARIF(t *testing.T, out []byte) {
 			t.Fatalf("%d locations", len(r.Locations))
 		}
 		checkURI(t, r.Locations[0].PhysicalLocation.ArtifactLocation.URI)
-		if print := r.PartialFingerprints["trueup/v1"]; print == "" || prints[print] {
-			t.Errorf("fingerprint %q is there twice", print)
+		if id := r.PartialFingerprints["trueup/v1"]; id == "" || prints[id] {
+			t.Errorf("fingerprint %q is there twice", id)
 		}
 		prints[r.PartialFingerprints["trueup/v1"]] = true
 	}

@@ -34,8 +34,8 @@ type remarkRule struct {
 	means safe
 }
 
-// remarkRules is the table of the rules above, the most important first.
-var remarkRules = []remarkRule{
+// tableOfRules is the table of the rules above, the most important first.
+var tableOfRules = []remarkRule{
 	{ruleFailed, errorLevel, "The run stopped before its end."},
 	{ruleNotApplied, errorLevel, "A request failed or was not sent."},
 	{ruleNotConverged, errorLevel, "The server did not keep what was sent."},
@@ -63,7 +63,7 @@ var remarkRules = []remarkRule{
 // ruleNamed finds a rule of the table; its rank is 0 for one that is not in it,
 // which is that of a manifest.
 func ruleNamed(id safe) (rule remarkRule, rank int) {
-	for i, r := range remarkRules {
+	for i, r := range tableOfRules {
 		if r.id == id {
 			return r, i + 1
 		}

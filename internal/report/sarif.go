@@ -92,7 +92,8 @@ func (run *sarifRun) fill(found []remark, at Place) ([]sarifNotification, error)
 	}
 	if rest > 0 {
 		notifications = append(notifications, sarifNotification{levelName(warningLevel), sarifMessage{
-			count(rest, "less important result") + " did not fit into this log: the JSON report has everything."}})
+			count(rest, "less important result") + " did not fit into this log: the JSON report has everything.",
+		}})
 	}
 	return notifications, nil
 }
