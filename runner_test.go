@@ -81,7 +81,7 @@ type runnerState struct {
 //	workflow FILE EVENT [NAME=VALUE…]
 //
 // A value is an input, or one of head (a commit of the pull request that the run
-// is of), fork, run and attempt. What the steps print is printed; summary.md and
+// is of), fork, run and attempt; @NAME is an output of the run before. What the steps print is printed; summary.md and
 // outputs hold what they wrote for the host, artifacts what they keep.
 func cmdWorkflow(s *script, args []string) error {
 	if len(args) < 2 {
@@ -93,6 +93,13 @@ func cmdWorkflow(s *script, args []string) error {
 	}
 	for _, a := range args[2:] {
 		name, value, _ := strings.Cut(a, "=")
+		if of, found := strings.CutPrefix(value, "@"); found {
+			said, err := readOutputs(s.MkAbs("outputs"))
+			if err != nil {
+				return err
+			}
+			value = said[of]
+		}
 		r.given[name] = value
 	}
 	text, err := os.ReadFile(filepath.Join(s.Getenv("ROOT"), ".github", "workflows", args[0]))
