@@ -3,11 +3,17 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"trueup/internal/canon"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
 	"trueup/schemas"
 )
 
@@ -81,6 +87,42 @@ func TestJSONMatchesThePublishedSchema(t *testing.T) {
 			if err := s.Validate(v); err != nil {
 				t.Errorf("%s: %#v", c.name, err)
 			}
+		}
+	}
+}
+
+// TestAKeptPlanMatchesThePublishedSchema: the file of a plan, with everything that
+// may stand in it.
+func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
+	pl, sum := *examplePlan(), canon.Digest(nil)
+	pl.Manifests, pl.Options = &sum, &plan.Choices{
+		Drift: plan.ReportDrift, Targets: []string{"x/*"}, TakeOver: []string{"x/y"}, AllowRecreate: []string{"x/y"}, AllowEmptyLive: true,
+		MaxCreates: 1, Prune: true, MaxDeletes: 1, PartOfTree: true, Window: "20h0m0s",
+		Overrides: []plan.Override{{Kind: "x", Path: "spec.y", Ignore: true, ReadOnly: true, Order: "set", Key: []string{"z"}, Type: "text"}},
+	}
+	pl.Items = slices.Clone(pl.Items)
+	for i := range pl.Items {
+		pl.Items[i].Recorded, pl.Items[i].Live.Replaced = &plan.Recorded{Seq: 1, State: ledger.Posted}, &sum
+		pl.Items[i].Changes = slices.Clone(pl.Items[i].Changes)
+		for j := range pl.Items[i].Changes {
+			pl.Items[i].Changes[j].Left = true
+		}
+	}
+	file, err := plan.Encode(&pl, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept, result map[string]any
+	if err := errors.Join(json.Unmarshal(file, &kept), json.Unmarshal(render(t, "json", goldenCases()[0].doc, Options{}), &result)); err != nil {
+		t.Fatal(err)
+	}
+	if kept["checksum"] == nil || kept["createdAt"] == nil {
+		t.Errorf("%v", kept)
+	}
+	result["plan"] = kept
+	for _, s := range []*jsonschema.Schema{compiled(t, false), compiled(t, true)} {
+		if err := s.Validate(result); err != nil {
+			t.Errorf("%#v", err)
 		}
 	}
 }
