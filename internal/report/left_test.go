@@ -1,0 +1,39 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// TestWhatIsLeftSaysSo: drift that stays is no change, and is told from one in
+// every format that people read.
+func TestWhatIsLeftSaysSo(t *testing.T) {
+	left := plan.Change{Change: merge.Change{Path: "tls.forced", Class: plan.DriftOverwrite, Base: "true", Live: "false", Desired: "true", Left: true}, Cause: plan.FromDrift}
+	gone := plan.Change{Change: merge.Change{Path: "cors", Class: plan.DriftOverwrite, Desired: "x", Left: true}, Cause: plan.FromDrift}
+	added := plan.Change{Change: merge.Change{Path: "headers", Class: plan.DriftOverwrite, Live: "y", Left: true}, Cause: plan.FromDrift}
+	doc := Document{Command: "plan", Plan: &plan.Plan{Format: plan.Format, Items: []plan.Item{
+		{Key: kind.Key{Kind: "CDN", Name: "a"}, Op: plan.Kept, Reason: "it was changed outside git", Fix: "take it into git", Changes: []plan.Change{gone, added, left}},
+		{Key: kind.Key{Kind: "CDN", Name: "b"}, Op: plan.Kept, Deleted: true, Reason: "it was deleted outside git", Fix: "make it again"},
+	}}}
+	for _, format := range []string{"text", "markdown", "html"} {
+		text := string(render(t, format, doc, Options{}))
+		if n := strings.Count(text, "left as it is (--drift report)"); n != 3 {
+			t.Errorf("%s says it %d times: %s", format, n, text)
+		}
+		for _, want := range []string{"it was changed outside git", "take it into git", "it was deleted outside git", "make it again"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q: %s", format, want, text)
+			}
+		}
+	}
+	text := string(render(t, "text", doc, Options{}))
+	for _, want := range []string{`"false" (git: "true")`, `absent (git: "x")`, `"y" (git: absent)`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+}
