@@ -143,7 +143,7 @@ func TestDiffOfLongTexts(t *testing.T) {
 func TestSidesNeedRoom(t *testing.T) {
 	for columns, want := range map[int]bool{0: false, 60: true, 79: true, 80: false} {
 		out := string(render(t, "text", Document{Plan: explainedPlan()}, Options{Diff: DiffSides, Width: columns}))
-		if got := strings.Contains(out, "this is the unified form") && strings.Contains(out, "@@ -"); got != want || got == strings.Contains(out, " │ ") {
+		if got := strings.Contains(out, "Note: side by side needs 80 columns") && strings.Contains(out, "@@ -"); got != want || got == strings.Contains(out, " │ ") {
 			t.Errorf("%d columns: %t:\n%s", columns, got, out)
 		}
 	}
