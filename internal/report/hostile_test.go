@@ -24,7 +24,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	if n%5 == 4 {
 		k.Kind = kind.All()[n%3].Name
 	}
-	change := merge.Change{Path: s, Class: class, Base: s, Live: v, Desired: s + "2"}
+	change := merge.Change{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
 	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Line: 3, Column: n}}
 	values := []merge.Value{{Path: s, Value: v}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s}

@@ -209,7 +209,7 @@ func planRemarks(doc Document) []remark {
 		found = append(found, runRemark(ruleNote, message(n)))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Problem != "" {
-		r := runRemark(ruleNote, message(b.Problem))
+		r := runRemark(ruleNote, "whose change of git a line is can't be told: "+message(b.Problem))
 		if b.Fix != "" {
 			r.more = []safe{"fix: " + message(b.Fix)}
 		}
