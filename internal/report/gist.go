@@ -21,29 +21,40 @@ const (
 // Without words it is the whole flow, or the number of its values where that
 // is long.
 func gist(kindName, path string, v any) (words safe, details []safe) {
+	words, rest, ok := summed(kindName, path, v)
+	switch {
+	case !ok:
+		return inline(v)
+	case rest == nil:
+		return words, nil
+	}
+	return words, bare(rest)
+}
+
+// summed says what a structure is in the words that its schema has for it, and
+// returns all that the words and the path leave out; ok is false where there
+// are no such words.
+func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return inline(v)
+		return "", v, false
 	}
 	field, keys := fieldAt(kindName, path)
 	if field == nil || field.Summary == "" {
-		return inline(v)
+		return "", v, false
 	}
 	words, said, ok := fill(field.Summary, object)
 	if !ok {
-		return inline(v)
+		return "", v, false
 	}
 	for _, k := range keys {
 		said = append(said, []string{k})
 	}
-	var rest any = object
+	rest = object
 	for _, s := range said {
 		rest = without(rest, s)
 	}
-	if rest == nil {
-		return words, nil
-	}
-	return words, bare(rest)
+	return words, rest, true
 }
 
 // inline is a value without a summary.

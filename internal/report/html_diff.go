@@ -93,7 +93,7 @@ type htmlPart struct {
 }
 
 // diffRowView is a row with its values side by side.
-func diffRowView(r row) htmlRow {
+func diffRowView(kindName string, r row) htmlRow {
 	v := htmlRow{Mark: lookOf(r.mark), Why: cut(clean(string(r.why)), maxName), Path: r.path, Cause: r.cause, Alarm: r.alarm}
 	if r.line > 0 {
 		v.At = "line " + number(r.line)
@@ -104,25 +104,31 @@ func diffRowView(r row) htmlRow {
 	case r.live != nil && r.desired != nil:
 		v.Before, v.After = sides(r.live, r.desired)
 	case r.live != nil:
-		v.Before = alone(r.live, r.before)
+		v.Before = alone(kindName, string(r.path), r.live)
 	case r.desired != nil:
-		v.After = alone(r.desired, r.after)
+		v.After = alone(kindName, string(r.path), r.desired)
 	}
 	return v
 }
 
-// alone is a value without another side, below the words that are short for it.
-func alone(v any, words safe) htmlCell {
-	if !tall(v) || words == literal(v) {
-		return htmlCell{Lines: []htmlLine{plainLine(shorten(literal(v), maxHTMLText))}}
-	}
+// alone is a value of a field without another side: in the words that its
+// schema has for it, above all that they and the path leave out.
+func alone(kindName, path string, v any) htmlCell {
+	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: filled(words)}
-	for _, line := range valueLines(v) {
-		if len(c.Lines) == maxHTMLLines {
-			c.Rest = moreLines(len(valueLines(v)) - maxHTMLLines)
-			break
-		}
+	switch {
+	case ok && rest == nil:
+		return c
+	case !tall(rest) || width(literal(rest)) <= maxInline:
+		c.Lines = []htmlLine{plainLine(shorten(literal(rest), maxHTMLText))}
+		return c
+	}
+	lines := valueLines(rest)
+	for _, line := range lines[:min(len(lines), maxHTMLLines)] {
 		c.Lines = append(c.Lines, plainLine(shorten(line.text, maxHTMLText)))
+	}
+	if len(lines) > maxHTMLLines {
+		c.Rest = moreLines(len(lines) - maxHTMLLines)
 	}
 	return c
 }
@@ -169,9 +175,9 @@ func sides(before, after any) (a, b htmlCell) {
 	case before == nil && after == nil:
 		return a, b
 	case before == nil:
-		return a, alone(after, "")
+		return a, alone("", "", after)
 	case after == nil:
-		return alone(before, ""), b
+		return alone("", "", before), b
 	case !tall(before) && !tall(after):
 		x, y := pairOf(before, after, maxHTMLText)
 		left, right := wordsOf(x, y)

@@ -128,7 +128,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	if len(rows) > leads {
 		v.Diff = &htmlDiff{Caption: "What differs in " + titled(item.Key), Columns: columns}
 		for _, r := range rows[leads:] {
-			v.Diff.Rows = append(v.Diff.Rows, diffRowView(r))
+			v.Diff.Rows = append(v.Diff.Rows, diffRowView(item.Kind, r))
 		}
 		if slices.ContainsFunc(rows[leads:], func(r row) bool { return r.alarm }) && item.Op == plan.Patch {
 			v.Mark = lookOf(markDrift)

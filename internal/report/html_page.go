@@ -25,10 +25,12 @@ type htmlPage struct {
 	Heading, Lede safe
 	// Sub is what there is to say besides.
 	Sub     safe
+	Digest  safe
 	Banners []htmlText
 	// CountsOf names the first table of numbers.
 	CountsOf       safe
 	Counts, Causes []htmlCount
+	Look           []htmlLook
 	Facts          []htmlFact
 	Errors         []safe
 	FindingsOf     safe
@@ -126,12 +128,12 @@ func resultOf(doc Document) htmlResult {
 // plan adds what a plan says and returns where its objects are.
 func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 	pl := doc.Plan
-	p.Heading, p.Lede, p.Sub = planTitle(doc), todo(doc), found(pl.Summary)
+	p.Heading, p.Lede, p.Sub = planTitle(doc), doing(doc), join(filled(drifted(pl.Summary), found(pl.Summary)), " ")
 	if doc.Command == "drift" {
-		p.Lede = driftSummary(pl.Summary)
+		p.Lede, p.Sub = driftSummary(pl.Summary), found(pl.Summary)
 	}
 	p.CountsOf, p.Counts = "Objects and fields", planCounts(pl.Summary)
-	p.Tool, p.Facts = message(pl.Tool), facts(doc)
+	p.Tool, p.Digest, p.Facts = message(pl.Tool), cut(clean(pl.Digest), maxPath), facts(doc)
 	if pl.Target.Workspace.Name != "" {
 		p.Context = []safe{cut(clean(pl.Target.Workspace.Name), maxPath)}
 	}
@@ -140,7 +142,8 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 	}
 	p.notes(pl)
 	links := p.items(pl, opts)
-	p.AdviceOf = count(len(pl.Advice), "hint")
+	p.look(pl, links)
+	p.AdviceOf = advices(len(pl.Advice))
 	for _, f := range pl.Advice {
 		p.Advice = append(p.Advice, findingView(f, p.linkTo(pl, f)))
 	}
@@ -149,6 +152,51 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 		p.Empty = "Nothing differs."
 	}
 	return links
+}
+
+// drifted is empty where nothing did.
+func drifted(s plan.Summary) safe {
+	if s.Drifted == 0 {
+		return ""
+	}
+	return driftSummary(s)
+}
+
+// htmlLook is something that a reviewer should not miss, and where it is.
+type htmlLook struct {
+	Title safe
+	Links []htmlLink
+	Rest  safe
+}
+
+type htmlLink struct{ Link, Text safe }
+
+// maxLinks is how many places a line of what to look at has.
+const maxLinks = 8
+
+// look lists what a reviewer should not miss.
+func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
+	for _, n := range notables() {
+		total := 0
+		var l htmlLook
+		for _, item := range pl.Items {
+			if here := n.count(item); here > 0 {
+				total += here
+				l.Links = append(l.Links, htmlLink{links[item.Key], n.name(item)})
+			}
+		}
+		if total == 0 {
+			continue
+		}
+		l.Title = n.title(total)
+		if more := len(l.Links) - maxLinks; more > 0 {
+			l.Links, l.Rest = l.Links[:maxLinks], "and "+number(more)+" more"
+		}
+		p.Look = append(p.Look, l)
+	}
+	if n := len(pl.Advice); n > 0 {
+		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{"#advice", "below"}}})
+	}
 }
 
 // notes are sentences about the whole plan.
@@ -238,7 +286,6 @@ func facts(doc Document) []htmlFact {
 		}
 	}
 	code := func(s string) htmlValue { return htmlValue{cut(clean(s), maxPath), true} }
-	add("Digest", code(pl.Digest))
 	if b := pl.Blame; b != nil {
 		merge := htmlValue{}
 		if b.Merge {

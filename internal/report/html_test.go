@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -222,28 +221,4 @@ func TestPageBounds(t *testing.T) {
 		}
 		checkHTML(t, out)
 	}
-}
-
-// TestThousandObjects: a page of them takes less than a second.
-func TestThousandObjects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: the clock says nothing with the race detector")
-	}
-	pl := &plan.Plan{Format: plan.Format}
-	for range 1000 {
-		pl.Items = append(pl.Items, changedItem())
-	}
-	best := time.Hour
-	for range 5 {
-		begun := time.Now()
-		out := render(t, "html", Document{Command: "plan", Plan: pl}, Options{})
-		best = min(best, time.Since(begun))
-		if n := bytes.Count(out, []byte("<article")); n != 1000 {
-			t.Fatalf("%d objects", n)
-		}
-		if best < time.Second {
-			return
-		}
-	}
-	t.Errorf("a thousand objects take %s", best)
 }
