@@ -101,8 +101,11 @@ func didYouMean(word string, known []string) string {
 func explainRule(r manifest.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  (%s)\n  %s\n\n%s\n", r.Name, r.Severity, r.Summary, r.Why)
+	if r.Live != "" {
+		fmt.Fprintf(&b, "\nLive:\n\n%s", indent(r.Live))
+	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\nRefused:\n\n%s\nMended:\n\n%s", indent(manifest.Excerpt(r.Bad)), indent(manifest.Excerpt(r.Good)))
+		fmt.Fprintf(&b, "\n%s:\n\n%s\nMended:\n\n%s", r.Verdict(), indent(manifest.Excerpt(r.Bad)), indent(manifest.Excerpt(r.Good)))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
 	return b.String()

@@ -49,7 +49,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	if err != nil {
 		return err
 	}
-	doc.Findings, doc.Objects = l.findings, len(l.set.Objects)
+	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
 		doc.ExitCode = exitInvalid
 		return nil

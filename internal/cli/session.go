@@ -26,6 +26,7 @@ type session struct {
 	planner   *plan.Planner
 	plan      *plan.Plan
 	findings  diag.List
+	silenced  diag.List
 	objects   int
 	// base reads what git had before, as baseRef or else CI and the remote tell.
 	base    *baseReader
@@ -53,7 +54,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, looksOnly: opts.looksOnly, findings: l.findings, objects: len(l.set.Objects)}
+	s := &session{app: a, looksOnly: opts.looksOnly, findings: l.findings, silenced: l.set.Silenced, objects: len(l.set.Objects)}
 	if l.findings.HasErrors() {
 		return s, nil
 	}
@@ -155,7 +156,7 @@ func (s *session) addLeft(ctx context.Context, view *ledger.View, state live.Sta
 // describe fills in the document. Any error among the findings stops the run
 // (design 0.6).
 func (s *session) describe(doc *report.Document) {
-	doc.Findings, doc.Objects = s.findings, s.objects
+	doc.Findings, doc.Silenced, doc.Objects = s.findings, s.silenced, s.objects
 	if s.plan != nil {
 		doc.Plan = plan.Shown(s.plan)
 	}

@@ -38,7 +38,7 @@ func runValidate(ctx context.Context, a *app, opts validateOptions, paths []stri
 	if err != nil {
 		return a.fail(doc, err)
 	}
-	doc.Findings, doc.Objects = l.findings, len(l.set.Objects)
+	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
 		doc.ExitCode = exitInvalid
 	}

@@ -41,6 +41,11 @@ func TestIgnore(t *testing.T) {
 		name, text      string
 		shown, silenced []string
 	}{
+		{
+			"the index of the rules", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\n" + silencing,
+			nil,
+			[]string{"location-unreachable:the platform takes the longest path", "tls-not-forced:old clients speak plain HTTP"},
+		},
 		{"no comment", head + "  upstreams: [{name: a}]\n  locations: []\n", []string{"upstream-unused:6"}, nil},
 		{
 			"behind, in the line", head + "  locations: []\n  upstreams:\n    - name: a # trueup:ignore upstream-unused the one\n    - name: b\n",

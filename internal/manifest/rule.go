@@ -42,6 +42,18 @@ func Rules() []Rule {
 	return rules
 }
 
+// Verdict heads the example of what the rule is against.
+func (r *Rule) Verdict() string {
+	switch r.Severity {
+	case diag.Warning:
+		return "Warned of"
+	case diag.Advice:
+		return "Advised against"
+	case diag.Error:
+	}
+	return "Refused"
+}
+
 // Excerpt returns an example of a rule as people read it: long lists of paths
 // are cut, and characters that can't be seen are named.
 func Excerpt(example string) string {

@@ -64,9 +64,10 @@ func writePages(t *testing.T, want map[string]string) {
 const (
 	onAdvice = "Advice is for reviewers: a plan gives it on what it creates, changes and posts, and on nothing that stays as it is. " +
 		"It never is an error, also not with `--strict`, and changes neither what is sent nor the exit code.\n\n"
-	onIgnoring = "A comment silences one rule at one place, and says why:\n\n```yaml\nspec:\n" +
+	silencing = "spec:\n  hostname: shop.example.com\n" +
 		"  # trueup:ignore location-unreachable the platform takes the longest path\n  locations:\n    - path: /*\n    - path: /static/*\n" +
-		"  tls:\n    enabled: \"true\"\n    forced: \"false\" # trueup:ignore tls-not-forced old clients speak plain HTTP\n```\n\n" +
+		"  tls:\n    enabled: \"true\"\n    forced: \"false\" # trueup:ignore tls-not-forced old clients speak plain HTTP\n"
+	onIgnoring = "A comment silences one rule at one place, and says why:\n\n```yaml\n" + silencing + "```\n\n" +
 		"Behind something it speaks of the fields and elements that begin in its line, above it of the one that begins next; " +
 		"each time of all that is in it. At the head of a document it speaks of the whole document. " +
 		"Warnings and advice can be silenced, errors can't. What was silenced is counted with `-v` and stands in the JSON output, with its reason. " +
@@ -99,22 +100,14 @@ func page(t *testing.T, r Rule) string {
 		fmt.Fprintf(&b, "\n## Live\n\n```yaml\n%s```\n", r.Live)
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n## Refused\n\n```yaml\n%s```\n", Excerpt(r.Bad))
+		fmt.Fprintf(&b, "\n## %s\n\n```yaml\n%s```\n", r.Verdict(), Excerpt(r.Bad))
 		if found := printed(t, r); found != "" {
 			fmt.Fprintf(&b, "\n```text\n%s```\n", found)
 		}
 		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", Excerpt(r.Good))
 	}
 	fmt.Fprintf(&b, "\n## Fix\n\n%s\n", r.Fix)
-	text := b.String()
-	switch r.Severity {
-	case diag.Warning:
-		text = strings.Replace(text, "## Refused", "## Warned of", 1)
-	case diag.Advice:
-		text = strings.Replace(text, "## Refused", "## Advised against", 1)
-	case diag.Error:
-	}
-	return text
+	return b.String()
 }
 
 // printed returns the findings of the bad example as they are printed.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -269,6 +270,27 @@ func TestAdviceChangesNothing(t *testing.T) {
 			t.Fatalf("not the same:\n%s\n%s", encoded(t, loud), encoded(t, quiet))
 		}
 	})
+}
+
+// TestAdviceOnTheCorpus: on manifests made from configurations of real sites
+// advice is rare, and what it says of them is so.
+func TestAdviceOnTheCorpus(t *testing.T) {
+	root := os.Getenv("TRUEUP_CORPUS")
+	if root == "" {
+		t.Skip("TRUEUP_CORPUS is not set: it names the folder of the test corpus")
+	}
+	source := manifest.Source{FS: os.DirFS(root), Path: "cdns"}
+	set, findings, err := manifest.Load(t.Context(), []manifest.Source{source}, manifest.Options{})
+	if err != nil || findings.HasErrors() {
+		t.Fatal(err, findings)
+	}
+	w := git(t, "")
+	w.in.Set = set
+	counts := map[string]int{}
+	for _, f := range w.make().Advice {
+		counts[f.Rule]++
+	}
+	same(t, "advice", counts, map[string]int{"location-unreachable": 10, "tls-not-forced": 1})
 }
 
 // BenchmarkAdvice: 1000 objects of 100 locations that are all new.

@@ -28,6 +28,9 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 	if doc.Apply != nil {
 		textApply(p, doc, opts)
 	}
+	if opts.Verbose {
+		textSilenced(p, doc)
+	}
 	if len(doc.Errors) > 0 {
 		p.gap()
 	}
