@@ -59,6 +59,8 @@ type runner struct {
 	// given are the inputs, and what the script says of the run: event, head,
 	// fork, run, attempt.
 	given map[string]string
+	// caller is the workflow that calls, nil where none does.
+	caller *runnerCall
 	// dir is the folder of the run, and event what its file says.
 	dir   string
 	event pullEvent
@@ -80,9 +82,11 @@ type runnerState struct {
 //
 //	workflow FILE EVENT [NAME=VALUE…]
 //
-// A value is an input, or one of head (a commit of the pull request that the run
-// is of), fork, run and attempt; @NAME is an output of the run before. What the steps print is printed; summary.md and
-// outputs hold what they wrote for the host, artifacts what they keep.
+// FILE is a shipped one, or with its folders one of the script's own repository
+// that calls such. A value is an input, or one of head (a commit of the pull
+// request that the run is of), fork, run and attempt; @NAME is an output of the
+// run before. What the steps print is printed; summary.md and outputs hold what
+// they wrote for the host, artifacts what they keep.
 func cmdWorkflow(s *script, args []string) error {
 	if len(args) < 2 {
 		return errUsage
@@ -102,12 +106,8 @@ func cmdWorkflow(s *script, args []string) error {
 		}
 		r.given[name] = value
 	}
-	text, err := os.ReadFile(filepath.Join(s.Getenv("ROOT"), ".github", "workflows", args[0]))
+	w, err := r.read(args[0])
 	if err != nil {
-		return err
-	}
-	var w runnerWorkflow
-	if err := yaml.Unmarshal(text, &w); err != nil {
 		return err
 	}
 	for name, input := range w.On.Call.Inputs {
@@ -125,6 +125,25 @@ func cmdWorkflow(s *script, args []string) error {
 		}
 	}
 	return nil
+}
+
+// read reads a shipped workflow, or the one that a workflow of the script's own
+// repository calls.
+func (r *runner) read(name string) (w runnerWorkflow, err error) {
+	if strings.Contains(name, "/") {
+		if r.caller, err = r.readCaller(name); err != nil {
+			return w, err
+		}
+		name = r.caller.file()
+	}
+	text, err := os.ReadFile(filepath.Join(r.s.Getenv("ROOT"), ".github", "workflows", name))
+	if err == nil {
+		err = yaml.Unmarshal(text, &w)
+	}
+	if err == nil && r.caller != nil {
+		err = r.caller.grants(w.Jobs)
+	}
+	return w, err
 }
 
 // git runs git in the script's repository, which is the host's.
@@ -295,10 +314,8 @@ func (r *runner) names(j *runnerState) lookup {
 			return r.inputs[part[1]], nil
 		case part[0] == "vars":
 			return r.s.Getenv(part[1]), nil
-		case part[0] == "secrets" && r.event.fork:
-			return "", nil
 		case part[0] == "secrets":
-			return r.s.Getenv(strings.Replace(part[1], "_READ_", "_", 1)), nil
+			return r.secret(part[1]), nil
 		case part[0] == "steps" && len(part) == 4 && part[2] == "outputs":
 			return j.steps[part[1]][part[3]], nil
 		case part[0] == "needs" && len(part) == 4 && part[1] == j.Needs:
@@ -306,6 +323,18 @@ func (r *runner) names(j *runnerState) lookup {
 		}
 		return nil, fmt.Errorf("the simulated runner does not know %s", name)
 	}
+}
+
+// secret is a secret of the repository; a caller names those that it gives. The
+// tokens that may only read are the others.
+func (r *runner) secret(name string) string {
+	if r.event.fork {
+		return ""
+	}
+	if r.caller != nil {
+		name = r.caller.secret(name)
+	}
+	return r.s.Getenv(strings.Replace(name, "_READ_", "_", 1))
 }
 
 func (r *runner) ref() string {
