@@ -51,12 +51,6 @@ func Offline(in Inputs, past Past) *Plan {
 		p.depend(&out.Items[i], ops)
 	}
 	p.advise(out, ops, func(key kind.Key) []byte {
-		if was, _ := past.find(key, p.in.Set.Find(key)); was != nil {
-			return was.Spec
-		}
-		return nil
-	})
-	p.advise(out, ops, func(key kind.Key) []byte {
 		if was, _ := past.find(key, in.Set.Find(key)); was != nil {
 			return was.Spec
 		}
