@@ -36,6 +36,9 @@ func Drift(p *Plan) *Plan {
 		it.Request, it.Lists, it.Preserved, it.Collateral = nil, nil, nil, nil
 		d.Items = append(d.Items, it)
 	}
+	if !d.AsksGit() {
+		d.Blame = nil
+	}
 	d.Summary = summarize(&d)
 	return &d
 }
