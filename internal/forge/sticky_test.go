@@ -28,27 +28,39 @@ type stage struct {
 	slept   []time.Duration
 }
 
-// onEachHost runs a test against both kinds of host; bot is who the token belongs to.
-func onEachHost(t *testing.T, test func(s *stage, bot string)) {
-	t.Helper()
-	for _, c := range []struct {
-		context Context
-		api     string
-		bot     string
-	}{
+// place is a kind of host, where its API is, and who the token belongs to.
+type place struct {
+	context  Context
+	api, bot string
+}
+
+func places() []place {
+	return []place{
 		{Context{Host: GitHub, Repository: "acme/site"}, "", "github-actions[bot]"},
 		{Context{Host: GitHub, Repository: "acme/site"}, "/api/v3", "trueup-app[bot]"},
 		{Context{Host: GitLab, Repository: "acme/web/site.de"}, "/api/v4", "project_7_bot"},
-	} {
-		t.Run(string(c.context.Host)+c.api, func(t *testing.T) {
+	}
+}
+
+// newStage is a place with pull request 7.
+func newStage(t *testing.T, p place) *stage {
+	t.Helper()
+	s := &stage{t: t, host: forgetest.New(), context: p.context}
+	s.context.API = serve(t, s.host) + p.api
+	s.context.PullRequest, s.context.HeadCommit = 7, testCommit
+	s.context.RunURL = "https://ci.example/run/<1>"
+	s.host.Token(testToken, p.bot, true, false)
+	s.host.Pull("7", testCommit)
+	return s
+}
+
+// onEachHost runs a test against both kinds of host.
+func onEachHost(t *testing.T, test func(s *stage, bot string)) {
+	t.Helper()
+	for _, p := range places() {
+		t.Run(string(p.context.Host)+p.api, func(t *testing.T) {
 			t.Parallel()
-			s := &stage{t: t, host: forgetest.New(), context: c.context}
-			s.context.API = serve(t, s.host) + c.api
-			s.context.PullRequest, s.context.HeadCommit = 7, testCommit
-			s.context.RunURL = "https://ci.example/run/<1>"
-			s.host.Token(testToken, c.bot, true, false)
-			s.host.Pull("7", testCommit)
-			test(s, c.bot)
+			test(newStage(t, p), p.bot)
 		})
 	}
 }
@@ -241,6 +253,50 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAFaultAtAnyRequest: whichever request of a run fails, before it has done
+// its work or after, one comment is left in the end, and it is the newest.
+func TestAFaultAtAnyRequest(t *testing.T) {
+	t.Parallel()
+	for _, p := range places() {
+		for _, earlier := range []int{0, 1, 3} {
+			for _, f := range []forgetest.Fault{{Status: 500}, {Status: 500, After: true}, {Status: 0}, {Status: 0, After: true}} {
+				for f.Times = 1; ; f.Skip++ {
+					s := newStage(t, p)
+					for range earlier {
+						s.host.Comment("7", p.bot, "<!-- trueup:comment v1 key=k run=4.1 -->\nold")
+					}
+					s.host.Fault(f)
+					_, err := s.client("5").Comment(t.Context(), Post{Key: "k", Pull: 7, Body: "new"})
+					if err != nil || !strings.Contains(s.only().Body, "run=5.1 -->\nnew") {
+						t.Errorf("%s, %d comments, %+v: %v\n%+v", p.context.Host, earlier, f, err, s.host.Comments("7"))
+					}
+					if len(s.slept) == 0 {
+						break // there was no such request
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestACommentThatGoesAway: somebody deletes it between the look and the write.
+func TestACommentThatGoesAway(t *testing.T) {
+	t.Parallel()
+	onEachHost(t, func(s *stage, _ string) {
+		s.comment("5", "old", Created)
+		id := s.only().ID
+		s.host.Met = func(r forgetest.Request) {
+			if r.Method == http.MethodPatch || r.Method == http.MethodPut {
+				s.host.Delete(id)
+			}
+		}
+		s.comment("6", "new", Created)
+		if n := s.only(); n.ID == id || !strings.Contains(n.Body, "new") {
+			s.t.Errorf("%+v", n)
+		}
+	})
 }
 
 func TestAHostThatAsksToWait(t *testing.T) {

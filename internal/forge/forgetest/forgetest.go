@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -40,8 +41,9 @@ type Fault struct {
 	Body   string
 	// After lets the request do its work first, so that only the answer is lost.
 	After bool
-	// Times is how often it strikes; 0 is for ever.
-	Times int
+	// Skip is how many such requests it lets pass first, and Times how often it
+	// strikes then; 0 is for ever.
+	Skip, Times int
 }
 
 // account is what a token stands for.
@@ -105,6 +107,13 @@ func (h *Host) Issue(author, title, body string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.addIssue(author, title, body).ID
+}
+
+// Delete takes a comment away as somebody would by hand.
+func (h *Host) Delete(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deleteComment(strconv.FormatInt(id, 10))
 }
 
 // Comments are those of a pull request, the oldest first.
@@ -231,6 +240,9 @@ func (h *Host) fault(r *http.Request) *Fault {
 		return nil
 	}
 	f := h.faults[i]
+	if f.Skip--; f.Skip >= 0 {
+		return nil
+	}
 	if f.Times--; f.Times == 0 {
 		h.faults = slices.Delete(h.faults, i, i+1)
 	}
