@@ -21,6 +21,7 @@ func hostileOutput() []hostileCase {
 		{"terminal-escapes", terminalEscapes},
 		{"workflow-commands", workflowCommands},
 		{"markdown-breakout", markdownBreakout},
+		{"html-and-csv-report", htmlReport},
 		{"github-output", githubOutput},
 		{"repository-chooses-address", repositoryChoosesAddress},
 		{"redirect", redirect},
@@ -40,7 +41,7 @@ func everyOutput(p *place) {
 		p.run(args...)
 		p.run(append(args, "--log-format", "json")...)
 		if args[0] != "ledger" && args[0] != "doctor" {
-			for _, format := range []string{"json", "markdown", "sarif", "junit", "codequality", "outputs"} {
+			for _, format := range []string{"json", "markdown", "html", "sarif", "junit", "codequality", "outputs"} {
 				p.run(append(args, "-o", format)...)
 			}
 		}
