@@ -62,9 +62,9 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, past.Blame.Fix)
 	}
 	options.Overrides, options.PartOfTree = l.project.Overrides, l.project.partly(a.dir(), paths)
-	doc.Plan = plan.Offline(plan.Inputs{
+	doc.Plan = plan.Shown(plan.Offline(plan.Inputs{
 		Tool: toolName(), Target: plan.Target{Workspace: l.project.Workspace}, Set: l.set, Options: options,
-	}, past)
+	}, past))
 	if opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exitChanges
 	}

@@ -228,7 +228,7 @@ func TestWhatAPlanAsserts(t *testing.T) {
 			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
 		},
 		`CDN/a: live: tls.forced was "false", and is now as git says`: func(w *world) { w.has("CDN/a", oneWant) },
-		`CDN/a: live: it is gone`:                                       func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: it is gone`:                                     func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
 		`CDN/a: live: it is another object of that name (uid another`: func(w *world) {
 			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
 		},
@@ -286,13 +286,13 @@ func TestWhatAPlanAsserts(t *testing.T) {
 
 // TestAListThatIsSentWholeIsAsserted: also what git does not mention in it.
 func TestAListThatIsSentWholeIsAsserted(t *testing.T) {
-	make := func(note string) *plan.Plan {
+	planned := func(note string) *plan.Plan {
 		list := func(weight, more string) string {
 			return fmt.Sprintf(`{hostname: a.example.com, upstreams: [{name: o, scheme: https, servers: [{host: h, port: "443", weight: %q%s}]}]}`, weight, more)
 		}
 		return git(t, cdn("a", list("2", ""))).has("CDN/a", list("1", ", note: "+note)).applied("CDN/a", list("1", "")).make()
 	}
-	a, b := make("a"), make("b")
+	a, b := planned("a"), planned("b")
 	if text := strings.Join(plan.Differences(a, b), "\n"); a.Digest == b.Digest || !strings.Contains(text, `note is now "b"`) {
 		t.Errorf("%s", text)
 	}

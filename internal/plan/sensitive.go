@@ -172,24 +172,29 @@ func fieldsAt(f *kind.Field, path string) []*kind.Field {
 		return []*kind.Field{f}
 	case strings.Count(path, "]") > maxBrackets:
 		return []*kind.Field{{Sensitive: true}} // too many ways to read it
+	case path[0] == '[':
+		return inBrackets(f, path)
 	}
-	if path[0] != '[' {
-		end := strings.IndexAny(path, ".[")
-		if end < 0 {
-			end = len(path)
-		}
-		return fieldsAt(f.Fields[path[:end]], path[end:])
+	end := strings.IndexAny(path, ".[")
+	if end < 0 {
+		end = len(path)
 	}
-	var out []*kind.Field
-	for i := 1; i < len(path); i++ {
-		if path[i] != ']' || i+1 < len(path) && path[i+1] != '.' && path[i+1] != '[' {
+	return fieldsAt(f.Fields[path[:end]], path[end:])
+}
+
+// inBrackets is fieldsAt of a path that begins with a bracket, which any later one
+// may close.
+func inBrackets(f *kind.Field, path string) (out []*kind.Field) {
+	for i := range path {
+		rest := path[i+1:]
+		if path[i] != ']' || rest != "" && rest[0] != '.' && rest[0] != '[' {
 			continue
 		}
 		next := f.Item
 		if name, err := strconv.Unquote(path[1:i]); next == nil && err == nil {
 			next = f.Fields[name]
 		}
-		out = append(out, fieldsAt(next, path[i+1:])...)
+		out = append(out, fieldsAt(next, rest)...)
 	}
 	return out
 }

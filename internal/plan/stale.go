@@ -84,9 +84,17 @@ func (d *deviations) options(expected, now *Choices) {
 	a, _ := then.(map[string]any)
 	b, _ := current.(map[string]any)
 	for _, o := range []struct{ field, name string }{
-		{"drift", "--drift"}, {"targets", "--target"}, {"takeOver", "--take-over"}, {"allowRecreate", "--allow-recreate"},
-		{"allowEmptyLive", "--allow-empty-live"}, {"maxCreates", "--max-creates"}, {"prune", "--prune"}, {"maxDeletes", "--max-deletes"},
-		{"partOfTree", "reading only a part of the project"}, {"overrides", "overrides of trueup.yaml"}, {"window", "purge.window of trueup.yaml"},
+		{"drift", "--drift"},
+		{"targets", "--target"},
+		{"takeOver", "--take-over"},
+		{"allowRecreate", "--allow-recreate"},
+		{"allowEmptyLive", "--allow-empty-live"},
+		{"maxCreates", "--max-creates"},
+		{"prune", "--prune"},
+		{"maxDeletes", "--max-deletes"},
+		{"partOfTree", "reading only a part of the project"},
+		{"overrides", "overrides of trueup.yaml"},
+		{"window", "purge.window of trueup.yaml"},
 	} {
 		d.was("options: "+o.name, said(a[o.field]), said(b[o.field]))
 	}
@@ -139,7 +147,9 @@ func (d *deviations) both(then, now *Item) {
 	}
 	manifest := sum(then.DesiredDigest) != sum(now.DesiredDigest)
 	d.live(then, now)
-	d.paths(then, now, manifest)
+	if then.Live.Exists == now.Live.Exists {
+		d.paths(then, now, manifest)
+	}
 	if manifest && len(*d) == 0 {
 		d.add("git: its manifest says something else now")
 	}
@@ -210,23 +220,37 @@ func (d *deviations) paths(then, now *Item, manifest bool) {
 			told.was("git: "+path, was.desired, is.desired)
 			told.was("live: "+path, was.live, is.live)
 			told.was("ledger: "+path+", as it was last applied,", was.base, is.base)
-		case manifest && has:
-			told.add("git: %s is now %s, and nothing was to be done there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
-		case manifest:
-			told.add("git: nothing is to be done at %s now, and the plan was made for %s", path, cmp.Or(was.desired, "none"))
 		case has:
-			told.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
-		default:
-			told.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
+			told.appeared(path, is, manifest)
+		case now.Op == None || len(after) > 0:
+			told.vanished(path, was, manifest)
 		}
 	}
-	if len(told) == 0 && then.Op == Patch && now.Op == Patch && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+	if len(told) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
 		told.add("live: a list that the request sends whole holds something else now")
 	}
 	if more := len(told) - maxPaths; more > 0 {
 		told = append(told[:maxPaths], fmt.Sprintf("and %d more of its values", more))
 	}
 	*d = append(*d, told...)
+}
+
+// appeared says of a path why there is something to do now.
+func (d *deviations) appeared(path string, is sides, manifest bool) {
+	if manifest {
+		d.add("git: %s is now %s, and nothing was to be done there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
+		return
+	}
+	d.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
+}
+
+// vanished says of a path why there is nothing to do any more.
+func (d *deviations) vanished(path string, was sides, manifest bool) {
+	if manifest {
+		d.add("git: nothing is to be done at %s now, and the plan was made for %s", path, cmp.Or(was.desired, "none"))
+		return
+	}
+	d.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
 }
 
 // recordOf is how far a record was.
