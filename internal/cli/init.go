@@ -38,31 +38,37 @@ type service struct {
 }
 
 // services are those that init writes files for.
-var services = map[string]service{
-	"github": {
-		folder: "ci/github", target: ".github/workflows", example: "OWNER/NAME@COMMIT",
-		source: regexp.MustCompile(`^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`),
-		next: `Next, in the settings of the repository on the host:
+func services() map[string]service {
+	return map[string]service{
+		"github": {
+			folder: "ci/github", target: ".github/workflows", example: "OWNER/NAME@COMMIT", next: nextOnGitHub,
+			source: regexp.MustCompile(`^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`),
+		},
+		"gitlab": {
+			folder: "ci/gitlab", target: ".", example: "GROUP/NAME@COMMIT", next: nextOnGitLab,
+			source: regexp.MustCompile(`^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`),
+		},
+	}
+}
+
+// What a person does when the files are there (docs/ci.md).
+const (
+	nextOnGitHub = `Next, in the settings of the repository on the host:
   1. Variables of the repository: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
   2. Secrets of the repository, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
   3. An environment trueup, for the branch that is applied and no other, with the secrets TRUEUP_DELIVERY_TOKEN and
      TRUEUP_COMPUTE_TOKEN.
 An area that no manifest is of needs neither address nor token. Then commit the files, and open a pull request.
-`,
-	},
-	"gitlab": {
-		folder: "ci/gitlab", target: ".", example: "GROUP/NAME@COMMIT",
-		source: regexp.MustCompile(`^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`),
-		next: `Next, in the CI/CD settings of the project:
+`
+	nextOnGitLab = `Next, in the CI/CD settings of the project:
   1. Variables: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
   2. Masked variables, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
   3. Masked and protected variables: TRUEUP_DELIVERY_TOKEN, TRUEUP_COMPUTE_TOKEN.
   4. A masked variable TRUEUP_FORGE_TOKEN, of a project access token with the scope api, for the comment.
   5. A schedule for the default branch, every six hours.
 An area that no manifest is of needs neither address nor token. Then commit the file, and open a merge request.
-`,
-	},
-}
+`
+)
 
 type initOptions struct{ ci, source, branch string }
 
@@ -87,7 +93,7 @@ func newInit(a *app) *cobra.Command {
 }
 
 func runInit(ctx context.Context, a *app, opts initOptions) error {
-	s, ok := services[opts.ci]
+	s, ok := services()[opts.ci]
 	if !ok {
 		return fmt.Errorf("--ci is %q: write github or gitlab; for other services docs/ci.md has the commands", opts.ci)
 	}
