@@ -24,8 +24,6 @@ const hostToken = canary + "-host"
 type codeHost struct {
 	*forgetest.Host
 	web *httptest.Server
-	// kind is github or gitlab.
-	kind string
 	// run is the number of the newest run, and artifacts are what runs keep.
 	run       int
 	artifacts []string
@@ -105,7 +103,7 @@ func (h *codeHost) start(s *script, kind string) error {
 	if h.web != nil {
 		h.web.Close()
 	}
-	h.Host, h.kind = forgetest.New(), kind
+	h.Host = forgetest.New()
 	h.web = httptest.NewServer(h.Host)
 	h.Pull("7", scriptHead)
 	event := s.MkAbs("event.json")

@@ -1,0 +1,69 @@
+package forge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestWhereATokenMayGo(t *testing.T) {
+	t.Parallel()
+	token, err := NewToken(testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for api, want := range map[string]string{
+		"http://github.example":            "a token goes only to https",
+		"ftp://127.0.0.1":                  "a token goes only to https",
+		"https://user:pw@github.example":   "is none",
+		"https://github.example?x=y":       "is none",
+		"":                                 "is none",
+		"https://api.github.com":           "",
+		"https://github.example/api/v3/":   "",
+		"http://localhost:1/api/v3":        "",
+		"http://[::1]:1":                   "",
+		"http://127.0.0.1.evil.example/v3": "a token goes only to https",
+	} {
+		_, err := Open(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, Options{Token: token})
+		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw")) {
+			t.Errorf("%s: %v, want %q", api, err, want)
+		}
+	}
+	for _, c := range []Context{
+		{Host: GitHub, Repository: "a/../b", RunID: "1"},
+		{Host: GitHub, Repository: "a", RunID: "1"},
+		{Host: GitLab, Repository: "a", RunID: "1"},
+		{Host: GitLab, Repository: "a/..", RunID: "1"},
+		{Host: GitHub, Repository: "a/b"},
+		{Repository: "a/b", RunID: "1"},
+	} {
+		c.API = "https://host.example"
+		if _, err := Open(c, Options{Token: token}); err == nil {
+			t.Errorf("%+v: no error", c)
+		}
+	}
+	if _, err := Open(Context{Host: GitHub, API: "https://host.example", Repository: "a/b", RunID: "1"}, Options{}); err == nil {
+		t.Error("no token: no error")
+	}
+}
+
+func TestATokenIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	token, err := NewToken(testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden, err := token.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%v %+v %#v %s %q %s %s", token, Options{Token: token}, token, token, token, hidden, token.LogValue())
+	if strings.Contains(text, "t0ken") {
+		t.Error(text)
+	}
+	for _, bad := range []string{"a b", "a\nb", "a\x00", "ä", "a\n\n"} {
+		if _, err := NewToken(bad); err == nil || strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
