@@ -117,9 +117,6 @@ func summaryTable(s plan.Summary) markup {
 // madeFrom is what the plan rests on: workspace, base and digest.
 func madeFrom(pl *plan.Plan) markup {
 	var parts []string
-	if made := madeAt(pl); made != "" {
-		parts = append(parts, string(code(made)))
-	}
 	if name := pl.Target.Workspace.Name; name != "" {
 		parts = append(parts, "Workspace "+string(code(cut(clean(name), maxNameInHead))))
 	}

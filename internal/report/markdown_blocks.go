@@ -145,7 +145,7 @@ func diffPieces(item plan.Item, rows []row) []piece {
 		out = append(out, piece{diffRow(r), r.alarm || r.mark == markRemove})
 	}
 	for _, n := range itemNotes(item) {
-		out = append(out, piece{[]safe{"  " + n.text}, n.fix})
+		out = append(out, piece{noteLines(n), n.fix})
 	}
 	return out
 }
@@ -233,35 +233,56 @@ func outcomeBlocks(r *apply.Result) []section {
 // diffRow is a row as one line for each value it has. What is not simply a
 // change in git gets a line in front that says so.
 func diffRow(r row) []safe {
-	cause := r.cause
-	if cause != "" {
-		cause = "    # " + cause
-	}
 	switch {
-	case r.mark == markOnce:
-		return []safe{"! " + r.path + ": " + join(filled(r.after, r.cause), ", ")}
-	case r.mark == markLater:
-		return []safe{"! " + join(filled(r.path, r.after), ": ") + cause}
+	case r.mark == markOnce || r.mark == markLater:
+		return commented("! "+join(filled(r.path, r.after), ": "), r.cause)
 	case r.mark == markSame:
-		return []safe{"  " + join(filled(r.path, r.after), ": ") + cause}
+		return commented("  "+join(filled(r.path, r.after), ": "), r.cause)
 	case r.moved:
-		return []safe{"! " + r.path + ": moved" + cause}
+		return commented("! "+r.path+": moved", r.cause)
 	}
 	var out []safe
+	cause := r.cause
 	if r.alarm {
 		out, cause = []safe{"! " + join(filled(r.path, r.cause), ": ")}, ""
 	}
 	switch {
 	case r.before == "" && r.after == "" && !r.alarm:
-		out = append(out, "+ "+r.path+cause)
+		out = append(out, commented("+ "+r.path, cause)...)
 	case r.before != "" && r.after != "":
-		out = append(out, "- "+r.path+": "+r.before, "+ "+r.path+": "+r.after+cause)
+		out = append(out, "- "+r.path+": "+r.before)
+		out = append(out, commented("+ "+r.path+": "+r.after, cause)...)
 	case r.before != "":
-		out = append(out, "- "+r.path+": "+r.before+cause)
+		out = append(out, commented("- "+r.path+": "+r.before, cause)...)
 		out = append(out, detailed("-   ", r)...)
 	case r.after != "":
-		out = append(out, "+ "+r.path+": "+r.after+cause)
+		out = append(out, commented("+ "+r.path+": "+r.after, cause)...)
 		out = append(out, detailed("+   ", r)...)
+	}
+	return out
+}
+
+// commented puts a cause behind a line, or below it where nobody would see it
+// without moving the text.
+func commented(line, cause safe) []safe {
+	if cause == "" {
+		return []safe{line}
+	}
+	if whole := line + "    # " + cause; width(whole) <= markdownColumns {
+		return []safe{whole}
+	}
+	return []safe{line, line[:1] + "     # " + cause}
+}
+
+// noteLines are a note on lines that need not be moved to be read; what to do
+// stays whole, so that a command can be copied.
+func noteLines(n note) []safe {
+	if n.fix {
+		return []safe{"  " + n.text}
+	}
+	var out []safe
+	for _, line := range wrap([]span{{"  " + n.text, plain}}, markdownColumns, 2+indent) {
+		out = append(out, safe(strings.TrimRight(string(flat(line)), " ")))
 	}
 	return out
 }

@@ -54,6 +54,7 @@ var conversions = map[string]string{
 	"constant":            "safe text, of this program",
 	"summaryTable":        "constants",
 	"madeFrom":            "parts of markup",
+	"noteLines":           "a part of safe text",
 	"outcomeBlocks":       "the name of a status",
 	"fitBlocks":           "parts of markup",
 	"fitRank":             "parts of markup",

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"time"
-
 	"trueup/internal/apply"
 	"trueup/internal/plan"
 )
@@ -21,14 +19,6 @@ func applyTitle(doc Document) safe {
 		return "Settle"
 	}
 	return "Apply"
-}
-
-// madeAt is when and by what a plan was made that was kept in a file.
-func madeAt(pl *plan.Plan) safe {
-	if pl.CreatedAt.IsZero() {
-		return ""
-	}
-	return "Plan of " + clean(pl.CreatedAt.UTC().Format(time.RFC3339)) + ", made by " + cut(clean(pl.Tool), maxName)
 }
 
 // planSummary counts what a plan would do and what it found.

@@ -55,10 +55,6 @@ const (
 )
 
 func textPlan(p *printer, doc Document, opts Options) {
-	if made := madeAt(doc.Plan); made != "" {
-		p.gap()
-		p.wrapped(indent, span{made, strong})
-	}
 	if _, why := diffStyle(p, opts); why != "" {
 		p.gap()
 		p.wrapped(indent, span{"Note: ", changed}, span{why, plain})
