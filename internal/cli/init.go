@@ -56,8 +56,8 @@ const (
 	nextOnGitHub = `Next, in the settings of the repository on the host:
   1. Variables of the repository: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
   2. Secrets of the repository, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
-  3. An environment trueup, for the branch that is applied and no other, with the secrets TRUEUP_DELIVERY_TOKEN and
-     TRUEUP_COMPUTE_TOKEN.
+  3. An environment trueup, for the branch BRANCH and no other, with the secrets TRUEUP_DELIVERY_TOKEN and
+     TRUEUP_COMPUTE_TOKEN. What is pushed to BRANCH is applied; --branch chooses another.
 An area that no manifest is of needs neither address nor token. Then commit the files, and open a pull request.
 `
 	nextOnGitLab = `Next, in the CI/CD settings of the project:
@@ -86,7 +86,7 @@ func newInit(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd.Context(), a, opts) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.ci, "ci", "", "the CI service: github or gitlab")
+	f.StringVar(&opts.ci, "ci", "", "the CI `SERVICE`: github or gitlab")
 	f.StringVar(&opts.source, "trueup", "", "the repository on that host, and the commit of it, that trueup is built from: `OWNER/NAME@COMMIT`")
 	f.StringVar(&opts.branch, "branch", "", "the `BRANCH` that is applied; without it the default of the remote, or the one that is checked out")
 	return cmd
@@ -94,6 +94,9 @@ func newInit(a *app) *cobra.Command {
 
 func runInit(ctx context.Context, a *app, opts initOptions) error {
 	s, ok := services()[opts.ci]
+	if opts.ci == "" {
+		return errors.New("init writes the files for a CI service: name it, --ci github or --ci gitlab (docs/ci.md has the commands for others)")
+	}
 	if !ok {
 		return fmt.Errorf("--ci is %q: write github or gitlab; for other services docs/ci.md has the commands", opts.ci)
 	}
@@ -112,7 +115,7 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.writeCallers(at.top, files, s.next)
+	return a.writeCallers(at.top, files, strings.ReplaceAll(s.next, "BRANCH", at.branch))
 }
 
 // plainName is a folder or a branch that needs no care in YAML, in an expression
