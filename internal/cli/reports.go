@@ -42,6 +42,9 @@ func (a *app) stamped(doc report.Document) report.Document {
 	doc.RunURL, doc.Files = ci.RunURL, nil
 	for _, r := range a.global.reports {
 		if format, file, _ := strings.Cut(r, "="); file != onStdout {
+			if doc.RunURL != "" && filepath.IsAbs(file) {
+				file = filepath.Base(file) // the runner's folders are gone by then
+			}
 			doc.Files = append(doc.Files, report.File{Format: format, Path: file})
 		}
 	}
