@@ -82,9 +82,13 @@ func (c *chooser) merged(ctx context.Context) (plan.Blame, bool) {
 	return c.exactly(ctx, b, parents[0], "the commit that the pull request was merged with"), true
 }
 
-// target compares with the branch that a pull request is to be merged into.
+// target compares with the branch that a pull request is to be merged into. One
+// that waits in a queue is compared with what it is queued behind.
 func (c *chooser) target(ctx context.Context) plan.Blame {
 	shown := "origin/" + c.ci.BaseRef
+	if c.ci.PullRequest == 0 && c.ci.BaseCommit != "" {
+		return c.exactly(ctx, plan.Blame{Ref: shown}, c.ci.BaseCommit, "the commit that this one is queued behind")
+	}
 	if _, err := c.Commit(ctx, "refs/remotes/"+shown); err == nil {
 		return c.since(ctx, shown, "refs/remotes/"+shown)
 	}
@@ -195,8 +199,12 @@ func (c *chooser) absent(what string) plan.Blame {
 func unreadable(err error) plan.Blame {
 	var failed *git.Error
 	text := err.Error()
-	if errors.As(err, &failed) && failed.Said != "" {
+	switch {
+	case !errors.As(err, &failed):
+	case failed.Said != "":
 		text = "git says: " + strings.TrimPrefix(failed.Said, "fatal: ")
+	default:
+		text = failed.Err.Error()
 	}
 	return plan.Blame{Problem: text, Fix: "mend that, or name a commit to compare with: --base-ref REF"}
 }
