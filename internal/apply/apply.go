@@ -238,6 +238,9 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	case plan.InFlight:
 		r.yield(end)
 	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Kept:
+		if it.Leaves() {
+			end.Message = it.Reason
+		}
 		r.settled(ctx, k, it, end)
 	}
 }

@@ -197,13 +197,17 @@ func (r *run) answered(ctx context.Context, p *patching, now plan.Item, err erro
 
 // changed says how much was done.
 func changed(it plan.Item) string {
-	n := 0
+	left := 0
 	for _, c := range it.Changes {
-		if !c.Left {
-			n++
+		if c.Left {
+			left++
 		}
 	}
-	return fmt.Sprintf("%d changed", n)
+	text := fmt.Sprintf("%d changed", len(it.Changes)-left)
+	if left > 0 {
+		text += fmt.Sprintf(", %d left as somebody else changed it", left)
+	}
+	return text
 }
 
 // reached ends an item of which live is as git says by the time of a try.

@@ -242,7 +242,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 	}{
 		"missing.json": {exitError, "no such file"}, "empty.json": {exitStale, "it is empty"}, "text.json": {exitStale, "no JSON"},
 		"result.json": {exitStale, "it is a result (-o json)"}, "newer.json": {exitStale, `"trueup.plan/v2"`}, "twice.json": {exitStale, "stands twice"},
-		"cut.json": {exitStale, "no JSON"}, "long.json": {exitStale, "longer than 128 MiB"}, "manifests": {exitStale, "no regular file"},
+		"cut.json": {exitStale, "no JSON"}, "long.json": {exitStale, "longer than 64 MiB"}, "manifests": {exitStale, "no regular file"},
 		os.DevNull: {exitStale, "no regular file"}, "sha256:abc": {exitError, "64 hexadecimal digits"},
 	} {
 		code, _, stderr := s.run("apply", "--auto-approve", "--expect", name)

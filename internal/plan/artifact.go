@@ -13,7 +13,7 @@ import (
 )
 
 // MaxFile bounds the file of a plan, in bytes.
-const MaxFile = 128 << 20
+const MaxFile = 64 << 20
 
 // checksumField is the member of a plan's file that the checksum stands in.
 const checksumField = "checksum"

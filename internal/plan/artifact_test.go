@@ -102,7 +102,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "no JSON", "[]\n": "not a JSON object", "{": "no JSON", `{"format":"trueup.plan/v1","format":"trueup.plan/v1"}`: "stands twice",
 		" " + string(file): "canonical form", strings.Replace(string(file), `"sandbox":false`, `"sandbox":true`, 1): "checksum",
-		strings.Repeat(" ", plan.MaxFile+1): "larger than 128 MiB", strings.Repeat("[", 1000): "no JSON", "\xff": "UTF-8",
+		strings.Repeat(" ", plan.MaxFile+1): "larger than 64 MiB", strings.Repeat("[", 1000): "no JSON", "\xff": "UTF-8",
 	} {
 		if _, err := plan.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
