@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"html"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,7 +18,9 @@ import (
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	args := []string{"plan", "examples/manifests", "--sandbox"}
-	code, out := runIn(t, ownSandbox(t), append(args, "--color", "always")...)
+	dir := ownSandbox(t)
+	asPullRequest(t, dir)
+	code, out := runIn(t, dir, append(args, "--color", "always")...)
 	if code != 0 {
 		t.Fatalf("plan exits %d:\n%s", code, out)
 	}
@@ -26,6 +30,32 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareFile(t, filepath.Join("docs", "plan.svg"), []byte(svg))
+}
+
+// asPullRequest makes dir a clone in which all that it holds is new: the commits,
+// and so the picture, are the same each time.
+func asPullRequest(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed, and the picture has causes")
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"commit", "-q", "--allow-empty", "-m", "before"},
+		{"update-ref", "refs/remotes/origin/main", "HEAD"},
+		{"symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"},
+		{"add", "examples"},
+		{"commit", "-q", "-m", "the change"},
+	} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = dir
+		git.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+			"GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com", "GIT_AUTHOR_DATE=2026-11-21T09:00:00Z",
+			"GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com", "GIT_COMMITTER_DATE=2026-11-21T09:00:00Z")
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // The picture's measures, in pixels.

@@ -184,7 +184,7 @@ func textNotes(p *printer, notes []note) {
 // both are too wide for a line.
 func textHeading(p *printer, item plan.Item, column int) {
 	title, place := span{titled(item.Key), strong}, source(item)
-	space := max(2, column-width(title.text))
+	space := max(2, min(column, p.width-width(place))-width(title.text))
 	if width(title.text)+space+width(place) <= p.width {
 		p.line(title, span{pad("", space) + place, faint})
 		return
