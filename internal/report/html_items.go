@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
@@ -78,7 +79,10 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
 		p.Items[i].Open = i < maxOpen
 	}
 	p.Many = len(p.Items) > maxOpen
-	p.ItemsOf = number(len(p.Items)) + " of " + count(len(pl.Items), "object")
+	p.ItemsOf = count(len(p.Items), "object")
+	if len(p.Items) < len(pl.Items) {
+		p.ItemsOf = number(len(p.Items)) + " of " + count(len(pl.Items), "object")
+	}
 	p.filters(pl, opts)
 	return links
 }
@@ -96,17 +100,8 @@ func anchor(k kind.Key, i int, taken map[safe]bool) safe {
 
 // addressable tells whether a text means itself in an address.
 func addressable(s string) bool {
-	if s == "" || len(s) > maxName {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '-' && c != '.' && c != '_' {
-			return false
-		}
-	}
-	return true
+	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
+	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
 func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {

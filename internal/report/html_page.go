@@ -301,6 +301,7 @@ func facts(doc Document) []htmlFact {
 	}
 	add("Platform", origins...)
 	add("Ledger", code(pl.Ledger))
+	add("Run", code(doc.RunURL))
 	if doc.Objects > 0 {
 		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})
 	}

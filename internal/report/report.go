@@ -55,7 +55,7 @@ const (
 func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 
 // Options say how a Document is shown. Only the text format heeds them, but for
-// Verbose and ShowUnmanaged, which Markdown heeds too.
+// Verbose and ShowUnmanaged, which Markdown and HTML heed too.
 type Options struct {
 	// Color allows SGR sequences.
 	Color bool

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := func() int {
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		machine.program = filepath.Join(dir, "trueup")

@@ -322,11 +322,21 @@ func tree(t *testing.T, files map[string]string) {
 		unfold(p)
 		all := nodes(p)
 		for _, want := range []node{
-			{"banner", ""}, {"main", ""}, {"contentinfo", ""}, {"search", "Filter the objects"},
-			{"link", "Skip to the details"}, {"link", "Link to CDN shop"},
-			{"searchbox", "Filter"}, {"button", "Expand all"}, {"button", "Collapse all"}, {"status", ""},
-			{"region", "Objects"}, {"table", "Lines by cause"}, {"table", "What differs in CDN shop"},
-			{"group", "Kind"}, {"rowheader", "create"},
+			{"banner", ""},
+			{"main", ""},
+			{"contentinfo", ""},
+			{"search", "Filter the objects"},
+			{"link", "Skip to the details"},
+			{"link", "Link to CDN shop"},
+			{"searchbox", "Filter"},
+			{"button", "Expand all"},
+			{"button", "Collapse all"},
+			{"status", ""},
+			{"region", "Objects"},
+			{"table", "Lines by cause"},
+			{"table", "What differs in CDN shop"},
+			{"group", "Kind"},
+			{"rowheader", "create"},
 		} {
 			if !slices.ContainsFunc(all, func(n node) bool { return n.role == want.role && strings.HasPrefix(n.name, want.name) }) {
 				t.Errorf("%d px: no %s %q", l.width, want.role, want.name)

@@ -239,7 +239,7 @@ func (w *world) call(method, address, token string, body io.Reader) []byte {
 	if err != nil {
 		w.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		w.Fatalf("%s %s: %s, %v\n%s", method, address, response.Status, err, text)
