@@ -123,7 +123,7 @@ func githubOutput(p *place) {
 var annotation = regexp.MustCompile(`^(error|warning|notice) (file=[^,=]*(=[^,]*)?,(line=\d+,)?(col=\d+,)?)?title=[^,:]*$`)
 
 // ownTags are the only tags that a report has.
-var ownTags = regexp.MustCompile(`^(</?details>|</?summary>|</?code>|[^<>])*$`)
+var ownTags = regexp.MustCompile(`^(</?details>|<details open>|</?summary>|</?code>|[^<>])*$`)
 
 func markdownBreakout(p *place) {
 	for _, s := range []string{
@@ -146,7 +146,11 @@ func markdownBreakout(p *place) {
 					if raw := string(n.Lines().Value([]byte(out))); !ownTags.MatchString(raw) {
 						p.Errorf("%q: HTML %q", s, raw)
 					}
-				case *ast.Link, *ast.Image, *ast.AutoLink, *ast.RawHTML:
+				case *ast.RawHTML:
+					if raw := string(n.Segments.Value([]byte(out))); !ownTags.MatchString(raw) {
+						p.Errorf("%q: HTML %q", s, raw)
+					}
+				case *ast.Link, *ast.Image, *ast.AutoLink:
 					p.Errorf("%q: a %s in %s", s, n.Kind(), out)
 					return ast.WalkStop, nil
 				}
