@@ -47,8 +47,50 @@ func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
 			blame.Fix = "clone without --filter, or fetch its files first"
 		}
 	}
+	r.judge(ctx, &past, &blame)
 	past.Blame = blame
 	return past
+}
+
+// judge says what the two trees can't tell, unless something else was said.
+func (r *pastReader) judge(ctx context.Context, past *plan.Past, blame *plan.Blame) {
+	problem, fix := "", ""
+	if past.Unclear {
+		problem = "some manifests of the base have errors: what is not found among the rest may have stood there"
+		fix = "nothing to do: it is over once they are mended and merged"
+	}
+	switch name := r.submodule(ctx); {
+	case name != "":
+		past.Unclear, past.Partial = true, true
+		problem = "the files of the submodule " + name + " have a history of their own"
+		fix = "run it in the submodule to see whose change a line of them is"
+	case r.repository.Sparse:
+		past.Partial = true
+		problem = "only a part of the files is checked out (sparse checkout), so what is absent may be in git"
+		fix = "check out the whole tree"
+	}
+	if blame.Problem == "" {
+		blame.Problem, blame.Fix = problem, fix
+	}
+}
+
+// submodule is one in which manifests are, or empty.
+func (r *pastReader) submodule(ctx context.Context) string {
+	entry, _ := above(r.dir, ".git")
+	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
+		return "" // as almost always
+	}
+	names, err := r.repository.Submodules(ctx)
+	if err != nil {
+		return ""
+	}
+	at := baseReader{names: r.names}
+	for _, name := range names {
+		if at.reads(".", name) || slices.ContainsFunc(r.names, func(n string) bool { return holds(name, path.Clean(filepath.ToSlash(n))) }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // pastReader reads a commit for an explanation: only files that are not now as

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,9 +82,9 @@ func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
 	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
 }
 
-// Unfilled returns the submodules in the repository's folder and below it whose
-// files are not checked out. The names start from the folder.
-func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
+// Submodules returns the submodules in the repository's folder and below it. The
+// names start from the folder.
+func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	out, err := r.git(ctx, "", "ls-files", "--stage", "-z")
 	if err != nil {
 		return nil, err
@@ -91,15 +92,21 @@ func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
 	var names []string
 	for entry := range strings.SplitSeq(out, "\x00") {
 		head, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(head, submoduleMode) {
-			continue
-		}
-		// What was checked out has a repository, or says where it is.
-		if _, err := os.Lstat(filepath.Join(r.dir, filepath.FromSlash(name), ".git")); err != nil {
+		if strings.HasPrefix(head, submoduleMode) {
 			names = append(names, name)
 		}
 	}
 	return names, nil
+}
+
+// Unfilled returns those submodules whose files are not checked out.
+func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
+	names, err := r.Submodules(ctx)
+	return slices.DeleteFunc(names, func(name string) bool {
+		// What was checked out has a repository, or says where it is.
+		_, err := os.Lstat(filepath.Join(r.dir, filepath.FromSlash(name), ".git"))
+		return err == nil
+	}), err
 }
 
 // submoduleMode starts the entry of a submodule.

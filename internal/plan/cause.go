@@ -18,9 +18,12 @@ type Past struct {
 	Set *manifest.Set
 	// Same are those files, by the paths of their objects.
 	Same map[string]bool
-	// Unclear says that some manifests of the base have errors: what is not in Set
-	// may have stood there.
+	// Unclear says that not all manifests of the base could be read: what is not in
+	// Set may have stood there.
 	Unclear bool
+	// Partial says that not all manifests of now were read: what is absent may be
+	// in git.
+	Partial bool
 }
 
 // find is the object as the base has it, or nil; known is false where the base
@@ -136,7 +139,7 @@ func (p *Planner) Explain(out *Plan, past Past) {
 		it := &out.Items[i]
 		now := p.in.Set.Find(it.Key)
 		was, known := past.find(it.Key, now)
-		if !known {
+		if !known || now == nil && past.Partial {
 			continue
 		}
 		it.Cause, it.By = blame(it.Cause, touchedWhole(it.Cause, was, now))

@@ -39,7 +39,7 @@ func Offline(in Inputs, past Past) *Plan {
 		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: of %d objects it is not known whether they are new", unclear))
 	}
 	gone := p.goneSinceBase(past)
-	if in.Options.PartOfTree && len(gone) > 0 {
+	if (in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more objects that it had before nothing is said", len(gone)))
 		gone = nil
 	}
