@@ -101,7 +101,10 @@ func unfold(blocks []section) {
 // planBlocks are what a plan says beside its summary.
 func planBlocks(pl *plan.Plan, opts Options) []section {
 	_, problem, fix := blame(pl.Blame)
-	notes := filled(problem)
+	var notes []safe
+	if problem != "" {
+		notes = append(notes, "base: "+problem)
+	}
 	if fix != "" {
 		notes = append(notes, "fix: "+fix)
 	}
