@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +126,7 @@ func FuzzLoad(f *testing.F) {
 		shop, "", "a: &a [*a]", "<<: {a: b}", "? {a: b}\n: c", "- - - -\n", "%YAML 1.1\n---\n", "\xff\xfe", "a: |\n x\n...\n---\n",
 		"!!set {a, b}", "kind: List\nitems: [a]", "{{ x }}: y", "a: \"\\u202e\"", "a:\r\n  b: ~\r", "\xe2\x80\xa8: x",
 		purgeOf("  &s\n  <<: *s\n"), purgeOf("  hostname: 0x1F\n  paths: {a: b}\n"), purgeOf("  - a\n"), purgeOf("  paths: [null, {}, [], 1]\n"),
+		"# trueup:ignore unknown-field all\n" + shop + "---\n# trueup:ignore tls-not-forced x\n" + strings.ReplaceAll(shop, "spec:", "spec: # trueup:ignore a b\n  # trueup:ignore upstream-unused c\n  nane: \"# trueup:ignore y z\""),
 		"apiVersion: delivery/v2.1\nkind: CDN\nmetadata: []\nspec: {locations: [1, {cache: x}], upstreams: {a: b}, firewall: [null]}\n",
 	} {
 		f.Add([]byte(seed))
@@ -145,7 +147,43 @@ func FuzzLoad(f *testing.F) {
 		for _, o := range set.Objects {
 			checkCanonical(t, o.Spec)
 		}
+		checkSilence(t, data)
 	})
+}
+
+// checkSilence holds that comments only move findings: shown and silenced
+// together are what there is without them, but for what is said of the comments.
+func checkSilence(t *testing.T, data []byte) {
+	t.Helper()
+	with, without := places(t, data), places(t, bytes.ReplaceAll(data, []byte("trueup:"), []byte("trueuq:")))
+	if with != nil && without != nil && !slices.Equal(with, without) {
+		t.Errorf("with comments %q, without %q", with, without)
+	}
+}
+
+// places are the rules and places of all findings; nil where some are not shown.
+func places(t *testing.T, data []byte) []string {
+	t.Helper()
+	set, found, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, Check(set, Options{})...)
+	for _, o := range set.Objects {
+		advice, silenced := Advise(o)
+		found = slices.Concat(found, advice, silenced)
+	}
+	all := []string{}
+	for _, f := range append(found, set.Silenced...) {
+		if strings.Contains(f.Message, "not shown") {
+			return nil
+		}
+		if f.Rule != ruleIgnoreOdd && f.Rule != ruleIgnoreUnused {
+			all = append(all, fmt.Sprintf("%s:%d:%d", f.Rule, f.Line, f.Column))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func exampleManifests(f *testing.F) [][]byte {

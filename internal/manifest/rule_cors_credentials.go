@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"trueup/internal/diag"
 )
@@ -65,7 +66,7 @@ func checkCORSCredentials(s *subject) {
 
 // everyOrigin tells whether one of the origins in a text means all.
 func everyOrigin(origins string) bool {
-	for _, origin := range strings.FieldsFunc(origins, func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, origin := range strings.FieldsFunc(origins, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		switch origin {
 		case "*", "http://*", "https://*":
 			return true
