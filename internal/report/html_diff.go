@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"trueup/internal/canon"
-	"trueup/internal/diag"
 	"trueup/internal/plan"
 )
 
@@ -73,9 +70,9 @@ func lookOf(m mark) htmlMark {
 // htmlCell is one side of a change.
 type htmlCell struct {
 	// Words say in short what the lines are.
-	Words []safe
+	Words safe
 	Lines []htmlLine
-	Rest  []safe
+	Rest  safe
 }
 
 // htmlLine is a line of a value; its class says how it compares with the other
@@ -115,7 +112,7 @@ func diffRowView(kindName string, r row) htmlRow {
 // schema has for it, above all that they and the path leave out.
 func alone(kindName, path string, v any) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
-	c := htmlCell{Words: filled(words)}
+	c := htmlCell{Words: words}
 	switch {
 	case ok && rest == nil:
 		return c
@@ -135,7 +132,7 @@ func alone(kindName, path string, v any) htmlCell {
 
 func plainLine(s safe) htmlLine { return htmlLine{Class: "diff", Text: s} }
 
-func moreLines(n int) []safe { return []safe{"… and " + count(n, "more line")} }
+func moreLines(n int) safe { return "… and " + count(n, "more line") }
 
 // tall tells whether a value is better read on several lines.
 func tall(v any) bool {
@@ -262,8 +259,9 @@ func middle(before, after safe) (a, b []part, ok bool) {
 
 // htmlBody is what a request holds.
 type htmlBody struct {
-	Of          safe
-	Lines, Rest []safe
+	Of    safe
+	Lines []safe
+	Rest  safe
 }
 
 // bodyView is the body of a request as it is sent, laid out.
@@ -283,32 +281,6 @@ func bodyView(r *plan.Request) *htmlBody {
 	v.Lines = lines[:min(len(lines), maxHTMLBody)]
 	if len(lines) > maxHTMLBody {
 		v.Rest = moreLines(len(lines) - maxHTMLBody)
-	}
-	return v
-}
-
-// The columns of a line of source in front of the word that is pointed at, and
-// from there.
-const (
-	sourceBefore = 80
-	sourceAfter  = 160
-)
-
-// sourceView is a line of a file, and the word at the finding's column in it.
-func sourceView(f diag.Finding) *htmlSource {
-	runes := []rune(f.Source)
-	at := min(max(f.Column-1, 0), len(runes))
-	v := &htmlSource{Before: cutLeft(shownSource(runes[:at]), sourceBefore)}
-	end := at
-	if f.Column > 0 {
-		for end < len(runes) && end < at+sourceBefore && (unicode.IsLetter(runes[end]) || unicode.IsDigit(runes[end]) || runes[end] == '_') {
-			end++
-		}
-		end = min(max(end, at+1), len(runes))
-	}
-	v.At, v.After = shownSource(runes[at:end]), cut(shownSource(runes[end:]), sourceAfter)
-	if utf8.RuneCountInString(string(v.Before)) == 0 && v.At == "" {
-		v.After = cut(shownSource(runes), sourceAfter)
 	}
 	return v
 }

@@ -125,8 +125,8 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 		for _, r := range rows[leads:] {
 			v.Diff.Rows = append(v.Diff.Rows, diffRowView(item.Kind, r))
 		}
-		if slices.ContainsFunc(rows[leads:], func(r row) bool { return r.alarm }) && item.Op == plan.Patch {
-			v.Mark = lookOf(markDrift)
+		if i := slices.IndexFunc(rows, func(r row) bool { return r.alarm }); i >= leads && item.Op == plan.Patch {
+			v.Mark = lookOf(rows[i].mark)
 		}
 	}
 	if !mentioned(item) {

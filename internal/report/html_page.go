@@ -1,12 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"html/template"
 	"maps"
 	"slices"
 
-	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
@@ -306,117 +304,4 @@ func facts(doc Document) []htmlFact {
 		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})
 	}
 	return out
-}
-
-// findings adds what is wrong with the manifests.
-func (p *htmlPage) findings(doc Document) {
-	errs, warnings := severities(doc.Findings)
-	p.FindingsOf = findingsSummary(doc)
-	for _, f := range doc.Findings {
-		p.Findings = append(p.Findings, findingView(f, ""))
-	}
-	if doc.Plan != nil {
-		return
-	}
-	p.Heading, p.Lede = "Manifests", p.FindingsOf
-	if len(doc.Errors) > 0 && len(doc.Findings) == 0 && doc.Objects == 0 {
-		p.Heading, p.Lede = "Stopped", count(len(doc.Errors), "error")+"."
-	}
-	p.CountsOf = "Findings"
-	p.Counts = zeroes([]htmlCount{{"cut", "errors", errs + len(doc.Errors)}, {"edit", "warnings", warnings}, {"plain", "objects", doc.Objects}})
-}
-
-// htmlOutcomes is how a run ended.
-type htmlOutcomes struct {
-	Of        safe
-	Next      []safe
-	List      []htmlOutcome
-	Untouched safe
-}
-
-type htmlOutcome struct {
-	Class, Sign, Status, Link, Name, Message, Fix safe
-	Mismatch                                      *htmlDiff
-}
-
-// outcomes adds how each object ended, what needs a person first.
-func (p *htmlPage) outcomes(doc Document, links map[kind.Key]safe) {
-	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
-	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, "", out
-	p.CountsOf, p.Counts = "Outcomes", nil
-	order := map[apply.Status]int{apply.Failed: -5, apply.Blocked: -4, apply.Deferred: -3, apply.Skipped: -2}
-	counts, untouchedOnes := map[apply.Status]int{}, 0
-	for _, o := range slices.SortedStableFunc(slices.Values(doc.Apply.Outcomes), func(a, b apply.Outcome) int {
-		return cmp.Compare(order[a.Status], order[b.Status])
-	}) {
-		counts[o.Status]++
-		if untouched(o) {
-			untouchedOnes++
-			continue
-		}
-		out.List = append(out.List, outcomeView(o, links[o.Key]))
-	}
-	for _, s := range statuses() {
-		class, _ := statusLook(s)
-		p.Counts = append(p.Counts, htmlCount{map[safe]safe{"good": "add", "bad": "cut", "wait": "edit"}[class], clean(string(s)), counts[s]})
-	}
-	p.Counts = zeroes(p.Counts)
-	if untouchedOnes > 0 {
-		out.Untouched = count(untouchedOnes, "object") + are(untouchedOnes) + " as git says: nothing was sent."
-	}
-}
-
-func outcomeView(o apply.Outcome, link safe) htmlOutcome {
-	class, sign := statusLook(o.Status)
-	v := htmlOutcome{
-		Class: class, Sign: sign, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
-		Message: message(o.Message), Fix: message(o.Fix),
-	}
-	if len(o.Mismatches) == 0 {
-		return v
-	}
-	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
-	for _, m := range o.Mismatches {
-		r := htmlRow{Mark: lookOf(markDrift), Path: cut(clean(m.Path), maxPath), Cause: message(m.Hint)}
-		r.Before, r.After = sides(m.Sent, m.Returned)
-		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
-	}
-	return v
-}
-
-func statusLook(s apply.Status) (class, sign safe) {
-	switch s {
-	case apply.Done:
-		return "good", "✓"
-	case apply.Failed, apply.Blocked:
-		return "bad", "✗"
-	case apply.Skipped, apply.Deferred:
-	}
-	return "wait", "●"
-}
-
-// htmlFinding is one finding, with the word that its column points at.
-type htmlFinding struct {
-	Class, Severity, Message, Rule, Link, Place, Field, Fix safe
-	Source                                                  *htmlSource
-}
-
-type htmlSource struct{ Before, At, After safe }
-
-func findingView(f diag.Finding, link safe) htmlFinding {
-	v := htmlFinding{
-		Class: "wait", Severity: clean(f.Severity.String()), Message: message(f.Message), Rule: cut(clean(f.Rule), maxPath),
-		Link: link, Place: location(f), Field: cut(clean(f.Field), maxPath), Fix: message(f.Fix),
-	}
-	switch f.Severity {
-	case diag.Error:
-		v.Class = "bad"
-	case diag.Advice:
-		v.Class = "hint"
-	case diag.Warning:
-	}
-	if f.Source != "" {
-		v.Source = sourceView(f)
-	}
-	return v
 }
