@@ -29,14 +29,13 @@ func label(c plan.Change) safe {
 
 // author says whose change of git it is, where nothing else happened.
 func author(c plan.Cause) safe {
-	switch c {
-	case plan.FromThisChange:
+	if c == plan.FromThisChange {
 		return "this change"
-	case plan.FromPending:
-		return "pending from an earlier merge"
-	default:
-		return "changed in git"
 	}
+	if c == plan.FromPending {
+		return "pending from an earlier merge"
+	}
+	return "changed in git"
 }
 
 // by adds whose change of git it is to what it did, where that is known.

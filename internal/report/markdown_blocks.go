@@ -29,10 +29,12 @@ const (
 	rankRest
 )
 
-// nouns are what the parts of a rank are, where some are left out.
-var nouns = [...]safe{
-	"with errors", "of next steps", "of outcomes", "of notes", "blocked", "of purges", "with removals",
-	"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
+// nouns are what the parts of each rank are, where some are left out.
+func nouns() [rankRest + 1]safe {
+	return [...]safe{
+		"with errors", "of next steps", "of outcomes", "of notes", "blocked", "of purges", "with removals",
+		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
+	}
 }
 
 // section is a part of the report below its head: lines in a fence, which a reader
@@ -244,25 +246,25 @@ func diffRow(r row) []safe {
 	case r.moved:
 		return commented("! "+r.path+": moved", r.cause)
 	}
-	var out []safe
-	cause := r.cause
 	if r.alarm {
-		out, cause = []safe{"! " + join(filled(r.path, r.cause), ": ")}, ""
+		return append([]safe{"! " + join(filled(r.path, r.cause), ": ")}, changedLines(r, "")...)
 	}
+	return changedLines(r, r.cause)
+}
+
+// changedLines are the values of a row and what they are short for.
+func changedLines(r row, cause safe) []safe {
 	switch {
-	case r.before == "" && r.after == "" && !r.alarm:
-		out = append(out, commented("+ "+r.path, cause)...)
 	case r.before != "" && r.after != "":
-		out = append(out, "- "+r.path+": "+r.before)
-		out = append(out, commented("+ "+r.path+": "+r.after, cause)...)
+		return append([]safe{"- " + r.path + ": " + r.before}, commented("+ "+r.path+": "+r.after, cause)...)
 	case r.before != "":
-		out = append(out, commented("- "+r.path+": "+r.before, cause)...)
-		out = append(out, detailed("-   ", r)...)
+		return append(commented("- "+r.path+": "+r.before, cause), detailed("-   ", r)...)
 	case r.after != "":
-		out = append(out, commented("+ "+r.path+": "+r.after, cause)...)
-		out = append(out, detailed("+   ", r)...)
+		return append(commented("+ "+r.path+": "+r.after, cause), detailed("+   ", r)...)
+	case r.alarm:
+		return nil
 	}
-	return out
+	return commented("+ "+r.path, cause)
 }
 
 // commented puts a cause behind a line, or below it where nobody would see it

@@ -170,7 +170,7 @@ func leftOut(left []section) markup {
 		counts[b.rank]++
 	}
 	var parts []safe
-	for rank, noun := range nouns {
+	for rank, noun := range nouns() {
 		if counts[rank] > 0 {
 			parts = append(parts, number(counts[rank])+" "+noun)
 		}
