@@ -16,6 +16,9 @@ const (
 	maxResultBytes = 8_000_000
 )
 
+// sarifRoom is how many results a log may have, and how many bytes of them.
+type sarifRoom struct{ results, bytes int }
+
 // sourceRoot is the base of all addresses: the top of the repository, wherever
 // that lies.
 const sourceRoot = "%SRCROOT%"
@@ -37,7 +40,7 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 			run.Properties["digest"] = clean(doc.Plan.Digest)
 		}
 	}
-	notifications, err := run.fill(remarks(doc), doc.Place)
+	notifications, err := run.fill(remarks(doc), doc.Place, sarifRoom{maxResults, maxResultBytes})
 	if err != nil {
 		return err
 	}
@@ -64,9 +67,9 @@ func writeIndented(w io.Writer, v any) error {
 
 // fill makes the results and their rules, as many as fit, and returns what is
 // about no file.
-func (run *sarifRun) fill(found []remark, at Place) ([]sarifNotification, error) {
+func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNotification, error) {
 	notifications := []sarifNotification{}
-	rules, size, rest := map[safe]int{}, 0, 0
+	rules, rest := map[safe]int{}, 0
 	for _, r := range found {
 		if r.ofRun() {
 			notifications = append(notifications, sarifNotification{levelName(r.level), sarifMessage{sarifText(join(r.lines(), "\n"))}})
@@ -80,10 +83,12 @@ func (run *sarifRun) fill(found []remark, at Place) ([]sarifNotification, error)
 		if err != nil {
 			return nil, err
 		}
-		if size += len(text); size > maxResultBytes || len(run.Results) == maxResults {
+		if len(text) > room.bytes || len(run.Results) == room.results {
+			room.bytes = 0 // nothing that is less important takes its place
 			rest++
 			continue
 		}
+		room.bytes -= len(text)
 		if !known {
 			rules[r.rule] = index
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r))
