@@ -17,7 +17,7 @@ func Advise(o *Object) (advice, silenced diag.List) {
 
 // advise runs the rules of objects that give advice.
 func advise(own subject) (advice, silenced diag.List) {
-	own.reporter = &reporter{}
+	own.reporter = &reporter{limit: maxFindings}
 	for _, rule := range adviceRules() {
 		if rule.object != nil {
 			own.run(&rule)

@@ -165,3 +165,92 @@ func (w *walker) skipText() {
 	}
 	w.at++
 }
+
+// Places returns what Place does for each of the fields, as lines and columns;
+// it reads the object once for all of them.
+func (o *Object) Places(fields []string) [][2]int {
+	head, spec := &wanted{}, &wanted{}
+	for i, field := range fields {
+		steps := splitField(field)
+		if len(steps) > 0 && steps[0] == "spec" && len(o.positions.spec) > 0 {
+			spec.add(steps[1:], i)
+		} else {
+			head.add(steps, i)
+		}
+	}
+	found := make([]place, len(fields))
+	for i := range found {
+		found[i] = place{uint32(o.Line), uint32(o.Column)}
+	}
+	head.all = nil // the document as a whole has the object's own place
+	head.find(&walker{skeleton: o.positions.head}, found)
+	spec.find(&walker{skeleton: skeleton{o.Spec, o.positions.spec}}, found)
+	out := make([][2]int, len(fields))
+	for i, p := range found {
+		out[i] = [2]int{int(p.line), int(p.column)}
+	}
+	return out
+}
+
+// wanted are the fields below a value whose places are asked for, by their first
+// steps as JSON writes them.
+type wanted struct {
+	below map[string]*wanted
+	// all are the numbers of the fields here and below.
+	all []int
+}
+
+func (w *wanted) add(steps []string, number int) {
+	for _, step := range steps {
+		w.all = append(w.all, number)
+		name := string(canon.Append(nil, step))
+		next := w.below[name]
+		if next == nil {
+			next = &wanted{}
+			if w.below == nil {
+				w.below = map[string]*wanted{}
+			}
+			w.below[name] = next
+		}
+		w = next
+	}
+	w.all = append(w.all, number)
+}
+
+// find notes the place of the value at which the walker stands for all that is
+// wanted here or below, goes on to what is there of that, and moves behind it.
+func (w *wanted) find(at *walker, found []place) {
+	if at.node >= len(at.places) {
+		return
+	}
+	if p := at.places[at.node]; p != (place{}) {
+		for _, number := range w.all {
+			found[number] = p
+		}
+	}
+	open := at.json[at.at]
+	if len(w.below) == 0 || open != '{' && open != '[' {
+		at.skip()
+		return
+	}
+	at.at++
+	at.node++
+	for i := 0; at.json[at.at] != open+2; i++ {
+		name := strconv.Quote(strconv.Itoa(i))
+		if open == '{' {
+			start := at.at
+			at.skipText()
+			name = string(at.json[start:at.at])
+			at.at++
+		}
+		if next := w.below[name]; next != nil {
+			next.find(at, found)
+		} else {
+			at.skip()
+		}
+		if at.json[at.at] == ',' {
+			at.at++
+		}
+	}
+	at.at++
+}

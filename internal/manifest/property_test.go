@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,12 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		}
 		if want := canon.Bytes(doc["spec"]); !bytes.Equal(o.Spec, want) {
 			t.Fatalf("spec %s, want %s", o.Spec, want)
+		}
+		fields := append(slices.Sorted(maps.Keys(l.lines)), "", "spec", "spec.no", "spec.a[7].b", "no", "metadata.no")
+		for i, at := range o.Places(fields) {
+			if line, column := o.Place(fields[i]); at != [2]int{line, column} {
+				t.Fatalf("Places(%s) = %v, Place = %d:%d", fields[i], at, line, column)
+			}
 		}
 		for path, want := range l.lines {
 			if line, column := o.Place(path); line != want || column == 0 {

@@ -17,10 +17,13 @@ type reporter struct {
 	file     *file
 	findings diag.List
 	silenced diag.List
+	// limit bounds the findings of one rule, because to place one takes as long as
+	// its object is large; 0 is none. said counts those of the running rule.
+	limit, said int
 }
 
 // run points the reporter at the rule whose findings come next.
-func (r *reporter) run(rule *Rule) { r.rule, r.severity = rule.Name, rule.Severity }
+func (r *reporter) run(rule *Rule) { r.rule, r.severity, r.said = rule.Name, rule.Severity, 0 }
 
 // reportOn adds a finding of the running rule at a field of o, such as
 // "spec.locations[2].cache.edgeTTL" (see child and element); an empty field is
@@ -32,6 +35,9 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 			line, column := o.Place(field)
 			r.file.add(line, column, r.rule, r.severity, field, message, fix)
 		}
+		return
+	}
+	if r.said++; r.limit > 0 && r.said > r.limit {
 		return
 	}
 	line, column := o.Place(field)

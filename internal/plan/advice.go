@@ -1,7 +1,9 @@
 package plan
 
 import (
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
@@ -10,8 +12,12 @@ import (
 	"trueup/internal/purge"
 )
 
-// maxAdvice is how many findings of one rule are shown of one object.
-const maxAdvice = 10
+// maxAdvice is how many findings of one rule are shown of one object, maxPlaced
+// how many are looked for: to place one takes as long as its object is large.
+const (
+	maxAdvice = 10
+	maxPlaced = 100
+)
 
 // adviser tells reviewers what they should know of a plan. It changes nothing
 // that would be sent.
@@ -24,12 +30,14 @@ type adviser struct {
 	// their hostname.
 	waiting map[string][]purge.Spec
 	routes  map[kind.Key]served
+	// reached is what objects serve of hosts.
+	reached map[string]reach
 }
 
 // advise collects advice on what the plan creates, changes and posts; what stays
 // as it is gives none.
 func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) []byte) {
-	a := &adviser{Planner: p, before: before, waiting: p.waiting(ops), routes: map[kind.Key]served{}}
+	a := &adviser{Planner: p, before: before, waiting: p.waiting(ops), routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	for i := range out.Items {
 		it := &out.Items[i]
 		o := p.in.Set.Find(it.Key)
@@ -120,24 +128,32 @@ func advice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
 	}
 }
 
-// few keeps so many findings of each rule as a reviewer reads, and counts the
-// others.
+// few keeps so many findings of each rule as a reviewer reads, and says that
+// there are others.
 func few(found diag.List) diag.List {
-	counts := map[string]int{}
-	last := map[string]int{}
+	counts, last := map[string]int{}, map[string]int{}
 	var out diag.List
 	for _, f := range found {
-		if counts[f.Rule]++; counts[f.Rule] <= maxAdvice {
+		switch counts[f.Rule]++; {
+		case counts[f.Rule] <= maxAdvice:
 			last[f.Rule] = len(out)
 			out = append(out, f)
-		}
-	}
-	for rule, n := range counts {
-		if more := n - maxAdvice; more > 0 {
-			out[last[rule]].Message += fmt.Sprintf("; and %d more like this in the same object", more)
+		case counts[f.Rule] == maxAdvice+1:
+			out[last[f.Rule]].Message += "; there is more like this in the same object"
 		}
 	}
 	return out
+}
+
+// reach is what the object that serves a hostname serves of some hosts.
+func (a *adviser) reach(by served, hosts map[string]bool) reach {
+	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
+	r, seen := a.reached[name]
+	if !seen {
+		r = newReach(append(slices.Clone(by.was.Locations), by.will.Locations...), hosts)
+		a.reached[name] = r
+	}
+	return r
 }
 
 // purgedHosts are the hosts that a request is for, by kind.HostKey.

@@ -44,7 +44,7 @@ func (r rerouting) locations() diag.List {
 	for _, l := range r.is.Locations {
 		before, ok := old.find(l)
 		changed := differing(before.Handling(), l.Handling())
-		if !ok || len(changed) == 0 || !held(before) || r.flushed.has(l) {
+		if !ok || len(changed) == 0 || !held(before) || r.flushed.has(l) || len(found) == maxPlaced {
 			continue
 		}
 		field := "spec.locations"
@@ -62,25 +62,35 @@ func (r rerouting) locations() diag.List {
 
 // upstreams advises on upstreams whose answers may be others.
 func (r rerouting) upstreams() diag.List {
+	old, git := byName(r.was.Upstreams), byName(r.git.Upstreams)
+	paths := r.unflushed()
 	var found diag.List
 	for _, u := range r.is.Upstreams {
-		i := slices.IndexFunc(r.was.Upstreams, func(old manifest.Upstream) bool { return old.Name == u.Name })
-		if i < 0 {
+		before, ok := old[u.Name]
+		field, what := replaced(before, u)
+		of := paths[u.Name]
+		if len(r.is.Locations) == 0 {
+			of = paths[""]
+		}
+		if !ok || what == "" || len(of) == 0 || len(found) == maxPlaced {
 			continue
 		}
-		field, what := replaced(r.was.Upstreams[i], u)
-		paths := r.servedBy(u.Name)
-		if what == "" || len(paths) == 0 {
-			continue
-		}
-		at := slices.IndexFunc(r.git.Upstreams, func(g manifest.Upstream) bool { return g.Name == u.Name })
-		if at >= 0 {
-			field = r.git.Upstreams[at].Field + "." + field
+		if g, ok := git[u.Name]; ok {
+			field = g.Field + "." + field
 		}
 		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
-			fmt.Sprintf("upstream %s has %s, and no purge of this plan covers what the edges hold of it", u.Name, what), r.fix(paths)))
+			fmt.Sprintf("upstream %s has %s, and no purge of this plan covers what the edges hold of it", u.Name, what),
+			r.fix(slices.Compact(slices.Sorted(slices.Values(of))))))
 	}
 	return found
+}
+
+func byName(upstreams []manifest.Upstream) map[string]manifest.Upstream {
+	m := make(map[string]manifest.Upstream, len(upstreams))
+	for _, u := range upstreams {
+		m[u.Name] = u
+	}
+	return m
 }
 
 // replaced says what of an upstream is another now, and in which field; "" where
@@ -89,33 +99,39 @@ func replaced(was, is manifest.Upstream) (field, what string) {
 	if was.Scheme != is.Scheme && was.Scheme != "" && is.Scheme != "" {
 		return "scheme", "another scheme"
 	}
-	lacks := func(servers, of []string) bool {
-		return slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(servers, s) })
-	}
 	if lacks(was.Servers, is.Servers) && lacks(is.Servers, was.Servers) {
 		return "servers", "other servers"
 	}
 	return "", ""
 }
 
-// servedBy are the paths of an upstream, before and after, that no request
-// covers; all paths where no location is known.
-func (r rerouting) servedBy(upstream string) []string {
+// lacks tells whether the first list has not all of the second.
+func lacks(list, of []string) bool {
+	has := make(map[string]bool, len(list))
+	for _, s := range list {
+		has[s] = true
+	}
+	return slices.ContainsFunc(of, func(s string) bool { return !has[s] })
+}
+
+// unflushed are the paths of each upstream, before and after, that no request
+// covers. Where no location is known they are all paths, of "".
+func (r rerouting) unflushed() map[string][]string {
+	paths := map[string][]string{}
 	if len(r.is.Locations) == 0 {
 		if all := (manifest.Location{Path: "/*"}); !r.flushed.has(all) {
-			return []string{all.Path}
+			paths[""] = []string{all.Path}
 		}
-		return nil
+		return paths
 	}
 	old := byPath(r.was.Locations)
-	var paths []string
 	for _, l := range r.is.Locations {
 		before, ok := old.find(l)
-		if ok && l.Upstream == upstream && before.Upstream == upstream && held(before) && !r.flushed.has(l) {
-			paths = append(paths, l.Purged())
+		if ok && before.Upstream == l.Upstream && held(before) && !r.flushed.has(l) {
+			paths[l.Upstream] = append(paths[l.Upstream], l.Purged())
 		}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(paths)))
+	return paths
 }
 
 func (r rerouting) fix(paths []string) string {
@@ -146,28 +162,29 @@ func differing(a, b map[string]string) []string {
 	return fields
 }
 
-// pathIndex finds locations by their paths.
-type pathIndex map[string][]manifest.Location
+// pathIndex finds locations by their hosts and paths, and by their paths alone.
+type pathIndex struct {
+	exact map[[2]string]manifest.Location
+	paths map[string][]manifest.Location
+}
 
 func byPath(locations []manifest.Location) pathIndex {
-	index := make(pathIndex, len(locations))
+	x := pathIndex{map[[2]string]manifest.Location{}, map[string][]manifest.Location{}}
 	for _, l := range locations {
-		index[l.Path] = append(index[l.Path], l)
+		x.exact[[2]string{kind.HostKey(l.Host), l.Path}] = l
+		x.paths[l.Path] = append(x.paths[l.Path], l)
 	}
-	return index
+	return x
 }
 
 // find returns the location of the same path and host. A host that is missing
 // on one side is the other's, where that has one location of the path (design
 // 0.16).
 func (x pathIndex) find(l manifest.Location) (manifest.Location, bool) {
-	all := x[l.Path]
-	for _, other := range all {
-		if kind.HostKey(other.Host) == kind.HostKey(l.Host) {
-			return other, true
-		}
+	if same, ok := x.exact[[2]string{kind.HostKey(l.Host), l.Path}]; ok {
+		return same, true
 	}
-	if len(all) == 1 && (l.Host == "" || all[0].Host == "") {
+	if all := x.paths[l.Path]; len(all) == 1 && (l.Host == "" || all[0].Host == "") {
 		return all[0], true
 	}
 	return manifest.Location{}, false

@@ -62,7 +62,7 @@ func (a *adviser) unmatched(o *manifest.Object) diag.List {
 		return nil
 	}
 	by, known := a.servesPaths(spec.Hostname)
-	reach := newReach(append(slices.Clone(by.was.Locations), by.will.Locations...), purgedHosts(spec))
+	reach := a.reach(by, purgedHosts(spec))
 	if !known || reach.unknown {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -235,8 +236,30 @@ func TestMuchAdvice(t *testing.T) {
 		locations = append(locations, fmt.Sprintf(`{path: /%d, cors: {allowOrigins: "*", allowCredentials: "true"}}`, i))
 	}
 	p := git(t, cdn("shop", "{hostname: shop.example.com, locations: ["+strings.Join(locations, ", ")+"]}")).make()
-	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, "and 5 more like this in the same object") {
+	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, "there is more like this in the same object") {
 		t.Errorf("%d: %v", len(p.Advice), p.Advice)
+	}
+}
+
+// TestAdviceOnALargeObject: what a hostile manifest has thousands of costs no
+// more than its share.
+func TestAdviceOnALargeObject(t *testing.T) {
+	const many = 5000
+	document := func(ttl string) string {
+		var locations, upstreams []string
+		for i := range many {
+			locations = append(locations, fmt.Sprintf(`{path: /*, host: h%d.example.com, upstream: u%d, cache: {edgeTTL: %q}, cors: {allowOrigins: "*", allowCredentials: "true"}}`, i, i, ttl))
+			upstreams = append(upstreams, fmt.Sprintf("{name: u%d, servers: [{host: s%s}]}", i, ttl))
+		}
+		return fmt.Sprintf("{hostname: shop.example.com, locations: [%s], upstreams: [%s]}", strings.Join(locations, ", "), strings.Join(upstreams, ", "))
+	}
+	w := git(t, cdn("shop", document("60")))
+	was := string(load(t, cdn("shop", document("30"))).Objects[0].Spec)
+	w.has(shop, was).applied(shop, was)
+	before := time.Now()
+	p := w.make()
+	if took := time.Since(before); len(p.Advice) != 20 || took > 20*time.Second {
+		t.Errorf("%d findings in %v", len(p.Advice), took)
 	}
 }
 

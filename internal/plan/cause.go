@@ -42,9 +42,13 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 // classes tell them, and their places in the manifest.
 func (d *decision) explained(found []merge.Change) []Change {
 	changes := make([]Change, len(found))
+	fields := make([]string, len(found))
 	for i, c := range found {
 		changes[i] = Change{Change: c, Cause: causeOf(c.Class)}
-		changes[i].Line, changes[i].Column = d.manifest.Place("spec." + merge.Place(c.At))
+		fields[i] = "spec." + merge.Place(c.At)
+	}
+	for i, place := range d.manifest.Places(fields) {
+		changes[i].Line, changes[i].Column = place[0], place[1]
 	}
 	return changes
 }
