@@ -10,7 +10,7 @@ import (
 )
 
 func newShow(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a plan that was kept with plan --out",
 		Long: "Show a plan that was kept with plan --out, in any format. Nothing is looked at: neither git, nor the ledger, nor what is live.\n" +
@@ -20,6 +20,8 @@ func newShow(a *app) *cobra.Command {
 			return runShow(a, args[0])
 		},
 	}
+	a.global.registerDiff(cmd)
+	return cmd
 }
 
 func runShow(a *app, name string) error {

@@ -171,9 +171,9 @@ func causeSpan(line *textLine) span {
 func (w *diffWriter) sides(parts []hunk) {
 	left := (w.width - indent - len(between)) / 2
 	w.line(span{pad("", indent) + pad("live", left), faint}, span{between, faint}, span{"git", faint})
-	for i, h := range parts {
-		if i > 0 && w.room() {
-			w.line(span{pad("", indent) + pad("⋯", left), faint}, span{between, faint}, span{"⋯", faint})
+	for _, h := range parts {
+		if _, _, section := h.head(); h.before+h.after > 0 && w.room() {
+			w.line(span{pad("", indent) + pad(cut("⋯"+section, left), left), faint}, span{between, faint}, span{cut("⋯"+section, left), faint})
 		}
 		for _, c := range h.lines {
 			if w.room() {
