@@ -212,6 +212,40 @@ func TestAdviceOfUnknownServers(t *testing.T) {
 	}
 }
 
+// TestAdviceOffline: what git had before stands for what is live. A purge that git
+// had before is none of this change.
+func TestAdviceOffline(t *testing.T) {
+	posted := purge("rel-41", "{hostname: shop.example.com, paths: [/*]}")
+	now := strings.Replace(wasServed, `"60"`, `"30"`, 1)
+	past := plan.Past{Set: load(t, cdn("shop", wasServed), posted)}
+	for _, c := range []struct {
+		name, more string
+		want       []string
+	}{
+		{"no purge", "{hostname: shop.example.com, paths: [/a.js]}", []string{"purge-missing spec.locations[0].cache.edgeTTL"}},
+		{"a purge", "{hostname: shop.example.com, paths: [/static/*]}", nil},
+		{"another one too many", "{hostname: shop.example.com, paths: [/*]}", []string{"purge-everything spec.paths[0]"}},
+	} {
+		w := git(t, cdn("shop", now), posted, purge("rel-42", c.more))
+		p := plan.Offline(plan.Inputs{Set: w.in.Set}, past)
+		if got := advised(p); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	same := git(t, cdn("shop", wasServed), posted)
+	if p := plan.Offline(plan.Inputs{Set: same.in.Set}, past); len(p.Advice) > 0 {
+		t.Errorf("nothing changed: %v", p.Advice)
+	}
+}
+
+// TestDriftGivesNoAdvice: whoever asks what drifted does not review a change.
+func TestDriftGivesNoAdvice(t *testing.T) {
+	p := git(t, cdn("shop", wasServed)).has(shop, strings.Replace(wasServed, `"60"`, `"30"`, 1)).applied(shop, wasServed).make()
+	if d := plan.Drift(p); len(p.Advice) == 0 || len(d.Items) == 0 || len(d.Advice) > 0 {
+		t.Errorf("%v, %v", p.Advice, d)
+	}
+}
+
 // TestAnUnchangedTreeIsSilent: advice is on what a plan does.
 func TestAnUnchangedTreeIsSilent(t *testing.T) {
 	spec := `{hostname: shop.example.com, tls: {enabled: "true"}, locations: [{path: /*}, {path: /a}]}`
