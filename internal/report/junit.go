@@ -71,11 +71,11 @@ type testLines struct {
 func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	all := testSuites{Name: "trueup"}
 	suites := []testSuite{manifestSuite(doc)}
-	if doc.Plan != nil {
-		suites = append(suites, planSuite(doc))
-	}
-	if doc.Apply != nil {
+	switch {
+	case doc.Apply != nil:
 		suites = append(suites, applySuite(doc))
+	case doc.Plan != nil:
+		suites = append(suites, planSuite(doc))
 	}
 	suites[0].Properties = runProperties(doc)
 	for _, s := range suites {
@@ -210,11 +210,15 @@ func driftHeadline(rows []row) safe {
 	return count(len(rows), "field") + " changed outside git"
 }
 
+// applySuite says how each object ended, and below that what the plan had said.
 func applySuite(doc Document) testSuite {
-	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName) + " outcomes")}
-	column := keyWidth(doc.Apply)
+	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
+	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
 	for _, o := range doc.Apply.Outcomes {
 		lines := printed(func(p *printer) { textOutcome(p, o, column) })
+		if item, ok := planned[o.Key]; ok {
+			lines = append(lines, objectLines(item, itemRows(item, Options{}))...)
+		}
 		c := objectCase(o.Key)
 		switch rule := outcomeRule(o); {
 		case rule == ruleSkipped || rule == ruleNoRoom:

@@ -38,6 +38,9 @@ func machineCases() []goldenCase {
 	cases = append(cases, goldenCase{"drift-found", Document{Command: "drift", Result: "changes", ExitCode: 2, Objects: 8, Plan: drifted}, Options{}})
 	for i := range cases {
 		cases[i].doc.Place = Place{Top: "/home/me/shop", Folder: "envs/prod", Project: "trueup.yaml"}
+		if cases[i].name == "apply" {
+			cases[i].doc.Plan = examplePlan()
+		}
 	}
 	told := &cases[0].doc
 	told.Plan.Digest, told.Plan.Offline = "sha256:"+strings.Repeat("5f", 32), true

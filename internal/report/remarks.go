@@ -145,12 +145,7 @@ func findingRemark(f diag.Finding, at Place) remark {
 
 // applyRemarks are the outcomes that are not simply done.
 func applyRemarks(doc Document) []remark {
-	items := map[kind.Key]plan.Item{}
-	if doc.Plan != nil {
-		for _, item := range doc.Plan.Items {
-			items[item.Key] = item
-		}
-	}
+	items := itemsByKey(doc)
 	var found []remark
 	for _, o := range doc.Apply.Outcomes {
 		rule := outcomeRule(o)
@@ -177,6 +172,17 @@ func applyRemarks(doc Document) []remark {
 		found = append(found, r)
 	}
 	return found
+}
+
+// itemsByKey are the plan's items, for outcomes that belong to them.
+func itemsByKey(doc Document) map[kind.Key]plan.Item {
+	items := map[kind.Key]plan.Item{}
+	if doc.Plan != nil {
+		for _, item := range doc.Plan.Items {
+			items[item.Key] = item
+		}
+	}
+	return items
 }
 
 // outcomeRule is what is to be said of an outcome, or nothing.
