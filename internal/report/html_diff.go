@@ -29,8 +29,10 @@ type htmlDiff struct {
 type htmlColumns struct{ Class, Path, Before, After, Why safe }
 
 type htmlRow struct {
-	Mark          htmlMark
-	Why, Path, At safe
+	Mark    htmlMark
+	Why, At safe
+	// Path is in parts, between which a line may break.
+	Path []safe
 	// Said stands in place of the values.
 	Said          safe
 	Before, After htmlCell
@@ -91,7 +93,7 @@ type htmlPart struct {
 
 // diffRowView is a row with its values side by side.
 func diffRowView(kindName string, r row) htmlRow {
-	v := htmlRow{Mark: lookOf(r.mark), Why: cut(clean(string(r.why)), maxName), Path: r.path, Cause: r.cause, Alarm: r.alarm}
+	v := htmlRow{Mark: lookOf(r.mark), Why: cut(clean(string(r.why)), maxName), Path: breakable(r.path), Cause: r.cause, Alarm: r.alarm}
 	if r.line > 0 {
 		v.At = "line " + number(r.line)
 	}
@@ -106,6 +108,17 @@ func diffRowView(kindName string, r row) htmlRow {
 		v.After = alone(kindName, string(r.path), r.desired)
 	}
 	return v
+}
+
+// breakable are the parts of a path, each with the point that ends it.
+func breakable(path safe) []safe {
+	parts := pathParts(string(path))
+	out := make([]safe, 0, len(parts))
+	for _, part := range parts {
+		end := min(len(part)+1, len(path))
+		out, path = append(out, path[:end]), path[end:]
+	}
+	return out
 }
 
 // alone is a value of a field without another side: in the words that its

@@ -79,7 +79,7 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	}
 	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
 	for _, m := range o.Mismatches {
-		r := htmlRow{Mark: lookOf(markDrift), Path: cut(clean(m.Path), maxPath), Cause: message(m.Hint)}
+		r := htmlRow{Mark: lookOf(markDrift), Path: breakable(cut(clean(m.Path), maxPath)), Cause: message(m.Hint)}
 		r.Before, r.After = sides(m.Sent, m.Returned)
 		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
 	}
