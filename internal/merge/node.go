@@ -19,6 +19,8 @@ type node struct {
 	byKey bool
 	// owned says that the node lies in a list without keys that was taken over.
 	owned bool
+	// banned says that git wants it to be absent, and did when it was last applied.
+	banned bool
 }
 
 // base is what git had before: what was applied, nil where that has nothing, and
@@ -69,7 +71,15 @@ func (n node) field(name string) node {
 	return node{
 		path: joinPath(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
 		want: fieldOf(n.want, name), have: fieldOf(n.have, name), byKey: n.byKey, owned: n.owned,
+		banned: isNull(n.want, name) && isNull(n.base.applied, name),
 	}
+}
+
+// isNull tells whether v is an object that says null of the field.
+func isNull(v any, name string) bool {
+	m, _ := v.(map[string]any)
+	value, said := m[name]
+	return said && value == nil
 }
 
 // takenOver tells whether the list at n is git's whole (design 0.1).

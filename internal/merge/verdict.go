@@ -38,6 +38,8 @@ func (w *walker) classify(n node) Class {
 	switch {
 	case !w.recorded:
 		return UnknownBase
+	case n.banned && b == nil:
+		return DriftOverwrite
 	case n.want == nil:
 		return classifyRemoved(b, liveIsBase)
 	case b == nil && n.have != nil:
