@@ -113,7 +113,7 @@ var cleaners = []string{"report.Write", "report.NewLines", "report.Help", "repor
 
 // ownText are the functions that print several lines at once, all of this
 // program but for what was cleaned.
-var ownText = []string{"newExplain", "writeRecord"}
+var ownText = []string{"newExplain", "writeRecord", "app.writeCallers"}
 
 // TestCommandsWriteThroughReport: a command gives its streams to package report
 // and to nothing else, and its formats are constants.
