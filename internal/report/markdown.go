@@ -60,11 +60,11 @@ func markdownHead(doc Document, opts Options, most int) markup {
 		text += "\n> **" + constant(offlineBanner) + "**\n"
 	}
 	text += summaryTable(doc.Plan.Summary)
-	text += lookAt(doc.Plan, opts, most-len(text))
-	if made := madeFrom(doc.Plan); len(text)+len(made) <= most {
-		text += made
+	made := madeFrom(doc.Plan)
+	if len(text)+len(made) > most {
+		made = ""
 	}
-	return text
+	return text + lookAt(doc.Plan, opts, most-len(text)-len(made)) + made
 }
 
 // markdownTitle says what will happen, or did.

@@ -15,7 +15,7 @@ const (
 // fitBlocks writes as much of the blocks as has room, and returns those of which
 // nothing had. Blocks of a rank share its room alike, so that an enormous one
 // hides none, and no rank takes more than half of what is left as long as those
-// behind it need it.
+// behind it need it, unless half is less than one block is worth.
 func fitBlocks(blocks []section, room int) (markup, []section) {
 	var b strings.Builder
 	var left []section
@@ -31,7 +31,7 @@ func fitBlocks(blocks []section, room int) (markup, []section) {
 		for _, bl := range blocks[:n] {
 			behind -= bl.size()
 		}
-		share := max(room/2, room-behind)
+		share := max(room/2, room-behind, min(room, minBlock))
 		text, rest := fitRank(blocks[:n], share)
 		b.WriteString(string(text))
 		left = append(left, rest...)

@@ -139,3 +139,22 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkdownWithoutRoom: a report that has no room for its summary is none: half
+// of one would mislead.
+func TestMarkdownWithoutRoom(t *testing.T) {
+	doc := Document{Command: "plan", Plan: explainedPlan()}
+	if out := markdown(doc, Options{}, 400); out != "" {
+		t.Errorf("%q", out)
+	}
+	// Names are what the head loses first.
+	advised := *doc.Plan
+	advised.Advice = append(advised.Advice, advised.Advice...)
+	out := markdown(Document{Command: "plan", Plan: &advised}, Options{}, 2000)
+	checkMarkdown(t, []byte(out), 2000, "")
+	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "<summary><code>Purge rel-42", "more parts did not fit"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing in %s", want, out)
+		}
+	}
+}

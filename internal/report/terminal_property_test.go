@@ -124,6 +124,7 @@ func TestDiffOfLongTexts(t *testing.T) {
 	}{
 		"one line":      {same + "old", same + "new", []string{"same old", "same new"}},
 		"several lines": {lines + "old\n" + lines, lines + "new\n" + lines, []string{"-  old\n", "+  new", "@@ -49,7 +49,7 @@"}},
+		"an empty line": {"a\n", "a\n\n", []string{"-x: |\n", "+x: |+", "\n+\n"}},
 		"the end alone": {lines, strings.TrimSuffix(lines, "\n"), []string{"-x: |\n", "+x: |-"}},
 	} {
 		item := plan.Item{Key: key("CDN", "x"), Op: plan.Patch, Changes: changes([]merge.Change{{Path: "x", Class: merge.Changed, Live: c.live, Desired: c.git}})}
