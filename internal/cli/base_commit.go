@@ -47,7 +47,7 @@ func (c *chooser) base(ctx context.Context, ref string) plan.Blame {
 	if c.ci.BaseRef != "" {
 		return c.target(ctx)
 	}
-	mainline, err := c.Mainline(ctx)
+	mainline, err := c.mainline(ctx)
 	if err != nil {
 		return unreadable(err)
 	}
@@ -63,6 +63,19 @@ func (c *chooser) base(ctx context.Context, ref string) plan.Blame {
 	return c.since(ctx, mainline, "refs/remotes/"+mainline)
 }
 
+// mainline is the remote's default branch, or empty where it is not here. What CI
+// says of it is right; a clone may know but another branch of a usual name.
+func (c *chooser) mainline(ctx context.Context) (string, error) {
+	if c.ci.DefaultBranch == "" {
+		return c.Mainline(ctx)
+	}
+	name := "origin/" + c.ci.DefaultBranch
+	if _, err := c.Commit(ctx, "refs/remotes/"+name); err == nil {
+		return name, nil
+	}
+	return "", nil
+}
+
 // merged recognises a merge that the code host made of a pull request: what it
 // changes is what differs from its first parent, which is the target branch as
 // it was then. A later one would show other people's merges as reversions, an
@@ -71,8 +84,9 @@ func (c *chooser) merged(ctx context.Context) (plan.Blame, bool) {
 	if c.ci.PullRequest == 0 || c.head == c.ci.HeadCommit {
 		return plan.Blame{}, false
 	}
+	// A job may have checked out the branch itself, which can end in a merge as well.
 	parents, err := c.Parents(ctx, c.head)
-	if err != nil || len(parents) != 2 || !c.ci.MergeRef && parents[1] != c.ci.HeadCommit {
+	if err != nil || len(parents) != 2 || c.head != c.ci.MergeCommit && parents[1] != c.ci.HeadCommit {
 		return plan.Blame{}, false
 	}
 	b := plan.Blame{Ref: "the target branch", Merge: true}

@@ -42,9 +42,11 @@ type Context struct {
 	BaseRef, BaseCommit string
 	// HeadCommit is the newest commit of the pull request, or what was pushed.
 	HeadCommit string
-	// MergeRef says that what CI checked out is not HeadCommit but a merge of it
-	// with the base that the host made for the run.
-	MergeRef bool
+	// MergeCommit is the merge of HeadCommit with the base that the host made for the
+	// run, and that CI checks out unless it is told otherwise; empty where it made none.
+	MergeCommit string
+	// DefaultBranch is that of the repository.
+	DefaultBranch string
 	// RunURL is the run's page. RunID grows from run to run, and Attempt counts how
 	// often the run was started, from 1; 0 where the host does not say.
 	RunURL, RunID string
@@ -87,10 +89,9 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 	}
 	if n, merge := strings.CutSuffix(getenv("GITHUB_REF"), "/merge"); merge {
 		c.PullRequest = number(strings.TrimPrefix(n, "refs/pull/"))
-		c.MergeRef = c.PullRequest != 0
 	}
-	if c.MergeRef {
-		c.HeadCommit = "" // GITHUB_SHA is the merge
+	if c.PullRequest != 0 {
+		c.HeadCommit, c.MergeCommit = "", c.HeadCommit // GITHUB_SHA is the merge
 	}
 	name := getenv("GITHUB_EVENT_PATH")
 	if name == "" {
@@ -119,7 +120,10 @@ type event struct {
 		BaseRef string `json:"base_ref"`
 		BaseSHA string `json:"base_sha"`
 	} `json:"merge_group"`
-	Before string `json:"before"`
+	Before     string `json:"before"`
+	Repository struct {
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
 }
 
 func (c *Context) readEvent(content []byte) error {
@@ -130,6 +134,7 @@ func (c *Context) readEvent(content []byte) error {
 	if err := json.Unmarshal(content, &e); err != nil {
 		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is not the host's: %w", err)
 	}
+	c.DefaultBranch = refName(e.Repository.DefaultBranch)
 	switch {
 	case e.PullRequest != nil:
 		p := e.PullRequest
@@ -156,6 +161,8 @@ func detectGitLab(getenv func(string) string) Context {
 		BaseCommit: commit(getenv("CI_COMMIT_BEFORE_SHA")),
 		RunURL:     cmp.Or(getenv("CI_JOB_URL"), getenv("CI_PIPELINE_URL")),
 		RunID:      digits(getenv("CI_PIPELINE_ID")),
+
+		DefaultBranch: refName(getenv("CI_DEFAULT_BRANCH")),
 	}
 	c.PullRequest = number(getenv("CI_MERGE_REQUEST_IID"))
 	if c.PullRequest == 0 {
@@ -166,7 +173,7 @@ func detectGitLab(getenv func(string) string) Context {
 	c.BaseCommit = commit(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
 	// The source's commit is said only where the pipeline runs on a merge of it.
 	if source := commit(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
-		c.HeadCommit, c.MergeRef = source, true
+		c.HeadCommit, c.MergeCommit = source, c.HeadCommit
 	}
 	return c
 }

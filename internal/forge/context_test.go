@@ -44,7 +44,7 @@ func TestWhatGitHubSays(t *testing.T) {
 	}
 	with := func(change func(*Context)) Context { c := said; change(&c); return c }
 	pull := with(func(c *Context) {
-		c.Event, c.PullRequest, c.MergeRef = "pull_request", 7, true
+		c.Event, c.PullRequest, c.MergeCommit = "pull_request", 7, nextCommit
 		c.BaseRef, c.BaseCommit, c.HeadCommit = "main", baseCommit, testCommit
 	})
 	pullEnv := gitHubRun("GITHUB_EVENT_NAME=pull_request", "GITHUB_REF=refs/pull/7/merge", "GITHUB_BASE_REF=main")
@@ -63,6 +63,8 @@ func TestWhatGitHubSays(t *testing.T) {
 		"of a fork":       {pullEnv, event(`{"full_name":"mallory/site"}`), fork},
 		"of a lost fork":  {pullEnv, event(`null`), fork},
 		"push":            {gitHubRun(), `{"before":"` + baseCommit + `"}`, with(func(c *Context) { c.BaseCommit = baseCommit })},
+		"default branch":  {gitHubRun(), `{"repository":{"default_branch":"trunk"}}`, with(func(c *Context) { c.DefaultBranch = "trunk" })},
+		"no branch":       {gitHubRun(), `{"repository":{"default_branch":"--upload-pack=x"}}`, said},
 		"a new branch":    {gitHubRun(), `{"before":"` + noCommit + `"}`, said},
 		"schedule":        {gitHubRun("GITHUB_EVENT_NAME=schedule"), `{"before":"` + baseCommit + `"}`, with(func(c *Context) { c.Event = "schedule" })},
 		"merge queue":     {gitHubRun(), `{"merge_group":{"base_ref":"refs/heads/main","base_sha":"` + baseCommit + `"}}`, with(func(c *Context) { c.BaseRef, c.BaseCommit = "main", baseCommit })},
@@ -122,12 +124,12 @@ func TestWhatGitLabSays(t *testing.T) {
 	}
 	env["CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"], env["CI_COMMIT_SHA"] = testCommit, nextCommit
 	env["CI_MERGE_REQUEST_SOURCE_PROJECT_ID"] = "1"
-	want.MergeRef, want.Fork = true, false
+	want.MergeCommit, want.Fork = nextCommit, false
 	if got, err := detect(env, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
-	push := map[string]string{"GITLAB_CI": "true", "CI_PROJECT_PATH": "acme/site", "CI_COMMIT_SHA": testCommit, "CI_COMMIT_BEFORE_SHA": baseCommit}
-	want = Context{Host: GitLab, Repository: "acme/site", HeadCommit: testCommit, BaseCommit: baseCommit}
+	push := map[string]string{"GITLAB_CI": "true", "CI_PROJECT_PATH": "acme/site", "CI_COMMIT_SHA": testCommit, "CI_COMMIT_BEFORE_SHA": baseCommit, "CI_DEFAULT_BRANCH": "trunk"}
+	want = Context{Host: GitLab, Repository: "acme/site", HeadCommit: testCommit, BaseCommit: baseCommit, DefaultBranch: "trunk"}
 	if got, err := detect(push, ""); err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 	}
