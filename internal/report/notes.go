@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"trueup/internal/canon"
@@ -169,7 +170,11 @@ func invalidated(p *plan.PurgeInfo) safe {
 	for _, s := range p.Subdomains {
 		hosts = append(hosts, cut(clean(s), maxName))
 	}
-	return join(what, " and ") + " on " + limited(hosts, ", ")
+	text := join(what, " and ")
+	if slices.Contains(p.Sample, "/*") {
+		text = "everything (" + text + ")"
+	}
+	return text + " on " + limited(hosts, ", ")
 }
 
 // purgeNotes are the first paths, and the hostname's budget if that decides

@@ -113,6 +113,10 @@ func TestSmallCases(t *testing.T) {
 			itemDoc(plan.Item{Op: plan.Post, Purge: &plan.PurgeInfo{Hostname: "h", Prefixes: 2}, After: []kind.Key{key("A", "a"), key("B", "b")}}),
 			"2 prefixes on h     after A a, B b are verified",
 		},
+		"everything": {
+			itemDoc(plan.Item{Op: plan.Post, Purge: &plan.PurgeInfo{Hostname: "h", Paths: 1, Prefixes: 1, Sample: []string{"/a", "/*"}}}),
+			"everything (1 path and 1 prefix) on h",
+		},
 		"a purge that is held": {
 			itemDoc(plan.Item{Op: plan.Blocked, Reason: "wait", Purge: &plan.PurgeInfo{Hostname: "h", Paths: 1, Sample: []string{"/a"}}}),
 			"  x blocked: wait\n    paths: /a\n\nPlan",
