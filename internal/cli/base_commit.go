@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"trueup/internal/forge"
@@ -164,7 +165,7 @@ func (c *chooser) since(ctx context.Context, shown, ref string) plan.Blame {
 		return b
 	}
 	b := plan.Blame{Ref: shown}
-	b.Base, err = c.MergeBase(ctx, other, c.head)
+	b.Base, err = c.ancestor(ctx, other)
 	switch {
 	case errors.Is(err, git.ErrUnrelated) && c.Shallow:
 		b.Problem = fmt.Sprintf("where this branch left %s is not in this shallow clone", shown)
@@ -178,6 +179,18 @@ func (c *chooser) since(ctx context.Context, shown, ref string) plan.Blame {
 		c.behind(ctx, &b, other)
 	}
 	return b
+}
+
+// ancestor is the newest common ancestor of a commit and of what is checked out. A
+// shallow clone does not know the parents of its last commits, which name them all
+// the same.
+func (c *chooser) ancestor(ctx context.Context, other string) (string, error) {
+	if c.Shallow {
+		if parents, err := c.Parents(ctx, c.head); err == nil && slices.Contains(parents, other) {
+			return other, nil
+		}
+	}
+	return c.MergeBase(ctx, other, c.head)
 }
 
 // behind says that the branch lacks changes of its base: what live has of them
