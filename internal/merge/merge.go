@@ -85,6 +85,8 @@ type Change struct {
 	Desired any `json:"desired,omitempty"`
 	// Moved says that only the element's place in an ordered list differs.
 	Moved bool `json:"moved,omitempty"`
+	// live is then where live has the elements of desired, -1 where it has not.
+	live []int
 	// Left says that live stays so (Input.LeaveDrift).
 	Left bool `json:"left,omitempty"`
 }

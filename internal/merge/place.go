@@ -76,7 +76,7 @@ func (h *History) Touched(c Change) bool {
 	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
 	for i, step := range c.At {
 		if c.Moved && i == len(c.At)-1 {
-			return h.reordered(s, c.At[:i], step.Index)
+			return h.reordered(s, c, step.Index)
 		}
 		if step.Index == onlyLive && c.Class == TakeOver {
 			break // the question is whether git had the list
@@ -130,11 +130,24 @@ func (h *History) pair(s spot, at []Step) []int {
 	return of
 }
 
-// reordered tells whether an element of an ordered list is new there, or the
-// list is in another order.
-func (h *History) reordered(s spot, at []Step, index int) bool {
-	of := h.pair(s, at)
-	return index >= len(of) || of[index] < 0 || len(displaced(of)) > 0
+// reordered tells whether git says otherwise than before in which order the element
+// of a moved change and those that it has to pass stand. A conflict is of the list.
+func (h *History) reordered(s spot, c Change, i int) bool {
+	was := h.pair(s, c.At[:len(c.At)-1])
+	if i >= len(was) || was[i] < 0 {
+		return true
+	}
+	if c.Class == Conflict {
+		return len(displaced(was)) > 0
+	}
+	moved := displaced(c.live)
+	for k, j := range c.live {
+		passed := j >= 0 && (i < k) != (c.live[i] < j) && !slices.Contains(moved, k)
+		if passed && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
+			return true
+		}
+	}
+	return false
 }
 
 // gone are the elements of a list that of pairs with none.

@@ -122,3 +122,36 @@ func TestLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// TestHistoryOfAnOrder: of two moves in one list each is whose it is.
+func TestHistoryOfAnOrder(t *testing.T) {
+	list := func(names string) any {
+		var elements []string
+		for _, name := range strings.Split(names, "") {
+			elements = append(elements, `{"name":"`+name+`"}`)
+		}
+		return decode(t, `{"rules":[`+strings.Join(elements, ",")+`]}`)
+	}
+	for name, c := range map[string]struct{ applied, was, desired, live, touched string }{
+		"the rest moved before":   {"abcd", "bacd", "badc", "abcd", "rules[d]"},
+		"all of it moved before":  {"abcd", "badc", "badc", "abcd", ""},
+		"all of it moves now":     {"abcd", "abcd", "badc", "abcd", "rules[b] rules[d]"},
+		"past the one that moved": {"abcd", "bacd", "dbac", "abcd", "rules[d]"},
+		"moved back":              {"abcd", "bacd", "abcd", "bacd", "rules[a]"},
+		"an element came between": {"abcd", "bacd", "bacxd", "abcd", "rules[x]"},
+		"what it passes is new":   {"bx", "b", "xb", "bx", "rules[x]"},
+		"another moves in live":   {"abcd", "abcd", "abdc", "bacd", "rules[a] rules[d]"},
+	} {
+		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		history := NewHistory(in.Rules, list(c.was), in.Desired)
+		var touched []string
+		for _, change := range Compare(in).Changes {
+			if history.Touched(change) {
+				touched = append(touched, change.Path)
+			}
+		}
+		if got := strings.Join(touched, " "); got != c.touched {
+			t.Errorf("%s: touched are %q, want %q", name, got, c.touched)
+		}
+	}
+}

@@ -221,7 +221,7 @@ func (w *walker) moved(n node, want, have []any, p pairing, names namer) {
 	class := w.classifyOrder(n, want, have)
 	for _, i := range elsewhere {
 		c := n.element(names.of(want[i], i), i)
-		w.res.Changes = append(w.res.Changes, Change{Path: c.path, At: c.at.steps(), Class: class, Moved: true})
+		w.res.Changes = append(w.res.Changes, Change{Path: c.path, At: c.at.steps(), Class: class, Moved: true, live: p.of})
 	}
 }
 
