@@ -165,13 +165,23 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 		return plan.Past{}, fmt.Errorf("read folder: %w", plain(err))
 	}
 	defer func() { _ = root.Close() }()
-	want := func(name, id string) bool { return r.differs(treeOf(root), name, id) }
+	// stood tells whether the project, if it is that which is read, was in this folder.
+	stood := r.dir != r.loaded.project.dir
+	want := func(name, id string) bool {
+		stood = stood || name == projectFile
+		return r.differs(treeOf(root), name, id)
+	}
 	tree, err := r.repository.Tree(ctx, commit, want)
 	if err == nil && r.stoodElsewhere(tree) {
 		tree, err = r.repository.Tree(ctx, commit, want)
 	}
 	if err != nil {
 		return plan.Past{}, err
+	}
+	if !stood {
+		if past, found, err := r.moved(ctx, commit); found || err != nil {
+			return past, err
+		}
 	}
 	at := baseReader{names: r.names, options: r.options}
 	set, findings, err := at.parse(ctx, tree, "")
