@@ -325,6 +325,14 @@ func TestOffline(t *testing.T) {
 	if len(p.Items) != len(want) || !p.Offline || p.Digest != "" || p.Blame.Ref != "main" || !p.Differs() {
 		t.Errorf("plan %+v", p)
 	}
+	for name, spec := range map[string]string{
+		"CDN/new": `{"hostname":"new.example.com"}`, "CDN/shop": "", "VolumeSnapshot/db": "",
+		"Purge/rel-2": `{"hostname":"other.example.com","paths":["/a","/b*"]}`,
+	} {
+		if it := find(t, p, name); string(it.Spec) != spec {
+			t.Errorf("%s would be %s", name, it.Spec)
+		}
+	}
 	if rel := find(t, p, "Purge/rel-2"); len(rel.Hints) != 1 || rel.Purge.Paths != 1 || rel.Purge.Prefixes != 1 {
 		t.Errorf("purge %+v %q", rel.Purge, rel.Hints)
 	}

@@ -66,16 +66,20 @@ func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) =
 // create plans the POST of the whole object.
 func (d *decision) create() { d.item.Op, d.item.Request = Create, d.whole() }
 
-// whole is the request that makes the object; what must be absent is left out.
+// whole is the request that makes the object.
 func (d *decision) whole() *Request {
 	o := d.manifest
-	spec := canon.Bytes(merge.Sendable(d.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 	return &Request{
 		Method:      methodPost,
 		Path:        o.Kind.ShortCollectionPath(),
 		ContentType: jsonType,
-		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, spec),
+		Body:        o.Kind.Envelope(d.in.Target.Workspace, o.Name, d.sendable(o)),
 	}
+}
+
+// sendable is the spec of an object that is made; what must be absent is left out.
+func (p *Planner) sendable(o *manifest.Object) []byte {
+	return canon.Bytes(merge.Sendable(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
 // compare plans the PATCH that brings live to the manifest.
@@ -87,12 +91,13 @@ func (d *decision) compare() {
 	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
 	d.item.Lists = res.Lists
 	d.leftAlone(in)
-	switch {
-	case res.Patch == nil && len(res.Changes) == 0:
+	if res.Patch == nil && len(res.Changes) == 0 {
 		return
-	case res.Patch == nil:
+	}
+	d.notKept()
+	if res.Patch == nil {
 		d.leaveAll()
-	default:
+	} else {
 		d.item.Op = Patch
 		d.item.Request = &Request{
 			Method:      methodPatch,
@@ -104,19 +109,25 @@ func (d *decision) compare() {
 	d.judge(res)
 }
 
+// notKept tells what the server made of what was last sent from what somebody
+// changed.
+func (d *decision) notKept() {
+	if !d.rec.NotConverged || d.replaced() || !sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
+		return
+	}
+	for i := range d.item.Changes {
+		if c := &d.item.Changes[i]; c.Class == DriftOverwrite {
+			c.Class, c.Cause = ServerNormalised, causeOf(ServerNormalised)
+		}
+	}
+	d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
+}
+
 // judge says what is special about the differences, and whether a person must
 // decide first.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
 		d.hint("live was deleted and made again by somebody else since it was last applied: what git had before does not count")
-	}
-	if d.rec.NotConverged && !d.replaced() && sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
-		for i := range d.item.Changes {
-			if d.item.Changes[i].Class == DriftOverwrite {
-				d.item.Changes[i].Class = ServerNormalised
-			}
-		}
-		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {

@@ -91,6 +91,9 @@ type Item struct {
 	By    By    `json:"by,omitempty"`
 	// Request is what apply sends; nil unless Op sends.
 	Request *Request `json:"request,omitempty"`
+	// Spec is what would be made or posted, of an item that has no request because
+	// live was not looked at.
+	Spec json.RawMessage `json:"spec,omitempty"`
 	// After are the items that must have succeeded, and been verified, first.
 	After   []kind.Key `json:"after,omitempty"`
 	Changes []Change   `json:"changes,omitempty"`

@@ -104,6 +104,7 @@ func edited(item *Item, why string) {
 // isNew plans an object that git did not have.
 func (p *Planner) isNew(item *Item, o *manifest.Object) {
 	item.Cause, item.By = FromThisChange, ByThisChange
+	item.Spec = p.sendable(o)
 	switch o.Kind.Policy {
 	case kind.CreateOnly:
 		item.Op, item.Disk = Create, text(canon.MustDecode(o.Spec), o.Kind.DiskField...)

@@ -79,6 +79,9 @@ type concealer struct {
 func (c concealer) item(it *Item) {
 	it.Changes, it.Notes = c.changes(it.Changes), c.changes(it.Notes)
 	it.Preserved, it.Collateral, it.FirstContact = c.values(it.Preserved), c.values(it.Collateral), c.values(it.FirstContact)
+	if it.Spec != nil {
+		it.Spec = canon.Bytes(c.value([]*kind.Field{c.spec.Field}, "", canon.MustDecode(it.Spec)))
+	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}

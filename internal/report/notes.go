@@ -64,18 +64,20 @@ func requestLine(item plan.Item) safe {
 	return line + "  {" + limited(patchParts(item), "; ") + "}"
 }
 
-// spec is the value of "spec" in the request's body, or nil.
-func spec(r *plan.Request) map[string]any {
-	if r == nil {
-		return nil
+// spec is the value of "spec" in the request's body, or what there is without one,
+// or nil.
+func spec(item plan.Item) map[string]any {
+	text := item.Spec
+	if item.Request != nil {
+		var body struct {
+			Spec json.RawMessage `json:"spec"`
+		}
+		if json.Unmarshal(item.Request.Body, &body) != nil {
+			return nil
+		}
+		text = body.Spec
 	}
-	var body struct {
-		Spec json.RawMessage `json:"spec"`
-	}
-	if json.Unmarshal(r.Body, &body) != nil || body.Spec == nil {
-		return nil
-	}
-	v, err := canon.Decode(body.Spec)
+	v, err := canon.Decode(text)
 	if err != nil {
 		return nil
 	}
@@ -113,7 +115,7 @@ func patchParts(item plan.Item) []safe {
 			parts = append(parts, cut(clean(path), maxPath))
 		}
 	}
-	walk("", spec(item.Request))
+	walk("", spec(item))
 	return parts
 }
 
@@ -130,7 +132,7 @@ func creation(item plan.Item) safe {
 	if item.Disk != "" {
 		return "from disk " + cut(clean(item.Disk), maxPath)
 	}
-	return limited(specParts(spec(item.Request)), ", ")
+	return limited(specParts(spec(item)), ", ")
 }
 
 // specParts are the top-level fields of a spec: first the scalars with their

@@ -116,7 +116,7 @@ func bracketed(path string) []string {
 func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
-		root.put(git, anyObject(spec(item.Request)))
+		root.put(git, anyObject(spec(item)))
 		return root
 	}
 	for _, v := range item.Preserved {
