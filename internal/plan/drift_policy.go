@@ -38,12 +38,27 @@ func (d *decision) leaveDeleted() bool {
 }
 
 // leaveAll keeps an object of which nothing is sent, because everything that
-// differs was changed outside git.
+// differs was changed outside git, or may have been.
 func (d *decision) leaveAll() {
 	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and is left so (--drift report)"
 	d.item.Fix = "take the change into git, or put git's back with apply --drift overwrite"
-	// What git changed meanwhile is live already: the ledger learns of that.
-	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !sameJSON(d.rec.Applied, d.Managed(d.manifest))
+	if unsure(d.item.Changes) {
+		d.item.Reason = "nobody can tell who changed it, and it is left as it is (--drift report)"
+	}
+	if d.item.Changes[0].Class == UnknownBase {
+		d.item.Fix = fmt.Sprintf("take what live has into git, or say that the object is git's with apply --take-over %s", d.item.Key)
+	}
+	// What git changed meanwhile is live already, and what a write without an
+	// answer was to do is not: the ledger learns of that.
+	known := sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
+}
+
+// unsure tells whether no record says of any change who made it.
+func unsure(changes []Change) bool {
+	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
+		return c.Class != UnknownBase && c.Class != ServerNormalised
+	})
 }
 
 // neither blocks an object of which a list was changed on both sides: half of it
@@ -63,8 +78,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 		send := sends(it.Op) || it.Op == Delete
 		switch {
 		case p.drifted(*it) && (send || it.Op == None):
-			block(it, "live was changed outside git, and --drift fail sends nothing then",
-				"take the change into git, or overwrite it with apply --drift overwrite")
+			blockDrifted(it)
 		case send:
 			block(it, "something else was changed outside git, and --drift fail sends nothing then", "decide about that first")
 			it.NeedsPerson = false
@@ -73,6 +87,18 @@ func (p *Planner) failOnDrift(out *Plan) {
 			it.After = nil
 		}
 	}
+}
+
+// blockDrifted blocks an object that drifted, and says how.
+func blockDrifted(it *Item) {
+	what, fix := "live was changed outside git", "take the change into git, or overwrite it with apply --drift overwrite"
+	switch {
+	case it.Deleted:
+		what, fix = "it was deleted outside git", fmt.Sprintf("take its manifest out of git, or make it again with apply --allow-recreate %s", it.Key)
+	case unsure(driftOf(*it)):
+		what = "nobody can tell whether live was changed outside git"
+	}
+	block(it, what+", and --drift fail sends nothing then", fix)
 }
 
 // drifted tells whether an item holds what trueup drift shows; one that a person

@@ -109,8 +109,12 @@ func TestADeletedObjectIsLeftDeleted(t *testing.T) {
 func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
 	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
 	unknown := git(t, cdn("a", want)).has("CDN/a", have).with(policy(plan.ReportDrift))
-	if it := unknown.item("CDN/a"); it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
+	it := unknown.item("CDN/a")
+	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
 		t.Errorf("%+v", it)
+	}
+	if strings.Contains(it.Reason, "it was changed outside git") || !strings.Contains(it.Fix, "--take-over CDN/a") {
+		t.Errorf("it says what nobody knows: %s; %s", it.Reason, it.Fix)
 	}
 	unknown.with(func(o *plan.Options) { o.TakeOver = allow(t, "CDN/a") })
 	if it := unknown.item("CDN/a"); it.Op != plan.Patch {
@@ -118,8 +122,26 @@ func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
 	}
 	refused := git(t, cdn("a", want)).has("CDN/a", have).applied("CDN/a", want).
 		record("CDN/a", func(r *ledger.Record) { r.NotConverged = true }).with(policy(plan.ReportDrift))
-	it := refused.item("CDN/a")
+	it = refused.item("CDN/a")
 	if it.Op != plan.Kept || it.Changes[0].Class != plan.ServerNormalised || !it.Changes[0].Left || len(it.Hints) != 1 {
+		t.Errorf("%+v", it)
+	}
+	if strings.Contains(it.Reason, "it was changed outside git") {
+		t.Errorf("it says what nobody knows: %s", it.Reason)
+	}
+}
+
+// TestAnUnclearWriteEndsWhereDriftIsLeft: it was compared again. If it stayed
+// open, whoever set later what it was to set would look like that write.
+func TestAnUnclearWriteEndsWhereDriftIsLeft(t *testing.T) {
+	const said = `{hostname: a.example.com, tls: {forced: "true", enabled: "true"}}`
+	w := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true", enabled: "false"}}`).
+		applied("CDN/a", said).with(policy(plan.ReportDrift))
+	if it := w.item("CDN/a"); it.Op != plan.Kept || it.Record {
+		t.Errorf("%+v", it)
+	}
+	w.pending("CDN/a", `{hostname: a.example.com, tls: {forced: "false", enabled: "true"}}`)
+	if it := w.item("CDN/a"); it.Op != plan.Kept || !it.Record {
 		t.Errorf("%+v", it)
 	}
 }
@@ -140,11 +162,13 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 	gone := git(t, cdn("a", `{hostname: a.example.com}`), cdn("b", `{hostname: b.example.com}`)).
 		has("CDN/b", `{hostname: b.example.com}`).applied("CDN/b", `{hostname: b.example.com}`).
 		applied("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
-	blocked(t, gone.item("CDN/a"), true)
+	blocked(t, gone.item("CDN/a"), true, "it was deleted outside git", "--allow-recreate CDN/a")
 	gone.with(func(o *plan.Options) { o.AllowRecreate = allow(t, "CDN/a") })
 	if it := gone.item("CDN/a"); it.Op != plan.Create {
 		t.Errorf("a person allowed it: %+v", it)
 	}
+	unknown := git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}}`)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
+	blocked(t, unknown.item("CDN/a"), true, "nobody can tell whether live was changed outside git", "apply --drift overwrite")
 	calm := drifted(t).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
 	usual := calm.make()
 	failing := calm.with(policy(plan.FailOnDrift)).make()

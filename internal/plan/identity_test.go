@@ -109,7 +109,7 @@ func TestWhatTheServerDidNotKeep(t *testing.T) {
 	}
 	w.record("CDN/shop", func(r *ledger.Record) { r.NotConverged = true })
 	it := w.item("CDN/shop")
-	if it.Changes[0].Class != plan.ServerNormalised || len(it.Hints) != 1 || w.make().Summary.Drifted != 1 {
+	if c := it.Changes[0]; c.Class != plan.ServerNormalised || c.Cause != plan.FromRefusal || len(it.Hints) != 1 || w.make().Summary.Drifted != 1 {
 		t.Errorf("item %+v", it)
 	}
 }
