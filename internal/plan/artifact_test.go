@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,5 +304,30 @@ func TestAPartOfAPlanAssertsNothing(t *testing.T) {
 	p := one(t).make()
 	if p.Digest == "" || plan.Drift(p).Digest != "" || p.Only(key(t, "CDN/a")).Digest != "" || p.OpenOnly(nil).Digest != "" {
 		t.Error("a part has a digest")
+	}
+}
+
+// TestWhatIsKeptBesideDiffers: what goes along with a list is told apart from what
+// git speaks of.
+func TestWhatIsKeptBesideDiffers(t *testing.T) {
+	const want = `{hostname: h.example.com, upstreams: [{name: o, scheme: https}]}`
+	have := func(scheme, beside string) string {
+		return `{hostname: h.example.com, upstreams: [{name: o, scheme: ` + scheme + beside + `}]}`
+	}
+	planned := func(live string) *plan.Plan {
+		return git(t, cdn("a", want)).has("CDN/a", live).applied("CDN/a", have("http", "")).make()
+	}
+	then := planned(have("http", ", weight: x"))
+	for live, expected := range map[string][]string{
+		have("http", ", weight: y"):          {`CDN/a: live: upstreams[o].weight is now "v", and the plan was made for "x"`},
+		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x", and has no part in it now`},
+		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z", and had no part in it`},
+		have("https", ", weight: x"): {
+			`CDN/a: live: upstreams[o].scheme was "http", and is now as git says`, `CDN/a: it is to stay as it is now, and was to be changed`,
+		},
+	} {
+		if got := plan.Differences(then, planned(live)); !slices.Equal(got, expected) {
+			t.Errorf("%s: %q", live, got)
+		}
 	}
 }

@@ -189,18 +189,23 @@ func (d *deviations) live(then, now *Item) {
 }
 
 // sides are the values of one path, as a sentence shows them.
-type sides struct{ base, live, desired string }
+type sides struct {
+	base, live, desired string
+	// beside says that git does not speak of it: it is kept, or goes, with what is
+	// sent.
+	beside bool
+}
 
 // sidesOf are those of every path that an item speaks of.
 func sidesOf(it *Item) map[string]sides {
 	all := map[string]sides{}
 	for _, list := range [][]Value{it.Preserved, it.Collateral, it.FirstContact} {
 		for _, v := range list {
-			all[v.Path] = sides{live: said(v.Value)}
+			all[v.Path] = sides{live: said(v.Value), beside: true}
 		}
 	}
 	for _, c := range it.Changes {
-		all[c.Path] = sides{said(c.Base), said(c.Live), said(c.Desired)}
+		all[c.Path] = sides{base: said(c.Base), live: said(c.Live), desired: said(c.Desired)}
 	}
 	return all
 }
@@ -222,6 +227,7 @@ func (d *deviations) paths(then, now *Item, manifest bool) {
 			told.was("ledger: "+path+", as it was last applied,", was.base, is.base)
 		case has:
 			told.appeared(path, is, manifest)
+		case was.beside && now.Op == None: // nothing is sent
 		case now.Op == None || len(after) > 0:
 			told.vanished(path, was, manifest)
 		}
@@ -237,20 +243,26 @@ func (d *deviations) paths(then, now *Item, manifest bool) {
 
 // appeared says of a path why there is something to do now.
 func (d *deviations) appeared(path string, is sides, manifest bool) {
-	if manifest {
+	switch {
+	case is.beside:
+		d.add("live: %s is now %s, and had no part in it", path, is.live)
+	case manifest:
 		d.add("git: %s is now %s, and nothing was to be done there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
-		return
+	default:
+		d.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
 	}
-	d.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
 }
 
 // vanished says of a path why there is nothing to do any more.
 func (d *deviations) vanished(path string, was sides, manifest bool) {
-	if manifest {
+	switch {
+	case was.beside:
+		d.add("live: %s was %s, and has no part in it now", path, was.live)
+	case manifest:
 		d.add("git: nothing is to be done at %s now, and the plan was made for %s", path, cmp.Or(was.desired, "none"))
-		return
+	default:
+		d.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
 	}
-	d.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
 }
 
 // recordOf is how far a record was.
