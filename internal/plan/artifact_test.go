@@ -319,7 +319,7 @@ func TestWhatIsKeptBesideDiffers(t *testing.T) {
 	}
 	then := planned(have("http", ", weight: x"))
 	for live, expected := range map[string][]string{
-		have("http", ", weight: y"):          {`CDN/a: live: upstreams[o].weight is now "v", and the plan was made for "x"`},
+		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight is now "v", and the plan was made for "x"`},
 		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x", and has no part in it now`},
 		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z", and had no part in it`},
 		have("https", ", weight: x"): {
