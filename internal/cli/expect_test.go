@@ -201,6 +201,24 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	s.refuses("and is now as git says")
 }
 
+// TestAFlagThatSaysNothingIsRefused: a variable of a script that is not set must
+// not let apply send whatever there is to send.
+func TestAFlagThatSaysNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	for flag, args := range map[string][]string{
+		"--expect": {"apply", "--auto-approve", "--expect", ""}, "--drift": {"apply", "--auto-approve", "--drift="}, "--out": {"plan", "--out", ""},
+	} {
+		code, stdout, stderr := s.run(args...)
+		if code != exitError || !strings.Contains(stderr, flag+" is empty") {
+			t.Errorf("%v: exit %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	if sent := s.writes(); len(sent) > 0 {
+		t.Errorf("sent were %v", sent)
+	}
+}
+
 // TestNothingOfAPlanFileIsSent: whoever writes a whole plan of their own, with a
 // checksum and a digest that fit, has it refused.
 func TestNothingOfAPlanFileIsSent(t *testing.T) {

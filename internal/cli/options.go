@@ -75,6 +75,17 @@ func (g *globalOptions) check() error {
 	return nil
 }
 
+// checkGiven refuses an empty value of a flag that says by being left out that
+// something is not wanted: a script's variable that is not set looks like that.
+func checkGiven(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+		}
+	}
+	return nil
+}
+
 // useColor decides for standard output or standard error: by flag, then
 // NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM, then by whether that
 // one is a terminal.

@@ -121,6 +121,9 @@ func newPlan(a *app) *cobra.Command {
 			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
 			"8 authentication or authorization.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "out", "drift"); err != nil {
+				return err
+			}
 			if opts.offline {
 				if err := checkOffline(cmd); err != nil {
 					return err
