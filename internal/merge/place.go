@@ -103,18 +103,31 @@ func (h *History) down(s spot, c Change, i int) spot {
 	}
 	below := spot{rules: s.rules.item()}
 	was, _ := elements(s.was)
-	if step.Index == onlyLive {
-		below.was, below.had = like(s.rules, gone(was, h.pair(s, c.At[:i])), c.Live)
-		return below
-	}
 	now, _ := elements(s.now)
-	if step.Index < len(now) {
+	placed := byPlace(s.rules, was, now)
+	switch {
+	case step.Index == onlyLive && placed:
+		// What stands elsewhere by now goes from where it stood.
+		below.was, below.had = like(s.rules, was, c.Live)
+		below.had = below.had && !same(s.rules, s.was, s.now)
+	case step.Index == onlyLive:
+		below.was, below.had = like(s.rules, gone(was, h.pair(s, c.At[:i])), c.Live)
+	case step.Index < len(now):
 		below.now, below.has = now[step.Index], true
-		if j := h.pair(s, c.At[:i])[step.Index]; j >= 0 {
+		if j := h.pair(s, c.At[:i])[step.Index]; j >= 0 && (j == step.Index || !placed) {
 			below.was, below.had = was[j], true
 		}
 	}
 	return below
+}
+
+// byPlace tells whether nothing but its place says which element is which.
+func byPlace(r *Rules, was, now []any) bool {
+	if r.set() && len(r.key()) == 0 {
+		return false
+	}
+	_, keyed := pairByKey(r.key(), was, now)
+	return !keyed
 }
 
 // pair finds the elements of the list at a place of now in was.

@@ -155,3 +155,39 @@ func TestHistoryOfAnOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfPlaces: what has no key is where it is, and one that comes or goes
+// moves those behind it.
+func TestHistoryOfPlaces(t *testing.T) {
+	list := func(names string) any {
+		return decode(t, `{"plain":["`+strings.Join(strings.Split(names, ""), `","`)+`"]}`)
+	}
+	for name, c := range map[string]struct{ applied, was, desired, live, touched string }{
+		"one comes first, another was changed before": {"abc", "abx", "nabx", "abc", "+n -a +a -b +b +x"},
+		"the first goes, another was changed before":  {"abc", "abx", "bx", "abc", "+b -a +x -b"},
+		"one is changed, the first went before":       {"abc", "bc", "nc", "abc", "+n -b"},
+		"one is changed, and one before":              {"abc", "xbc", "xyc", "abc", "y"},
+		"one comes first, and no other was changed":   {"abc", "abc", "nabc", "abc", "+n"},
+		"all of it was said before":                   {"abc", "nabx", "nabx", "abc", ""},
+	} {
+		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}
+		history := NewHistory(in.Rules, list(c.was), in.Desired)
+		var touched []string
+		for _, change := range Compare(in).Changes {
+			if !history.Touched(change) {
+				continue
+			}
+			switch {
+			case change.Live == nil:
+				touched = append(touched, "+"+change.Desired.(string))
+			case change.Desired == nil:
+				touched = append(touched, "-"+change.Live.(string))
+			default:
+				touched = append(touched, change.Desired.(string))
+			}
+		}
+		if got := strings.Join(touched, " "); got != c.touched {
+			t.Errorf("%s: touched are %q, want %q", name, got, c.touched)
+		}
+	}
+}
