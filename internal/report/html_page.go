@@ -98,11 +98,7 @@ func newHTMLPage(doc Document, opts Options) htmlPage {
 	if doc.Apply != nil {
 		p.outcomes(doc, links)
 	}
-	silenced := doc.Silenced
-	if doc.Plan != nil {
-		silenced = slices.Concat(silenced, doc.Plan.Silenced)
-	}
-	p.silenced(silenced)
+	p.silenced(silenced(doc))
 	p.Title = p.Heading + ": " + p.Lede
 	if len(p.Context) > 0 {
 		p.Title += " - " + p.Context[0]
@@ -136,7 +132,7 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 		p.Context = []safe{cut(clean(pl.Target.Workspace.Name), maxPath)}
 	}
 	if pl.Offline {
-		p.Banners = append(p.Banners, htmlText{"warn", "OFFLINE: git was compared with git, and live was not looked at"})
+		p.Banners = append(p.Banners, htmlText{"warn", offlineBanner})
 	}
 	p.notes(pl)
 	links := p.items(pl, opts)
@@ -201,9 +197,6 @@ func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
 func (p *htmlPage) notes(pl *plan.Plan) {
 	if _, problem, fix := blame(pl.Blame); problem != "" {
 		p.Notes = append(p.Notes, htmlText{"wait", join(filled(problem, fix), " - fix: ")})
-	}
-	if pl.LedgerProblem != "" {
-		p.Notes = append(p.Notes, htmlText{"wait", "the ledger could not be used: " + message(pl.LedgerProblem)})
 	}
 	for _, n := range lines(pl.Notes) {
 		p.Notes = append(p.Notes, htmlText{"", n})
