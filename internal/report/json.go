@@ -44,7 +44,12 @@ func writeJSON(w io.Writer, doc Document, _ Options) error {
 	if r.Errors == nil {
 		r.Errors = []string{}
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	return writeIndented(w, r)
+}
+
+// writeIndented writes v as JSON on several lines.
+func writeIndented(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -51,18 +50,6 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	return writeIndented(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
-}
-
-// writeIndented writes v as JSON on several lines.
-func writeIndented(w io.Writer, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	escapeJSON(out, text)
-	_ = out.WriteByte('\n')
-	return out.Flush()
 }
 
 // fill makes the results and their rules, as many as fit, and returns what is
