@@ -38,7 +38,7 @@ func newApply(a *app) *cobra.Command {
 			"5 partly done, 6 a person must decide, 7 the server did not keep what was sent, 8 authentication or authorization,\n" +
 			"130 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "expect", "drift"); err != nil {
+			if err := checkGiven(cmd, "expect", "drift", "base-ref"); err != nil {
 				return err
 			}
 			return runApply(cmd.Context(), a, opts, args)

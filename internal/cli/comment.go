@@ -43,6 +43,9 @@ func newComment(a *app) *cobra.Command {
 			"--required one that was not.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "issue", "result", "key", "repository"); err != nil {
+				return err
+			}
 			return runComment(cmd.Context(), a, opts, args[0])
 		},
 	}

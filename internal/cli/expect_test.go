@@ -208,6 +208,8 @@ func TestAFlagThatSaysNothingIsRefused(t *testing.T) {
 	s := planned(t)
 	for flag, args := range map[string][]string{
 		"--expect": {"apply", "--auto-approve", "--expect", ""}, "--drift": {"apply", "--auto-approve", "--drift="}, "--out": {"plan", "--out", ""},
+		"--base-ref": {"plan", "--base-ref="}, "--issue": {"comment", "--issue", "", "shop.md"}, "--key": {"comment", "--key=", "shop.md"},
+		"--result": {"comment", "--issue", "drift", "--result", "", "shop.md"}, "--repository": {"comment", "--repository=", "shop.md"},
 	} {
 		code, stdout, stderr := s.run(args...)
 		if code != exitError || !strings.Contains(stderr, flag+" is empty") {

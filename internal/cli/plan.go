@@ -121,7 +121,7 @@ func newPlan(a *app) *cobra.Command {
 			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
 			"8 authentication or authorization.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "out", "drift"); err != nil {
+			if err := checkGiven(cmd, "out", "drift", "base-ref"); err != nil {
 				return err
 			}
 			if opts.offline {
