@@ -326,15 +326,15 @@ func summarize(p *Plan) Summary {
 		case None:
 			s.Unchanged++
 		}
-		s.Removed += removals(it)
+		s.Removed += it.Removals()
 		s.Drifted += len(driftOf(it))
 	}
 	s.Unmanaged = len(p.Unmanaged)
 	return s
 }
 
-// removals counts the changes that take something out of live.
-func removals(it Item) int {
+// Removals counts the values that a patch takes out of live.
+func (it Item) Removals() int {
 	n := 0
 	for _, c := range it.Changes {
 		if it.Op == Patch && !c.Left && c.Desired == nil && c.Live != nil {

@@ -40,7 +40,7 @@ func examplePlan() *plan.Plan {
 		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem(), deletedItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
-		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 3, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
+		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 4, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
 	}
 }
 
@@ -78,11 +78,13 @@ func changedItem() plan.Item {
 			{Path: "upstreams[origin].hc2.protocol", Class: merge.RemovedConflict, Base: "tcp", Live: "http"},
 			{Path: "upstreams[origin].servers[a:443].weight", Class: merge.UnknownBase, Live: json.Number("1"), Desired: "10"},
 			{Path: "tls.auto", Class: merge.DriftOverwrite, Base: "true", Desired: "true"},
-			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
 			{Path: "hostname", Class: merge.InSync, Base: "a", Live: "a", Desired: "a"},
 			{Path: "gone", Class: merge.AlreadyRemoved, Base: "a"},
 		}),
-		Notes:      changes([]merge.Change{{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"}}),
+		Notes: changes([]merge.Change{
+			{Path: "tls.enabled", Class: merge.Converged, Live: "true", Desired: "true"},
+			{Path: "imgsvc", Class: merge.Unmanaged, Live: map[string]any{}},
+		}),
 		Preserved:  []merge.Value{{Path: "upstreams[origin].servers[a:443].passive", Value: map[string]any{"fails": "3"}}},
 		Collateral: []merge.Value{{Path: "locations[/api/*].cors.maxAge", Value: "600"}},
 		Lists:      []merge.SentList{{Path: "locations", Elements: 6}, {Path: "firewall.rules", Elements: 2}},
@@ -286,7 +288,6 @@ func goldenCases() []goldenCase {
 	return []goldenCase{
 		{"plan", planDoc, Options{}},
 		{"plan-all", planDoc, Options{Verbose: true, ShowUnmanaged: true, Width: 140}},
-		{"plan-narrow", planDoc, Options{Width: 60}},
 		{"explained", Document{Command: "show", Result: "ok", Plan: explainedPlan(), Files: []File{{"html", "plan.html"}}, RunURL: "https://ci.example.com/runs/7"}, Options{Verbose: true}},
 		{"offline", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Offline: true, Items: []plan.Item{createdItem()}, Summary: plan.Summary{Create: 1}}}, Options{}},
 		{"plan-empty", Document{Command: "plan", Result: "ok", Sandbox: true, Plan: &plan.Plan{Format: plan.Format, Sandbox: true, Summary: plan.Summary{Unchanged: 7}}}, Options{}},
@@ -316,12 +317,13 @@ func withoutLook(out []byte) []byte {
 	return look.ReplaceAll(out, nil)
 }
 
-// TestGoldenDiffs has the forms that are the terminal's alone.
+// TestGoldenDiffs has widths and forms that are the terminal's alone.
 func TestGoldenDiffs(t *testing.T) {
 	for name, c := range map[string]struct {
 		pl   *plan.Plan
 		opts Options
 	}{
+		"plan-narrow":  {examplePlan(), Options{Width: 60}},
 		"unified":      {examplePlan(), Options{Diff: DiffUnified}},
 		"sides":        {examplePlan(), Options{Diff: DiffSides, Width: 120}},
 		"sides-narrow": {explainedPlan(), Options{Diff: DiffSides, Width: 60}},

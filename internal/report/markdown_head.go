@@ -23,7 +23,7 @@ func notables() []notable {
 		{func(n int) safe { return number(n) + " blocked" }, is(plan.Blocked), name},
 		{func(n int) safe { return count(n, "purge") + " to post" }, is(plan.Post), flush},
 		{func(n int) safe { return count(n, "object") + " to delete" }, is(plan.Delete), name},
-		{func(n int) safe { return count(n, "value") + " removed" }, removals, name},
+		{func(n int) safe { return count(n, "value") + " removed" }, plan.Item.Removals, name},
 		{func(n int) safe { return count(n, "conflict") + " of git and live" }, caused(plan.FromBoth), name},
 		{func(n int) safe { return count(n, "value") + " changed outside git" }, caused(plan.FromDrift, plan.FromRefusal), name},
 	}
@@ -41,20 +41,6 @@ func is(op plan.Op) func(plan.Item) int {
 // flush is a purge and what it hits.
 func flush(item plan.Item) safe {
 	return join(filled(titled(item.Key), invalidated(item.Purge)), ": ")
-}
-
-// removals counts what a patch takes out of live.
-func removals(item plan.Item) int {
-	if item.Op != plan.Patch {
-		return 0
-	}
-	n := 0
-	for _, c := range item.Changes {
-		if !c.Left && c.Desired == nil && c.Live != nil && c.Class != plan.Unmanaged {
-			n++
-		}
-	}
-	return n
 }
 
 // caused counts the lines of those causes.
