@@ -53,7 +53,7 @@ func lookOf(m mark) htmlMark {
 	case markRemove:
 		return htmlMark{"cut", "−", "removed"}
 	case markDrift:
-		return htmlMark{"alarm", "!~", "changed outside git"}
+		return htmlMark{"alarm", "!~", "not as applied"}
 	case markLost:
 		return htmlMark{"alarm", "!−", "would be lost"}
 	case markConflict:

@@ -175,7 +175,7 @@ func planSuite(doc Document) testSuite {
 		case item.Op == plan.Blocked:
 			c.Failure = ended("blocked", "blocked: "+message(item.Reason), lines)
 		case doc.Command == "drift":
-			c.Failure = ended("drift", driftHeadline(rows), lines)
+			c.Failure = ended("drift", driftHeadline(item, rows), lines)
 		case item.Op == plan.Deferred || item.Op == plan.InFlight:
 			c.Skipped = ended("", message(item.Reason), nil)
 			c.Out = &testLines{block(lines)}
@@ -202,12 +202,12 @@ func objectCase(key kind.Key) testCase {
 	return testCase{Class: attribute("trueup." + cut(clean(key.Kind), maxName)), Name: attribute(named(key))}
 }
 
-// driftHeadline counts the lines of an object that drifted.
-func driftHeadline(rows []row) safe {
+// driftHeadline is what drifted of an object: a single line says all.
+func driftHeadline(item plan.Item, rows []row) safe {
 	if len(rows) == 1 {
 		return sentence(rows[0])
 	}
-	return count(len(rows), "field") + " changed outside git"
+	return headline(item, rows)
 }
 
 // applySuite says how each object ended, and below that what the plan had said.

@@ -25,7 +25,8 @@ func notables() []notable {
 		{func(n int) safe { return count(n, "object") + " to delete" }, is(plan.Delete), name},
 		{func(n int) safe { return count(n, "value") + " removed" }, plan.Item.Removals, name},
 		{func(n int) safe { return count(n, "conflict") + " of git and live" }, caused(plan.FromBoth), name},
-		{func(n int) safe { return count(n, "value") + " changed outside git" }, caused(plan.FromDrift, plan.FromRefusal), name},
+		{func(n int) safe { return count(n, "change") + " outside git" }, caused(plan.FromDrift), name},
+		{func(n int) safe { return count(n, "value") + " not kept by the server" }, caused(plan.FromRefusal), name},
 	}
 }
 
@@ -43,15 +44,15 @@ func flush(item plan.Item) safe {
 	return join(filled(titled(item.Key), invalidated(item.Purge)), ": ")
 }
 
-// caused counts the lines of those causes.
-func caused(by ...plan.Cause) func(plan.Item) int {
+// caused counts the lines of a cause.
+func caused(why plan.Cause) func(plan.Item) int {
 	return func(item plan.Item) int {
 		n := 0
-		if slices.Contains(by, item.Cause) {
+		if item.Cause == why {
 			n++
 		}
 		for _, c := range item.Changes {
-			if slices.Contains(by, c.Cause) {
+			if c.Cause == why {
 				n++
 			}
 		}
