@@ -14,7 +14,7 @@ const (
 	maxCompared  = 2000
 )
 
-// change is one line of a comparison of two texts: the one of live, the one of
+// lineChange is one line of a comparison of two texts: the one of live, the one of
 // git, or both, where they are equal or stand for each other.
 type lineChange struct {
 	before, after *textLine

@@ -145,7 +145,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 	for _, v := range item.FirstContact {
 		b := root.at(bracketed(v.Path))
 		b.put(live, v.Value)
-		b.mark, b.cause, b.alarm = markLost, "live only: would be lost", true
+		b.mark, b.cause, b.alarm = markLost, lostCause, true
 	}
 	return root
 }

@@ -148,7 +148,7 @@ func itemRows(item plan.Item, opts Options) []row {
 		}
 	}
 	for _, v := range item.FirstContact {
-		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: "live only: would be lost", alarm: true, live: v.Value}
+		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: lostCause, alarm: true, live: v.Value}
 		r.before, r.details = gist(item.Kind, v.Path, v.Value)
 		rows = append(rows, r)
 	}
@@ -178,6 +178,9 @@ func opRows(item plan.Item) []row {
 	}
 	return nil
 }
+
+// lostCause is that of a live element that only a take-over may drop.
+const lostCause safe = "live only: would be lost"
 
 // mentioned tells whether an item is kept and there is no more to say of it.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }

@@ -101,7 +101,10 @@ func textFoot(p *printer, pl *plan.Plan, opts Options) {
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
-	column := sourceColumn(pl, p.width, opts)
+	w := itemPrinter{p, opts, sourceColumn(pl, p.width, opts), "live", "git"}
+	if pl.Offline {
+		w.before, w.after = "base", "head"
+	}
 	short := false
 	for _, item := range pl.Items {
 		if hidden(item, opts) {
@@ -116,8 +119,18 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 			textOneLine(p, item)
 			continue
 		}
-		textItem(p, item, column, opts)
+		w.item(item)
 	}
+}
+
+// itemPrinter writes the items of a plan.
+type itemPrinter struct {
+	*printer
+	opts Options
+	// column is where the manifests' places stand.
+	column int
+	// before and after are what is compared.
+	before, after safe
 }
 
 // sourceColumn is where the manifests' places stand.
@@ -157,17 +170,17 @@ func mention(item plan.Item) safe {
 	return text
 }
 
-func textItem(p *printer, item plan.Item, column int, opts Options) {
-	textHeading(p, item, column)
-	style, _ := diffStyle(p, opts)
+func (w itemPrinter) item(item plan.Item) {
+	textHeading(w.printer, item, w.column)
+	style, _ := diffStyle(w.printer, w.opts)
 	if style == DiffUnified || style == DiffSides {
-		textRows(p, wholeRows(item))
-		textDiff(p, item, opts)
-		textNotes(p, effects(item))
+		textRows(w.printer, wholeRows(item))
+		w.diff(item, style)
+		textNotes(w.printer, effects(item))
 		return
 	}
-	textRows(p, itemRows(item, opts))
-	textNotes(p, itemNotes(item))
+	textRows(w.printer, itemRows(item, w.opts))
+	textNotes(w.printer, itemNotes(item))
 }
 
 func textNotes(p *printer, notes []note) {

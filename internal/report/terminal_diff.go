@@ -24,29 +24,28 @@ func diffStyle(p *printer, opts Options) (style string, why safe) {
 	return opts.Diff, ""
 }
 
-// textDiff writes what differs inside an object as a diff of its text, in which
+// diff writes what differs inside an object as a diff of its text, in which
 // there is only what a plan speaks of: what differs, is kept or is dropped.
-func textDiff(p *printer, item plan.Item, opts Options) {
-	tree := objectTree(item, opts)
+func (w itemPrinter) diff(item plan.Item, style string) {
+	tree := objectTree(item, w.opts)
 	parts := hunks(compareLines(textOf(tree, live), textOf(tree, git)))
 	if len(parts) == 0 {
 		return
 	}
-	w := diffWriter{printer: p, left: maxDiffLines}
-	style, _ := diffStyle(p, opts)
+	d := diffWriter{itemPrinter: w, left: maxDiffLines}
 	if style == DiffSides {
-		w.sides(parts)
+		d.sides(parts)
 	} else {
-		w.unified(item, parts)
+		d.unified(item, parts)
 	}
-	if w.hidden > 0 {
-		p.wrapped(hang, span{pad("", indent) + "… " + count(w.hidden, "more line") + ": -o json has them all", alarm})
+	if d.hidden > 0 {
+		w.wrapped(hang, span{pad("", indent) + "… " + count(d.hidden, "more line") + ": -o json has them all", alarm})
 	}
 }
 
 // diffWriter writes so many lines of a diff and counts the rest.
 type diffWriter struct {
-	*printer
+	itemPrinter
 	left, hidden int
 }
 
@@ -63,8 +62,8 @@ func (w *diffWriter) room() bool {
 // unified writes hunks as the tools for such diffs read them, as long as no
 // terminal is too narrow for a line.
 func (w *diffWriter) unified(item plan.Item, parts []hunk) {
-	w.wrapped(indent, span{"--- " + named(item.Key) + " (live)", removed})
-	w.wrapped(indent, span{"+++ " + named(item.Key) + " (git)", added})
+	w.wrapped(indent, span{"--- " + named(item.Key) + " (" + w.before + ")", removed})
+	w.wrapped(indent, span{"+++ " + named(item.Key) + " (" + w.after + ")", added})
 	for _, h := range parts {
 		if !w.room() {
 			continue
@@ -167,10 +166,10 @@ func causeSpan(line *textLine) span {
 	return span{"# " + line.cause, faint}
 }
 
-// sides writes live on the left and git on the right.
+// sides writes what is there on the left, and what git says on the right.
 func (w *diffWriter) sides(parts []hunk) {
 	left := (w.width - indent - len(between)) / 2
-	w.line(span{pad("", indent) + pad("live", left), faint}, span{between, faint}, span{"git", faint})
+	w.line(span{pad("", indent) + pad(w.before, left), faint}, span{between, faint}, span{w.after, faint})
 	for _, h := range parts {
 		if _, _, section := h.head(); h.before+h.after > 0 && w.room() {
 			w.line(span{pad("", indent) + pad(cut("⋯"+section, left), left), faint}, span{between, faint}, span{cut("⋯"+section, left), faint})

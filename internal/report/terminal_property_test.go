@@ -57,7 +57,7 @@ func TestUnifiedIsAPatch(t *testing.T) {
 		item := anyItem().Draw(rt, "item")
 		tree := objectTree(item, Options{})
 		before, after := textOf(tree, live), textOf(tree, git)
-		out := printed(func(p *printer) { textDiff(p, item, Options{Diff: DiffUnified}) })
+		out := printed(func(p *printer) { itemPrinter{printer: p, before: "live", after: "git"}.diff(item, DiffUnified) })
 		i, j := 0, 0
 		skip := func(to int) {
 			for ; i < to; i, j = i+1, j+1 {
@@ -98,6 +98,25 @@ func TestUnifiedIsAPatch(t *testing.T) {
 			rt.Fatalf("%d lines of git are missing in %q", len(after)-j, out)
 		}
 	})
+}
+
+// TestDiffSaysWhatIsCompared: a plan from git alone does not speak of live.
+func TestDiffSaysWhatIsCompared(t *testing.T) {
+	pl := plan.Plan{Format: plan.Format, Items: []plan.Item{changedItem()}}
+	for _, offline := range []bool{false, true} {
+		pl.Offline = offline
+		for diff, want := range map[string][]string{DiffUnified: {"--- CDN/shop (live)", "+++ CDN/shop (git)"}, DiffSides: {"    live  ", " │ git\n"}} {
+			text := string(render(t, "text", Document{Command: "plan", Plan: &pl}, Options{Diff: diff, Width: 120}))
+			for _, w := range want {
+				if offline {
+					w = strings.NewReplacer("live", "base", "git", "head").Replace(w)
+				}
+				if !strings.Contains(text, w) {
+					t.Errorf("%s, offline %t: %q is not in %s", diff, offline, w, text)
+				}
+			}
+		}
+	}
 }
 
 // TestDiffSaysWhatIsLeftOut: an object's diff is bounded, and says so.
