@@ -171,14 +171,13 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 		stood = stood || name == projectFile
 		return r.differs(treeOf(root), name, id)
 	}
-	tree, err := r.repository.Tree(ctx, commit, want)
-	if err == nil && r.stoodElsewhere(tree) {
-		tree, err = r.repository.Tree(ctx, commit, want)
-	}
-	if err != nil {
+	tree, then, err := r.tree(ctx, commit, want)
+	switch {
+	case err != nil:
 		return plan.Past{}, err
-	}
-	if !stood {
+	case then.Kind != "" && then.Workspace.UUID != r.loaded.project.Workspace.UUID:
+		return plan.Past{Set: &manifest.Set{}}, nil // nothing was said of this workspace
+	case !stood:
 		if past, found, err := r.moved(ctx, commit); found || err != nil {
 			return past, err
 		}
@@ -188,17 +187,30 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
+// tree reads the wanted files of a commit, and the project as it was, which is zero
+// where its file is as it is now or was none.
+func (r *pastReader) tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, project, error) {
+	files, err := r.repository.Tree(ctx, commit, want)
+	if err != nil {
+		return nil, project{}, err
+	}
+	content, err := slurp(files, projectFile)
+	if err != nil {
+		return files, project{}, nil
+	}
+	then, err := parseProject(content)
+	if err != nil {
+		return files, project{}, nil
+	}
+	if r.configured && r.stoodElsewhere(then) {
+		files, err = r.repository.Tree(ctx, commit, want)
+	}
+	return files, then, err
+}
+
 // stoodElsewhere adds the places where the project had its manifests then, if they
 // are others: what is moved is not new.
-func (r *pastReader) stoodElsewhere(then fs.FS) bool {
-	content, err := slurp(then, projectFile)
-	if err != nil {
-		return false // it is as it is now, or there was none
-	}
-	p, err := parseProject(content)
-	if err != nil {
-		return false
-	}
+func (r *pastReader) stoodElsewhere(p project) bool {
 	n := len(r.names)
 	for _, name := range p.Manifests {
 		if filepath.IsLocal(name) && !slices.Contains(r.names, name) {
@@ -213,7 +225,7 @@ func (r *pastReader) stoodElsewhere(then fs.FS) bool {
 // as they were.
 func (r *pastReader) differs(now fs.FS, name, id string) bool {
 	at := baseReader{names: r.names}
-	project := r.configured && name == projectFile
+	project := r.dir == r.loaded.project.dir && name == projectFile
 	if !project && (!at.wants(name) || !at.reads(".", name)) {
 		return false
 	}
