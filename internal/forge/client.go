@@ -128,12 +128,12 @@ func (c *Client) explained(err error) error {
 		return fmt.Errorf("%w: the host does not know the token (any more): store a new one", err)
 	case http.StatusForbidden:
 		if c.context.Fork {
-			return fmt.Errorf("%w: the run of a pull request from another repository has a token that only reads", err)
+			return fmt.Errorf("%w: the run of a pull request from another repository has a token that only reads; show the plan in the job's summary instead (plan --report summary=FILE)", err)
 		}
 		return fmt.Errorf("%w: give the token the right to write comments or issues "+
 			"(GitHub: permissions pull-requests: write or issues: write; GitLab: a token with scope api)", err)
 	case http.StatusNotFound:
-		return fmt.Errorf("%w: there is no such place, or the token may not see it", err)
+		return fmt.Errorf("%w: there is no such place, or the token may not see it: check the repository, the number of the pull request, and the rights of the token", err)
 	}
 	return err
 }

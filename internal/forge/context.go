@@ -51,8 +51,6 @@ type Context struct {
 	// often the run was started, from 1; 0 where the host does not say.
 	RunURL, RunID string
 	Attempt       int
-	// SummaryFile and OutputFile are where a step writes its summary and outputs.
-	SummaryFile, OutputFile string
 }
 
 // maxEvent is the size in bytes of the largest event that a host delivers.
@@ -73,16 +71,14 @@ func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (
 
 func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
 	c := Context{
-		Host:        GitHub,
-		API:         cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
-		Repository:  getenv("GITHUB_REPOSITORY"),
-		Event:       getenv("GITHUB_EVENT_NAME"),
-		BaseRef:     refName(getenv("GITHUB_BASE_REF")),
-		HeadCommit:  commit(getenv("GITHUB_SHA")),
-		RunID:       digits(getenv("GITHUB_RUN_ID")),
-		Attempt:     number(getenv("GITHUB_RUN_ATTEMPT")),
-		SummaryFile: getenv("GITHUB_STEP_SUMMARY"),
-		OutputFile:  getenv("GITHUB_OUTPUT"),
+		Host:       GitHub,
+		API:        cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"),
+		Repository: getenv("GITHUB_REPOSITORY"),
+		Event:      getenv("GITHUB_EVENT_NAME"),
+		BaseRef:    refName(getenv("GITHUB_BASE_REF")),
+		HeadCommit: commit(getenv("GITHUB_SHA")),
+		RunID:      digits(getenv("GITHUB_RUN_ID")),
+		Attempt:    number(getenv("GITHUB_RUN_ATTEMPT")),
 	}
 	if server := getenv("GITHUB_SERVER_URL"); server != "" && c.RunID != "" {
 		c.RunURL = server + "/" + c.Repository + "/actions/runs/" + c.RunID

@@ -26,7 +26,7 @@ func gitHubRun(more ...string) map[string]string {
 		"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/site", "GITHUB_SERVER_URL": "https://github.example",
 		"GITHUB_API_URL": "https://github.example/api/v3", "GITHUB_RUN_ID": "77", "GITHUB_RUN_ATTEMPT": "2",
 		"GITHUB_SHA": nextCommit, "GITHUB_REF": "refs/heads/main", "GITHUB_EVENT_NAME": "push",
-		"GITHUB_STEP_SUMMARY": "/summary", "GITHUB_OUTPUT": "/output", "GITHUB_EVENT_PATH": "/event",
+		"GITHUB_EVENT_PATH": "/event",
 	}
 	for _, m := range more {
 		name, value, _ := strings.Cut(m, "=")
@@ -40,7 +40,6 @@ func TestWhatGitHubSays(t *testing.T) {
 	said := Context{
 		Host: GitHub, API: "https://github.example/api/v3", Repository: "acme/site", Event: "push", HeadCommit: nextCommit,
 		RunURL: "https://github.example/acme/site/actions/runs/77", RunID: "77", Attempt: 2,
-		SummaryFile: "/summary", OutputFile: "/output",
 	}
 	with := func(change func(*Context)) Context { c := said; change(&c); return c }
 	pull := with(func(c *Context) {
