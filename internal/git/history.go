@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 )
@@ -47,16 +48,15 @@ func (r Repository) Parents(ctx context.Context, commit string) ([]string, error
 	return parents, nil
 }
 
-// MergeBase returns the newest common ancestor of two commits, or ErrUnrelated.
-func (r Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
-	out, err := r.git(ctx, "", "merge-base", a, b)
-	switch id := strings.TrimSpace(out); {
-	case err == nil:
-		return id, nil
-	case ctx.Err() != nil:
-		return "", err
+// MergeBases returns the newest common ancestors of two commits, or ErrUnrelated.
+// There are several where each was merged into the other.
+func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, error) {
+	out, err := r.git(ctx, "", "merge-base", "--all", a, b)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 { // whatever else goes wrong ends otherwise
+		return nil, fmt.Errorf("%.12s and %.12s: %w: %w", a, b, ErrUnrelated, err)
 	}
-	return "", fmt.Errorf("%.12s and %.12s: %w: %w", a, b, ErrUnrelated, err)
+	return strings.Fields(out), err
 }
 
 // Missing counts the commits that other has and commit lacks, and that changed

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,8 +38,8 @@ func TestHistory(t *testing.T) {
 	}
 	commitAll(t, dir, "theirs")
 	commitAll(t, dir, "theirs, of nothing here")
-	if base, err := r.MergeBase(ctx, "main", "feature"); base != first || err != nil {
-		t.Errorf("merge base %q, %v", base, err)
+	if bases, err := r.MergeBases(ctx, "main", "feature"); err != nil || !slices.Equal(bases, []string{first}) {
+		t.Errorf("merge bases %q, %v", bases, err)
 	}
 	for names, want := range map[string]int{"shop.yaml": 1, ".": 1, "deep": 0, "nothing*": 0} {
 		if n, err := r.Missing(ctx, "feature", "main", []string{names}); n != want || err != nil {
@@ -55,7 +56,10 @@ func TestHistory(t *testing.T) {
 	}
 	run(t, dir, "checkout", "-q", "--orphan", "anew")
 	commitAll(t, dir, "all of it")
-	if _, err := r.MergeBase(ctx, "main", "anew"); !errors.Is(err, ErrUnrelated) {
+	if _, err := r.MergeBases(ctx, "main", "nowhere"); err == nil || errors.Is(err, ErrUnrelated) {
+		t.Errorf("a commit that is not here: %v", err)
+	}
+	if _, err := r.MergeBases(ctx, "main", "anew"); !errors.Is(err, ErrUnrelated) {
 		t.Errorf("unrelated: %v", err)
 	}
 	if _, err := r.Parents(ctx, "nowhere"); err == nil {
