@@ -138,7 +138,7 @@ type SentList struct {
 // why it is there (design B5, 0.1 to 0.4). Desired and Live are objects;
 // anything else stands for an empty one. The inputs are never changed.
 func Compare(in Input) Result {
-	root := node{rules: in.Rules, base: base{in.Applied, in.Pending}, byKey: true}
+	root := node{rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending}, byKey: true}
 	want, _ := in.Desired.(map[string]any)
 	have, _ := in.Live.(map[string]any)
 	root.want, root.have = want, have

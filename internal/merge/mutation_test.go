@@ -36,7 +36,7 @@ var mutations = []struct{ name, file, code, mistake string }{
 	{"documented types not used", "scalar.go", "return typed(r.scalarType(), v)", "return v"},
 	{
 		"pending not judged", "node.go",
-		"base{fieldOf(b.applied, name), b.begun(func(p any) any { return fieldOf(p, name) })}", "base{applied: fieldOf(b.applied, name)}",
+		"c.begin(fieldOf(p, name))", "_ = p",
 	},
 	{
 		"unknown paths compared strictly", "scalar.go",

@@ -28,43 +28,54 @@ type node struct {
 type base struct {
 	applied any
 	pending []any
+	// gone says that a write was begun that was to leave nothing here.
+	gone bool
 }
 
 func (b base) known() bool { return b.applied != nil || len(b.pending) > 0 }
 
-// begun returns what of() finds in each pending record.
-func (b base) begun(of func(pending any) any) []any {
-	var out []any
-	for _, p := range b.pending {
-		if v := of(p); v != nil {
-			out = append(out, v)
-		}
+// begin adds what a write was to leave here.
+func (b *base) begin(v any) {
+	if v == nil {
+		b.gone = true
+		return
 	}
-	return out
+	b.pending = append(b.pending, v)
 }
 
 func (b base) field(name string) base {
 	if !b.known() {
 		return base{}
 	}
-	return base{fieldOf(b.applied, name), b.begun(func(p any) any { return fieldOf(p, name) })}
+	c := base{applied: fieldOf(b.applied, name)}
+	for _, p := range b.pending {
+		c.begin(fieldOf(p, name))
+	}
+	return c
 }
 
-// value returns the record that live is judged by. A pending write that took
-// effect without an answer is our own doing, not drift.
-func (b base) value(r *Rules, live any) any {
-	if len(b.pending) == 0 || live != nil && b.applied != nil && Covers(r, b.applied, live) {
+// before is the record that live is judged by. A pending write that took effect
+// without an answer is our own doing, not drift; of one that live shows nothing
+// of, nobody knows that it arrived, and it counts only for what git has taken back
+// since.
+func (n node) before() any {
+	b := n.base
+	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
+	switch {
+	case n.have == nil && b.gone:
+		return nil
+	case len(b.pending) == 0 || b.applied != nil && covers(b.applied):
 		return b.applied
 	}
 	for _, p := range slices.Backward(b.pending) {
-		if live != nil && Covers(r, p, live) {
+		if covers(p) {
 			return p
 		}
 	}
-	if b.applied != nil {
-		return b.applied
+	if b.applied == nil && n.want == nil {
+		return b.pending[len(b.pending)-1]
 	}
-	return b.pending[len(b.pending)-1]
+	return b.applied
 }
 
 func (n node) field(name string) node {

@@ -115,9 +115,7 @@ func recordsOf(r *Rules, want []any, b base) baseList {
 func (l baseList) element(i int) base {
 	b := base{applied: l.applied.element(i)}
 	for _, p := range l.pending {
-		if e := p.element(i); e != nil {
-			b.pending = append(b.pending, e)
-		}
+		b.begin(p.element(i))
 	}
 	return b
 }

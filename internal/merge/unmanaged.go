@@ -6,7 +6,7 @@ import "trueup/internal/canon"
 // defaults, and what somebody set beside git (design B4, unmanaged). Elements of
 // lists are no such fields: a list that git has is git's whole.
 func LeftAlone(in Input) []Change {
-	n := node{rules: in.Rules, base: base{in.Applied, in.Pending}, want: in.Desired, have: in.Live, byKey: true}
+	n := node{rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending}, want: in.Desired, have: in.Live, byKey: true}
 	var found []Change
 	leftAlone(n, &found)
 	return found

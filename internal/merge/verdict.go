@@ -8,7 +8,7 @@ func (w *walker) change(n node) { w.record(n, w.classify(n)) }
 func (w *walker) record(n node, class Class) {
 	w.res.Changes = append(w.res.Changes, Change{
 		Path: n.path, At: n.at.steps(), Class: class,
-		Base: n.base.value(n.rules, n.have), Live: n.have, Desired: sendable(n.rules, n.want),
+		Base: n.before(), Live: n.have, Desired: sendable(n.rules, n.want),
 	})
 }
 
@@ -17,7 +17,7 @@ func (w *walker) note(n node) {
 	if !w.recorded {
 		return
 	}
-	if b := n.base.value(n.rules, n.have); !scalarEqual(n.rules, b, n.want) {
+	if b := n.before(); !scalarEqual(n.rules, b, n.want) {
 		w.res.Notes = append(w.res.Notes, Change{Path: n.path, At: n.at.steps(), Class: Converged, Base: b, Live: n.have, Desired: n.want})
 	}
 }
@@ -33,7 +33,7 @@ func (w *walker) remove(n node) {
 
 // classify is the table of design B4 for a place where git and live differ.
 func (w *walker) classify(n node) Class {
-	b := n.base.value(n.rules, n.have)
+	b := n.before()
 	liveIsBase := b != nil && n.have != nil && Covers(n.rules, b, n.have)
 	switch {
 	case !w.recorded:
@@ -76,7 +76,7 @@ func (w *walker) classifyForeign(n node) Class {
 
 // classifyOrder is the verdict on the order of an ordered list.
 func (w *walker) classifyOrder(n node, want, have []any) Class {
-	recorded, ok := elements(n.base.value(n.rules, n.have))
+	recorded, ok := elements(n.before())
 	switch {
 	case !w.recorded:
 		return UnknownBase

@@ -146,6 +146,18 @@ func TestAnUnclearWriteEndsWhereDriftIsLeft(t *testing.T) {
 	}
 }
 
+// TestALostWriteIsNoDrift: what git added, and a write did not bring, is sent
+// again, and nobody is said to have removed it.
+func TestALostWriteIsNoDrift(t *testing.T) {
+	const said = `{hostname: a.example.com, tls: {forced: "true"}}`
+	w := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com}`).applied("CDN/a", `{hostname: a.example.com}`).
+		pending("CDN/a", said).with(policy(plan.ReportDrift))
+	it := w.item("CDN/a")
+	if it.Op != plan.Patch || it.Changes[0].Cause != plan.FromGit || it.Leaves() {
+		t.Errorf("%+v", it)
+	}
+}
+
 // TestFailOnDriftSendsNothing: neither where something drifted nor elsewhere, and
 // a person is asked; without drift it changes nothing.
 func TestFailOnDriftSendsNothing(t *testing.T) {
