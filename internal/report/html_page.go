@@ -280,7 +280,7 @@ func facts(doc Document) []htmlFact {
 	if b := pl.Blame; b != nil {
 		merge := htmlValue{}
 		if b.Merge {
-			merge.Text = "(a merge that the code host made)"
+			merge.Text = "(" + hostsMerge + ")"
 		}
 		add("Base", code(b.Ref), code(b.Base))
 		add("Head", code(b.Head), merge)

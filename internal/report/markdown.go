@@ -125,6 +125,9 @@ func madeFrom(pl *plan.Plan) markup {
 		if b.Ref != "" {
 			text = "Compared with " + string(code(cut(clean(b.Ref), maxNameInHead))) + " at " + string(code(short(b.Base)))
 		}
+		if b.Merge {
+			text += ", on " + string(constant(hostsMerge))
+		}
 		parts = append(parts, text)
 	}
 	if pl.Digest != "" {

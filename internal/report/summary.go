@@ -229,6 +229,9 @@ func headline(item plan.Item, rows []row) safe {
 	return join(filled(count(len(rows), "change"), t.text()), ": ")
 }
 
+// hostsMerge is a commit that no branch has.
+const hostsMerge safe = "the code host's merge of the pull request"
+
 // blame says which commits told whose change a line is, or what could not be
 // told and what to do about that; all are empty where nothing was compared.
 func blame(b *plan.Blame) (base, problem, fix safe) {
@@ -238,7 +241,7 @@ func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b.Base != "" {
 		base = "compared with " + join(filled(cut(clean(b.Ref), maxName), short(b.Base)), " at ")
 		if b.Merge {
-			base += "; what is checked out is the code host's merge of the pull request"
+			base += "; what is checked out is " + hostsMerge
 		}
 	}
 	return base, message(b.Problem), message(b.Fix)
