@@ -119,8 +119,8 @@ func (c *chooser) within(ctx context.Context, mainline string) bool {
 	if mainline == "" {
 		return true
 	}
-	base, err := c.MergeBase(ctx, c.head, "refs/remotes/"+mainline)
-	return err == nil && base == c.head
+	bases, err := c.MergeBases(ctx, c.head, "refs/remotes/"+mainline)
+	return err == nil && bases[0] == c.head
 }
 
 // landed compares with what the branch was before: before the push, where CI says
@@ -165,7 +165,10 @@ func (c *chooser) since(ctx context.Context, shown, ref string) plan.Blame {
 		return b
 	}
 	b := plan.Blame{Ref: shown}
-	b.Base, err = c.ancestor(ctx, other)
+	bases, err := c.ancestors(ctx, other)
+	if err == nil {
+		b.Base = bases[0]
+	}
 	switch {
 	case errors.Is(err, git.ErrUnrelated) && c.Shallow:
 		b.Problem = fmt.Sprintf("where this branch left %s is not in this shallow clone", shown)
@@ -175,22 +178,25 @@ func (c *chooser) since(ctx context.Context, shown, ref string) plan.Blame {
 		b.Fix = "name a commit to compare with: --base-ref REF"
 	case err != nil:
 		return unreadable(err)
+	case len(bases) > 1:
+		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so changes of either may count as this one's", shown)
+		b.Fix = fmt.Sprintf("merge %s into it, or rebase it", shown)
 	case b.Base != other:
 		c.behind(ctx, &b, other)
 	}
 	return b
 }
 
-// ancestor is the newest common ancestor of a commit and of what is checked out. A
+// ancestors are the newest common ones of a commit and of what is checked out. A
 // shallow clone does not know the parents of its last commits, which name them all
 // the same.
-func (c *chooser) ancestor(ctx context.Context, other string) (string, error) {
+func (c *chooser) ancestors(ctx context.Context, other string) ([]string, error) {
 	if c.Shallow {
 		if parents, err := c.Parents(ctx, c.head); err == nil && slices.Contains(parents, other) {
-			return other, nil
+			return []string{other}, nil
 		}
 	}
-	return c.MergeBase(ctx, other, c.head)
+	return c.MergeBases(ctx, other, c.head)
 }
 
 // behind says that the branch lacks changes of its base: what live has of them
