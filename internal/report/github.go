@@ -105,14 +105,18 @@ func annotations(commands []command, l level, doc Document) []command {
 
 // elsewhere says where everything can be read.
 func elsewhere(doc Document) safe {
-	var formats []safe
+	var places []safe
 	for _, f := range doc.Files {
-		if f.Format == "summary" || f.Format == "markdown" || f.Format == "html" || f.Format == "json" {
-			formats = append(formats, clean(f.Format)+" report "+cut(clean(f.Path), maxPath))
+		switch title := f.title(); {
+		case title == "":
+		case f.Format == "summary": // its file is the runner's own
+			places = append(places, title)
+		default:
+			places = append(places, title+" "+cut(clean(f.Path), maxPath))
 		}
 	}
-	if len(formats) == 0 {
+	if len(places) == 0 {
 		return "look into the log of this step, or write another report with --report"
 	}
-	return "look into the " + join(formats, ", ")
+	return "look into " + join(places, ", ")
 }

@@ -46,10 +46,10 @@ func (p *htmlPage) outcomes(doc Document, links map[kind.Key]safe) {
 	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
 	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, "", out
 	p.CountsOf, p.Counts = "Outcomes", nil
-	order := map[apply.Status]int{apply.Failed: -5, apply.Blocked: -4, apply.Deferred: -3, apply.Skipped: -2}
+	order := byUrgency()
 	counts, untouchedOnes := map[apply.Status]int{}, 0
 	for _, o := range slices.SortedStableFunc(slices.Values(doc.Apply.Outcomes), func(a, b apply.Outcome) int {
-		return cmp.Compare(order[a.Status], order[b.Status])
+		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
 	}) {
 		counts[o.Status]++
 		if untouched(o) {

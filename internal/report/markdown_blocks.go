@@ -222,7 +222,7 @@ func printed(render func(*printer)) []safe {
 func outcomeBlocks(r *apply.Result) []section {
 	column := keyWidth(r)
 	var blocks []section
-	for _, s := range []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done} {
+	for _, s := range byUrgency() {
 		b := section{rank: rankOutcomes, info: "text"}
 		for _, o := range r.Outcomes {
 			if o.Status == s {

@@ -189,15 +189,15 @@ func whereAll(doc Document, most int) markup {
 		}
 	}
 	for _, f := range doc.Files {
-		if name, ok := map[string]markup{"html": "the HTML page ", "json": "the JSON report ", "plan": "the plan file "}[f.Format]; ok {
-			add(name + code(cut(clean(f.Path), maxName)))
+		if f.Format == "html" || f.Format == "json" {
+			add(constant(f.title()) + " " + code(cut(clean(f.Path), maxName)))
 		}
 	}
 	if page := link("the page of the run", doc.RunURL); page != "the page of the run" {
 		add(page)
 	}
 	if len(places) == 0 {
-		return "The JSON report has everything."
+		return "To have everything, add " + code("--report html=FILE") + " to the run."
 	}
 	return "Everything is in " + markup(strings.Join(places, ", ")) + "."
 }

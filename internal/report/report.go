@@ -41,6 +41,22 @@ type Document struct {
 // File is a report of the same run in another format.
 type File struct{ Format, Path string }
 
+// title is what people call a report that tells them of more than its own lines;
+// empty for others.
+func (f File) title() safe {
+	switch f.Format {
+	case "html":
+		return "the HTML page"
+	case "json":
+		return "the JSON report"
+	case "markdown":
+		return "the Markdown report"
+	case "summary":
+		return "the summary of the job"
+	}
+	return ""
+}
+
 // The ways to show what differs inside an object.
 const (
 	// DiffFields is a line for each field that differs.

@@ -126,6 +126,12 @@ func statuses() []apply.Status {
 	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
 }
 
+// byUrgency are the same in the order in which they are shown: what needs a
+// person first.
+func byUrgency() []apply.Status {
+	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
+}
+
 // applySummary counts the outcomes.
 func applySummary(r *apply.Result) safe {
 	counts := map[apply.Status]int{}
