@@ -204,6 +204,13 @@ func TestSectionZero(t *testing.T) {
 			applied: `{"locations":[]}`, desired: `{"locations":[{"path":"/a","host":"h"}]}`, live: `{"locations":[{"path":"/a","host":"i"}]}`,
 			patch: `{"locations":[{"path":"/a","host":"h"}]}`, change: Change{Path: "locations[h/a]", Class: Changed},
 		},
+		"keys of one list that a wildcard makes alike are shown whole": {
+			applied: `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"1"}]}`,
+			desired: `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
+			live:    `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"1"}]}`,
+			patch:   `{"locations":[{"path":"/a","b":"1"},{"path":"/a","host":"h","b":"2"}]}`,
+			change:  Change{Path: "locations[h/a].b", Class: Changed},
+		},
 		"nulls inside lists mean nothing": {
 			applied: `{}`, desired: `{"plain":[null,{"a":null,"b":"1"}]}`, live: `{"plain":[{"a":"x"},null]}`,
 			patch: `{"plain":[{"b":"1"}]}`, change: Change{Path: "plain[0].b", Class: Changed},

@@ -255,13 +255,16 @@ func nameElements(r *Rules, want, have []any) namer {
 		return n
 	}
 	seen := map[string][][]string{}
-	for _, parts := range append(slices.Clip(wantKeys.parts), haveKeys.parts...) {
-		last := parts[len(parts)-1]
-		if n.long[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !agree(parts, other) }) {
-			n.long[last] = true
-			continue
+	for _, list := range [][][]string{wantKeys.parts, haveKeys.parts} {
+		own := map[string]bool{}
+		for _, parts := range list {
+			last := parts[len(parts)-1]
+			if n.long[last] || own[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !agree(parts, other) }) {
+				n.long[last] = true
+				continue
+			}
+			own[last], seen[last] = true, append(seen[last], parts)
 		}
-		seen[last] = append(seen[last], parts)
 	}
 	return n
 }
