@@ -126,7 +126,7 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 	if doc.Command == "drift" {
 		p.Lede, p.Sub = driftSummary(pl.Summary), found(pl.Summary)
 	}
-	p.CountsOf, p.Counts = "Objects and fields", planCounts(pl.Summary)
+	p.CountsOf, p.Counts = "Objects and fields", countsOf(pl.Summary)
 	p.Tool, p.Digest, p.Facts = message(pl.Tool), cut(clean(pl.Digest), maxPath), facts(doc)
 	if pl.Target.Workspace.Name != "" {
 		p.Context = []safe{cut(clean(pl.Target.Workspace.Name), maxPath)}
@@ -238,22 +238,13 @@ func (p *htmlPage) silenced(findings diag.List) {
 	p.list("Silenced by comments", "finding", texts)
 }
 
-// planCounts are the numbers of a plan.
-func planCounts(s plan.Summary) []htmlCount {
-	return zeroes([]htmlCount{
-		{"add", "create", s.Create},
-		{"edit", "change", s.Change},
-		{"cut", "values removed", s.Removed},
-		{"once", "purges", s.Purge},
-		{"cut", "delete", s.Delete},
-		{"edit", "deferred", s.Deferred},
-		{"once", "in flight", s.InFlight},
-		{"cut", "blocked", s.Blocked},
-		{"alarm", "drifted fields", s.Drifted},
-		{"plain", "kept", s.Kept},
-		{"plain", "as git says", s.Unchanged},
-		{"plain", "not in git", s.Unmanaged},
-	})
+// countsOf are the numbers of a plan.
+func countsOf(s plan.Summary) []htmlCount {
+	var counts []htmlCount
+	for _, c := range planCounts(s) {
+		counts = append(counts, htmlCount{c.class, c.name, c.n})
+	}
+	return zeroes(counts)
 }
 
 // zeroes takes the colour from what there is none of.

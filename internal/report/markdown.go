@@ -84,27 +84,11 @@ func markdownTitle(doc Document) safe {
 // summaryTable counts what there is any of.
 func summaryTable(s plan.Summary) markup {
 	head, rule, body := markup("\n|"), markup("\n|"), markup("\n|")
-	for _, c := range []struct {
-		name markup
-		n    int
-	}{
-		{"create", s.Create},
-		{"change", s.Change},
-		{"remove", s.Removed},
-		{"purge", s.Purge},
-		{"delete", s.Delete},
-		{"deferred", s.Deferred},
-		{"in flight", s.InFlight},
-		{"blocked", s.Blocked},
-		{"drift", s.Drifted},
-		{"kept", s.Kept},
-		{"as git says", s.Unchanged},
-		{"not in git", s.Unmanaged},
-	} {
+	for _, c := range planCounts(s) {
 		if c.n == 0 {
 			continue
 		}
-		head += " " + c.name + " |"
+		head += " " + constant(c.short) + " |"
 		rule += "---:|"
 		body += " " + constant(number(c.n)) + " |"
 	}

@@ -70,3 +70,30 @@ func causesLine(pl *plan.Plan, opts Options) safe {
 	}
 	return ""
 }
+
+// planCount is one number of a plan's summary.
+type planCount struct {
+	// short heads a column, name says it in full.
+	short, name safe
+	// class is its look in the page.
+	class safe
+	n     int
+}
+
+// planCounts are the numbers of a plan in the order in which tables have them.
+func planCounts(s plan.Summary) []planCount {
+	return []planCount{
+		{"create", "create", "add", s.Create},
+		{"change", "change", "edit", s.Change},
+		{"remove", "values removed", "cut", s.Removed},
+		{"purge", "purges", "once", s.Purge},
+		{"delete", "delete", "cut", s.Delete},
+		{"deferred", "deferred", "edit", s.Deferred},
+		{"in flight", "in flight", "once", s.InFlight},
+		{"blocked", "blocked", "cut", s.Blocked},
+		{"drift", "drifted fields", "alarm", s.Drifted},
+		{"kept", "kept", "plain", s.Kept},
+		{"as git says", "as git says", "plain", s.Unchanged},
+		{"not in git", "not in git", "plain", s.Unmanaged},
+	}
+}
