@@ -97,7 +97,9 @@ type Item struct {
 	// After are the items that must have succeeded, and been verified, first.
 	After   []kind.Key `json:"after,omitempty"`
 	Changes []Change   `json:"changes,omitempty"`
-	Notes   []Change   `json:"already,omitempty"`
+	// Notes are changes that live has already, and what it has beside git if that
+	// is to be shown: nothing is sent for them.
+	Notes []Change `json:"already,omitempty"`
 	// Preserved, Collateral and Lists say what sending a list whole means.
 	Preserved  []merge.Value    `json:"preserved,omitempty"`
 	Collateral []merge.Value    `json:"collateral,omitempty"`
