@@ -49,14 +49,15 @@ func checkLocationUnreachable(s *subject) {
 	hidden := map[int][]string{}
 	for i, l := range locations {
 		if by, ok := above.hides(i, l); ok {
-			hidden[by] = append(hidden[by], l.Path)
+			hidden[by] = append(hidden[by], l.Host+l.Path)
 		}
 	}
 	for by, l := range locations {
 		if len(hidden[by]) > 0 {
+			name := l.Host + l.Path
 			s.report(child(l.Field, "path"),
-				fmt.Sprintf("%s leaves nothing to %s below it, if the first match wins: the platform's document does not say", l.Path, Some(hidden[by])),
-				fmt.Sprintf("move %s below them: special paths above general ones are right either way", l.Path))
+				fmt.Sprintf("%s leaves nothing to %s below it, if the first match wins: the platform's document does not say", name, Some(hidden[by])),
+				fmt.Sprintf("move %s below them: special paths above general ones are right either way", name))
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestRuleTable(t *testing.T) {
 		{"a prefix without a slash", locations("/rpc*", "/rpc/metrics"), []string{"location-unreachable"}},
 		{"hosts that are not the same", hosts("a.example.com", "b.example.com"), nil},
 		{"the same host in other letters", hosts("a.example.com", "A.example.com"), []string{"location-unreachable"}},
-		{"any host above one", hosts("", "a.example.com"), []string{"location-unreachable"}},
+		{"any host above one", hosts("", "a.example.com"), []string{"location-unreachable: /* leaves nothing to a.example.com/a/* below"}},
 		{"one host above any", hosts("a.example.com", ""), nil},
 		{"a wildcard above a host", hosts("*.example.com", "a.b.example.com"), []string{"location-unreachable"}},
 		{"a wildcard above its domain", hosts("*.example.com", "example.com"), nil},
