@@ -104,6 +104,21 @@ func TestADeletedObjectIsLeftDeleted(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeftInTheWrongPlace: where everything is gone, or the ledger is
+// another platform's, a person is asked, as if something were to be sent.
+func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
+	const said = `{hostname: a.example.com, tls: {forced: "true"}}`
+	gone := git(t, cdn("a", said)).applied("CDN/a", said).with(policy(plan.ReportDrift))
+	blocked(t, gone.item("CDN/a"), true, "is this the right workspace?", "--allow-empty-live")
+	gone.with(func(o *plan.Options) { o.AllowEmptyLive = true })
+	if it := gone.item("CDN/a"); it.Op != plan.Kept || !it.Leaves() {
+		t.Errorf("%+v", it)
+	}
+	other := git(t, cdn("a", said)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.ReportDrift))
+	other.in.Ledger.Elsewhere, other.in.Ledger.Problem, other.in.Ledger.Fix = true, "it is another platform's", "look at the addresses"
+	blocked(t, other.item("CDN/a"), true, "wrong workspace or platform", "look at the addresses")
+}
+
 // TestWhereNobodyCanTellDriftIsLeft: without a record, and where the server did
 // not keep a value, it may be somebody's change.
 func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {

@@ -163,14 +163,15 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	case kind.Once:
 		d.once()
 	}
-	if sends(d.item.Op) {
+	if sends(d.item.Op) || d.item.Leaves() {
 		d.doubtWhere()
 	}
 	d.item.Cause = d.because()
 	return d.item, d.findings
 }
 
-// doubtWhere blocks what would be sent to a place that may be the wrong one.
+// doubtWhere blocks what would be sent to, or left as it is in, a place that may be
+// the wrong one.
 func (d *decision) doubtWhere() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
