@@ -293,10 +293,13 @@ func TestPlanOut(t *testing.T) {
 	if err := os.Symlink("plan.json", filepath.Join(s.dir, "link.json")); err != nil {
 		t.Skipf("this machine makes no symbolic links: %v", err)
 	}
-	for name, why := range map[string]string{"link.json": "symbolic link", "nowhere/plan.json": "no such file", "manifests": "is a directory"} {
+	for name, why := range map[string]string{"link.json": "symbolic link", "nowhere/plan.json": "no such file", "manifests": "is a directory", "-": "is no file"} {
 		if code, _, stderr := s.run("plan", "--out", name); code != exitError || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}
+	}
+	if code, _, stderr := s.run("plan", "--out", "plan.json", "--report", "json=./plan.json"); code != exitError || !strings.Contains(stderr, "both --out and --report") {
+		t.Errorf("one file for both: exit %d, %s", code, stderr)
 	}
 	s.must(exitChanges, "plan", "--detailed-exitcode", "--out", "plan.json")
 	s.must(exitOK, "show", "plan.json")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"trueup/internal/plan"
 	"trueup/internal/report"
@@ -19,8 +20,16 @@ type planFile struct {
 
 // openPlanFile opens the file of --out; nil where there is none.
 func (a *app) openPlanFile(name string) (*planFile, error) {
-	if name == "" {
+	switch {
+	case name == "":
 		return nil, nil
+	case name == onStdout:
+		return nil, errors.New("--out: - is no file: name one, for apply --expect and show")
+	}
+	for _, r := range a.global.reports {
+		if _, file, _ := strings.Cut(r, "="); a.full(file) == a.full(name) {
+			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)
+		}
 	}
 	f, err := createReport(a.dir(), name)
 	if err != nil {
