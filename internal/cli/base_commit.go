@@ -138,7 +138,7 @@ func (c *chooser) landed(ctx context.Context) plan.Blame {
 	case err != nil:
 		return unreadable(err)
 	case len(parents) == 0:
-		return plan.Blame{Problem: "it is the first commit: there is nothing before it", Fix: "nothing to do"}
+		return plan.Blame{Problem: "it is the first commit: there is nothing before it"}
 	}
 	return c.exactly(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -59,7 +60,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	}
 	past := a.base(l, paths).past(ctx, opts.baseRef)
 	if past.Set == nil {
-		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, past.Blame.Fix)
+		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
 	options.Overrides, options.PartOfTree = l.project.Overrides, l.project.partly(a.dir(), paths)
 	doc.Plan = plan.Shown(plan.Offline(plan.Inputs{
