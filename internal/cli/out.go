@@ -20,10 +20,10 @@ type planFile struct {
 
 // openPlanFile opens the file of --out; nil where there is none.
 func (a *app) openPlanFile(name string) (*planFile, error) {
-	switch {
-	case name == "":
+	switch name {
+	case "":
 		return nil, nil
-	case name == onStdout:
+	case onStdout:
 		return nil, errors.New("--out: - is no file: name one, for apply --expect and show")
 	}
 	for _, r := range a.global.reports {
