@@ -129,10 +129,7 @@ func (a *app) readPost(file string) (string, error) {
 	if file == "-" {
 		r = a.stdin("the Markdown to post")
 	} else {
-		full := file
-		if !filepath.IsAbs(file) {
-			full = filepath.Join(a.dir(), file)
-		}
+		full := a.full(file)
 		info, err := os.Lstat(full)
 		if err != nil {
 			return "", plain(err)

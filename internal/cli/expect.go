@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"trueup/internal/canon"
@@ -53,11 +52,7 @@ func (a *app) expectation(arg string) (expectation, error) {
 // readPlan reads the file of a plan; one that is not as it was written has the
 // code of a plan that is not the expected one.
 func (a *app) readPlan(name string) (*plan.Plan, error) {
-	full := name
-	if !filepath.IsAbs(name) {
-		full = filepath.Join(a.dir(), name)
-	}
-	f, err := os.OpenFile(full, os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(a.full(name), os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return nil, plain(err)
 	}

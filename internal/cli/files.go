@@ -76,6 +76,14 @@ func (a *app) stdin(what string) io.Reader {
 	return a.env.Stdin
 }
 
+// full is the path of a file that the user named, from where -C leads.
+func (a *app) full(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(a.dir(), name)
+}
+
 // errLink says why a report is not written through a symbolic link.
 var errLink = errors.New("it is a symbolic link, and whoever made it could choose another file to be overwritten: " +
 	"remove it, or name the file itself")

@@ -38,7 +38,7 @@ func newLedgerExport(a *app) *cobra.Command {
 // exportTo makes or replaces a file. An earlier export is replaced only by one
 // that is whole: it may be all that is left of a ledger.
 func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error {
-	target := a.path(name)
+	target := a.full(name)
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("export ledger: %s is not a regular file: use - for standard output", name)
 	}
@@ -54,12 +54,4 @@ func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error
 		return ledgerError(errors.Join(err, os.Remove(f.Name())))
 	}
 	return a.out.Printf("records exported: %d\n", n)
-}
-
-// path is a file that the user named.
-func (a *app) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(a.dir(), name)
 }

@@ -68,7 +68,7 @@ func (a *app) readBackup(name string) (ledger.Backup, error) {
 	if name == "-" {
 		return ledger.ReadBackup(atMost(a.stdin("an export or the output of a run"), maxBackup))
 	}
-	f, err := os.OpenFile(a.path(name), os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(a.full(name), os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return ledger.Backup{}, plain(err)
 	}
@@ -78,7 +78,7 @@ func (a *app) readBackup(name string) (ledger.Backup, error) {
 		return ledger.Backup{}, plain(err)
 	}
 	if info.IsDir() {
-		return ledger.ReadBackupFolder(os.DirFS(a.path(name)))
+		return ledger.ReadBackupFolder(os.DirFS(a.full(name)))
 	}
 	return ledger.ReadBackup(atMost(f, maxBackup))
 }

@@ -53,10 +53,14 @@ func (a *app) stamped(doc report.Document) report.Document {
 
 // writeReports writes the document to each file of --report.
 func (a *app) writeReports(doc report.Document) error {
+	if len(a.global.reports) == 0 {
+		return nil
+	}
+	doc = a.stamped(doc)
 	var failures []error
 	for _, r := range a.global.reports {
 		format, file, _ := strings.Cut(r, "=")
-		failures = append(failures, a.writeReport(format, file, a.stamped(doc)))
+		failures = append(failures, a.writeReport(format, file, doc))
 	}
 	return errors.Join(failures...)
 }
@@ -110,14 +114,6 @@ func (a *app) sharedFile(file string) bool {
 		}
 	}
 	return false
-}
-
-// full is the absolute path of a file that a flag names.
-func (a *app) full(file string) string {
-	if filepath.IsAbs(file) {
-		return filepath.Clean(file)
-	}
-	return filepath.Join(a.dir(), file)
 }
 
 // minRoom is the least that a report is worth beginning for, in bytes.
