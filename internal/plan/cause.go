@@ -105,29 +105,37 @@ func (d *decision) because() Cause {
 	return FromGit
 }
 
-// AsksGit tells whether any line of a plan may be explained by what git said
-// before.
+// AsksGit tells whether what git said before may explain any line of a plan.
 func (p *Plan) AsksGit() bool {
+	return p.says(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
+}
+
+// isExplained tells whether whose change of git it is matters to any line of a plan.
+func (p *Plan) isExplained() bool {
+	return p.says(func(c Cause, by By) bool { return by != "" || ofGit(c) })
+}
+
+// says tells whether something is so of any cause in a plan.
+func (p *Plan) says(so func(Cause, By) bool) bool {
 	for _, it := range p.Items {
-		if asksGit(it.Cause) {
+		if so(it.Cause, it.By) {
 			return true
 		}
 		for _, changes := range [][]Change{it.Changes, it.Notes} {
-			for _, c := range changes {
-				if asksGit(c.Cause) {
-					return true
-				}
+			if slices.ContainsFunc(changes, func(c Change) bool { return so(c.Cause, c.By) }) {
+				return true
 			}
 		}
 	}
 	return false
 }
 
-func asksGit(c Cause) bool {
+// ofGit tells whether a cause is a change of git, or may be one.
+func ofGit(c Cause) bool {
 	switch c {
-	case FromGit, FromBoth, FromTakeOver, FromRemoval, FromUnknown:
+	case FromGit, FromThisChange, FromPending, FromBoth, FromTakeOver, FromRemoval, FromUnknown:
 		return true
-	case FromThisChange, FromPending, FromDrift, FromServer, FromRefusal:
+	case FromDrift, FromServer, FromRefusal:
 	}
 	return false
 }
@@ -135,10 +143,15 @@ func asksGit(c Cause) bool {
 // Explain tells of each line of a plan that this planner made whose change of
 // git it is. It changes nothing else.
 func (p *Planner) Explain(out *Plan, past Past) {
-	out.Blame = &past.Blame
-	if past.Set == nil {
-		return
+	if past.Set != nil {
+		p.explainItems(out, past)
 	}
+	if out.isExplained() {
+		out.Blame = &past.Blame
+	}
+}
+
+func (p *Planner) explainItems(out *Plan, past Past) {
 	for i := range out.Items {
 		it := &out.Items[i]
 		now := p.in.Set.Find(it.Key)
@@ -146,7 +159,7 @@ func (p *Planner) Explain(out *Plan, past Past) {
 		if !known || now == nil && past.Partial {
 			continue
 		}
-		it.Cause, it.By = blame(it.Cause, touchedWhole(it.Cause, was, now))
+		it.Cause, it.By = blame(it.Cause, it.Cause != FromDrift && touchedWhole(it.Cause, was, now))
 		if now == nil || len(it.Changes)+len(it.Notes) == 0 {
 			continue
 		}
@@ -201,11 +214,11 @@ func blame(c Cause, touched bool) (Cause, By) {
 		return FromPending, by
 	case FromBoth, FromTakeOver, FromRemoval:
 		return c, by
-	case FromUnknown:
+	case FromUnknown, FromDrift:
 		if touched {
 			return c, by
 		}
-	case FromThisChange, FromPending, FromDrift, FromServer, FromRefusal:
+	case FromThisChange, FromPending, FromServer, FromRefusal:
 	}
 	return c, ""
 }

@@ -147,7 +147,8 @@ func TestCausesOfObjects(t *testing.T) {
 			if it := find(t, p, tt.item); it.Cause != tt.cause || it.By != tt.by {
 				t.Errorf("%s %q by %q, want %q by %q", it.Op, it.Cause, it.By, tt.cause, tt.by)
 			}
-			if p.Blame == nil || p.Blame.Ref != tt.past.Blame.Ref {
+			ofGit := tt.cause != "" && tt.cause != plan.FromDrift
+			if (p.Blame != nil) != ofGit || ofGit && p.Blame.Ref != tt.past.Blame.Ref {
 				t.Errorf("blame %+v", p.Blame)
 			}
 		})
@@ -263,13 +264,29 @@ func TestAsksGit(t *testing.T) {
 		want  bool
 	}{
 		"in sync":   {git(t, cdn("shop", same)).has(shop, same).applied(shop, same), false},
-		"drift":     {git(t, cdn("shop", same)).has(shop, `{hostname: other.example.com}`).applied(shop, same), false},
+		"drift":     {git(t, cdn("shop", same)).has(shop, `{hostname: other.example.com}`).applied(shop, same), true},
 		"a change":  {git(t, cdn("shop", same)).has(shop, `{hostname: other.example.com}`).applied(shop, `{hostname: other.example.com}`), true},
 		"a note":    {git(t, cdn("shop", same)).has(shop, `{hostname: shop.example.com, x: y}`).applied(shop, `{hostname: other.example.com}`), true},
 		"an object": {git(t, cdn("shop", same)), true},
 	} {
 		if got := tt.world.make().AsksGit(); got != tt.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestDriftThatThisChangeTouches: what git was changed back to is drift still, and
+// a reviewer of that change is told; where git said so before, git's past is no matter.
+func TestDriftThatThisChangeTouches(t *testing.T) {
+	spec := func(forced string) string { return `{hostname: shop.example.com, tls: {forced: "` + forced + `"}}` }
+	w := git(t, cdn("shop", spec("true"))).has(shop, spec("false")).applied(shop, spec("true"))
+	for before, by := range map[string]plan.By{spec("false"): plan.ByThisChange, spec("true"): ""} {
+		p := w.explained(since(t, cdn("shop", before)))
+		if c := find(t, p, shop).Changes[0]; c.Cause != plan.FromDrift || c.By != by || (p.Blame != nil) != (by != "") {
+			t.Errorf("%s by %q, want it by %q; base %v", c.Cause, c.By, by, p.Blame)
+		}
+		if d := plan.Drift(p); (d.Blame != nil) != (by != "") {
+			t.Errorf("drift by %q has the base %v", by, d.Blame)
 		}
 	}
 }

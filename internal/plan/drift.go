@@ -36,7 +36,7 @@ func Drift(p *Plan) *Plan {
 		it.Request, it.Lists, it.Preserved, it.Collateral = nil, nil, nil, nil
 		d.Items = append(d.Items, it)
 	}
-	if !d.AsksGit() {
+	if !d.isExplained() {
 		d.Blame = nil
 	}
 	d.Summary = summarize(&d)

@@ -21,10 +21,7 @@ func label(c plan.Change) safe {
 		return "the server did not keep it, or it was changed since"
 	case plan.FromUnknown:
 	}
-	if c.By == plan.ByThisChange {
-		return "origin unknown (no record yet); this change touches it"
-	}
-	return "origin unknown (no record yet)"
+	return "origin unknown (no record yet)" + touches(c.By)
 }
 
 // author says whose change of git it is, where nothing else happened.
@@ -52,16 +49,25 @@ func by(b plan.By) safe {
 
 // outside says what was done to the value outside git.
 func outside(c plan.Change) safe {
+	text := safe("drift: live was changed outside git")
 	switch {
 	case c.Moved:
-		return "drift: live was moved outside git"
+		text = "drift: live was moved outside git"
 	case c.Desired == nil:
-		return "drift: live was added outside git"
+		text = "drift: live was added outside git"
 	case c.Live == nil:
-		return "drift: live was removed outside git"
-	default:
-		return "drift: live was changed outside git"
+		text = "drift: live was removed outside git"
 	}
+	return text + touches(c.By)
+}
+
+// touches adds that this change speaks of the value, where something else is why
+// the line is there.
+func touches(b plan.By) safe {
+	if b == plan.ByThisChange {
+		return "; this change touches it"
+	}
+	return ""
 }
 
 // conflict says what git and somebody else did to the value that both changed.
