@@ -34,9 +34,9 @@ func newApply(a *app) *cobra.Command {
 		Use:   "apply [PATH...]",
 		Short: "Make live match the manifests",
 		Long: "Show the plan, ask, and send what it shows. Each object is read again right before it is written, and read back after it.\n" +
-			"Exit codes: 0 done, 1 could not run, 3 not the expected plan, or live was not as the plan said, and nothing was sent,\n4 manifests are invalid, " +
-			"5 partly done, 6 a person must decide, 7 the server did not keep what was sent, 8 authentication or authorization,\n" +
-			"130 interrupted.",
+			"Exit codes: 0 done, 1 could not run, 3 not the expected plan, or live was not as the plan said, and nothing was sent,\n" +
+			"4 manifests are invalid, 5 partly done, 6 a person must decide, 7 the server did not keep what was sent,\n" +
+			"8 authentication or authorization, 130 interrupted.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "expect", "drift", "base-ref"); err != nil {
 				return err

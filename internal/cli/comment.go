@@ -39,7 +39,7 @@ func newComment(a *app) *cobra.Command {
 			"The token comes from TRUEUP_FORGE_TOKEN, or else GITHUB_TOKEN or GH_TOKEN, or GITLAB_TOKEN; the host, the\n" +
 			"repository and the pull request from what CI says. A host that fails or refuses is warned of and is no\n" +
 			"failure, unless --required is given: what a plan says, its own exit code tells.\n\n" +
-			"Exit codes: 0 it is there, or the host did not take it; 1 wrong usage, a FILE that can not be posted, or with\n" +
+			"Exit codes: 0 it is there, or the host did not take it; 1 wrong usage, a FILE that can't be posted, or with\n" +
 			"--required one that was not.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

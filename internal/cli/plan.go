@@ -46,7 +46,7 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
 	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
 	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` that this change is to be told from (docs/causes.md); with --prune, what must have had a manifest that is gone")
-	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "what becomes of what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
+	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "`POLICY` for what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
 }
 
 // driftPolicy reads --drift, which not every command has.
