@@ -49,7 +49,7 @@ func by(b plan.By) safe {
 
 // outside says what was done to the value outside git.
 func outside(c plan.Change) safe {
-	text := safe("drift: live was changed outside git")
+	var text safe = "drift: live was changed outside git"
 	switch {
 	case c.Moved:
 		text = "drift: live was moved outside git"
