@@ -157,10 +157,7 @@ func applyRemarks(doc Document) []remark {
 		r := itemRemark(item, rule, doc.Place)
 		r.text += message(o.Message)
 		for _, m := range o.Mismatches {
-			sent, returned := pair(m.Sent, m.Returned)
-			if m.Returned == nil {
-				returned = value(nil)
-			}
+			sent, returned := sentAndReturned(m)
 			r.more = append(r.more, cut(clean(m.Path), maxPath)+": sent "+sent+", returned "+returned)
 			if m.Hint != "" {
 				r.more = append(r.more, "hint: "+message(m.Hint))
@@ -214,10 +211,10 @@ func planRemarks(doc Document) []remark {
 	for _, n := range doc.Plan.Notes {
 		found = append(found, runRemark(ruleNote, message(n)))
 	}
-	if b := doc.Plan.Blame; b != nil && b.Problem != "" {
-		r := runRemark(ruleNote, "whose change of git a line is can't be told: "+message(b.Problem))
-		if b.Fix != "" {
-			r.more = []safe{"fix: " + message(b.Fix)}
+	if _, problem, fix := blame(doc.Plan.Blame); problem != "" {
+		r := runRemark(ruleNote, "base: "+problem)
+		if fix != "" {
+			r.more = []safe{"fix: " + fix}
 		}
 		found = append(found, r)
 	}

@@ -143,10 +143,7 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 	p.wrapped(outcomeHang, span{pad(clean(string(o.Status)), statusWidth) + "  ", statusStyle(o.Status)},
 		span{pad(named(o.Key), column) + "  ", plain}, span{message(o.Message), plain})
 	for _, m := range o.Mismatches {
-		sent, returned := pair(m.Sent, m.Returned)
-		if m.Returned == nil {
-			returned = value(nil)
-		}
+		sent, returned := sentAndReturned(m)
 		p.wrapped(outcomeHang+2, span{pad("", outcomeHang-2) + cut(clean(m.Path), maxPath) + "  sent ", plain}, span{sent, added},
 			span{", returned ", plain}, span{returned, removed})
 		if m.Hint != "" {
@@ -156,4 +153,13 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 	if o.Fix != "" {
 		p.wrapped(outcomeHang+2, span{pad("", outcomeHang-2) + "fix: " + message(o.Fix), plain})
 	}
+}
+
+// sentAndReturned are the two values that differ.
+func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
+	sent, returned = pair(m.Sent, m.Returned)
+	if m.Returned == nil {
+		returned = value(nil)
+	}
+	return sent, returned
 }
