@@ -196,7 +196,7 @@ func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
 // notes are sentences about the whole plan.
 func (p *htmlPage) notes(pl *plan.Plan) {
 	if _, problem, fix := blame(pl.Blame); problem != "" {
-		p.Notes = append(p.Notes, htmlText{"wait", join(filled(problem, fix), " - fix: ")})
+		p.Notes = append(p.Notes, htmlText{"wait", "base: " + join(filled(problem, fix), " - fix: ")})
 	}
 	for _, n := range lines(pl.Notes) {
 		p.Notes = append(p.Notes, htmlText{"", n})
