@@ -112,15 +112,18 @@ func (d *decision) compare() {
 // notKept tells what the server made of what was last sent from what somebody
 // changed.
 func (d *decision) notKept() {
-	if !d.rec.NotConverged || d.replaced() || !sameJSON(d.rec.Applied, d.Managed(d.manifest)) {
+	if !d.rec.NotConverged || d.replaced() {
 		return
 	}
+	refused := false
 	for i := range d.item.Changes {
 		if c := &d.item.Changes[i]; c.Class == DriftOverwrite {
-			c.Class, c.Cause = ServerNormalised, causeOf(ServerNormalised)
+			c.Class, c.Cause, refused = ServerNormalised, causeOf(ServerNormalised), true
 		}
 	}
-	d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
+	if refused {
+		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
+	}
 }
 
 // judge says what is special about the differences, and whether a person must

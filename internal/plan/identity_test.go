@@ -112,4 +112,14 @@ func TestWhatTheServerDidNotKeep(t *testing.T) {
 	if c := it.Changes[0]; c.Class != plan.ServerNormalised || c.Cause != plan.FromRefusal || len(it.Hints) != 1 || w.make().Summary.Drifted != 1 {
 		t.Errorf("item %+v", it)
 	}
+	// What git changes beside it says nothing about that.
+	w.in.Set = load(t, cdn("shop", `{hostname: h.example.com, tls: {forced: "true", enabled: "true"}}`))
+	it = w.item("CDN/shop")
+	if it.Changes[0].Cause != plan.FromGit || it.Changes[1].Cause != plan.FromRefusal || len(it.Hints) != 1 {
+		t.Errorf("item %+v", it.Changes)
+	}
+	w.has("CDN/shop", `{hostname: h.example.com, tls: {forced: "true"}}`)
+	if it := w.item("CDN/shop"); len(it.Changes) != 1 || len(it.Hints) != 0 {
+		t.Errorf("item %+v", it)
+	}
 }
