@@ -76,12 +76,22 @@ func conflict(c plan.Change) safe {
 	switch {
 	case c.Desired == nil && !c.Moved:
 		return "conflict: removed from git" + by(c.By) + ", changed in live" + was
-	case c.By == plan.ByThisChange:
-		return "conflict: this change and live both changed it" + was
-	case c.By == plan.ByEarlier:
-		return "conflict: an earlier merge and live both changed it" + was
+	case c.Live == nil && !c.Moved:
+		return "conflict: " + changer(c.By) + " changed it, and live lacks it" + was
 	default:
-		return "conflict: git and live both changed" + was
+		return "conflict: " + changer(c.By) + " and live both changed it" + was
+	}
+}
+
+// changer is who changed git.
+func changer(b plan.By) safe {
+	switch b {
+	case plan.ByThisChange:
+		return "this change"
+	case plan.ByEarlier:
+		return "an earlier merge"
+	default:
+		return "git"
 	}
 }
 

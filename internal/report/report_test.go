@@ -129,6 +129,10 @@ func TestSmallCases(t *testing.T) {
 			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Live: "1", Desired: "2"}})}),
 			"conflict: this change and live both changed it\n",
 		},
+		"conflict with what is gone": {
+			itemDoc(plan.Item{Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Conflict, Base: "1", Desired: "2"}})}),
+			"conflict: this change changed it, and live lacks it (was \"1\")\n",
+		},
 		"no spec": {
 			itemDoc(plan.Item{Op: plan.Create, Request: &plan.Request{Method: "POST", Path: "/x", Body: json.RawMessage(`{"spec":[]}`)}}),
 			"  + create\n    POST /x\n",
