@@ -254,7 +254,7 @@ func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outc
 	case it.Found:
 		r.found(it, end)
 	case it.Record && r.Journal != nil:
-		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: true, UID: it.Live.UID}
+		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.Refused(), UID: it.Live.UID}
 		err := r.Journal.Applied(r.books, it.Key, a)
 		if errors.Is(err, ledger.ErrConflict) {
 			err = nil // another run is at it; what it leaves is compared by the next one

@@ -190,7 +190,7 @@ func (r *run) answered(ctx context.Context, p *patching, now plan.Item, err erro
 	}
 	r.settle(ctx, write{
 		kind: p.kind, key: p.item.Key, spec: p.spec, sent: sentSpec(now), keeps: len(now.Preserved) > 0,
-		leaves: now.Leaves(), done: changed(p.item),
+		leaves: now.Leaves(), refused: now.Refused(), done: changed(p.item),
 	}, err, end)
 	return false
 }
@@ -217,7 +217,7 @@ func (r *run) reached(p *patching, now plan.Item, obj kind.Object, end *Outcome)
 		end.Message = changed(p.item)
 	}
 	p.arrived, p.doubt = true, nil
-	w := write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec, leaves: now.Leaves()}
+	w := write{kind: p.kind, key: p.item.Key, spec: p.spec, sent: p.spec, leaves: now.Leaves(), refused: now.Refused()}
 	if w.leaves {
 		w.sent = []byte("{}")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"trueup/internal/apply"
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
@@ -251,6 +252,23 @@ func TestNotConverged(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).on("applied CDN/shop", 1, unclear(), false)
 	s.keeps = func(map[string]any) map[string]any { return map[string]any{} }
 	s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep", "ledger could not be told")
+}
+
+// TestWhatIsLeftStaysNotKept: what the server did not keep, and is left so, does
+// not become somebody's change by what is written beside it.
+func TestWhatIsLeftStaysNotKept(t *testing.T) {
+	const both = `{hostname: shop.example.com, tls: {forced: "true", enabled: "true"}}`
+	for name, live := range map[string]string{"written beside": `{hostname: shop.example.com, tls: {forced: "false"}}`, "there already": loose} {
+		s := begin(t, cdn("shop", both)).has(shop, live).applied(shop, forced)
+		s.plan.Drift = plan.ReportDrift
+		r := s.records[key(shop)]
+		r.NotConverged = true
+		s.records[key(shop)] = r
+		s.ends(s.run(), shop, apply.Done, apply.OK, "left")
+		if r := s.records[key(shop)]; !r.NotConverged || string(r.Applied) == string(canon.Bytes(s.tree(forced))) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
 }
 
 // TestAnAnswerThatWasLost: an unclear write is settled by reading back.

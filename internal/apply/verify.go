@@ -23,6 +23,8 @@ type write struct {
 	keeps bool
 	// leaves says that something of live stays although git says otherwise.
 	leaves bool
+	// refused says that some of that may be what the server made of an earlier write.
+	refused bool
 	// made says that there was nothing of the name before.
 	made bool
 	// done says what was done, in words.
@@ -151,7 +153,7 @@ func (r *run) applied(w write, got kind.Object, end *Outcome) {
 		end.fail(Partial, "it was written, and is being deleted")
 	}
 	r.record(w.key, ledger.AppliedSpec{
-		Spec: w.spec, Converged: len(end.Mismatches) == 0,
+		Spec: w.spec, Converged: len(end.Mismatches) == 0 && !w.refused,
 		RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
 	}, end)
 }

@@ -110,6 +110,12 @@ func (p *Planner) drifted(it Item) bool {
 	return len(driftOf(it)) > 0
 }
 
+// Refused tells whether anything is left that may be what the server made of what
+// was sent.
+func (it Item) Refused() bool {
+	return slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
+}
+
 // Leaves tells whether the plan leaves anything of the object as somebody else
 // made it.
 func (it Item) Leaves() bool {
