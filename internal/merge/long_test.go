@@ -3,6 +3,7 @@ package merge
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -44,3 +45,40 @@ func TestLongLists(t *testing.T) {
 }
 
 func spec(list []any) map[string]any { return map[string]any{"l": list} }
+
+// TestHistoryOfALongList: to tell whose change each line of a list is takes no
+// longer per line where there are more.
+func TestHistoryOfALongList(t *testing.T) {
+	rules := &Rules{Fields: map[string]*Rules{"locations": {Key: []string{"path"}, Item: &Rules{}}}}
+	locations := func(n int, ttl string) any {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = map[string]any{"path": fmt.Sprintf("/p%d", i), "ttl": ttl}
+		}
+		return map[string]any{"locations": list}
+	}
+	cost := func(was, now any, n int) uint64 {
+		res := Compare(Input{Rules: rules, Applied: was, Live: was, Desired: now})
+		if len(res.Changes) != n {
+			t.Fatalf("%d changes", len(res.Changes))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		h := NewHistory(rules, was, now)
+		for _, c := range res.Changes {
+			if !h.Touched(c) {
+				t.Fatalf("%s is not git's", c.Path)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for what, of := range map[string]func(n int) uint64{
+		"changed": func(n int) uint64 { return cost(locations(n, "1"), locations(n, "2"), n) },
+		"removed": func(n int) uint64 { return cost(locations(n, "1"), locations(0, "1"), n) },
+	} {
+		if few, many := of(500), of(2000); many > 6*few {
+			t.Errorf("%s: %d bytes for 500 elements, %d for 2000", what, few, many)
+		}
+	}
+}

@@ -54,13 +54,13 @@ type History struct {
 	rules *Rules
 	// was and now are the two; a nil was is an object that git did not have.
 	was, now any
-	// pairs are those of lists that were looked at, by their places in now.
-	pairs map[string][]int
+	// lists are those that were looked at, by their places in now.
+	lists map[string]*versions
 }
 
 // NewHistory prepares to tell what became of was in now.
 func NewHistory(rules *Rules, was, now any) *History {
-	return &History{rules: rules, was: was, now: now, pairs: map[string][]int{}}
+	return &History{rules: rules, was: was, now: now, lists: map[string]*versions{}}
 }
 
 // spot is one place in both versions.
@@ -102,20 +102,15 @@ func (h *History) down(s spot, c Change, i int) spot {
 		return below
 	}
 	below := spot{rules: s.rules.item()}
-	was, _ := elements(s.was)
-	now, _ := elements(s.now)
-	placed := byPlace(s.rules, was, now)
+	l := h.list(s, c.At[:i])
 	switch {
-	case step.Index == onlyLive && placed:
-		// What stands elsewhere by now goes from where it stood.
-		below.was, below.had = like(s.rules, was, c.Live)
-		below.had = below.had && !same(s.rules, s.was, s.now)
 	case step.Index == onlyLive:
-		below.was, below.had = like(s.rules, gone(was, h.pair(s, c.At[:i])), c.Live)
-	case step.Index < len(now):
-		below.now, below.has = now[step.Index], true
-		if j := h.pair(s, c.At[:i])[step.Index]; j >= 0 && (j == step.Index || !placed) {
-			below.was, below.had = was[j], true
+		below.was, below.had = l.like(s.rules, c.Live)
+		below.had = below.had && !(l.placed && l.same)
+	case step.Index < len(l.now):
+		below.now, below.has = l.now[step.Index], true
+		if j := l.of[step.Index]; j >= 0 && (j == step.Index || !l.placed) {
+			below.was, below.had = l.was[j], true
 		}
 	}
 	return below
@@ -130,33 +125,58 @@ func byPlace(r *Rules, was, now []any) bool {
 	return !keyed
 }
 
-// pair finds the elements of the list at a place of now in was.
-func (h *History) pair(s spot, at []Step) []int {
+// versions are a list in both versions.
+type versions struct {
+	was, now []any
+	// of says which elements of was those of now are, -1 for none.
+	of []int
+	// placed says that nothing but its place says which element is which, and same
+	// that such lists are equal.
+	placed, same bool
+	// gone are elements of was that live may have and now has not; of lists that are
+	// placed all, for what stands elsewhere by now goes from where it stood.
+	gone []any
+	// keys are theirs, if they have any.
+	keys  keys
+	keyed bool
+}
+
+// list is what is known of the list at a place of now.
+func (h *History) list(s spot, at []Step) *versions {
 	place := Place(at)
-	of, known := h.pairs[place]
-	if !known {
-		was, _ := elements(s.was)
-		now, _ := elements(s.now)
-		of = pair(s.rules, now, was).of
-		h.pairs[place] = of
+	if l := h.lists[place]; l != nil {
+		return l
 	}
-	return of
+	was, _ := elements(s.was)
+	now, _ := elements(s.now)
+	l := &versions{was: was, now: now, of: pair(s.rules, now, was).of, placed: byPlace(s.rules, was, now), gone: was}
+	if l.placed {
+		l.same = same(s.rules, s.was, s.now)
+	} else {
+		l.gone = gone(was, l.of)
+	}
+	l.keys, l.keyed = keysOf(s.rules.key(), l.gone)
+	h.lists[place] = l
+	return l
 }
 
 // reordered tells whether git says otherwise than before in which order the element
 // of a moved change and those that it has to pass stand. A conflict is of the list.
 func (h *History) reordered(s spot, c Change, i int) bool {
-	was := h.pair(s, c.At[:len(c.At)-1])
+	was := h.list(s, c.At[:len(c.At)-1]).of
 	if i >= len(was) || was[i] < 0 {
 		return true
 	}
 	if c.Class == Conflict {
 		return len(displaced(was)) > 0
 	}
-	moved := displaced(c.live)
+	moved := displaced(c.live) // in order
 	for k, j := range c.live {
-		passed := j >= 0 && (i < k) != (c.live[i] < j) && !slices.Contains(moved, k)
-		if passed && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
+		if j < 0 || (i < k) == (c.live[i] < j) {
+			continue // it stands where it stood, seen from the element
+		}
+		_, moves := slices.BinarySearch(moved, k)
+		if !moves && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
 			return true
 		}
 	}
@@ -174,9 +194,19 @@ func gone(was []any, of []int) []any {
 	return list
 }
 
-// like finds the element of a list that a live one is, by key or by all of it.
-func like(r *Rules, list []any, live any) (any, bool) {
-	for _, e := range list {
+// like finds the element that was there and that a live one is, by key or by all
+// of it.
+func (l *versions) like(r *Rules, live any) (any, bool) {
+	if k, ok := keysOf(r.key(), []any{live}); ok && l.keyed {
+		i, found := l.keys.index[joinKey(k.parts[0])]
+		switch {
+		case found:
+			return l.gone[i], true
+		case !k.wild && !l.keys.wild:
+			return nil, false
+		}
+	}
+	for _, e := range l.gone {
 		p, keyed := pairByKey(r.key(), []any{e}, []any{live})
 		if keyed && p.of[0] == 0 || !keyed && Covers(r.item(), e, live) {
 			return e, true
