@@ -106,7 +106,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 	switch {
 	case step.Index == onlyLive:
 		below.was, below.had = l.like(s.rules, c.Live)
-		below.had = below.had && !(l.placed && l.same)
+		below.had = below.had && (!l.placed || !l.same)
 	case step.Index < len(l.now):
 		below.now, below.has = l.now[step.Index], true
 		if j := l.of[step.Index]; j >= 0 && (j == step.Index || !l.placed) {
