@@ -103,7 +103,7 @@ func (e expectation) against(now *plan.Plan) []string {
 		return nil
 	}
 	if more := len(lines) - maxDifferences; more > 0 {
-		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more differences", more))
+		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more", more))
 	}
 	return append([]string{
 		"this is not the expected plan, and nothing was sent: look at a new plan, and expect that one if it is right",

@@ -36,11 +36,11 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 	}
 	if unclear > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: of %d objects it is not known whether they are new", unclear))
+		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: %s may be new, or have stood there", counted(unclear, "object")))
 	}
 	gone := p.goneSinceBase(past)
 	if (in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more objects that it had before nothing is said", len(gone)))
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: nothing is said of %s that git had before", counted(len(gone), "more object")))
 		gone = nil
 	}
 	out.Items = append(out.Items, gone...)

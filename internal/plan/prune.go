@@ -212,7 +212,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		}
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: of %d more live objects that the ledger knows nothing is said", elsewhere))
+		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: nothing is said of %s that the ledger knows", counted(elsewhere, "more live object")))
 	}
 	p.unlisted(out, unsure)
 	p.fewDeletes(out)

@@ -150,7 +150,7 @@ func TestNotEvenMentioned(t *testing.T) {
 		remove func(*world)
 		note   string
 	}{
-		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only a part of the project was read: of 1 more"},
+		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only a part of the project was read: nothing is said of 1 more"},
 		"an incomplete list":    {func(w *world) { w.in.Live.Lists["VolumeSnapshot"] = kind.ListInfo{} }, "the list of VolumeSnapshot is not complete"},
 		"no list":               {func(w *world) { delete(w.in.Live.Lists, "VolumeSnapshot"); w.in.Live.Unmanaged = nil }, "no address or no token of the compute area"},
 		"no ledger":             {func(w *world) { w.in.Ledger = ledger.View{Problem: "gone", Fix: "look"} }, "the ledger can't be used"},
