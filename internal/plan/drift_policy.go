@@ -54,6 +54,12 @@ func (d *decision) leaveAll() {
 	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
 }
 
+// unsettled tells whether an object is left of which no record says what git
+// changed: what comes after such a change must not be sent before it.
+func (it Item) unsettled() bool {
+	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
+}
+
 // unsure tells whether no record says of any change who made it.
 func unsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {

@@ -58,11 +58,15 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	}
 	var findings diag.List
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
+	unsettled := map[kind.Key]bool{}
 	for _, o := range in.Set.Objects {
 		found, ok := in.Live.Objects[o.Key()]
 		item, wrong := p.decide(o, found, ok)
 		findings = append(findings, wrong...)
 		ops[o.Key()] = item.Op
+		if item.unsettled() {
+			unsettled[o.Key()] = true
+		}
 		if p.targeted(o.Key()) {
 			out.Items = append(out.Items, item)
 		}
@@ -75,7 +79,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range out.Items {
-		p.depend(&out.Items[i], ops)
+		p.depend(&out.Items[i], ops, unsettled)
 	}
 	p.spend(out.Items)
 	p.failOnDrift(out)
@@ -259,7 +263,7 @@ func (p *Planner) openLeft(out *Plan) {
 
 // depend makes a once-only request wait for the objects that serve its
 // hostnames, in git or live, if they have something to do.
-func (p *Planner) depend(item *Item, ops map[kind.Key]Op) {
+func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
 	if item.Op != Post {
 		return
 	}
@@ -267,6 +271,11 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op) {
 		op := ops[key]
 		if _, live := p.in.Live.Objects[key]; op == Kept && !live {
 			block(item, fmt.Sprintf("%s, which serves it, was deleted outside git, and is left so", key), "decide about that first")
+			item.NeedsPerson = false
+			return
+		}
+		if unsettled[key] {
+			block(item, fmt.Sprintf("%s, which serves it, is not as git says, nobody can tell why, and it is left so", key), "decide about that first")
 			item.NeedsPerson = false
 			return
 		}

@@ -48,7 +48,7 @@ func Offline(in Inputs, past Past) *Plan {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range out.Items {
-		p.depend(&out.Items[i], ops)
+		p.depend(&out.Items[i], ops, nil)
 	}
 	p.advise(out, ops, func(key kind.Key) []byte {
 		if was, _ := past.find(key, in.Set.Find(key)); was != nil {
