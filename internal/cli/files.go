@@ -88,6 +88,15 @@ func (a *app) full(name string) string {
 var errLink = errors.New("it is a symbolic link, and whoever made it could choose another file to be overwritten: " +
 	"remove it, or name the file itself")
 
+// errSource says why a file is not emptied for a result.
+var errSource = errors.New("no result is YAML, and a manifest or a project file may be: nothing is written there; give it another ending")
+
+// mayBeSource tells by its name whether a file may be one that a person wrote.
+func mayBeSource(name string) bool {
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending == ".yaml" || ending == ".yml"
+}
+
 // createReport opens a file to write a result to, and empties it.
 func createReport(dir, name string) (*os.File, error) { return openReport(dir, name, os.O_TRUNC) }
 

@@ -129,3 +129,25 @@ func (endless) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestAResultIsNoManifest: a slip of the finger empties no file that a person
+// wrote.
+func TestAResultIsNoManifest(t *testing.T) {
+	s := newStage(t)
+	const before = "apiVersion: trueup/v1\n"
+	s.write("keep.yaml", before)
+	s.write("KEEP.YML", before)
+	for _, args := range [][]string{
+		{"plan", "--out", "keep.yaml"}, {"plan", "--report", "json=keep.yaml"}, {"validate", "--report", "markdown=KEEP.YML"},
+	} {
+		code, _, stderr := s.run(args...)
+		if code != exitError || !strings.Contains(stderr, "give it another ending") {
+			t.Errorf("%v: exit %d, %s", args, code, stderr)
+		}
+	}
+	for _, name := range []string{"keep.yaml", "KEEP.YML"} {
+		if text, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || string(text) != before {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+}

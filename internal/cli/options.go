@@ -113,6 +113,9 @@ func (a *app) checkFormats() error {
 		if !ok || file == "" || !slices.Contains(report.Formats(), format) {
 			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
 		}
+		if mayBeSource(file) {
+			return fmt.Errorf("--report %s: %w", r, errSource)
+		}
 	}
 	return nil
 }

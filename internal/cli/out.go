@@ -26,6 +26,9 @@ func (a *app) openPlanFile(name string) (*planFile, error) {
 	case onStdout:
 		return nil, errors.New("--out: - is no file: name one, for apply --expect and show")
 	}
+	if mayBeSource(name) {
+		return nil, fmt.Errorf("--out %s: %w", name, errSource)
+	}
 	for _, r := range a.global.reports {
 		if _, file, _ := strings.Cut(r, "="); a.full(file) == a.full(name) {
 			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)

@@ -19,6 +19,9 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skipf("this machine makes no pipes: %v", err)
 	}
+	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Rename(pipe, filepath.Join(s.dir, "manifests-pipe.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +32,7 @@ func TestPipesDoNotHang(t *testing.T) {
 		says string
 	}{
 		{[]string{"validate", "manifests-pipe.yaml"}, exitInvalid, "a device, a pipe or a socket"},
-		{[]string{"validate", "--report", "json=manifests-pipe.yaml"}, exitError, "nobody reads from the pipe"},
+		{[]string{"validate", "--report", "json=pipe.json"}, exitError, "nobody reads from the pipe"},
 		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exitError, "no regular file"},
 		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exitError, "manifests-pipe.yaml"},
 	} {
