@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"os"
@@ -35,21 +36,41 @@ func TestPicture(t *testing.T) {
 	compareFile(t, filepath.Join("docs", "plan.svg"), []byte(svg))
 }
 
-// asPullRequest makes dir a clone in which all that it holds is new: the commits,
-// and so the picture, are the same each time.
+// asPullRequest makes dir a clone in which the shop was there before, without TLS
+// being forced, and all else is new: the commits, and so the picture, are the same
+// each time.
 func asPullRequest(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed, and the picture has causes")
 	}
-	for _, args := range [][]string{
+	shop := filepath.Join("examples", "manifests", "shop.yaml")
+	now, err := os.ReadFile(filepath.Join(dir, shop))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := bytes.Replace(now, []byte(`forced: "true"`), []byte(`forced: "false"`), 1)
+	write := func(text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, shop), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(before)
+	gitAtOnce(t, dir, [][]string{
 		{"init", "-q", "-b", "main"},
-		{"commit", "-q", "--allow-empty", "-m", "before"},
+		{"add", shop},
+		{"commit", "-q", "-m", "before"},
 		{"update-ref", "refs/remotes/origin/main", "HEAD"},
 		{"symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"},
-		{"add", "examples"},
-		{"commit", "-q", "-m", "the change"},
-	} {
+	})
+	write(now)
+	gitAtOnce(t, dir, [][]string{{"add", "examples"}, {"commit", "-q", "-m", "the change"}})
+}
+
+// gitAtOnce runs commands of git, all at one moment.
+func gitAtOnce(t *testing.T, dir string, commands [][]string) {
+	t.Helper()
+	for _, args := range commands {
 		git := exec.CommandContext(t.Context(), "git", args...)
 		git.Dir = dir
 		git.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
