@@ -93,6 +93,7 @@ func TestLeaveDrift(t *testing.T) {
 		"need not be absent any more":   {base: `{"rate":null}`, desired: `{"rate":1}`, live: `{"rate":9}`, patch: `{"rate":1}`},
 		"an object of another type":     {base: `{"tls":{"auto":"x"}}`, desired: `{"tls":{"auto":"x"}}`, live: `{"tls":"x"}`, left: "tls"},
 		"an element changed":            {base: list(a, b), desired: list(a, b), live: list(`{"name":"a","scheme":"x"}`, b), left: "upstreams[a].scheme"},
+		"an element doubled":            {base: `{"plain":["1",["2"],[]]}`, desired: `{"plain":["1",["2"],[]]}`, live: `{"plain":["1",["3"],[],[]]}`, left: "plain[1] plain[1] plain[2]"},
 		"an element added":              {base: list(a), desired: list(a), live: list(a, b), left: "upstreams[b]"},
 		"an element added, and by git":  {base: list(a), desired: list(a, `{"name":"c"}`), live: list(a, b), left: "", mixed: "upstreams"},
 		"git alone in a list":           {base: list(a), desired: list(a, b), live: list(a), patch: list(a, b)},

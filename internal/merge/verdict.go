@@ -142,16 +142,52 @@ func originsOf(n node, have []any) []base {
 			p.of = match(len(list), len(have), func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
 		}
 		for i, j := range p.of {
-			switch {
-			case j < 0 || keyed && !p.byKey[i]:
-			case r == 0:
-				out[j].applied = list[i]
-			default:
-				out[j].pending = append(out[j].pending, list[i])
+			if j >= 0 && (!keyed || p.byKey[i]) {
+				out[j].add(r, list[i])
 			}
 		}
 	}
 	return out
+}
+
+// originsOfDropped is originsOf for the live elements that git's are not paired
+// with. Without keys, a record's elements are those that git found in live before
+// they are others that look the same: who doubled an element did not take one out
+// of git.
+func originsOfDropped(n node, have []any, paired []int) []base {
+	if _, keyed := keysOf(n.rules.key(), have); keyed {
+		return originsOf(n, have)
+	}
+	var order, dropped []int
+	for j := range have {
+		if paired[j] >= 0 {
+			order = append(order, j)
+		} else {
+			dropped = append(dropped, j)
+		}
+	}
+	order = append(order, dropped...)
+	out := make([]base, len(have))
+	for r, record := range append([]any{n.base.applied}, n.base.pending...) {
+		list, _ := elements(record)
+		// What is paired once stays so: those that come first are.
+		of := match(len(order), len(list), func(i, j int) bool { return Covers(n.rules.item(), list[j], have[order[i]]) })
+		for i, j := range of {
+			if j >= 0 {
+				out[order[i]].add(r, list[j])
+			}
+		}
+	}
+	return out
+}
+
+// add adds an element of a record: of what was applied, or of a pending write.
+func (b *base) add(record int, v any) {
+	if record == 0 {
+		b.applied = v
+		return
+	}
+	b.pending = append(b.pending, v)
 }
 
 // contact lists the live list elements at and below n, which goes, that git

@@ -196,7 +196,7 @@ func (w *walker) dropped(n node, have []any, paired []int, names namer) {
 			continue
 		}
 		if origins == nil {
-			origins = originsOf(n, have)
+			origins = originsOfDropped(n, have, paired)
 		}
 		c := n.element(names.of(e, j), onlyLive)
 		c.have, c.base = e, origins[j]
