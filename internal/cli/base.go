@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,7 @@ type baseReader struct {
 	loaded loaded
 	// dir is what names start from; they are the files and folders to read.
 	dir   string
-	names []string
+	names places
 	// shown are the names as their objects have them in their paths.
 	shown      []string
 	repository git.Repository
@@ -93,7 +92,7 @@ func (b *baseReader) notCheckedOut(ctx context.Context) (missing, fix string) {
 		return err.Error(), "mend that"
 	}
 	for _, name := range submodules {
-		if b.reads(".", name) {
+		if b.names.reads(".", name) {
 			return "the files of the submodule " + name + " are not checked out",
 				"git submodule update --init --recursive (in CI: check out with submodules)"
 		}
@@ -146,28 +145,31 @@ func (b *baseReader) set(ctx context.Context, ref string) (*manifest.Set, error)
 	if known, read := b.sets[commit]; read {
 		return known.Set, nil
 	}
-	tree, err := b.repository.Tree(ctx, commit, func(name, _ string) bool { return b.wants(name) })
+	tree, err := b.repository.Tree(ctx, commit, func(name, _ string) bool { return b.names.wants(name) })
 	if err != nil {
 		return nil, err
 	}
-	set, findings, err := b.parse(ctx, tree, ref)
+	set, findings, err := b.names.parse(ctx, manifest.Source{FS: tree, Display: ref}, b.options)
 	if err == nil {
 		b.sets[commit] = baseSet{set, findings.HasErrors()}
 	}
 	return set, err
 }
 
-// parse reads the manifests that stand in a tree where they are read now.
-func (b *baseReader) parse(ctx context.Context, tree fs.FS, ref string) (*manifest.Set, diag.List, error) {
+// places are files and folders to read, from one folder of a repository.
+type places []string
+
+// parse reads the manifests that stand in these places of a tree.
+func (p places) parse(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
 	var list []manifest.Source
-	for _, name := range b.names {
-		name = path.Clean(filepath.ToSlash(name))
-		if f, err := tree.Open(name); err == nil {
+	for _, name := range p {
+		tree.Path = path.Clean(filepath.ToSlash(name))
+		if f, err := tree.FS.Open(tree.Path); err == nil {
 			_ = f.Close() // it is in memory
-			list = append(list, manifest.Source{FS: tree, Path: name, Display: ref})
+			list = append(list, tree)
 		}
 	}
-	return manifest.Load(ctx, list, b.options)
+	return manifest.Load(ctx, list, options)
 }
 
 // elsewhere finds manifests that left the places to read and stand in another
@@ -181,12 +183,8 @@ func (b *baseReader) elsewhere(ctx context.Context, gone []kind.Key, ws kind.Wor
 	if err != nil {
 		return nil, err
 	}
-	top, err := git.At(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := top.Tree(ctx, "HEAD", func(name, _ string) bool {
-		return mayHold(name) && !b.reads(folder, name) && !ofAnother(ws, filepath.Join(dir, filepath.FromSlash(path.Dir(name))))
+	tree, err := b.repository.In(dir).Tree(ctx, "HEAD", func(name, _ string) bool {
+		return mayHold(name) && !b.names.reads(folder, name) && !ofAnother(ws, filepath.Join(dir, filepath.FromSlash(path.Dir(name))))
 	})
 	if err != nil {
 		return nil, err
@@ -204,9 +202,9 @@ func (b *baseReader) elsewhere(ctx context.Context, gone []kind.Key, ws kind.Wor
 	return found, nil
 }
 
-// reads tells whether a name is in the places to read, which are in the folder.
-func (b *baseReader) reads(folder, name string) bool {
-	return slices.ContainsFunc(b.names, func(n string) bool {
+// reads tells whether a name is in the places, which are in the folder.
+func (p places) reads(folder, name string) bool {
+	return slices.ContainsFunc(p, func(n string) bool {
 		return holds(path.Join(folder, filepath.ToSlash(n)), name)
 	})
 }
@@ -222,10 +220,10 @@ func mayHold(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// wants tells whether a file of the places to read may hold manifests.
-func (b *baseReader) wants(name string) bool {
+// wants tells whether a file of the places may hold manifests.
+func (p places) wants(name string) bool {
 	return mayHold(name) ||
-		slices.ContainsFunc(b.names, func(n string) bool { return path.Clean(filepath.ToSlash(n)) == name })
+		slices.ContainsFunc(p, func(n string) bool { return path.Clean(filepath.ToSlash(n)) == name })
 }
 
 // left are the keys of manifests that git had and has no more, of kinds that can

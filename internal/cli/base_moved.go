@@ -7,23 +7,19 @@ import (
 	"path"
 	"path/filepath"
 
-	"trueup/internal/git"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
 
 // moved reads the manifests of a commit in which the project stood in another
 // folder of the repository, where it stands no more: what moves with its project is
 // not new. It is known by its workspace; without just one such folder nothing is read.
-func (r *pastReader) moved(ctx context.Context, commit string) (past plan.Past, found bool, err error) {
+func (r *pastReader) moved(ctx context.Context, commit string) (past plan.Past, moved bool, err error) {
 	dir, _, err := r.repository.Top(ctx)
 	if err != nil {
 		return plan.Past{}, false, err
 	}
-	top, err := git.At(ctx, dir)
-	if err != nil {
-		return plan.Past{}, false, err
-	}
-	top = top.Alone()
+	top := r.repository.In(dir)
 	left, err := top.Tree(ctx, commit, func(name, _ string) bool {
 		if path.Base(name) != projectFile {
 			return false
@@ -34,23 +30,23 @@ func (r *pastReader) moved(ctx context.Context, commit string) (past plan.Past, 
 	if err != nil {
 		return plan.Past{}, false, err
 	}
-	places := r.placesIn(left)
-	if len(places) != 1 {
+	found := r.placesIn(left)
+	if len(found) != 1 {
 		return plan.Past{}, false, nil
 	}
-	at := baseReader{names: places[0], options: r.options}
+	at := found[0]
 	tree, err := top.Tree(ctx, commit, func(name, _ string) bool { return at.wants(name) && at.reads(".", name) })
 	if err != nil {
 		return plan.Past{}, false, err
 	}
-	set, findings, err := at.parse(ctx, tree, "")
+	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, r.base.options)
 	return plan.Past{Set: set, Unclear: findings.HasErrors()}, true, err
 }
 
 // placesIn are, for each file of a project of this workspace, the places where that
 // has its manifests, from the top of the repository.
-func (r *pastReader) placesIn(projects fs.FS) [][]string {
-	var places [][]string
+func (r *pastReader) placesIn(projects fs.FS) []places {
+	var all []places
 	_ = fs.WalkDir(projects, ".", func(name string, d fs.DirEntry, err error) error { // it is in memory
 		if err != nil || d.IsDir() {
 			return err
@@ -60,19 +56,19 @@ func (r *pastReader) placesIn(projects fs.FS) [][]string {
 			return err
 		}
 		p, err := parseProject(content)
-		if err != nil || p.Workspace.UUID != r.loaded.project.Workspace.UUID {
+		if err != nil || p.Workspace.UUID != r.base.loaded.project.Workspace.UUID {
 			return nil // it is of another project, or of none
 		}
 		names := p.Manifests
 		if len(names) == 0 {
 			names = []string{"."}
 		}
-		var at []string
+		var at places
 		for _, n := range names {
 			at = append(at, path.Join(path.Dir(name), filepath.ToSlash(n)))
 		}
-		places = append(places, at)
+		all = append(all, at)
 		return nil
 	})
-	return places
+	return all
 }

@@ -27,7 +27,7 @@ const pastTimeout = time.Minute
 func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
 	defer cancel()
-	r := &pastReader{baseReader: b, same: map[string]bool{}}
+	r := &pastReader{base: b, dir: b.dir, names: slices.Clone(b.names), shown: slices.Clone(b.shown), same: map[string]bool{}}
 	if problem, fix := r.open(ctx); problem != "" {
 		return plan.Past{Blame: plan.Blame{Problem: problem, Fix: fix}}
 	}
@@ -84,9 +84,8 @@ func (r *pastReader) submodule(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	at := baseReader{names: r.names}
 	for _, name := range names {
-		if at.reads(".", name) || slices.ContainsFunc(r.names, func(n string) bool { return holds(name, path.Clean(filepath.ToSlash(n))) }) {
+		if r.names.reads(".", name) || slices.ContainsFunc(r.names, func(n string) bool { return holds(name, path.Clean(filepath.ToSlash(n))) }) {
 			return name
 		}
 	}
@@ -96,12 +95,12 @@ func (r *pastReader) submodule(ctx context.Context) string {
 // pastReader reads a commit for an explanation: only files that are not now as
 // they were then.
 type pastReader struct {
-	*baseReader
-	// repository and names are those of the baseReader, or start from the top of
-	// the repository where a name leads out of the folder of the project.
+	base *baseReader
+	// dir and names are those of base, or start from the top of the repository where
+	// a name leads out of the folder of the project.
 	repository git.Repository
 	dir        string
-	names      []string
+	names      places
 	shown      []string
 	// same are files as they were, by the paths of their objects.
 	same map[string]bool
@@ -109,11 +108,10 @@ type pastReader struct {
 
 // open finds the repository that all names are in.
 func (r *pastReader) open(ctx context.Context) (problem, fix string) {
-	r.dir, r.names, r.shown = r.baseReader.dir, slices.Clone(r.baseReader.names), slices.Clone(r.baseReader.shown)
 	if slices.Contains(r.names, "-") {
 		return "standard input is not in git", "name the files that are in git"
 	}
-	if _, found := above(r.dir, ".git"); !found && r.app.env.Getenv("GIT_DIR") == "" {
+	if _, found := above(r.dir, ".git"); !found && r.base.app.env.Getenv("GIT_DIR") == "" {
 		return "this is no git repository", "run it in a clone of the repository"
 	}
 	var err error
@@ -131,15 +129,11 @@ func (r *pastReader) open(ctx context.Context) (problem, fix string) {
 // rise starts from the top of the repository.
 func (r *pastReader) rise(ctx context.Context) (problem, fix string) {
 	top, folder, err := r.repository.Top(ctx)
-	if err == nil {
-		r.repository, err = git.At(ctx, top)
-	}
 	if err != nil {
 		failed := unreadable(err)
 		return failed.Problem, failed.Fix
 	}
-	r.repository = r.repository.Alone()
-	names := make([]string, len(r.names))
+	names := make(places, len(r.names))
 	for i, name := range r.names {
 		if filepath.IsAbs(name) {
 			if rel, err := filepath.Rel(r.dir, name); err == nil {
@@ -151,13 +145,13 @@ func (r *pastReader) rise(ctx context.Context) (problem, fix string) {
 			return r.names[i] + " is outside of the repository", "name files that are in it"
 		}
 	}
-	r.dir, r.names = top, names
+	r.repository, r.dir, r.names = r.repository.In(top), top, names
 	return "", ""
 }
 
 // read reads the manifests of a commit.
 func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error) {
-	if known, read := r.sets[commit]; read && r.dir == r.baseReader.dir {
+	if known, read := r.base.sets[commit]; read && r.dir == r.base.dir {
 		return plan.Past{Set: known.Set, Unclear: known.unclear}, nil
 	}
 	root, err := os.OpenRoot(r.dir)
@@ -166,7 +160,7 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	}
 	defer func() { _ = root.Close() }()
 	// stood tells whether the project, if it is that which is read, was in this folder.
-	stood := r.dir != r.loaded.project.dir
+	stood := r.dir != r.base.loaded.project.dir
 	want := func(name, id string) bool {
 		stood = stood || name == projectFile
 		return r.differs(treeOf(root), name, id)
@@ -175,15 +169,14 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	switch {
 	case err != nil:
 		return plan.Past{}, err
-	case then.Kind != "" && then.Workspace.UUID != r.loaded.project.Workspace.UUID:
+	case then.Kind != "" && then.Workspace.UUID != r.base.loaded.project.Workspace.UUID:
 		return plan.Past{Set: &manifest.Set{}}, nil // nothing was said of this workspace
 	case !stood:
 		if past, found, err := r.moved(ctx, commit); found || err != nil {
 			return past, err
 		}
 	}
-	at := baseReader{names: r.names, options: r.options}
-	set, findings, err := at.parse(ctx, tree, "")
+	set, findings, err := r.names.parse(ctx, manifest.Source{FS: tree}, r.base.options)
 	return plan.Past{Set: set, Same: r.same, Unclear: findings.HasErrors()}, err
 }
 
@@ -202,7 +195,7 @@ func (r *pastReader) tree(ctx context.Context, commit string, want func(name, id
 	if err != nil {
 		return files, project{}, nil
 	}
-	if r.configured && r.stoodElsewhere(then) {
+	if r.base.configured && r.stoodElsewhere(then) {
 		files, err = r.repository.Tree(ctx, commit, want)
 	}
 	return files, then, err
@@ -215,7 +208,7 @@ func (r *pastReader) stoodElsewhere(p project) bool {
 	for _, name := range p.Manifests {
 		if filepath.IsLocal(name) && !slices.Contains(r.names, name) {
 			r.names = append(r.names, name)
-			r.shown = append(r.shown, configuredAs(r.app.dir(), r.loaded.project, name))
+			r.shown = append(r.shown, configuredAs(r.base.app.dir(), r.base.loaded.project, name))
 		}
 	}
 	return len(r.names) > n
@@ -224,9 +217,8 @@ func (r *pastReader) stoodElsewhere(p project) bool {
 // differs tells whether a file of the commit may hold manifests that are not now
 // as they were.
 func (r *pastReader) differs(now fs.FS, name, id string) bool {
-	at := baseReader{names: r.names}
-	project := r.dir == r.loaded.project.dir && name == projectFile
-	if !project && (!at.wants(name) || !at.reads(".", name)) {
+	project := r.dir == r.base.loaded.project.dir && name == projectFile
+	if !project && (!r.names.wants(name) || !r.names.reads(".", name)) {
 		return false
 	}
 	content, err := slurp(now, name)

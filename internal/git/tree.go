@@ -70,6 +70,12 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
+// In is the repository as it is seen from another one of its folders.
+func (r Repository) In(dir string) Repository {
+	r.dir = dir
+	return r
+}
+
 // Top returns the topmost folder of the repository, and the name that this one has
 // in it, which is "." for that itself.
 func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
