@@ -134,20 +134,18 @@ func below(n node, visit func(node)) {
 // originsOf returns what the records of n know of each live element: by key,
 // and without one where live still has all that the record had.
 func originsOf(n node, have []any) []base {
-	out := make([]base, len(have))
-	for r, record := range append([]any{n.base.applied}, n.base.pending...) {
-		list, _ := elements(record)
+	return n.base.spread(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.key(), list, have)
 		if !keyed {
-			p.of = match(len(list), len(have), func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
+			return match(len(list), len(have), func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
 		}
-		for i, j := range p.of {
-			if j >= 0 && (!keyed || p.byKey[i]) {
-				out[j].add(r, list[i])
+		for i, byKey := range p.byKey {
+			if !byKey {
+				p.of[i] = -1
 			}
 		}
-	}
-	return out
+		return p.of
+	})
 }
 
 // originsOfDropped is originsOf for the live elements that git's are not paired
@@ -167,27 +165,36 @@ func originsOfDropped(n node, have []any, paired []int) []base {
 		}
 	}
 	order = append(order, dropped...)
-	out := make([]base, len(have))
-	for r, record := range append([]any{n.base.applied}, n.base.pending...) {
-		list, _ := elements(record)
+	return n.base.spread(len(have), func(list []any) []int {
 		// What is paired once stays so: those that come first are.
-		of := match(len(order), len(list), func(i, j int) bool { return Covers(n.rules.item(), list[j], have[order[i]]) })
-		for i, j := range of {
-			if j >= 0 {
-				out[order[i]].add(r, list[j])
+		back := match(len(order), len(list), func(i, j int) bool { return Covers(n.rules.item(), list[j], have[order[i]]) })
+		of := inverse(back, len(list))
+		for i, k := range of {
+			if k >= 0 {
+				of[i] = order[k]
+			}
+		}
+		return of
+	})
+}
+
+// spread hands out the elements of a list's records to so many live ones; of says
+// which each of a record's is, -1 for none.
+func (b base) spread(n int, of func(record []any) []int) []base {
+	out := make([]base, n)
+	for r, record := range append([]any{b.applied}, b.pending...) {
+		list, _ := elements(record)
+		for i, j := range of(list) {
+			switch {
+			case j < 0:
+			case r == 0:
+				out[j].applied = list[i]
+			default:
+				out[j].pending = append(out[j].pending, list[i])
 			}
 		}
 	}
 	return out
-}
-
-// add adds an element of a record: of what was applied, or of a pending write.
-func (b *base) add(record int, v any) {
-	if record == 0 {
-		b.applied = v
-		return
-	}
-	b.pending = append(b.pending, v)
 }
 
 // contact lists the live list elements at and below n, which goes, that git
