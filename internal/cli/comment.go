@@ -170,7 +170,7 @@ func (a *app) holdsNoToken(body string) error {
 }
 
 func readEvent(name string) ([]byte, error) {
-	data, _, err := readSmall(name, 32<<20)
+	data, _, err := readSmall(name, forge.MaxEvent)
 	return data, err
 }
 

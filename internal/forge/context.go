@@ -53,8 +53,8 @@ type Context struct {
 	Attempt       int
 }
 
-// maxEvent is the size in bytes of the largest event that a host delivers.
-const maxEvent = 25 << 20
+// MaxEvent is the size in bytes of the largest event that a host delivers.
+const MaxEvent = 25 << 20
 
 // Detect reads what CI says in the environment and in the file of the event. Of
 // an event that can't be read it returns an error, and beside it what the
@@ -123,8 +123,8 @@ type event struct {
 }
 
 func (c *Context) readEvent(content []byte) error {
-	if len(content) > maxEvent {
-		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is %d bytes long, and may be %d", len(content), maxEvent)
+	if len(content) > MaxEvent {
+		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is %d bytes long, and may be %d", len(content), MaxEvent)
 	}
 	var e event
 	if err := json.Unmarshal(content, &e); err != nil {

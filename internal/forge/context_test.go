@@ -95,7 +95,7 @@ func TestAnEventThatCanNotBeRead(t *testing.T) {
 	env := gitHubRun("GITHUB_EVENT_NAME=pull_request", "GITHUB_REF=refs/pull/7/merge", "GITHUB_BASE_REF=main")
 	for _, event := range []string{
 		"", "{", "[]", `"x"`, `{"pull_request":7}`, `{"pull_request":{"number":"7"}}`, `{"before":{}}`,
-		`{"pull_request":{"number":1e99}}`, strings.Repeat("[", 1<<16), strings.Repeat(" ", maxEvent+1),
+		`{"pull_request":{"number":1e99}}`, strings.Repeat("[", 1<<16), strings.Repeat(" ", MaxEvent+1),
 	} {
 		got, err := detect(env, event)
 		if err == nil || got.PullRequest != 7 || got.BaseRef != "main" || len(err.Error()) > 500 {
