@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"trueup/internal/diag"
@@ -26,8 +27,6 @@ type htmlItem struct {
 
 	opName   safe
 	priority int
-	path     string
-	line     int
 }
 
 // htmlLead is what happens to an object as a whole.
@@ -109,7 +108,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	v := htmlItem{
 		Op: cut(clean(string(item.Op)), maxName), Kind: cut(clean(item.Kind), maxPath), Name: cut(clean(item.Name), maxPath),
 		Why: cut(clean(string(item.Cause)), maxName), Headline: headline(item, rows), Place: source(item),
-		Request: bodyView(item.Request), opName: opName(item.Op), priority: priority(item, rows), path: item.Path, line: item.Line,
+		Request: bodyView(item.Request), opName: opName(item.Op), priority: priority(item, rows),
 	}
 	v.Mark = opMark(item.Op)
 	leads := len(opRows(item))
@@ -163,20 +162,28 @@ func opMark(op plan.Op) htmlMark {
 
 const noLink safe = ""
 
-// linkTo is the address of the object in whose manifest a finding is.
-func (p *htmlPage) linkTo(pl *plan.Plan, f diag.Finding) safe {
-	best, link := -1, noLink
-	for _, v := range p.Items {
-		if v.path == f.Path && f.Path != "" && v.line <= f.Line && v.line > best {
-			best, link = v.line, v.Link
+// byFile are the items that have a manifest, by its file and in its order.
+func byFile(pl *plan.Plan) map[string][]*plan.Item {
+	files := map[string][]*plan.Item{}
+	for i := range pl.Items {
+		if item := &pl.Items[i]; item.Path != "" {
+			files[item.Path] = append(files[item.Path], item)
 		}
 	}
-	for _, item := range pl.Items {
-		if item.Path == f.Path && item.Line <= f.Line && item.Line > best {
-			return noLink // it is in a manifest that is not shown
-		}
+	for _, items := range files {
+		slices.SortStableFunc(items, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
 	}
-	return link
+	return files
+}
+
+// linkTo is the address of the object in whose manifest a finding is, among those
+// of its file; noLink where that is not shown.
+func linkTo(items []*plan.Item, links map[kind.Key]safe, f diag.Finding) safe {
+	i := sort.Search(len(items), func(i int) bool { return items[i].Line > f.Line })
+	if i == 0 {
+		return noLink
+	}
+	return links[items[i-1].Key]
 }
 
 // filters offers what the objects differ in.

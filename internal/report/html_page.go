@@ -138,8 +138,9 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 	links := p.items(pl, opts)
 	p.look(pl, links)
 	p.AdviceOf = advices(len(pl.Advice))
+	files := byFile(pl)
 	for _, f := range pl.Advice {
-		p.Advice = append(p.Advice, findingView(f, p.linkTo(pl, f)))
+		p.Advice = append(p.Advice, findingView(f, linkTo(files[f.Path], links, f)))
 	}
 	p.others(pl)
 	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
