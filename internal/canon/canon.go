@@ -143,7 +143,7 @@ const (
 // point or exponent, anything else as the shortest exact decimal.
 func Number(n json.Number) json.Number {
 	s := string(n)
-	if plainInteger(s) || len(s) > maxDigits {
+	if plainInteger(s) || plainDecimal(s) || len(s) > maxDigits {
 		return n
 	}
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -163,6 +163,15 @@ func Number(n json.Number) json.Number {
 		return n
 	}
 	return json.Number(r.FloatString(digits))
+}
+
+// plainDecimal recognises such an integer with a fraction that ends in no zero.
+func plainDecimal(s string) bool {
+	whole, fraction, _ := strings.Cut(s, ".")
+	if fraction == "" || fraction[len(fraction)-1] == '0' || !plainInteger(whole) && whole != "-0" {
+		return false
+	}
+	return strings.Trim(fraction, "0123456789") == ""
 }
 
 // plainInteger recognises what is canonical already: digits without a leading

@@ -59,9 +59,12 @@ type Finding struct {
 	// Field is the place inside the object, such as spec.tls.forced.
 	Field string `json:"field,omitempty"`
 	// Rule is the name of a page in docs/rules.
-	Rule     string   `json:"rule"`
-	Message  string   `json:"message"`
-	Fix      string   `json:"fix,omitempty"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+	// Write is the YAML to put in the place of the value or key at which the
+	// finding stands, where the rule is sure of it.
+	Write    string   `json:"-"`
 	Severity Severity `json:"severity"`
 	// Source is the line of the file that Line names, without its end.
 	Source string `json:"source,omitempty"`
