@@ -61,6 +61,12 @@ type Field struct {
 	Open   bool
 	List   *ListRule
 	Fields map[string]*Field
+	// Names are those of Fields in the order of the schema, which is that of
+	// canonical manifests.
+	Names []string
+	// Any stands for the fields of an object whose names are the user's own, or is
+	// nil.
+	Any *Field
 	// Item is the element of a list.
 	Item *Field
 }

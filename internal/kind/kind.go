@@ -47,11 +47,16 @@ const (
 type Kind struct {
 	// Name is the value of "kind" in the envelope.
 	Name string
+	// Short is the name that people type.
+	Short string
 	// APIVersion is the value that is sent on the wire.
 	APIVersion string
-	// Alias matches other values of apiVersion that mean the same kind.
-	Alias *regexp.Regexp
-	Area  Area
+	// Alias matches other values of apiVersion that mean the same kind, and
+	// AliasForm is their form with {vendor} in it: the envelope of the
+	// command-line route (platform-api 2.3). Both are empty for most kinds.
+	Alias     *regexp.Regexp
+	AliasForm string
+	Area      Area
 	// Collection is the path of the list below the area's base address, with
 	// {namespace} or {workspace_uuid} in it.
 	Collection string
@@ -77,6 +82,16 @@ type Kind struct {
 
 	tree lazyTree
 }
+
+// AliasVersion returns the apiVersion of the command-line route of a vendor, and
+// whether the kind has one by that name.
+func (k *Kind) AliasVersion(vendor string) (string, bool) {
+	version := strings.ReplaceAll(k.AliasForm, "{vendor}", vendor)
+	return version, k.Alias != nil && k.Alias.MatchString(version)
+}
+
+// Plural is the short name of several: cdns, snapshots.
+func (k *Kind) Plural() string { return k.Short + "s" }
 
 // Workspace names the place that all objects of a project live in.
 type Workspace struct {

@@ -66,6 +66,20 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+func TestKindsByTheNamesThatPeopleType(t *testing.T) {
+	for name, want := range map[string]string{
+		"cdn": "CDN", "CDNs": "CDN", "purges": "Purge", "snapshot": "VolumeSnapshot", "Snapshots": "VolumeSnapshot",
+		"volumesnapshot": "VolumeSnapshot", "volumesnapshots": "VolumeSnapshot",
+	} {
+		if k, ok := kind.Named(name); !ok || k.Name != want {
+			t.Errorf("%s is not %s", name, want)
+		}
+	}
+	if k, ok := kind.Named("snap"); ok {
+		t.Errorf("snap is %s", k.Name)
+	}
+}
+
 func TestParseKey(t *testing.T) {
 	for in, want := range map[string]string{
 		"CDN/shop": "CDN/shop", "cdn/shop": "CDN/shop", "cdns/shop": "CDN/shop", "purges/a/b": "Purge/a/b",

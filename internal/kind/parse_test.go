@@ -8,11 +8,11 @@ import (
 func TestParseSchemaRefuses(t *testing.T) {
 	for doc, want := range map[string]string{
 		`{`:                          "unexpected end",
-		`{"type":"integer"}`:         `unknown type "integer"`,
+		`{"type":"tuple"}`:           `unknown type "tuple"`,
 		`{"type":["string","null"]}`: "cannot unmarshal",
 		`{"properties":{"a":{"$ref":"other.json"}}}`:                         `$ref "other.json" is not a definition`,
 		`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":1}}}`: `field "a"`,
-		`{"properties":{"a":{"items":{"type":"integer"}}}}`:                  `field "a": field "": unknown type`,
+		`{"properties":{"a":{"items":{"type":"tuple"}}}}`:                    `field "a": field "": unknown type`,
 		`{"properties":{"a":3}}`:                                             `field "a"`,
 	} {
 		if _, err := parseSchema([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,58 +9,78 @@ import (
 	"trueup/internal/canon"
 )
 
-// NewObject reduces one answer of the platform, an envelope as canon.Decode
-// gives it, to what is compared and shown. It is tolerant of what the
-// platform's document does not show (a list's items without kind, null for
+// NewObject is ReadObject of an envelope as canon.Decode gives it.
+func (k *Kind) NewObject(doc map[string]any) (Object, error) { return k.ReadObject(canon.Bytes(doc)) }
+
+// ReadObject reduces one answer of the platform, an envelope in canonical JSON,
+// to what is compared and shown; it keeps nothing of it. It is tolerant of what
+// the platform's document does not show (a list's items without kind, null for
 // what is absent, workspace for namespace) and refuses only what can't be the
 // object: another kind, no name, a spec that is no object.
-func (k *Kind) NewObject(doc map[string]any) (Object, error) {
-	if got := doc["kind"]; got != nil && got != k.Name {
-		name, _ := got.(string)
-		return Object{}, fmt.Errorf("kind is %.40q, not %q", name, k.Name)
+func (k *Kind) ReadObject(doc []byte) (Object, error) {
+	o := Object{Kind: k}
+	var spec []byte
+	var meta map[string]any
+	for key, value := range canon.Members(doc) {
+		if string(value) == "null" {
+			continue
+		}
+		switch string(key) {
+		case "kind":
+			if got := canon.MustDecode(value); got != k.Name {
+				name, _ := got.(string)
+				return Object{}, fmt.Errorf("kind is %.40q, not %q", name, k.Name)
+			}
+		case "metadata":
+			meta, _ = canon.MustDecode(value).(map[string]any)
+		case "spec":
+			spec = value
+		case "status":
+			o.Status = bytes.Clone(value)
+		}
 	}
-	meta, _ := doc["metadata"].(map[string]any)
-	o := Object{
-		Kind:              k,
-		Name:              text(meta, "name"),
-		Namespace:         text(meta, "namespace"),
-		UID:               text(meta, "uid"),
-		ResourceVersion:   text(meta, "resourceVersion"),
-		CreationTimestamp: text(meta, "creationTimestamp"),
-		Terminating:       text(meta, "deletionTimestamp") != "",
-		Keep:              Kept(meta),
+	if err := o.setMetadata(meta); err != nil {
+		return Object{}, err
 	}
+	return o, o.setSpec(spec)
+}
+
+func (o *Object) setMetadata(meta map[string]any) error {
+	o.Name, o.Namespace, o.UID = text(meta, "name"), text(meta, "namespace"), text(meta, "uid")
+	o.ResourceVersion, o.CreationTimestamp = text(meta, "resourceVersion"), text(meta, "creationTimestamp")
+	o.Terminating, o.Keep = text(meta, "deletionTimestamp") != "", Kept(meta)
 	if _, ok := meta["name"].(string); !ok || o.Name == "" {
-		return Object{}, errors.New("metadata.name is missing")
+		return errors.New("metadata.name is missing")
 	}
 	if o.Namespace == "" {
 		o.Namespace = text(meta, "workspace")
 	}
-	if status := doc["status"]; status != nil {
-		o.Status = canon.Bytes(status)
-	}
-	return o, o.setSpec(doc["spec"])
+	return nil
 }
 
-func (o *Object) setSpec(v any) error {
-	if v == nil {
+// setSpec takes a spec, canonical JSON or nil.
+func (o *Object) setSpec(spec []byte) error {
+	if spec == nil {
 		return nil
 	}
-	spec, ok := v.(map[string]any)
-	if !ok {
+	if spec[0] != '{' {
 		return fmt.Errorf("spec of %s is not an object", o.Key())
 	}
-	o.Spec = canon.Bytes(spec)
+	o.Spec = bytes.Clone(spec)
 	o.Digest = canon.Digest(o.Spec)
-	if o.Kind.HostField != "" {
-		o.Host = text(spec, o.Kind.HostField)
+	for key, value := range canon.Members(spec) {
+		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
+			o.Host = textOf(canon.MustDecode(value))
+		}
 	}
 	return nil
 }
 
 // text returns a field that is text, or a number's digits, or "".
-func text(m map[string]any, field string) string {
-	switch v := m[field].(type) {
+func text(m map[string]any, field string) string { return textOf(m[field]) }
+
+func textOf(v any) string {
+	switch v := v.(type) {
 	case string:
 		return v
 	case json.Number:

@@ -1,9 +1,9 @@
 package kind
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -51,16 +51,18 @@ func (l *lazyTree) root(k *Kind) *Field {
 
 // keywords is what a schema says of one field.
 type keywords struct {
-	Ref         string                     `json:"$ref"`
-	Type        string                     `json:"type"`
-	Title       string                     `json:"title"`
-	Description string                     `json:"description"`
-	Examples    []any                      `json:"examples"`
-	Const       string                     `json:"const"`
-	Enum        []string                   `json:"enum"`
-	Required    []string                   `json:"required"`
-	Properties  map[string]json.RawMessage `json:"properties"`
-	Items       json.RawMessage            `json:"items"`
+	Ref         string          `json:"$ref"`
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Examples    []any           `json:"examples"`
+	Const       string          `json:"const"`
+	Enum        []string        `json:"enum"`
+	Required    []string        `json:"required"`
+	Properties  properties      `json:"properties"`
+	Items       json.RawMessage `json:"items"`
+	// Additional is a schema, or says whether there may be other fields.
+	Additional json.RawMessage `json:"additionalProperties"`
 
 	Section       string   `json:"x-trueup-section"`
 	Seen          []string `json:"x-trueup-seen"`
@@ -73,6 +75,36 @@ type keywords struct {
 		Join  string   `json:"join"`
 	} `json:"x-trueup-list"`
 	flags
+}
+
+// properties are the members of an object, and their names in the order of the
+// schema.
+type properties struct {
+	names []string
+	raw   map[string]json.RawMessage
+}
+
+// UnmarshalJSON keeps the order.
+func (p *properties) UnmarshalJSON(data []byte) error {
+	*p = properties{}
+	if err := json.Unmarshal(data, &p.raw); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		p.names = append(p.names, fmt.Sprint(name))
+		if err := dec.Decode(&json.RawMessage{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flags are the keywords that hold for everything below a field too.
@@ -101,7 +133,7 @@ func fieldType(name string) (Type, error) {
 		return Text, nil
 	case "boolean":
 		return Bool, nil
-	case "number":
+	case "number", "integer":
 		return Number, nil
 	case "object":
 		return ObjectType, nil
@@ -178,12 +210,18 @@ func (p *parser) below(f *Field, kw keywords, inherited flags) (err error) {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
 	}
-	if kw.Properties == nil {
+	if bytes.HasPrefix(kw.Additional, []byte("{")) {
+		if f.Any, err = p.field("", kw.Additional, inherited); err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+	}
+	if kw.Properties.raw == nil {
 		return nil
 	}
-	f.Fields = make(map[string]*Field, len(kw.Properties))
-	for _, name := range slices.Sorted(maps.Keys(kw.Properties)) {
-		child, err := p.field(name, kw.Properties[name], inherited)
+	f.Fields = make(map[string]*Field, len(kw.Properties.names))
+	f.Names = kw.Properties.names
+	for _, name := range f.Names {
+		child, err := p.field(name, kw.Properties.raw[name], inherited)
 		if err != nil {
 			return err
 		}
@@ -219,7 +257,10 @@ func (f *Field) child(name string) *Field {
 	case f.Type == ListType:
 		return f.Item.child(name)
 	}
-	return f.Fields[name]
+	if known := f.Fields[name]; known != nil {
+		return known
+	}
+	return f.Any
 }
 
 func (f *Field) element() *Field {

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ import (
 var table = []*Kind{
 	{
 		Name:            "CDN",
+		Short:           "cdn",
 		APIVersion:      "delivery/v2.1",
 		Area:            Delivery,
 		Collection:      "/global/workspaces/{workspace_uuid}/cdns",
@@ -21,8 +23,10 @@ var table = []*Kind{
 	},
 	{
 		Name:       "Purge",
+		Short:      "purge",
 		APIVersion: "delivery/v2.1",
 		Alias:      regexp.MustCompile(`^delivery\.[a-z0-9]([-a-z0-9]*[a-z0-9])?\.cloud/v1beta1$`),
+		AliasForm:  "delivery.{vendor}.cloud/v1beta1",
 		Area:       Delivery,
 		Collection: "/global/workspaces/{workspace_uuid}/purges",
 		Verbs:      []Verb{Create},
@@ -33,6 +37,7 @@ var table = []*Kind{
 	},
 	{
 		Name:            "VolumeSnapshot",
+		Short:           "snapshot",
 		APIVersion:      "snapshot.storage.k8s.io/v1",
 		Area:            Compute,
 		Collection:      "/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots",
@@ -48,10 +53,17 @@ var table = []*Kind{
 // All returns the kinds in the order of their names.
 func All() []*Kind { return table }
 
-// Named finds a kind by its name in any case, singular or as its collection.
+// Named finds a kind by its name in any case: its own, the short one, or that of
+// several.
 func Named(name string) (*Kind, bool) {
 	for _, k := range table {
-		if strings.EqualFold(k.Name, name) || strings.EqualFold(k.ShortCollectionPath()[1:], name) {
+		if k.Name == name {
+			return k, true // nearly always, and once an object
+		}
+	}
+	for _, k := range table {
+		names := []string{k.Name, k.ShortCollectionPath()[1:], k.Short, k.Plural()}
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
 			return k, true
 		}
 	}

@@ -1,0 +1,173 @@
+package kind
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/schemas"
+)
+
+// projectKind is the kind of the file that says what a repository manages.
+const projectKind = "Project"
+
+// editorNote stands in the schema for editors before a digest of the rest.
+const editorNote = "trueup init wrote this file, and keeps it up to date while nobody edits it: "
+
+// EditorSchema returns one JSON Schema for every file of a repository: an editor
+// finds a schema by the name of a file, and files of several kinds share a
+// folder, so the kind that a document names chooses among them. It is draft-07,
+// which every editor knows, and refers to nothing outside itself.
+//
+// It is for completing and for marking early what is wrong; what is checked is
+// what Schema returns. A null says that a field must be absent, so every field
+// that may be absent may be null here.
+func EditorSchema() []byte {
+	files := map[string]string{projectKind: "project.schema.json"}
+	for _, k := range table {
+		files[k.Name] = k.SchemaFile
+	}
+	names := slices.Sorted(maps.Keys(files))
+	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
+	for _, name := range names {
+		definition := forEditor(name, files[name])
+		definitions[name] = definition
+		kinds = append(kinds, name)
+		snippets = append(snippets, map[string]any{
+			"label": name, "description": definition["description"], "body": skeleton(definition),
+		})
+		branches = append(branches, map[string]any{
+			"if": map[string]any{
+				"required":   []any{"kind"},
+				"properties": map[string]any{"kind": map[string]any{"const": name}},
+			},
+			"then": map[string]any{"$ref": "#/definitions/" + name},
+		})
+	}
+	doc := map[string]any{
+		"$schema":     "http://json-schema.org/draft-07/schema#",
+		"description": "A manifest, or the project file. The kind says which fields there are.",
+		"type":        "object",
+		"required":    []any{"apiVersion", "kind"},
+		"properties": map[string]any{
+			"kind": map[string]any{"title": "Kind", "description": "What the document describes.", "enum": kinds},
+		},
+		"allOf":           branches,
+		"definitions":     definitions,
+		"defaultSnippets": snippets,
+	}
+	doc["$comment"] = editorNote + canon.Digest(canon.Bytes(doc)).String()
+	var out bytes.Buffer
+	if err := json.Indent(&out, canon.Bytes(doc), "", "  "); err != nil {
+		panic(fmt.Sprintf("schema for editors: %v", err)) // it was just written
+	}
+	return append(out.Bytes(), '\n')
+}
+
+// IsEditorSchema tells whether a text is what EditorSchema returns, or has
+// returned in another version, and nobody has edited.
+func IsEditorSchema(text []byte) bool {
+	v, err := canon.Decode(text)
+	doc, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return false
+	}
+	note := doc["$comment"]
+	delete(doc, "$comment")
+	return note == editorNote+canon.Digest(canon.Bytes(doc)).String()
+}
+
+// skeleton is what must be there of a document, with the first example of each
+// value.
+func skeleton(schema map[string]any) any {
+	fields, _ := schema["properties"].(map[string]any)
+	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
+		return examples[0]
+	}
+	required, _ := schema["required"].([]any)
+	out := map[string]any{}
+	for _, v := range required {
+		name, _ := v.(string)
+		field, _ := fields[name].(map[string]any)
+		out[name] = skeleton(field)
+	}
+	return out
+}
+
+// forEditor is a schema as a part of the one for editors.
+func forEditor(name, file string) map[string]any {
+	doc, err := schemas.FS.ReadFile(file)
+	if err != nil {
+		panic(fmt.Sprintf("schema of %s: %v", name, err)) // a fault of this program, as in Root
+	}
+	v, err := canon.Decode(doc)
+	root, ok := v.(map[string]any)
+	if err != nil || !ok {
+		panic(fmt.Sprintf("schema of %s: %v", name, err))
+	}
+	defs, _ := root["$defs"].(map[string]any)
+	delete(root, "$defs")
+	return (&editing{defs: defs}).node(root)
+}
+
+// editing turns a schema into what editors want.
+type editing struct {
+	defs map[string]any
+}
+
+// node writes references out, because what stands beside one does not count in
+// draft-07, and leaves out what is for this program alone.
+func (e *editing) node(schema map[string]any) map[string]any {
+	out := map[string]any{}
+	if ref, ok := schema["$ref"].(string); ok {
+		def, _ := e.defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		out = e.node(def)
+	}
+	for name, v := range schema {
+		below, _ := v.(map[string]any)
+		switch {
+		case strings.HasPrefix(name, "$"), strings.HasPrefix(name, "x-trueup-"):
+		case name == "properties":
+			out[name] = e.properties(below, schema["required"])
+		case name == "items":
+			out[name] = e.node(below)
+		default:
+			out[name] = v
+		}
+	}
+	if seen, ok := schema["x-trueup-seen"].([]any); ok {
+		out["examples"] = seen
+	}
+	if schema["x-trueup-readonly"] == true {
+		out["doNotSuggest"] = true
+	}
+	return out
+}
+
+func (e *editing) properties(fields map[string]any, required any) map[string]any {
+	needed, _ := required.([]any)
+	out := map[string]any{}
+	for name, v := range fields {
+		schema, _ := v.(map[string]any)
+		field := e.node(schema)
+		if !slices.Contains(needed, any(name)) {
+			orNull(field)
+		}
+		out[name] = field
+	}
+	return out
+}
+
+// orNull lets a field be null.
+func orNull(field map[string]any) {
+	if t, ok := field["type"].(string); ok {
+		field["type"] = []any{t, "null"}
+	}
+	if values, ok := field["enum"].([]any); ok {
+		field["enum"] = append(slices.Clone(values), nil)
+	}
+}

@@ -1,0 +1,65 @@
+package kind_test
+
+import (
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+)
+
+func TestOwnFiles(t *testing.T) {
+	for path, want := range map[string]string{
+		"project.ledger.store":                             "",
+		"project.overrides.order":                          "",
+		"project.purge.duplicate.status":                   "",
+		"config.profiles.production.delivery.url":          "",
+		"config.profiles.x.compute.token.exec.command":     "",
+		"project.ledger.stor":                              "-",
+		"config.profiles.x.delivry":                        "-",
+		"config.profiles.x.delivery.token.exec.timeout":    "",
+		"project.overrides[3].path":                        "",
+		"project.workspace.uuid":                           "Workspace identifier",
+		"config.profiles.x.delivery.token.exec.command[0]": "",
+	} {
+		name, rest, _ := strings.Cut(path, ".")
+		root, ok := kind.OwnFile(name)
+		if !ok {
+			t.Fatalf("no file %s", name)
+		}
+		f, ok := root.At(kind.PathParts(rest))
+		if ok != (want != "-") {
+			t.Errorf("%s: %v", path, ok)
+		} else if ok && want != "" && f.Title != want {
+			t.Errorf("%s: %q, want %q", path, f.Title, want)
+		}
+	}
+	if _, ok := kind.OwnFile("plan"); ok {
+		t.Error("nobody writes a plan")
+	}
+}
+
+func TestSchemaNamed(t *testing.T) {
+	for _, name := range append(kind.SchemaNames(), "CDN", "cdns", "VolumeSnapshots", "PLAN") {
+		if file, schema, ok := kind.SchemaNamed(name); !ok || !strings.Contains(string(schema), `"title"`) || !strings.HasSuffix(file, ".schema.json") {
+			t.Errorf("%s: %s, %v", name, file, ok)
+		}
+	}
+	for _, name := range []string{"", "../kind/own", "pod"} {
+		if file, _, ok := kind.SchemaNamed(name); ok {
+			t.Errorf("%q is %s", name, file)
+		}
+	}
+	if len(kind.SchemaNames()) < 8 {
+		t.Error(kind.SchemaNames())
+	}
+}
+
+func TestPathParts(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.b.c": "a|b|c", "locations[/a.b/*].cache": "locations[/a.b/*]|cache", "x": "x", "": "", "a[b[.]c].d": "a[b[.]c]|d", "a].b": "a].b",
+	} {
+		if got := strings.Join(kind.PathParts(path), "|"); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
