@@ -12,6 +12,9 @@ import (
 // TestLongLists: a list that was made to take all day takes seconds: one that is
 // turned around, one whose keys are all incomplete, and a set without a key.
 func TestLongLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine, and slow with the race detector")
+	}
 	const n = 3_000
 	list := func(with func(i int) string) []any {
 		out := make([]any, n)
@@ -73,7 +76,13 @@ func TestHistoryOfALongList(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
+	turned := func(n int) any {
+		list := slices.Clone(locations(n, "1").(map[string]any)["locations"].([]any))
+		slices.Reverse(list)
+		return map[string]any{"locations": list}
+	}
 	for what, of := range map[string]func(n int) uint64{
+		"moved":   func(n int) uint64 { return cost(locations(n+1, "1"), turned(n+1), n) },
 		"changed": func(n int) uint64 { return cost(locations(n, "1"), locations(n, "2"), n) },
 		"removed": func(n int) uint64 { return cost(locations(n, "1"), locations(0, "1"), n) },
 	} {

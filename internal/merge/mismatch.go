@@ -60,7 +60,7 @@ func (c *comparison) list(n node, field string, want, have []any) {
 	have, _ = elements(have)
 	p := pair(n.rules, want, have)
 	if len(n.rules.key()) == 0 && len(want) == len(have) {
-		anywhere := match(len(want), len(have), func(i, j int) bool { return Covers(n.rules.item(), want[i], have[j]) })
+		anywhere := matchValues(n.rules.item(), want, have, func(i, j int) bool { return Covers(n.rules.item(), want[i], have[j]) })
 		if full(anywhere) {
 			p.of = anywhere
 		}

@@ -23,7 +23,7 @@ func pair(r *Rules, xs, ys []any) pairing {
 	}
 	p := pairing{byKey: make([]bool, len(xs))}
 	if r.set() && len(r.key()) == 0 {
-		p.of = match(len(xs), len(ys), func(i, j int) bool { return Covers(r.item(), xs[i], ys[j]) })
+		p.of = matchValues(r.item(), xs, ys, func(i, j int) bool { return Covers(r.item(), xs[i], ys[j]) })
 		return p
 	}
 	p.of = byPosition(r, xs, ys)
@@ -182,9 +182,50 @@ func agree(a, b []string) bool {
 	return common
 }
 
-// match finds as many pairs as there can be among n and m elements, by
-// augmenting paths; same positions first.
-func match(n, m int, fits func(i, j int) bool) []int {
+// matchValues is match for elements of which none fits that is not covered: where
+// they are scalars, only equal ones are tried, or a long list would be too long.
+func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
+	if classes, ok := scalarClasses(item, xs); ok {
+		if others, ok := scalarClasses(item, ys); ok {
+			members := map[string][]int{}
+			for j, class := range others {
+				members[class] = append(members[class], j)
+			}
+			return match(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
+		}
+	}
+	return matchAny(len(xs), len(ys), fits)
+}
+
+// scalarClasses are what equal scalars have in common; false where there are others.
+func scalarClasses(item *Rules, list []any) ([]string, bool) {
+	classes := make([]string, len(list))
+	for i, v := range list {
+		s, kind := text(v)
+		if kind == notScalar || item.skip() {
+			return nil, false
+		}
+		classes[i] = s
+		if n, ok := number(v); ok && item.scalarType() == Number {
+			classes[i] = n + "#" // "1.0" is 1, and text that is no number is no such text
+		}
+	}
+	return classes, true
+}
+
+// matchAny is match where each may fit each.
+func matchAny(n, m int, fits func(i, j int) bool) []int {
+	all := make([]int, m)
+	for j := range all {
+		all[j] = j
+	}
+	return match(n, m, func(int) []int { return all }, fits)
+}
+
+// match finds as many pairs as there can be among n and m elements, by augmenting
+// paths; same positions first, then those that among says, which are all that can
+// fit.
+func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
 	of, back := filled(n, -1), filled(m, -1)
 	// seen is for which element the other list's were tried last.
 	seen, round, tries := filled(m, -1), 0, 0
@@ -205,7 +246,10 @@ func match(n, m int, fits func(i, j int) bool) []int {
 		if i < m && try(i, i) {
 			return true
 		}
-		for j := 0; j < m && tries < maxTries; j++ {
+		for _, j := range among(i) {
+			if tries >= maxTries {
+				return false
+			}
 			if j != i && try(i, j) {
 				return true
 			}

@@ -139,6 +139,21 @@ type versions struct {
 	// keys are theirs, if they have any.
 	keys  keys
 	keyed bool
+	// live is the order that moving was last asked of, and moving the answer.
+	live   []int
+	moving []bool
+}
+
+// moves tells which elements have to move for an order, which all changes of the
+// list have in common.
+func (l *versions) moves(live []int) []bool {
+	if len(l.live) == 0 || &l.live[0] != &live[0] {
+		l.live, l.moving = live, make([]bool, len(live))
+		for _, k := range displaced(live) {
+			l.moving[k] = true
+		}
+	}
+	return l.moving
 }
 
 // list is what is known of the list at a place of now.
@@ -163,20 +178,20 @@ func (h *History) list(s spot, at []Step) *versions {
 // reordered tells whether git says otherwise than before in which order the element
 // of a moved change and those that it has to pass stand. A conflict is of the list.
 func (h *History) reordered(s spot, c Change, i int) bool {
-	was := h.list(s, c.At[:len(c.At)-1]).of
+	l := h.list(s, c.At[:len(c.At)-1])
+	was := l.of
 	if i >= len(was) || was[i] < 0 {
 		return true
 	}
 	if c.Class == Conflict {
 		return len(displaced(was)) > 0
 	}
-	moved := displaced(c.live) // in order
+	moves := l.moves(c.live)
 	for k, j := range c.live {
 		if j < 0 || (i < k) == (c.live[i] < j) {
 			continue // it stands where it stood, seen from the element
 		}
-		_, moves := slices.BinarySearch(moved, k)
-		if !moves && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
+		if !moves[k] && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
 			return true
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checks raises rapid's number of cases, unless the command line says one.
+// checks raises rapid's number of cases, unless the command line says one or
+// wants it short.
 func checks(t *testing.T, n int) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")
-	if f.Value.String() != f.DefValue {
+	if testing.Short() || f.Value.String() != f.DefValue {
 		return
 	}
 	if err := f.Value.Set(strconv.Itoa(n)); err != nil {

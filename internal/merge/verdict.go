@@ -137,7 +137,7 @@ func originsOf(n node, have []any) []base {
 	return n.base.spread(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.key(), list, have)
 		if !keyed {
-			return match(len(list), len(have), func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
+			return matchValues(n.rules.item(), list, have, func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) })
 		}
 		for i, byKey := range p.byKey {
 			if !byKey {
@@ -165,9 +165,13 @@ func originsOfDropped(n node, have []any, paired []int) []base {
 		}
 	}
 	order = append(order, dropped...)
+	ordered := make([]any, len(order))
+	for i, j := range order {
+		ordered[i] = have[j]
+	}
 	return n.base.spread(len(have), func(list []any) []int {
 		// What is paired once stays so: those that come first are.
-		back := match(len(order), len(list), func(i, j int) bool { return Covers(n.rules.item(), list[j], have[order[i]]) })
+		back := matchValues(n.rules.item(), ordered, list, func(i, j int) bool { return Covers(n.rules.item(), list[j], ordered[i]) })
 		of := inverse(back, len(list))
 		for i, k := range of {
 			if k >= 0 {
@@ -259,7 +263,7 @@ func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) 
 // is all of it that git knows, or -1; pairs by key stay pairs.
 func staying(r *Rules, want, have []any, p pairing) []int {
 	paired := inverse(p.of, len(have))
-	of := match(len(want), len(have), func(i, j int) bool {
+	of := matchAny(len(want), len(have), func(i, j int) bool {
 		if k := paired[j]; p.byKey[i] || k >= 0 && p.byKey[k] {
 			return p.of[i] == j
 		}

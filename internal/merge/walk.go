@@ -276,15 +276,20 @@ func (n namer) of(e any, index int) string {
 		}
 		return fmt.Sprint(index)
 	}
+	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
+	if n.rules.Join == "" && last != "" && !n.long[last] {
+		return last
+	}
+	return strings.Join(n.key(e), n.rules.Join)
+}
+
+// key are the parts of an element's key that it has.
+func (n namer) key(e any) []string {
 	var parts []string
 	for _, k := range n.rules.Key {
 		if s, _ := text(fieldOf(e, k)); s != "" {
 			parts = append(parts, s)
 		}
 	}
-	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
-	if n.rules.Join == "" && last != "" && !n.long[last] {
-		return last
-	}
-	return strings.Join(parts, n.rules.Join)
+	return parts
 }
