@@ -1,0 +1,164 @@
+package purge
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// Address is what a person, a list or a sitemap names to be purged.
+type Address struct {
+	// Host is in the form in which hostnames are compared; empty where a path was
+	// named without one.
+	Host string
+	Path string
+}
+
+// The reasons why a text names nothing that can be purged.
+var (
+	errNoAddress = errors.New("is neither a path, which starts with /, nor an address, which starts with https://")
+	errScheme    = errors.New("is not an address of http or https")
+	errLogin     = errors.New("has a user name or a password, which no purge can name")
+	errPort      = errors.New("has a port, which no purge can name")
+	errHost      = errors.New("has no hostname")
+)
+
+// ParseAddress reads a path or an address of http or https. The path becomes
+// what browsers ask for: characters that can't stand in an address are encoded,
+// escapes stay as they are, and a fragment, which is never sent, is cut off. An
+// address without a path means that of "/". It is an error where the path is none
+// of a purge (platform-api 2.3).
+func ParseAddress(text string) (Address, error) {
+	if !utf8.ValidString(text) {
+		return Address{}, errors.New("is not UTF-8")
+	}
+	text, _, _ = strings.Cut(text, "#")
+	if strings.HasPrefix(text, "/") {
+		a := Address{Path: asAsked(text)}
+		return a, CheckPath(a.Path)
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return Address{}, errNoAddress
+	}
+	at := strings.IndexAny(rest, `/?\`)
+	if at < 0 {
+		at = len(rest)
+	}
+	host, err := hostOf(strings.ToLower(scheme), rest[:at])
+	if err != nil {
+		return Address{}, err
+	}
+	path := rest[at:]
+	if path == "" || path[0] == '?' {
+		path = "/" + path
+	}
+	a := Address{Host: host, Path: asAsked(path)}
+	return a, CheckPath(a.Path)
+}
+
+// asAsked is a path, with a query perhaps, as browsers ask for it.
+func asAsked(text string) string {
+	path, query, asks := strings.Cut(text, "?")
+	path = encode(strings.ReplaceAll(path, `\`, "/"), inPath)
+	if asks {
+		path += "?" + encode(query, inQuery)
+	}
+	return path
+}
+
+// hostOf reads what stands between the scheme and the path of an address.
+func hostOf(scheme, authority string) (string, error) {
+	usual, ok := map[string]string{"http": "80", "https": "443"}[scheme]
+	switch {
+	case !ok:
+		return "", errScheme
+	case strings.Contains(authority, "@"):
+		return "", errLogin
+	}
+	u, err := url.Parse("//" + authority)
+	if err != nil || u.Hostname() == "" {
+		return "", errHost
+	}
+	if port := u.Port(); port != "" && port != usual {
+		return "", errPort
+	}
+	return hostKey(u.Hostname()), nil
+}
+
+// hostKey is the form in which hostnames are compared: case and a final dot mean
+// nothing (RFC 4343), and letters beyond ASCII stand for those of Punycode. What is
+// no hostname is that of no CDN, and that is said.
+func hostKey(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		return ascii
+	}
+	return host
+}
+
+// namePath is the path at which browsers ask for a file of that name, which may
+// have folders: all that does not stand for itself in the path of an address is
+// encoded as %XX, byte by byte. A star can't be named: platforms take it for
+// everything.
+func namePath(name string) (string, error) {
+	if strings.Contains(name, "*") {
+		return "", errors.New("has a * in its name, which no path of a purge can name")
+	}
+	return encode(name, inName), nil
+}
+
+// The characters that are encoded, beside the bytes that are no printed ASCII. Of
+// an address that somebody wrote they are the path and the query percent-encode
+// set of the URL standard, which is what browsers do; in the name of a file those
+// that mean something in an address are encoded too, as whoever links to it must.
+const (
+	inPath  = "\"<>^`{}"
+	inQuery = "\"<>'"
+	inName  = inPath + `%?#\`
+)
+
+func encode(text, set string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c > '~' || strings.IndexByte(set, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Hosts are the hostnames that a purge may name (platform-api 2.3).
+type Hosts struct{ names map[string]string }
+
+// NewHosts takes the hostnames as they are to be written.
+func NewHosts(hostnames []string) Hosts {
+	h := Hosts{names: make(map[string]string, len(hostnames))}
+	for _, name := range hostnames {
+		h.names[hostKey(name)] = name
+	}
+	return h
+}
+
+// Place finds the hostname that a host belongs to, as it is to be written, and
+// the subdomain that must be named beside it: the longest hostname that the host
+// is or ends with.
+func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
+	host = hostKey(host)
+	for at := 0; ; {
+		if name, found := h.names[host[at:]]; found {
+			return name, strings.TrimSuffix(host[:at], "."), true
+		}
+		next := strings.IndexByte(host[at:], '.')
+		if next < 0 {
+			return "", "", false
+		}
+		at += next + 1
+	}
+}

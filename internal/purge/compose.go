@@ -1,0 +1,236 @@
+package purge
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Wanted is a path that is to be purged on a hostname or on one of its
+// subdomains.
+type Wanted struct {
+	Hostname string
+	// Subdomain is empty for the hostname itself.
+	Subdomain string
+	Path      string
+}
+
+// Composed is a request, and what it leaves out.
+type Composed struct {
+	Spec
+	// Dropped are the paths that are not named because another one covers them.
+	Dropped []Dropped
+	// Collapsed are the folders that are named in place of paths in them.
+	Collapsed []Collapsed
+}
+
+// Dropped is a path and the prefix path that covers it, in this or in another
+// request.
+type Dropped struct{ Path, By string }
+
+// Collapsed is a prefix path, and the paths that it is named for.
+type Collapsed struct {
+	Prefix string
+	Paths  []string
+}
+
+// Compose makes as few requests as purge what is wanted and no more, but for the
+// hostname itself, which each request purges beside its subdomains (platform-api
+// 2.3): one for each hostname and set of subdomains, in their order, with its
+// paths sorted. Each path is named once; what a prefix path covers, in the same
+// request or in one of more subdomains, is dropped. With pays above zero, a
+// folder of which at least so many paths are named is named in their place, but
+// never everything.
+func Compose(wanted []Wanted, pays int) []Composed {
+	groups := grouped(wanted)
+	for i := range groups {
+		groups[i].dropWithin()
+		if pays > 0 {
+			groups[i].collapse(pays)
+			groups[i].dropWithin()
+		}
+	}
+	for i := range groups {
+		groups[i].dropBeside(groups)
+	}
+	return slices.DeleteFunc(groups, func(c Composed) bool { return len(c.Paths) == 0 })
+}
+
+// grouped makes a request of the paths of each hostname and set of subdomains.
+func grouped(wanted []Wanted) []Composed {
+	subdomains := map[[2]string][]string{}
+	for _, w := range wanted {
+		at := [2]string{w.Hostname, w.Path}
+		subdomains[at] = append(subdomains[at], w.Subdomain)
+	}
+	byGroup := map[string]*Composed{}
+	for _, at := range slices.SortedFunc(maps.Keys(subdomains), func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	}) {
+		names := slices.DeleteFunc(sortedUnique(subdomains[at]), func(s string) bool { return s == "" })
+		group := at[0] + " " + strings.Join(names, " ")
+		if byGroup[group] == nil {
+			byGroup[group] = &Composed{Spec: Spec{Hostname: at[0], Subdomains: names}}
+		}
+		byGroup[group].Paths = append(byGroup[group].Paths, at[1])
+	}
+	var groups []Composed
+	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
+		groups = append(groups, *byGroup[group])
+	}
+	return groups
+}
+
+// dropWithin drops the paths that another one of the request covers.
+func (c *Composed) dropWithin() {
+	needless := map[int]bool{}
+	for _, r := range FindRedundant(c.Paths) {
+		needless[r.Index] = true
+		if !r.Duplicate {
+			c.Dropped = append(c.Dropped, Dropped{c.Paths[r.Index], c.Paths[r.By]})
+		}
+	}
+	c.keep(func(i int) bool { return !needless[i] })
+}
+
+// dropBeside drops the paths that a request of the same hostname, and of all its
+// subdomains and more, covers.
+func (c *Composed) dropBeside(groups []Composed) {
+	var wider [][]string
+	for _, g := range groups {
+		if g.Hostname == c.Hostname && len(g.Subdomains) > len(c.Subdomains) && hasAll(g.Subdomains, c.Subdomains) {
+			wider = append(wider, g.Paths)
+		}
+	}
+	if wider == nil {
+		return
+	}
+	cover, needless := NewCover(wider...), map[int]bool{}
+	for i, path := range c.Paths {
+		if _, by, ok := cover.By(path, func(int, string) bool { return true }); ok {
+			needless[i] = true
+			c.Dropped = append(c.Dropped, Dropped{path, by})
+		}
+	}
+	c.keep(func(i int) bool { return !needless[i] })
+}
+
+// Covers tells whether a request purges all that another one does.
+func (s Spec) Covers(other Spec) bool {
+	if hostKey(s.Hostname) != hostKey(other.Hostname) || !hasAll(sortedUnique(s.Subdomains), other.Subdomains) {
+		return false
+	}
+	covered := 0
+	for _, r := range FindRedundant(slices.Concat(s.Paths, other.Paths)) {
+		if r.Index >= len(s.Paths) {
+			covered++
+		}
+	}
+	return covered == len(other.Paths)
+}
+
+// hasAll tells whether a sorted list has all names of the second.
+func hasAll(all, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		_, has := slices.BinarySearch(all, name)
+		return !has
+	})
+}
+
+func (c *Composed) keep(keeps func(i int) bool) {
+	var kept []string
+	for i, path := range c.Paths {
+		if keeps(i) {
+			kept = append(kept, path)
+		}
+	}
+	c.Paths = kept
+}
+
+// Pays is how many paths a prefix path is worth: the limits of a hostname have
+// room for so many absolute paths in place of each prefix path (platform-api 8).
+const Pays = MaxPaths / MaxPrefixes
+
+// collapse names folders in place of at least so many paths in them, the deepest
+// first; a folder that is named counts as one path of the folder above it.
+func (c *Composed) collapse(pays int) {
+	below := map[string][]string{}
+	for _, path := range c.Paths {
+		folder := folderOf(path)
+		below[folder] = append(below[folder], path)
+		for folder != "/" {
+			folder = above(folder)
+			below[folder] = slices.Grow(below[folder], 1)
+		}
+	}
+	for _, folder := range slices.SortedFunc(maps.Keys(below), func(a, b string) int {
+		return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), cmp.Compare(a, b))
+	}) {
+		named := below[folder]
+		if folder == "/" {
+			c.Paths = named
+			break // /* would be everything
+		}
+		if len(named) >= pays {
+			c.name(folder+"*", named)
+			named = []string{folder + "*"}
+		}
+		below[above(folder)] = append(below[above(folder)], named...)
+	}
+	slices.Sort(c.Paths)
+}
+
+// name keeps that a prefix path is named in place of paths, of which some may be
+// prefix paths that stood for others before.
+func (c *Composed) name(prefix string, paths []string) {
+	named := Collapsed{Prefix: prefix}
+	for _, path := range paths {
+		at := slices.IndexFunc(c.Collapsed, func(inner Collapsed) bool { return inner.Prefix == path })
+		if FormOf(path) == Absolute || at < 0 {
+			named.Paths = append(named.Paths, path)
+			continue
+		}
+		named.Paths = append(named.Paths, c.Collapsed[at].Paths...)
+		c.Collapsed = slices.Delete(c.Collapsed, at, at+1)
+	}
+	c.Collapsed = append(c.Collapsed, named)
+}
+
+// folderOf is the folder that a path is in, with a slash at its end; that of
+// "/img/*" is the one that img is in, because it is named as a whole already.
+func folderOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	if FormOf(path) == Prefix {
+		path = strings.TrimSuffix(stem(path), "/")
+	}
+	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
+}
+
+// above is the folder that a folder is in.
+func above(folder string) string {
+	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
+}
+
+// Split makes as few requests as possible of one that has more paths than all active
+// ones of a hostname may have together (platform-api 8): each keeps the limits alone,
+// and none is larger than it must be, because a large one waits until the window of
+// all others is over.
+func (s Spec) Split(limits Usage) []Spec {
+	usage := s.Usage()
+	parts := make([]Spec, usage.Parts(limits))
+	var absolute, prefixes int
+	for _, path := range sortedUnique(s.Paths) {
+		n, all := &absolute, usage.Paths
+		if FormOf(path) == Prefix {
+			n, all = &prefixes, usage.Prefixes
+		}
+		at := *n * len(parts) / all
+		*n++
+		parts[at].Paths = append(parts[at].Paths, path)
+	}
+	for i := range parts {
+		parts[i].Hostname, parts[i].Subdomains = s.Hostname, s.Subdomains
+	}
+	return parts
+}

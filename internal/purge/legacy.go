@@ -1,0 +1,244 @@
+package purge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Legacy says how a list of the older purge service (platform-api 9) is read.
+type Legacy struct {
+	// Hosts are the hostnames that a purge may name.
+	Hosts Hosts
+	// Service is the address of the older service, or empty where it is not known:
+	// a request to it names in its query what is to be purged.
+	Service string
+	// Host is that of entries that name none; where it is empty, they have no
+	// place.
+	Host string
+	// Query says what becomes of a query.
+	Query QueryPolicy
+}
+
+// QueryPolicy is what becomes of the query of an address. The platform's document
+// does not say whether the path of a purge has one (platform-api 2.3).
+type QueryPolicy uint8
+
+// The policies: QueryRefused gives such an address no place, QueryDropped names
+// the path alone, QueryPrefix everything that begins with the path, and QueryKept
+// the path with its query.
+const (
+	QueryRefused QueryPolicy = iota
+	QueryDropped
+	QueryPrefix
+	QueryKept
+)
+
+// Unplaced is an entry that can't be purged as it stands.
+type Unplaced struct {
+	Line
+	// Reason is what is wrong, and Fix what to do.
+	Reason, Fix string
+}
+
+// errUnplaced is a reason, with what to do.
+type errUnplaced struct{ reason, fix string }
+
+func (e errUnplaced) Error() string { return e.reason }
+
+// Place finds what each entry of a list asks to be purged. What it can't place it
+// returns with the reason, and guesses nothing: a purge is sent once.
+func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
+	for _, entry := range list {
+		found, err := l.entry(entry.Text)
+		if err != nil {
+			u := Unplaced{Line: entry, Reason: err.Error(), Fix: "write https://HOST/PATH"}
+			var known errUnplaced
+			if errors.As(err, &known) {
+				u.Fix = known.fix
+			}
+			unplaced = append(unplaced, u)
+			continue
+		}
+		wanted = append(wanted, found...)
+	}
+	return wanted, unplaced
+}
+
+// notAlone finds what stands in a line beside an address, and would be taken for a
+// part of its path: a comment, another column, another address.
+var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
+
+// entry places an address, or all those that a request to the older service names.
+func (l Legacy) entry(text string) ([]Wanted, error) {
+	if notAlone().MatchString(text) {
+		return nil, errUnplaced{"says more than an address", "write one address a line, and comments in lines of their own"}
+	}
+	named, isRequest := l.named(text)
+	if !isRequest {
+		w, err := l.address(text)
+		return []Wanted{w}, err
+	}
+	if len(named) == 0 {
+		return nil, errUnplaced{"is a request to the older service without an address in its query", "write the address that it purges: https://HOST/PATH"}
+	}
+	wanted := make([]Wanted, len(named))
+	for i, each := range named {
+		var err error
+		if wanted[i], err = l.address(each); err != nil {
+			return nil, fmt.Errorf("names %q, which %w", each, err)
+		}
+	}
+	return wanted, nil
+}
+
+// named are the addresses that the query of a request to the older service names.
+// Where that service is not known, it is an address of none of the hostnames that
+// has such a query.
+func (l Legacy) named(text string) (named []string, isRequest bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	isRequest = l.isRequest(text)
+	if _, _, ours := l.Hosts.Place(u.Hostname()); !isRequest && (ours || l.Service != "") {
+		return nil, false
+	}
+	values := u.Query()
+	for _, key := range queryKeys(u.RawQuery) {
+		for _, value := range values[key] {
+			if isAddress(value) {
+				named = append(named, value)
+			}
+		}
+	}
+	return named, isRequest || len(named) > 0
+}
+
+// isRequest tells whether an address is one of the older service, where that is
+// known.
+func (l Legacy) isRequest(text string) bool {
+	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
+	rest, found := strings.CutPrefix(strings.ToLower(text), service)
+	return service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
+}
+
+// queryKeys are the keys of a query, each once, in their order.
+func queryKeys(query string) []string {
+	var keys []string
+	for part := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(part, "=")
+		if key, err := url.QueryUnescape(key); err == nil && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// isAddress tells an address of a page from other text.
+func isAddress(text string) bool {
+	lower := strings.ToLower(text)
+	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "//")
+}
+
+// address places one address.
+func (l Legacy) address(text string) (Wanted, error) {
+	text, _, _ = strings.Cut(text, "#") // browsers don't send a fragment
+	text, query, asks := strings.Cut(text, "?")
+	if strings.HasSuffix(text, "**") {
+		text = strings.TrimRight(text, "*") + "*"
+	}
+	a, err := ParseAddress(l.whole(text))
+	switch {
+	case errors.Is(err, errInnerStar):
+		return Wanted{}, errUnplaced{err.Error(), mendStar(a.Path)}
+	case err != nil:
+		return Wanted{}, err
+	case hasDots(a.Path):
+		return Wanted{}, errUnplaced{"has the segment . or .., which browsers resolve before they ask", "write the path that they ask for"}
+	}
+	w, err := l.on(a)
+	if err == nil && asks {
+		w.Path, err = l.asked(a.Path, query)
+	}
+	return w, err
+}
+
+// on places a path on the hostname of its host.
+func (l Legacy) on(a Address) (Wanted, error) {
+	host := cmp.Or(a.Host, l.Host)
+	hostname, subdomain, ok := l.Hosts.Place(host)
+	switch {
+	case host == "":
+		return Wanted{}, errUnplaced{"names no host", "write https://HOST/PATH, or say whose such paths are: --hostname HOST"}
+	case strings.Contains(host, "*"):
+		return Wanted{}, errUnplaced{"has a * in its host, and a purge names each subdomain", "write an address for each"}
+	case !ok:
+		return Wanted{}, errUnplaced{"is of the host " + host + ", which is that of no CDN here", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
+	case !isSubdomain(subdomain, hostname):
+		return Wanted{}, errUnplaced{"is of the host " + host + ", of which the part before " + hostname + " is no subdomain", "check the host"}
+	}
+	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
+}
+
+// whole completes the scheme of an address that begins with a host.
+func (l Legacy) whole(text string) string {
+	if strings.HasPrefix(text, "//") {
+		return "https:" + text
+	}
+	host, _, _ := strings.Cut(text, "/")
+	if _, _, ours := l.Hosts.Place(host); ours && host != "" {
+		return "https://" + text
+	}
+	return text
+}
+
+// asked is the path that is purged for one that is asked for with a query.
+func (l Legacy) asked(path, query string) (string, error) {
+	switch {
+	case l.Query == QueryDropped:
+		return path, nil
+	case l.Query == QueryPrefix && path == "/":
+		return "", errUnplaced{"has a query and no path, and the prefix of all its queries would be everything", "write the paths out"}
+	case l.Query == QueryPrefix:
+		return strings.TrimSuffix(path, "*") + "*", nil
+	case l.Query == QueryKept && strings.Contains(path+query, "*"):
+		return "", errUnplaced{"has a query and a *", "write the addresses out"}
+	case l.Query == QueryKept:
+		return path + "?" + encode(query, inQuery), nil
+	}
+	return "", errUnplaced{"has a query, of which it is not documented whether a purge heeds it", "say what is meant: --query drop, prefix or keep"}
+}
+
+// mendStar says which prefix path would purge at least what was meant.
+func mendStar(path string) string {
+	before, _, _ := strings.Cut(path, "*")
+	if before == "/" {
+		return "write the paths out: /* would purge the whole hostname"
+	}
+	return "write " + before + "*, which purges more, or write the paths out"
+}
+
+func hasDots(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool {
+		s = strings.ReplaceAll(strings.ToLower(s), "%2e", ".")
+		return s == "." || s == ".."
+	})
+}
+
+// labels are those of a host, with dots between (RFC 1123).
+var labels = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
+})
+
+// isSubdomain tells whether a text can be prefixed to a hostname, which it must
+// not contain (platform-api 2.3); the hostname itself has none.
+func isSubdomain(subdomain, hostname string) bool {
+	return subdomain == "" || labels().MatchString(subdomain) && !strings.Contains(subdomain, hostKey(hostname))
+}

@@ -1,0 +1,62 @@
+package purge
+
+import (
+	"maps"
+	"path"
+	"slices"
+)
+
+// maxLinks is how many links in a row are followed, which is what systems do.
+const maxLinks = 40
+
+// Reaching returns the symbolic links that lead to one of the names, to a folder
+// that one is in, or to another such link, in order. links has where they lead, as
+// it is written in them.
+func Reaching(links map[string]string, names []string) []string {
+	// Of what is in reached, a folder may be something else besides.
+	reached, whole := map[string]bool{}, map[string]bool{}
+	reach := func(name string) {
+		whole[name] = true
+		for ; name != "." && !reached[name]; name = path.Dir(name) {
+			reached[name] = true
+		}
+	}
+	for _, name := range names {
+		reach(name)
+	}
+	var found []string
+	rest := slices.Sorted(maps.Keys(links))
+	for range maxLinks {
+		before := len(found)
+		rest = slices.DeleteFunc(rest, func(link string) bool {
+			if !leads(link, links[link], reached, whole) {
+				return false
+			}
+			found = append(found, link)
+			reach(link)
+			return true
+		})
+		if len(found) == before {
+			break
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// leads tells whether a link leads to what is reached, or through a whole one.
+func leads(link, target string, reached, whole map[string]bool) bool {
+	if path.IsAbs(target) {
+		return false
+	}
+	target = path.Join(path.Dir(link), target)
+	if target == "." || reached[target] {
+		return true
+	}
+	for target = path.Dir(target); target != "."; target = path.Dir(target) {
+		if whole[target] {
+			return true
+		}
+	}
+	return false
+}

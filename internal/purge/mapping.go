@@ -1,0 +1,97 @@
+package purge
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Mapping says at which address a file, or all files of a folder, are served.
+type Mapping struct {
+	// From is a file's name, or a folder's with a slash at its end; that of
+	// everything is empty.
+	From string
+	// To is the address of the file, or of the folder, with a slash at its end.
+	To Address
+}
+
+// ParseMapping reads "FROM -> TO", such as "public/ -> /", or
+// "www/ -> https://www.example.com/docs/".
+func ParseMapping(text string) (Mapping, error) {
+	from, to, ok := strings.Cut(text, "->")
+	if !ok {
+		return Mapping{}, fmt.Errorf("%q is not of the form 'FROM -> TO', such as 'public/ -> /'", text)
+	}
+	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
+	isFolder := strings.HasSuffix(from, "/") || from == "."
+	clean := path.Clean(from)
+	if from == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
+		return Mapping{}, fmt.Errorf("%q: what stands before -> is a folder or a file of the repository, from its top, such as public/", text)
+	}
+	address, err := ParseAddress(to)
+	switch {
+	case err != nil:
+		return Mapping{}, fmt.Errorf("%q: %q %w", text, to, err)
+	case strings.ContainsAny(address.Path, "*?"):
+		return Mapping{}, fmt.Errorf("%q: what stands after -> is a path without * and without a query", text)
+	case isFolder != strings.HasSuffix(address.Path, "/"):
+		return Mapping{}, fmt.Errorf("%q: a folder is served at a folder, and a file at a file: end both with a slash, or none", text)
+	}
+	m := Mapping{From: clean, To: address}
+	switch {
+	case clean == ".":
+		m.From = ""
+	case isFolder:
+		m.From += "/"
+	}
+	return m, nil
+}
+
+// Mappings say where the files of a repository are served.
+type Mappings []Mapping
+
+// Index is the file of a folder that is served at the address of the folder too.
+const Index = "index.html"
+
+// Serve returns the addresses of a file; none where no mapping is of it. Of those
+// that are, the ones with the longest names count. withFolder adds the address of
+// the folder to that of its Index.
+func (m Mappings) Serve(name string, withFolder bool) ([]Address, error) {
+	longest := -1
+	for _, each := range m {
+		if each.Has(name) {
+			longest = max(longest, len(each.From))
+		}
+	}
+	var served []Address
+	for _, each := range m {
+		if len(each.From) != longest || !each.Has(name) {
+			continue
+		}
+		rest, err := namePath(name[len(each.From):])
+		if err != nil {
+			return nil, err
+		}
+		a := Address{Host: each.To.Host, Path: each.To.Path + rest}
+		served = append(served, a)
+		if folder, is := strings.CutSuffix(a.Path, "/"+Index); is && withFolder {
+			served = append(served, Address{Host: a.Host, Path: folder + "/"})
+		}
+	}
+	return served, nil
+}
+
+// Has tells whether the mapping is of a file of that name.
+func (m Mapping) Has(name string) bool {
+	if m.From == "" || strings.HasSuffix(m.From, "/") {
+		return strings.HasPrefix(name, m.From)
+	}
+	return name == m.From
+}
+
+// Covers tells whether a mapping is of the name, or of files below it: it is that of
+// a folder, or of what stands in the place of one.
+func (m Mappings) Covers(name string) bool {
+	return slices.ContainsFunc(m, func(each Mapping) bool { return each.Has(name) || strings.HasPrefix(each.From, name+"/") })
+}
