@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Host is the kind of a code host.
@@ -177,27 +178,27 @@ func detectGitLab(getenv func(string) string) Context {
 // patterns of what a host can say; a branch's name can't begin with a dash, so
 // that git never takes it for an option.
 var (
-	commitPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	refPattern    = regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`)
-	digitsPattern = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
+	commitPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+	refPattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`) })
+	digitsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,18}$`) })
 )
 
 // commit is a whole hash, or nothing where s is none or the one of no commit.
 func commit(s string) string {
-	if !commitPattern.MatchString(s) || strings.Trim(s, "0") == "" {
+	if !commitPattern().MatchString(s) || strings.Trim(s, "0") == "" {
 		return ""
 	}
 	return s
 }
 
 func refName(s string) string {
-	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") || !refPattern.MatchString(s) {
+	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") || !refPattern().MatchString(s) {
 		return ""
 	}
 	return s
 }
 
-func digits(s string) string { return digitsPattern.FindString(s) }
+func digits(s string) string { return digitsPattern().FindString(s) }
 
 // number is a count that the host says, 0 where s is none.
 func number(s string) int {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // run orders the runs that write: id grows from run to run, attempt each time
@@ -28,7 +29,9 @@ type mark struct {
 	run      run
 }
 
-var markPattern = regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
+var markPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
+})
 
 // String writes the first line. An escaped key has no space and no bracket, so it
 // can't end the line.
@@ -40,7 +43,7 @@ func escaped(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
 // readMark reads the first line of a text; what a later version wrote is none.
 func readMark(text string) (mark, bool) {
-	said := markPattern.FindStringSubmatch(text)
+	said := markPattern().FindStringSubmatch(text)
 	if said == nil {
 		return mark{}, false
 	}

@@ -60,10 +60,14 @@ var ErrNoRepository = errors.New("not a git repository")
 
 // settings are those of the user's configuration that a conversation with a
 // remote depends on.
-var settings = regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+var settings = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+})
 
 // remoteSettings are those of one remote.
-var remoteSettings = regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
+var remoteSettings = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
+})
 
 // Open makes a mirror for a remote of the repository that dir is in. It must be
 // closed.
@@ -120,7 +124,7 @@ func configured(listed, remote string) []setting {
 			value = "true"
 		}
 		name, ofRemote := strings.CutPrefix(key, "remote."+remote)
-		if settings.MatchString(key) || ofRemote && remoteSettings.MatchString(key) && strings.Count(name, ".") == 1 {
+		if settings().MatchString(key) || ofRemote && remoteSettings().MatchString(key) && strings.Count(name, ".") == 1 {
 			out = append(out, setting{key, value})
 		}
 	}

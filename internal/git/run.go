@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -85,22 +86,24 @@ func Version(ctx context.Context) (string, error) {
 
 // local are the variables that point git at a repository; a repository of our
 // own must not see them.
-var local = regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
-	`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
+var local = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
+		`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
+})
 
 // tokens are the variables of the platform's tokens, and of where they are:
 // neither git nor what it starts, as ssh, needs one.
-var tokens = regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`)
+var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
 
 func (c call) hides(variable string) bool {
-	return tokens.MatchString(variable) || len(c.env) > 0 && local.MatchString(variable)
+	return tokens().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 
 // password is what stands before the host of an address.
-var password = regexp.MustCompile(`//[^/@\s]*@`)
+var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 
 func clean(said string) string {
-	said = strings.Join(strings.Fields(password.ReplaceAllString(said, "//")), " ")
+	said = strings.Join(strings.Fields(password().ReplaceAllString(said, "//")), " ")
 	if len(said) > maxSaid {
 		said = said[:maxSaid]
 	}

@@ -1,0 +1,187 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Range is two commits that are compared.
+type Range struct {
+	// Base and Head are ids.
+	Base, Head string
+	// At is when Head was committed.
+	At time.Time
+}
+
+// errRange is a text that names no range.
+var errRange = errors.New("not of the form BASE..HEAD or BASE...HEAD")
+
+// Range reads BASE..HEAD, or BASE...HEAD, which starts where the history of HEAD
+// left that of BASE. A side that is empty is the commit that is checked out.
+func (r Repository) Range(ctx context.Context, text string) (Range, error) {
+	base, head, ok := strings.Cut(text, "..")
+	if !ok || text == ".." || text == "..." {
+		return Range{}, fmt.Errorf("%q: %w", text, errRange)
+	}
+	head, fork := strings.CutPrefix(head, ".")
+	var c Range
+	for _, side := range []struct {
+		name string
+		id   *string
+	}{{base, &c.Base}, {head, &c.Head}} {
+		name := side.name
+		if name == "" {
+			name = "HEAD"
+		}
+		id, err := r.Commit(ctx, name)
+		if err != nil {
+			return Range{}, err
+		}
+		*side.id = id
+	}
+	if fork {
+		bases, err := r.MergeBases(ctx, c.Base, c.Head)
+		if err != nil {
+			return Range{}, err
+		}
+		c.Base = bases[0] // the best, which is git's own choice
+	}
+	out, err := r.git(ctx, "", "rev-list", "--max-count=1", "--timestamp", c.Head)
+	if err != nil {
+		return Range{}, err
+	}
+	stamp, _, _ := strings.Cut(out, " ")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return Range{}, fmt.Errorf("git rev-list: %q is no time", stamp)
+	}
+	c.At = time.Unix(seconds, 0).UTC()
+	return c, nil
+}
+
+// FileKind is what an entry of a commit is.
+type FileKind uint8
+
+// The kinds of entries. Absent is none.
+const (
+	Absent FileKind = iota
+	Regular
+	Link
+	Submodule
+)
+
+// Change is a name at which two commits differ: a file that was renamed is gone
+// under one name and new under another.
+type Change struct {
+	// Name starts from the top of the repository; it may be no UTF-8.
+	Name    string
+	Was, Is FileKind
+	// Same says that what it holds is the same, as where only permissions changed.
+	Same bool
+}
+
+// Changes returns the names at which two commits differ, in order.
+func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, error) {
+	out, err := r.git(ctx, "", "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		// Like ":100644 100644 <id> <id> M".
+		entry := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
+			return nil, fmt.Errorf("git diff-tree: %q is no change", fields[i])
+		}
+		c := Change{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
+		c.Same = c.Was == c.Is && entry[2] == entry[3]
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// kindOf reads the mode with which an entry starts.
+func kindOf(mode string) FileKind {
+	switch {
+	case strings.HasPrefix(mode, "000"):
+		return Absent
+	case strings.HasPrefix(mode, "160"):
+		return Submodule
+	case strings.HasPrefix(mode, "120"):
+		return Link
+	}
+	return Regular
+}
+
+// Names returns the regular files of a commit. The names start from the top of the
+// repository.
+func (r Repository) Names(ctx context.Context, commit string) ([]string, error) {
+	files, err := r.entries(ctx, commit, Regular)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.name)
+	}
+	return names, err
+}
+
+// Links returns where the symbolic links of a commit lead, as it is written in them,
+// by their names, which start from the top of the repository.
+func (r Repository) Links(ctx context.Context, commit string) (map[string]string, error) {
+	links, err := r.entries(ctx, commit, Link)
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	var in strings.Builder
+	for _, l := range links {
+		in.WriteString(l.id + "\n")
+	}
+	out, err := r.git(ctx, in.String(), "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return nil, err
+	}
+	lead := make(map[string]string, len(links))
+	for _, l := range links {
+		var o object
+		if o, out, err = cut(out); err != nil {
+			return nil, fmt.Errorf("git cat-file: %s: %w", l.name, err)
+		}
+		lead[l.name] = o.content
+	}
+	return lead, nil
+}
+
+// entries are those of a kind that a commit has.
+func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
+	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
+	if err != nil {
+		return nil, err
+	}
+	var files []treeFile
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		head, name, _ := strings.Cut(entry, "\t")
+		if fields := strings.Fields(head); len(fields) == 3 && kindOf(fields[0]) == of {
+			files = append(files, treeFile{name: name, id: fields[2]})
+		}
+	}
+	return files, nil
+}
+
+// Has tells whether a commit has a file, or a folder with a slash at its end. The
+// name starts from the top of the repository.
+func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
+	out, err := r.git(ctx, "", "ls-tree", "-z", "--full-tree", commit, "--", ":(literal)"+name)
+	return out != "", err
+}
+
+// Touched returns the newest commit of the checked out history that changed the
+// name, which starts from the repository's folder; empty where none did, as far as
+// the history is here.
+func (r Repository) Touched(ctx context.Context, name string) (string, error) {
+	out, err := r.git(ctx, "", "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
+	return strings.TrimSpace(out), err
+}

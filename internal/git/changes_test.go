@@ -1,0 +1,122 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+func TestChanges(t *testing.T) {
+	dir := repository(t)
+	r, ctx := at(t, dir), t.Context()
+	write := func(name, text string) {
+		t.Helper()
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"w/a b", "w/ü\n", "w/old", "w/gone", "w/mode", "w/link-to-be", "w/same"} {
+		write(name, "one "+name)
+	}
+	if err := os.Symlink("a b", filepath.Join(dir, "w/link")); err != nil {
+		t.Fatal(err)
+	}
+	commitAll(t, dir, "before")
+	run(t, dir, "branch", "before")
+	write("w/a b", "two")
+	write("w/ü\n", "two")
+	for _, do := range []error{
+		os.Rename(filepath.Join(dir, "w/old"), filepath.Join(dir, "w/new")),
+		os.Remove(filepath.Join(dir, "w/gone")),
+		os.Chmod(filepath.Join(dir, "w/mode"), 0o755),
+		os.Remove(filepath.Join(dir, "w/link-to-be")),
+		os.Symlink("same", filepath.Join(dir, "w/link-to-be")),
+	} {
+		if do != nil {
+			t.Fatal(do)
+		}
+	}
+	run(t, dir, "add", "-A")
+	run(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+id(t, r, "HEAD")+",project/w/module")
+	run(t, dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "after")
+	run(t, dir, "config", "diff.relative", "true")
+	run(t, dir, "config", "diff.noprefix", "true")
+	c, err := r.In(filepath.Join(dir, "w")).Range(ctx, "before..")
+	if err != nil || c.Base != id(t, r, "before") || c.Head != id(t, r, "HEAD") || c.At.IsZero() {
+		t.Fatalf("range %+v, %v", c, err)
+	}
+	got, err := r.In(filepath.Join(dir, "w")).Changes(ctx, c.Base, c.Head)
+	want := []Change{
+		{"project/w/a b", Regular, Regular, false},
+		{"project/w/gone", Regular, Absent, false},
+		{"project/w/link-to-be", Regular, Link, false},
+		{"project/w/mode", Regular, Regular, true},
+		{"project/w/module", Absent, Submodule, false},
+		{"project/w/new", Absent, Regular, false},
+		{"project/w/old", Regular, Absent, false},
+		{"project/w/ü\n", Regular, Regular, false},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("changes %v, %v", got, err)
+	}
+	if none, err := r.Changes(ctx, c.Head, c.Head); none != nil || err != nil {
+		t.Errorf("no changes: %v, %v", none, err)
+	}
+	names, err := r.In(filepath.Join(dir, "w")).Names(ctx, c.Head)
+	if err != nil || !slices.Contains(names, "project/w/ü\n") || slices.Contains(names, "project/w/link") || slices.Contains(names, "project/w/module") {
+		t.Errorf("names %q, %v", names, err)
+	}
+	links, err := r.In(filepath.Join(dir, "w")).Links(ctx, c.Head)
+	if want := map[string]string{"project/link.yaml": "/etc/passwd", "project/w/link": "a b", "project/w/link-to-be": "same"}; err != nil || !reflect.DeepEqual(links, want) {
+		t.Errorf("links %q, %v", links, err)
+	}
+	for name, want := range map[string]bool{"project/w/": true, "project/w/a b": true, "project/w/gone": false, "project/w/a*": false, "w/": false, "project/w/a b/": false} {
+		if has, err := r.In(filepath.Join(dir, "w")).Has(ctx, c.Head, name); has != want || err != nil {
+			t.Errorf("has %q: %v, %v", name, has, err)
+		}
+	}
+	for name, commit := range map[string]string{"w/gone": c.Head, "w/same": c.Base, "w/never": "", "w/*": ""} {
+		if got, err := r.Touched(ctx, name); got != commit || err != nil {
+			t.Errorf("%s was touched by %q, %v; want %q", name, got, err, commit)
+		}
+	}
+}
+
+func TestRange(t *testing.T) {
+	dir := repository(t)
+	r, ctx := at(t, dir), t.Context()
+	first := id(t, r, "HEAD")
+	run(t, dir, "checkout", "-q", "-b", "feature")
+	commitAll(t, dir, "ours")
+	run(t, dir, "checkout", "-q", "main")
+	commitAll(t, dir, "theirs")
+	main, feature := id(t, r, "main"), id(t, r, "feature")
+	for text, want := range map[string][2]string{
+		"main..feature":  {main, feature},
+		"main...feature": {first, feature},
+		"HEAD^..":        {first, main},
+		"feature..":      {feature, main},
+		"...feature":     {first, feature},
+	} {
+		if c, err := r.Range(ctx, text); err != nil || c.Base != want[0] || c.Head != want[1] {
+			t.Errorf("%s is %+v, %v", text, c, err)
+		}
+	}
+	for _, text := range []string{"", "main", "..", "..."} {
+		if c, err := r.Range(ctx, text); !errors.Is(err, errRange) {
+			t.Errorf("%q is %+v, %v", text, c, err)
+		}
+	}
+	for _, text := range []string{"nowhere..main", "main..nowhere", "--all..main", "0000000000000000000000000000000000000000..main"} {
+		if c, err := r.Range(ctx, text); !errors.Is(err, ErrNoCommit) {
+			t.Errorf("%q is %+v, %v", text, c, err)
+		}
+	}
+}
