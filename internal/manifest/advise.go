@@ -1,18 +1,11 @@
 package manifest
 
-import (
-	"trueup/internal/canon"
-	"trueup/internal/diag"
-)
+import "trueup/internal/diag"
 
 // Advise returns the advice that takes nothing but the manifest, and apart from
 // it what comments in the manifest silence.
 func Advise(o *Object) (advice, silenced diag.List) {
-	if len(o.Spec) == 0 {
-		return nil, nil // it has errors
-	}
-	tree, _ := canon.MustDecode(o.Spec).(map[string]any)
-	return advise(subject{Object: o, Tree: tree})
+	return advise(subject{Object: o, Tree: o.Tree()})
 }
 
 // advise runs the rules of objects that give advice.

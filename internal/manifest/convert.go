@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -26,8 +27,8 @@ const (
 type converter struct {
 	file *file
 	// out is where bytes and places go: the spec, or the rest.
-	out        *skeleton
-	head, spec skeleton
+	out        *outline
+	head, spec outline
 	path       []step
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
@@ -40,6 +41,16 @@ type converter struct {
 	nulls bool
 	// stopped says that a bound was passed, so nothing more is read.
 	stopped bool
+}
+
+// outline is a skeleton while it is written.
+type outline struct {
+	skeleton
+	last place
+}
+
+func (o *outline) reset() {
+	*o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}}
 }
 
 // step is one part of the path to the current node.
@@ -58,8 +69,8 @@ type pair struct {
 
 func (c *converter) reset(f *file) {
 	c.file = f
-	c.head = skeleton{c.head.json[:0], c.head.places[:0]}
-	c.spec = skeleton{c.spec.json[:0], c.spec.places[:0]}
+	c.head.reset()
+	c.spec.reset()
 	c.out = &c.head
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
 	c.aliased, c.nulls, c.stopped = 0, false, false
@@ -78,8 +89,8 @@ func fieldPath(steps []step) string {
 	return path
 }
 
-func (c *converter) fail(n *yaml.Node, rule, message, fix string) {
-	c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
+func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding {
+	return c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
 // stop reports a bound and ends the document.
@@ -99,7 +110,8 @@ func (c *converter) null(n *yaml.Node) any {
 }
 
 func (c *converter) mark(n *yaml.Node) {
-	c.out.places = append(c.out.places, place{uint32(n.Line), uint32(n.Column)})
+	at := place{uint32(n.Line), uint32(n.Column)}
+	c.out.places, c.out.last = c.out.places.add(c.out.last, at), at
 }
 
 // value converts a node. at is where the field stands: the key of a member,
@@ -316,8 +328,11 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
 	case isPlain(target) && resolve(name) != plainText:
-		c.fail(n, ruleKey, fmt.Sprintf("the key %s is not a text for every reader of YAML", quoteName(name)),
+		x := c.fail(n, ruleKey, fmt.Sprintf("the key %s is not a text for every reader of YAML", quoteName(name)),
 			"write "+quoteText(name)+":")
+		if n == target {
+			sure(x, quoteText(name))
+		}
 	}
 	c.checkText(n, name, true)
 	return name, true

@@ -54,14 +54,14 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 		return c.number(n, n.Value)
 	case want == kind.Bool && what == looseBool:
 		value, _ := booleanWord(n.Value)
-		c.fail(n, ruleSchema, n.Value+" is a boolean for some readers of YAML and a text for others",
-			"write "+c.line(strconv.FormatBool(value)))
+		sure(c.fail(n, ruleSchema, n.Value+" is a boolean for some readers of YAML and a text for others",
+			"write "+c.line(strconv.FormatBool(value))), strconv.FormatBool(value))
 	case want == kind.Number && what == looseNumber:
 		c.fail(n, ruleSchema, n.Value+" is not the same number for every reader of YAML",
 			"write the number in plain decimal digits")
 	default:
-		c.fail(n, ruleUnquoted, fmt.Sprintf("%s is a text for some readers of YAML and a %s for others", n.Value, looseName(what)),
-			"write "+c.line(quoteText(n.Value)))
+		sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s is a text for some readers of YAML and a %s for others", n.Value, looseName(what)),
+			"write "+c.line(quoteText(n.Value))), quoteText(n.Value))
 	}
 	return c.emit(n, n.Value)
 }
@@ -73,8 +73,8 @@ func (c *converter) unquoted(n *yaml.Node, f *kind.Field, what plain) any {
 	if value, ok := booleanWord(text); ok && sees(f, "true") {
 		text = strconv.FormatBool(value)
 	}
-	c.fail(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform wants text here", n.Value, looseName(what)),
-		"write "+c.line(quoteText(text)))
+	sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform wants text here", n.Value, looseName(what)),
+		"write "+c.line(quoteText(text))), quoteText(text))
 	return c.emit(n, text)
 }
 

@@ -87,10 +87,21 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 			return
 		}
 	}
-	at, field := name, "kind"
-	message := fmt.Sprintf("the kind %s of %s is not managed here", quoteName(kindName), quoteName(version))
-	fix := "write one of " + strings.Join(envelopes(), ", ") + ", or keep the file out of the manifests"
 	known, near := nearKind(kindName)
+	at, field, message, fix := wrongEnvelope(root, known, near)
+	x := w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
+	if near && strings.EqualFold(version, known.APIVersion) && strings.EqualFold(kindName, known.Name) {
+		sure(x, quoteText(map[string]string{"kind": known.Name, "apiVersion": known.APIVersion}[field]))
+	}
+}
+
+// wrongEnvelope says what is wrong with an envelope, and where.
+func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node, field, message, fix string) {
+	apiVersion := peek(root, "apiVersion")
+	at, field = peek(root, "kind"), "kind"
+	version, kindName := peekText(apiVersion), peekText(at)
+	message = fmt.Sprintf("the kind %s of %s is not managed here", quoteName(kindName), quoteName(version))
+	fix = "write one of " + strings.Join(envelopes(), ", ") + ", or keep the file out of the manifests"
 	switch {
 	case kindName == "":
 		message = "the document has no kind"
@@ -107,7 +118,7 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	if at == nil {
 		at = root
 	}
-	w.file.fail(at.Line, at.Column, ruleUnknownKind, field, message, fix)
+	return at, field, message, fix
 }
 
 // nearKind finds the kind that a name means but for case or a slip.
@@ -164,8 +175,7 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 		Namespace: w.options.Workspace,
 		Spec:      bytes.Clone(c.spec.json),
 	}
-	o.positions.head = skeleton{bytes.Clone(c.head.json), append([]place(nil), c.head.places...)}
-	o.positions.spec = append([]place(nil), c.spec.places...)
+	o.positions = c.positions()
 	o.Digest = canon.Digest(o.Spec)
 	o.APIVersion, _ = text(doc, "apiVersion")
 	metadata := mapping(doc, "metadata")

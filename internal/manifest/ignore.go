@@ -79,7 +79,7 @@ func (w *worker) odd(m mark) (message, fix string) {
 		return "the comment names no rule", form
 	case rule == nil:
 		fix = "trueup explain NAME shows a rule, and docs/rules lists them"
-		if meant := nearest(m.rule, w.names); meant != "" {
+		if meant := Nearest(m.rule, w.names); meant != "" {
 			fix = fmt.Sprintf("did you mean %s?", meant)
 		}
 		return "there is no rule " + quoteName(m.rule), fix
@@ -142,5 +142,5 @@ func findMarks(data []byte) [][]int {
 	if !bytes.Contains(data, []byte(markName)) {
 		return nil
 	}
-	return markHead.FindAllIndex(data, maxMarks)
+	return markHead().FindAllIndex(data, maxMarks)
 }

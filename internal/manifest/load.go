@@ -23,9 +23,9 @@ type loader struct {
 	inputs     []input
 	results    []result
 	next       atomic.Int64
-	// total is the bytes of the files that were read, count their objects, said
-	// what was found in them.
-	total, count, said atomic.Int64
+	// total is the bytes of the files that were read, done how many these are,
+	// count their objects, said what was found in them.
+	total, done, count, said atomic.Int64
 }
 
 // result is what one file gave.
@@ -40,18 +40,21 @@ type result struct {
 // the names in a folder. The list holds what the user must mend; the error
 // says that something could not be read, and then there is no Set.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
+	return newValidators().load(ctx, sources, opts)
+}
+
+// load is Load with schemas that are compiled once for many calls.
+func (v validators) load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orUsual()
-	files := lister{seen: map[string]bool{}, limits: opts.Limits}
-	for _, s := range sources {
-		if err := files.add(s); err != nil {
-			return nil, nil, err
-		}
+	files, err := listed(sources, opts.Limits)
+	if err != nil {
+		return nil, nil, err
 	}
 	if files.tooMany != nil {
 		return &Set{byKey: map[kind.Key]*Object{}}, append(files.findings, *files.tooMany), nil
 	}
 	l := &loader{
-		options: opts, rules: Rules(), validators: newValidators(),
+		options: opts, rules: Rules(), validators: v,
 		inputs: files.inputs, results: make([]result, len(files.inputs)),
 	}
 	l.nameRules()
@@ -120,10 +123,18 @@ func (l *loader) readAll(ctx context.Context) {
 					return
 				}
 				l.results[i] = w.survive(l.inputs[i], &buffer)
+				l.tell()
 			}
 		})
 	}
 	group.Wait()
+}
+
+// tell tells that one file more was read.
+func (l *loader) tell() {
+	if done := l.done.Add(1); l.options.Progress != nil {
+		l.options.Progress(int(done), len(l.inputs))
+	}
 }
 
 // survive reads one file; a panic over it is its error.
@@ -148,7 +159,9 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	}
 	w.total.Add(int64(len(data)))
 	w.silenced = nil
-	w.file, w.objects = &file{path: in.display, lines: lines{data: data}, maxValues: w.options.Limits.Values}, nil
+	w.file, w.objects = &file{
+		path: in.display, lines: lines{data: data}, room: w.options.room, maxValues: w.options.Limits.Values,
+	}, nil
 	w.convert.expanded = 0
 	if int64(len(data)) > limit {
 		w.file.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")

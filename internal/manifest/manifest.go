@@ -42,6 +42,16 @@ type Object struct {
 // Key returns the identity of the object.
 func (o *Object) Key() kind.Key { return kind.Key{Kind: o.Kind.Name, Name: o.Name} }
 
+// Tree returns the spec as a tree; nil where it is no mapping, which is an error
+// of the manifest.
+func (o *Object) Tree() map[string]any {
+	if len(o.Spec) == 0 {
+		return nil
+	}
+	tree, _ := canon.MustDecode(o.Spec).(map[string]any)
+	return tree
+}
+
 // Set is every object of a tree, in the order of their files.
 type Set struct {
 	Objects []*Object
@@ -52,6 +62,14 @@ type Set struct {
 
 // Find returns the object with the key, or nil.
 func (s *Set) Find(k kind.Key) *Object { return s.byKey[k] }
+
+// Spec returns the spec of the object with the key, or nil.
+func (s *Set) Spec(k kind.Key) []byte {
+	if o := s.Find(k); o != nil {
+		return o.Spec
+	}
+	return nil
+}
 
 // Source is one PATH of the command line.
 type Source struct {
@@ -80,4 +98,9 @@ type Options struct {
 	Parallelism int
 	// Limits bound what is read; the zero value is the usual ones.
 	Limits Limits
+	// Progress, where it is set, is told of every file that was read, and how many
+	// there are; calls come from several goroutines.
+	Progress func(done, of int)
+	// room is how many findings a document may have if that is more than usual.
+	room int
 }

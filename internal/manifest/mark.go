@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -21,10 +22,12 @@ const markName = "trueup:"
 var (
 	// markHead matches in a quoted text too: which of them are comments, the
 	// parsed document tells.
-	markHead = regexp.MustCompile(`#[ \t]*` + markName)
-	markForm = regexp.MustCompile(`^#[ \t]*` + markName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
+	markHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[ \t]*` + markName) })
+	markForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^#[ \t]*` + markName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
+	})
 	// parting is a line between two documents.
-	parting = regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`)
+	parting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
 )
 
 // maxMarks bounds the marks that are read in one file.
@@ -60,7 +63,7 @@ func newMark(before, text string) mark {
 	if strings.HasPrefix(m.before, "#") {
 		m.before = ""
 	}
-	form := markForm.FindStringSubmatch(text)
+	form := markForm().FindStringSubmatch(text)
 	apart := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")
 	if form == nil || !apart {
 		return m
@@ -80,7 +83,7 @@ func (f *file) endOf(line int) int {
 		return line
 	}
 	for line++; line <= f.lines.count(); line++ {
-		if parting.Match(f.lines.bytes(line)) {
+		if parting().Match(f.lines.bytes(line)) {
 			break
 		}
 	}
@@ -150,7 +153,7 @@ func (g *ground) comments(marks []mark) []mark {
 			return marks[i].line > t.Line || marks[i].line == t.Line && marks[i].column >= t.Column
 		})
 		out = append(out, marks[:before]...)
-		inside := len(markHead.FindAllStringIndex(t.Value, -1))
+		inside := len(markHead().FindAllStringIndex(t.Value, -1))
 		marks = marks[min(before+inside, len(marks)):]
 	}
 	return append(out, marks...)

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,18 +12,39 @@ import (
 // place is a line and a column, from 1, in characters.
 type place struct{ line, column uint32 }
 
+// places are one place after the other: how many lines it is from the one before,
+// and its column, in two bytes for nearly all. Objects wait with theirs.
+type places []byte
+
+// add appends a place behind another.
+func (p places) add(before, next place) places {
+	p = binary.AppendVarint(p, int64(next.line)-int64(before.line))
+	return binary.AppendUvarint(p, uint64(next.column))
+}
+
+// next takes the first place off, which stands behind another; ok is false where
+// there is none.
+func (p places) next(before place) (next place, rest places, ok bool) {
+	if len(p) == 0 {
+		return before, nil, false
+	}
+	lines, n := binary.Varint(p)
+	column, m := binary.Uvarint(p[n:])
+	return place{uint32(int64(before.line) + lines), uint32(column)}, p[n+m:], true
+}
+
 // skeleton is a value in canonical JSON with one place for each of its nodes,
 // in the order in which the nodes stand in the JSON.
 type skeleton struct {
 	json   []byte
-	places []place
+	places places
 }
 
 // positions tell where the fields of an object stand. The spec's JSON is the
 // object's own; head is the rest of the document, with null for the spec.
 type positions struct {
 	head skeleton
-	spec []place
+	spec places
 }
 
 // Place returns the line and column, from 1 and in characters, of a field such
@@ -80,26 +103,32 @@ func splitField(field string) []string {
 // node reached and how many steps that took.
 func (s skeleton) find(steps []string) (p place, depth int) {
 	w := walker{skeleton: s}
-	for {
-		if w.node >= len(s.places) {
-			return p, depth
-		}
-		p = s.places[w.node]
+	for w.pass() {
+		p = w.place
 		if depth == len(steps) || !w.enter(steps[depth]) {
 			return p, depth
 		}
 		depth++
 	}
+	return p, depth
 }
 
-// walker moves over canonical JSON and counts the nodes that it passes.
+// walker moves over canonical JSON and takes the places of the nodes that it
+// passes.
 type walker struct {
 	skeleton
-	at   int
-	node int
+	at int
+	// place is that of the node which was passed last.
+	place place
 }
 
-// enter moves from the start of a mapping or list to the start of the member
+// pass goes past the start of a node, and tells whether its place is known.
+func (w *walker) pass() (ok bool) {
+	w.place, w.places, ok = w.places.next(w.place)
+	return ok
+}
+
+// enter moves from a mapping or list that was passed to the start of the member
 // that the step names, and tells whether there is one.
 func (w *walker) enter(step string) bool {
 	open := w.json[w.at]
@@ -108,7 +137,6 @@ func (w *walker) enter(step string) bool {
 	}
 	want := string(canon.Append(nil, step))
 	w.at++
-	w.node++
 	for i := 0; ; i++ {
 		key := strconv.Itoa(i)
 		if open == '{' {
@@ -130,12 +158,16 @@ func (w *walker) enter(step string) bool {
 
 // skip moves behind a value.
 func (w *walker) skip() {
+	w.pass()
+	w.skipValue()
+}
+
+// skipValue moves behind a value of which the start was passed.
+func (w *walker) skipValue() {
 	switch open := w.json[w.at]; open {
 	case '"':
-		w.node++
 		w.skipText()
 	case '{', '[':
-		w.node++
 		w.at++
 		for w.json[w.at] != open+2 {
 			if open == '{' {
@@ -149,7 +181,6 @@ func (w *walker) skip() {
 		}
 		w.at++
 	default:
-		w.node++
 		for w.at < len(w.json) && strings.IndexByte(",]}", w.json[w.at]) < 0 {
 			w.at++
 		}
@@ -220,21 +251,20 @@ func (w *wanted) add(steps []string, number int) {
 // find notes the place of the value at which the walker stands for all that is
 // wanted here or below, goes on to what is there of that, and moves behind it.
 func (w *wanted) find(at *walker, found []place) {
-	if at.node >= len(at.places) {
+	if !at.pass() {
 		return
 	}
-	if p := at.places[at.node]; p != (place{}) {
+	if at.place != (place{}) {
 		for _, number := range w.all {
-			found[number] = p
+			found[number] = at.place
 		}
 	}
 	open := at.json[at.at]
 	if len(w.below) == 0 || open != '{' && open != '[' {
-		at.skip()
+		at.skipValue()
 		return
 	}
 	at.at++
-	at.node++
 	for i := 0; at.json[at.at] != open+2; i++ {
 		name := strconv.Quote(strconv.Itoa(i))
 		if open == '{' {
@@ -253,4 +283,11 @@ func (w *wanted) find(at *walker, found []place) {
 		}
 	}
 	at.at++
+}
+
+// positions are what a converter found, copied into one piece.
+func (c *converter) positions() positions {
+	all := slices.Concat(c.head.json, c.head.places, c.spec.places)
+	head, spec := len(c.head.json), len(c.head.json)+len(c.head.places)
+	return positions{skeleton{all[:head], all[head:spec]}, all[spec:]}
 }

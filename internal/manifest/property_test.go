@@ -103,7 +103,7 @@ func TestEveryFieldIsFoundInItsLineAndBytesAreTheTrees(t *testing.T) {
 		f.documents(func(n *yaml.Node) {
 			c.reset(f)
 			tree, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
-			o = &Object{Spec: bytes.Clone(c.spec.json), positions: positions{head: c.head, spec: c.spec.places}}
+			o = &Object{Spec: bytes.Clone(c.spec.json), positions: c.positions()}
 			if want := canon.Bytes(doc); !bytes.Equal(canon.Bytes(tree), want) {
 				t.Fatalf("read %s, want %s", canon.Bytes(tree), want)
 			}
@@ -162,14 +162,14 @@ func FuzzLoad(f *testing.F) {
 // together are what there is without them, but for what is said of the comments.
 func checkSilence(t *testing.T, data []byte) {
 	t.Helper()
-	with, without := places(t, data), places(t, bytes.ReplaceAll(data, []byte("trueup:"), []byte("trueuq:")))
+	with, without := placesOf(t, data), placesOf(t, bytes.ReplaceAll(data, []byte("trueup:"), []byte("trueuq:")))
 	if with != nil && without != nil && !slices.Equal(with, without) {
 		t.Errorf("with comments %q, without %q", with, without)
 	}
 }
 
-// places are the rules and places of all findings; nil where some are not shown.
-func places(t *testing.T, data []byte) []string {
+// placesOf are the rules and places of all findings; nil where some are not shown.
+func placesOf(t *testing.T, data []byte) []string {
 	t.Helper()
 	set, found, err := Load(context.Background(), []Source{{Data: data}}, Options{Parallelism: 1})
 	if err != nil {

@@ -31,7 +31,7 @@ func (r *reporter) run(rule *Rule) { r.rule, r.severity, r.said = rule.Name, rul
 // parent. Set rules call it; object rules have subject.report.
 func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	if r.file != nil {
-		if !r.file.full(r.severity) {
+		if !r.full() {
 			line, column := o.Place(field)
 			r.file.add(line, column, r.rule, r.severity, field, message, fix)
 		}
@@ -47,6 +47,10 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	}})
 	r.findings, r.silenced = append(r.findings, shown...), append(r.silenced, silenced...)
 }
+
+// full counts a finding of the running rule for which there is no room, and tells
+// whether it is one: then nobody need make out what it would say.
+func (r *reporter) full() bool { return r.file != nil && r.file.full(r.severity) }
 
 // report adds a finding of the running rule at a field of the subject; see
 // reportOn.

@@ -11,8 +11,8 @@ import (
 // about it (platform-api 2.2).
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
-	Field, Path, Host, Upstream string
-	tree                        map[string]any
+	Field, Path, Host, Action, Upstream string
+	tree                                map[string]any
 }
 
 // Upstream is a group of servers.
@@ -36,6 +36,7 @@ func RoutesOf(spec any) Routes {
 		l := Location{Field: at, tree: m}
 		l.Path, _ = text(m, "path")
 		l.Host, _ = text(m, "host")
+		l.Action, _ = text(m, "action")
 		l.Upstream, _ = text(m, "upstream")
 		r.Locations = append(r.Locations, l)
 	}
@@ -45,8 +46,7 @@ func RoutesOf(spec any) Routes {
 		u.Scheme, _ = text(m, "scheme")
 		for _, server := range elements(m, at, "servers") {
 			host, _ := text(server, "host")
-			port, _ := text(server, "port")
-			u.Servers = append(u.Servers, kind.HostKey(host)+":"+port)
+			u.Servers = append(u.Servers, kind.HostKey(host)+":"+asText(server["port"]))
 		}
 		r.Upstreams = append(r.Upstreams, u)
 	}
@@ -63,15 +63,23 @@ func (l Location) Handling() map[string]string {
 		"cache.edgeTTL": cache["edgeTTL"], "cache.ttlTimeUnit": cache["ttlTimeUnit"],
 		"rewrite": l.tree["rewrite"], "upstream": l.tree["upstream"], "headers": l.tree["headers"],
 	} {
-		text, ok := v.(string)
-		if !ok {
-			text = string(canon.Bytes(v))
-		}
-		if v != nil && text != "{}" {
-			out[field] = text
+		if is := asText(v); v != nil && is != "{}" {
+			out[field] = is
 		}
 	}
 	return out
+}
+
+// asText is a text, or the canonical JSON of another value: live may answer 443
+// where "443" was sent. Of what is not there it is "".
+func asText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(canon.Bytes(v))
 }
 
 // ServersOf counts the servers behind locations.

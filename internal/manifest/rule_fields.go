@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/lithammer/fuzzysearch/fuzzy"
 )
 
 // The kinds that rules are for.
@@ -81,6 +79,7 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 		before, again := first[key]
 		switch {
 		case key == "":
+		case again && s.full():
 		case again:
 			line, _ := s.Place(before)
 			s.report(at, fmt.Sprintf("%s %s is already on line %d", noun, key, line), fix)
@@ -88,17 +87,6 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 			first[key] = at
 		}
 	}
-}
-
-// nearest returns the known word that was probably meant, or "".
-func nearest(word string, known []string) string {
-	best, least := "", len(word)/2+1
-	for _, k := range known {
-		if d := fuzzy.LevenshteinDistance(strings.ToLower(word), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
-	}
-	return best
 }
 
 // oddities names what is in a path on which the platform's document is silent.

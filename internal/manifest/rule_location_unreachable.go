@@ -121,9 +121,15 @@ func (a above) hides(i int, l Location) (by int, ok bool) {
 	}
 }
 
+// maxHost is the longest name that there can be (RFC 1035).
+const maxHost = 255
+
 // wider is the next wildcard that has the host: a.b.c, *.b.c, *.c, and then
 // any.
 func wider(host string) string {
+	if len(host) > maxHost {
+		return ""
+	}
 	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 	if !ok {
 		return ""

@@ -6,9 +6,11 @@ import (
 	"trueup/internal/diag"
 )
 
+const namespaceRule = "namespace"
+
 func namespace() Rule {
 	return Rule{
-		Name:     "namespace",
+		Name:     namespaceRule,
 		Severity: diag.Error,
 		Summary:  "metadata.namespace is missing where it is needed, or names another workspace.",
 		Why: "A snapshot needs metadata.namespace, the name of the workspace and the same as in the address " +

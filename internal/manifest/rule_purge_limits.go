@@ -16,7 +16,7 @@ func purgeLimits() Rule {
 		Why: "The active purges of one hostname may have 20000 absolute and 1000 prefix paths, taken together " +
 			"(platform-api 8), so a larger one can never be accepted.",
 		Fix: "Split it into as many purges as the finding says and send them a day apart, or replace paths by " +
-			"prefix paths.",
+			"prefix paths: trueup purge new does both.",
 		Bad:    manyPrefixes("rel-42", 0, 1001),
 		Good:   manyPrefixes("rel-42", 0, 1000),
 		object: only(purging, checkPurgeLimits),

@@ -33,6 +33,7 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 	limits := purge.Limits()
 	total := map[string]purge.Usage{}
 	over := map[string]*Object{}
+	var hosts []string
 	for _, o := range set.Objects {
 		if o.Kind.Name != purging || o.Host == "" {
 			continue
@@ -44,11 +45,11 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 		host := kind.HostKey(o.Host)
 		total[host] = total[host].Add(usage)
 		if over[host] == nil && total[host].Exceeds(limits) != nil {
-			over[host] = o
+			over[host], hosts = o, append(hosts, host)
 		}
 	}
-	for host, o := range over {
-		r.reportOn(o, "spec.paths", fmt.Sprintf("the purges of %s have together %s",
+	for _, host := range hosts {
+		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have together %s",
 			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; what there is no room for is deferred")
 	}
 }

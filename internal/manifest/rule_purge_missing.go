@@ -16,8 +16,8 @@ func purgeMissing() Rule {
 			"same holds for all locations of an upstream whose scheme changes, or of which one server takes the place of " +
 			"another. Purges that wait, or that a person must decide about, count as there; nothing is said of a location whose " +
 			"edge TTL was 0, because nothing of it is held.",
-		Fix: "Add a purge of the hostname with the paths that the finding names; trueup sends it after the change. " +
-			"Or let what is held end by itself.",
+		Fix: "Write a purge of what the finding names with the command that it shows, trueup purge new; apply sends it after " +
+			"the change. Or let what is held end by itself.",
 		Live: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:

@@ -9,9 +9,11 @@ import (
 	"trueup/internal/purge"
 )
 
+const coveredRule = "purge-path-covered"
+
 func purgePathCovered() Rule {
 	return Rule{
-		Name:     "purge-path-covered",
+		Name:     coveredRule,
 		Severity: diag.Warning,
 		Summary:  "A path of a purge is named twice, or a prefix path of the same purge covers it.",
 		Why: "A prefix path purges everything below it (platform-api 2.3), so the others change nothing. They " +

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"slices"
 
 	"trueup/internal/diag"
 )
@@ -53,18 +52,19 @@ func checkUpstreamUnknown(s *subject) {
 		return
 	}
 	var known []string
+	has := map[string]bool{}
 	for _, upstream := range elements(s.Tree, "spec", "upstreams") {
 		if name, ok := text(upstream, "name"); ok {
-			known = append(known, name)
+			known, has[name] = append(known, name), true
 		}
 	}
 	for at, location := range elements(s.Tree, "spec", "locations") {
 		name, ok := text(location, "upstream")
-		if !ok || slices.Contains(known, name) {
+		if !ok || has[name] || s.full() {
 			continue
 		}
 		fix := "add it to spec.upstreams, or name one of those"
-		if meant := nearest(name, known); meant != "" {
+		if meant := Nearest(name, known); meant != "" {
 			fix = fmt.Sprintf("did you mean %q?", meant)
 		}
 		s.report(child(at, "upstream"), fmt.Sprintf("no entry of spec.upstreams has the name %q", name), fix)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // plain is what an unquoted scalar means.
@@ -53,7 +54,7 @@ func resolveNumber(s string) plain {
 	if isJSONNumber(s) {
 		return plainNumber
 	}
-	if looseNumbers.MatchString(s) {
+	if looseNumbers().MatchString(s) {
 		return looseNumber
 	}
 	return plainText
@@ -125,9 +126,11 @@ func digits(s string) int {
 
 // looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not:
 // other bases, underscores, sexagesimals, a plus, a bare point, infinity.
-var looseNumbers = regexp.MustCompile(`^[-+]?(` +
-	`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +
-	`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
-	`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?` +
-	`|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?` +
-	`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[-+]?(` +
+		`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +
+		`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
+		`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?` +
+		`|\.[0-9][0-9_]*([eE][-+]?[0-9]+)?` +
+		`|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+})

@@ -19,13 +19,22 @@ import (
 	"trueup/internal/kind"
 )
 
-// validators compile the schema of a kind when the first object of it comes.
-type validators map[*kind.Kind]func() *jsonschema.Schema
+// validator checks objects of a kind. Its parts are made when they are first
+// needed: the schema itself for an object that its shape does not take.
+type validator struct {
+	shape  func() *shape
+	schema func() *jsonschema.Schema
+}
+
+type validators map[*kind.Kind]validator
 
 func newValidators() validators {
 	v := validators{}
 	for _, k := range kind.All() {
-		v[k] = sync.OnceValue(func() *jsonschema.Schema { return compile(k) })
+		v[k] = validator{
+			shape:  sync.OnceValue(func() *shape { return shapeOf(k.Schema()) }),
+			schema: sync.OnceValue(func() *jsonschema.Schema { return compile(k) }),
+		}
 	}
 	return v
 }
@@ -55,11 +64,15 @@ func compile(k *kind.Kind) *jsonschema.Schema {
 // checkSchema reports what the schema refuses, but for fields that have an
 // error already.
 func (w *worker) checkSchema(o *Object, doc map[string]any) {
+	validator := w.validators[o.Kind]
+	if validator.shape().holds(doc) {
+		return
+	}
 	var value any = doc
 	if w.convert.nulls {
 		value = withoutNulls(doc)
 	}
-	err := w.validators[o.Kind]().Validate(value)
+	err := validator.schema().Validate(value)
 	if err == nil {
 		return
 	}
@@ -125,10 +138,17 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 	case "required":
 		s.missing(path, value, field)
 	case "type":
-		s.report(path, fmt.Sprintf("%s wants %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
+		x := s.report(path, fmt.Sprintf("%s wants %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
+		if text, ok := value.(string); ok {
+			sure(x, inType(text, field))
+		}
 	case "const", "enum":
-		s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), strings.Join(quoted(field.Enum), " or ")),
+		x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), strings.Join(quoted(field.Enum), " or ")),
 			"write "+name+": "+strings.Join(quoted(field.Enum), " or "))
+		text, _ := value.(string)
+		if meant := otherCase(text, field.Enum); meant != "" {
+			sure(x, quoteText(meant))
+		}
 	case "minLength":
 		s.report(path, name+" is empty", exampleFix(name, field))
 	case "minItems":
@@ -138,13 +158,26 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 	}
 }
 
-func (s *schemaReport) report(path, message, fix string) {
+func (s *schemaReport) report(path, message, fix string) *diag.Finding {
 	if s.done[path] || s.file.full(diag.Error) {
-		return
+		return nil
 	}
 	s.done[path] = true
 	line, column := s.object.Place(path)
-	s.file.fail(line, column, ruleSchema, path, message, fix)
+	return s.file.fail(line, column, ruleSchema, path, message, fix)
+}
+
+// inType writes a text as a field of another type has it, or "" where it can't
+// be told.
+func inType(text string, f *kind.Field) string {
+	value, isBool := booleanWord(text)
+	switch {
+	case f.Type == kind.Bool && isBool:
+		return strconv.FormatBool(value)
+	case f.Type == kind.Number && isJSONNumber(text) && !strings.ContainsAny(text, "eE"): // 1e3 is a text for some readers
+		return text
+	}
+	return ""
 }
 
 // missing reports each required member that a mapping lacks.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -54,6 +55,8 @@ type file struct {
 	// severest of those.
 	more      bool
 	worstMore diag.Severity
+	// room is how many findings a document may have if that is more than usual.
+	room int
 	// maxValues bounds the values of a document.
 	maxValues int
 	// marks are where comments may speak to this program that no document has
@@ -79,7 +82,7 @@ func (f *file) full(severity diag.Severity) bool {
 		f.more = true
 		f.worstMore = max(f.worstMore, severity)
 		return true
-	case len(f.findings)-f.from < maxFindings:
+	case len(f.findings)-f.from < max(maxFindings, f.room):
 		return false
 	}
 	f.dropped++
@@ -110,19 +113,29 @@ func (f *file) unshown(message string, worst diag.Severity) {
 	f.findings = append(f.findings, last)
 }
 
-// fail adds an error at a place of the file.
-func (f *file) fail(line, column int, rule, field, message, fix string) {
-	f.add(line, column, rule, diag.Error, field, message, fix)
+// fail adds an error at a place of the file; see add.
+func (f *file) fail(line, column int, rule, field, message, fix string) *diag.Finding {
+	return f.add(line, column, rule, diag.Error, field, message, fix)
 }
 
-func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) {
+// add adds a finding and returns it until the next is added, or nil where there
+// is no room.
+func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.full(severity) {
-		return
+		return nil
 	}
 	f.findings = append(f.findings, diag.Finding{
 		Path: f.path, Line: line, Column: column, Field: clip(field), Rule: rule, Severity: severity,
 		Message: clip(message), Fix: clip(fix), Source: f.lines.text(line),
 	})
+	return &f.findings[len(f.findings)-1]
+}
+
+// sure says what to put in the place of what a finding is about.
+func sure(x *diag.Finding, text string) {
+	if x != nil {
+		x.Write = text
+	}
 }
 
 // maxText bounds, in bytes, what a finding repeats of a file.
@@ -177,8 +190,8 @@ func next(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 }
 
 var (
-	directives = regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`)
-	startLine  = regexp.MustCompile(`^---([ \t]|$)`)
+	directives = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^%(YAML|TAG)[^\r\n]*`) })
+	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
 )
 
 // clean refuses bytes that are not text in UTF-8, and takes out a byte order
@@ -214,8 +227,12 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 // tooManyValues returns the line at which a document passes the bound of its
 // values, or 0. It is told before the parser makes a tree of them, which takes
 // a hundred times the room: each value stands behind a line's end, a comma, a
-// bracket, or a hyphen, colon or question mark with a space.
+// bracket, or a hyphen, colon or question mark with a space, so there are no more
+// of them than bytes.
 func (f *file) tooManyValues(data []byte) int {
+	if len(data) <= f.maxValues {
+		return 0
+	}
 	values := 0
 	for i, c := range data {
 		switch c {
@@ -261,7 +278,7 @@ func (f *file) dropDirectives(data []byte) []byte {
 		return data
 	}
 	kept := bytes.Clone(data)
-	for _, at := range directives.FindAllIndex(data, -1) {
+	for _, at := range directives().FindAllIndex(data, -1) {
 		line, column := f.lines.position(at[0])
 		f.fail(line, column, ruleSyntax, "", "YAML directives are not read", "remove the line")
 		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
@@ -292,7 +309,7 @@ func firstUnprintable(data []byte) int {
 // behind the line, with empty lines before it to keep the count.
 func (f *file) resume(line int) ([]byte, bool) {
 	for line++; line <= f.lines.count(); line++ {
-		if startLine.Match(f.lines.bytes(line)) {
+		if startLine().Match(f.lines.bytes(line)) {
 			f.takeMarks(line) // of what can't be read
 			return append(bytes.Repeat([]byte("\n"), line-1), f.lines.data[f.lines.offset(line):]...), true
 		}
@@ -304,7 +321,7 @@ func (f *file) resume(line int) ([]byte, bool) {
 func (f *file) syntax(data []byte, err error) int {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
-	if m := lineNumber.FindStringSubmatch(message); m != nil {
+	if m := lineNumber().FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		message = message[len(m[0]):]
 	}
@@ -321,7 +338,7 @@ func (f *file) syntax(data []byte, err error) int {
 	return line
 }
 
-var lineNumber = regexp.MustCompile(`^line (\d+): `)
+var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): `) })
 
 // maxLocate is the largest file in which the exact line of an error is sought.
 const maxLocate = 1 << 20
@@ -350,7 +367,7 @@ func locate(data []byte, err error, guess int) int {
 
 // reason is an error of the parser without its line.
 func reason(err error) string {
-	return lineNumber.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
+	return lineNumber().ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
 }
 
 // mistake is an error of the parser in plain words; mark is what the column

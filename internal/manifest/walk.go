@@ -29,6 +29,17 @@ type lister struct {
 	tooMany *diag.Finding
 }
 
+// listed lists the sources, unless one can't be read.
+func listed(sources []Source, limits Limits) (*lister, error) {
+	l := &lister{seen: map[string]bool{}, limits: limits}
+	for _, s := range sources {
+		if err := l.add(s); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
 // add lists a source: standard input, a file, or a folder and all below it.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {

@@ -1,0 +1,136 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+)
+
+// ordering is a mapping whose fields may be put in order.
+type ordering struct {
+	entries []entry
+	// column is that of the keys in the layout; root says that it is the document.
+	column int
+	root   bool
+	field  *kind.Field
+}
+
+// entry is a field: its key's line and name, and the lines that go with it, from
+// those of the comments above the key up to but not including end. Loose says
+// that a comment behind it stands for itself.
+type entry struct {
+	line      int
+	name      string
+	head, end int
+	loose     bool
+}
+
+// sort puts the fields of each paragraph of a mapping in the order of the
+// schema, where each comment clearly belongs to one of them.
+func (l *sheet) sort(m ordering) {
+	if m.field == nil || len(m.field.Names) == 0 {
+		return
+	}
+	l.extend(m)
+	from := 0
+	for i := range m.entries {
+		last := i+1 == len(m.entries)
+		if last || m.entries[i].end != m.entries[i+1].head {
+			if !m.entries[i].loose {
+				l.sortParagraph(m, from, i+1)
+			}
+			from = i + 1
+		}
+	}
+}
+
+// extend finds the lines of each field.
+func (l *sheet) extend(m ordering) {
+	for i := range m.entries {
+		e := &m.entries[i]
+		e.head = e.line
+		if i == 0 && m.root || l.isInline(e.line, m.column) {
+			continue // the comments above it are the document's, or the element's
+		}
+		for e.head > 0 && l.isComment(e.head-1) && l.levels[e.head-1] == m.column {
+			e.head--
+		}
+	}
+	limit := len(l.in)
+	for i := len(m.entries) - 1; i >= 0; i-- {
+		l.close(&m.entries[i], m.column, limit)
+		limit = m.entries[i].head
+	}
+}
+
+func (l *sheet) isComment(at int) bool { return l.kinds[at] == commentLine }
+
+// close finds where a field ends, before the limit.
+func (l *sheet) close(e *entry, column, limit int) {
+	e.end = e.line + 1
+	for at := e.end; at < limit && l.belongs(at, column); at++ {
+		if l.kinds[at] == tokenLine || l.kinds[at] == innerLine {
+			e.end = at + 1
+		}
+	}
+	for e.end < limit && l.isComment(e.end) && l.levels[e.end] > column {
+		e.end++
+	}
+	e.loose = e.end < limit && l.isComment(e.end) && l.levels[e.end] == column
+}
+
+// belongs tells whether a line may be a part of a field at the column, or stand
+// between its parts.
+func (l *sheet) belongs(at, column int) bool {
+	switch l.kinds[at] {
+	case markerLine:
+		return false
+	case tokenLine:
+		return l.tokens[at][0].to > column
+	case otherLine, emptyLine, commentLine, innerLine:
+	}
+	return true
+}
+
+// isInline tells whether a key stands behind a hyphen.
+func (l *sheet) isInline(at, column int) bool { return l.tokens[at][0].to != column }
+
+// sortParagraph puts fields in order that follow each other without a gap.
+func (l *sheet) sortParagraph(m ordering, from, to int) {
+	was := m.entries[from:to]
+	sorted := slices.Clone(was)
+	slices.SortStableFunc(sorted, func(a, b entry) int { return m.place(a.name) - m.place(b.name) })
+	if sorted[0].line != was[0].line && from == 0 && !l.mayLead(m, was[0], sorted[0]) {
+		return
+	}
+	start := was[0].head
+	moved := make([]int, 0, was[len(was)-1].end-start)
+	for _, e := range sorted {
+		moved = append(moved, l.order[e.head:e.end]...)
+	}
+	if first, now := was[0].line, sorted[0].line; first != now && l.isInline(first, m.column) {
+		hyphens := l.out[first][:m.column]
+		l.out[first] = strings.Repeat(" ", m.column) + l.out[first][m.column:]
+		l.out[now] = hyphens + l.out[now][m.column:]
+	}
+	copy(l.order[start:], moved)
+}
+
+// mayLead tells whether another field may take the place of the first of a
+// mapping: a comment there may speak of the whole mapping.
+func (l *sheet) mayLead(m ordering, first, now entry) bool {
+	if first.head < first.line || now.head < now.line {
+		return false
+	}
+	return !l.isInline(first.line, m.column) || !strings.Contains(l.in[first.line]+l.in[now.line], "#")
+}
+
+// place is where a field stands in the order of the schema; those that it does
+// not know come last.
+func (m ordering) place(name string) int {
+	if at := slices.Index(m.field.Names, name); at >= 0 {
+		return at
+	}
+	return len(m.field.Names)
+}

@@ -1,0 +1,202 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// Draft is a manifest that is to be written.
+type Draft struct {
+	Kind *kind.Kind
+	// APIVersion is another envelope of the kind, or empty for the one that is
+	// sent.
+	APIVersion string
+	Name       string
+	// Namespace is left out where it is empty.
+	Namespace string
+	// Spec is JSON.
+	Spec []byte
+	// Schema is what editors complete and check by, relative to the file, or
+	// empty.
+	Schema string
+	// Head are the lines of a comment above the manifest.
+	Head []string
+	// Silence is the reason of the comments that keep warnings from being shown of
+	// fields and values that the schema does not know; empty writes none.
+	Silence string
+}
+
+// Write returns the canonical text of manifests, several as documents of one
+// file: fields in the order of the schema, and quotes where a text would be read
+// as something else. What Format would make of it is the same.
+func Write(drafts ...Draft) ([]byte, error) {
+	var out bytes.Buffer
+	for i, d := range drafts {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		if err := d.write(&out); err != nil {
+			return nil, fmt.Errorf("write %s/%s: %w", d.Kind.Name, d.Name, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func (d Draft) write(out *bytes.Buffer) error {
+	if d.Schema != "" {
+		fmt.Fprintf(out, "# yaml-language-server: $schema=%s\n", d.Schema)
+	}
+	for _, line := range d.Head {
+		out.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+	}
+	spec, err := canon.Decode(d.Spec)
+	if err != nil {
+		return err
+	}
+	metadata := map[string]any{"name": d.Name}
+	if d.Namespace != "" {
+		metadata["namespace"] = d.Namespace
+	}
+	version := d.APIVersion
+	if version == "" {
+		version = d.Kind.APIVersion
+	}
+	enc := yaml.NewEncoder(out)
+	enc.SetIndent(2)
+	root := node(map[string]any{
+		"apiVersion": version, "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
+	}, d.Kind.Root())
+	if d.Silence != "" {
+		silenceUnknown(root, d.Kind.Root(), d.Silence)
+	}
+	err = enc.Encode(root)
+	if err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// node is a value of JSON as YAML.
+func node(v any, f *kind.Field) *yaml.Node {
+	switch v := v.(type) {
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		for _, name := range inOrder(slices.Sorted(maps.Keys(v)), f) {
+			n.Content = append(n.Content, textNode(name), node(v[name], member(f, name)))
+		}
+		if len(v) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		var item *kind.Field
+		if f != nil {
+			item = f.Item
+		}
+		for _, e := range v {
+			n.Content = append(n.Content, node(e, item))
+		}
+		if len(v) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case string:
+		return textNode(v)
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	}
+	if v == nil {
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean
+}
+
+// silenceUnknown puts a comment at each field, and each value, that the schema
+// does not know: behind a scalar of one line, above anything else.
+func silenceUnknown(n *yaml.Node, f *kind.Field, reason string) {
+	if f == nil {
+		return
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) && isOneLine(n) {
+			n.LineComment = silenceComment(ruleUnknownValue, reason)
+		}
+	case yaml.SequenceNode:
+		for _, e := range n.Content {
+			silenceUnknown(e, f.Item, reason)
+		}
+	case yaml.MappingNode:
+		silenceMembers(n, f, reason)
+	case yaml.AliasNode, yaml.DocumentNode: // a draft has none
+	}
+}
+
+func silenceMembers(n *yaml.Node, f *kind.Field, reason string) {
+	if f.Fields == nil {
+		return
+	}
+	object := map[string]any{f.Discriminator: peekText(peek(n, f.Discriminator))}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case f.Knows(key.Value, object):
+			silenceUnknown(value, f.Fields[key.Value], reason)
+		case isOneLine(value):
+			value.LineComment = silenceComment(ruleUnknownField, reason)
+		default:
+			key.HeadComment = silenceComment(ruleUnknownField, reason)
+		}
+	}
+}
+
+func isOneLine(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n")
+}
+
+func silenceComment(rule, reason string) string {
+	return "# " + markName + "ignore " + rule + " " + reason
+}
+
+// textNode is a text, in quotes where it would be read as something else, if only
+// by some readers.
+func textNode(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if resolve(s) != plainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// inOrder sorts the members of an object as the schema has them; those that it
+// does not know come last, as they are.
+func inOrder(names []string, f *kind.Field) []string {
+	if f == nil {
+		return names
+	}
+	place := func(name string) int {
+		if at := slices.Index(f.Names, name); at >= 0 {
+			return at
+		}
+		return len(f.Names)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
+	return names
+}
+
+func member(f *kind.Field, name string) *kind.Field {
+	if f == nil {
+		return nil
+	}
+	return f.Fields[name]
+}
