@@ -45,6 +45,7 @@ type bucketStore struct {
 	// pause is what the first wait between two tries is near, patience bounds
 	// one request with all its tries.
 	pause, patience time.Duration
+	held            held
 
 	proof sync.Mutex
 	// proven says that this run saw the server refuse a second creation.
@@ -105,12 +106,9 @@ func (s *bucketStore) Read(ctx context.Context, keys []Key) (map[Key]Record, err
 }
 
 func (s *bucketStore) Put(ctx context.Context, expectSeq int, rec Record) error {
-	b, err := encode(rec)
+	b, err := change{expectSeq: expectSeq, rec: rec}.encode()
 	if err != nil {
-		return fmt.Errorf("write record of %s: %w", rec.Key, err)
-	}
-	if rec.Seq != expectSeq+1 {
-		return fmt.Errorf("write record of %s: seq %d does not follow %d", rec.Key, rec.Seq, expectSeq)
+		return err
 	}
 	if _, err := s.usable(ctx); err != nil {
 		return fmt.Errorf("write record of %s: %w", rec.Key, err)
@@ -297,6 +295,7 @@ func (s *bucketStore) version(ctx context.Context, dir string, seq int) (Record,
 	if err != nil {
 		return Record{}, s.failed("read", name, err)
 	}
+	s.held.share(&rec)
 	return rec, nil
 }
 
@@ -349,6 +348,10 @@ func surviving(do func() error) (err error) {
 // eachParallel calls do for 0 to n-1, some at once, and returns the first error,
 // which stops the rest.
 func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	if n == 1 && ctx.Err() == nil {
+		err := surviving(func() error { return do(ctx, 0) })
+		return cmp.Or(err, context.Cause(ctx))
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)

@@ -66,7 +66,7 @@ func (f *fakeBucket) born(t testing.TB) *bucketStore {
 
 // another is the store of another run.
 func (s *bucketStore) another() *bucketStore {
-	return &bucketStore{client: s.client, bucket: s.bucket, prefix: s.prefix, pause: s.pause, patience: s.patience}
+	return &bucketStore{client: s.client, bucket: s.bucket, prefix: s.prefix, pause: s.pause, patience: s.patience, held: s.held}
 }
 
 // oneWinner lets 24 writers, each with a store of its own, create one record.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,9 +25,11 @@ import (
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
 
 var (
-	bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	bucketPath = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
-	regionName = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+	bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
+	bucketPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
+	})
+	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
 // bucketPlace says where a bucket store is.
@@ -83,10 +86,10 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 func (at *bucketPlace) check() error {
 	// Names with a double hyphen are of special types, whose listings have no
 	// order.
-	if !bucketName.MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
+	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
 		return fmt.Errorf("bucket %q is not of 3 to 63 lower-case letters, digits, dots and hyphens, or is of a special type", at.bucket)
 	}
-	if at.prefix != "" && !bucketPath.MatchString(at.prefix) {
+	if at.prefix != "" && !bucketPath().MatchString(at.prefix) {
 		return fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
 	}
 	return nil
@@ -95,7 +98,7 @@ func (at *bucketPlace) check() error {
 func (at *bucketPlace) set(name, value string) (err error) {
 	switch name {
 	case "region":
-		if !regionName.MatchString(value) {
+		if !regionName().MatchString(value) {
 			return fmt.Errorf("region %q is not of lower-case letters, digits and hyphens", value)
 		}
 		at.region = value

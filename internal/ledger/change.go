@@ -60,24 +60,42 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	if err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
-	old, ok := found[where]
-	if !ok {
-		old = Record{Schema: Schema, Workspace: where.Workspace, Key: key}
-	}
-	if !l.entitled(m.who, old) {
-		return Record{}, fmt.Errorf("record %s: %w", key, ErrConflict)
-	}
-	rec, err := to(old)
+	old, rec, err := l.next(found, where, m, to)
 	if err != nil {
-		return Record{}, fmt.Errorf("record %s: %w", key, err)
+		return Record{}, err
 	}
-	rec = rec.moved(l.step(old, m))
-	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
+	if err := l.put(ctx, change{expectSeq: old.Seq, rec: rec}); err != nil {
 		return rec, err
 	}
+	l.written(old, rec)
+	return rec, nil
+}
+
+func (l *Ledger) put(ctx context.Context, c change) error {
+	if l.local {
+		return l.together.put(ctx, l.store, c)
+	}
+	return l.store.Put(ctx, c.expectSeq, c.rec)
+}
+
+// next is a record as it was found, and as it is after a move.
+func (l *Ledger) next(found map[Key]Record, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
+	old, ok := found[where]
+	if !ok {
+		old = Record{Schema: Schema, Workspace: where.Workspace, Key: where.Key}
+	}
+	if !l.entitled(m.who, old) {
+		return old, rec, fmt.Errorf("record %s: %w", where.Key, ErrConflict)
+	}
+	if rec, err = to(old); err != nil {
+		return old, rec, fmt.Errorf("record %s: %w", where.Key, err)
+	}
+	return old, rec.moved(l.step(old, m)), nil
+}
+
+func (l *Ledger) written(old, rec Record) {
 	l.witness().note(rec)
 	l.remember(old, rec)
-	return rec, nil
 }
 
 func (l *Ledger) step(old Record, m move) Step {
@@ -120,5 +138,10 @@ func (l *Ledger) last(key kind.Key) (seq int, known bool) {
 func (l *Ledger) remember(old, rec Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.own[rec.Key] = mark{rec: rec, pending: old.Pending}
+	left := mark{rec: rec, pending: old.Pending}
+	if rec.Pending == nil && !singular(rec.Key) {
+		// Nothing more is asked of it, and there may be many.
+		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}}
+	}
+	l.own[rec.Key] = left
 }

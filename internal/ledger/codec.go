@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -120,7 +121,7 @@ func checkSchema(schema string) error {
 
 // part is what a workspace or a kind may look like, because stores use them in
 // paths.
-var part = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 
 // validate holds what every reader of a record relies on.
 func (r Record) validate() error {
@@ -128,9 +129,9 @@ func (r Record) validate() error {
 		return err
 	}
 	switch {
-	case !part.MatchString(r.Workspace):
+	case !part().MatchString(r.Workspace):
 		return fmt.Errorf("workspace %q can't be part of a path", r.Workspace)
-	case !part.MatchString(r.Kind):
+	case !part().MatchString(r.Kind):
 		return fmt.Errorf("kind %q can't be part of a path", r.Kind)
 	case r.Name == "" || !utf8.ValidString(r.Name):
 		return fmt.Errorf("name %q is not text", r.Name)
@@ -162,7 +163,7 @@ func (g Genesis) validate() error {
 	switch {
 	case g.LedgerID == "":
 		return errors.New("no ledgerId")
-	case !part.MatchString(g.Workspace):
+	case !part().MatchString(g.Workspace):
 		return fmt.Errorf("workspace %q can't be part of a path", g.Workspace)
 	case g.Seq < 1:
 		return fmt.Errorf("seq %d is less than 1", g.Seq)

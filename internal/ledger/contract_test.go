@@ -78,6 +78,7 @@ func contract(t *testing.T, newStore func() Store) {
 	})
 	t.Run("compare and swap", func(t *testing.T) { contractSwap(t, born(t)) })
 	t.Run("records are apart", func(t *testing.T) { contractKeys(t, born(t)) })
+	t.Run("many at once", func(t *testing.T) { contractMany(t, born(t)) })
 	t.Run("one winner of a race", func(t *testing.T) { contractRace(t, born(t)) })
 	t.Run("refuses what it could not read", func(t *testing.T) {
 		s := born(t)

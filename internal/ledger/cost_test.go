@@ -14,19 +14,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// The tree of the benchmarks: all of it has records, and the purges are of now.
-const (
-	benchObjects = 1000
-	benchPurges  = 100
-)
+// benchSize is how many objects the tree of a benchmark has, all with records,
+// and how many purges were done long ago. A hundred purges are of now.
+type benchSize struct{ objects, old int }
 
-// benchTree are the records of the tree.
-func benchTree() []Record {
+func (n benchSize) String() string { return fmt.Sprintf("objects=%d/old=%d", n.objects, n.old) }
+
+var benchSizes = []benchSize{{1000, 0}, {10_000, 0}, {1000, 100_000}}
+
+const benchPurges = 100
+
+// benchTree are the records of the tree, with specs of 3 kB.
+func benchTree(objects int) []Record {
 	var records []Record
-	for i := range benchObjects {
+	for i := range objects {
 		rec := testRecord(fmt.Sprint("site-", i), 1)
 		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
-		rec.Applied = GzipJSON(fmt.Sprintf(`{"hostname":"site-%d.example","origin":"origin-%d.example"}`, i, i))
+		const location = `{"action":"proxy_http","cache":{"edgeTTL":"3600","level":"standard"},"path":"/static/%d/*","upstream":"origin-%d"},`
+		rec.Applied = GzipJSON(`{"locations":[` + strings.Repeat(fmt.Sprintf(location, i, i), 25) + `{}]}`)
 		records = append(records, rec)
 	}
 	for i := range benchPurges {
@@ -36,11 +41,12 @@ func benchTree() []Record {
 }
 
 // benchView is the ledger's part of a plan: fresh gives the store of a new run.
-func benchView(b *testing.B, fresh func() Store) {
+func benchView(b *testing.B, objects int, fresh func() Store) {
 	var keys []Key
-	for _, rec := range benchTree() {
+	for _, rec := range benchTree(objects) {
 		keys = append(keys, rec.key())
 	}
+	b.ReportAllocs()
 	for b.Loop() {
 		s := fresh()
 		_, err := s.ReadGenesis(b.Context())
@@ -60,9 +66,9 @@ func bucketVersion(rec Record) string {
 }
 
 // fill gives put what the tree, and a number of old purges, left in a store.
-func fill(b *testing.B, place func(Record) string, old int, put func(name string, content []byte)) {
+func fill(b *testing.B, place func(Record) string, n benchSize, put func(name string, content []byte)) {
 	b.Helper()
-	for _, rec := range benchTree() {
+	for _, rec := range benchTree(n.objects) {
 		content, err := encode(rec)
 		must(b, err)
 		put(place(rec), content)
@@ -70,7 +76,7 @@ func fill(b *testing.B, place func(Record) string, old int, put func(name string
 			put(entry, nil)
 		}
 	}
-	eachOld(b, place, old, put)
+	eachOld(b, place, n.old, put)
 }
 
 // eachOld gives put what old purges left in a store.
@@ -107,26 +113,26 @@ func writeBelow(b *testing.B, dir string) func(name string, content []byte) {
 	}
 }
 
-var benchOld = []int{0, 100_000}
-
 func BenchmarkFileView(b *testing.B) {
-	for _, old := range benchOld {
-		dir := b.TempDir()
-		s := fileStore{dir: dir}
-		must(b, s.WriteGenesis(b.Context(), 0, testGenesis()))
-		fill(b, func(rec Record) string { return recordPath(rec.key()) }, old, writeBelow(b, dir))
-		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) { benchView(b, func() Store { return s }) })
+	for _, n := range benchSizes {
+		b.Run(n.String(), func(b *testing.B) {
+			dir := b.TempDir()
+			s := fileStore{dir: dir}
+			must(b, s.WriteGenesis(b.Context(), 0, testGenesis()))
+			fill(b, func(rec Record) string { return recordPath(rec.key()) }, n, writeBelow(b, dir))
+			benchView(b, n.objects, func() Store { return s })
+		})
 	}
 }
 
 func BenchmarkBucketView(b *testing.B) {
-	for _, old := range benchOld {
-		f := newFakeBucket(b)
-		s := f.born(b)
-		fill(b, bucketVersion, old, func(name string, content []byte) { f.objects[s.at(name)] = object{body: content} })
-		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) {
+	for _, n := range benchSizes {
+		b.Run(n.String(), func(b *testing.B) {
+			f := newFakeBucket(b)
+			s := f.born(b)
+			fill(b, bucketVersion, n, func(name string, content []byte) { f.objects[s.at(name)] = object{body: content} })
 			f.set(func() { f.calls, f.bytes = nil, 0 })
-			benchView(b, func() Store { return s.another() })
+			benchView(b, n.objects, func() Store { return s.another() })
 			f.set(func() {
 				b.ReportMetric(float64(len(f.calls))/float64(b.N), "requests/op")
 				b.ReportMetric(float64(f.bytes)/float64(b.N), "answered-B/op")
@@ -144,11 +150,13 @@ func BenchmarkServerView(b *testing.B) {
 		b.Skip("TRUEUP_TEST_S3_URL and TRUEUP_TEST_S3_DIR name no server")
 	}
 	address, query, _ := strings.Cut(where, "?")
-	for _, old := range benchOld {
-		s, err := openBucket(b.Context(), address+"/"+uuid.NewString()+"?"+query, true)
-		must(b, err)
-		must(b, s.WriteGenesis(context.Background(), 0, testGenesis()))
-		fill(b, bucketVersion, old, writeBelow(b, filepath.Join(dir, s.prefix)))
-		b.Run(fmt.Sprintf("old=%d", old), func(b *testing.B) { benchView(b, func() Store { return s.another() }) })
+	for _, n := range benchSizes {
+		b.Run(n.String(), func(b *testing.B) {
+			s, err := openBucket(b.Context(), address+"/"+uuid.NewString()+"?"+query, true)
+			must(b, err)
+			must(b, s.WriteGenesis(context.Background(), 0, testGenesis()))
+			fill(b, bucketVersion, n, writeBelow(b, filepath.Join(dir, s.prefix)))
+			benchView(b, n.objects, func() Store { return s.another() })
+		})
 	}
 }

@@ -56,7 +56,7 @@ func unanswered(rec Record) (message, fix string) {
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = Explain(rec)
 	return message + "; its manifest has left git, so it is not sent again",
-		"look whether it happened, then run trueup ledger resolve " + shellWord(rec.String()) + " --reason TEXT with " +
+		"look whether it happened, then run trueup ledger resolve " + ShellWord(rec.String()) + " --reason TEXT with " +
 			"--posted (it was executed) or --abandon (it is never to be sent)"
 }
 
@@ -86,13 +86,13 @@ func explainPlain(key string, rec Record) string {
 
 // Question says how a person answers what became of a request.
 func Question(key kind.Key) string {
-	return "look whether it happened, then run trueup ledger resolve " + shellWord(key.String()) + " --reason TEXT with " +
+	return "look whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
 		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (it is never to be sent)"
 }
 
 // NameQuestion says how a person answers whose the name of a request is.
 func NameQuestion(key kind.Key) string {
-	name := shellWord(key.String())
+	name := ShellWord(key.String())
 	return "if that is the same request, sent by hand or earlier, run trueup ledger adopt " + name +
 		"; else give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
@@ -150,8 +150,8 @@ func answered(o *Outcome) string {
 	return text
 }
 
-// shellWord quotes what a shell would read as more than one plain word.
-func shellWord(s string) string {
+// ShellWord quotes what a shell would read as more than one plain word.
+func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._/:@+", r)
 	}

@@ -8,10 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -46,6 +47,7 @@ type fileStore struct {
 	dir string
 	// wait replaces lockWait where it is set.
 	wait time.Duration
+	held held
 }
 
 func (s fileStore) ReadGenesis(context.Context) (Genesis, error) {
@@ -88,7 +90,9 @@ func (s fileStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 				return fmt.Errorf("write genesis in %s: %w", s.dir, advised(err))
 			}
 		}
-		return s.replace(root, swap{path: genesisFile, nonce: fmt.Sprintf("genesis-%d", g.Seq), create: expectSeq == 0, content: b})
+		w := &swap{path: genesisFile, nonce: fmt.Sprintf("genesis-%d", g.Seq), create: expectSeq == 0, content: b}
+		s.replace(root, []*swap{w})
+		return w.err
 	})
 }
 
@@ -98,53 +102,40 @@ func (s fileStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	records := make(map[Key]Record, len(keys))
-	for _, key := range keys {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("read ledger: %w", err)
-		}
-		rec, err := s.record(root, key)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+	folders := map[string][]int{}
+	for i, key := range keys {
+		if err := key.check(); err != nil {
 			return nil, err
 		}
-		records[key] = rec
+		dir := path.Dir(recordPath(key))
+		folders[dir] = append(folders[dir], i)
+	}
+	found, errs := make([]Record, len(keys)), make([]error, len(keys))
+	dirs := slices.Collect(maps.Keys(folders))
+	err = eachParallel(ctx, len(dirs), func(_ context.Context, i int) error {
+		// From the folder itself the way to each of its files is short.
+		dir, opened := root.OpenRoot(dirs[i])
+		if opened == nil {
+			defer func() { _ = dir.Close() }()
+		}
+		for _, at := range folders[dirs[i]] {
+			found[at], errs[at] = s.recordFrom(root, dir, opened, keys[at])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	records := make(map[Key]Record, len(keys))
+	for i, key := range keys {
+		switch {
+		case errs[i] == nil:
+			records[key] = found[i]
+		case !errors.Is(errs[i], fs.ErrNotExist):
+			return nil, errs[i]
+		}
 	}
 	return records, nil
-}
-
-func (s fileStore) Put(ctx context.Context, expectSeq int, rec Record) error {
-	b, err := encode(rec)
-	if err != nil {
-		return fmt.Errorf("write record of %s: %w", rec.Key, err)
-	}
-	if rec.Seq != expectSeq+1 {
-		return fmt.Errorf("write record of %s: seq %d does not follow %d", rec.Key, rec.Seq, expectSeq)
-	}
-	root, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return s.locked(ctx, root, func() error {
-		have, err := s.record(root, rec.key())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if have.Seq != expectSeq {
-			return fmt.Errorf("write record of %s: %w", rec.Key, ErrConflict)
-		}
-		if err := s.enter(root, rec); err != nil {
-			return err
-		}
-		err = s.replace(root, swap{path: recordPath(rec.key()), nonce: rec.Nonce, create: expectSeq == 0, content: b})
-		if err == nil && have.Open() && !rec.Open() {
-			leave(root, rec)
-		}
-		return err
-	})
 }
 
 func (s fileStore) All(ctx context.Context, each func(Record) error) error {
@@ -255,15 +246,39 @@ func (s fileStore) record(root *os.Root, key Key) (Record, error) {
 
 // recordAt reads a record's file.
 func (s fileStore) recordAt(root *os.Root, name string) (Record, error) {
-	b, err := readRegular(root, name)
+	return s.recordIn(root, name, name)
+}
+
+// recordFrom reads a record from its folder, unless that could not be opened. What is
+// wrong is told by the way from the top, which says where.
+func (s fileStore) recordFrom(root, dir *os.Root, opened error, key Key) (rec Record, err error) {
+	name := recordPath(key)
+	if err = opened; err == nil {
+		rec, err = s.recordIn(dir, path.Base(name), name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.record(root, key)
+	}
+	return rec, err
+}
+
+// recordIn reads a record's file by its name in a folder; name is its place in
+// the ledger.
+func (s fileStore) recordIn(dir *os.Root, file, name string) (Record, error) {
+	b, err := readRegular(dir, file)
 	if err != nil {
-		return Record{}, fmt.Errorf("read ledger %s: %w", s.dir, advised(err))
+		return Record{}, s.unreadable(err)
 	}
 	rec, err := decodeRecordAt(b, name)
 	if err != nil {
 		return Record{}, fmt.Errorf("read ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(name)), err)
 	}
+	s.held.share(&rec)
 	return rec, nil
+}
+
+func (s fileStore) unreadable(err error) error {
+	return fmt.Errorf("read ledger %s: %w", s.dir, advised(err))
 }
 
 func recordPath(key Key) string {
@@ -291,54 +306,4 @@ func (s fileStore) locked(ctx context.Context, root *os.Root, do func() error) e
 	// Closing the file lets go of the lock, even if unlocking failed.
 	defer func() { _ = lock.Close() }()
 	return do()
-}
-
-// swap is one file to be put in place.
-type swap struct {
-	path  string
-	nonce string
-	// create says that nothing may be there yet.
-	create  bool
-	content []byte
-}
-
-// replace puts a file in place so that after a crash at any point the old or
-// the new one is there, whole. The lock is held.
-func (s fileStore) replace(root *os.Root, w swap) error {
-	if err := s.put(root, w); err != nil {
-		return fmt.Errorf("write ledger file %s: %w", filepath.Join(s.dir, filepath.FromSlash(w.path)), advised(err))
-	}
-	return nil
-}
-
-func (s fileStore) put(root *os.Root, w swap) error {
-	if err := clearTemp(root); err != nil {
-		return err
-	}
-	temp := path.Join(tempDir, strings.Map(plainRune, w.nonce))
-	defer func() { _ = root.Remove(temp) }()
-	if err := writeSynced(root, temp, w.content); err != nil {
-		return err
-	}
-	dir := path.Dir(w.path)
-	if !w.create {
-		if err := root.Rename(temp, w.path); err != nil {
-			return err
-		}
-		return syncDir(root, dir)
-	}
-	if err := root.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	// What is there is reached after a crash, so later versions need not see to it.
-	if err := syncUp(root, dir); err != nil {
-		return err
-	}
-	// A link never replaces, whatever became of the lock.
-	if err := root.Link(temp, w.path); errors.Is(err, fs.ErrExist) {
-		return ErrConflict
-	} else if err != nil {
-		return err
-	}
-	return syncDir(root, dir)
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,5 +90,26 @@ func TestFileMarkers(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(dir, indexDir, testWorkspace, openDir))
 	if err != nil || len(left) != 1 || left[0].Name() != "Purge=a-1=1" {
 		t.Errorf("markers are %v, %v", left, err)
+	}
+}
+
+// TestWhatIsNoRecordSaysWhere: a record is read from its folder, and an error still
+// names its place in the ledger.
+func TestWhatIsNoRecordSaysWhere(t *testing.T) {
+	for name, put := range map[string]func(file string){
+		"a folder for a record": func(file string) { _ = os.Mkdir(file, 0o777) },
+		"a file for a folder":   func(file string) { _ = os.Remove(filepath.Dir(file)); write(t, filepath.Dir(file), "x") },
+	} {
+		s, dir := born(t)
+		rec := testRecord("a", 1)
+		mustPut(t, s, 0, rec)
+		place := recordPath(rec.key())
+		file := filepath.Join(dir, filepath.FromSlash(place))
+		remove(t, file)
+		put(file)
+		_, err := s.Read(t.Context(), []Key{rec.key()})
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), place) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

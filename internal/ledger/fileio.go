@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,10 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	if err := checkRegular(info, name); err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	// There is room to see that nothing follows.
+	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	_, err = content.ReadFrom(io.LimitReader(f, maxFile+1))
+	return content.Bytes(), err
 }
 
 func checkRegular(info fs.FileInfo, name string) error {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -64,22 +65,39 @@ func (s *gitStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 }
 
 func (s *gitStore) Put(ctx context.Context, expectSeq int, rec Record) error {
-	b, err := encode(rec)
-	if err == nil && rec.Seq != expectSeq+1 {
-		err = fmt.Errorf("seq %d does not follow %d", rec.Seq, expectSeq)
+	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
+}
+
+// putAll hands all over at once, so that they come together in one commit.
+func (s *gitStore) putAll(ctx context.Context, changes []change) []error {
+	errs := make([]error, len(changes))
+	ready := make([]*gitChange, len(changes))
+	for i, c := range changes {
+		ready[i], errs[i] = c.forGit()
 	}
-	if err == nil {
-		place := gitRecordPath(rec.key())
-		err = s.submit(ctx, &gitChange{
-			path: place, expectSeq: expectSeq, content: b, rec: &rec,
-			line: recordLine(rec),
-			seq:  func(b []byte) (int, error) { r, err := gitRecord(b, place); return r.Seq, err },
+	var wg sync.WaitGroup
+	for i, c := range ready {
+		if errs[i] != nil {
+			continue
+		}
+		wg.Go(func() {
+			if err := s.submit(ctx, c); err != nil {
+				errs[i] = fmt.Errorf("write record of %s: %w", c.rec.Key, err)
+			}
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("write record of %s: %w", rec.Key, err)
-	}
-	return nil
+	wg.Wait()
+	return errs
+}
+
+func (c change) forGit() (*gitChange, error) {
+	b, err := c.encode()
+	place := gitRecordPath(c.rec.key())
+	return &gitChange{
+		path: place, expectSeq: c.expectSeq, content: b, rec: &c.rec,
+		line: recordLine(c.rec),
+		seq:  func(b []byte) (int, error) { r, err := gitRecord(b, place); return r.Seq, err },
+	}, err
 }
 
 // recordLine says what a transition is; texts from outside stay on the line.
@@ -325,12 +343,14 @@ func (p *gitPush) judge(ctx context.Context, t gitTip) (gitTip, error) {
 // same file the first stays.
 func (p *gitPush) moved(ctx context.Context, t gitTip) (map[*gitChange]error, error) {
 	moved := map[*gitChange]error{}
-	var paths []string
+	paths := make([]string, 0, len(p.batch))
+	taken := make(map[string]bool, len(p.batch))
 	for _, c := range p.batch {
-		if slices.Contains(paths, c.path) {
+		if taken[c.path] {
 			moved[c] = ErrConflict
 			continue
 		}
+		taken[c.path] = true
 		paths = append(paths, c.path)
 	}
 	files, err := p.store.files(ctx, t, paths)

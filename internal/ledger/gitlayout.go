@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"trueup/internal/kind"
@@ -27,7 +28,9 @@ const (
 	gitRecents = gitFolder + "/" + "recent.jsonl"
 )
 
-var gitRecordForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{3}/[0-9a-f]{29}\.json$`)
+var gitRecordForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{3}/[0-9a-f]{29}\.json$`)
+})
 
 func gitRecordPath(key Key) string {
 	sum := sha256.Sum256([]byte(key.Workspace + "\n" + key.Name))
@@ -169,10 +172,12 @@ func (h gitHints) String() string {
 	return s
 }
 
-var gitHintForm = regexp.MustCompile(`\ngenesis ([0-9a-f]{40,64})\nrecent ([0-9a-f]{40,64})\n(?:records ([0-9]{1,9})\n)?$`)
+var gitHintForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\ngenesis ([0-9a-f]{40,64})\nrecent ([0-9a-f]{40,64})\n(?:records ([0-9]{1,9})\n)?$`)
+})
 
 func readHints(message string) gitHints {
-	m := gitHintForm.FindStringSubmatch(message)
+	m := gitHintForm().FindStringSubmatch(message)
 	if m == nil {
 		return gitHints{records: -1}
 	}

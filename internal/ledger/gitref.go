@@ -32,6 +32,7 @@ const (
 // What was read is kept until a write of this process, a conflict or forget.
 type gitStore struct {
 	dir, ref, remote string
+	held             held
 
 	// net is held while the mirror talks to the remote or makes a commit.
 	net chan struct{}
@@ -89,11 +90,14 @@ func (k *gitKnown) learn(paths []string, files map[string][]byte) {
 	}
 }
 
-// with is what is known of the next commit, which changes some files.
+// with is what is known of the next commit, which changes some files. It takes
+// over what is known of this one: of that nobody asks any more, and a copy for each
+// commit would cost more the more there is.
 func (k *gitKnown) with(changed []git.File) *gitKnown {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	next := &gitKnown{files: maps.Clone(k.files)}
+	next := &gitKnown{files: k.files}
+	k.files = map[string][]byte{}
 	for _, f := range changed {
 		next.files[f.Path] = append([]byte{}, f.Content...) // an empty file is there
 	}
@@ -101,8 +105,8 @@ func (k *gitKnown) with(changed []git.File) *gitKnown {
 }
 
 var (
-	gitRefForm    = regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`)
-	gitRemoteForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
+	gitRefForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
+	gitRemoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
 )
 
 // newGitStore reads REF or REF@REMOTE.
@@ -112,7 +116,7 @@ func newGitStore(where, dir string) (*gitStore, error) {
 		remote = gitRemote
 	}
 	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
-	if odd || !gitRefForm.MatchString(ref) || !gitRemoteForm.MatchString(remote) {
+	if odd || !gitRefForm().MatchString(ref) || !gitRemoteForm().MatchString(remote) {
 		return nil, fmt.Errorf("store %q is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE", shownStore("git:"+where))
 	}
 	return &gitStore{dir: dir, ref: ref, remote: remote, net: make(chan struct{}, 1)}, nil
@@ -309,9 +313,12 @@ func (s *gitStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 		if !ok {
 			continue
 		}
-		if records[key], err = gitRecord(b, paths[i]); err != nil {
+		rec, err := gitRecord(b, paths[i])
+		if err != nil {
 			return nil, s.damaged(paths[i], err)
 		}
+		s.held.share(&rec)
+		records[key] = rec
 	}
 	return records, nil
 }
@@ -363,7 +370,7 @@ func (s *gitStore) audit(ctx context.Context, each func(Record, error) error) er
 		return s.unreadable(err)
 	}
 	// Other files are of a person.
-	paths = slices.DeleteFunc(paths, func(p string) bool { return !gitRecordForm.MatchString(p) })
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !gitRecordForm().MatchString(p) })
 	for chunk := range slices.Chunk(paths, gitChunk) {
 		// They may be too many to be kept.
 		files, err := s.look(ctx, t, chunk)

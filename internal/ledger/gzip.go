@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
+
+	"trueup/internal/canon"
 )
 
 // maxSpec bounds a spec after decompression, so that a crafted record can't
@@ -27,7 +30,9 @@ func (g GzipJSON) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
+	w := writers.Get().(*gzip.Writer)
+	defer writers.Put(w)
+	w.Reset(&packed)
 	if _, err := w.Write(g); err != nil {
 		return nil, fmt.Errorf("gzip a spec: %w", err)
 	}
@@ -36,6 +41,9 @@ func (g GzipJSON) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(packed.Bytes())
 }
+
+// writers are used again, because each new one takes 800 kB.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (g *GzipJSON) UnmarshalJSON(b []byte) error {
@@ -55,15 +63,32 @@ func (g *GzipJSON) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// unpacker is what unpacking a spec takes.
+type unpacker struct {
+	packed bytes.Reader
+	gzip   gzip.Reader
+	spec   bytes.Buffer
+	scan   canon.Scanner
+}
+
+// unpackers are used again, because each new one takes 45 kB.
+var unpackers = sync.Pool{New: func() any { return new(unpacker) }}
+
 func unpack(packed []byte, most int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
+	u := unpackers.Get().(*unpacker)
+	defer unpackers.Put(u)
+	u.packed.Reset(packed)
+	if err := u.gzip.Reset(&u.packed); err != nil {
 		return nil, err
 	}
+	u.spec.Reset()
 	// One byte more than allowed tells a full spec from one that is too long.
-	spec, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err != nil {
+	if _, err := u.spec.ReadFrom(io.LimitReader(&u.gzip, int64(most)+1)); err != nil {
 		return nil, err
+	}
+	spec := bytes.Clone(u.spec.Bytes())
+	if _, n, err := u.scan.Next(spec); err == nil && n == len(spec) && n <= most {
+		return spec, nil // it is JSON in UTF-8
 	}
 	return spec, checkSpec(spec, most)
 }

@@ -128,7 +128,7 @@ func (l *Ledger) foreign(g Genesis) *ProblemError {
 	case g.Workspace != l.cfg.Workspace.UUID:
 		return &ProblemError{
 			Problem: fmt.Sprintf("ledger %s is of workspace %s, and trueup.yaml names %s", g.LedgerID, g.Workspace, l.cfg.Workspace.UUID),
-			Fix:     fixProject, Elsewhere: true,
+			Fix:     "a ledger is of one workspace: name another store for this one's, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
 		}
 	}
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {

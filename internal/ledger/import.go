@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"trueup/internal/kind"
 )
@@ -27,7 +29,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
 	if fix == "" {
-		fix = "to keep what the ledger has, import the rest with --leave " + shellWord(c.Given.String())
+		fix = "to keep what the ledger has, import the rest with --leave " + ShellWord(c.Given.String())
 	}
 	return fmt.Sprintf("the ledger has step %d: %s; the file has step %d of another history: %s",
 		c.Stored.Seq, stored, c.Given.Seq, given), fix
@@ -283,13 +285,20 @@ func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, 
 	if err != nil {
 		return 0, err
 	}
-	var todo []kind.Key
-	for _, key := range keys {
+	todo := map[kind.Key]Adoption{}
+	for key, a := range all {
 		if known[key].Seq == 0 {
-			todo = append(todo, key)
+			todo[key] = a
 		}
 	}
-	return len(todo), eachParallel(ctx, len(todo), func(ctx context.Context, i int) error {
-		return l.Adopt(ctx, todo[i], all[todo[i]])
+	return len(todo), l.AdoptAll(ctx, todo)
+}
+
+// AdoptAll is Adopt of many, several at once: a store that is far away takes them
+// together. What was recorded before an error stays.
+func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
+	keys := slices.Collect(maps.Keys(all))
+	return eachParallel(ctx, len(keys), func(ctx context.Context, i int) error {
+		return l.Adopt(ctx, keys[i], all[keys[i]])
 	})
 }

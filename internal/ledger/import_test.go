@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -367,5 +371,38 @@ func TestExists(t *testing.T) {
 	}
 	if _, err := open(t, Config{}).Exists(t.Context()); Problem(err) == nil {
 		t.Errorf("none configured: %v", err)
+	}
+}
+
+// TestAdoptAllIsFewCommits: what was pulled from live together is recorded
+// together, where every commit is a push.
+func TestAdoptAllIsFewCommits(t *testing.T) {
+	t.Parallel()
+	const many = 40
+	bare := bareRemote(t)
+	cfg := testConfig(clone(t, bare))
+	cfg.Store = "git:" + testRef
+	g, err := Init(t.Context(), cfg)
+	must(t, err)
+	cfg.ID = g.LedgerID
+	before := gitCmd(t, bare, "rev-list", "--count", testRef)
+	l := open(t, cfg)
+	all := map[kind.Key]Adoption{}
+	for i := range many {
+		all[kind.Key{Kind: "CDN", Name: fmt.Sprint("shop-", i)}] = Adoption{Spec: someSpec, Digest: someSum, Reason: "pulled"}
+	}
+	must(t, l.AdoptAll(t.Context(), all))
+	found, err := l.Look(t.Context(), slices.Collect(maps.Keys(all)))
+	must(t, err)
+	for key := range all {
+		if rec := found[key]; string(rec.Applied) != string(someSpec) {
+			t.Fatalf("the record of %s is %+v", key, rec)
+		}
+	}
+	after := gitCmd(t, bare, "rev-list", "--count", testRef)
+	from, _ := strconv.Atoi(before)
+	to, _ := strconv.Atoi(after)
+	if commits := to - from; commits < 1 || commits > 8 {
+		t.Errorf("%d records are %d commits", many, commits)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/kind"
@@ -35,7 +36,7 @@ const (
 func hourOf(t time.Time) string { return t.UTC().Format("200601/0215") }
 
 // hourForm tells a folder of an hour from others.
-var hourForm = regexp.MustCompile(`^[0-9]{6}/[0-9]{4}/`)
+var hourForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{6}/[0-9]{4}/`) })
 
 // entries are the paths that the index must hold before the record is written.
 func (r Record) entries() []string {
@@ -89,7 +90,7 @@ func entryOf(key kind.Key) string {
 }
 
 // escaped is what entryOf writes for other bytes.
-var escaped = regexp.MustCompile(`_[0-9a-f]{2}`)
+var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[0-9a-f]{2}`) })
 
 // indexed reads the key of a path below the index of a workspace; false means
 // that it is not of the index.
@@ -97,13 +98,13 @@ func indexed(workspace, p string) (Key, bool) {
 	entry := strings.TrimPrefix(p, path.Join(indexDir, workspace)+"/")
 	if rest, ok := strings.CutPrefix(entry, openDir+"/"); ok {
 		entry = rest[:max(strings.LastIndexByte(rest, '='), 0)]
-	} else if at := hourForm.FindString(entry); at != "" {
+	} else if at := hourForm().FindString(entry); at != "" {
 		entry = entry[len(at):]
 	} else {
 		return Key{}, false
 	}
 	k, name, ok := strings.Cut(strings.ReplaceAll(entry, pieceEnd, ""), "=")
-	name = escaped.ReplaceAllStringFunc(name, func(s string) string {
+	name = escaped().ReplaceAllStringFunc(name, func(s string) string {
 		b, _ := hex.DecodeString(s[1:])
 		return string(b)
 	})
@@ -113,7 +114,7 @@ func indexed(workspace, p string) (Key, bool) {
 
 // checkWorkspace refuses what can't be part of a path.
 func checkWorkspace(workspace string) error {
-	if !part.MatchString(workspace) {
+	if !part().MatchString(workspace) {
 		return fmt.Errorf("read index of workspace %q: it can't be part of a path", workspace)
 	}
 	return nil

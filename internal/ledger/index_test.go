@@ -17,7 +17,7 @@ func TestIndexPaths(t *testing.T) {
 	safe := regexp.MustCompile(`^[A-Za-z0-9._=-]{1,255}$`)
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z._=/-]{150,700}`)).Draw(t, "name")
-		key := Key{Workspace: testWorkspace, Key: kind.Key{Kind: rapid.StringMatching(part.String()).Draw(t, "kind"), Name: name}}
+		key := Key{Workspace: testWorkspace, Key: kind.Key{Kind: rapid.StringMatching(part().String()).Draw(t, "kind"), Name: name}}
 		seq := rapid.IntRange(1, 1<<40).Draw(t, "seq")
 		at := time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "time"), 0)
 		rec := Record{Workspace: key.Workspace, Key: key.Key, Seq: seq, State: Unknown, ClaimedAt: &at, AcceptedAt: &at}

@@ -38,6 +38,8 @@ type AppliedSpec struct {
 	CreationTimestamp string
 }
 
+func (a AppliedSpec) confirm(r Record) (Record, error) { return r.confirmed(a), nil }
+
 // Adoption is a person's word that an object, or a request, is what git says
 // although no run of ours made it so.
 type Adoption struct {
@@ -285,8 +287,49 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 // Applied records the spec that the server has taken and ends Pending. Without a
 // Pending of this run it records that live was as git wants it.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.change(ctx, key, move{event: evConfirm, who: unchanged}, func(r Record) (Record, error) { return r.confirmed(a), nil })
+	_, err := l.change(ctx, key, move{event: evConfirm, who: unchanged}, a.confirm)
 	return err
+}
+
+// Confirmed is an object that was live as git wants it.
+type Confirmed struct {
+	kind.Key
+	AppliedSpec
+}
+
+// AppliedAll is Applied for many objects, together; the errors are in their order.
+func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
+	errs := make([]error, len(all))
+	keys := make([]kind.Key, len(all))
+	for i, c := range all {
+		keys[i] = c.Key
+	}
+	_, err := l.usable(ctx, keys)
+	var found map[Key]Record
+	if err == nil {
+		found, err = l.store.Read(ctx, l.places(keys))
+	}
+	var changes []change
+	var olds []Record
+	var at []int
+	for i, c := range all {
+		if err != nil {
+			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
+			continue
+		}
+		old, rec, err := l.next(found, l.at(c.Key), move{event: evConfirm, who: unchanged}, c.confirm)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		olds, changes, at = append(olds, old), append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
+	}
+	for n, err := range putAll(ctx, l.store, changes) {
+		if errs[at[n]] = err; err == nil {
+			l.written(olds[n], changes[n].rec)
+		}
+	}
+	return errs
 }
 
 // DropPending takes back the Pending right before it: the server refused every

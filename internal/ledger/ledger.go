@@ -41,6 +41,10 @@ type Config struct {
 	// Origins are the base addresses in use, by area; those not configured are
 	// left out and not compared.
 	Origins map[kind.Area]string
+	// Held gives the spec that the caller holds anyway for an object, or nil: a
+	// record of the same spec shares its bytes. It is called from several
+	// goroutines.
+	Held func(kind.Key) []byte
 	// Backend is used in place of the store that Store names.
 	Backend Store
 	// Window is how long after its first intent a request may be sent again;
@@ -66,8 +70,10 @@ type Config struct {
 type Ledger struct {
 	cfg   Config
 	store Store
-	// local says that the store is a disk of this machine.
-	local bool
+	// local says that the store is a disk of this machine; what is written at the
+	// same time then goes together.
+	local    bool
+	together together
 
 	mu sync.Mutex
 	// own are the records that this run wrote last, seen the seqs of those that
@@ -112,10 +118,20 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 // before it hands that over as Config.Backend.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if strings.HasPrefix(cfg.Store, "s3://") {
-		return openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
+		s, err := openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
+		if err != nil {
+			return nil, err
+		}
+		s.held = cfg.Held
+		return s, nil
 	}
 	if where, ok := strings.CutPrefix(cfg.Store, "git:"); ok {
-		return newGitStore(where, cfg.Dir)
+		s, err := newGitStore(where, cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		s.held = cfg.Held
+		return s, nil
 	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
@@ -130,7 +146,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
 	}
-	return fileStore{dir: path}, nil
+	return fileStore{dir: path, held: cfg.Held}, nil
 }
 
 // staysInside holds that a folder which a repository names is one of its own:
@@ -153,10 +169,10 @@ func staysInside(dir, path string) error {
 }
 
 // login is what an address has before its host.
-var login = regexp.MustCompile(`//\S*@`)
+var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//\S*@`) })
 
 // shownStore is a store's name without a password.
-func shownStore(store string) string { return login.ReplaceAllString(store, "//***@") }
+func shownStore(store string) string { return login().ReplaceAllString(store, "//***@") }
 
 // Close lets go of what the store keeps on this machine while it is used.
 func (l *Ledger) Close() error {

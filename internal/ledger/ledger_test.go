@@ -122,7 +122,7 @@ func TestProblems(t *testing.T) {
 		"none yet":        {func(c *Config) { c.Store, c.ID = "file:other", "" }, purgeKey, "no ledger at file:other yet", "ledger init"},
 		"other id":        {func(c *Config) { c.ID = "else" }, purgeKey, "trueup.yaml names else", "restore"},
 		"no id":           {func(c *Config) { c.ID = "" }, purgeKey, "does not say which ledger", "write id: "},
-		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace " + testWorkspace, "trueup.yaml"},
+		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace " + testWorkspace, "git:refs/trueup/ledger-NAME"},
 		"other delivery address": {
 			func(c *Config) { c.Origins[kind.Delivery] = "https://test.example.com/delivery/v2.1" }, diskKey,
 			"the delivery area at https://api.example.com/delivery/v2.1", "of its own",

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Key struct {
 
 // check refuses what can't be part of a path.
 func (k Key) check() error {
-	if !part.MatchString(k.Workspace) || !part.MatchString(k.Kind) {
+	if !part().MatchString(k.Workspace) || !part().MatchString(k.Kind) {
 		return fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", k.Key, k.Workspace, k.Kind)
 	}
 	return nil
@@ -61,6 +62,64 @@ type Store interface {
 	// Scratch opens a store of the same make beside this one, for a proof, and
 	// returns what removes it.
 	Scratch(ctx context.Context, name string) (Store, func() error, error)
+}
+
+// held gives the spec that somebody holds anyway for an object, or nil.
+type held func(kind.Key) []byte
+
+// share gives a record the specs that are held anyway, where its own are the
+// same.
+func (h held) share(rec *Record) {
+	if h == nil {
+		return
+	}
+	spec := h(rec.Key)
+	for _, own := range []*GzipJSON{&rec.Spec, &rec.Applied} {
+		if bytes.Equal(*own, spec) && spec != nil {
+			*own = spec
+		}
+	}
+}
+
+// change is a record that is to replace the one of seq expectSeq.
+type change struct {
+	expectSeq int
+	rec       Record
+}
+
+// encode is the content of the record's file.
+func (c change) encode() ([]byte, error) {
+	b, err := encode(c.rec)
+	if err == nil && c.rec.Seq != c.expectSeq+1 {
+		err = fmt.Errorf("seq %d does not follow %d", c.rec.Seq, c.expectSeq)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write record of %s: %w", c.rec.Key, err)
+	}
+	return b, nil
+}
+
+// putAll is Put for many, which some stores do at less cost together; the errors
+// are in their order.
+func putAll(ctx context.Context, s Store, changes []change) []error {
+	if many, ok := s.(interface {
+		putAll(ctx context.Context, changes []change) []error
+	}); ok {
+		return many.putAll(ctx, changes)
+	}
+	errs := make([]error, len(changes))
+	done := make([]bool, len(changes))
+	err := eachParallel(ctx, len(changes), func(ctx context.Context, i int) error {
+		errs[i] = s.Put(ctx, changes[i].expectSeq, changes[i].rec)
+		done[i] = true
+		return nil
+	})
+	for i := range errs {
+		if !done[i] {
+			errs[i] = err
+		}
+	}
+	return errs
 }
 
 // proofWriters is how many writers race in a proof.

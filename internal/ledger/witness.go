@@ -21,7 +21,7 @@ type witness string
 
 // of is the witness of one ledger.
 func (w witness) of(ledgerID string) witness {
-	if w == "" || !part.MatchString(ledgerID) {
+	if w == "" || !part().MatchString(ledgerID) {
 		return ""
 	}
 	return witness(filepath.Join(string(w), ledgerID))
@@ -103,7 +103,7 @@ func (l *Ledger) readWitnessed(ctx context.Context, keys []Key) (map[Key]Record,
 		return nil, &ProblemError{
 			Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has %s, and this machine has seen step %d, %s",
 				l.cfg.Store, key.Key, stepWord(found[key]), seen[key].Seq, seen[key].standingWord()),
-			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", shellWord(string(w))),
+			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", ShellWord(string(w))),
 		}
 	}
 	for key, rec := range found {

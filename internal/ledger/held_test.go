@@ -1,0 +1,49 @@
+package ledger
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"trueup/internal/kind"
+)
+
+// TestASpecThatIsHeldIsNotHeldTwice: in each store, and only where it is the same.
+func TestASpecThatIsHeldIsNotHeldTwice(t *testing.T) {
+	same, other := testRecord("same", 1), testRecord("other", 1)
+	for _, rec := range []*Record{&same, &other} {
+		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
+		rec.Applied = GzipJSON(`{"hostname":"` + rec.Name + `.example"}`)
+	}
+	specs := map[kind.Key][]byte{same.Key: bytes.Clone(same.Applied), other.Key: []byte(`{"hostname":"new.example"}`)}
+	hold := func(k kind.Key) []byte { return specs[k] }
+	bare := bareRemote(t)
+	bucket := newFakeBucket(t).store(t, "held")
+	bucket.held = hold
+	git, err := newGitStore(testRef, clone(t, bare))
+	if err != nil {
+		t.Fatal(err)
+	}
+	git.held = hold
+	defer func() { _ = git.Close() }()
+	for name, s := range map[string]Store{"file": fileStore{dir: t.TempDir(), held: hold}, "bucket": bucket, "git": git} {
+		if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err != nil {
+			t.Fatal(err)
+		}
+		mustPut(t, s, 0, same)
+		mustPut(t, s, 0, other)
+		if b, ok := s.(*bucketStore); ok {
+			s = b.another()
+		}
+		got, err := s.Read(t.Context(), []Key{same.key(), other.key()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shared := got[same.key()].Applied; unsafe.SliceData([]byte(shared)) != unsafe.SliceData(specs[same.Key]) {
+			t.Errorf("%s: %s is held twice", name, shared)
+		}
+		if own := got[other.key()].Applied; !bytes.Equal(own, other.Applied) {
+			t.Errorf("%s: %s became %s", name, other.Applied, own)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// contractMany: of records that are put together each ends as if alone.
+func contractMany(t *testing.T, s Store) {
+	mustPut(t, s, 0, testRecord("old", 1))
+	bad := testRecord("bad", 1)
+	bad.Nonce = ""
+	rival := testRecord("new", 1)
+	rival.Nonce = "rival"
+	changes := []change{
+		{1, testRecord("old", 2)},
+		{0, testRecord("new", 1)},
+		{0, bad},
+		{1, testRecord("stale", 2)},
+		{0, rival},
+	}
+	for i := range fileBatch + 20 {
+		changes = append(changes, change{0, testRecord(fmt.Sprint("n", i), 1)})
+	}
+	errs := putAll(t.Context(), s, changes)
+	if len(errs) != len(changes) || errs[0] != nil || errs[2] == nil || errors.Is(errs[2], ErrConflict) {
+		t.Fatalf("errors are %v", errs)
+	}
+	wantErr(t, errs[3], ErrConflict)
+	if (errs[1] == nil) == (errs[4] == nil) {
+		t.Errorf("two creations of one record gave %v and %v", errs[1], errs[4])
+	}
+	wantErr(t, errors.Join(errs[1], errs[4]), ErrConflict)
+	wantErr(t, errors.Join(errs[5:]...), nil)
+	all := readAll(t, s)
+	winner := changes[1].rec.Nonce
+	if errs[1] != nil {
+		winner = rival.Nonce
+	}
+	if len(all) != fileBatch+22 || all["Purge/old"].Seq != 2 || all["Purge/new"].Nonce != winner {
+		t.Errorf("%d records are there, %+v", len(all), all["Purge/new"])
+	}
+	// Two changes of what is there: the second is too late.
+	second := testRecord("old", 3)
+	second.Nonce = "second"
+	errs = putAll(t.Context(), s, []change{{2, testRecord("old", 3)}, {2, second}})
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Errorf("two changes of one record gave %v", errs)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range putAll(ctx, s, []change{{0, testRecord("x", 1)}, {0, testRecord("y", 1)}}) {
+		if err == nil {
+			t.Error("a cancelled context wrote")
+		}
+	}
+}
+
+// specsOf are n objects as git says.
+func specsOf(n, length int) []Confirmed {
+	all := make([]Confirmed, n)
+	for i := range all {
+		all[i].Key = kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i)}
+		all[i].Spec = fmt.Appendf(nil, `{"hostname":"c%d.example.com","text":%q}`, i, strings.Repeat("x", length))
+		all[i].Converged, all[i].UID = i%2 == 0, fmt.Sprint("uid-", i)
+	}
+	return all
+}
+
+// files are those below a folder.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		found[strings.TrimPrefix(p, dir)] = string(b)
+		return err
+	}))
+	return found
+}
+
+// TestManyAreRecordedAsOneByOne: the same ledger, byte by byte, and the same errors.
+func TestManyAreRecordedAsOneByOne(t *testing.T) {
+	record := func(together bool) (map[string]string, []string) {
+		dir := t.TempDir()
+		cfg := testConfig(dir)
+		cfg.Witness = filepath.Join(dir, "witness")
+		g, err := Init(t.Context(), cfg)
+		must(t, err)
+		cfg.ID = g.LedgerID
+		all := specsOf(30, 10)
+		all = append(all, Confirmed{Key: diskKey, AppliedSpec: AppliedSpec{Spec: someSpec}}, Confirmed{Key: kind.Key{Kind: "CDN", Name: "bad"}, AppliedSpec: AppliedSpec{Spec: []byte("{")}})
+		l, other := open(t, cfg), open(t, cfg)
+		_, err = l.View(t.Context(), []kind.Key{all[0].Key, all[1].Key})
+		must(t, err)
+		// One that changes after it was looked at, and one that was begun before.
+		must(t, other.Applied(t.Context(), all[1].Key, all[2].AppliedSpec))
+		must(t, l.Pending(t.Context(), all[3].Key, all[2].Spec))
+		var said []string
+		if together {
+			for _, err := range l.AppliedAll(t.Context(), all) {
+				said = append(said, fmt.Sprint(err))
+			}
+		} else {
+			for _, c := range all {
+				said = append(said, fmt.Sprint(l.Applied(t.Context(), c.Key, c.AppliedSpec)))
+			}
+		}
+		// What follows is up to what is remembered.
+		said = append(said, fmt.Sprint(l.DropPending(t.Context(), all[3].Key)), fmt.Sprint(l.Applied(t.Context(), all[0].Key, all[5].AppliedSpec)))
+		return files(t, dir), said
+	}
+	want, wantSaid := record(false)
+	got, gotSaid := record(true)
+	for i := range wantSaid {
+		if gotSaid[i] != wantSaid[i] {
+			t.Errorf("%d: together %q, one by one %q", i, gotSaid[i], wantSaid[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d files together, %d one by one", len(got), len(want))
+	}
+	for name, content := range want {
+		if strings.Contains(name, "lock") {
+			continue
+		}
+		if got[name] != content {
+			t.Errorf("%s: together\n%s\none by one\n%s", name, got[name], content)
+		}
+	}
+}
+
+// TestWhoWritesAtTheSameTime writes together, and each learns of its own end.
+func TestWhoWritesAtTheSameTime(t *testing.T) {
+	cfg := made(t)
+	l := open(t, cfg)
+	var wg sync.WaitGroup
+	errs := make([]error, 40)
+	for i := range errs {
+		wg.Go(func() {
+			key := kind.Key{Kind: "CDN", Name: fmt.Sprint("c", i%20)}
+			errs[i] = l.Pending(t.Context(), key, fmt.Appendf(nil, `{"n":%d}`, i))
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, ErrConflict) {
+			t.Error(err)
+		}
+	}
+	steps := 0
+	records, err := open(t, cfg).List(t.Context())
+	must(t, err)
+	for _, rec := range records {
+		steps += rec.Seq
+		if len(rec.Pending) != rec.Seq {
+			t.Errorf("%s is at %d with %d specs", rec.Key, rec.Seq, len(rec.Pending))
+		}
+	}
+	if steps != won || len(records) != 20 {
+		t.Errorf("%d writes succeeded, and %d records were moved %d times", won, len(records), steps)
+	}
+}
+
+// panicky is a store with a mistake.
+type panicky struct{ Store }
+
+func (panicky) putAll(context.Context, []change) []error { panic("odd") }
+
+func TestAMistakeWhileMuchIsWritten(t *testing.T) {
+	var both together
+	for range 2 {
+		if err := both.put(t.Context(), panicky{}, change{0, testRecord("a", 1)}); err == nil || !strings.Contains(err.Error(), "odd") {
+			t.Errorf("it gave %v", err)
+		}
+	}
+}
+
+// TestRecordingTakesNoMoreThanItsRecords: a record is a few times its spec, and no
+// compressor of its own.
+func TestRecordingTakesNoMoreThanItsRecords(t *testing.T) {
+	// It is a tenth of that; but the race detector lets go of some that are kept.
+	const n, length, most = 100, 4000, 400_000
+	l := open(t, made(t))
+	all := specsOf(n, length)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	wantErr(t, errors.Join(l.AppliedAll(t.Context(), all)...), nil)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / n; each > most {
+		t.Errorf("%d bytes were allocated for each record", each)
+	}
+}
+
+// BenchmarkRecord is what the ledger costs a run that finds objects as git says,
+// and one that writes each.
+func BenchmarkRecord(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		all := specsOf(n, 4000)
+		begin := func(b *testing.B) *Ledger {
+			cfg := testConfig(b.TempDir())
+			cfg.Now = time.Now
+			g, err := Init(b.Context(), cfg)
+			must(b, err)
+			cfg.ID = g.LedgerID
+			l, err := Open(b.Context(), cfg)
+			must(b, err)
+			return l
+		}
+		b.Run(fmt.Sprintf("together/n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				must(b, errors.Join(begin(b).AppliedAll(b.Context(), all)...))
+			}
+		})
+		b.Run(fmt.Sprintf("writes/n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				l := begin(b)
+				var wg sync.WaitGroup
+				for part := range 4 {
+					wg.Go(func() {
+						for i := part; i < n; i += 4 {
+							must(b, l.Pending(b.Context(), all[i].Key, all[i].Spec))
+							must(b, l.Applied(b.Context(), all[i].Key, all[i].AppliedSpec))
+						}
+					})
+				}
+				wg.Wait()
+			}
+		})
+	}
+}
+
+// TestManyAreOneCommit of a git ledger: conversations with the remote are the time
+// that it takes.
+func TestManyAreOneCommit(t *testing.T) {
+	bare := bareRemote(t)
+	cfg := testConfig(clone(t, "file://"+filepath.ToSlash(bare)))
+	cfg.Store = "git:" + testRef
+	g, err := Init(t.Context(), cfg)
+	must(t, err)
+	cfg.ID = g.LedgerID
+	l := open(t, cfg)
+	t.Cleanup(func() { must(t, l.Close()) })
+	commits := func() int { return strings.Count(gitCmd(t, bare, "rev-list", testRef)+"\n", "\n") }
+	before := commits()
+	wantErr(t, errors.Join(l.AppliedAll(t.Context(), specsOf(200, 10))...), nil)
+	if n := commits() - before; n != 1 {
+		t.Errorf("200 records are %d commits", n)
+	}
+}
