@@ -23,7 +23,7 @@ type Client struct {
 
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
-	r := NewReader(cfg)
+	r := newReader(cfg, newTransport)
 	r.cfg.Retry.Failures = 0
 	perSecond := r.cfg.WritesPerSecond
 	limit := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))

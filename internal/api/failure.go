@@ -140,7 +140,7 @@ func (c *call) unreadable(a *answer, err error, head []byte) *Error {
 	e := c.heading(a, Unreadable)
 	e.err = err
 	var fit *mismatch
-	cut := errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
+	cut := a.cut || errors.Is(err, io.ErrUnexpectedEOF) || context.Cause(a.ctx) != nil
 	switch {
 	case isWrite(c.verb):
 		e.Class = Unclear

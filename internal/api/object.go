@@ -28,21 +28,25 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, err
 	if len(bytes.TrimSpace(body)) == 0 {
 		return kind.Object{}, errors.New("unreadable answer: it is empty")
 	}
-	v, err := canon.Decode(body)
+	doc, err := canon.Canonical(body)
 	if err != nil {
 		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)
 	}
-	tree, ok := v.(map[string]any)
-	if !ok {
+	if doc[0] != '{' {
 		return kind.Object{}, errors.New("unreadable answer: it is not a JSON object")
 	}
-	return newObject(tree, k, ws)
+	return readObject(doc, k, ws)
 }
 
-// newObject reduces a decoded object and refuses one of another workspace:
-// servers say its name, and some its identifier.
+// newObject is readObject of a decoded object.
 func newObject(tree map[string]any, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
-	o, err := k.NewObject(tree)
+	return readObject(canon.Bytes(tree), k, ws)
+}
+
+// readObject reduces an object in canonical JSON and refuses one of another
+// workspace: servers say its name, and some its identifier.
+func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+	o, err := k.ReadObject(doc)
 	if err != nil {
 		return kind.Object{}, mismatchf("unreadable answer: %v", err)
 	}

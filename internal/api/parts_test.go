@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
@@ -206,6 +208,8 @@ func FuzzListDecode(f *testing.F) {
 		`{"items":[{"metadata":{"name":"a"},"spec":{"x":1}}],"metadata":{"continue":"x"}}`, `[]`, `{"items":null}`,
 		`{"data":[{"metadata":{"name":"é"}}]}`, `{"results":[]}`, `{"kind":"CDNList"}`, `[{}`, `{"nextPageToken":"x","items":[]}`,
 		`{"metadata":{"remainingItemCount":1e9},"items":[]} `, "[\"\xff\"]",
+		`[{"status":{"b":-0,"a":1.50},"spec":{"z":"\u0026\/","a":[1,{"q":null,"b":true}],"\u0061b":1e2},"metadata":{"name":"a"}} , {"metadata":{"name":"b"}}]`,
+		`{"x":{"a":1,"a":2},"total":12,"it\u0065ms":[{"metadata":{"name":"a"},"spec":{"y":"\ud800"}}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -230,12 +234,33 @@ func FuzzListDecode(f *testing.F) {
 		if !json.Valid(body) {
 			t.Fatalf("%q is a list", body)
 		}
-		for _, o := range items {
-			if o.Name == "" || o.Spec != nil && !json.Valid(o.Spec) {
-				t.Fatalf("%q holds %+v", body, o)
+		for i, doc := range listed(body) {
+			if want, err := k.NewObject(doc); err != nil || !reflect.DeepEqual(items[i], want) {
+				t.Fatalf("%q holds %+v, not %+v, %v", body, items[i], want, err)
 			}
 		}
 	})
+}
+
+// listed are the items of a list that can be read, by way of a tree.
+func listed(body []byte) []map[string]any {
+	v, err := canon.Decode(body)
+	if err != nil {
+		return nil // a key stands twice where nobody looks
+	}
+	items, _ := v.([]any)
+	if fields, ok := v.(map[string]any); ok {
+		for _, name := range []string{"items", "data", "results"} {
+			if has, ok := fields[name].([]any); ok {
+				items = has
+			}
+		}
+	}
+	docs := make([]map[string]any, len(items))
+	for i, item := range items {
+		docs[i] = item.(map[string]any)
+	}
+	return docs
 }
 
 func FuzzErrorBody(f *testing.F) {

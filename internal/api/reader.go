@@ -25,11 +25,14 @@ type Reader struct {
 }
 
 // NewReader returns a Reader that connects when it is first used.
-func NewReader(cfg Config) *Reader {
+func NewReader(cfg Config) *Reader { return newReader(cfg, forReads) }
+
+// newReader is NewReader; connect is how, where the configuration does not say.
+func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: gates()}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
-		r.transport = newTransport(r.cfg)
+		r.transport = connect(r.cfg)
 	}
 	r.gets = newHTTP(getOnly{r.transport})
 	return r

@@ -2,6 +2,9 @@ package api
 
 import (
 	"bytes"
+	"cmp"
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -159,6 +162,8 @@ type answer struct {
 	whole *time.Timer
 	// stall is the limit of each wait, 0 where one limit holds for all.
 	stall time.Duration
+	// cut says that the connection, or the stream on it, ended before the body did.
+	cut bool
 }
 
 // Read reads the body. What is compressed in a way that was not asked for has
@@ -172,10 +177,18 @@ func (a *answer) Read(p []byte) (int, error) {
 		defer a.timer.Stop()
 	}
 	n, err := a.Body.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && context.Cause(a.ctx) != nil {
-		err = context.Cause(a.ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		a.cut = !badlyPacked(err)
+		err = cmp.Or(context.Cause(a.ctx), err)
 	}
 	return n, err
+}
+
+// badlyPacked says that a body came, and can't be unpacked: it would not be better
+// the next time.
+func badlyPacked(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
 }
 
 func (a *answer) close() {

@@ -28,12 +28,15 @@ type source struct {
 // begin starts a value at an offset: it may be as long as an object.
 func (s *source) begin(offset int64) { s.limit = offset + s.object }
 
+// bound is how far it may be read now.
+func (s *source) bound() int64 { return min(s.limit, s.list) }
+
 // Read reads up to the bounds.
 func (s *source) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	bound := min(s.limit, s.list)
+	bound := s.bound()
 	if s.read >= bound {
 		s.err = s.tooLarge()
 		return 0, s.err

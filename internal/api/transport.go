@@ -11,10 +11,19 @@ import (
 	"time"
 )
 
+// forReads speaks HTTP/2 where the platform does: all requests of a Reader then
+// share one connection.
+func forReads(cfg Config) *http.Transport {
+	t := newTransport(cfg)
+	t.ForceAttemptHTTP2 = true
+	// A connection that is dead is told from a platform that takes its time.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
+	return t
+}
+
 // newTransport is HTTP/1.1 over connections that count what they write: with
 // one request at a time on a connection it is certain whether a failed write
-// has left this machine. Doing without HTTP/2 is the
-// price.
+// has left this machine.
 func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
