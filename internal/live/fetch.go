@@ -1,11 +1,13 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -22,6 +24,11 @@ type Options struct {
 	Names map[kind.Key]string
 	// Also are kinds to list although no manifest may be of them.
 	Also []*kind.Kind
+	// Whole keeps the specs of objects that no manifest names.
+	Whole bool
+	// Progress, where it is set, is told of every object that was read; calls come
+	// from several goroutines.
+	Progress func(done int)
 }
 
 // Fetch reads what the manifests name: presence and content from the lists,
@@ -54,10 +61,19 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 type fetch struct {
 	reader Reader
 	opts   Options
-	// wanted are the keys of manifests that can be read.
-	wanted map[kind.Key]bool
+	// wanted are the manifests of what can be read.
+	wanted map[kind.Key]*manifest.Object
 	// inGit maps the server's key of an object to git's, where they differ.
 	inGit map[kind.Key]kind.Key
+	// done counts the objects that were read.
+	done atomic.Int64
+}
+
+// tell tells that one object more was read.
+func (f *fetch) tell() {
+	if done := f.done.Add(1); f.opts.Progress != nil {
+		f.opts.Progress(int(done))
+	}
 }
 
 // key returns git's key of an object.
@@ -104,15 +120,23 @@ func (f *fetch) workers() int {
 	return 4
 }
 
-// wanted collects the keys whose kind can be listed and read.
-func wanted(set *manifest.Set) map[kind.Key]bool {
-	keys := map[kind.Key]bool{}
+// wanted collects the manifests whose kind can be listed and read.
+func wanted(set *manifest.Set) map[kind.Key]*manifest.Object {
+	keys := make(map[kind.Key]*manifest.Object, len(set.Objects))
 	for _, o := range set.Objects {
 		if o.Kind.Can(kind.List) && o.Kind.Can(kind.Get) {
-			keys[o.Key()] = true
+			keys[o.Key()] = o
 		}
 	}
 	return keys
+}
+
+// share gives an object that is as its manifest the bytes of that, so that they
+// are held once.
+func share(o *kind.Object, wanted *manifest.Object) {
+	if wanted != nil && bytes.Equal(o.Spec, wanted.Spec) {
+		o.Spec = wanted.Spec
+	}
 }
 
 // kinds returns the kinds to list: those wanted, those that the options name, and
@@ -143,22 +167,24 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 		if err := f.check(k, o); err != nil {
 			return err
 		}
+		f.tell()
 		key := f.key(o)
 		if l.names[key.Name] {
 			return fmt.Errorf("list %s: %s is in it twice", k.Name, key)
 		}
 		l.names[key.Name] = true
-		managed := f.wanted[key]
-		if o.Spec == nil && (managed || k.HostField != "") {
+		wanted, managed := f.wanted[key]
+		if o.Spec == nil && (managed || k.HostField != "" || f.opts.Whole) {
 			l.bare = append(l.bare, key)
 			return nil
 		}
 		if !managed {
 			o.Status = nil
 		}
-		if !managed && k.Policy != kind.CreateOnly {
+		if !managed && k.Policy != kind.CreateOnly && !f.opts.Whole {
 			o.Spec = nil
 		}
+		share(&o, wanted)
 		l.whole = append(l.whole, o)
 		return nil
 	})
@@ -199,6 +225,7 @@ func (f *fetch) open(lists []*listed) []*ask {
 // get settles one ask.
 func (f *fetch) get(ctx context.Context, a *ask) error {
 	o, err := f.reader.Get(ctx, a.list.kind, f.name(a.key))
+	f.tell()
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
@@ -212,6 +239,7 @@ func (f *fetch) get(ctx context.Context, a *ask) error {
 	if err := f.check(a.list.kind, o); err != nil {
 		return err
 	}
+	share(&o, f.wanted[a.key])
 	a.object = o
 	return nil
 }
@@ -219,9 +247,9 @@ func (f *fetch) get(ctx context.Context, a *ask) error {
 // state puts together what was read.
 func (f *fetch) state(lists []*listed, asks []*ask) State {
 	s := State{
-		Objects: map[kind.Key]kind.Object{},
+		Objects: make(map[kind.Key]kind.Object, len(f.wanted)),
 		Absent:  map[kind.Key]bool{},
-		Hosts:   map[string]kind.Key{},
+		Hosts:   make(map[string]kind.Key, len(f.wanted)),
 		Lists:   map[string]kind.ListInfo{},
 	}
 	for _, l := range lists {
@@ -232,7 +260,7 @@ func (f *fetch) state(lists []*listed, asks []*ask) State {
 	}
 	for _, a := range asks {
 		switch {
-		case a.absent && f.wanted[a.key]:
+		case a.absent && f.wanted[a.key] != nil:
 			s.Absent[a.key] = true
 		case a.absent:
 			// It went away after the list was read, and nobody wants it.
@@ -253,10 +281,10 @@ func (f *fetch) state(lists []*listed, asks []*ask) State {
 // first by name is the host's; one that is terminating serves nothing.
 func (f *fetch) place(s *State, o kind.Object) {
 	key := f.key(o)
-	if f.wanted[key] {
+	if f.wanted[key] != nil {
 		s.Objects[key] = o
 	} else {
-		if o.Kind.Policy != kind.CreateOnly {
+		if o.Kind.Policy != kind.CreateOnly && !f.opts.Whole {
 			o.Spec = nil
 		}
 		o.Status = nil

@@ -25,8 +25,8 @@ type State struct {
 	// Absent are those that a GET answered with a 404.
 	Absent map[kind.Key]bool
 	// Unmanaged are listed objects that no manifest names, without their status,
-	// and without their spec but for those that are made once: one of them may be
-	// what a request without an answer made.
+	// and, unless Options.Whole, without their spec but for those that are made
+	// once: one of them may be what a request without an answer made.
 	Unmanaged []kind.Object
 	// Hosts maps the kind.HostKey of each hostname that an object serves to the
 	// key of that object.
