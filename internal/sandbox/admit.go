@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,9 +25,11 @@ const (
 
 const snapshotClass = "general-purpose"
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+})
 
-func validName(name string) bool { return len(name) <= 253 && nameForm.MatchString(name) }
+func validName(name string) bool { return len(name) <= 253 && nameForm().MatchString(name) }
 
 func required(path string) cause {
 	return cause{Reason: "FieldValueRequired", Field: path, Message: "Required value"}

@@ -16,7 +16,7 @@ import (
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
 //	GET, POST, DELETE fault       those that wait; a rule as text, or one a line; forget all
 //	GET, PUT          quirks      ["defaults", …]
-//	GET, PUT          objects     all live objects; make or replace one
+//	GET, PUT          objects     all live objects; make or replace one, or each of an array
 //	GET, DELETE       objects/KIND/WORKSPACE/NAME
 //	GET               executed    {"rel-42": 1}
 const ControlBase = "/_sandbox/"
@@ -120,11 +120,18 @@ func (s *Server) controlQuirks(r *http.Request) (any, error) {
 }
 
 func (s *Server) controlPut(r *http.Request) (any, error) {
-	var obj map[string]any
-	if err := readControl(r, &obj); err != nil {
+	var body json.RawMessage
+	if err := readControl(r, &body); err != nil {
 		return nil, err
 	}
-	return nil, s.Put(obj)
+	if body[0] != '[' {
+		return nil, s.PutJSON(body)
+	}
+	var objs []json.RawMessage
+	if err := json.Unmarshal(body, &objs); err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	return nil, s.PutJSON(objs...)
 }
 
 func (s *Server) controlGet(r *http.Request) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,19 +49,24 @@ func (c *call) find(o objects) (object, error) {
 
 // get answers a GET of one object (platform-api 4 rows 2 and 6).
 func (s *Server) get(c *call) (reply, error) {
-	var obj object
+	var shown []byte
 	err := s.store.db.View(func(tx *bolt.Tx) error {
 		var err error
-		obj, err = c.find(objects{tx})
+		if raw := (objects{tx}).raw(c.res, c.ws.Name, c.name); c.known && raw != nil {
+			shown, err = s.shown(c, raw)
+		}
 		return err
 	})
+	if err == nil && shown == nil {
+		err = notFound(c.groupResource(), c.name)
+	}
 	if err != nil {
 		return reply{}, err
 	}
 	if old := s.lagged(c); old != nil {
-		obj = old
+		return jsonReply(http.StatusOK, s.view(c, old))
 	}
-	return jsonReply(http.StatusOK, s.view(c, obj))
+	return reply{status: http.StatusOK, media: typeJSON, body: append(shown, '\n')}, nil
 }
 
 // pageToken is what a continue token holds.
@@ -75,7 +81,7 @@ func (t pageToken) String() string {
 
 // page is one answer to a list.
 type page struct {
-	items   []json.RawMessage
+	items   [][]byte
 	version string
 	next    string
 	remain  int
@@ -108,7 +114,8 @@ func (s *Server) list(c *call) (reply, error) {
 	if c.on[quirkListUnordered] {
 		slices.Reverse(p.items)
 	}
-	return jsonReply(http.StatusOK, c.listBody(&p))
+	body, err := c.listBody(&p)
+	return reply{status: http.StatusOK, media: typeJSON, body: append(body, '\n')}, err
 }
 
 // fill reads one page of a workspace.
@@ -116,7 +123,7 @@ func (s *Server) fill(c *call, o objects, p *page, limit int, after string) erro
 	last, position := "", 0
 	return o.each(c.res, c.ws.Name, after, func(name string, raw []byte) (bool, error) {
 		position++
-		item, err := s.item(c, raw)
+		item, err := s.shown(c, raw)
 		if err != nil || item == nil || c.on[quirkIncomplete] && position%2 == 0 {
 			return true, err
 		}
@@ -132,8 +139,9 @@ func (s *Server) fill(c *call, o objects, p *page, limit int, after string) erro
 	})
 }
 
-// item returns a stored object as a list shows it, or nil if it is gone.
-func (s *Server) item(c *call, raw []byte) (json.RawMessage, error) {
+// shown returns a stored object as it is answered, or nil if it is gone. Most are
+// answered as they are stored.
+func (s *Server) shown(c *call, raw []byte) ([]byte, error) {
 	if c.res.fields != nil && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
 	}
@@ -142,7 +150,7 @@ func (s *Server) item(c *call, raw []byte) (json.RawMessage, error) {
 		return nil, err
 	}
 	obj = s.view(c, obj)
-	if c.on[quirkListNoSpec] {
+	if c.name == "" && c.on[quirkListNoSpec] {
 		delete(obj, "spec")
 	}
 	return json.Marshal(obj)
@@ -187,25 +195,26 @@ func (c *call) pageSize() (limit int, err error) {
 	return limit, nil
 }
 
-// listBody gives the list its shape; only the first knows pages.
-func (c *call) listBody(p *page) any {
-	var items any
-	if len(p.items) > 0 {
-		items = p.items
-	} else if !c.on[quirkListNull] {
-		items = []any{}
-	}
-	if p.whole && items != nil {
+// listBody gives the list its shape; only the first knows pages. Items are JSON
+// already, and are many.
+func (c *call) listBody(p *page) ([]byte, error) {
+	items := []byte("null")
+	if len(p.items) > 0 || !c.on[quirkListNull] {
+		items = slices.Concat([]byte{'['}, bytes.Join(p.items, []byte{','}), []byte{']'})
 		switch {
-		case c.on[quirkListData]:
-			return map[string]any{"data": items}
-		case c.on[quirkListArray]:
-			return items
+		case p.whole && c.on[quirkListData]:
+			return slices.Concat([]byte(`{"data":`), items, []byte{'}'}), nil
+		case p.whole && c.on[quirkListArray]:
+			return items, nil
 		}
 	}
 	meta := map[string]any{"continue": p.next, "resourceVersion": p.version}
 	if p.remain > 0 {
 		meta["remainingItemCount"] = p.remain
 	}
-	return map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta, "items": items}
+	head, err := json.Marshal(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
+	if err != nil {
+		return nil, fmt.Errorf("encode list: %w", err)
+	}
+	return slices.Concat(head[:len(head)-1], []byte(`,"items":`), items, []byte{'}'}), nil
 }

@@ -53,19 +53,40 @@ func (s *Server) LoadSeed(raw []byte) error {
 	}
 }
 
-// Put makes or replaces a live object, as somebody else would: no token, no
+// Put makes or replaces live objects, as somebody else would: no token, no
 // validation, and no entry in the request log. What the server owns is filled
-// in where obj does not say it; a missing metadata.namespace is the first
-// workspace.
-func (s *Server) Put(obj map[string]any) error {
-	raw, err := json.Marshal(obj)
-	if err != nil {
-		return fmt.Errorf("put object: %w", err)
+// in where an object does not say it; a missing metadata.namespace is the first
+// workspace. It is all of them or none.
+func (s *Server) Put(objs ...map[string]any) error {
+	raws := make([]json.RawMessage, len(objs))
+	for i, obj := range objs {
+		raw, err := json.Marshal(obj)
+		if err != nil {
+			return fmt.Errorf("put object: %w", err)
+		}
+		raws[i] = raw
 	}
-	in, err := decodeObject(raw)
-	if err != nil {
-		return fmt.Errorf("put object: %w", err)
-	}
+	return s.PutJSON(raws...)
+}
+
+// PutJSON is Put of objects that are JSON.
+func (s *Server) PutJSON(objs ...json.RawMessage) error {
+	now := s.Now()
+	return s.store.db.Update(func(tx *bolt.Tx) error {
+		for _, raw := range objs {
+			in, err := decodeObject(raw)
+			if err != nil {
+				return fmt.Errorf("put object: %w", err)
+			}
+			if err := s.put(objects{tx}, in, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) put(o objects, in object, now time.Time) error {
 	kind := text(in["kind"])
 	res := s.resource(func(r *resource) bool { return r.kind == kind })
 	if res == nil {
@@ -84,14 +105,11 @@ func (s *Server) Put(obj map[string]any) error {
 			return fmt.Errorf("put %s %q: workspace %q does not exist", kind, in.name(), space)
 		}
 	}
-	c := &call{res: res, ws: ws, now: s.Now()}
-	err = s.store.db.Update(func(tx *bolt.Tx) error {
-		o := objects{tx}
-		if err := c.complete(o, in); err != nil {
-			return err
-		}
-		return o.put(res, ws.Name, in)
-	})
+	c := &call{res: res, ws: ws, now: now}
+	err := c.complete(o, in)
+	if err == nil {
+		err = o.put(res, ws.Name, in)
+	}
 	if err != nil {
 		return fmt.Errorf("put %s %q: %w", kind, in.name(), err)
 	}
@@ -101,9 +119,11 @@ func (s *Server) Put(obj map[string]any) error {
 // complete fills in the server's members that a seeded object lacks: those of
 // the object it replaces, else new ones.
 func (c *call) complete(o objects, obj object) error {
-	old, err := o.get(c.res, c.ws.Name, obj.name())
-	if err != nil {
-		return err
+	var old struct{ Metadata map[string]json.RawMessage }
+	if raw := o.raw(c.res, c.ws.Name, obj.name()); raw != nil {
+		if err := json.Unmarshal(raw, &old); err != nil {
+			return fmt.Errorf("decode object: %w", err)
+		}
 	}
 	version, err := o.nextVersion()
 	if err != nil {
@@ -120,7 +140,7 @@ func (c *call) complete(o objects, obj object) error {
 		"managedFields":     c.managedFields(),
 	}
 	for member, value := range fill {
-		if was, has := old.meta()[member]; has {
+		if was, has := old.Metadata[member]; has {
 			value = was
 		}
 		if _, has := meta[member]; !has {

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// TestSamples: the same numbers make the same objects, another seed makes others,
+// a larger world has those of a smaller, and as many differ as were asked for.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	text := func(w World) []string {
+		var all []string
+		for s := range w.Samples() {
+			raw, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(raw))
+		}
+		return all
+	}
+	small, large := World{CDNs: 30, Purges: 70, Snapshots: 3, Seed: 7}, World{CDNs: 40, Purges: 70, Snapshots: 3, Seed: 7}
+	if got := text(small); !slices.Equal(got, text(small)) || len(got) != 103 || small.Len() != 103 || !slices.Equal(got[:30], text(large)[:30]) {
+		t.Errorf("%d objects, which are not the same again", len(got))
+	}
+	other := small
+	other.Seed++
+	if text(other)[0] == text(small)[0] {
+		t.Error("another seed makes the same object")
+	}
+	differ := map[string]bool{}
+	for _, share := range []struct{ percent, objects int }{{0, 0}, {1, 1}, {10, 3}, {50, 15}, {100, 30}} {
+		w := small
+		w.Changed = share.percent
+		n, i := 0, 0
+		for s := range w.Samples() {
+			if i++; s.Kind != "CDN" {
+				continue
+			}
+			if reflect.DeepEqual(s.Spec, s.Live) {
+				if differ[s.Name] {
+					t.Errorf("%s differed before %d%%", s.Name, share.percent)
+				}
+				continue
+			}
+			n++
+			differ[s.Name] = true
+		}
+		if n != share.objects || i != 103 {
+			t.Errorf("%d%%: %d of %d objects differ", share.percent, n, i)
+		}
+	}
+	if got := text(World{Purges: 5}); len(got) != 0 || (World{Purges: 5}).Len() != 0 {
+		t.Errorf("purges of no CDN: %d", len(got))
+	}
+}
+
+// TestSamplesAreTaken: the platform finds nothing wrong with any object.
+func TestSamplesAreTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for s := range (World{CDNs: 20, Purges: 20, Snapshots: 2, Changed: 50}).Samples() {
+		path := map[string]string{"CDN": cdns, "Purge": purges, "VolumeSnapshot": snapshots}[s.Kind]
+		meta := map[string]any{"name": s.Name}
+		if s.Kind != "Purge" {
+			meta["namespace"] = WorkspaceName
+		}
+		for _, spec := range []map[string]any{s.Spec, s.Live} {
+			raw, err := json.Marshal(map[string]any{"apiVersion": s.APIVersion, "kind": s.Kind, "metadata": meta, "spec": spec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case spec == nil:
+			case w.get(path+"/"+s.Name).code == 200 && s.Kind == "CDN":
+				w.patch(path+"/"+s.Name, string(raw)).want(t, 200)
+			case w.get(path+"/"+s.Name).code != 200:
+				w.post(path, string(raw)).want(t, 201)
+			}
+		}
+	}
+}
+
+// TestPutIsAllOrNone: one object that can't be put keeps all from it.
+func TestPutIsAllOrNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good, bad := json.RawMessage(cdnBody("shop", "shop.example.com")), json.RawMessage(`{"kind": "Pod"}`)
+	if err := w.s.PutJSON(good, bad); err == nil || w.get(cdns+"/shop").code != 404 {
+		t.Errorf("error %v, and %d", err, w.get(cdns+"/shop").code)
+	}
+	w.do("PUT", ControlBase+"objects", "", "", "[ "+string(good)+","+cdnBody("docs", "docs.example.com")+"]").want(t, 204)
+	w.get(cdns+"/shop").want(t, 200)
+	w.get(cdns+"/docs").want(t, 200)
+	w.do("PUT", ControlBase+"objects", "", "", "["+string(good)+","+string(bad)+"]").want(t, 400)
+}
