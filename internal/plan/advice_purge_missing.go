@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/purge"
@@ -17,15 +19,32 @@ import (
 // unpurged advises on what the edges hold and would be made otherwise once the
 // patch is done, where no request that waits covers it.
 func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
-	git := routesOf(o.Spec)
-	r := rerouting{
-		object: o, was: routesOf(a.before(it.Key)), is: git, git: git, flushed: newFlushed(a.waiting[kind.HostKey(o.Host)]),
-	}
+	var patch map[string]any
 	if it.Request != nil {
 		body, _ := canon.MustDecode(it.Request.Body).(map[string]any)
-		r.is = manifest.RoutesOf(merge.Apply(body["spec"], canon.MustDecode(a.before(it.Key))))
+		patch, _ = body["spec"].(map[string]any)
+		if !reroutes(patch) {
+			return nil
+		}
+	}
+	before := canon.MustDecode(a.before(it.Key))
+	r := rerouting{
+		object: o, was: manifest.RoutesOf(before), flushed: newFlushed(a.waiting[kind.HostKey(o.Host)]),
+		git: sync.OnceValue(func() manifest.Routes { return routesOf(o.Spec) }),
+	}
+	if it.Request == nil {
+		r.is = r.git()
+	} else {
+		r.is = manifest.RoutesOf(merge.Apply(patch, before))
 	}
 	return append(r.locations(), r.upstreams()...)
+}
+
+// reroutes tells whether a patch changes anything of what manifest.Routes has.
+func reroutes(patch map[string]any) bool {
+	_, locations := patch[locationsPath]
+	_, upstreams := patch[upstreamsPath]
+	return locations || upstreams
 }
 
 // rerouting is how a patch changes the way in which paths are served.
@@ -33,54 +52,61 @@ type rerouting struct {
 	object *manifest.Object
 	// was and is are what live has before and after, git what the manifest says,
 	// which alone has places.
-	was, is, git manifest.Routes
-	flushed      flushed
+	was, is manifest.Routes
+	git     func() manifest.Routes
+	flushed flushed
 }
 
 // locations advises on locations that are handled otherwise.
 func (r rerouting) locations() diag.List {
 	var found diag.List
-	old, git := byPath(r.was.Locations), byPath(r.git.Locations)
+	old, git := byPath(r.was.Locations), sync.OnceValue(func() pathIndex { return byPath(r.git().Locations) })
 	for _, l := range r.is.Locations {
 		before, ok := old.find(l)
+		if !ok {
+			continue
+		}
 		changed := differing(before.Handling(), l.Handling())
-		if !ok || len(changed) == 0 || !held(before) || r.flushed.has(l) || len(found) == maxPlaced {
+		if len(changed) == 0 || !held(before) || r.flushed.has(l) || len(found) == maxPlaced {
 			continue
 		}
 		field := "spec.locations"
-		if g, ok := git.find(l); ok {
+		if g, ok := git().find(l); ok {
 			if field = g.Field; len(changed) == 1 {
 				field += "." + changed[0]
 			}
 		}
 		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
 			fmt.Sprintf("%s of %s changes, and no purge of this plan covers what the edges hold of it", strings.Join(changed, ", "), l.Path),
-			r.fix([]string{l.Purged()})))
+			r.fix([]manifest.Location{l})))
 	}
 	return found
 }
 
 // upstreams advises on upstreams whose answers may be others.
 func (r rerouting) upstreams() diag.List {
-	old, git := byName(r.was.Upstreams), byName(r.git.Upstreams)
-	paths := r.unflushed()
+	old, git := byName(r.was.Upstreams), sync.OnceValue(func() map[string]manifest.Upstream { return byName(r.git().Upstreams) })
+	unflushed := sync.OnceValue(r.unflushed)
 	var found diag.List
 	for _, u := range r.is.Upstreams {
 		before, ok := old[u.Name]
 		field, what := replaced(before, u)
-		of := paths[u.Name]
-		if len(r.is.Locations) == 0 {
-			of = paths[""]
-		}
-		if !ok || what == "" || len(of) == 0 || len(found) == maxPlaced {
+		if !ok || what == "" || len(found) == maxPlaced {
 			continue
 		}
-		if g, ok := git[u.Name]; ok {
+		of := unflushed()[u.Name]
+		if len(r.is.Locations) == 0 {
+			of = unflushed()[""]
+		}
+		if len(of) == 0 {
+			continue
+		}
+		if g, ok := git()[u.Name]; ok {
 			field = g.Field + "." + field
 		}
 		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
 			fmt.Sprintf("upstream %s has %s, and no purge of this plan covers what the edges hold of it", u.Name, what),
-			r.fix(slices.Compact(slices.Sorted(slices.Values(of))))))
+			r.fix(of)))
 	}
 	return found
 }
@@ -114,32 +140,53 @@ func lacks(list, of []string) bool {
 	return slices.ContainsFunc(of, func(s string) bool { return !has[s] })
 }
 
-// unflushed are the paths of each upstream, before and after, that no request
-// covers. Where no location is known they are all paths, of "".
-func (r rerouting) unflushed() map[string][]string {
-	paths := map[string][]string{}
+// unflushed are the locations of each upstream, before and after, that no request
+// covers. Where none is known it is one of all paths, of "".
+func (r rerouting) unflushed() map[string][]manifest.Location {
+	found := map[string][]manifest.Location{}
 	if len(r.is.Locations) == 0 {
 		if all := (manifest.Location{Path: "/*"}); !r.flushed.has(all) {
-			paths[""] = []string{all.Path}
+			found[""] = []manifest.Location{all}
 		}
-		return paths
+		return found
 	}
 	old := byPath(r.was.Locations)
 	for _, l := range r.is.Locations {
 		before, ok := old.find(l)
 		if ok && before.Upstream == l.Upstream && held(before) && !r.flushed.has(l) {
-			paths[l.Upstream] = append(paths[l.Upstream], l.Purged())
+			found[l.Upstream] = append(found[l.Upstream], l)
 		}
 	}
-	return paths
+	return found
 }
 
-func (r rerouting) fix(paths []string) string {
-	noun := "path"
-	if len(paths) > 1 {
-		noun = "paths"
+// maxNamed bounds how many paths stand in a command.
+const maxNamed = 5
+
+// fix is the command that writes a request of the locations.
+func (r rerouting) fix(of []manifest.Location) string {
+	var hosts, paths []string
+	for _, l := range of {
+		host := r.object.Host
+		if canName(l.Host, host) && !strings.Contains(l.Host, "*") {
+			host = l.Host
+		}
+		hosts, paths = append(hosts, host), append(paths, l.Purged())
 	}
-	return fmt.Sprintf("add a purge of %s with the %s %s, or let what is held end by itself", r.object.Host, noun, manifest.Some(paths))
+	hosts, paths = slices.Compact(slices.Sorted(slices.Values(hosts))), slices.Compact(slices.Sorted(slices.Values(paths)))
+	var command strings.Builder
+	command.WriteString("trueup purge new")
+	for _, host := range hosts {
+		command.WriteString(" --hostname " + ledger.ShellWord(host))
+	}
+	for _, path := range paths[:min(maxNamed, len(paths))] {
+		command.WriteString(" " + ledger.ShellWord(path))
+	}
+	text := command.String() + " writes a purge, which is sent after the change"
+	if more := len(paths) - maxNamed; more > 0 {
+		text = fmt.Sprintf("%s, with %d more paths, writes a purge, which is sent after the change", command.String(), more)
+	}
+	return text + "; or let what is held end by itself"
 }
 
 // held tells whether the edges keep anything of the location.
@@ -147,6 +194,9 @@ func held(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0
 
 // differing are the fields that are not the same, in the order of their names.
 func differing(a, b map[string]string) []string {
+	if maps.Equal(a, b) {
+		return nil
+	}
 	var fields []string
 	for _, field := range slices.Sorted(maps.Keys(a)) {
 		if a[field] != b[field] {

@@ -69,20 +69,20 @@ func TestPurgeMissing(t *testing.T) {
 		purges         []string
 		want           []string
 	}{
-		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: add a purge of shop.example.com with the path /static/*,"}},
+		{"another TTL", `edgeTTL: "60"`, `edgeTTL: "30"`, nil, []string{"spec.locations[0].cache.edgeTTL: trueup purge new --hostname shop.example.com '/static/*' writes"}},
 		{"another unit", "second", "hour", nil, []string{"spec.locations[0].cache.ttlTimeUnit"}},
-		{"another upstream of a location", "upstream: b, headers", "upstream: a, headers", nil, []string{"spec.locations[1].upstream: the path /a.js,"}},
+		{"another upstream of a location", "upstream: b, headers", "upstream: a, headers", nil, []string{"spec.locations[1].upstream: shop.example.com /a.js writes"}},
 		{"another header", "x: v1", "x: v2", nil, []string{"spec.locations[1].headers"}},
 		{"a rewrite", "headers:", "rewrite: {to: /b}, headers:", nil, []string{"spec.locations[1].rewrite"}},
 		{"both", "upstream: b, headers: {x: v1}", "upstream: a, headers: {x: v2}", nil, []string{"spec.locations[1]: headers, upstream of /a.js"}},
 		{"an empty rewrite", "headers:", "rewrite: {}, headers:", nil, nil},
 		{"a number as text", `edgeTTL: "60"`, `edgeTTL: "60", browserTTL: "5"`, nil, nil},
 		{"what is not held", "/none/*, upstream: b", "/none/*, upstream: a", nil, nil},
-		{"other servers", "{host: s,", "{host: v,", nil, []string{"spec.upstreams[0].servers: path /static/*"}},
+		{"other servers", "{host: s,", "{host: v,", nil, []string{"spec.upstreams[0].servers: shop.example.com '/static/*' writes"}},
 		{"a server more", `{host: s, port: "443"}, `, `{host: s, port: "443"}, {host: v, port: "443"}, `, nil, nil},
 		{"a server less", `{host: s, port: "443"}, `, "", nil, nil},
 		{"another weight", `{host: s, port: "443"`, `{host: s, port: "443", weight: "2"`, nil, nil},
-		{"another scheme", "name: b, scheme: https", "name: b, scheme: http", nil, []string{"spec.upstreams[1].scheme: path /a.js,"}},
+		{"another scheme", "name: b, scheme: https", "name: b, scheme: http", nil, []string{"spec.upstreams[1].scheme: shop.example.com /a.js writes"}},
 		{"another scheme, and a purge of what is held", "name: b, scheme: https", "name: b, scheme: http", []string{"/a.js"}, nil},
 		{"a purge of all", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/*"}, nil},
 		{"a purge of the same path", `edgeTTL: "60"`, `edgeTTL: "30"`, []string{"/static/*"}, nil},
@@ -95,7 +95,8 @@ func TestPurgeMissing(t *testing.T) {
 			if len(c.purges) > 0 {
 				documents = append(documents, purge("rel-42", fmt.Sprintf(aPurge, strings.Join(c.purges, ", "))))
 			}
-			p := git(t, documents...).has(shop, strings.Replace(wasServed, `edgeTTL: "60"`, "edgeTTL: 60", 1)).applied(shop, wasServed).make()
+			answered := strings.NewReplacer(`edgeTTL: "60"`, "edgeTTL: 60", `port: "443"`, "port: 443").Replace(wasServed)
+			p := git(t, documents...).has(shop, answered).applied(shop, wasServed).make()
 			var got diag.List
 			for _, f := range p.Advice {
 				if f.Rule == manifest.RulePurgeMissing {
@@ -126,6 +127,22 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 		if missing := slices.Contains(advised(p), "purge-missing spec.locations[0].cache.edgeTTL"); missing == covered {
 			t.Errorf("%s: %v", host, p.Advice)
 		}
+		for _, f := range p.Advice {
+			if f.Rule == manifest.RulePurgeMissing && !strings.HasPrefix(f.Fix, "trueup purge new --hostname "+host+" '/a/*' writes") {
+				t.Errorf("%s: %s", host, f.Fix)
+			}
+		}
+	}
+}
+
+// TestPurgeMissingNamesACommand: what stands in it is one word each to a shell,
+// whatever the manifest holds.
+func TestPurgeMissingNamesACommand(t *testing.T) {
+	spec := `{hostname: shop.example.com, locations: [{path: "/it's; rm -rf $HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
+	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
+	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which is sent after the change; or let what is held end by itself`
+	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
+		t.Errorf("%v", p.Advice)
 	}
 }
 
@@ -278,6 +295,9 @@ func TestMuchAdvice(t *testing.T) {
 // TestAdviceOnALargeObject: what a hostile manifest has thousands of costs no
 // more than its share.
 func TestAdviceOnALargeObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine, and slow with the race detector")
+	}
 	const many = 5000
 	document := func(ttl string) string {
 		var locations, upstreams []string

@@ -71,7 +71,7 @@ func TestNoByteOfAPlanFileCanChange(t *testing.T) {
 
 // sealed is a file with a checksum that fits, as whoever tampers with one would
 // write it.
-func sealed(t *testing.T, file []byte, change func(plan map[string]any)) []byte {
+func sealed(t tester, file []byte, change func(plan map[string]any)) []byte {
 	t.Helper()
 	tree := canon.MustDecode(file).(map[string]any)
 	delete(tree, "checksum")
@@ -103,6 +103,8 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "no JSON", "[]\n": "not a JSON object", "{": "no JSON", `{"format":"trueup.plan/v1","format":"trueup.plan/v1"}`: "stands twice",
 		" " + string(file): "canonical form", strings.Replace(string(file), `"sandbox":false`, `"sandbox":true`, 1): "checksum",
+		strings.Replace(string(file), `"items":[`, `"items":[ `, 1): "canonical form", strings.Replace(string(file), `}],"ledger"`, `},],"ledger"`, 1): "no JSON",
+		strings.Replace(string(file), `"items":`, `"items":[],"items":`, 1): "stands twice", strings.Replace(string(file), `"kind":`, `"kind" :`, 1): "canonical form",
 		strings.Repeat(" ", plan.MaxFile+1): "larger than 64 MiB", strings.Repeat("[", 1000): "no JSON", "\xff": "UTF-8",
 	} {
 		if _, err := plan.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -150,6 +152,13 @@ func TestAKeptPlanIsShownAsItWas(t *testing.T) {
 		}
 		if !again.CreatedAt.Equal(now()) || !bytes.Equal(again.Assertion(), made.Assertion()) || len(plan.Differences(again, made)) > 0 {
 			t.Fatalf("%v is another plan:\n%s\n%s", again.CreatedAt, again.Assertion(), made.Assertion())
+		}
+		// It is written and read an item at a time, and is what all of it at once gives.
+		if whole := sealed(t, file, func(map[string]any) {}); !bytes.Equal(whole, file) {
+			t.Fatalf("got\n%s\nwant\n%s", file, whole)
+		}
+		if said := again.Assertion(); !bytes.Equal(canon.Bytes(canon.MustDecode(said)), said) {
+			t.Fatalf("not canonical: %s", said)
 		}
 		again.CreatedAt = time.Time{}
 		format := rapid.SampledFrom(report.Formats()).Draw(t, "format")

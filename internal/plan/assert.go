@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"io"
 	"slices"
 
 	"trueup/internal/canon"
@@ -15,19 +18,22 @@ import (
 // although the same would be sent for the same reason: the program, the time,
 // files and places, causes, advice, sentences, and what only the clock moves.
 func (p *Plan) Assertion() []byte {
-	items := make([]any, len(p.Items))
-	for i := range p.Items {
-		items[i] = p.Items[i].asserted()
-	}
+	var b bytes.Buffer
+	p.writeAssertion(&b)
+	return b.Bytes()
+}
+
+func (p *Plan) writeAssertion(w io.Writer) {
 	origins := object{}
 	for area, origin := range p.Target.Origins {
 		origins[string(area)] = origin
 	}
-	return canon.Bytes(map[string]any{
+	fields := map[string]any{
 		"format": p.Format, "sandbox": p.Sandbox, "origins": map[string]any(origins),
 		"workspace": p.Target.Workspace.UUID, "namespace": p.Target.Workspace.Name,
-		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), "items": items,
-	})
+		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), itemsField: []any{},
+	}
+	stream(w, fields, itemsField, len(p.Items), func(i int) any { return p.Items[i].asserted() })
 }
 
 // digest is that of the assertion, or empty where there is none.
@@ -35,7 +41,34 @@ func (p *Plan) digest() string {
 	if p.Offline {
 		return ""
 	}
-	return canon.Digest(p.Assertion()).String()
+	h := sha256.New()
+	p.writeAssertion(h)
+	return canon.Sum(h.Sum(nil)).String()
+}
+
+// stream writes the canonical form of an object to what takes everything. The
+// list in it has n elements, each of which is a tree only while it is written: all
+// of them together are many times the text. Without any it is as the fields say.
+func stream(w io.Writer, fields map[string]any, list string, n int, element func(int) any) {
+	b := []byte("{")
+	for i, name := range canon.SortedKeys(fields) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(canon.Append(b, name), ':')
+		if name != list || n == 0 {
+			b = canon.Append(b, fields[name])
+			continue
+		}
+		for i := range n {
+			b = append(b, "[,"[min(i, 1)])
+			b = canon.Append(b, element(i))
+			_, _ = w.Write(b)
+			b = b[:0]
+		}
+		b = append(b, ']')
+	}
+	_, _ = w.Write(append(b, '}'))
 }
 
 // object is a JSON object in the making.
@@ -87,12 +120,13 @@ func (it *Item) asserted() map[string]any {
 	if it.Recorded != nil {
 		o["recorded"] = []any{it.Recorded.Seq, string(it.Recorded.State)}
 	}
-	for name, is := range map[string]bool{
-		"deleted": it.Deleted, "recreate": it.Recreate, "resend": it.Resend, "lost": it.Lost, "found": it.Found,
-		"record": it.Record, "needsPerson": it.NeedsPerson,
-	} {
-		o.set(name, is)
-	}
+	o.set("deleted", it.Deleted)
+	o.set("recreate", it.Recreate)
+	o.set("resend", it.Resend)
+	o.set("lost", it.Lost)
+	o.set("found", it.Found)
+	o.set("record", it.Record)
+	o.set("needsPerson", it.NeedsPerson)
 	return o
 }
 
@@ -131,11 +165,14 @@ func setDigest(set *manifest.Set) *canon.Sum {
 	objects := slices.SortedFunc(slices.Values(set.Objects), func(a, b *manifest.Object) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
 	})
-	list := make([]any, len(objects))
+	list := []byte("[")
 	for i, o := range objects {
-		list[i] = []any{o.Kind.Name, o.Name, o.Keep, o.Digest.String()}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = canon.Append(list, []any{o.Kind.Name, o.Name, o.Keep, o.Digest.String()})
 	}
-	digest := canon.Digest(canon.Bytes(list))
+	digest := canon.Digest(append(list, ']'))
 	return &digest
 }
 
@@ -164,15 +201,9 @@ func (p *Planner) assert(out *Plan) {
 		if rec := p.in.Ledger.Records[it.Key]; rec.Seq > 0 || rec.State != "" {
 			it.Recorded = &Recorded{Seq: rec.Seq, State: rec.State}
 		}
-		if it.Op == Patch {
-			it.Live.Replaced = p.replaced(it)
+		if it.Op != Patch {
+			it.Live.Replaced = nil // it was blocked since it was compared
 		}
 	}
 	out.Digest = Shown(out).digest()
-}
-
-func (p *Planner) replaced(it *Item) *canon.Sum {
-	patch, _ := canon.MustDecode(it.Request.Body).(map[string]any)
-	digest := canon.Digest(canon.Bytes(overwritten(patch["spec"], canon.MustDecode(p.in.Live.Objects[it.Key].Spec))))
-	return &digest
 }

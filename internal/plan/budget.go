@@ -120,7 +120,7 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 		again[w.key] = true
 	}
 	for key, rec := range p.in.Ledger.Records {
-		since, ok := p.activeSince(rec)
+		since, ok := activeSince(rec, p.in.At.Now)
 		if k, known := kind.Named(key.Kind); !ok || !known || k.Policy != kind.Once || again[key] {
 			continue
 		}
@@ -145,9 +145,9 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 	return budgets
 }
 
-// activeSince tells whether a request counts against its hostname's limits
-// still, and since when.
-func (p *Planner) activeSince(rec ledger.Record) (since time.Time, ok bool) {
+// activeSince tells whether a request counts against its hostname's limits at a
+// time, and since when.
+func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {
 		return time.Time{}, false
 	}
@@ -155,7 +155,7 @@ func (p *Planner) activeSince(rec ledger.Record) (since time.Time, ok bool) {
 	if at == nil {
 		return time.Time{}, false
 	}
-	return *at, p.in.At.Now.Sub(*at) < activeFor
+	return *at, now.Sub(*at) < activeFor
 }
 
 // post takes the room of a request, or tells that there is none. If the

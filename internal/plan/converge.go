@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 
 	"trueup/internal/canon"
@@ -55,8 +56,10 @@ func (d *decision) recorded() bool {
 
 // replaced tells whether live is another object than the one that the ledger
 // speaks of, under its name.
-func (d *decision) replaced() bool {
-	return d.rec.UID != "" && d.live.UID != "" && d.rec.UID != d.live.UID
+func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
+
+func ofAnother(rec ledger.Record, live kind.Object) bool {
+	return rec.UID != "" && live.UID != "" && rec.UID != live.UID
 }
 
 func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
@@ -79,6 +82,9 @@ func (d *decision) whole() *Request {
 
 // sendable is the spec of an object that is made; what must be absent is left out.
 func (p *Planner) sendable(o *manifest.Object) []byte {
+	if !p.partly[o.Kind.Name] && !bytes.Contains(o.Spec, []byte("null")) {
+		return o.Spec // there is nothing to leave out
+	}
 	return canon.Bytes(merge.Sendable(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
 }
 
@@ -103,8 +109,10 @@ func (d *decision) compare() {
 			Method:      methodPatch,
 			Path:        d.manifest.Kind.ShortObjectPath(d.manifest.Name),
 			ContentType: mergeType,
-			Body:        canon.Bytes(map[string]any{"spec": res.Patch}),
+			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
+		replaced := canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live)))
+		d.item.Live.Replaced = &replaced
 	}
 	d.judge(res)
 }
@@ -154,23 +162,35 @@ func elements(n int) string {
 	return fmt.Sprintf("%d live list elements", n)
 }
 
-// comparison is what merge compares: a nil record means that there is none, or
-// that it speaks of another object.
+// comparison is what merge compares.
 func (d *decision) comparison() merge.Input {
-	in := merge.Input{
-		Rules:    d.rules[d.manifest.Kind.Name],
-		Desired:  canon.MustDecode(d.manifest.Spec),
-		Live:     canon.MustDecode(d.live.Spec),
-		TakeOver: d.in.Options.TakeOver[d.item.Key],
-	}
-	if d.replaced() {
+	in := comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
+	in.TakeOver = d.in.Options.TakeOver[d.item.Key]
+	return in
+}
+
+// comparison is that of a spec with a live object. A nil record means that there
+// is none, or that it speaks of another object. What is the same text is one tree:
+// merge changes none.
+func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) merge.Input {
+	in := merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
+	if ofAnother(rec, live) {
 		return in
 	}
-	if d.rec.Applied != nil {
-		in.Applied = canon.MustDecode(d.rec.Applied)
+	tree := func(record ledger.GzipJSON) any {
+		switch {
+		case bytes.Equal(record, live.Spec):
+			return in.Live
+		case bytes.Equal(record, spec):
+			return in.Desired
+		}
+		return canon.MustDecode(record)
 	}
-	for _, p := range d.rec.Pending {
-		in.Pending = append(in.Pending, canon.MustDecode(p))
+	if rec.Applied != nil {
+		in.Applied = tree(rec.Applied)
+	}
+	for _, p := range rec.Pending {
+		in.Pending = append(in.Pending, tree(p))
 	}
 	return in
 }

@@ -33,7 +33,7 @@ func NewPlanner(in Inputs) *Planner {
 	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
-		p.partly[k.Name] = k.Policy == kind.Converge && p.rules[k.Name].LeaveSome()
+		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
@@ -56,6 +56,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
 		Ledger: in.Ledger.ID, LedgerProblem: in.Ledger.Problem,
 	}
+	out.Items = slices.Grow(out.Items, len(in.Set.Objects))
 	var findings diag.List
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
 	unsettled := map[kind.Key]bool{}
@@ -124,7 +125,7 @@ func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
 // JSON: what an override leaves to the server is not recorded as applied, or
 // lifting the override would look like taking over.
 func (p *Planner) Managed(o *manifest.Object) []byte {
-	if !p.partly[o.Kind.Name] {
+	if o.Kind.Policy != kind.Converge || !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
 	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))

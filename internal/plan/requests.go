@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+)
+
+// Status is how far a request that is sent once has come, by git and the ledger
+// alone.
+type Status string
+
+// The statuses of requests.
+const (
+	// Due is in git and was never sent, or provably not carried out: the next
+	// apply sends it.
+	Due Status = "due"
+	// Refused was refused by the platform: the next apply tries again.
+	Refused Status = "refused"
+	// Begun is claimed by a run that may still be going.
+	Begun Status = "in-flight"
+	// Again was begun by a run that is gone: the next apply sends it again, safely.
+	Again Status = "again"
+	// Unclear may or may not have been carried out: only a person can tell.
+	Unclear Status = "unknown"
+	// Accepted was sent and accepted, Done was sent by somebody else, and GivenUp
+	// is never sent.
+	Accepted Status = "posted"
+	Done     Status = "adopted"
+	GivenUp  Status = "abandoned"
+	// NotKnown is in git, and the ledger can't be used.
+	NotKnown Status = "no-ledger"
+)
+
+// RequestStatus is a request that is sent once, and what is known of it.
+type RequestStatus struct {
+	kind.Key
+	Status Status
+	// Active says that it counts against the limits of its hostname: it may do so
+	// from Since until Until.
+	Active       bool
+	Since, Until time.Time
+	// AcceptedAt is zero where it is not known.
+	AcceptedAt time.Time
+	Spec       purge.Spec
+	Usage      purge.Usage
+	// Manifest is nil where git has none. Edited says that it is not what was sent.
+	Manifest *manifest.Object
+	Edited   bool
+	// Says is what the ledger knows, and Fix what a person can do; both are empty
+	// where there is no record.
+	Says, Fix string
+}
+
+// Waits tells whether the next apply sends it.
+func (r RequestStatus) Waits() bool {
+	return r.Manifest != nil && slices.Contains([]Status{Due, Refused, Again}, r.Status)
+}
+
+// HostUsage is what is used of the limits of a hostname (platform-api 8).
+type HostUsage struct {
+	Hostname string
+	// Active is what counts now, WithDue that and what is due, and AtMost the same
+	// if the platform counts each path for each subdomain too, which its document
+	// leaves open.
+	Active, WithDue, AtMost purge.Usage
+}
+
+// Requests tells of all requests that are sent once and that git or the view has,
+// with what a person must see first before the rest, and what they use of the
+// limits of their hostnames. Nothing is asked of the platform.
+func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
+	at := ledger.Observed(time.Time{}, now)
+	var all []RequestStatus
+	for _, o := range set.Objects {
+		if o.Kind.Policy == kind.Once {
+			all = append(all, ofManifest(o, view, at))
+		}
+	}
+	for key, rec := range view.Records {
+		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && set.Find(key) == nil {
+			all = append(all, ofRecord(RequestStatus{Key: key}, rec, at, view.Terms[k.Area]))
+		}
+	}
+	slices.SortFunc(all, func(a, b RequestStatus) int {
+		return cmp.Or(a.rank()-b.rank(), b.AcceptedAt.Compare(a.AcceptedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return all, usages(all)
+}
+
+// rank is the place of a request among all: first what a person must do something
+// about, last what is over.
+func (r RequestStatus) rank() int {
+	order := []Status{Unclear, Begun, Again, Refused, Due, NotKnown, Accepted, Done, GivenUp}
+	at := 2 * slices.Index(order, r.Status)
+	if r.Active {
+		at--
+	}
+	return at
+}
+
+// ofManifest tells of a request that is in git.
+func ofManifest(o *manifest.Object, view ledger.View, at ledger.Instant) RequestStatus {
+	own := newUse(o.Key(), o.Spec)
+	r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
+	if view.Problem != "" {
+		r.Status = NotKnown
+		return r
+	}
+	rec, recorded := view.Records[o.Key()]
+	if !recorded {
+		return r
+	}
+	return ofRecord(r, rec, at, view.Terms[o.Kind.Area])
+}
+
+// ofRecord fills in what the ledger says. What was sent is what counts: the
+// manifest may be another one by now.
+func ofRecord(r RequestStatus, rec ledger.Record, at ledger.Instant, terms ledger.Terms) RequestStatus {
+	r.Status = statusOf(rec, at, terms)
+	r.Says, r.Fix = ledger.Explain(rec)
+	if rec.AcceptedAt != nil {
+		r.AcceptedAt = *rec.AcceptedAt
+	}
+	if since, ok := activeSince(rec, at.Now); ok {
+		r.Active, r.Since, r.Until = true, since, since.Add(activeFor)
+	}
+	if rec.Spec == nil || r.Manifest != nil && (r.Status == Due || r.Status == Refused) {
+		return r
+	}
+	sent := newUse(r.Key, rec.Spec)
+	r.Spec, r.Usage = sent.spec, sent.usage
+	if r.Manifest != nil && rec.SpecDigest != nil {
+		r.Edited = *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
+	}
+	return r
+}
+
+func statusOf(rec ledger.Record, at ledger.Instant, terms ledger.Terms) Status {
+	switch rec.Standing(at, terms) {
+	case ledger.InFlight:
+		return Begun
+	case ledger.Resendable:
+		return Again
+	case ledger.Lost:
+		return Unclear
+	case ledger.Free:
+		if rec.State == ledger.Rejected {
+			return Refused
+		}
+		return Due
+	case ledger.Settled:
+	}
+	return map[ledger.State]Status{ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp}[rec.State]
+}
+
+// usages add up what counts against the limits of each hostname that is named, in
+// the order of their names.
+func usages(all []RequestStatus) []HostUsage {
+	byHost := map[string]*HostUsage{}
+	atMost := map[string]spending{}
+	for _, r := range all {
+		if !r.Active && !r.Waits() || r.Spec.Hostname == "" {
+			continue
+		}
+		host := kind.HostKey(r.Spec.Hostname)
+		if byHost[host] == nil {
+			byHost[host] = &HostUsage{Hostname: host}
+		}
+		h := byHost[host]
+		if r.Active {
+			h.Active = h.Active.Add(r.Usage)
+		}
+		atMost[host] = atMost[host].add(use{spec: r.Spec, usage: r.Usage})
+		h.WithDue, h.AtMost = atMost[host].once, atMost[host].each
+	}
+	var list []HostUsage
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		list = append(list, *byHost[host])
+	}
+	return list
+}
