@@ -3,8 +3,8 @@ package apply
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"trueup/internal/kind"
@@ -50,6 +50,9 @@ type Intents interface {
 type Specs interface {
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
+	// AppliedAll is Applied for objects that were live as git says; the errors are
+	// in their order.
+	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
 }
 
@@ -78,6 +81,9 @@ type Deps struct {
 	Rules func(k *kind.Kind) *merge.Rules
 	// Report is told what happens; calls come from several goroutines.
 	Report func(Event)
+	// Progress, where it is set, is told of every item that came to its end; calls
+	// come from several goroutines.
+	Progress func(done, of int)
 	// Hurry is closed when what is in flight is to be given up at once; it may
 	// be nil.
 	Hurry <-chan struct{}
@@ -168,24 +174,45 @@ type run struct {
 	failures int
 	// elsewhere are the items that other runs have claimed.
 	elsewhere []kind.Key
+	// slots are held by the items that are worked on, nil between phases.
+	slots chan struct{}
+	// done counts the items that came to their end.
+	done atomic.Int64
 }
 
-// phase works on all items of a policy, side by side.
+// phase works on all items of a policy, side by side. Those that wait for a ledger
+// which is far away leave their slot to others, as many as it takes up together.
 func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
-	slots := make(chan struct{}, max(1, r.Options.Parallelism))
+	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
+	begun := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
 	for i, it := range p.Items {
 		k, ok := kind.Named(it.Kind)
 		if !ok || k.Policy != policy || it.Op == plan.Delete {
 			continue
 		}
-		slots <- struct{}{}
+		begun <- struct{}{}
+		r.slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-r.slots; <-begun }()
 			r.outcomes[i] = r.item(ctx, it)
+			if !r.outcomes[i].toRecord {
+				r.tell()
+			}
 		})
 	}
 	wg.Wait()
+	r.slots = nil
+	r.recordSettled(ctx, p)
+}
+
+// aside does what waits for the ledger, while another item has the slot.
+func (r *run) aside(do func()) {
+	if r.slots != nil {
+		<-r.slots
+		defer func() { r.slots <- struct{}{} }()
+	}
+	do()
 }
 
 // item brings one item to its end.
@@ -207,13 +234,18 @@ func (r *run) item(ctx context.Context, it plan.Item) (end Outcome) {
 		r.make(ctx, k, it, &end)
 	case it.Op == plan.Create:
 		r.create(ctx, k, it, &end)
-		r.heed(end.cause)
 	default:
 		r.patch(ctx, k, it, &end)
-		r.heed(end.cause)
 	}
 	r.over(&end)
 	return end
+}
+
+// tell tells that one item more came to its end.
+func (r *run) tell() {
+	if done := r.done.Add(1); r.Progress != nil {
+		r.Progress(int(done), len(r.outcomes))
+	}
 }
 
 // over tells that an item has come to its end.
@@ -242,48 +274,6 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 			end.Message = it.Reason
 		}
 		r.settled(ctx, k, it, end)
-	}
-}
-
-// settled ends an item that is as git says, and tells the ledger so.
-func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	why, verdict := ended(ctx)
-	switch {
-	case why != "" && (it.Found || it.Record):
-		end.Status, end.Verdict, end.Message = Skipped, verdict, why+" before the ledger was told that live is as git says"
-	case it.Found:
-		r.found(it, end)
-	case it.Record && r.Journal != nil:
-		a := ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.Refused(), UID: it.Live.UID}
-		err := r.Journal.Applied(r.books, it.Key, a)
-		if errors.Is(err, ledger.ErrConflict) {
-			err = nil // another run is at it; what it leaves is compared by the next one
-		}
-		end.untold("live is as git says", err)
-	}
-	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
-		r.await(ctx, k, it, end)
-	}
-}
-
-// found records that the object of a request without an answer is live. Another
-// run may do so at the same time.
-func (r *run) found(it plan.Item, end *Outcome) {
-	made := ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID}
-	err := r.Journal.Found(r.books, it.Key, made)
-	if errors.Is(err, ledger.ErrConflict) {
-		r.yield(end)
-		return
-	}
-	end.untold("it is live", err)
-}
-
-// untold ends an item of which the ledger was to learn what live shows. The next
-// run sees it as well.
-func (o *Outcome) untold(what string, err error) {
-	if err != nil {
-		o.fail(Partial, what+", but the ledger could not be told: "+err.Error())
-		o.Fix = "run apply again"
 	}
 }
 

@@ -57,8 +57,8 @@ func (r *run) retry(ctx context.Context, t *tries, err error) bool {
 	return t.pauses.left(err) && r.rest(ctx, t.item.Key, t.pauses.after(err), err)
 }
 
-// conclude ends a write. Where every try was refused, or never left, the ledger
-// forgets of it.
+// conclude ends a write, and the run where nothing else can succeed. Where every
+// try was refused, or never left, the ledger forgets of it.
 func (r *run) conclude(t *tries, end *Outcome) {
 	if end.Verdict != OK && t.doubt != nil {
 		end.Message += "; it may have been written before: " + t.doubt.Error()
@@ -69,8 +69,9 @@ func (r *run) conclude(t *tries, end *Outcome) {
 	if end.Status == Failed && t.pauses.usedUp() {
 		end.Message += fmt.Sprintf(" (gave up after %d tries)", t.pauses.failed)
 	}
+	r.heed(end.cause)
 	if t.begun && !t.arrived {
-		r.dropPending(t.item.Key, end)
+		r.aside(func() { r.dropPending(t.item.Key, end) })
 	}
 }
 
@@ -141,10 +142,15 @@ func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	p := &patching{tries: r.tries(k, it)}
 	// Before the look, so that a slow ledger does not stand between that and the
 	// write.
-	if !r.begin(&p.tries, end) {
+	r.aside(func() { r.begin(&p.tries, end) })
+	if !p.begun {
 		return
 	}
-	for r.tryPatch(ctx, p, end) {
+	if why := r.whyStopped(); why != "" {
+		end.Status, end.Verdict, end.Message = Skipped, Partial, why
+	} else {
+		for r.tryPatch(ctx, p, end) {
+		}
 	}
 	r.conclude(&p.tries, end)
 }

@@ -53,6 +53,7 @@ func (r *run) deleteAll(ctx context.Context, p *plan.Plan) {
 	for i, it := range p.Items {
 		if it.Op == plan.Delete {
 			r.outcomes[i] = r.deletion(ctx, it)
+			r.tell()
 		}
 	}
 }

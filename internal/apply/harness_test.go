@@ -513,6 +513,14 @@ func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) e
 	})
 }
 
+func (s *stage) AppliedAll(ctx context.Context, all []ledger.Confirmed) []error {
+	errs := make([]error, len(all))
+	for i, c := range all {
+		errs[i] = s.Applied(ctx, c.Key, c.AppliedSpec)
+	}
+	return errs
+}
+
 func (s *stage) DropPending(ctx context.Context, k kind.Key) error {
 	return s.move(ctx, "drop", k, nil, func(r *ledger.Record) { r.Pending = nil })
 }
@@ -560,6 +568,7 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 	if meanwhile != nil {
 		meanwhile()
 	}
+	told := 0
 	deps := apply.Deps{
 		Writer: s, Journal: s, Clock: s.clock, Options: s.options, Hurry: s.hurry,
 		Replan: func(k kind.Key, o *kind.Object) (plan.Item, error) {
@@ -575,6 +584,13 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events = append(s.events, e)
+		},
+		Progress: func(done, of int) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if told = max(told, done); of != len(p.Items) || done > of {
+				s.t.Errorf("%d of %d items came to an end, and there are %d", done, of, len(p.Items))
+			}
 		},
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			s.mu.Lock()
@@ -596,8 +612,8 @@ func (s *stage) apply(ctx context.Context, meanwhile func()) apply.Result {
 		deps.Journal = s.journal
 	}
 	res := apply.Run(ctx, p, deps)
-	if len(res.Outcomes) != len(p.Items) {
-		s.t.Fatalf("%d outcomes of %d items", len(res.Outcomes), len(p.Items))
+	if len(res.Outcomes) != len(p.Items) || told != len(p.Items) {
+		s.t.Fatalf("%d outcomes of %d items, and told of %d", len(res.Outcomes), len(p.Items), told)
 	}
 	return res
 }

@@ -25,6 +25,7 @@ func (r *run) postAll(ctx context.Context, p *plan.Plan) {
 		}
 		if it.Op != plan.Post {
 			r.outcomes[i] = r.item(ctx, p.Items[i])
+			r.tell()
 			continue
 		}
 		if batch = append(batch, i); len(batch) >= max(1, r.Options.Batch) {
@@ -41,32 +42,37 @@ func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
 	shots := r.claimAll(ctx, p, batch)
 	var wg sync.WaitGroup
 	for n, i := range batch {
-		if shots[n] == nil {
-			continue
+		if shots[n] != nil {
+			r.fire(ctx, shots[n], &r.outcomes[i], &wg)
 		}
-		end := &r.outcomes[i]
-		if why, verdict := r.halted(ctx); why != "" {
-			end.Status, end.Verdict, end.Message = Skipped, verdict, why
-			// Together, for who interrupted may not wait for one after the other.
-			wg.Go(func() {
-				defer r.survive(end)
-				r.unrecorded(r.giveBack(shots[n], why), end)
-			})
-			continue
-		}
-		a := r.deliver(ctx, shots[n], end)
-		wg.Go(func() {
-			defer r.survive(end)
-			if r.close(ctx, shots[n], a, end) && end.Message == "" {
-				end.Message = "accepted; the platform executes it later"
-			}
-			r.over(end)
-		})
 		if r.Options.Batch <= 1 {
 			wg.Wait()
 		}
+		r.tell()
 	}
 	wg.Wait()
+}
+
+// fire sends a claimed request, or gives the claim back where nothing may be sent
+// any more; what is left to do of either is added to the group.
+func (r *run) fire(ctx context.Context, s *shot, end *Outcome, wg *sync.WaitGroup) {
+	if why, verdict := r.halted(ctx); why != "" {
+		end.Status, end.Verdict, end.Message = Skipped, verdict, why
+		// Together, for who interrupted may not wait for one after the other.
+		wg.Go(func() {
+			defer r.survive(end)
+			r.unrecorded(r.giveBack(s, why), end)
+		})
+		return
+	}
+	a := r.deliver(ctx, s, end)
+	wg.Go(func() {
+		defer r.survive(end)
+		if r.close(ctx, s, a, end) && end.Message == "" {
+			end.Message = "accepted; the platform executes it later"
+		}
+		r.over(end)
+	})
 }
 
 // giveBack ends a claim under which nothing was sent. Where an earlier run may
@@ -334,6 +340,7 @@ func (r *run) another(it plan.Item, rec ledger.Record) bool {
 func (r *run) again(ctx context.Context, p *plan.Plan, i int) {
 	k, _ := kind.Named(p.Items[i].Kind)
 	if k.Policy == kind.Once {
+		r.done.Add(-1) // it counted when it was left to the other run
 		r.volley(ctx, p, []int{i})
 		return
 	}

@@ -34,6 +34,8 @@ type Outcome struct {
 
 	// cause is what the platform answered where that ended the item.
 	cause error
+	// toRecord says that the ledger is still to learn that live is as git says.
+	toRecord bool
 }
 
 // Mismatch is a path whose value, read back, is not the one that was sent.

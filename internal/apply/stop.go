@@ -81,21 +81,28 @@ func (r *run) halted(ctx context.Context) (string, Verdict) {
 	if why, verdict := ended(ctx); why != "" {
 		return why + " before it was begun", verdict
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped != "" {
-		return r.stopped, Partial
+	if why := r.whyStopped(); why != "" {
+		return why, Partial
 	}
 	return "", OK
 }
 
+func (r *run) whyStopped() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped
+}
+
 // late ends an item that the end of the run came upon before it was sent.
-func (o *Outcome) late(ctx context.Context) bool {
+func (o *Outcome) late(ctx context.Context) bool { return o.overtaken(ctx, "it was sent") }
+
+// overtaken ends an item that the end of the run came upon before something.
+func (o *Outcome) overtaken(ctx context.Context, before string) bool {
 	why, verdict := ended(ctx)
 	if why == "" {
 		return false
 	}
-	o.Status, o.Verdict, o.Message = Skipped, verdict, why+" before it was sent"
+	o.Status, o.Verdict, o.Message = Skipped, verdict, why+" before "+before
 	return true
 }
 

@@ -163,7 +163,8 @@ func (r *run) record(key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 	if r.Journal == nil {
 		return
 	}
-	err := r.Journal.Applied(r.books, key, a)
+	var err error
+	r.aside(func() { err = r.Journal.Applied(r.books, key, a) })
 	switch {
 	case err == nil:
 	case end.Verdict != OK:
