@@ -1,12 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -19,15 +21,73 @@ func ofMany(n int) *plan.Plan {
 	return pl
 }
 
-// BenchmarkWrite renders a plan with a thousand changed objects.
+// ofLarge is a plan of one object in which so many locations are changed, moved,
+// or would be lost.
+func ofLarge(n int) *plan.Plan {
+	item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch, Request: &plan.Request{Body: []byte(`{"spec":{"locations":[]}}`)}}
+	var found []merge.Change
+	for i := range n {
+		path := "locations[/section-" + string(number(i)) + "/*]"
+		location := map[string]any{"path": path, "upstream": "origin"}
+		found = append(found,
+			merge.Change{Path: path + ".cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "3600"},
+			merge.Change{Path: path + ".new", Class: merge.Changed, Desired: location, Moved: i%2 == 0},
+			merge.Change{Path: path, Class: merge.TakeOver, Live: location})
+		item.FirstContact = append(item.FirstContact, merge.Value{Path: path, Value: location})
+		item.Preserved = append(item.Preserved, merge.Value{Path: path + ".imgsvc", Value: location})
+	}
+	item.Changes = changes(found)
+	return &plan.Plan{Format: plan.Format, Items: []plan.Item{item}}
+}
+
+// BenchmarkWrite renders plans of many changed objects, and of one with many
+// changes, in every format and every way to show what differs.
 func BenchmarkWrite(b *testing.B) {
-	pl := ofMany(1000)
-	for _, name := range Formats() {
-		b.Run(name, func(b *testing.B) { benchmarkWrite(b, name, pl, Options{Color: true}) })
+	for name, pl := range map[string]*plan.Plan{
+		"objects=100": ofMany(100), "objects=1000": ofMany(1000), "locations=500": ofLarge(500), "locations=5000": ofLarge(5000),
+	} {
+		for _, format := range Formats() {
+			b.Run(format+"/"+name, func(b *testing.B) { benchmarkWrite(b, format, pl, Options{}) })
+		}
+		for _, diff := range Diffs() {
+			b.Run("text "+diff+"/"+name, func(b *testing.B) { benchmarkWrite(b, "text", pl, Options{Color: true, Width: 120, Diff: diff}) })
+		}
 	}
-	for _, diff := range Diffs() {
-		b.Run("text/"+diff, func(b *testing.B) { benchmarkWrite(b, "text", pl, Options{Width: 120, Diff: diff}) })
+}
+
+// BenchmarkGraph writes graphs of many hosts, and of one with many paths.
+func BenchmarkGraph(b *testing.B) {
+	for _, c := range []struct{ hosts, paths int }{{100, 6}, {1000, 6}, {10000, 6}, {1, 500}, {1, 5000}} {
+		g := graphOf(c.hosts, c.paths)
+		for _, format := range GraphFormats() {
+			b.Run(fmt.Sprintf("%s/hosts=%d/paths=%d", format, c.hosts, c.paths), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := NewLines(io.Discard).Graph(g, GraphOptions{Format: format, Direction: "LR"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
+}
+
+// graphOf is a graph of so many hosts, each with so many paths.
+func graphOf(hosts, paths int) plan.Graph {
+	g := plan.Graph{Marked: true}
+	for i := range hosts {
+		name := "c" + string(number(i))
+		h := plan.GraphHost{Key: key("CDN", name), Hostname: name + ".example.com"}
+		for j := range 3 {
+			server := plan.GraphServer{Address: "a" + string(number(i)) + ".example.com:443"}
+			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{Name: "u" + string(number(j)), Servers: []plan.GraphServer{server}})
+		}
+		for j := range paths {
+			h.Paths = append(h.Paths, plan.GraphPath{Path: "/section-" + string(number(j)) + "/*", Upstream: j % 3, Mark: plan.Mark(j % 2)})
+		}
+		g.Hosts = append(g.Hosts, h)
+	}
+	return g
 }
 
 func benchmarkWrite(b *testing.B, name string, pl *plan.Plan, opts Options) {

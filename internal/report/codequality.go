@@ -23,19 +23,20 @@ type codeLocation struct {
 // writeCodeQuality writes GitLab's code quality report. It knows nothing but
 // lines of files: what is in none stands at the project's file.
 func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
-	issues := []codeIssue{}
-	for _, r := range remarks(doc) {
-		issue := codeIssue{
-			Description: join(r.lines(), "; "), CheckName: ruleID(r.rule), Fingerprint: r.fingerprint, Severity: codeSeverity(r.level),
-			Location: codeLocation{Path: r.file},
-		}
-		if r.file == "" {
-			issue.Location.Path = doc.Place.project()
-		}
-		issue.Location.Lines.Begin = max(r.line, 1)
-		issues = append(issues, issue)
+	found := remarks(doc)
+	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
+}
+
+func codeIssueOf(r remark, at Place) codeIssue {
+	issue := codeIssue{
+		Description: join(r.lines(), "; "), CheckName: ruleID(r.rule), Fingerprint: r.fingerprint, Severity: codeSeverity(r.level),
+		Location: codeLocation{Path: r.file},
 	}
-	return writeIndented(w, issues)
+	if r.file == "" {
+		issue.Location.Path = at.project()
+	}
+	issue.Location.Lines.Begin = max(r.line, 1)
+	return issue
 }
 
 // codeSeverity is a level as Code Climate calls it: info, minor, major,

@@ -31,6 +31,8 @@ func FuzzLines(f *testing.F) {
 			"JSON":     {0, func(l Lines) error { return l.JSON([]string{a, b}) }},
 			"JSONLine": {1, func(l Lines) error { return l.JSONLine(a, jsonOf(t, b)) }},
 			"Text":     {0, func(l Lines) error { return l.Text(a + "\n" + b) }},
+			"Source":   {0, func(l Lines) error { return l.Source([]byte(a + "\n" + b)) }},
+			"Diff":     {0, func(l Lines) error { return l.Diff(a, []byte(a+"\n"+b), []byte(b+"\n "+a+"  "), Options{}) }},
 			"Help":     {0, func(l Lines) error { return writeAll(Help(l.w), a, "\n", b) }},
 			"Stream": {2, func(l Lines) error {
 				return writeAll(JSONStream(l.w), string(jsonOf(t, a)), "\n", string(jsonOf(t, b)), "\n")
@@ -51,6 +53,20 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSourceIsDataInAPipe: a terminal is shown no command that a file holds, and
+// a program that reads the file's text is given just that.
+func TestSourceIsDataInAPipe(t *testing.T) {
+	text := "\ufeffa: \"\x1b]0;x\x07\"\r\n\n::error::no\n\tb: \u202e"
+	var shown, piped bytes.Buffer
+	if err := NewLines(&shown).Source([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	checkPlain(t, "a terminal", bytes.ReplaceAll(shown.Bytes(), []byte("\t"), []byte(" ")))
+	if err := NewLines(&piped).Piped().Source([]byte(text)); err != nil || piped.String() != text {
+		t.Errorf("%q is written to a pipe as %q, %v", text, &piped, err)
+	}
 }
 
 func jsonOf(t *testing.T, v any) []byte {

@@ -77,7 +77,7 @@ func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 	if !ok {
 		return nil, nil
 	}
-	parts := pathParts(path)
+	parts := kind.PathParts(path)
 	field, _ = k.Spec().At(parts)
 	last := len(parts) - 1
 	name, _, indexed := strings.Cut(parts[last], "[")
@@ -85,26 +85,6 @@ func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 		keys = list.List.Key
 	}
 	return field, keys
-}
-
-// pathParts splits a path at its points, but not at those in brackets.
-func pathParts(path string) []string {
-	var parts []string
-	depth, start := 0, 0
-	for i := range len(path) {
-		switch path[i] {
-		case '[':
-			depth++
-		case ']':
-			depth--
-		case '.':
-			if depth == 0 {
-				parts = append(parts, path[start:i])
-				start = i + 1
-			}
-		}
-	}
-	return append(parts, path[start:])
 }
 
 // fill puts an object's fields into a summary (kind.Field.Summary) and returns

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -112,7 +113,7 @@ func diffRowView(kindName string, r row) htmlRow {
 
 // breakable are the parts of a path, each with the point that ends it.
 func breakable(path safe) []safe {
-	parts := pathParts(string(path))
+	parts := kind.PathParts(string(path))
 	out := make([]safe, 0, len(parts))
 	for _, part := range parts {
 		end := min(len(part)+1, len(path))

@@ -24,9 +24,24 @@ type htmlItem struct {
 	Diff           *htmlDiff
 	Notes          []htmlText
 	Request        *htmlBody
+}
 
-	opName   safe
+// htmlEntry is where an object stands in a page. What the page says of it is made
+// when its turn comes: all of that together would be larger than the page.
+type htmlEntry struct {
+	ID       safe
+	Open     bool
+	item     *plan.Item
+	opts     Options
+	columns  htmlColumns
 	priority int
+}
+
+// View is all that the page says of the object.
+func (e htmlEntry) View() htmlItem {
+	v := itemView(*e.item, e.opts, e.columns)
+	v.ID, v.Link, v.Open = e.ID, "#"+e.ID, e.Open
+	return v
 }
 
 // htmlLead is what happens to an object as a whole.
@@ -61,19 +76,18 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
 		columns = htmlColumns{"offline", "Field", "Base", "Head", "Cause"}
 	}
 	links := map[kind.Key]safe{}
-	for i, item := range pl.Items {
-		if hidden(item, opts) {
+	for i := range pl.Items {
+		item := &pl.Items[i]
+		if hidden(*item, opts) {
 			continue
 		}
-		v := itemView(item, opts, columns)
-		v.ID = anchor(item.Key, i, taken)
-		v.Link = "#" + v.ID
+		id := anchor(item.Key, i, taken)
 		if links[item.Key] == "" {
-			links[item.Key] = v.Link
+			links[item.Key] = "#" + id
 		}
-		p.Items = append(p.Items, v)
+		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, priority: priority(*item, itemRows(*item, opts))})
 	}
-	slices.SortStableFunc(p.Items, func(a, b htmlItem) int { return cmp.Compare(a.priority, b.priority) })
+	slices.SortStableFunc(p.Items, func(a, b htmlEntry) int { return cmp.Compare(a.priority, b.priority) })
 	for i := range p.Items {
 		p.Items[i].Open = i < maxOpen
 	}
@@ -106,9 +120,9 @@ func addressable(s string) bool {
 func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	rows := itemRows(item, opts)
 	v := htmlItem{
-		Op: cut(clean(string(item.Op)), maxName), Kind: cut(clean(item.Kind), maxPath), Name: cut(clean(item.Name), maxPath),
+		Op: opValue(item), Kind: kindValue(item), Name: cut(clean(item.Name), maxPath),
 		Why: cut(clean(string(item.Cause)), maxName), Headline: headline(item, rows), Place: source(item),
-		Request: bodyView(item.Request), opName: opName(item.Op), priority: priority(item, rows),
+		Request: bodyView(item.Request),
 	}
 	v.Mark = opMark(item.Op)
 	leads := len(opRows(item))
@@ -139,6 +153,11 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	}
 	return v
 }
+
+// opValue and kindValue are what the filters know an object by.
+func opValue(item plan.Item) safe { return cut(clean(string(item.Op)), maxName) }
+
+func kindValue(item plan.Item) safe { return cut(clean(item.Kind), maxPath) }
 
 // opMark is the sign of what happens to an object as a whole.
 func opMark(op plan.Op) htmlMark {
@@ -200,9 +219,9 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 		p.Causes = append(p.Causes, counted)
 		why = append(why, htmlChoice{counted.Class, clean(string(c.why)), c.name, c.n})
 	}
-	for _, v := range p.Items {
-		ops.add(v.Op, v.opName)
-		kinds.add(v.Kind, v.Kind)
+	for _, e := range p.Items {
+		ops.add(opValue(*e.item), opName(e.item.Op))
+		kinds.add(kindValue(*e.item), kindValue(*e.item))
 	}
 	for _, f := range []htmlFilter{{"Cause", "why", why}, {"What", "op", ops}, {"Kind", "kind", kinds}} {
 		if len(f.Choices) > 1 {

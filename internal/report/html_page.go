@@ -38,7 +38,7 @@ type htmlPage struct {
 	AdviceOf       safe
 	Advice         []htmlFinding
 	ItemsOf        safe
-	Items          []htmlItem
+	Items          []htmlEntry
 	// Many says that there are so many objects that a browser need not lay out
 	// those that are not on the screen.
 	Many        bool

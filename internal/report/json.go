@@ -32,7 +32,7 @@ type result struct {
 	Errors   []string      `json:"errors"`
 }
 
-func writeJSON(w io.Writer, doc Document, _ Options) error {
+func resultIn(doc Document) result {
 	r := result{
 		Format: ResultFormat, Command: doc.Command, Result: doc.Result, ExitCode: doc.ExitCode,
 		Sandbox: doc.Sandbox, Objects: doc.Objects, Findings: doc.Findings, Silenced: doc.Silenced,
@@ -44,16 +44,55 @@ func writeJSON(w io.Writer, doc Document, _ Options) error {
 	if r.Errors == nil {
 		r.Errors = []string{}
 	}
-	return writeIndented(w, r)
+	return r
 }
 
-// writeIndented writes v as JSON on several lines.
-func writeIndented(w io.Writer, v any) error {
+func writeJSON(w io.Writer, doc Document, _ Options) error {
+	r, items := resultIn(doc), jsonList{}
+	if doc.Plan != nil && len(doc.Plan.Items) > 0 {
+		shell := *doc.Plan
+		shell.Items = shell.Items[:0]
+		r.Plan = &shell
+		items = jsonList{"\n    \"items\": []", "    ", len(doc.Plan.Items), func(i int) any { return &doc.Plan.Items[i] }}
+	}
+	return writeIndented(w, r, items)
+}
+
+// jsonList is a list whose elements are written one at a time: the text of all of
+// them would be held several times over.
+type jsonList struct {
+	// empty ends with how the first list that is meant looks without elements, and
+	// no text in a string looks so; margin is what its line begins with.
+	empty, margin string
+	n             int
+	element       func(int) any
+}
+
+// writeIndented writes v as JSON on several lines, with the elements of a list that
+// is empty in v.
+func writeIndented(w io.Writer, v any, list jsonList) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
+	if list.n > 0 {
+		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
+		escapeJSON(out, text[:end])
+		var b bytes.Buffer
+		one := json.NewEncoder(&b)
+		one.SetIndent(list.margin+"  ", "  ")
+		for i := range list.n {
+			b.Reset()
+			if err := one.Encode(list.element(i)); err != nil {
+				return err
+			}
+			_, _ = out.WriteString([]string{"\n", ",\n"}[min(i, 1)] + list.margin + "  ")
+			escapeJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		}
+		_, _ = out.WriteString("\n" + list.margin)
+		text = text[end:]
+	}
 	escapeJSON(out, text)
 	_ = out.WriteByte('\n')
 	return out.Flush()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"encoding/xml"
 	"io"
 	"slices"
@@ -85,12 +86,15 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 		all.Failures += s.Failures
 		all.Errors += s.Errors
 	}
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err != nil {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString(xml.Header) // a failure is kept until the end
+	text := xml.NewEncoder(out)
+	text.Indent("", "  ")
+	if err := text.Encode(all); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
-	return err
+	_ = out.WriteByte('\n')
+	return out.Flush()
 }
 
 // count sets the totals, and gives cases of one name a number: readers know a
@@ -126,8 +130,8 @@ func runProperties(doc Document) *testProperties {
 	if doc.Plan != nil && doc.Plan.Digest != "" {
 		list = append(list, testProperty{"digest", attribute(clean(doc.Plan.Digest))})
 	}
-	for _, r := range remarks(doc) {
-		if r.rule == ruleNote {
+	if doc.Plan != nil {
+		for _, r := range noteRemarks(doc.Plan) {
 			list = append(list, testProperty{"note", attribute(join(r.lines(), "; "))})
 		}
 	}

@@ -12,10 +12,20 @@ import (
 // Lines writes what a command prints beside a Document. Nothing of what it is
 // given can begin a line, end one, or be a command to a terminal or a workflow
 // runner.
-type Lines struct{ w io.Writer }
+type Lines struct {
+	w io.Writer
+	// piped says that a program or a file takes what is written.
+	piped bool
+}
 
-// NewLines returns Lines that are written to w.
-func NewLines(w io.Writer) Lines { return Lines{w} }
+// NewLines returns Lines that are written to w, which may be a terminal.
+func NewLines(w io.Writer) Lines { return Lines{w: w} }
+
+// Piped is l for a pipe or a file, so that Source is written as it is.
+func (l Lines) Piped() Lines {
+	l.piped = true
+	return l
+}
 
 // Printf writes lines, or a question without its end. The format is a constant
 // of this program; of the arguments all but integers are taken as text, and
@@ -27,6 +37,17 @@ func (l Lines) Printf(format string, args ...any) error {
 // Text writes a text of this program that has several lines.
 func (l Lines) Text(text string) error {
 	_, err := io.WriteString(Help(l.w), text)
+	return err
+}
+
+// Source writes the text of a file, such as a manifest. A pipe or a file is given
+// its bytes, because it is data that is read again; a terminal is shown its
+// lines.
+func (l Lines) Source(text []byte) error {
+	if !l.piped {
+		return l.Text(string(text))
+	}
+	_, err := l.w.Write(text)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -82,12 +83,14 @@ func literally(s safe, i int) bool {
 }
 
 // plainAddress is one that no character of can end a link.
-var plainAddress = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?$`)
+var plainAddress = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~/-]*)?$`)
+})
 
 // link is a link to an address that CI said, or the text alone where the address
 // is none that this program would write itself.
 func link(text markup, address string) markup {
-	if !plainAddress.MatchString(address) {
+	if !plainAddress().MatchString(address) {
 		return text
 	}
 	return "[" + text + "](" + markup(address) + ")"

@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 // checkStyle is the look of the word that a marked row begins with.
 func checkStyle(mark string) style {
 	switch mark {
@@ -13,12 +15,13 @@ func checkStyle(mark string) style {
 	return faint
 }
 
-// Marked writes rows whose cells are aligned, and breaks the last cell where it
-// is too wide for the terminal. The first cell is a mark, which has a colour:
-// ok, warn, FAIL, or anything else for what says nothing.
+// Marked writes rows whose cells are aligned, and breaks what is too wide for the
+// terminal. The first cell is a mark, which has a colour: ok, warn, FAIL, or
+// anything else for what says nothing.
 func (l Lines) Marked(rows [][]string, opts Options) error {
 	var widths []int
 	for _, row := range rows {
+		row = filledCells(row)
 		for i, cell := range row[:len(row)-1] {
 			if i == len(widths) {
 				widths = append(widths, 0)
@@ -26,12 +29,9 @@ func (l Lines) Marked(rows [][]string, opts Options) error {
 			widths[i] = max(widths[i], width(clean(cell))+2)
 		}
 	}
-	hang := 0
-	for _, w := range widths {
-		hang += w
-	}
 	p := newPrinter(l.w, opts)
 	for _, row := range rows {
+		row = filledCells(row)
 		spans := make([]span, len(row))
 		for i, cell := range row {
 			spans[i].text = clean(cell)
@@ -40,7 +40,46 @@ func (l Lines) Marked(rows [][]string, opts Options) error {
 			}
 		}
 		spans[0].style = checkStyle(row[0])
-		p.wrapped(hang, spans...)
+		p.marked(spans)
 	}
 	return p.flush()
+}
+
+// filledCells are those of a row up to the last that is not empty; one at least.
+func filledCells(row []string) []string {
+	for len(row) > 1 && row[len(row)-1] == "" {
+		row = row[:len(row)-1]
+	}
+	return row
+}
+
+// marked writes a row. Its last cell is broken between words; where one of them,
+// such as the path of a file, has no room there, cells stand below the mark's
+// column.
+func (p *printer) marked(spans []span) {
+	before, last := spans[:len(spans)-1], spans[len(spans)-1]
+	hang := width(flat(before))
+	if !p.wrap || len(before) == 0 || hang+longest(last.text) <= p.width {
+		p.wrapped(hang, spans...)
+		return
+	}
+	margin := width(spans[0].text)
+	line := []span{spans[0]}
+	for _, s := range spans[1:] {
+		if len(line) > 1 && width(flat(line))+width(s.text) > p.width {
+			p.wrapped(margin, line...)
+			line = []span{{pad("", margin), plain}}
+		}
+		line = append(line, s)
+	}
+	p.wrapped(margin, line...)
+}
+
+// longest is the width of the widest word.
+func longest(s safe) int {
+	most := 0
+	for word := range strings.FieldsSeq(string(s)) {
+		most = max(most, width(clean(word)))
+	}
+	return most
 }

@@ -28,3 +28,30 @@ func TestMarkedRowsAreAlignedAndColoured(t *testing.T) {
 		t.Errorf("%v: %q", err, &out)
 	}
 }
+
+// TestAPathStaysWhole: it is of no use in two parts.
+func TestAPathStaysWhole(t *testing.T) {
+	var out bytes.Buffer
+	rows := [][]string{
+		{"ok", "a", "short/path.yaml", ""},
+		{"ok", "somewhere-else", "manifests/long/path.yaml", ""},
+		{"ok", "b", "manifests/long/path.yaml", "and why it is so"},
+		{"only"},
+		{""},
+	}
+	if err := NewLines(&out).Marked(rows, Options{Width: 40}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `ok  a               short/path.yaml
+ok  somewhere-else
+    manifests/long/path.yaml
+ok  b
+    manifests/long/path.yaml
+    and why it is so
+only
+
+`
+	if out.String() != want {
+		t.Errorf("%s", &out)
+	}
+}

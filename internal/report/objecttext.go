@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -87,7 +88,7 @@ func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 // elements with their brackets.
 func bracketed(path string) []string {
 	var out []string
-	for _, part := range pathParts(path) {
+	for _, part := range kind.PathParts(path) {
 		start, depth := 0, 0
 		for i := range len(part) {
 			switch part[i] {

@@ -25,11 +25,14 @@ const (
 )
 
 // palette maps styles to attributes of its own instances: no colour setting of
-// the process has a say. The 16 colours of the terminal's own theme are used,
+// the process has a say. Without colour it is nil. The 16 colours of the terminal's own theme are used,
 // so that the output is readable on light and dark.
 type palette map[style]*color.Color
 
 func newPalette(enabled bool) palette {
+	if !enabled {
+		return nil
+	}
 	p := palette{
 		strong:      color.New(color.Bold),
 		faint:       color.New(color.Faint),
@@ -42,11 +45,7 @@ func newPalette(enabled bool) palette {
 		removedPart: color.New(color.FgRed, color.Bold, color.Underline),
 	}
 	for _, c := range p {
-		if enabled {
-			c.EnableColor()
-		} else {
-			c.DisableColor()
-		}
+		c.EnableColor()
 	}
 	return p
 }

@@ -208,22 +208,29 @@ func planRemarks(doc Document) []remark {
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
 	}
-	for _, n := range doc.Plan.Notes {
-		found = append(found, runRemark(ruleNote, message(n)))
-	}
-	if _, problem, fix := blame(doc.Plan.Blame); problem != "" {
-		r := runRemark(ruleNote, "base: "+problem)
-		if fix != "" {
-			r.more = []safe{"fix: " + fix}
-		}
-		found = append(found, r)
-	}
+	found = append(found, noteRemarks(doc.Plan)...)
 	if doc.Apply != nil {
 		return found
 	}
 	for _, item := range doc.Plan.Items {
 		found = append(found, opRemarks(item, doc.Place)...)
 		found = append(found, changeRemarks(item, doc.Place)...)
+	}
+	return found
+}
+
+// noteRemarks are what could not be told.
+func noteRemarks(pl *plan.Plan) []remark {
+	var found []remark
+	for _, n := range pl.Notes {
+		found = append(found, runRemark(ruleNote, message(n)))
+	}
+	if _, problem, fix := blame(pl.Blame); problem != "" {
+		r := runRemark(ruleNote, "base: "+problem)
+		if fix != "" {
+			r.more = []safe{"fix: " + fix}
+		}
+		found = append(found, r)
 	}
 	return found
 }
@@ -306,8 +313,9 @@ func changeRemarks(item plan.Item, at Place) []remark {
 		}
 		found[i].more = append(found[i].more, text)
 	}
+	lost := lossesOf(item)
 	for _, c := range item.Changes {
-		if rule := changeRule(c); rule != "" && !wouldBeLost(item, c) {
+		if rule := changeRule(c); rule != "" && !lost.have(c) {
 			add(rule, sentence(changeRow(item.Kind, c)), c)
 		}
 	}

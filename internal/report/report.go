@@ -133,13 +133,3 @@ func Write(w io.Writer, name string, doc Document, opts Options) error {
 	}
 	return fmt.Errorf("unknown output format %q (one of %s)", name, strings.Join(Formats(), ", "))
 }
-
-// ProgressLine renders an event as one line without its end, fit for a
-// terminal and for a log that a workflow runner reads.
-func ProgressLine(e apply.Event) string {
-	text := named(e.Key) + "  " + message(e.Phase)
-	if e.Message != "" {
-		text += "  " + message(e.Message)
-	}
-	return string(guarded(text))
-}

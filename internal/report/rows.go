@@ -141,9 +141,9 @@ func wholeRows(item plan.Item) []row {
 
 // itemRows are the marked lines of an item.
 func itemRows(item plan.Item, opts Options) []row {
-	rows := wholeRows(item)
+	rows, lost := wholeRows(item), lossesOf(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
-		if visible(c.Class, opts) && !wouldBeLost(item, c) {
+		if visible(c.Class, opts) && !lost.have(c) {
 			rows = append(rows, changeRow(item.Kind, c))
 		}
 	}
@@ -194,10 +194,18 @@ func making(item plan.Item) safe {
 	return text
 }
 
-// wouldBeLost tells whether a change is the loss of an element that only a
-// take-over may drop: it has a row of its own.
-func wouldBeLost(item plan.Item, c plan.Change) bool {
-	return c.Desired == nil && slices.ContainsFunc(item.FirstContact, func(v plan.Value) bool { return v.Path == c.Path })
+// losses are the paths of elements that only a take-over may drop.
+type losses map[string]bool
+
+// have tells whether a change is such a loss: it has a row of its own.
+func (l losses) have(c plan.Change) bool { return c.Desired == nil && l[c.Path] }
+
+func lossesOf(item plan.Item) losses {
+	lost := make(losses, len(item.FirstContact))
+	for _, v := range item.FirstContact {
+		lost[v.Path] = true
+	}
+	return lost
 }
 
 // again says why an object is made that was made before, or may have been.

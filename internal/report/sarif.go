@@ -49,7 +49,7 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	}}
 	return writeIndented(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
-	})
+	}, jsonList{})
 }
 
 // fill makes the results and their rules, as many as fit, and returns what is

@@ -67,12 +67,19 @@ var conversions = map[string]string{
 	"commandData":         "safe text, escaped for a runner",
 	"commandProperty":     "safe text, escaped for a runner",
 	"sarifText":           "safe text, escaped for SARIF",
+	"entities":            "entities",
+	"mermaidText":         "entities, and more of them",
+	"dotText":             "entities, and backslashes",
+	"Lines.Graph":         "Markdown of this package",
+	"Progress.bar":        "a bar of this package",
+	"Progress.parts":      "a number",
+	"seconds":             "a number and its unit",
 }
 
 // streams are the functions that are given a stream or keep one.
 var streams = []string{
 	"Write", "writeText", "writeMarkdown", "writeJSON", "writeHTML", "newPrinter", "printer.write", "printer.flush",
-	"NewLines", "Lines.Text", "Lines.write", "Lines.Marked", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
+	"NewLines", "Lines.Text", "Lines.Source", "Lines.write", "Lines.Marked", "Lines.Diff", "Help", "helpWriter.Write", "JSONStream", "jsonStream.Write",
 	"writeIndented", "writeSARIF", "writeCodeQuality", "writeJUnit", "writeGitHub", "writeOutputs", "writeDotenv", "writeSummary",
 }
 
@@ -113,7 +120,7 @@ var cleaners = []string{"report.Write", "report.NewLines", "report.Help", "repor
 
 // ownText are the functions that print several lines at once, all of this
 // program but for what was cleaned.
-var ownText = []string{"newExplain", "writeRecord", "app.writeCallers"}
+var ownText = []string{"app.showRule", "app.showField", "writeRecord", "setup.showWanted", "setup.next"}
 
 // TestCommandsWriteThroughReport: a command gives its streams to package report
 // and to nothing else, and its formats are constants.

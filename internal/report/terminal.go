@@ -6,8 +6,10 @@ import (
 	"trueup/internal/plan"
 )
 
-// banner heads every output of the embedded platform (design 0.13).
-const banner safe = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
+// Banner heads every output of the embedded platform (design 0.13).
+const Banner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
+
+const banner safe = Banner
 
 // offlineBanner heads what was made without looking at live.
 const offlineBanner safe = "OFFLINE: git is compared with git, and what is live was not looked at"

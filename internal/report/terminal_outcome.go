@@ -75,6 +75,7 @@ func excerpt(line string, column, columns int) (safe, int) {
 	before, after := shownSource(runes[:at]), shownSource(runes[at:])
 	if width(before) > columns-columns/3 {
 		keep := []rune(string(before))
+		keep = keep[max(0, len(keep)-4*columns):] // more than that has no width
 		for len(keep) > 0 && width(safe(keep)) > columns/2 {
 			keep = keep[1:]
 		}

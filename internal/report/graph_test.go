@@ -1,0 +1,206 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// labelForm is text of a label in which nothing is obeyed. Mermaid takes none that
+// is empty.
+const labelForm = `"(?:[A-Za-z0-9 /,.-]|[^\x00-\x7f]|#[0-9]+;|<br/>)+"`
+
+// mermaidForm are the only lines that a diagram in Mermaid has: no click, no
+// link, no directive, no style of a text's own.
+var mermaidForm = regexp.MustCompile(`^(flowchart (LR|TB)|%% (?:[A-Za-z0-9 :,()/.#;-]|[^\x00-\x7f])+|classDef [a-z]+ stroke:#[0-9a-f]{6},[a-z0-9:, -]+|subgraph s\d+\[` + labelForm + `\]|end|` +
+	` {0,2}n\d+(\(\[` + labelForm + `\]\)|\[` + labelForm + `\]|\{\{` + labelForm + `\}\}|\[\(` + labelForm + `\)\]|\[\[` + labelForm + `\]\])(:::[a-z]+)?|n\d+ (-->|==>|-\.->)(\|` + labelForm + `\|)? n\d+)$`)
+
+// dotForm are those of a diagram for Graphviz.
+var dotForm = regexp.MustCompile(`^( {0,4})(digraph trueup \{|rankdir=(LR|TB)|(graph|node|edge) \[[a-z]+="sans-serif"(, shape=box)?\]|// (?:[A-Za-z0-9 :,()/.#;&-]|[^\x00-\x7f])+|subgraph cluster_\d+ \{|` +
+	`label=` + dotLabel + `|style=rounded|\}|n\d+ \[label=` + dotLabel + `, shape=[a-z]+, style=` + dotStyle + `\]|n\d+ -> n\d+ \[(label=` + dotLabel + `, )?style=` + dotStyle + `\])$`)
+
+const (
+	dotLabel = `"(?:[A-Za-z0-9 /,.-]|[^\x00-\x7f]|&#[0-9]+;|\\n|\\\\)+"`
+	dotStyle = `[a-z]+(, penwidth=\d, color="#[0-9a-f]{6}")?`
+)
+
+// hostileGraph has a text wherever one can be.
+func hostileGraph(s string, n int) plan.Graph {
+	mark := func(i int) plan.Mark { return plan.Mark((n + i) % 7) } //nolint:gosec // below 7
+	key := kind.Key{Kind: s, Name: s}
+	g := plan.Graph{Marked: true, Sandbox: n%7 == 0, Offline: n%2 == 0, Partial: n%3 == 0, Undrawn: map[string]int{kind.All()[n%3].Name: n}, Unmanaged: []kind.Key{key, key}}
+	for i := range 1 + n%3 {
+		h := plan.GraphHost{Key: key, Hostname: s, Mark: mark(i), Blocked: n%5 == i}
+		for j := range n % 4 {
+			h.Paths = append(h.Paths, plan.GraphPath{Host: s, Path: s, Action: s, EdgeTTL: s, TTLUnit: s, Upstream: j - 1, Mark: mark(j)})
+			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{
+				Name: s, Scheme: s, State: plan.UpstreamState((n + j) % 4), Mark: mark(i + j), //nolint:gosec // below 4
+				Servers: []plan.GraphServer{{Address: s, Mark: mark(i + 2*j)}, {Address: s + strconv.Itoa(j)}},
+			})
+		}
+		g.Hosts = append(g.Hosts, h)
+	}
+	return g
+}
+
+func drawnAs(t testing.TB, g plan.Graph, opts GraphOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := NewLines(&out).Graph(g, opts); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// FuzzGraph: a text from outside is a part of a label in every language, as it is
+// read there, and never anything else.
+func FuzzGraph(f *testing.F) {
+	for i, s := range seeds {
+		f.Add(s, uint8(i))
+	}
+	for i, s := range []string{
+		`"]; click n1 href "javascript:alert(1)"`, `%%{init: {"securityLevel":"loose"}}%%`, "fa:fa-car", "$$x^2$$", "ﬂ°°60¶ßb", "#35;", `a\nb\"`, "&#92;", "1. a", "- a", "@{ shape: x }", ":::new", "",
+	} {
+		f.Add(s, uint8(i*11))
+	}
+	f.Fuzz(func(t *testing.T, s string, n uint8) {
+		g := hostileGraph(s, int(n))
+		for _, direction := range GraphDirections() {
+			diagram := drawnAs(t, g, GraphOptions{Direction: direction})
+			checkPlain(t, "mermaid", []byte(diagram))
+			checkForm(t, mermaidForm, diagram)
+			if got, want := unentity(firstTitle(diagram)), string(cut(titled(g.Hosts[0].Key), maxLabel)); got != want {
+				t.Errorf("%q is shown as %q", want, got)
+			}
+			page := drawnAs(t, g, GraphOptions{Format: "markdown", Direction: direction})
+			checkPlain(t, "markdown", []byte(page))
+			if body, _, _ := strings.Cut(strings.TrimPrefix(page, "```mermaid\n"), "```\n"); body != drawnAs(t, g, GraphOptions{Direction: direction}) {
+				t.Errorf("the fence does not hold the diagram: %q", page)
+			}
+			checkMarkdown(t, []byte(page), len(page), "")
+			forGraphviz := drawnAs(t, g, GraphOptions{Format: "dot", Direction: direction})
+			checkPlain(t, "dot", []byte(forGraphviz))
+			checkForm(t, dotForm, forGraphviz)
+		}
+	})
+}
+
+func checkForm(t *testing.T, form *regexp.Regexp, diagram string) {
+	t.Helper()
+	for line := range strings.Lines(diagram) {
+		if !form.MatchString(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("%q is no line of a diagram", line)
+		}
+	}
+}
+
+func firstTitle(diagram string) string {
+	_, rest, _ := strings.Cut(diagram, `subgraph s1["`)
+	title, _, _ := strings.Cut(rest, `"]`)
+	return title
+}
+
+// unentity reads a label as Mermaid and then a browser do.
+func unentity(label string) string {
+	text := regexp.MustCompile(`#(\d+);`).ReplaceAllString(label, "&#$1;")
+	return strings.ReplaceAll(html.UnescapeString(text), "\u200b", "")
+}
+
+// manyHosts is a graph of so many hosts, with 10 paths, 3 upstreams and 6 servers each;
+// the plan has something to say of every hundredth.
+func manyHosts(n int) plan.Graph {
+	g := plan.Graph{Marked: true}
+	for i := range n {
+		h := plan.GraphHost{Key: kind.Key{Kind: "CDN", Name: fmt.Sprintf("web-%d", i)}, Hostname: fmt.Sprintf("%04d.example.com", i)}
+		for j := range 10 {
+			h.Paths = append(h.Paths, plan.GraphPath{Path: fmt.Sprintf("/%d/*", j), EdgeTTL: "60", Upstream: j % 3})
+		}
+		for j := range 3 {
+			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{Name: fmt.Sprintf("u%d", j), Scheme: "https", Servers: []plan.GraphServer{
+				{Address: fmt.Sprintf("%d-%d.a.example.com:443", i, j)}, {Address: fmt.Sprintf("%d-%d.b.example.com:443", i, j)},
+			}})
+		}
+		if i%100 == 0 {
+			h.Paths[0].Mark = plan.MarkChanged
+		}
+		g.Hosts = append(g.Hosts, h)
+	}
+	return g
+}
+
+// TestGraphFits: a diagram is one that GitHub draws, whatever is to be drawn; what
+// is left out is said, and what the plan changes goes last.
+func TestGraphFits(t *testing.T) {
+	for n, left := range map[int]string{
+		1: "", 19: "", 20: "the servers of 19 hostnames", 40: "the servers of 39 hostnames, the paths of 39 hostnames", 200: "all but the name of 198 hostnames",
+		1000: "hostnames altogether",
+	} {
+		g := manyHosts(n)
+		diagram := drawnAs(t, g, GraphOptions{Direction: "LR"})
+		if edges := strings.Count(diagram, "-->") + strings.Count(diagram, "==>"); len(diagram) > maxDiagram || edges > maxEdges {
+			t.Errorf("%d hosts: %d bytes, %d edges", n, len(diagram), edges)
+		}
+		first, _, _ := strings.Cut(diagram, "classDef")
+		if left == "" != !strings.Contains(first, "Left out") || !strings.Contains(first, left) || strings.Contains(first, "Left out") != strings.Contains(diagram, "[[") {
+			t.Errorf("%d hosts: what is left out: %s", n, first)
+		}
+		if marked := strings.Count(diagram, "#126; changed"); marked != (n+99)/100 {
+			t.Errorf("%d hosts: %d are shown as changed", n, marked)
+		}
+		if again := drawnAs(t, g, GraphOptions{Direction: "LR"}); n < 100 && again != diagram {
+			t.Errorf("%d hosts: drawn twice, it differs", n)
+		}
+		if n == 200 && strings.Count(drawnAs(t, g, GraphOptions{Format: "dot", Direction: "TB"}), " -> ") != n*26 {
+			t.Error("DOT lacks something")
+		}
+	}
+}
+
+// TestGraphOfTheSandbox: a graph says it in its picture and beside it, also where
+// something is left out.
+func TestGraphOfTheSandbox(t *testing.T) {
+	for _, n := range []int{1, 40} {
+		g := manyHosts(n)
+		g.Sandbox = true
+		for _, format := range GraphFormats() {
+			got := drawnAs(t, g, GraphOptions{Format: format, Direction: "LR"})
+			if strings.Count(got, "SANDBOX") != 2+strings.Count(format, "markdown") || n == 40 && format != "dot" && strings.Count(got, "Left out") < 2 {
+				t.Errorf("%d hosts, %s: %.600s", n, format, got)
+			}
+		}
+	}
+}
+
+// TestGraphWithoutAHostname: only what the plan says has left git is said to have.
+func TestGraphWithoutAHostname(t *testing.T) {
+	for want, h := range map[string]plan.GraphHost{
+		"without a hostname":                    {},
+		"without a hostname<br/>x blocked":      {Blocked: true},
+		"left git<br/>#45; removed":             {Mark: plan.MarkRemoved},
+		"left git, stays live":                  {Mark: plan.MarkRemoved, Blocked: true},
+		"web.example.com<br/>#33;#126; drifted": {Hostname: "web.example.com", Mark: plan.MarkDrifted},
+	} {
+		if got := drawnAs(t, plan.Graph{Hosts: []plan.GraphHost{h}}, GraphOptions{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
+			t.Errorf("want %q, got %s", want, got)
+		}
+	}
+}
+
+func TestTTL(t *testing.T) {
+	for in, want := range map[[2]string]safe{
+		{"", ""}: "", {"0", "second"}: "0 s", {"59", ""}: "59 s", {"60", "second"}: "1 min", {"90", "second"}: "90 s", {"7200", "second"}: "2 h",
+		{"86400", "second"}: "1 d", {"5", "minute"}: "5 minute", {"5x", "second"}: "5x second", {"007", "second"}: "007 second", {"", "second"}: "",
+		{"99999999999999999999", "second"}: "99999999999999999999 second",
+	} {
+		if got := ttl(plan.GraphPath{EdgeTTL: in[0], TTLUnit: in[1]}); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

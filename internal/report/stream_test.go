@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+)
+
+// TestAListIsWrittenAsItsElements: an element at a time gives what all at once do.
+func TestAListIsWrittenAsItsElements(t *testing.T) {
+	docs := []Document{{Plan: ofMany(3)}, {Plan: &plan.Plan{Items: []plan.Item{}}}, {Plan: &plan.Plan{}}, {}}
+	for _, c := range goldenCases() {
+		docs = append(docs, c.doc)
+	}
+	for _, text := range []string{"\n    \"items\": []", "[]", "##[group]", "\u202e"} {
+		docs = append(docs, Document{Command: text, Findings: diag.List{{Message: text}}, Plan: &plan.Plan{Tool: text, Items: []plan.Item{{Reason: text}}}})
+	}
+	for i, doc := range docs {
+		var whole, issues bytes.Buffer
+		if err := writeIndented(&whole, resultIn(doc), jsonList{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := render(t, "json", doc, Options{}); !bytes.Equal(got, whole.Bytes()) {
+			t.Errorf("%d: got\n%s\nwant\n%s", i, got, whole.Bytes())
+		}
+		all := []codeIssue{}
+		for _, r := range remarks(doc) {
+			all = append(all, codeIssueOf(r, doc.Place))
+		}
+		if err := writeIndented(&issues, all, jsonList{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := render(t, "codequality", doc, Options{}); !bytes.Equal(got, issues.Bytes()) {
+			t.Errorf("%d: got\n%s\nwant\n%s", i, got, issues.Bytes())
+		}
+	}
+}
+
+// allocated is how many bytes something takes.
+func allocated(what func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	what()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCostOfALongLine: a finding far right in a line takes no longer per character
+// where there are more in front of it.
+func TestCostOfALongLine(t *testing.T) {
+	cost := func(n int) uint64 {
+		return allocated(func() { excerpt(strings.Repeat("é", n), n, 100) })
+	}
+	if few, many := cost(5_000), cost(50_000); many > 15*few {
+		t.Errorf("%d bytes for 5000 characters, %d for 50000", few, many)
+	}
+}
+
+// TestManyLostElements: what a take-over would drop is looked up, and not
+// looked for.
+func TestManyLostElements(t *testing.T) {
+	item := plan.Item{Op: plan.Blocked, FirstContact: make([]plan.Value, 20_000)}
+	for i := range item.FirstContact {
+		path := "locations[/" + string(number(i)) + "]"
+		item.FirstContact[i].Path = path
+		item.Changes = append(item.Changes, plan.Change{})
+		item.Changes[i].Path = path
+	}
+	if rows := itemRows(item, Options{}); len(rows) != len(item.Changes)+1 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// TestLinesArePassedOnWhole: however a text is cut into pieces, what comes out is
+// the text, and no line is cut.
+func TestLinesArePassedOnWhole(t *testing.T) {
+	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 100) + strings.Repeat("y", 3*linesAtOnce) + "\nend"
+	for _, size := range []int{1, 7, 4096, len(text)} {
+		var got strings.Builder
+		out := lineBuffer{pass: func(lines string) error {
+			if !strings.HasSuffix(lines, "\n") {
+				t.Errorf("a line is cut: %.20q", lines[len(lines)-20:])
+			}
+			got.WriteString(lines)
+			return nil
+		}}
+		for at := 0; at < len(text); at += size {
+			if n, err := out.Write([]byte(text[at:min(at+size, len(text))])); err != nil || n == 0 {
+				t.Fatal(n, err)
+			}
+		}
+		if got.String()+string(out.pending) != text {
+			t.Errorf("in pieces of %d it is another text", size)
+		}
+	}
+}
+
+// TestLongTextsAreComparedByTheirNames: the library that compares lines is given no
+// more of them than it has characters for, and the rest is paired without it.
+func TestLongTextsAreComparedByTheirNames(t *testing.T) {
+	if most := '\U0010FFFD' - firstWord; 2*max(maxCompared, maxIntraline) > int(most) {
+		t.Errorf("there are %d characters for %d lines", most, 2*maxCompared)
+	}
+	lines := func(value string) []textLine {
+		out := make([]textLine, 70_000)
+		for i := range out {
+			out[i].text = "field-" + number(i) + ": " + clean(value)
+		}
+		return out
+	}
+	before, after := lines("1"), lines("2")
+	for i, c := range compareLines(before, after) {
+		if c.before != &before[i] || c.after != &after[i] {
+			t.Fatalf("line %d is not paired with itself", i)
+		}
+	}
+}
