@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,7 @@ func newApply(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [PATH...]",
 		Short: "Make live match the manifests",
-		Long: "Show the plan, ask, and send what it shows. Each object is read again right before it is written, and read back after it.\n" +
+		Long: "Show the plan, ask, and send what it shows. Each object is read again right before it is written, and read back after it.\n\n" +
 			"Exit codes: 0 done, 1 could not run, 3 not the expected plan, or live was not as the plan said, and nothing was sent,\n" +
 			"4 manifests are invalid, 5 partly done, 6 a person must decide, 7 the server did not keep what was sent,\n" +
 			"8 authentication or authorization, 130 interrupted.",
@@ -121,15 +123,18 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	defer client.Close()
 	s.app.sending = true
 	defer s.app.explainInterruption(ctx)()
+	applying := s.app.begin("applying")
+	defer applying.end()
 	deps := apply.Deps{
-		Writer: client,
-		Clock:  s.clock(client),
-		Replan: s.replan,
-		Spec:   func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
-		Rules:  func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
-		Report: s.app.progress(),
-		Hurry:  s.app.env.Hurry,
-		Sleep:  s.app.env.Sleep,
+		Writer:   client,
+		Clock:    s.clock(client),
+		Replan:   s.replan,
+		Spec:     func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
+		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
+		Report:   s.app.happened,
+		Progress: applying.reached,
+		Hurry:    s.app.env.Hurry,
+		Sleep:    s.app.env.Sleep,
 		Options: apply.Options{
 			Parallelism:      s.app.global.parallelism,
 			AcceptNormalised: opts.acceptNormalised,
@@ -163,9 +168,10 @@ const maxSkew = 5 * time.Minute
 // live, or else one that there is none of, whose absence is answered with a time
 // as well.
 func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
+	dials := sync.OnceValue(s.dials)
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
-		asked, name := s.clockObject(k.Area)
-		read, err := client.Clock(ctx, asked, name)
+		on := dials()[k.Area]
+		read, err := client.Clock(ctx, on.kind, on.name)
 		if err != nil {
 			return ledger.Instant{}, err
 		}
@@ -178,21 +184,33 @@ func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (l
 	}
 }
 
-// clockObject is what a look at the clock asks for.
-func (s *session) clockObject(area kind.Area) (*kind.Kind, string) {
-	var asked *kind.Kind
-	for _, k := range kind.All() {
-		if k.Area != area || !k.Can(kind.Get) {
+// dial is an object that a look at the clock asks for.
+type dial struct {
+	kind *kind.Kind
+	name string
+}
+
+// dials finds one of each area: of the first kind that has a live object, the
+// first in git.
+func (s *session) dials() map[kind.Area]dial {
+	live, none := map[*kind.Kind]string{}, "trueup-clock"
+	for _, o := range s.inputs.Set.Objects {
+		if _, found := live[o.Kind]; found {
 			continue
 		}
-		asked = k
-		for _, o := range s.inputs.Set.Objects {
-			if _, live := s.inputs.Live.Objects[o.Key()]; live && o.Kind == k {
-				return k, o.Name
-			}
+		if _, there := s.inputs.Live.Objects[o.Key()]; there {
+			live[o.Kind] = o.Name
 		}
 	}
-	return asked, "trueup-clock"
+	found := map[kind.Area]dial{}
+	for _, k := range kind.All() {
+		before, seen := found[k.Area]
+		if !k.Can(kind.Get) || seen && before.name != none {
+			continue
+		}
+		found[k.Area] = dial{kind: k, name: cmp.Or(live[k], none)}
+	}
+	return found
 }
 
 // replan plans one object again; a finding against it stops it.
@@ -204,18 +222,15 @@ func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 	return item, nil
 }
 
-// progress prints what happens to standard error: waiting always, the rest
-// where somebody looks or asked for it.
-func (a *app) progress() func(apply.Event) {
-	return func(e apply.Event) {
-		looksOn := a.env.StderrIsTTY || a.global.verbose || e.Phase == "wait"
-		switch {
-		case e.Phase == apply.PhaseRescue:
-			a.rescue([]byte(e.Message))
-		case e.Phase == apply.PhaseStack:
-			a.showStack(e.Message)
-		case looksOn && !a.global.quiet:
-			a.log(slog.LevelInfo, report.ProgressLine(e))
-		}
+// happened writes to standard error what apply tells: waiting always, the rest
+// for who asked for it.
+func (a *app) happened(e apply.Event) {
+	switch {
+	case e.Phase == apply.PhaseRescue:
+		a.rescue([]byte(e.Message))
+	case e.Phase == apply.PhaseStack:
+		a.showStack(e.Message)
+	case !a.global.quiet && (a.global.verbose || e.Phase == "wait"):
+		a.log(slog.LevelInfo, report.ProgressLine(e))
 	}
 }

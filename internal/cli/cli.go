@@ -7,16 +7,17 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,9 +29,6 @@ func Main(ctx context.Context, args []string, env Env) int {
 	a := newApp(env)
 	root := newRoot(a)
 	root.SetArgs(args)
-	root.SetIn(env.Stdin)
-	root.SetOut(report.Help(a.stdout))
-	root.SetErr(report.Help(env.Stderr))
 	err := a.execute(ctx, root)
 	a.cancel()
 	if lost := a.stdout.close(); err == nil && lost != nil {
@@ -69,13 +67,19 @@ type app struct {
 	// stdout is standard output, and out what is written to it beside a result.
 	stdout *output
 	out    report.Lines
+	// answers are what a person says at the terminal; a part of the next one may
+	// have been read with one.
+	answers *bufio.Reader
 	// command is the name of the command that runs.
 	command string
 	// emitted says that a result was begun to be written, and sending that
 	// requests may have been sent.
 	emitted, sending bool
-	// logging keeps lines on standard error apart.
+	// logging keeps lines on standard error apart. With it bar says that the last
+	// one of the terminal is a bar, and tellAt when to tell next how far the run is.
 	logging sync.Mutex
+	bar     bool
+	tellAt  time.Time
 	// root is the command above all others, whose flags every command has.
 	root *cobra.Command
 	// cancel ends the time limit of the run.
@@ -84,7 +88,11 @@ type app struct {
 
 func newApp(env Env) *app {
 	stdout := &output{w: env.Stdout}
-	return &app{env: env, cancel: func() {}, stdout: stdout, out: report.NewLines(stdout)}
+	out := report.NewLines(stdout)
+	if env.Width == 0 {
+		out = out.Piped()
+	}
+	return &app{env: env, cancel: func() {}, stdout: stdout, out: out}
 }
 
 // dir is the folder that relative names are relative to.
@@ -121,32 +129,57 @@ func newRoot(a *app) *cobra.Command {
 	}
 	a.global.register(root)
 	a.root = root
-	root.AddCommand(
-		newValidate(a), newPlan(a), newApply(a), newDrift(a), newShow(a), newLedger(a), newDoctor(a),
-		newInit(a), newComment(a), newSandbox(a), newExplain(a), newVersion(a),
-	)
+	for _, g := range a.groups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.title
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID(aroundGroup)
+	root.SetCompletionCommandGroupID(aroundGroup)
+	root.AddCommand(newMan(a))
+	root.SetIn(a.env.Stdin)
+	root.SetOut(report.Help(a.stdout))
+	root.SetErr(report.Help(a.env.Stderr))
+	a.wireCompletion(root)
+	addUsual(root)
+	explainSlips(root)
+	root.SetFlagErrorFunc(meantFlag)
 	if a.env.Width > 0 {
 		fitHelp(root, min(a.env.Width, widestHelp))
 	}
 	return root
 }
 
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return a.out.Printf("%s\n", toolName())
-		},
+// addUsual adds the commands that cobra has for every program, before anything
+// is said of all commands and once it is known where they write to. That of
+// completion needs to be told of its shell.
+func addUsual(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
 	}
 }
 
-// toolName is the program and its version, as plans and records name it.
-func toolName() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "trueup (devel)"
+// aroundGroup is where commands stand that are about no manifest.
+const aroundGroup = "Around it"
+
+// group is a part of the list of commands.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// groups are the commands as help lists them.
+func (a *app) groups() []group {
+	return []group{
+		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newShow(a), newComment(a)}},
+		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newConvert(a), newFmt(a), newValidate(a)}},
+		{"Understand them", []*cobra.Command{newExplain(a), newSchema(a), newGraph(a)}},
+		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},
 	}
-	return "trueup " + info.Main.Version
 }

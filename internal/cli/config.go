@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -207,7 +208,7 @@ const (
 func (c tokenCommand) timeout() time.Duration { return timeOf(c.Timeout, usualExecTime) }
 
 // variableName is what a shell takes for the name of a variable.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 func (s tokenSource) isZero() bool { return s.Env == "" && s.File == "" && s.Exec == nil }
 
@@ -216,7 +217,7 @@ func (s tokenSource) check() error {
 	switch {
 	case s.Env != "" && s.File != "" || s.Exec != nil && s.Env+s.File != "":
 		return errors.New(" names several sources: write one of env, file and exec")
-	case s.Env != "" && !variableName.MatchString(s.Env):
+	case s.Env != "" && !variableName().MatchString(s.Env):
 		// It is not shown: somebody may have written the token itself.
 		return errors.New(".env is no name of a variable: write the name, not the token")
 	case strings.HasPrefix(s.File, "~"):

@@ -28,7 +28,7 @@ func newDoctor(a *app) *cobra.Command {
 		Long: "Show the effective configuration and who chose each value, whether the addresses can be reached, what the tokens may\n" +
 			"read, the ledger, and whether the platform was seen to refuse a second request of the same name: where it was, a request\n" +
 			"that got no answer is sent again under its name; where not, a person is asked. Nothing is written, and no secret is shown.\n" +
-			"With --probe-duplicates one harmless request, for a path that does not exist below HOSTNAME, is sent twice to see that.\n" +
+			"With --probe-duplicates one harmless request, for a path that does not exist below HOSTNAME, is sent twice to see that.\n\n" +
 			"Exit codes: 0 nothing is wrong, 1 something is, 6 the ledger needs a person, 8 authentication or authorization; with\n" +
 			"--probe-duplicates also 1 nothing was proven, 4 manifests are invalid, 5 the probe was not sent now, 6 what became of it\n" +
 			"is not known.",
@@ -203,11 +203,11 @@ func (d diagnosis) summary() string {
 	}
 	switch {
 	case count[failed] > 0 && count[warned] > 0:
-		return plural(count[failed], "check") + " failed, and " + plural(count[warned], "warning") + "."
+		return counted(count[failed], "check", "checks") + " failed, and " + counted(count[warned], "warning", "warnings") + "."
 	case count[failed] > 0:
-		return plural(count[failed], "check") + " failed."
+		return counted(count[failed], "check", "checks") + " failed."
 	case count[warned] > 0:
-		return "Nothing failed, with " + plural(count[warned], "warning") + "."
+		return "Nothing failed, with " + counted(count[warned], "warning", "warnings") + "."
 	}
 	return "Nothing is wrong."
 }

@@ -137,9 +137,9 @@ func (v *visit) checkCertificate(context.Context) finding {
 			Fix: "whoever runs the platform should renew it; if that was done, this machine's clock is wrong",
 		}
 	case left < expiresSoon:
-		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: whoever runs the platform should renew it", plural(int(left.Hours()/24), "day"))}
+		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: whoever runs the platform should renew it", counted(int(left.Hours()/24), "day", "days"))}
 	}
-	return finding{Status: good, Says: fmt.Sprintf("%s, %s from now", says, plural(int(left.Hours()/24), "day"))}
+	return finding{Status: good, Says: fmt.Sprintf("%s, %s from now", says, counted(int(left.Hours()/24), "day", "days"))}
 }
 
 func (v *visit) checkClock(context.Context) finding {

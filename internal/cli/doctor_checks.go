@@ -56,6 +56,7 @@ func (d *doctoring) checks() []check {
 	all := []check{
 		{"project", "trueup.yaml", d.checkProject},
 		{"project", "manifests", d.checkManifests},
+		{"project", "editor", d.checkEditor},
 		{"project", "configuration", d.checkSettings},
 	}
 	machine := []check{{"machine", "git", d.checkGit}, {"machine", "terminal", d.checkTerminal}}
@@ -169,7 +170,7 @@ func (d *doctoring) checkProject(context.Context) finding {
 	}
 	return finding{
 		Status: failed, code: exitError, Says: "there is none here or above, so it is not known which workspace is meant",
-		Fix: "write one (docs/configuration.md), or try --sandbox",
+		Fix: "trueup init writes one; or try --sandbox",
 	}
 }
 
@@ -182,15 +183,7 @@ func (d *doctoring) checkManifests(context.Context) finding {
 	case d.findings.HasErrors():
 		return finding{Status: failed, code: exitError, Says: "there are errors in them, so nothing would be sent", Fix: "trueup validate shows them"}
 	}
-	return finding{Status: good, Says: plural(len(d.set.Objects), "object")}
-}
-
-// plural counts a noun whose plural ends in s.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return finding{Status: good, Says: counted(len(d.set.Objects), "object", "objects")}
 }
 
 func (d *doctoring) checkSettings(context.Context) finding {

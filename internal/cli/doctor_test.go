@@ -148,7 +148,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no project": {
 			func(s *stage) { s.write("elsewhere/x", "") }, exitError,
 			[]string{
-				"project trueup.yaml: fail write one (docs/configuration.md)", "project manifests: skipped", "delivery connection: ok an answer",
+				"project trueup.yaml: fail trueup init writes one", "project manifests: skipped", "delivery connection: ok an answer",
 				"delivery CDN: skipped it takes a workspace", "ledger store: skipped no project",
 			},
 		},

@@ -33,6 +33,9 @@ type Env struct {
 	Width       int
 	StdinIsTTY  bool
 	StderrIsTTY bool
+	// StderrWidth returns the columns that standard error's terminal has now for a
+	// line that comes and goes; it may be nil where there is none.
+	StderrWidth func() int
 }
 
 // Sleep waits for d, or until the context ends.
@@ -57,4 +60,13 @@ func TerminalWidth(f *os.File) int {
 		return 80
 	}
 	return width
+}
+
+// BarWidth is TerminalWidth for a line that comes and goes: 0 as well while what f
+// shows is the question for a password, which would go with the line.
+func BarWidth(f *os.File) int {
+	if asksSecretly(f) {
+		return 0
+	}
+	return TerminalWidth(f)
 }

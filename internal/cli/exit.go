@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 
 	"trueup/internal/apply"
@@ -107,4 +109,23 @@ func orInterrupted(ctx context.Context, code int) int {
 		return exitInterrupted
 	}
 	return code
+}
+
+// exitCodes are all codes, sorted.
+func exitCodes() []int { return slices.Sorted(maps.Keys(resultNames())) }
+
+// exitMeaning says of a code what happened.
+func exitMeaning(code int) string {
+	return map[int]string{
+		exitOK:           "done, or nothing to do",
+		exitError:        "wrong usage, or something that should not happen: an unreadable file, an unreachable address",
+		exitChanges:      "changes are pending (plan --detailed-exitcode), or something drifted",
+		exitStale:        "not the plan that is expected, or live is not as it said; nothing was sent",
+		exitInvalid:      "manifests are invalid; nothing was sent",
+		exitPartial:      "some of it was done; the rest failed, was not reached, is in flight elsewhere or has no room yet",
+		exitNeedsPerson:  "a person must decide",
+		exitNotConverged: "the server accepted a change and then showed something else",
+		exitAuth:         "a token is missing, wrong, or may not do this",
+		exitInterrupted:  "interrupted by a signal",
+	}[code]
 }

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/lithammer/fuzzysearch/fuzzy"
 	"github.com/spf13/cobra"
 
 	"trueup/internal/kind"
@@ -16,86 +16,285 @@ import (
 )
 
 func newExplain(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "explain RULE | KIND[.FIELD...]",
+	var live bool
+	cmd := &cobra.Command{
+		Use:   "explain TOPIC",
 		Short: "Explain a rule, or a field: its type, meaning, example and where it is documented",
+		Long: "Explain a rule, or a field of a manifest, of trueup.yaml (project) or of your own file of profiles (config). A field is\n" +
+			"named by its path, as messages and plans name it: cdn.spec.tls.forced, cdn.tls.forced, or, with quotes for the shell,\n" +
+			"'cdn.locations[/static/*].cache.edgeTTL'. With the name of an object before the path, its value in git is shown, and\n" +
+			"with --live what is live beside it; only a GET is sent.\n\n" +
+			"Exit codes: 0 explained, 1 there is no such rule, field or object, 4 trueup.yaml is invalid, 8 authentication or\n" +
+			"authorization.",
 		Example: "  trueup explain upstream-unknown\n" +
-			"  trueup explain cdn.spec.locations.cache.edgeTTL",
+			"  trueup explain cdn.spec.locations.cache.edgeTTL\n" +
+			"  trueup explain project.ledger.store\n" +
+			"  trueup explain cdn/shop.spec.tls --live",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := explain(args[0])
-			if err != nil {
-				return err
-			}
-			return a.out.Text(text)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExplain(cmd.Context(), a, args[0], live)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return topics(), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: a.completeTopics,
 	}
+	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: show what is live, too")
+	return cmd
 }
 
-// topics are the rules and kinds that explain knows.
+// errLiveObject refuses --live where no object was named.
+var errLiveObject = errors.New("--live is about an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+
+func runExplain(ctx context.Context, a *app, topic string, live bool) error {
+	if !slices.Contains([]string{"text", "json"}, a.global.output) {
+		return fmt.Errorf("-o is %q: explain writes text or json", a.global.output)
+	}
+	for _, r := range manifest.Rules() {
+		if r.Name == topic {
+			return a.showRule(r, live)
+		}
+	}
+	t, err := a.topic(ctx, topic)
+	if err != nil {
+		return err
+	}
+	if live && t.name == "" {
+		return errLiveObject
+	}
+	f, err := t.find()
+	if err != nil {
+		return err
+	}
+	if t.name != "" {
+		if f.Object, err = a.valuesOf(ctx, t, live); err != nil {
+			return err
+		}
+	}
+	if a.global.output == "json" {
+		return a.out.JSON(f)
+	}
+	return a.showField(f, t.root)
+}
+
+// topic is a field that was asked for: of a kind or of a file of our own.
+type topic struct {
+	// asked is what the user wrote, path what is below root.
+	asked, path string
+	root        *kind.Field
+	// kind is nil for a file of our own.
+	kind *kind.Kind
+	// name is that of an object, or empty; l is what was read to tell it from the
+	// path.
+	name string
+	l    loaded
+}
+
+// topic reads KIND, KIND.PATH, KIND/NAME and KIND/NAME.PATH.
+func (a *app) topic(ctx context.Context, asked string) (topic, error) {
+	t, err := topicOf(asked)
+	if err != nil || !strings.HasPrefix(t.path, "/") {
+		return t, err
+	}
+	if t.l, err = a.load(ctx, nil, false); err != nil {
+		return t, err
+	}
+	return t, t.takeName()
+}
+
+// topicOf reads a topic up to the name of an object, which begins its path with a
+// slash.
+func topicOf(asked string) (topic, error) {
+	end := strings.IndexAny(asked, "./[")
+	if end < 0 {
+		end = len(asked)
+	}
+	t := topic{asked: asked, path: asked[end:]}
+	if root, ok := kind.OwnFile(asked[:end]); ok {
+		t.root = root
+		t.path = strings.TrimPrefix(t.path, ".")
+		return t, nil
+	}
+	k, ok := kind.Named(asked[:end])
+	if !ok {
+		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
+			cmp.Or(didYouMean(asked, topics()), ": name a rule, or a field that begins with "+strings.Join(fieldTopics(), ", ")))
+	}
+	t.kind, t.root = k, k.Root()
+	t.path = strings.TrimPrefix(t.path, ".")
+	return t, nil
+}
+
+// takeName tells the name of an object from the path behind it: both may have
+// points.
+func (t *topic) takeName() error {
+	rest := t.path[1:]
+	if t.name, t.path = t.inGit(rest); t.name == "" {
+		t.name, t.path = t.asFields(rest)
+	}
+	if t.name == "" {
+		return fmt.Errorf("%q names no object: write KIND/NAME, such as cdn/shop", t.asked)
+	}
+	return nil
+}
+
+// inGit takes off the longest name that is one in git, if there is any.
+func (t *topic) inGit(rest string) (name, path string) {
+	for _, o := range t.l.set.Objects {
+		below, is := strings.CutPrefix(rest, o.Name)
+		if is && o.Kind == t.kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
+			name, path = o.Name, strings.TrimPrefix(below, ".")
+		}
+	}
+	return name, path
+}
+
+// asFields takes the name to end where spec or another field of the envelope
+// begins.
+func (t *topic) asFields(rest string) (name, path string) {
+	name = rest
+	for _, field := range t.root.Names {
+		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(name) {
+			name, path = rest[:i], rest[i+1:]
+		}
+	}
+	return name, path
+}
+
+// field is what the path names, and its parts. They may leave out spec, as plans
+// do.
+func (t *topic) field() (f *kind.Field, parts []string, ok bool) {
+	parts = kind.PathParts(t.path)
+	first, _, _ := strings.Cut(parts[0], "[")
+	if t.kind != nil && t.root.Fields[first] == nil && t.kind.Spec().Fields[first] != nil {
+		t.path = "spec." + t.path
+		parts = append([]string{"spec"}, parts...)
+	}
+	f, ok = t.root.At(parts)
+	return f, parts, ok
+}
+
+// find returns the facts of the field.
+func (t *topic) find() (fieldFacts, error) {
+	f, parts, ok := t.field()
+	if !ok {
+		of := "trueup's schema of it"
+		if t.kind != nil {
+			of = "the platform's document"
+		}
+		return fieldFacts{}, fmt.Errorf("%s has no field %q in %s%s", t.title(), t.path, of, nearField(t.root, parts))
+	}
+	return factsOf(*t, f, parts), nil
+}
+
+// title is what the field is of.
+func (t *topic) title() string {
+	if t.kind != nil {
+		return t.kind.Name
+	}
+	name, _, _ := strings.Cut(t.asked, ".")
+	return name
+}
+
+// topics are the rules, the kinds and the files of our own.
 func topics() []string {
 	var all []string
 	for _, r := range manifest.Rules() {
 		all = append(all, r.Name)
 	}
+	return append(all, fieldTopics()...)
+}
+
+// fieldTopics are those that have fields.
+func fieldTopics() []string {
+	var all []string
 	for _, k := range kind.All() {
 		all = append(all, strings.ToLower(k.Name))
 	}
-	return all
-}
-
-func explain(topic string) (string, error) {
-	for _, r := range manifest.Rules() {
-		if r.Name == topic {
-			return explainRule(r), nil
-		}
-	}
-	path := strings.Split(topic, ".")
-	k, ok := kind.Named(path[0])
-	if !ok {
-		return "", fmt.Errorf("there is no rule or kind %q%s", topic, didYouMean(topic, topics()))
-	}
-	field, ok := k.Root().At(path[1:])
-	if !ok {
-		return "", fmt.Errorf("%s has no field %q in the platform's document%s", k.Name, strings.Join(path[1:], "."), nearField(k, path))
-	}
-	return explainField(report.Clean(topic), field), nil
+	return append(all, kind.OwnFiles()...)
 }
 
 // nearField offers the closest name at the first part of a path that is unknown.
-func nearField(k *kind.Kind, path []string) string {
-	for i := 1; i < len(path); i++ {
-		if _, ok := k.Root().At(path[1 : i+1]); ok {
+func nearField(root *kind.Field, parts []string) string {
+	for i := range parts {
+		if _, ok := root.At(parts[:i+1]); ok {
 			continue
 		}
-		parent, _ := k.Root().At(path[1:i])
-		for parent.Item != nil {
-			parent = parent.Item
+		parent, _ := root.At(parts[:i])
+		name, _, _ := strings.Cut(parts[i], "[")
+		parent = elementOf(parent)
+		known := slices.Clone(parent.Names)
+		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
+			known = append(known, spec.Names...)
 		}
-		if len(parent.Fields) == 0 {
-			return ""
-		}
-		return didYouMean(path[i], slices.Sorted(maps.Keys(parent.Fields)))
+		return didYouMean(name, known)
 	}
 	return ""
 }
 
-func didYouMean(word string, known []string) string {
-	if len(known) == 0 {
-		return ""
+// elementOf is what the lists that a field may be hold at last.
+func elementOf(f *kind.Field) *kind.Field {
+	for f.Item != nil {
+		f = f.Item
 	}
-	ranks := fuzzy.RankFindFold(word, known)
-	if len(ranks) == 0 {
-		closest := slices.MinFunc(known, func(a, b string) int {
-			return fuzzy.LevenshteinDistance(word, a) - fuzzy.LevenshteinDistance(word, b)
+	return f
+}
+
+// completeTopics offers rules, kinds and files, then objects or fields.
+func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, noFiles
+	}
+	before, _, below := strings.Cut(toComplete, ".")
+	if !below && !strings.Contains(before, "/") {
+		var out []string
+		for _, topic := range fieldTopics() {
+			out = offer(out, topic, "fields of "+topic)
+		}
+		rules, _ := completeRules(cmd, args, toComplete)
+		return append(out, rules...), noFiles
+	}
+	t, err := topicOf(toComplete)
+	if err != nil {
+		return nil, noFiles
+	}
+	var out []string
+	if strings.HasPrefix(t.path, "/") {
+		t.l.set = a.known(cmd.Context(), nil)
+		out = keysOf(t.l.set, toComplete)
+	}
+	if below {
+		out = append(out, t.completeFields(toComplete)...)
+	}
+	return out, noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFields offers the fields of what was written up to its last point.
+func (t *topic) completeFields(begun string) (out []string) {
+	at := strings.LastIndexByte(t.path, '.')
+	t.path = t.path[:max(at, 0)]
+	if strings.HasPrefix(t.path, "/") && t.takeName() != nil {
+		return nil
+	}
+	f, _, ok := t.field()
+	if !ok {
+		return nil
+	}
+	f = elementOf(f)
+	for _, name := range f.Names {
+		out = offer(out, begun[:strings.LastIndexByte(begun, '.')+1]+name, f.Fields[name].Title)
+	}
+	return out
+}
+
+func (a *app) showRule(r manifest.Rule, live bool) error {
+	if live {
+		return errLiveObject
+	}
+	if a.global.output == "json" {
+		return a.out.JSON(map[string]any{
+			"rule": r.Name, "severity": r.Severity.String(), "summary": r.Summary, "why": r.Why, "fix": r.Fix,
+			"bad": r.Bad, "good": r.Good, "live": r.Live, "needsLive": r.NeedsLive, "page": "docs/rules/" + r.Name + ".md",
 		})
-		return fmt.Sprintf(": did you mean %s?", closest)
 	}
-	slices.SortFunc(ranks, func(a, b fuzzy.Rank) int { return a.Distance - b.Distance })
-	return fmt.Sprintf(": did you mean %s?", ranks[0].Target)
+	return a.out.Text(a.fit(explainRule(r)))
 }
 
 func explainRule(r manifest.Rule) string {
@@ -115,44 +314,14 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// literal writes a value as a manifest can hold it: text stands in quotes.
-func literal(v any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v)
+// showField writes the facts for a person.
+func (a *app) showField(f fieldFacts, root *kind.Field) error {
+	text, err := f.text(root)
+	if err != nil {
+		return err
 	}
-	return strings.TrimSpace(b.String())
+	return errors.Join(a.out.Text(a.fit(text)), a.showValues(f.Object, !strings.Contains(f.Path, ".")))
 }
 
-func explainField(topic string, f *kind.Field) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  (%s", topic, f.Type)
-	if f.Required {
-		b.WriteString(", required")
-	}
-	b.WriteString(")\n")
-	for _, line := range []string{f.Title, f.Description} {
-		if line != "" {
-			fmt.Fprintf(&b, "  %s\n", line)
-		}
-	}
-	if len(f.Seen) > 0 {
-		fmt.Fprintf(&b, "  values seen: %s\n", strings.Join(f.Seen, ", "))
-	}
-	for _, e := range f.Examples {
-		fmt.Fprintf(&b, "  example: %s\n", literal(e))
-	}
-	if f.Section != "" {
-		fmt.Fprintf(&b, "  documented in %s\n", f.Section)
-	}
-	fields := f.Fields
-	if f.Item != nil {
-		fields = f.Item.Fields
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		fmt.Fprintf(&b, "  .%-24s %s\n", name, fields[name].Type)
-	}
-	return b.String()
-}
+// shownTopic is what the user asked for as it can be shown.
+func shownTopic(s string) string { return report.Clean(s) }

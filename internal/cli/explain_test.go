@@ -1,19 +1,214 @@
 package cli
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/kind"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
+	dir := projectOf(t, map[string]string{"shop.yaml": cdnNamed("shop")})
 	for topic, want := range map[string]string{
 		"CDN.spec.tls.froced":             "did you mean forced?",
 		"cdn.spec.locations.cache.edgTTL": "did you mean edgeTTL?",
+		"cdn.locatoins[/x].cache":         "did you mean locations?",
+		"cdn.locations[/x].cahce":         "did you mean cache?",
 		"CDN.spce.tls":                    "did you mean spec?",
 		"CDN.spec.tls.forced.x":           "has no field",
+		"project.ledgr.store":             "did you mean ledger?",
+		"config.profiles.x.delivery.tokn": "did you mean token?",
+		"prject":                          "did you mean project?",
+		"cdn/shpo":                        "there is no manifest of CDN/shpo: did you mean CDN/shop?",
+		"cdn/":                            "names no object",
+		"cdn/shop.tls.froced":             "did you mean forced?",
+		"cdn.tls --live":                  "--live is about an object",
+		"cdn.tls -o html":                 "explain writes text or json",
+		"upstream-unknown --live":         "--live is about an object",
+		"plan":                            "name a rule, or a field that begins with cdn, purge, volumesnapshot, config, project",
 	} {
-		if _, err := explain(topic); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: want %q, got %v", topic, want, err)
+		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exitError || !strings.Contains(wrong, want) {
+			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
+		}
+	}
+}
+
+func TestExplainTells(t *testing.T) {
+	for topic, want := range map[string][]string{
+		"cdn.tls.forced": {
+			"CDN.spec.tls.forced  (text)", `values      "true", "false", and no other`, "sent        yes", "platform-api 2.2",
+			"  spec:\n    tls:\n      forced: \"true\"\n",
+		},
+		"cdn.locations[/static/*].cache.edgeTTL": {
+			"CDN.spec.locations[/static/*].cache.edgeTTL  (text)",
+			"  spec:\n    locations:\n      - path: /static/*\n        cache:\n          edgeTTL: \"3600\"\n",
+		},
+		"cdn.spec.upstreams":            {"told apart by name; their order means nothing", ".servers", "owned whole"},
+		"cdn.spec.locations":            {"told apart by host and path; their order means something"},
+		"purge.spec.paths":              {"told apart by what they hold", "once, when the object is made"},
+		"cdn.status":                    {"no: it belongs to the server"},
+		"cdn.metadata.labels":           {"no: it stays in git"},
+		"cdn.upstreams.scheme":          {`"https", "http", as the platform's document shows`},
+		"cdn":                           {".apiVersion", "required", "hostname: shop.example.com"},
+		"project.ledger.store":          {"project.ledger.store  (text)", "store: git:refs/trueup/ledger"},
+		"config.profiles.prod.delivery": {"    prod:\n", ".token"},
+		"config.profiles":               {".NAME"},
+		"upstream-unknown":              {"(error)", "Fix: "},
+		"project.manifests":             {"relative to this file.\n\nExample:\n"},
+	} {
+		_, out, _ := ran(t, t.TempDir(), "explain", topic)
+		for _, part := range want {
+			if !strings.Contains(out, part) {
+				t.Errorf("%s: want %q in\n%s", topic, part, out)
+			}
+		}
+	}
+}
+
+// TestEveryFieldIsExplained: a path of each field of each kind and of our own files
+// is explained, and has an example where there is anything to write.
+func TestEveryFieldIsExplained(t *testing.T) {
+	all := 0
+	var each func(tp topic, f *kind.Field, path string)
+	each = func(tp topic, f *kind.Field, path string) {
+		all++
+		tp.asked, tp.path = tp.title()+"."+path, path
+		facts, err := tp.find()
+		if err != nil {
+			t.Fatalf("%s: %v", tp.asked, err)
+		}
+		if facts.Title == "" && path != "" && !strings.HasSuffix(path, "]") && facts.Description == "" {
+			t.Errorf("%s says nothing", tp.asked)
+		}
+		if _, err := facts.text(tp.root); err != nil || facts.Example == nil {
+			t.Errorf("%s: %v, example %v", tp.asked, err, facts.Example)
+		}
+		for _, name := range f.Names {
+			each(tp, f.Fields[name], joinField(path, name))
+		}
+		if f.Any != nil {
+			each(tp, f.Any, joinField(path, "any-name"))
+		}
+		if f.Item != nil {
+			each(tp, f.Item, path+"[0]")
+		}
+	}
+	for _, k := range kind.All() {
+		each(topic{kind: k, root: k.Root()}, k.Root(), "")
+	}
+	for _, name := range kind.OwnFiles() {
+		root, _ := kind.OwnFile(name)
+		each(topic{asked: name, root: root}, root, "")
+	}
+	if all < 120 {
+		t.Errorf("only %d fields", all)
+	}
+}
+
+func TestExplainShowsValues(t *testing.T) {
+	dir := projectOf(t, map[string]string{
+		"a.yaml": "apiVersion: delivery/v2.1\nkind: CDN\nmetadata:\n  name: legacy-blog\nspec:\n  hostname: \"blog\\e[2J.example.com\"\n" +
+			"  locations:\n    - path: /a.b/*\n      cache:\n        edgeTTL: \"5\"\n    - path: /*\n",
+		"b.yaml": cdnNamed("shop.example.com"),
+	})
+	show := func(topic string, args ...string) string {
+		_, out, wrong := ran(t, dir, append([]string{"explain", topic}, args...)...)
+		return out + wrong
+	}
+	for topic, want := range map[string]string{
+		"cdn/legacy-blog.locations[/a.b/*].cache.edgeTTL": "\nCDN/legacy-blog  (a.yaml:1)\n  spec.locations[/a.b/*].cache.edgeTTL\n    git   \"5\"  a.yaml:10\n",
+		"cdn/legacy-blog.locations[0]":                    "          path: /a.b/*\n          cache:\n",
+		"cdn/legacy-blog.locations[1].path":               "  spec.locations[/*].path\n    git   \"/*\"  a.yaml:11\n",
+		"cdn/legacy-blog.locations.path":                  "spec.locations[/a.b/*].path\n",
+		"cdn/legacy-blog.hostname":                        `"blog\x1b[2J.example.com"`,
+		"cdn/shop.example.com.hostname":                   "CDN/shop.example.com  (b.yaml:1)\n  spec.hostname\n",
+		"cdn/shop.example.com":                            "CDN/shop.example.com  (b.yaml:1)\n",
+		"cdn/shop.example.com.tls":                        "  not mentioned\n",
+	} {
+		if out := show(topic); !strings.Contains(out, want) || strings.Contains(out, "\x1b") {
+			t.Errorf("%s: want %q in\n%s", topic, want, out)
+		}
+	}
+	if out := show("cdn/legacy-blog.hostname", "--live", "--sandbox"); !strings.Contains(out, ", live)\n") || !strings.Contains(out, "live  \"blog.") {
+		t.Error(out)
+	}
+	if out := show("cdn/shop.example.com.hostname", "--live", "--sandbox"); !strings.Contains(out, ", not live)\n") {
+		t.Error(out)
+	}
+	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != exitError || out != "" ||
+		!strings.Contains(wrong, "CDN/legacy-blgo is neither in git nor live: did you mean CDN/legacy-blog?") {
+		t.Errorf("exit %d\n%s%s", code, out, wrong)
+	}
+	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "can't be asked") {
+		t.Error(out)
+	}
+	var doc fieldFacts
+	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
+		t.Errorf("%v %+v", err, doc)
+	}
+	// Nothing but reads was sent.
+	_, requests, _ := ran(t, dir, "sandbox", "requests")
+	for line := range strings.Lines(requests) {
+		if !strings.Contains(line, `"GET"`) {
+			t.Errorf("sent %s", line)
+		}
+	}
+}
+
+// TestAnyPathIsExplainedOrRefused: whatever is typed, there is an answer.
+func TestAnyPathIsExplainedOrRefused(t *testing.T) {
+	object := map[string]any{"spec": map[string]any{
+		"locations": []any{map[string]any{"path": "/a.b/*"}, "odd", nil, []any{map[string]any{"cache": 1}}},
+		"firewall":  map[string]any{"rules": []any{map[string]any{"name": "x", "constraints": []any{[]any{map[string]any{"type": "y"}}}}}},
+	}}
+	pieces := []string{
+		"spec", "locations", "firewall", "rules", "constraints", "profiles", "delivery", "token", "url", "0", "7", "x", ".", "..", "[", "]", "[0]", "[]",
+		"[0][0]", "[/a.b/*]", `["path"]`, "[x].", ".type", "status", "metadata", "overrides", "é", "\x00", "/",
+	}
+	var all []topic
+	for _, k := range kind.All() {
+		all = append(all, topic{kind: k, root: k.Root()})
+	}
+	for _, name := range kind.OwnFiles() {
+		root, _ := kind.OwnFile(name)
+		all = append(all, topic{asked: name, root: root})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		path := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6).Draw(t, "path"), rapid.SampledFrom([]string{"", "."}).Draw(t, "between"))
+		for _, tp := range all {
+			tp.path = path
+			facts, err := tp.find()
+			if err != nil {
+				continue
+			}
+			if _, err := facts.text(tp.root); err != nil || facts.Example == nil {
+				t.Errorf("%q: %v, example %v", path, err, facts.Example)
+			}
+			lookUp(placed{value: object, field: tp.root}, stepsOf(tp.path))
+		}
+	})
+}
+
+func TestTopicsAreCompleted(t *testing.T) {
+	dir := projectOf(t, map[string]string{"a.yaml": cdnNamed("shop"), "b.yaml": cdnNamed("www.example.com")})
+	for begun, want := range map[string]string{
+		"cdn.spec.tls.":             "cdn.spec.tls.enabled cdn.spec.tls.auto cdn.spec.tls.forced :6",
+		"cdn.spec.upstreams.serv":   "cdn.spec.upstreams.name cdn.spec.upstreams.scheme",
+		"cdn/":                      "cdn/shop cdn/www.example.com :6",
+		"cdn/www.ex":                "cdn/www.example.com ",
+		"cdn/www.example.com.tls.":  "cdn/www.example.com.tls.enabled cdn/www.example.com.tls.auto cdn/www.example.com.tls.forced :6",
+		"cdn/shop.locations.cache.": "cdn/shop.locations.cache.",
+		"cdn.tls.":                  "cdn.tls.enabled ",
+		"project.led":               "project.apiVersion",
+		"nothing.":                  ":4",
+		"":                          "cdn purge volumesnapshot config project cors-credentials",
+	} {
+		words, directive := completed(t, Env{Dir: dir}, "explain", begun)
+		if got := strings.Join(append(words, directive), " "); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", begun, got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestASlipInAReportTouchesNoFile(t *testing.T) {
 	s.write("out.json", "an earlier run's")
 	for _, output := range []string{"text", "json"} {
 		code, _, stderr := s.run("plan", "-o", output, "--report", "jsn=out.json")
-		if code != exitError || !strings.Contains(stderr, "FORMAT=FILE") {
+		if code != exitError || !strings.Contains(stderr, "did you mean json?") {
 			t.Errorf("%s: exit %d: %s", output, code, stderr)
 		}
 	}
@@ -86,4 +86,25 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
 	failure(t, out.String(), exitInterrupted, "cancel")
+}
+
+// TestACommandSaysWhichArgumentsItTakes: too few and too many are told with what
+// to write.
+func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"explain"}, "write trueup explain TOPIC"},
+		{[]string{"explain", "a", "b"}, "write trueup explain TOPIC"},
+		{[]string{"show"}, "write trueup show FILE"},
+		{[]string{"version", "x"}, "write trueup version"},
+		{[]string{"purge", "nwe"}, "did you mean new?"},
+	} {
+		code, _, stderr := s.run(c.args...)
+		if code != exitError || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit %d: %s", c.args, code, stderr)
+		}
+	}
 }

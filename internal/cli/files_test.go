@@ -105,6 +105,9 @@ func TestStandardInputIsBounded(t *testing.T) {
 	}{
 		{[]string{"validate", "-"}, "-:1:1: error: the file is larger than 16 MiB"},
 		{[]string{"validate", "-", "-"}, "- stands twice"},
+		{[]string{"fmt", "-"}, "there is nothing to write"},
+		{[]string{"fmt", "--fix", "-"}, "there is nothing to write"},
+		{[]string{"convert", "--to", "api", "-"}, "nothing was converted"},
 	} {
 		var out bytes.Buffer
 		env := s.env(&out, &out)

@@ -113,6 +113,7 @@ var commands = []string{
 	"plan --sandbox --color always --log-format json -v", "drift --sandbox", "apply --sandbox --auto-approve", "doctor", "doctor -o json", "doctor --log-format json", "explain TEXT",
 	"ledger show TEXT", "ledger ls", "ledger ls --state TEXT", "ledger import in.txt", "TEXT", "plan TEXT=", "--TEXT", "apply --take-over TEXT --sandbox", "-o TEXT plan", "--color TEXT validate",
 	"--log-format TEXT version", "completion TEXT", "help TEXT", "ledger resolve TEXT --reason TEXT --posted",
+	"fmt --check --diff", "fmt --check --fix -o json", "fmt --fix -v", "fmt TEXT",
 }
 
 // FuzzRun runs commands on any manifest, with any text where a person or a

@@ -28,6 +28,14 @@ func fitHelp(cmd *cobra.Command, columns int) {
 	}
 }
 
+// fit makes a text fit the terminal, if there is one.
+func (a *app) fit(text string) string {
+	if a.env.Width == 0 {
+		return text
+	}
+	return fitted(text, min(a.env.Width, widestHelp))
+}
+
 // fitted breaks the lines of a text. Those that follow each other are one
 // paragraph, but for indented ones, which are a table's.
 func fitted(text string, columns int) string {

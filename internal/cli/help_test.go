@@ -55,3 +55,18 @@ func TestTextsAreBrokenBetweenWords(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsHaveLines: what no terminal breaks, such as a page in a file, is broken
+// in the source; exit codes are a paragraph of their own.
+func TestTextsHaveLines(t *testing.T) {
+	for _, cmd := range shownCommands(newRoot(newApp(Env{}))) {
+		if before, _, has := strings.Cut(cmd.Long, "Exit codes:"); has && !strings.HasSuffix(before, "\n\n") {
+			t.Errorf("%s: exit codes stand in another paragraph", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if len(line) > 125 && !strings.HasPrefix(line, " ") {
+				t.Errorf("%s: a line of %d: %s", cmd.CommandPath(), len(line), line)
+			}
+		}
+	}
+}

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/diag"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
@@ -35,8 +33,8 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(loaded.findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); i >= 0 {
-		return withCode(exitInvalid, fmt.Errorf("the manifests are invalid, and nothing was recorded: %s", loaded.findings[i]))
+	if err := refuseInvalid(loaded.findings, "the manifests are invalid, and nothing was recorded"); err != nil {
+		return err
 	}
 	o := loaded.set.Find(key)
 	if o == nil {

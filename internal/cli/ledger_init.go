@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -46,21 +45,9 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if w.ledger.Store == "" {
 		return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
 	}
-	chosen, err := a.chooseAdopted(ctx, w, adopt)
-	if err != nil {
-		return ledgerError(err)
-	}
-	g, err := ledger.Init(ctx, w.ledger)
-	if err != nil {
-		return ledgerError(err)
-	}
-	adopted, err := a.adoptNew(ctx, w, g.LedgerID, chosen)
+	id, err := a.makeLedger(ctx, p, w, adopt)
 	if err != nil {
 		return err
-	}
-	err = a.out.Printf("ledger %s is ready\n", g.LedgerID)
-	if adopted > 0 {
-		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
 	if p.Ledger.ID != "" || a.global.sandbox {
 		return err
@@ -70,17 +57,39 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 		store = "" // only the environment may name it
 	}
 	return cmp.Or(err, a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
-		"ledger: {%sid: %s}\n", store, g.LedgerID))
+		"ledger: {%sid: %s}\n", store, id))
+}
+
+// makeLedger makes the ledger of a world, proves that its store is safe, records
+// what was sent before, and returns its id.
+func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string) (string, error) {
+	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
+	if err != nil {
+		return "", ledgerError(err)
+	}
+	g, err := ledger.Init(ctx, w.ledger)
+	if err != nil {
+		return "", ledgerError(err)
+	}
+	adopted, err := a.adoptNew(ctx, w, g.LedgerID, chosen)
+	if err != nil {
+		return "", err
+	}
+	err = a.out.Printf("ledger %s is ready\n", g.LedgerID)
+	if adopted > 0 {
+		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
+	}
+	return g.LedgerID, err
 }
 
 // chooseAdopted returns the requests of git that were sent before, as the flag
 // says, or a person. That is asked until trueup.yaml names the ledger: one that
 // is there may be of an init that was cut short.
-func (a *app) chooseAdopted(ctx context.Context, w *world, adopt string) ([]*manifest.Object, error) {
+func (a *app) chooseAdopted(ctx context.Context, p project, w *world, adopt string) ([]*manifest.Object, error) {
 	if adopt == "none" || adopt == "" && w.ledger.ID != "" {
 		return nil, nil
 	}
-	once, err := a.sentOnce(ctx)
+	once, err := a.sentOnce(ctx, p)
 	if err == nil && adopt == "" {
 		once, err = unrecorded(ctx, w.ledger, once)
 	}
@@ -119,16 +128,16 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 
 // sentOnce reads the manifests of requests that are sent once. A project without
 // any manifest yet has none.
-func (a *app) sentOnce(ctx context.Context) ([]*manifest.Object, error) {
-	loaded, err := a.load(ctx, nil, false)
+func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, error) {
+	loaded, err := a.loadOf(ctx, p, nil, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(loaded.findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); i >= 0 {
-		return nil, withCode(exitInvalid, fmt.Errorf("the manifests are invalid, so that it is not known what is in them: %s", loaded.findings[i]))
+	if err := refuseInvalid(loaded.findings, "the manifests are invalid, so that it is not known what is in them"); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return o.Kind.Policy != kind.Once }), nil
 }

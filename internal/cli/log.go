@@ -19,6 +19,12 @@ func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
 func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slog.Attr) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
+	a.line(level, text, more, attrs...)
+}
+
+// line is logMore for who holds logging.
+func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+	a.noBar()
 	if a.global.logFormat == "json" {
 		var line bytes.Buffer
 		record := slog.NewRecord(a.env.Now(), level, text, 0)
@@ -40,5 +46,6 @@ func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slo
 func (a *app) rescue(record []byte) {
 	a.logging.Lock()
 	defer a.logging.Unlock()
+	a.noBar()
 	_ = report.NewLines(a.env.Stderr).JSONLine(ledger.RescuePrefix, record)
 }

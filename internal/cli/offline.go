@@ -50,6 +50,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	if err != nil {
 		return err
 	}
+	a.warnOfNothing(l)
 	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
 		doc.ExitCode = exitInvalid

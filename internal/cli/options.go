@@ -53,6 +53,10 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
 }
 
+func logFormats() []string { return []string{"text", "json"} }
+
+func colors() []string { return []string{"auto", "always", "never"} }
+
 // registerDiff adds the flag of commands that show what differs inside objects.
 func (g *globalOptions) registerDiff(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "what differs inside an object in the text format, as `FORM`: "+strings.Join(report.Diffs(), ", "))
@@ -63,16 +67,11 @@ func (g *globalOptions) check() error {
 	if len(g.sandboxFaults) > 0 && !g.sandbox {
 		return errors.New("--sandbox-fault needs --sandbox: the real platform has faults of its own")
 	}
-	if !slices.Contains([]string{"text", "json"}, g.logFormat) {
-		return fmt.Errorf("--log-format is %q: write text or json", g.logFormat)
+	err := errors.Join(oneOf("--log-format", g.logFormat, logFormats()), oneOf("--color", g.color, colors()))
+	if g.diff != "" {
+		err = errors.Join(err, oneOf("--diff", g.diff, report.Diffs()))
 	}
-	if !slices.Contains([]string{"auto", "always", "never"}, g.color) {
-		return fmt.Errorf("--color is %q: write auto, always or never", g.color)
-	}
-	if g.diff != "" && !slices.Contains(report.Diffs(), g.diff) {
-		return fmt.Errorf("--diff is %q: write one of %s", g.diff, strings.Join(report.Diffs(), ", "))
-	}
-	return nil
+	return err
 }
 
 // checkGiven refuses an empty value of a flag that says by being left out that
@@ -105,13 +104,16 @@ func (a *app) useColor(terminal bool) bool {
 }
 
 func (a *app) checkFormats() error {
-	if !slices.Contains(report.Formats(), a.global.output) {
-		return fmt.Errorf("-o is %q: write one of %s", a.global.output, strings.Join(report.Formats(), ", "))
+	if err := oneOf("-o", a.global.output, report.Formats()); err != nil {
+		return err
 	}
 	for _, r := range a.global.reports {
 		format, file, ok := strings.Cut(r, "=")
-		if !ok || file == "" || !slices.Contains(report.Formats(), format) {
+		if !ok || file == "" {
 			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
+		}
+		if err := oneOf("--report "+r+": the format", format, report.Formats()); err != nil {
+			return err
 		}
 		if mayBeSource(file) {
 			return fmt.Errorf("--report %s: %w", r, errSource)

@@ -51,11 +51,18 @@ func (o *planOptions) register(cmd *cobra.Command) {
 
 // driftPolicy reads --drift, which not every command has.
 func (o *planOptions) driftPolicy() (plan.DriftPolicy, error) {
-	policy := plan.DriftPolicy(o.drift)
-	if o.drift != "" && !slices.Contains(plan.DriftPolicies(), policy) {
-		return "", fmt.Errorf("--drift is %q: write overwrite, fail or report", o.drift)
+	if o.drift == "" {
+		return "", nil
 	}
-	return policy, nil
+	return plan.DriftPolicy(o.drift), oneOf("--drift", o.drift, driftPolicies())
+}
+
+func driftPolicies() []string {
+	var words []string
+	for _, policy := range plan.DriftPolicies() {
+		words = append(words, string(policy))
+	}
+	return words
 }
 
 func (o *planOptions) plan() (plan.Options, error) {
@@ -117,7 +124,7 @@ func newPlan(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [PATH...]",
 		Short: "Show what is different, why, and what apply would send",
-		Long: "Compare manifests with what is live and show what apply would send. Nothing but GET is ever sent.\n" +
+		Long: "Compare manifests with what is live and show what apply would send. Nothing but GET is ever sent.\n\n" +
 			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
 			"8 authentication or authorization.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -167,7 +174,8 @@ func newDrift(a *app) *cobra.Command {
 		Use:   "drift [PATH...]",
 		Short: "Show only what was changed outside git",
 		Long: "Compare manifests, what was last applied and what is live, and show what changed outside git.\n" +
-			"Nothing but GET is ever sent. Exit codes: 0 nothing drifted, 1 could not run, 2 something did,\n" +
+			"Nothing but GET is ever sent.\n\n" +
+			"Exit codes: 0 nothing drifted, 1 could not run, 2 something did,\n" +
 			"4 manifests are invalid, 8 authentication or authorization.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runDrift(cmd.Context(), a, opts, args)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -73,14 +74,16 @@ func parseProject(data []byte) (project, error) {
 }
 
 // wrongType is how encoding/json tells of a value of the wrong type.
-var wrongType = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
+var wrongType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
+})
 
 // inWords is what a decoder says of the project file, without the steps and
 // the types of this program.
 func inWords(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
-	text = wrongType.ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
+	text = wrongType().ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
 	}

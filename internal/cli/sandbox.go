@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,11 +36,28 @@ func newSandbox(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "behave oddly as `NAME` says; repeatable (sandbox quirks lists them)")
 	cmd.Flags().StringArrayVar(&opts.faults, "fault", nil, "let requests fail as `RULE` says; repeatable (sandbox fault --help)")
-	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a))
+	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a), newSandboxSeed(a), newSandboxFill(a))
 	return cmd
 }
 
+// check refuses quirks that there are not.
+func (o sandboxOptions) check() error {
+	var known []string
+	for _, q := range sandbox.Quirks() {
+		known = append(known, q.Name)
+	}
+	for _, name := range o.quirks {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("quirk %q does not exist%s", name, didYouMean(name, known))
+		}
+	}
+	return nil
+}
+
 func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
+	if err := opts.check(); err != nil {
+		return err
+	}
 	p, err := loadProject(a.dir())
 	if err != nil {
 		return err

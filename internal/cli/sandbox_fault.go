@@ -62,13 +62,13 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 	}
 	switch {
 	case forget:
-		_, err := steer(ctx, http.MethodDelete, where, "")
+		_, err := steer(ctx, http.MethodDelete, where, "fault", "")
 		return err
 	case len(rules) > 0:
-		_, err := steer(ctx, http.MethodPost, where, strings.Join(rules, "\n"))
+		_, err := steer(ctx, http.MethodPost, where, "fault", strings.Join(rules, "\n"))
 		return err
 	}
-	answer, err := steer(ctx, http.MethodGet, where, "")
+	answer, err := steer(ctx, http.MethodGet, where, "fault", "")
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 }
 
 // steer sends a request to the control of the sandbox at an address.
-func steer(ctx context.Context, method, where, body string) ([]byte, error) {
-	url := "http://" + where + sandbox.ControlBase + "fault"
+func steer(ctx context.Context, method, where, what, body string) ([]byte, error) {
+	url := "http://" + where + sandbox.ControlBase + what
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)

@@ -25,6 +25,7 @@ type session struct {
 	inputs    plan.Inputs
 	planner   *plan.Planner
 	plan      *plan.Plan
+	loaded    loaded
 	findings  diag.List
 	silenced  diag.List
 	objects   int
@@ -54,7 +55,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, looksOnly: opts.looksOnly, findings: l.findings, silenced: l.set.Silenced, objects: len(l.set.Objects)}
+	s := &session{app: a, loaded: l, looksOnly: opts.looksOnly, findings: l.findings, silenced: l.set.Silenced, objects: len(l.set.Objects)}
 	if l.findings.HasErrors() {
 		return s, nil
 	}
@@ -64,6 +65,7 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if s.world, err = a.enter(ctx, l.project, l.set); err != nil {
 		return nil, err
 	}
+	a.warnOfNothing(l)
 	planOpts.Overrides = l.project.Overrides
 	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
@@ -83,42 +85,22 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) error {
 	reader := api.NewReader(s.world.api)
 	s.world.closers = append(s.world.closers, func() error { reader.Close(); return nil })
-	var err error
-	if s.ledger, err = ledger.Open(ctx, s.world.ledger); err != nil {
+	s.inputs.Set, s.inputs.Options = l.set, opts
+	if err := s.readLedger(ctx); err != nil {
 		return err
 	}
-	s.world.closers = append(s.world.closers, s.ledger.Close)
-	known := make([]kind.Key, len(l.set.Objects))
-	for i, o := range l.set.Objects {
-		known[i] = o.Key()
-	}
-	known = append(known, left(s.inputs.Base, l.set)...)
-	view, err := s.ledger.View(ctx, known)
-	if err != nil && s.looksOnly {
-		// Who may not read the ledger, as a fork's pull request, still sees the rest.
-		view, err = ledger.Unreadable(err), nil
-	}
-	if err != nil {
+	if err := s.readLive(ctx, reader); err != nil {
 		return err
 	}
-	fetching := live.Options{Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(view)}
-	if opts.Prune {
-		fetching.Also = s.world.deletable()
-	}
-	state, err := live.Fetch(ctx, reader, l.set, fetching)
-	if err != nil {
-		return err
-	}
-	if err := s.addLeft(ctx, &view, state); err != nil {
+	comparing := s.app.begin("comparing")
+	defer comparing.end()
+	if err := s.addLeft(ctx); err != nil {
 		return err
 	}
 	server, _ := reader.ServerTime()
-	at := ledger.Observed(server, s.world.api.Now())
-	s.inputs = plan.Inputs{
-		Tool: toolName(), Sandbox: s.app.global.sandbox,
-		Target: plan.Target{Origins: s.world.origins, Workspace: s.world.workspace},
-		Set:    l.set, Live: state, Ledger: view, At: at, Options: opts, Base: s.inputs.Base,
-	}
+	s.inputs.At = ledger.Observed(server, s.world.api.Now())
+	s.inputs.Tool, s.inputs.Sandbox = toolName(), s.app.global.sandbox
+	s.inputs.Target = plan.Target{Origins: s.world.origins, Workspace: s.world.workspace}
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
@@ -127,6 +109,52 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 		s.planner.Explain(s.plan, s.base.past(ctx, s.baseRef))
 	}
 	return nil
+}
+
+// readLedger reads what the ledger knows of the objects in git, and of those that
+// left it.
+func (s *session) readLedger(ctx context.Context) (err error) {
+	reading := s.app.begin("reading the ledger")
+	defer reading.end()
+	cfg := s.world.ledger
+	cfg.Held = s.inputs.Set.Spec
+	if s.ledger, err = ledger.Open(ctx, cfg); err != nil {
+		return err
+	}
+	s.world.closers = append(s.world.closers, s.ledger.Close)
+	known := make([]kind.Key, len(s.inputs.Set.Objects))
+	for i, o := range s.inputs.Set.Objects {
+		known[i] = o.Key()
+	}
+	known = append(known, left(s.inputs.Base, s.inputs.Set)...)
+	view, err := s.ledger.View(ctx, known)
+	if err != nil && s.looksOnly {
+		// Who may not read the ledger, as a fork's pull request, still sees the rest.
+		view, err = ledger.Unreadable(err), nil
+	}
+	s.inputs.Ledger = view
+	return err
+}
+
+// readLive reads what the manifests name.
+func (s *session) readLive(ctx context.Context, reader live.Reader) (err error) {
+	reading := s.app.begin("reading what is live")
+	defer reading.end()
+	wanted := 0
+	for _, o := range s.inputs.Set.Objects {
+		if o.Kind.Can(kind.List) {
+			wanted++
+		}
+	}
+	opts := live.Options{
+		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(s.inputs.Ledger),
+		Progress: func(done int) { reading.reached(done, wanted) },
+	}
+	if s.inputs.Options.Prune {
+		opts.Also = s.world.deletable()
+	}
+	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
+	return err
 }
 
 // remoteNames are the objects that the server calls by another name than git.
@@ -142,15 +170,15 @@ func remoteNames(v ledger.View) map[kind.Key]string {
 
 // addLeft looks up what the ledger says of live objects that git does not name:
 // direct keys again, never a scan (design 0.26).
-func (s *session) addLeft(ctx context.Context, view *ledger.View, state live.State) error {
-	if view.Problem != "" || len(state.Unmanaged) == 0 {
+func (s *session) addLeft(ctx context.Context) error {
+	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
 		return nil
 	}
-	left := make([]kind.Key, len(state.Unmanaged))
-	for i, obj := range state.Unmanaged {
+	left := make([]kind.Key, len(s.inputs.Live.Unmanaged))
+	for i, obj := range s.inputs.Live.Unmanaged {
 		left[i] = obj.Key()
 	}
-	return s.ledger.Add(ctx, view, left)
+	return s.ledger.Add(ctx, &s.inputs.Ledger, left)
 }
 
 // describe fills in the document. Any error among the findings stops the run

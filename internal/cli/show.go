@@ -13,7 +13,8 @@ func newShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a plan that was kept with plan --out",
-		Long: "Show a plan that was kept with plan --out, in any format. Nothing is looked at: neither git, nor the ledger, nor what is live.\n" +
+		Long: "Show a plan that was kept with plan --out, in any format. Nothing is looked at: neither git, nor the ledger, nor what is\n" +
+			"live.\n\n" +
 			"Exit codes: 0 done, 1 the file can't be read or is not as it was written.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"trueup/internal/manifest"
 )
@@ -132,4 +133,27 @@ func (o *opener) open(base, inside, shown string) error {
 	src.FS = treeOf(within)
 	o.sources = append(o.sources, src)
 	return nil
+}
+
+// isRead tells whether commands without PATH read a file or folder.
+func (a *app) isRead(p project, full string) bool {
+	folders := []string{a.dir()}
+	if len(p.Manifests) > 0 {
+		folders = nil
+		for _, configured := range p.Manifests {
+			folders = append(folders, filepath.Join(p.dir, configured))
+		}
+	}
+	for _, folder := range folders {
+		rel, err := filepath.Rel(folder, full)
+		if err == nil && filepath.IsLocal(rel) && !hidden(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden tells whether a part of a path is passed over where manifests are read.
+func hidden(path string) bool {
+	return path != "." && (strings.HasPrefix(path, ".") || strings.Contains(filepath.ToSlash(path), "/."))
 }

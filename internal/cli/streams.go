@@ -71,9 +71,13 @@ func (a *app) ask(format string, args ...any) (string, error) {
 	if err := report.NewLines(a.env.Stderr).Printf(format, args...); err != nil {
 		return "", fmt.Errorf("ask: %w", err)
 	}
-	answer, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+	if a.answers == nil {
+		a.answers = bufio.NewReader(a.env.Stdin)
+	}
+	answer, err := a.answers.ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
+	a.rest()
 	return strings.TrimSpace(answer), nil
 }

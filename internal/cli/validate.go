@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,7 @@ func newValidate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [PATH...]",
 		Short: "Check manifests offline: YAML, schema and rules",
-		Long: "Check manifests without a token and without a network.\n" +
+		Long: "Check manifests without a token and without a network.\n\n" +
 			"Exit codes: 0 nothing wrong (warnings do not count), 1 could not run, 4 manifests are invalid.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runValidate(cmd.Context(), a, opts, args)
@@ -38,6 +40,7 @@ func runValidate(ctx context.Context, a *app, opts validateOptions, paths []stri
 	if err != nil {
 		return a.fail(doc, err)
 	}
+	a.warnOfNothing(l)
 	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
 		doc.ExitCode = exitInvalid
@@ -59,12 +62,20 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 	if err != nil {
 		return loaded{}, err
 	}
+	return a.loadOf(ctx, p, paths, strict, more...)
+}
+
+// loadOf is load for a project that was read, or is to be.
+func (a *app) loadOf(ctx context.Context, p project, paths []string, strict bool, more ...manifest.Source) (loaded, error) {
 	list, closeAll, err := a.sources(p, paths)
 	if err != nil {
 		return loaded{}, err
 	}
 	defer closeAll()
+	reading := a.begin("reading manifests")
+	defer reading.end()
 	opts := a.manifestOptions(p, strict)
+	opts.Progress = reading.reached
 	set, findings, err := manifest.Load(ctx, append(list, more...), opts)
 	if err != nil {
 		return loaded{}, err
@@ -75,6 +86,28 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 		return loaded{}, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return loaded{project: p, set: set, findings: findings}, nil
+}
+
+// refuseInvalid is the error of manifests without which a command can do nothing;
+// what says so, and the first mistake follows.
+func refuseInvalid(findings diag.List, what string) error {
+	i := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error })
+	if i < 0 {
+		return nil
+	}
+	return withCode(exitInvalid, fmt.Errorf("%s: %s", what, findings[i]))
+}
+
+// warnOfNothing says how to get manifests where there are none: that nothing is
+// wrong, or to be done, would be true and of no use.
+func (a *app) warnOfNothing(l loaded) {
+	switch {
+	case len(l.set.Objects) > 0 || len(l.findings) > 0:
+	case !l.project.exists():
+		a.log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: trueup init starts a repository")
+	default:
+		a.log(slog.LevelWarn, "there is no manifest here: trueup pull writes those of what is live")
+	}
 }
 
 // manifestOptions say how the project's manifests are read.

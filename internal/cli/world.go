@@ -49,7 +49,7 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	}
 	if !p.exists() {
 		return nil, errors.New("there is no trueup.yaml here or above, so it is not known which workspace is meant: " +
-			"write one (docs/configuration.md), or try --sandbox")
+			"trueup init writes one; or try --sandbox")
 	}
 	s, err := a.settings()
 	if err != nil {

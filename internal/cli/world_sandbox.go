@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"sigs.k8s.io/yaml"
 
 	"trueup/internal/api"
@@ -54,7 +53,7 @@ func sandboxWorkspace(p project, set *manifest.Set) (kind.Workspace, error) {
 		return ws, fmt.Errorf("the manifests name several namespaces (%s), and there is no trueup.yaml to say which is meant",
 			strings.Join(names, ", "))
 	case len(names) == 1 && names[0] != ws.Name:
-		ws = kind.Workspace{Name: names[0], UUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(sandboxOrigin+"/"+names[0])).String()}
+		ws = kind.Workspace{Name: names[0], UUID: sandboxUUID(names[0])}
 	}
 	return ws, nil
 }
@@ -135,11 +134,9 @@ func (a *app) openSandbox(dir string, ws kind.Workspace, log func(sandbox.Reques
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("sandbox: %s is no regular file: remove it", store)
 	}
-	server, err := sandbox.Open(sandbox.Options{
-		Dir: dir, Now: a.env.Now, Log: log, Quirks: quirks,
-		Workspaces: sandboxWorkspaces(ws),
-	})
-	if err != nil || !isNew {
+	all := sandboxWorkspaces(ws)
+	server, err := sandbox.Open(sandbox.Options{Dir: dir, Now: a.env.Now, Log: log, Quirks: quirks, Workspaces: all})
+	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
 		return server, err
 	}
 	if err := server.LoadSeed(sandbox.SeedLive()); err != nil {
@@ -148,13 +145,19 @@ func (a *app) openSandbox(dir string, ws kind.Workspace, log func(sandbox.Reques
 	return server, nil
 }
 
-// sandboxWorkspaces are the seeded workspace and the one that is used.
+// sandboxWorkspaces are the seeded workspace and the one that is used. Only the
+// latter, where it has the UUID of the seeded one, as of an example of the
+// documentation, and another name: it is empty.
 func sandboxWorkspaces(ws kind.Workspace) []sandbox.Workspace {
-	all := []sandbox.Workspace{{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}}
-	if used := (sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}); used != all[0] {
-		all = append(all, used)
+	seeded := sandbox.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
+	used := sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}
+	switch {
+	case used == seeded:
+		return []sandbox.Workspace{seeded}
+	case used.UUID == seeded.UUID:
+		return []sandbox.Workspace{used}
 	}
-	return all
+	return []sandbox.Workspace{seeded, used}
 }
 
 // sandboxLedger opens the ledger of the embedded platform; a new one of the
@@ -173,7 +176,7 @@ func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.C
 		return cfg, err
 	}
 	cfg.ID = g.LedgerID
-	if w.workspace.UUID != sandbox.WorkspaceUUID {
+	if w.workspace.UUID != sandbox.WorkspaceUUID || w.workspace.Name != sandbox.WorkspaceName {
 		return cfg, nil
 	}
 	return cfg, seedLedger(ctx, cfg)

@@ -1,0 +1,15 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// asksSecretly is that of asked_linux.go.
+func asksSecretly(f *os.File) bool {
+	state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TIOCGETA)
+	return err == nil && state.Lflag&unix.ECHO == 0 && state.Lflag&unix.ICANON != 0
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+// The routes of --to.
+const (
+	routeAPI  = "api"
+	routeLine = "command-line"
+)
+
+type convertOptions struct {
+	to, vendor, namespace, dir string
+	write, urls                bool
+	cdns                       []string
+	host, query, name          string
+}
+
+func newConvert(a *app) *cobra.Command {
+	var opts convertOptions
+	cmd := &cobra.Command{
+		Use:   "convert [PATH...]",
+		Short: "Convert a purge's envelope, or a list of purge addresses to manifests",
+		Long: "Convert manifests from the envelope of one route to that of another, or lists of the older purge service to manifests.\n\n" +
+			"--to api and --to command-line change apiVersion and metadata.namespace in the text of the files, and nothing else:\n" +
+			"comments, order and layout stay. What is written was read again and compared. The ledger knows a purge by its name\n" +
+			"and spec, so one that was posted is not posted again. The command-line route needs the vendor's name, --vendor, and\n" +
+			"metadata.namespace, which comes from --namespace or trueup.yaml; for the API it is taken out again, but not where\n" +
+			"nothing else says which workspace is meant. Documents of other kinds stay as they are, and are said.\n\n" +
+			"--urls reads lists of addresses, one a line or as JSON, and requests to the older service with an address in their\n" +
+			"query. They become manifests grouped by the hostnames of the CDNs in the project, and by subdomain; a hostname is\n" +
+			"purged together with each of its subdomains. What could not be placed is listed with its line and the reason.\n\n" +
+			"The result goes to standard output, back to the files (--write), or into a folder (--dir), where nothing is overwritten.\n\n" +
+			"Exit codes: 0 done, 1 could not run, 4 the manifests are invalid or can't be converted and nothing was written,\n" +
+			"5 some addresses could not be placed.",
+		Example: "  trueup convert --to api --write manifests/purges\n" +
+			"  trueup convert --to command-line --vendor acme rel-42.yaml\n" +
+			"  trueup convert --urls --dir manifests/purges urls.txt\n" +
+			"  trueup convert --urls --query drop --hostname www.shop.example.com -",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "to", "vendor", "namespace", "dir", "hostname", "query", "name"); err != nil {
+				return err
+			}
+			if err := opts.check(a.global.output); err != nil {
+				return err
+			}
+			if opts.urls {
+				return runConvertURLs(cmd.Context(), a, opts, args)
+			}
+			return runConvert(a, opts, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.to, "to", "", "the `ROUTE` whose envelope is wanted: api or command-line")
+	f.StringVar(&opts.vendor, "vendor", "", "the vendor's `NAME` in the envelope of the command-line route")
+	f.StringVar(&opts.namespace, "namespace", "", "the workspace's `NAME`; without it that of trueup.yaml")
+	f.BoolVar(&opts.write, "write", false, "change the files, instead of writing to standard output")
+	f.StringVar(&opts.dir, "dir", "", "write new files in `DIR`, instead of standard output")
+	f.BoolVar(&opts.urls, "urls", false, "the PATHs are lists of addresses to purge")
+	f.StringArrayVar(&opts.cdns, "cdn", nil, "with --urls, the `HOSTNAME` of a CDN that is in no manifest; repeatable")
+	f.StringVar(&opts.host, "hostname", "", "with --urls, the `HOST` of paths that stand without one")
+	f.StringVar(&opts.query, "query", "", "with --urls, what becomes of a query, as `POLICY`: drop it, prefix to purge all that begins with its path, or keep it")
+	f.StringVar(&opts.name, "name", "", "with --urls, begin the names with `BASE`; without it, with the date")
+	for flag, words := range map[string][]string{"to": {routeAPI, routeLine}, "query": {"drop", "prefix", "keep"}} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeWords(words...)) // the flag is there
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if opts.urls {
+			return completeFiles(cmd, args, toComplete)
+		}
+		return a.completePaths(cmd, args, toComplete)
+	}
+	return cmd
+}
+
+// check refuses flags that do not belong together.
+func (o convertOptions) check(output string) error {
+	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
+	switch {
+	case o.urls && (o.to != "" || o.vendor != "" || o.namespace != "" || o.write):
+		return errors.New("--urls makes new manifests: leave out --to, --vendor, --namespace and --write")
+	case o.urls:
+		return nil
+	case output != "text":
+		return errors.New("convert writes manifests: leave out -o")
+	case aboutList:
+		return errors.New("--cdn, --hostname, --query and --name are of lists of addresses: add --urls")
+	}
+	return o.checkRoute()
+}
+
+// checkRoute refuses flags that name no route, or no one place for the result.
+func (o convertOptions) checkRoute() error {
+	switch {
+	case o.to == "":
+		return errors.New("say what is wanted: --to api or --to command-line, or --urls for a list of addresses")
+	case o.to != routeAPI && o.to != routeLine:
+		return oneOf("--to", o.to, []string{routeAPI, routeLine})
+	case o.to == routeAPI && o.vendor != "":
+		return errors.New("--vendor is of the command-line route: leave it out, or write --to command-line")
+	case o.to == routeLine && o.vendor == "":
+		return errors.New("the envelope of the command-line route has the vendor's name: add --vendor NAME")
+	case o.write && o.dir != "":
+		return errors.New("--write changes the files and --dir writes others: give one of them")
+	case o.namespace != "" && !isSegment(o.namespace):
+		return fmt.Errorf("--namespace is %q: letters, digits, dots, dashes and underscores", o.namespace)
+	}
+	return nil
+}
+
+// route is what the manifests are converted to. A vendor is one if any kind has an
+// envelope by that name.
+func (o convertOptions) route(p project) (manifest.Route, error) {
+	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
+	if o.namespace != "" && p.exists() && o.namespace != p.Workspace.Name {
+		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests where their workspace is managed",
+			o.namespace, p.Workspace.Name)
+	}
+	if o.vendor == "" {
+		return r, nil
+	}
+	for _, k := range kind.All() {
+		if _, ok := k.AliasVersion(o.vendor); ok {
+			return r, nil
+		}
+	}
+	return r, fmt.Errorf("--vendor is %q: write small letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
+}
+
+// convertedFile is a file and what becomes of it.
+type convertedFile struct {
+	manifest.Text
+	out  []byte
+	docs []manifest.Rerouted
+}
+
+func runConvert(a *app, opts convertOptions, args []string) error {
+	p, err := loadProject(a.dir())
+	if err != nil {
+		return err
+	}
+	route, err := opts.route(p)
+	if err != nil {
+		return err
+	}
+	if (opts.write || opts.dir != "") && slices.Contains(args, "-") {
+		return errors.New("standard input has no name to write to: leave out --write and --dir")
+	}
+	sources, closeAll, err := a.sources(p, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	texts, findings, err := manifest.Texts(sources, manifest.Limits{})
+	if err != nil {
+		return err
+	}
+	var files []convertedFile
+	for _, t := range texts {
+		out, docs, wrong := route.Convert(t)
+		findings = append(findings, wrong...)
+		files = append(files, convertedFile{t, out, docs})
+	}
+	if err := a.refused(findings); err != nil {
+		return err
+	}
+	if err := a.writeConverted(opts, files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		a.sayConverted(f)
+	}
+	return nil
+}
+
+// refused lists what is wrong with manifests on standard error, because standard
+// output is for what they become; nil where nothing is.
+func (a *app) refused(findings diag.List) error {
+	for _, f := range findings {
+		level := slog.LevelWarn
+		if f.Severity == diag.Error {
+			level = slog.LevelError
+		}
+		text := fmt.Sprintf("%s:%d:%d: %s: %s", f.Path, f.Line, f.Column, f.Message, f.Fix)
+		if f.Rule != "" {
+			text += " [" + f.Rule + "]"
+		}
+		a.log(level, text)
+	}
+	if findings.HasErrors() {
+		return withCode(exitInvalid, errors.New("nothing was converted: see what is said above"))
+	}
+	return nil
+}
+
+// writeConverted writes what the files became to where it is wanted.
+func (a *app) writeConverted(opts convertOptions, files []convertedFile) error {
+	if opts.dir != "" {
+		return a.writeFolder(opts.dir, files)
+	}
+	if !opts.write {
+		return a.out.Source(stream(files))
+	}
+	for _, f := range files {
+		if bytes.Equal(f.out, f.Data) {
+			continue
+		}
+		if err := replaceText(f.Text, f.out); err != nil {
+			return err
+		}
+		if err := a.out.Printf("converted %s\n", f.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stream is the text of the files one after the other, as documents of one stream.
+// That of one file is just that.
+func stream(files []convertedFile) []byte {
+	var out bytes.Buffer
+	for _, f := range files {
+		text := f.out
+		if out.Len() > 0 {
+			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+			if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+				out.WriteByte('\n')
+			}
+			if !bytes.HasPrefix(text, []byte("---")) {
+				out.WriteString("---\n")
+			}
+		}
+		out.Write(text)
+	}
+	return out.Bytes()
+}
+
+// writeFolder writes all files into a folder, below the names that they have in
+// theirs.
+func (a *app) writeFolder(dir string, files []convertedFile) error {
+	var list []newFile
+	taken := map[string]bool{}
+	for _, f := range files {
+		if taken[f.Name] {
+			return fmt.Errorf("two files would be written to %s: convert the PATHs one by one", path.Join(filepath.ToSlash(dir), f.Name))
+		}
+		taken[f.Name] = true
+		list = append(list, newFile{f.Name, f.out})
+	}
+	return a.writeNewIn(dir, list)
+}
+
+// sayConverted says what became of each document of a file.
+func (a *app) sayConverted(f convertedFile) {
+	if a.global.quiet {
+		return
+	}
+	for _, d := range f.docs {
+		namespace := map[manifest.NamespaceChange]string{
+			manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace taken out",
+			manifest.NamespaceKept: ", metadata.namespace kept",
+		}[d.Namespace]
+		text := d.From + " became " + d.To + namespace
+		switch {
+		case d.To == "":
+			text = "left as it is: it has one envelope only"
+		case d.From == d.To:
+			text = "left as it is: it says " + d.To + " already" + namespace
+		}
+		a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
+	}
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/plan"
+	"trueup/internal/report"
+)
+
+type graphOptions struct {
+	form    report.GraphOptions
+	targets []string
+	plan    string
+	live    bool
+}
+
+func newGraph(a *app) *cobra.Command {
+	var opts graphOptions
+	cmd := &cobra.Command{
+		Use:   "graph [PATH...]",
+		Short: "Draw which hostname serves which path from which servers",
+		Long: "Draw which hostname serves which path from which servers, from manifests alone: no token and no network. With\n" +
+			"--live or --plan, what is new, changed, drifted or removed is marked.\n" +
+			"Mermaid is drawn by code hosts in a comment or a page (--format markdown puts the fence around it), dot by Graphviz.\n\n" +
+			"Exit codes: 0 done, 1 could not run, 3 --plan is of other manifests, 4 manifests are invalid (what can be read is drawn),\n" +
+			"8 authentication or authorization (--live).",
+		Example: "  trueup graph --format markdown > docs/cdns.md\n" +
+			"  trueup graph --target 'cdn/web-*' --format dot | dot -Tsvg > cdns.svg\n" +
+			"  trueup graph --live",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "plan"); err != nil {
+				return err
+			}
+			return runGraph(cmd.Context(), a, opts, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.form.Format, "format", report.GraphFormats()[0], "`FORM` of the graph: "+strings.Join(report.GraphFormats(), ", "))
+	f.StringVar(&opts.form.Direction, "direction", report.GraphDirections()[0], "where the arrows lead, `LR` to the right or TB to the bottom")
+	f.StringArrayVar(&opts.targets, "target", nil, "draw only `KIND/NAME`, wildcards allowed; repeatable")
+	f.StringVar(&opts.plan, "plan", "", "mark what the plan in `FILE` changes (plan --out)")
+	f.BoolVar(&opts.live, "live", false, "compare with what is live, and mark what differs; nothing but GET is sent")
+	for name, values := range map[string][]string{"format": report.GraphFormats(), "direction": report.GraphDirections()} {
+		// The flags are there, and nothing was registered for them.
+		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(values...))
+	}
+	return cmd
+}
+
+func (o graphOptions) check(a *app) error {
+	if a.global.output != "text" || len(a.global.reports) > 0 {
+		return errors.New("a graph is no report, which -o and --report are for: choose its form with --format")
+	}
+	if o.plan != "" && o.live {
+		return errors.New("--plan marks what a plan says, --live what a plan of now says: leave one of the two out")
+	}
+	return errors.Join(oneOf("--format", o.form.Format, report.GraphFormats()), oneOf("--direction", o.form.Direction, report.GraphDirections()))
+}
+
+func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) error {
+	if err := opts.check(a); err != nil {
+		return err
+	}
+	filter, err := targets(opts.targets)
+	if err != nil {
+		return err
+	}
+	l, p, err := a.drawn(ctx, opts, paths)
+	if err != nil {
+		return err
+	}
+	if err := (&planOptions{targets: opts.targets}).match(l.set); err != nil {
+		return err
+	}
+	if l.findings.HasErrors() {
+		a.code = exitInvalid
+		marks := ""
+		if p == nil && (opts.live || opts.plan != "") {
+			marks = ", and marks nothing"
+		}
+		a.log(slog.LevelError, "the manifests have errors, so the graph may be wrong"+marks+": trueup validate shows them")
+	}
+	return a.out.Graph(plan.MakeGraph(l.set, p, l.project.Overrides, filter), opts.form)
+}
+
+// drawn are the manifests that are to be drawn, and the plan that marks them; nil
+// for none.
+func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (loaded, *plan.Plan, error) {
+	if opts.live {
+		s, err := a.prepare(ctx, planOptions{looksOnly: true, targets: opts.targets}, paths)
+		if err != nil {
+			return loaded{}, nil, err
+		}
+		defer s.close()
+		s.loaded.findings = s.findings
+		return s.loaded, s.plan, nil
+	}
+	l, err := a.load(ctx, paths, false)
+	if err != nil {
+		return l, nil, err
+	}
+	a.warnOfNothing(l)
+	if opts.plan == "" {
+		return l, nil, nil
+	}
+	p, err := a.readPlan(opts.plan)
+	if err != nil {
+		return l, nil, withCode(exitError, fmt.Errorf("--plan %s: %w", opts.plan, err))
+	}
+	if !p.Of(l.set) {
+		return l, nil, withCode(exitStale, fmt.Errorf("--plan %s is of other manifests than these: make a new one with plan --out, of the same PATHs", opts.plan))
+	}
+	return l, p, nil
+}

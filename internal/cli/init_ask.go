@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/sandbox"
+)
+
+// interview asks for what no flag says.
+type interview struct {
+	app *app
+	// yes takes what is proposed.
+	yes bool
+	// remote is the address of the remote that a ledger would be on, or "".
+	remote  string
+	inGit   bool
+	missing []string
+}
+
+// question is one of an interview.
+type question struct {
+	value *string
+	// flag is what may say it, and stands for a value that has no proposal.
+	flag, proposed, text string
+	// check says what is wrong with an answer; it may be nil.
+	check func(string) error
+}
+
+func (a *app) newInterview(ctx context.Context, yes bool) *interview {
+	in := &interview{app: a, yes: yes}
+	if repository, err := git.At(ctx, a.dir()); err == nil {
+		in.inGit, in.remote = true, repository.Remote(ctx, "origin")
+	}
+	return in
+}
+
+// fill completes the options, or names the flags that are missing.
+func (in *interview) fill(opts *initOptions) error {
+	name, id := "", ""
+	if in.app.global.sandbox {
+		name = sandbox.WorkspaceName
+	} else if err := in.app.checkLedger(in.usualLedger()); err != nil {
+		return err // the environment's, which is not shown unless it is a store
+	}
+	err := in.settle(question{&opts.workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", checkSegment})
+	if in.app.global.sandbox {
+		id = sandboxUUID(opts.workspace)
+	}
+	for _, q := range []question{
+		{&opts.uuid, "--uuid UUID", id, "UUID of the workspace, from the same place", checkSegment},
+		{
+			&opts.ledger, "", in.usualLedger(), "Ledger, which keeps what was done: git:REF, file:PATH, s3://BUCKET/PREFIX or none",
+			in.app.checkLedger,
+		},
+		{
+			&opts.manifests, "", in.usualManifests(), "Manifests to begin with: pull (of what is live), examples or none",
+			func(answer string) error { return oneOf("--manifests", answer, manifestChoices()) },
+		},
+	} {
+		if err == nil {
+			err = in.settle(q)
+		}
+	}
+	if err == nil && len(in.missing) > 0 {
+		err = fmt.Errorf("there is no terminal to ask on: add %s; both stand in your profile in the web console (--sandbox needs neither)",
+			strings.Join(in.missing, " and "))
+	}
+	if err != nil {
+		return err
+	}
+	return in.settleCI(opts)
+}
+
+// settle fills in a value, unless a flag has: with what is proposed, or what a
+// person says. Where there is neither, the flag is missing.
+func (in *interview) settle(q question) error {
+	switch {
+	case *q.value != "":
+		return nil
+	case q.proposed != "" && (in.yes || !in.app.env.StdinIsTTY):
+		*q.value = q.proposed
+		return nil
+	case !in.app.env.StdinIsTTY:
+		in.missing = append(in.missing, q.flag)
+		return nil
+	}
+	shown := ""
+	if q.proposed != "" {
+		shown = " [" + q.proposed + "]"
+	}
+	for *q.value == "" {
+		answer, err := in.app.ask("%s%s: ", q.text, shown)
+		if err != nil {
+			return fmt.Errorf("nothing was written: %w", err)
+		}
+		if answer = cmp.Or(answer, q.proposed); answer == "" {
+			continue
+		}
+		if err := q.check(answer); err != nil {
+			in.app.log(slog.LevelWarn, inOneLine(err))
+			continue
+		}
+		*q.value = answer
+	}
+	return nil
+}
+
+// checkSegment refuses what can't be a name or an identifier of a workspace.
+func checkSegment(answer string) error {
+	return checkWorkspace(kind.Workspace{Name: answer, UUID: answer})
+}
+
+// checkLedger refuses what can't be a store.
+func (a *app) checkLedger(answer string) error {
+	if answer == none {
+		return nil
+	}
+	p := project{dir: a.dir()}
+	p.Ledger.Store = answer
+	return (&setup{app: a, project: p, store: answer}).checkStore()
+}
+
+// usualLedger is one that all runs share, where there is a remote for it.
+func (in *interview) usualLedger() string {
+	if store := in.app.env.Getenv("TRUEUP_LEDGER"); store != "" {
+		return store
+	}
+	if in.remote != "" {
+		return gitLedger
+	}
+	return fileLedger
+}
+
+// usualManifests are those of what is live, where it is known where that is.
+func (in *interview) usualManifests() string {
+	if _, err := os.Lstat(filepath.Join(in.app.dir(), manifests)); err == nil {
+		return none
+	}
+	if in.app.global.sandbox {
+		return fromLive
+	}
+	if in.app.knowsAddress() {
+		return fromLive
+	}
+	return fromExamples
+}
+
+// knowsAddress tells whether somebody says where the platform is.
+func (a *app) knowsAddress() bool {
+	s, err := a.settings()
+	return err == nil && slices.ContainsFunc(areas(), func(area kind.Area) bool { return s.urls[area].Value != "" })
+}
+
+// settleCI asks for a CI service, and for what only a person knows of it.
+func (in *interview) settleCI(opts *initOptions) error {
+	if opts.ci != "" || !in.inGit || in.yes || !in.app.env.StdinIsTTY {
+		return nil
+	}
+	proposed, words := none, ciChoices()
+	for _, name := range words {
+		if strings.Contains(in.remote, name) {
+			proposed = name
+		}
+	}
+	err := in.settle(question{
+		&opts.ci, "", proposed, "CI service to write files for: " + strings.Join(words, ", "),
+		func(answer string) error { return oneOf("--ci", answer, words) },
+	})
+	if err != nil || opts.ci == none || opts.source != "" {
+		return err
+	}
+	return in.settleSource(opts)
+}
+
+// settleSource asks where trueup is hosted; who does not know has no files for CI.
+func (in *interview) settleSource(opts *initOptions) error {
+	s := services()[opts.ci]
+	err := in.settle(question{
+		&opts.source, "", none, "Where trueup is hosted there, and the whole commit to build it from, " + s.example + " (it runs with your tokens)",
+		func(answer string) error {
+			if answer != none && !s.source.MatchString(answer) {
+				return fmt.Errorf("%.80q is not of the form %s with a commit of 40 digits", answer, s.example)
+			}
+			return nil
+		},
+	})
+	if opts.source == none {
+		opts.ci, opts.source = none, ""
+	}
+	return err
+}

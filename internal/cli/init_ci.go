@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"trueup/internal/git"
+)
+
+// callers are the files with which a repository calls what trueup has for a CI
+// service. Those of docs/ci.md are the same; OWNER/trueup, COMMIT, the folder "."
+// and the branch "main" stand for what init writes in their place.
+//
+//go:embed ci/github/*.yml ci/gitlab/.gitlab-ci.yml
+var callers embed.FS
+
+// service is a CI service.
+type service struct {
+	// folder of callers, and where its files go in a repository.
+	folder, target string
+	// source is the form of the repository that hosts trueup, and its example.
+	source  *regexp.Regexp
+	example string
+	// next is what a person does then.
+	next string
+}
+
+// services are those that init writes files for.
+func services() map[string]service {
+	return map[string]service{
+		"github": {
+			folder: "ci/github", target: ".github/workflows", example: "OWNER/NAME@COMMIT", next: nextOnGitHub,
+			source: regexp.MustCompile(`^([\w.-]+/[\w.-]+)@([0-9a-f]{40})$`),
+		},
+		"gitlab": {
+			folder: "ci/gitlab", target: ".", example: "GROUP/NAME@COMMIT", next: nextOnGitLab,
+			source: regexp.MustCompile(`^([\w.-]+(?:/[\w.-]+)+)@([0-9a-f]{40})$`),
+		},
+	}
+}
+
+// What a person does when the files are there (docs/ci.md).
+const (
+	nextOnGitHub = `Next, in the settings of the repository on the host:
+  1. Variables of the repository: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
+  2. Secrets of the repository, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
+  3. An environment trueup, for the branch BRANCH and no other, with the secrets TRUEUP_DELIVERY_TOKEN and
+     TRUEUP_COMPUTE_TOKEN. What is pushed to BRANCH is applied; --branch chooses another.
+An area that no manifest is of needs neither address nor token. Then commit the files, and open a pull request.
+`
+	nextOnGitLab = `Next, in the CI/CD settings of the project:
+  1. Variables: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
+  2. Masked variables, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
+  3. Masked and protected variables: TRUEUP_DELIVERY_TOKEN, TRUEUP_COMPUTE_TOKEN.
+  4. A masked variable TRUEUP_FORGE_TOKEN, of a project access token with the scope api, for the comment.
+  5. A schedule for the default branch, every six hours.
+An area that no manifest is of needs neither address nor token. Then commit the file, and open a merge request.
+`
+)
+
+// ci is the service that files are written for.
+type ci struct {
+	service
+	place ciPlace
+	// fill puts in what the files leave open.
+	fill *strings.Replacer
+}
+
+// chooseCI returns what the flags name.
+func (a *app) chooseCI(ctx context.Context, opts initOptions) (*ci, error) {
+	if opts.ci == "" || opts.ci == none {
+		if opts.source != "" || opts.branch != "" {
+			return nil, errors.New("--trueup and --branch are about files for a CI service: name it, --ci github or --ci gitlab")
+		}
+		return nil, nil
+	}
+	if err := oneOf("--ci", opts.ci, ciChoices()); err != nil {
+		return nil, fmt.Errorf("%w; for other services docs/ci.md has the commands", err)
+	}
+	s := services()[opts.ci]
+	source := s.source.FindStringSubmatch(opts.source)
+	if source == nil {
+		return nil, fmt.Errorf("--trueup is %q: write %s, where trueup is hosted and the whole commit to build it from "+
+			"(git rev-parse HEAD in a clone of it); CI runs what stands there with your tokens, so there is no default",
+			opts.source, s.example)
+	}
+	at, err := a.ciPlace(ctx, opts.branch)
+	if err != nil {
+		return nil, err
+	}
+	return &ci{service: s, place: at, fill: strings.NewReplacer("OWNER/trueup", source[1], "COMMIT", source[2],
+		`directory: "."`, fmt.Sprintf("directory: %q", at.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", at.branch))}, nil
+}
+
+// plainName is a folder or a branch that needs no care in YAML, in an expression
+// of a host, or in a shell.
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./-]+$`) })
+
+// ciPlace is where a project stands in its repository, and the branch of it that
+// is applied.
+type ciPlace struct{ top, folder, branch string }
+
+// ciPlace finds the repository of the project, or of the folder where there is
+// none yet.
+func (a *app) ciPlace(ctx context.Context, branch string) (ciPlace, error) {
+	p, err := loadProject(a.dir())
+	if err != nil {
+		return ciPlace{}, err
+	}
+	repository, err := git.At(ctx, cmp.Or(p.dir, a.dir()))
+	if errors.Is(err, git.ErrNoRepository) {
+		return ciPlace{}, fmt.Errorf("%s is in no git repository, and files for CI stand in the topmost folder of one: git init, or git clone", a.dir())
+	}
+	if err != nil {
+		return ciPlace{}, err
+	}
+	var at ciPlace
+	if at.top, at.folder, err = repository.Top(ctx); err != nil {
+		return ciPlace{}, err
+	}
+	if at.branch, err = applied(ctx, repository, branch); err != nil {
+		return ciPlace{}, err
+	}
+	for _, name := range []string{at.folder, at.branch} {
+		if !plainName().MatchString(name) {
+			return ciPlace{}, fmt.Errorf("the name %q is not of letters, digits and . _ / - alone: write the files by hand (docs/ci.md)", name)
+		}
+	}
+	return at, nil
+}
+
+// applied is the branch that is applied: the one that was asked for, or else the
+// default of the remote, or the one that is checked out.
+func applied(ctx context.Context, r git.Repository, asked string) (string, error) {
+	if asked != "" {
+		return asked, nil
+	}
+	of, err := r.Mainline(ctx)
+	if err != nil {
+		return "", err
+	}
+	branch := cmp.Or(strings.TrimPrefix(of, "origin/"), r.Branch(ctx))
+	if branch == "" {
+		return "", errors.New("it is not known which branch is applied: name it, --branch BRANCH")
+	}
+	return branch, nil
+}
+
+// files are those that a repository gets; without a service it gets none.
+func (c *ci) files() ([]newFile, error) {
+	if c == nil {
+		return nil, nil
+	}
+	entries, err := callers.ReadDir(c.folder)
+	if err != nil {
+		return nil, err
+	}
+	var files []newFile
+	for _, e := range entries {
+		text, err := callers.ReadFile(path.Join(c.folder, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, newFile{path.Join(c.target, e.Name()), []byte(c.fill.Replace(string(text)))})
+	}
+	return files, nil
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"trueup/internal/kind"
+)
+
+// The files of VS Code in a repository, and what they are to name.
+const (
+	settingsFile   = ".vscode/settings.json"
+	extensionsFile = ".vscode/extensions.json"
+	schemasSetting = "yaml.schemas"
+	recommended    = "recommendations"
+	unwanted       = "unwantedRecommendations"
+	yamlExtension  = "redhat.vscode-yaml"
+)
+
+// editSchema keeps a schema up to date that nobody has edited.
+func editSchema(was []byte) ([]byte, error) {
+	now := kind.EditorSchema()
+	switch {
+	case was == nil:
+	case sameJSON(was, now):
+		return was, nil
+	case !kind.IsEditorSchema(was):
+		return nil, errors.New("somebody has edited it")
+	}
+	return now, nil
+}
+
+// sameJSON tells whether two texts differ in their layout alone.
+func sameJSON(a, b []byte) bool {
+	var one, other bytes.Buffer
+	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
+}
+
+// editSettings makes VS Code use the schema for the files of a project, whose
+// folder in the repository is given. What is said of that schema already stays.
+func editSettings(folder string, patterns []string) func([]byte) ([]byte, error) {
+	return func(was []byte) ([]byte, error) {
+		doc, err := parseCommented(was)
+		if err != nil {
+			return nil, err
+		}
+		file := "./" + path.Join(folder, schemaFile)
+		list := strings.ReplaceAll(jsonText(patterns), `","`, `", "`)
+		all := doc.member(schemasSetting)
+		if all == nil {
+			return doc.add(doc.root, jsonText(schemasSetting)+": {\n\t"+jsonText(file)+": "+list+"\n}"), nil
+		}
+		schemas, ok := all.Value.(*hujson.Object)
+		if !ok {
+			return nil, fmt.Errorf("%s in it is no object", schemasSetting)
+		}
+		if memberOf(schemas, file) != nil {
+			return was, nil
+		}
+		return doc.add(*all, jsonText(file)+": "+list), nil
+	}
+}
+
+// editExtensions makes VS Code recommend the extension that knows YAML, unless
+// the repository does not want it.
+func editExtensions(was []byte) ([]byte, error) {
+	doc, err := parseCommented(was)
+	if err != nil {
+		return nil, err
+	}
+	list := doc.member(recommended)
+	switch {
+	case hasText(list, yamlExtension) || hasText(doc.member(unwanted), yamlExtension):
+		return was, nil
+	case list == nil:
+		return doc.add(doc.root, jsonText(recommended)+": ["+jsonText(yamlExtension)+"]"), nil
+	}
+	if _, ok := list.Value.(*hujson.Array); !ok {
+		return nil, fmt.Errorf("%s in it is no list", recommended)
+	}
+	return doc.add(*list, jsonText(yamlExtension)), nil
+}
+
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("texts as JSON: %v", err)) // they always are
+	}
+	return string(text)
+}
+
+// commented is JSON with comments and commas at the end, an object, whose text is
+// kept but for what is added.
+type commented struct {
+	text []byte
+	root hujson.Value
+}
+
+// maxBrackets bounds how deep such a text can be: its reader has no bound, and
+// the file is the repository's.
+const maxBrackets = 10_000
+
+// parseCommented reads one; nothing is an empty object.
+func parseCommented(text []byte) (commented, error) {
+	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > maxBrackets {
+		return commented{}, fmt.Errorf("it has more than %d lists and objects", maxBrackets)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{\n}\n")
+	}
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return commented{}, fmt.Errorf("it is no JSON: %w", err)
+	}
+	if _, ok := root.Value.(*hujson.Object); !ok {
+		return commented{}, errors.New("it is no JSON object")
+	}
+	return commented{text, root}, nil
+}
+
+func (c commented) member(name string) *hujson.Value {
+	root, _ := c.root.Value.(*hujson.Object)
+	return memberOf(root, name)
+}
+
+// memberOf is the value of a name, of several the last, which is the one that
+// counts; nil for none.
+func memberOf(o *hujson.Object, name string) *hujson.Value {
+	for i := len(o.Members) - 1; i >= 0; i-- {
+		if key, ok := o.Members[i].Name.Value.(hujson.Literal); ok && key.String() == name {
+			return &o.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// hasText tells whether a value is a list with a text.
+func hasText(v *hujson.Value, text string) bool {
+	if v == nil {
+		return false
+	}
+	list, ok := v.Value.(*hujson.Array)
+	if !ok {
+		return false
+	}
+	for _, e := range list.Elements {
+		if word, ok := e.Value.(hujson.Literal); ok && strings.EqualFold(word.String(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// add returns the text with one more element at the end of a list, or member of
+// an object, on a line of its own where the others have one. In what is added a
+// tab stands for a step of the indent.
+func (c commented) add(to hujson.Value, what string) []byte {
+	first, last, comma := edges(to)
+	shut := to.EndOffset - 1
+	outer := c.indent(to.StartOffset)
+	indent, alone, after := outer+"    ", true, to.StartOffset+1
+	if last > 0 {
+		after = last
+		if alone = bytes.Contains(c.text[to.StartOffset:first], []byte("\n")); alone {
+			indent = c.indent(first)
+		}
+	}
+	// A comment behind the last one stays there.
+	kept := bytes.TrimRight(c.text[after:shut], " \t\r\n")
+	rest := c.text[after+len(kept) : shut]
+	alone = alone || bytes.Contains(kept, []byte("//"))
+	end := lineEnd(c.text)
+	before, behind := " ", ""
+	if alone {
+		before = end + indent
+		step := strings.TrimPrefix(indent, outer)
+		what = strings.NewReplacer("\n", end+indent, "\t", step).Replace(what)
+		if !bytes.Contains(rest, []byte("\n")) {
+			rest = []byte(end + outer)
+		}
+	} else {
+		what = strings.NewReplacer("\n", "", "\t", "").Replace(what)
+	}
+	if comma {
+		behind = ","
+	}
+	out := bytes.Clone(c.text[:after])
+	if last > 0 && !comma {
+		out = append(out, ',')
+	}
+	out = append(append(out, kept...), before+what+behind...)
+	return append(append(out, rest...), c.text[shut:]...)
+}
+
+// edges are where the first element of a list, or member of an object, starts and
+// the last one ends, 0 for none, and whether a comma follows it.
+func edges(v hujson.Value) (first, last int, comma bool) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		if n := len(v.Members); n > 0 {
+			end := v.Members[n-1].Value
+			return v.Members[0].Name.StartOffset, end.EndOffset, end.AfterExtra != nil
+		}
+	case *hujson.Array:
+		if n := len(v.Elements); n > 0 {
+			end := v.Elements[n-1]
+			return v.Elements[0].StartOffset, end.EndOffset, end.AfterExtra != nil
+		}
+	}
+	return 0, 0, false
+}
+
+// indent is the white space at the start of the line of an offset.
+func (c commented) indent(offset int) string {
+	line := c.text[bytes.LastIndexByte(c.text[:offset], '\n')+1 : offset]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/report"
+)
+
+// changes tells whether there is anything to do.
+func (s *setup) changes() bool {
+	return s.store != "" || s.manifests == fromLive || slices.ContainsFunc(s.edits, func(e *edit) bool {
+		return e.state == fileToWrite || e.state == fileToAdd
+	})
+}
+
+// confirm shows what would be done, and asks.
+func (s *setup) confirm(yes bool) error {
+	if yes {
+		return nil
+	}
+	out := s.app.out
+	if s.app.env.StdinIsTTY {
+		out = report.NewLines(s.app.env.Stderr)
+	}
+	if err := s.preview(out); err != nil {
+		return err
+	}
+	if !s.app.env.StdinIsTTY {
+		return errors.New("nothing was written, and there is no terminal to ask on: add --yes")
+	}
+	answer, err := s.app.ask("\nDo that? Only yes is taken as such: ")
+	if err != nil {
+		return fmt.Errorf("nothing was written: %w", err)
+	}
+	if answer != "yes" {
+		return errors.New("nothing was written")
+	}
+	return nil
+}
+
+// preview shows what would be done.
+func (s *setup) preview(out report.Lines) error {
+	err := out.Printf("In %s:\n", s.top.Name())
+	if s.store != "" {
+		err = errors.Join(err, out.Printf("  make the ledger %s, and prove its store\n", s.store))
+	}
+	for _, e := range s.edits {
+		switch e.state {
+		case fileKept:
+			err = errors.Join(err, out.Printf("  leave %s as it is: %s\n", e.shown, e.why))
+		case fileToWrite, fileToAdd:
+			err = errors.Join(err, out.Printf("  %s %s\n", e.state, e.shown))
+		}
+	}
+	if s.manifests == fromLive {
+		err = errors.Join(err, out.Printf("  write manifests of what is live in workspace %s\n", s.project.Workspace.Name))
+	}
+	return err
+}
+
+// write does what was planned, and says it.
+func (s *setup) write(id string) error {
+	for _, e := range s.edits {
+		if e.root == s.root && e.name == projectFile && s.store != "" {
+			e.change = s.editProject(id)
+			if e.state != fileKept {
+				e.now, e.why = e.change(e.was)
+			}
+			if e.why != nil {
+				e.state = fileKept
+			}
+		}
+		if err := e.write(); err != nil {
+			return fmt.Errorf("%s: %w", e.shown, plain(err))
+		}
+	}
+	return s.outcome(id)
+}
+
+// outcome says what became of each file, and shows what is not in those that were
+// left.
+func (s *setup) outcome(id string) error {
+	var err error
+	if dir := s.project.dir; dir != s.app.dir() {
+		err = s.app.out.Printf("the project is that of %s\n", dir)
+	}
+	var kept []string
+	for _, e := range s.edits {
+		err = errors.Join(err, s.app.out.Printf("%s %s\n", e.state, e.shown))
+		if e.state == fileKept {
+			kept = append(kept, e.shown)
+			err = errors.Join(err, s.showWanted(e))
+		}
+	}
+	if id != "" {
+		err = errors.Join(err, s.askForID(id))
+	}
+	if err == nil && len(kept) > 0 {
+		err = fmt.Errorf("left as it is, because it was there and says something else: %s; what init would write is shown: "+
+			"add that, or remove the file and run this again", strings.Join(kept, ", "))
+	}
+	return err
+}
+
+// showWanted shows what init would write in a file's place.
+func (s *setup) showWanted(e *edit) error {
+	err := s.app.out.Printf("  %s\n", e.why)
+	wanted, wantedErr := e.change(nil)
+	if wantedErr != nil || e.name == schemaFile {
+		return err
+	}
+	return errors.Join(err, s.app.out.Printf("\n"), s.app.out.Source(wanted), s.app.out.Printf("\n"))
+}
+
+// askForID says what a person has to write into a project file that names a
+// ledger already.
+func (s *setup) askForID(id string) error {
+	if id == "" || slices.ContainsFunc(s.edits, func(e *edit) bool {
+		return e.name == projectFile && (e.state == fileWritten || e.state == fileAdded)
+	}) {
+		return nil
+	}
+	return s.app.out.Printf("now write its id below ledger: in trueup.yaml, so that another one is never taken for it:\n\n  id: %s\n", id)
+}
+
+// next says how to go on.
+func (s *setup) next() error {
+	var err error
+	switch {
+	case !s.isNew:
+	case s.app.global.sandbox:
+		err = s.app.out.Printf("Next: trueup plan --sandbox, and git add what was written.\n")
+	case s.app.knowsAddress():
+		err = s.app.out.Printf("Next: trueup plan, and git add what was written.\n")
+	default:
+		err = s.app.out.Printf("Next: git add what was written; set the addresses and tokens of your platform (docs/configuration.md), " +
+			"which trueup doctor tries; trueup plan.\n")
+	}
+	if s.ci != nil && strings.HasPrefix(s.store, "file:") {
+		err = errors.Join(err, s.app.out.Printf("The ledger is on this machine alone, and no CI service shares it: docs/ledger.md has others.\n"))
+	}
+	if s.ci != nil {
+		for line := range strings.Lines(strings.ReplaceAll(s.ci.next, "BRANCH", s.ci.place.branch)) {
+			err = errors.Join(err, s.app.out.Printf("%s\n", strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"trueup/internal/kind"
+)
+
+// initIn runs init in a folder, where somebody at a terminal gives the answers;
+// nil is no terminal.
+func initIn(t *testing.T, dir string, answers []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(t.Context(), append([]string{"init"}, args...), Env{
+		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs,
+		Getenv: func(string) string { return "" }, Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: answers != nil,
+	})
+	return code, out.String(), errs.String()
+}
+
+func content(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestInitAsks: what no flag says is asked, with what is usual as the proposal,
+// and again where an answer can't be one.
+func TestInitAsks(t *testing.T) {
+	dir := t.TempDir()
+	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "", "live", "", "yes"})
+	if code != exitOK {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	for _, want := range []string{
+		"name and uuid are letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[examples]: ",
+		"  write trueup.yaml\n", "Only yes is taken as such",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q is not in\n%s", want, stderr)
+		}
+	}
+	text := content(t, dir, "trueup.yaml")
+	for _, want := range []string{"name: \"acme\"\n", "uuid: \"5a1d\"\n", "store: \"file:.trueup/ledger\"\n", "  id: \""} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if code, stdout, _ := initIn(t, dir, []string{}); code != exitOK || !strings.Contains(stdout, "nothing to do: all of it is there") {
+		t.Errorf("again: exit %d\n%s", code, stdout)
+	}
+}
+
+// TestInitWritesNothingUnlessSomebodySaysYes: nor does it make a ledger.
+func TestInitWritesNothingUnlessSomebodySaysYes(t *testing.T) {
+	for _, answers := range [][]string{{"acme"}, {"acme", "5a1d", "", "", "y"}, {"acme", "5a1d", "", "", "YES"}, {"acme", "5a1d", "none", "none"}, nil} {
+		dir := t.TempDir()
+		args := []string{}
+		if answers == nil {
+			args = []string{"--workspace", "acme", "--uuid", "5a1d"}
+		}
+		code, _, stderr := initIn(t, dir, answers, args...)
+		if code != exitError || !strings.Contains(stderr, "nothing was written") {
+			t.Errorf("%q: exit %d: %s", answers, code, stderr)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("%q: %v is there", answers, entries)
+		}
+	}
+}
+
+// TestInitLeavesWhatCameMeanwhile: what is written between the look and the
+// answer is nobody's to overwrite.
+func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
+	for _, name := range []string{"trueup.yaml", ".gitignore", ".vscode/settings.json"} {
+		for _, before := range []string{"", "mine\n"} {
+			dir := t.TempDir()
+			if before != "" && name != "trueup.yaml" {
+				write(t, dir, name, "{}\n")
+			}
+			s, err := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now}).
+				newSetup(t.Context(), initOptions{workspace: "acme", uuid: "5a1d", ledger: none, manifests: none, editor: vsCode, yes: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.plan(); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, name, "another's\n")
+			if err := s.write(""); err == nil {
+				t.Errorf("%s: no word of it", name)
+			}
+			if got := content(t, dir, name); got != "another's\n" {
+				t.Errorf("%s says %q", name, got)
+			}
+			s.close()
+		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLedgerIsAddedOnlyWhereItIsUnderstood: a project file that ends in another
+// way than expected is left, and so is one that has another ledger.
+func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
+	head := "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
+	const added = "ledger:\n  store: \"file:l\"\n  id: \"7c\"\n"
+	for was, want := range map[string]string{
+		head:                                   head + added,
+		strings.TrimSuffix(head, "\n"):         head + added,
+		head + "# the end\n\n\n":               head + "# the end\n" + added,
+		strings.ReplaceAll(head, "\n", "\r\n"): strings.ReplaceAll(head+added, "\n", "\r\n"),
+		head + "ledger: {id: 9}\n":             head + "ledger: {id: 9}\n",
+		head + "ledger: {store: \"file:x\"}\n": head + "ledger: {store: \"file:x\"}\n",
+		head + "ledger: {store: \"file:l\"}\n": head + "ledger: {store: \"file:l\", id: \"7c\"}\n",
+		"{apiVersion: trueup/v1, kind: Project, workspace: {name: acme, uuid: 5a1d}}\n": "",
+		head + "manifests:\n  - m\n...\n":                                               "",
+		head + "ledger:\n":                                                              "",
+	} {
+		s := &setup{app: newApp(Env{Getenv: func(string) string { return "" }}), store: "file:l"}
+		got, err := s.editProject("7c")([]byte(was))
+		if string(got) != want || (err != nil) != (want == "") {
+			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
+		}
+	}
+}
+
+func TestIgnoredLinesAreAddedOnce(t *testing.T) {
+	edit := editIgnored([]string{"/.trueup/", "/ledger/"})
+	for was, want := range map[string]string{
+		"":                       "/.trueup/\n/ledger/\n",
+		"*.bak":                  "*.bak\n/.trueup/\n/ledger/\n",
+		"a\r\n.trueup\r\n":       "a\r\n.trueup\r\n/ledger/\r\n",
+		"/.trueup/\n ledger/ \n": "/.trueup/\n ledger/ \n",
+		"# .trueup/\n":           "# .trueup/\n/.trueup/\n/ledger/\n",
+	} {
+		if got, err := edit([]byte(was)); err != nil || string(got) != want {
+			t.Errorf("%q became %q, %v", was, got, err)
+		}
+	}
+}
+
+// TestSchemaIsNamedFromWhereAManifestIs: where there is none to name, or the
+// manifest is not of the project, none is named.
+func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
+	dir := t.TempDir()
+	p := project{dir: dir}
+	if got := p.schemaFor("a.yaml"); got != "" {
+		t.Errorf("there is no %s", got)
+	}
+	write(t, dir, schemaFile, "{}")
+	for name, want := range map[string]string{
+		"a.yaml": ".trueup.schema.json", "m/a.yaml": "../.trueup.schema.json", "./m/../m/b/a.yaml": "../../.trueup.schema.json",
+		"../a.yaml": "", "/a.yaml": "",
+	} {
+		if got := p.schemaFor(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := (project{}).schemaFor("a.yaml"); got != "" {
+		t.Errorf("without a project: %s", got)
+	}
+}
+
+// TestSchemaInAnotherLayoutIsTheSame: who formats every file of a repository and
+// who runs init change nothing of each other.
+func TestSchemaInAnotherLayoutIsTheSame(t *testing.T) {
+	var dense bytes.Buffer
+	if err := json.Compact(&dense, kind.EditorSchema()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := editSchema(dense.Bytes())
+	if err != nil || !bytes.Equal(got, dense.Bytes()) {
+		t.Errorf("it was written anew: %v", err)
+	}
+}
+
+// TestALedgerOfTheEnvironmentStaysThere: a place on one machine is no matter of
+// the repository, and what is no store is not shown.
+func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
+	dir, at := t.TempDir(), t.TempDir()
+	run := func(store string) (int, string) {
+		var out bytes.Buffer
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--yes"}, Env{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
+			Getenv: func(name string) string { return map[string]string{"TRUEUP_LEDGER": store}[name] },
+		})
+		return code, out.String()
+	}
+	if code, out := run("https://me:" + canary + "@example.com/ledger"); code != exitError || strings.Contains(out, canary) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if code, out := run("file:" + at); code != exitOK {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	text := content(t, dir, "trueup.yaml")
+	if strings.Contains(text, at) || strings.Contains(text, "store") || !strings.Contains(text, "  id: \"") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestIDOfALedger is written behind the store, in the layout that is there, or not
+// at all.
+func TestIDOfALedger(t *testing.T) {
+	const head = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: a, uuid: b}\n"
+	for text, want := range map[string]string{
+		"ledger:\n  store: file:l\n":                                        "ledger:\n  store: file:l\n  id: \"x\"\n",
+		"ledger: # l\n    # s\n    store: 'file:l' # ours":                  "ledger: # l\n    # s\n    store: 'file:l' # ours\n    id: \"x\"",
+		"ledger:\r\n  store: file:l\r\npurge: {}\r\n":                       "ledger:\r\n  store: file:l\r\n  id: \"x\"\r\npurge: {}\r\n",
+		"ledger: {store: \"file:l\"} # ours\n":                              "ledger: {store: \"file:l\", id: \"x\"} # ours\n",
+		"ledger: { store: file:l }\n":                                       "ledger: { store: file:l, id: \"x\" }\n",
+		"ledger:\n  store: >-\n    file:l\n":                                "",
+		"ledger:\n  store:\n    file:l\n":                                   "",
+		"ledger: {store: file:l,\n}\n":                                      "",
+		"\"ledger\": {store: file:l}\n":                                     "",
+		"# |\n# ledger: {store: file:m}\nledger:\n  id:\n  store: file:l\n": "",
+	} {
+		was := []byte(head + text)
+		before, err := parseProject(was)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if want == "" {
+			want = text
+		}
+		if got := string(withID(was, before, "x")); got != head+want {
+			t.Errorf("%q: %q, want %q", text, got, head+want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/report"
+)
+
+// newMan writes the pages of the manual, for packages.
+func newMan(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the pages of the manual, one for each command",
+		Long: "Write the pages of the manual, one for each command, for man(1). A page that is there is replaced.\n\n" +
+			"Exit codes: 0 written, 1 could not be.",
+		Example: "  trueup man share/man/man1",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			// The texts of a command that fits a terminal have its lines.
+			return a.writePages(args[0], manual(newRoot(newApp(Env{}))))
+		},
+	}
+}
+
+func (a *app) writePages(dir string, pages []report.Page) error {
+	root, err := a.folderFor(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, plain(err))
+	}
+	defer func() { _ = root.Close() }()
+	for _, page := range pages {
+		if err := writeOwn(root, newFile{page.Name + ".1", report.Man(page)}); err != nil {
+			return err
+		}
+	}
+	return a.out.Printf("written %d pages to %s\n", len(pages), dir)
+}
+
+// writeOwn writes a file that is all of this program's making: one of that name
+// is an earlier one.
+func writeOwn(root *os.Root, f newFile) error {
+	done, err := writeNew(root, f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, plain(err))
+	}
+	if done == fileKept {
+		return replaceFile(root, f)
+	}
+	return nil
+}
+
+// manual are the pages of a command and of all below it.
+func manual(root *cobra.Command) []report.Page {
+	var pages []report.Page
+	for _, cmd := range shownCommands(root) {
+		pages = append(pages, page(cmd))
+	}
+	return pages
+}
+
+// shownCommands are a command and all below it that help shows, sorted.
+func shownCommands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, below := range cmd.Commands() {
+		if below.IsAvailableCommand() || below.Name() == "help" {
+			all = append(all, shownCommands(below)...)
+		}
+	}
+	return all
+}
+
+func page(cmd *cobra.Command) report.Page {
+	cmd.InitDefaultHelpFlag()
+	p := report.Page{Name: pageName(cmd), Short: cmd.Short, Synopsis: cmd.UseLine()}
+	add := func(title, text string, terms []report.Term) {
+		p.Parts = append(p.Parts, report.PagePart{Title: title, Text: text, Terms: terms})
+	}
+	add("DESCRIPTION", longOf(cmd), nil)
+	var below []report.Term
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			below = append(below, report.Term{Word: c.Name(), Meaning: c.Short})
+			p.See = append(p.See, pageName(c))
+		}
+	}
+	add("COMMANDS", "", below)
+	add("OPTIONS", "", flagTerms(cmd.LocalFlags()))
+	if cmd.HasParent() {
+		add("OPTIONS OF EVERY COMMAND", "", flagTerms(cmd.InheritedFlags()))
+		p.See = append([]string{pageName(cmd.Parent())}, p.See...)
+	} else {
+		add("EXIT STATUS", "", exitTerms())
+		add("ENVIRONMENT", "", environmentTerms())
+	}
+	add("EXAMPLES", cmd.Example, nil)
+	return p
+}
+
+// longOf is all that help says of a command, without tabs.
+func longOf(cmd *cobra.Command) string {
+	if cmd.Long == "" {
+		return cmd.Short + "."
+	}
+	return strings.ReplaceAll(cmd.Long, "\t", "    ")
+}
+
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+func flagTerms(flags *pflag.FlagSet) []report.Term {
+	var terms []report.Term
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			terms = append(terms, report.Term{Word: flagForm(f), Meaning: flagMeaning(f)})
+		}
+	})
+	return terms
+}
+
+// flagForm is how a flag is written.
+func flagForm(f *pflag.Flag) string {
+	form := "--" + f.Name
+	if f.Shorthand != "" {
+		form = "-" + f.Shorthand + ", " + form
+	}
+	if placeholder, _ := pflag.UnquoteUsage(f); placeholder != "" {
+		form += " " + placeholder
+	}
+	return form
+}
+
+// flagMeaning is what a flag does, and its default where it has one.
+func flagMeaning(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	if slices.Contains([]string{"", "false", "0", "0s", "[]"}, f.DefValue) {
+		return usage
+	}
+	return usage + " (default " + f.DefValue + ")"
+}
+
+// exitTerms are the exit codes.
+func exitTerms() []report.Term {
+	var terms []report.Term
+	for _, code := range exitCodes() {
+		terms = append(terms, report.Term{
+			Word: strconv.Itoa(code) + " " + resultName(code), Meaning: exitMeaning(code),
+		})
+	}
+	return terms
+}

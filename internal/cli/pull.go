@@ -1,0 +1,330 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/api"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+type pullOptions struct {
+	dir, file                string
+	allFields, diff, replace bool
+}
+
+func newPull(a *app) *cobra.Command {
+	var opts pullOptions
+	cmd := &cobra.Command{
+		Use:   "pull [KIND[/NAME]...]",
+		Short: "Write manifests for what is live, to adopt an existing workspace",
+		Long: "Write a manifest for each live object that git does not have: cdns, snapshots, cdn/NAME, cdn/shop-*, or all that\n" +
+			"can be listed. A plan is empty then, and apply sends nothing. Only GETs are sent.\n\n" +
+			"A manifest has what is worth managing: fields that the schema knows, in the documented types; no status, nothing\n" +
+			"that the server owns, and no field that it added, which a write leaves as it is. What is left out is said, and\n" +
+			"--all-fields writes it too. What is new to the ledger is adopted into it: from then on git has it whole, and what\n" +
+			"you take out of a manifest, apply takes out of live, as the plan says.\n\n" +
+			"Objects that git has already, wherever their manifests stand, are left as they are and said. --diff shows how they\n" +
+			"differ and writes nothing; --replace writes live over them, and the next apply records that. Objects that no\n" +
+			"manifest can describe are said, with the reason.\n\n" +
+			"Exit codes: 0 all is written or in git, 1 could not run, 2 with --diff, something would be written or differs,\n" +
+			"4 the manifests that are there are invalid and nothing was written, 5 some objects could not be written or listed,\n" +
+			"8 authentication or authorization.",
+		Example: "  trueup pull                       every live object, one file each\n" +
+			"  trueup pull cdns --dir manifests  CDNs only, in a folder\n" +
+			"  trueup pull cdn/shop --diff       how the manifest differs from live\n" +
+			"  trueup pull snapshots --file -    to standard output; nothing is recorded",
+		ValidArgsFunction: a.completePull,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "dir", "file"); err != nil {
+				return err
+			}
+			return runPull(cmd.Context(), a, opts, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.dir, "dir", "", "write files in `DIR`, one an object; without it the project's folder of manifests")
+	f.StringVar(&opts.file, "file", "", "write all objects to one new `FILE`, or - for standard output")
+	f.BoolVar(&opts.allFields, "all-fields", false, "write every field that live has, also those that the schema does not know")
+	f.BoolVar(&opts.diff, "diff", false, "write nothing; show how objects that git has differ from live")
+	f.BoolVar(&opts.replace, "replace", false, "write live over manifests that differ from it; their comments, labels and annotations are lost")
+	return cmd
+}
+
+// check refuses flags that contradict each other.
+func (o pullOptions) check(g globalOptions) error {
+	stdout := o.file == onStdout
+	for _, refused := range []struct {
+		given bool
+		says  string
+	}{
+		{o.dir != "" && o.file != "", "--dir writes a file an object and --file one for all: give one of them"},
+		{o.diff && o.replace, "--diff writes nothing, and --replace writes over manifests: give one of them"},
+		{stdout && (o.diff || o.replace), "--file - looks at no file: leave out --diff and --replace"},
+		{stdout && g.output != "text", "--file - writes manifests to standard output: leave out -o"},
+		{o.file != "" && !stdout && !mayBeSource(o.file), "--file names a file of manifests: they end in .yaml or .yml"},
+		{len(g.reports) > 0, "pull writes no report: leave out --report; -o json tells programs what became of each object"},
+		{g.output != "text" && g.output != "json", "pull writes text or json: give -o one of them"},
+	} {
+		if refused.given {
+			return errors.New(refused.says)
+		}
+	}
+	return nil
+}
+
+// pulling is one run of pull.
+type pulling struct {
+	app     *app
+	opts    pullOptions
+	project project
+	// set is what git has, sources are where; both are empty where nobody asks.
+	set     *manifest.Set
+	sources []manifest.Source
+	world   *world
+	ledger  *ledger.Ledger
+	view    ledger.View
+	items   []*pulled
+	// cut says that not all that was asked for could be listed.
+	cut bool
+	// target is where new files are written.
+	target target
+}
+
+// pulled is a live object and what becomes of it.
+type pulled struct {
+	live kind.Object
+	// key is git's, has the manifest that git has of it.
+	key   kind.Key
+	has   *manifest.Object
+	taken plan.Taken
+	draft manifest.Draft
+	text  []byte
+
+	verdict pullVerdict
+	// file is where it is or would be written, as the user knows it; reason and fix
+	// say why it is not.
+	file, reason, fix string
+	// adopt says that the ledger learnt of it.
+	adopt bool
+}
+
+// pullVerdict says what became of an object.
+type pullVerdict string
+
+const (
+	pullWritten  pullVerdict = "written"
+	pullReplaced pullVerdict = "replaced"
+	// pullNew would be written, but for --diff.
+	pullNew pullVerdict = "not in git"
+	// pullSame is in git and the plan of it is empty, pullDiffers is not.
+	pullSame    pullVerdict = "in git"
+	pullDiffers pullVerdict = "differs"
+	// pullGoing is being deleted, pullRefused can't be written.
+	pullGoing   pullVerdict = "left out"
+	pullRefused pullVerdict = "not written"
+)
+
+func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err error) {
+	if err := opts.check(a.global); err != nil {
+		return err
+	}
+	asked, err := parseSelection(args)
+	if err != nil {
+		return err
+	}
+	p := &pulling{app: a, opts: opts, set: &manifest.Set{}}
+	if p.project, err = loadProject(a.dir()); err != nil {
+		return err
+	}
+	if opts.file != onStdout {
+		closeAll, err := p.readGit(ctx)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+	}
+	if p.world, err = a.enter(ctx, p.project, p.set); err != nil {
+		return err
+	}
+	defer p.world.close()
+	if asked, err = p.reachable(asked); err != nil {
+		return err
+	}
+	if err := p.readLive(ctx, asked); err != nil {
+		return err
+	}
+	if err := p.draft(ctx); err != nil {
+		return err
+	}
+	if opts.file == onStdout {
+		return p.toStdout()
+	}
+	return errors.Join(p.write(ctx), p.adopt(ctx), p.say())
+}
+
+// readGit reads the manifests that are there, so that objects are found wherever
+// they stand.
+func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
+	sources, closeAll, err := p.gitSources()
+	if err != nil {
+		return nil, err
+	}
+	reading := p.app.begin("reading manifests")
+	defer reading.end()
+	opts := p.app.manifestOptions(p.project, false)
+	opts.Progress = reading.reached
+	set, findings, err := manifest.Load(ctx, sources, opts)
+	if err == nil {
+		err = invalid(append(findings, manifest.Check(set, opts)...), "nothing was written, because it is not known what is in git")
+	}
+	if err != nil {
+		closeAll()
+		return nil, err
+	}
+	p.set, p.sources = set, sources
+	return closeAll, nil
+}
+
+// invalid refuses manifests that are wrong, and says who shows all of it.
+func invalid(findings diag.List, nothing string) error {
+	if err := refuseInvalid(findings, "the manifests are invalid, and "+nothing); err != nil {
+		return fmt.Errorf("%w; trueup validate shows all", err)
+	}
+	return nil
+}
+
+// gitSources are the project's manifests, without folders that are not there yet,
+// and the place that is written to.
+func (p *pulling) gitSources() ([]manifest.Source, func(), error) {
+	o := &opener{dir: p.app.dir()}
+	there := p.project
+	there.Manifests = nil
+	for _, name := range p.project.Manifests {
+		if _, err := os.Lstat(filepath.Join(p.project.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			there.Manifests = append(there.Manifests, name)
+		}
+	}
+	err := o.configured(there)
+	var more []string
+	if len(p.project.Manifests) == 0 {
+		more = append(more, ".")
+	}
+	for _, name := range []string{p.opts.dir, p.opts.file} {
+		if name == "" || p.app.isRead(p.project, p.app.full(name)) {
+			continue
+		}
+		if _, lost := os.Lstat(p.app.full(name)); lost == nil {
+			more = append(more, name)
+		}
+	}
+	if err = errors.Join(err, o.named(more)); err != nil {
+		o.close()
+		return nil, nil, err
+	}
+	return o.sources, o.close, nil
+}
+
+// readLive reads the objects that were asked for, and what the ledger knows of
+// them.
+func (p *pulling) readLive(ctx context.Context, asked selection) error {
+	if err := p.readLedger(ctx); err != nil {
+		return err
+	}
+	state, err := p.fetch(ctx, asked)
+	if err != nil && exitOf(err) == exitAuth && len(asked.kinds()) > 1 {
+		return fmt.Errorf("%w; to leave that out, name what to pull: %s", err, strings.Join(listedKinds(), ", "))
+	}
+	if err != nil {
+		return err
+	}
+	for _, k := range asked.listed() {
+		if !state.Lists[k.Name].Complete {
+			p.cut = true
+			p.app.log(slog.LevelWarn, fmt.Sprintf("the list of %s leaves some out, or was cut short: run pull again", k.Name))
+		}
+	}
+	p.take(state, asked)
+	if err := asked.unmet(p.items); err != nil {
+		return err
+	}
+	return p.addRecords(ctx)
+}
+
+// fetch reads the objects that were asked for.
+func (p *pulling) fetch(ctx context.Context, asked selection) (live.State, error) {
+	reading := p.app.begin("reading what is live")
+	defer reading.end()
+	reader := api.NewReader(p.world.api)
+	defer reader.Close()
+	return live.Fetch(ctx, reader, asked.named(), live.Options{
+		Workspace: p.world.workspace, Parallelism: p.app.global.parallelism,
+		Names: remoteNames(p.view), Also: asked.kinds(), Whole: true,
+		Progress: func(done int) { reading.reached(done, 0) },
+	})
+}
+
+// take picks what was asked for from what is live, by the names that git has for
+// it.
+func (p *pulling) take(state live.State, asked selection) {
+	inGit := map[kind.Key]kind.Key{}
+	for key, remote := range remoteNames(p.view) {
+		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
+	}
+	for _, o := range everything(state) {
+		key, renamed := inGit[o.Key()]
+		if !renamed {
+			key = o.Key()
+		}
+		if asked.has(key) || asked.has(o.Key()) {
+			p.items = append(p.items, &pulled{live: o, key: key, has: p.set.Find(key)})
+		}
+	}
+}
+
+// readLedger reads what the ledger knows of the objects in git. A ledger that is
+// not there, or can't be read, keeps nobody from writing manifests.
+func (p *pulling) readLedger(ctx context.Context) (err error) {
+	if p.opts.file == onStdout {
+		p.view = ledger.View{}
+		return nil
+	}
+	if p.ledger, err = ledger.Open(ctx, p.world.ledger); err != nil {
+		return err
+	}
+	p.world.closers = append(p.world.closers, p.ledger.Close)
+	keys := make([]kind.Key, len(p.set.Objects))
+	for i, o := range p.set.Objects {
+		keys[i] = o.Key()
+	}
+	p.view, err = p.ledger.View(ctx, keys)
+	if err != nil && ctx.Err() == nil {
+		p.view, err = ledger.Unreadable(err), nil
+	}
+	return err
+}
+
+// addRecords looks up what the ledger knows of live objects.
+func (p *pulling) addRecords(ctx context.Context) error {
+	if p.ledger == nil || p.view.Problem != "" {
+		return nil
+	}
+	keys := make([]kind.Key, len(p.items))
+	for i, item := range p.items {
+		keys[i] = item.key
+	}
+	return p.ledger.Add(ctx, &p.view, keys)
+}

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// write writes what is not in git, and over what is where that was asked for.
+func (p *pulling) write(ctx context.Context) error {
+	if p.opts.diff {
+		return nil
+	}
+	if err := p.writeAll(); err != nil || !p.opts.replace {
+		return err
+	}
+	for _, item := range p.items {
+		if item.verdict != pullDiffers {
+			continue
+		}
+		if err := p.replace(ctx, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findTarget finds the folder: the one that was named, or the first of the project's
+// that holds manifests or is not there yet, or manifests in the current one.
+func (p *pulling) findTarget() (target, error) {
+	dir := p.opts.dir
+	if p.opts.file != "" {
+		dir = filepath.Dir(p.opts.file)
+	}
+	if dir != "" {
+		return p.app.targetAt(dir), nil
+	}
+	for _, name := range p.project.Manifests {
+		info, err := os.Stat(filepath.Join(p.project.dir, name))
+		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !mayBeSource(name) && path.Ext(name) != ".json" {
+			shown := configuredAs(p.app.dir(), p.project, name)
+			return target{p.project.dir, filepath.Clean(name), filepath.ToSlash(shown)}, nil
+		}
+	}
+	if len(p.project.Manifests) > 0 {
+		return target{}, errors.New("trueup.yaml names no folder of manifests, only files: say where to write, --dir DIR or --file FILE")
+	}
+	return p.app.targetAt(manifests), nil
+}
+
+// fileOf is where an object is written below the folder.
+func (p *pulling) fileOf(item *pulled) string {
+	if p.opts.file != "" {
+		return filepath.Base(p.opts.file)
+	}
+	return path.Join(item.live.Kind.Plural(), fileNameOf(item.key.Name)+".yaml")
+}
+
+// writeAll writes the objects that git does not have. A file that is there
+// already and says something else is left.
+func (p *pulling) writeAll() error {
+	at := p.target
+	files, err := p.files()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(at.base, 0o755); err != nil {
+		return fmt.Errorf("%s: %w", at.display, plain(err))
+	}
+	root, err := os.OpenRoot(at.base)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at.display, plain(err))
+	}
+	defer func() { _ = root.Close() }()
+	for _, f := range files {
+		name := at.name(f.name)
+		done, err := "", noLinkTo(root, path.Dir(name))
+		if err == nil {
+			done, err = writeNew(root, newFile{name, f.content})
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", at.shown(f.name), plain(err))
+		}
+		for _, item := range f.items {
+			if done == fileKept {
+				item.refuse(at.shown(f.name)+" is there and says something else", "move it away, or choose another place with --dir or --file")
+				continue
+			}
+			item.verdict = pullWritten
+		}
+	}
+	return nil
+}
+
+// noLinkTo refuses a folder that is reached by a link, whoever put it there: no
+// command would read what is written behind it.
+func noLinkTo(root *os.Root, folder string) error {
+	at := ""
+	for part := range strings.SplitSeq(folder, "/") {
+		at = path.Join(at, part)
+		info, err := root.Lstat(filepath.FromSlash(at))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link, and no manifest is read behind one: put a folder in its place", at)
+		}
+	}
+	return nil
+}
+
+// pullFile is a file and the objects in it.
+type pullFile struct {
+	name    string
+	content []byte
+	items   []*pulled
+}
+
+func (p *pulling) files() ([]pullFile, error) {
+	var files []pullFile
+	var drafts []manifest.Draft
+	for _, item := range p.items {
+		if item.verdict != pullNew {
+			continue
+		}
+		name := p.fileOf(item)
+		if n := len(files); n > 0 && files[n-1].name == name {
+			files[n-1].items = append(files[n-1].items, item)
+		} else {
+			files = append(files, pullFile{name, item.text, []*pulled{item}})
+		}
+		drafts = append(drafts, item.draft)
+	}
+	if p.opts.file == "" || len(files) == 0 {
+		return files, nil
+	}
+	var err error
+	files[0].content, err = manifest.Write(drafts...)
+	return files, err
+}
+
+// replace writes an object over its manifest, and leaves the rest of the file as
+// it is.
+func (p *pulling) replace(ctx context.Context, item *pulled) error {
+	if !mayBeSource(item.has.Path) {
+		item.refuse(item.has.Path+" is no YAML file, and a manifest is written as YAML", "move the object to a .yaml file, or write it by hand")
+		return nil
+	}
+	if item.has.Keep {
+		item.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would go", "write it by hand: --diff shows what")
+		return nil
+	}
+	full := p.app.full(filepath.FromSlash(item.has.Path))
+	root, err := os.OpenRoot(filepath.Dir(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", item.has.Path, plain(err))
+	}
+	defer func() { _ = root.Close() }()
+	data, err := root.ReadFile(filepath.Base(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", item.has.Path, plain(err))
+	}
+	// Another object of the file may have been replaced by this run.
+	before, o, err := p.reread(ctx, item, data)
+	if err != nil {
+		return err
+	}
+	content := o.ReplaceIn(data, item.text)
+	after, _, err := p.reread(ctx, item, content)
+	if err != nil || !p.onlyChanged(item, before, after) {
+		item.refuse("its document can't be taken out of "+item.has.Path+" without touching others", "write it by hand: --diff shows what")
+		return nil
+	}
+	if err := replaceFile(root, newFile{filepath.Base(full), content}); err != nil {
+		return fmt.Errorf("%s: %w", item.has.Path, err)
+	}
+	item.verdict = pullReplaced
+	return nil
+}
+
+// reread reads a file's text as manifests, with the object in them.
+func (p *pulling) reread(ctx context.Context, item *pulled, data []byte) (*manifest.Set, *manifest.Object, error) {
+	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: data, Display: item.has.Path}}, p.app.manifestOptions(p.project, false))
+	if err == nil {
+		err = invalid(findings, "this one is left as it is")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	o := set.Find(item.key)
+	if o == nil {
+		return nil, nil, fmt.Errorf("%s: %s stood there a moment ago, and does not any more: run it again", item.has.Path, item.key)
+	}
+	return set, o, nil
+}
+
+// onlyChanged tells whether a file has the objects that it had, all but one as
+// they were, and that one as live.
+func (p *pulling) onlyChanged(item *pulled, before, after *manifest.Set) bool {
+	if len(before.Objects) != len(after.Objects) {
+		return false
+	}
+	for _, o := range after.Objects {
+		was := before.Find(o.Key())
+		switch {
+		case was == nil:
+			return false
+		case o.Key() == item.key:
+			if !p.settled(item, o.Spec) {
+				return false
+			}
+		case was.Digest != o.Digest || was.Namespace != o.Namespace || was.APIVersion != o.APIVersion:
+			return false
+		}
+	}
+	return true
+}
+
+// adopt records what was written, so that lists are git's whole (design 0.1). What
+// an earlier run wrote and could not record is recorded too.
+func (p *pulling) adopt(ctx context.Context) error {
+	all := map[kind.Key]ledger.Adoption{}
+	for _, item := range p.items {
+		if item.adopt = p.adopts(item); !item.adopt {
+			continue
+		}
+		all[item.key] = ledger.Adoption{
+			Spec: item.taken.Spec, Digest: plan.SpecDigest(item.live.Kind, item.taken.Spec),
+			Reason: "pulled from live", By: p.app.claim().Actor,
+			RemoteName: item.remoteName(), UID: item.live.UID, CreationTimestamp: item.live.CreationTimestamp,
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if err := p.ledger.AdoptAll(ctx, all); err != nil {
+		for _, item := range p.items {
+			item.adopt = false
+		}
+		return fmt.Errorf("the manifests are written, but not all of them adopted: %w; run it again", ledgerError(err))
+	}
+	return nil
+}
+
+// adopts tells whether the ledger is to learn of an object: of what it never knew,
+// if it stands where a plan reads it, as it was pulled. What it knows is another branch's too, and that
+// branch's next apply would remove what is only in the manifest of this one. For
+// the same reason it learns nothing of what is written over a manifest: an apply
+// records that where it is merged.
+func (p *pulling) adopts(item *pulled) bool {
+	if p.opts.diff || p.view.Problem != "" || !p.view.Records[item.key].Blank() {
+		return false
+	}
+	switch item.verdict {
+	case pullWritten:
+		return p.app.isRead(p.project, p.app.full(item.file))
+	case pullSame:
+		return p.app.isRead(p.project, p.app.full(item.has.Path)) && slices.Equal(item.has.Spec, item.taken.Spec)
+	case pullReplaced, pullNew, pullDiffers, pullGoing, pullRefused:
+	}
+	return false
+}
+
+// remoteName is the server's name where it is another than git's.
+func (item *pulled) remoteName() string {
+	if item.live.Name == item.key.Name {
+		return ""
+	}
+	return item.live.Name
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+	"trueup/internal/report"
+)
+
+func newPurge(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "purge",
+		Short: "Write manifests of purges, and list what became of them",
+		Long: "Write manifests of purges, and list what became of them (docs/purges.md). apply sends a purge, once;\n" +
+			"neither of these commands asks the platform anything.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPurgeNew(a), newPurgeList(a))
+	return cmd
+}
+
+type purgeNewOptions struct {
+	hostnames, subdomains []string
+	fromGit               string
+	maps, sitemaps        []string
+	noFolders             bool
+	collapse              int
+	name, dir             string
+	skipUnplaced          bool
+}
+
+func newPurgeNew(a *app) *cobra.Command {
+	var opts purgeNewOptions
+	cmd := &cobra.Command{
+		Use:   "new [ADDRESS...]",
+		Short: "Write a manifest that purges paths, once",
+		Long: "Write a manifest that purges what is named: paths such as /img/logo.png, prefix paths such as '/img/*', and\n" +
+			"addresses such as https://www.example.com/a, whose hostname chooses the CDN. - reads a list from standard\n" +
+			"input, one entry a line. --from-git takes the files that differ between two commits, --sitemap the pages of a\n" +
+			"sitemap. Characters that can't stand in an address are encoded as browsers do (docs/purges.md).\n\n" +
+			"Each path is named once, and what a prefix path covers is left out. Several hostnames or sets of subdomains,\n" +
+			"and more paths than one purge may have, give several manifests. A name ends with a digest of what it purges:\n" +
+			"what stands in the manifests already, or was sent, is not written again, and no file is ever overwritten.\n\n" +
+			"Exit codes: 0 written, there already, or nothing to purge; 1 something can't be purged as it is named, or the\n" +
+			"file could not be written; 4 manifests are invalid.",
+		Example: "  trueup purge new /index.html '/img/*'\n" +
+			"  trueup purge new --hostname www.shop.example.com /prices\n" +
+			"  trueup purge new --from-git main...HEAD --map 'public/ -> /' --map 'static/ -> https://img.example.com/'\n" +
+			"  trueup purge new - <changed.txt\n" +
+			"  trueup purge new /a --dir - | trueup plan manifests -",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "from-git", "name", "dir"); err != nil {
+				return err
+			}
+			return a.failed("purge new", runPurgeNew(cmd.Context(), a, opts, args))
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opts.hostnames, "hostname", nil, "the `HOST` of paths that are named without one; where one CDN is in git, its is meant; repeatable")
+	f.StringArrayVar(&opts.subdomains, "subdomain", nil, "purge paths that are named without a host on this `PART` before the hostname too; repeatable")
+	f.StringVar(&opts.fromGit, "from-git", "", "purge the files that differ between the commits of `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it left BASE")
+	f.StringArrayVar(&opts.maps, "map", nil, "where --from-git finds files and at which path they are served, as `'FROM -> TO'`: names from the top of the repository; repeatable")
+	f.BoolVar(&opts.noFolders, "no-index", false, "don't purge the path of the folder together with its "+purge.Index)
+	f.StringArrayVar(&opts.sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
+	f.IntVar(&opts.collapse, "collapse", 0, "name a folder in place of `N` and more paths in it, which purges all else in it too; never /*")
+	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
+	f.StringVar(&opts.name, "name", "", "begin the name with `BASE`, such as a release; without it, with the date, and of --from-git the commit")
+	f.StringVar(&opts.dir, "dir", "", "write to `DIR`, - for standard output; without it to where most purges of the project stand, or else to purges/")
+	f.BoolVar(&opts.skipUnplaced, "skip-unplaced", false, "leave out what can't be purged as it is named, and go on")
+	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.hostsOf(cmd.Context()), noFiles
+	}
+	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
+	return cmd
+}
+
+// hostsOf are the hostnames of the project's CDNs, as a shell may be offered them.
+func (a *app) hostsOf(ctx context.Context) (out []string) {
+	for _, o := range hosting(a.known(ctx, nil)) {
+		out = offer(out, o.Host, o.Key().String())
+	}
+	return out
+}
+
+// failed shows an error in the result, where that is for machines.
+func (a *app) failed(command string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return a.fail(report.Document{Command: command}, err)
+}
+
+// errTextOrJSON is a format that no purge command has.
+var errTextOrJSON = errors.New("this command has the formats text and json, and no --report")
+
+// hosting are the objects whose hostnames a request may name (platform-api 2.3).
+func hosting(set *manifest.Set) []*manifest.Object {
+	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
+		return o.Kind.Policy != kind.Converge || o.Host == ""
+	})
+}
+
+// onceKind is the kind of requests that are sent once, to a hostname.
+func onceKind() *kind.Kind {
+	all := kind.All()
+	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Policy == kind.Once && k.HostField != "" })]
+}
+
+// some names the first of a list.
+func some(list []string, most int) string {
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// counted is a number of things.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"trueup/internal/kind"
+)
+
+type schemaOptions struct {
+	list bool
+	dir  string
+}
+
+func newSchema(a *app) *cobra.Command {
+	var opts schemaOptions
+	cmd := &cobra.Command{
+		Use:   "schema KIND",
+		Short: "Print the JSON Schema of a kind, or of a file or an output of trueup",
+		Long: "Print the JSON Schema (2020-12) of a kind of manifest, or of a format of trueup: project is trueup.yaml, config your\n" +
+			"own file of profiles, plan what plan --out keeps, and result, doctor, fmt, pull, purge-ls and purge-new are forms\n" +
+			"of -o json. With --dir all of them become files of a folder; one that is there is replaced if it is an earlier\n" +
+			"schema of the same.\n" +
+			"For an editor, trueup init writes one schema of all kinds.\n\n" +
+			"Exit codes: 0 done, 1 there is no such schema, or it can't be written.",
+		Example: "  trueup schema cdn\n  trueup schema --list\n  trueup schema --dir schemas",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGiven(cmd, "dir"); err != nil {
+				return err
+			}
+			return runSchema(a, opts, args)
+		},
+		ValidArgsFunction: completeSchemas,
+	}
+	cmd.Flags().BoolVar(&opts.list, "list", false, "list the schemas that there are")
+	cmd.Flags().StringVar(&opts.dir, "dir", "", "write all schemas into the folder `DIR`")
+	cmd.MarkFlagsMutuallyExclusive("list", "dir")
+	return cmd
+}
+
+func runSchema(a *app, opts schemaOptions, args []string) error {
+	whole := opts.list || opts.dir != ""
+	switch {
+	case whole && len(args) > 0:
+		return errors.New("--list and --dir are of all schemas: leave KIND out")
+	case opts.list:
+		return a.listSchemas()
+	case opts.dir != "":
+		return a.writeSchemas(opts.dir)
+	case len(args) == 0:
+		return errors.New("name a kind, such as cdn; schema --list lists what there is")
+	}
+	_, text, ok := kind.SchemaNamed(args[0])
+	if !ok {
+		return fmt.Errorf("there is no schema %q%s", args[0], didYouMean(args[0], kind.SchemaNames()))
+	}
+	return a.out.Source(text)
+}
+
+func (a *app) listSchemas() error {
+	var rows [][]string
+	for _, name := range kind.SchemaNames() {
+		_, text, _ := kind.SchemaNamed(name)
+		rows = append(rows, []string{name, titleOf(text).Description})
+	}
+	return a.out.Table("", rows)
+}
+
+// writeSchemas writes every schema into a folder, which it makes.
+func (a *app) writeSchemas(dir string) error {
+	root, err := a.folderFor(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, plain(err))
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range kind.SchemaNames() {
+		file, text, _ := kind.SchemaNamed(name)
+		done, err := writeSchema(root, newFile{file, text})
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, file), plain(err))
+		}
+		if err := a.out.Printf("%s %s\n", done, filepath.Join(dir, file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSchema writes a schema, also in the place of an earlier one. Any other file
+// of that name is somebody's.
+func writeSchema(root *os.Root, f newFile) (string, error) {
+	done, err := writeNew(root, f)
+	if err != nil || done != fileKept {
+		return done, err
+	}
+	old, err := root.ReadFile(f.name)
+	if err != nil {
+		return "", err
+	}
+	if is := titleOf(old); is.Schema == "" || is.Title != titleOf(f.content).Title {
+		return "", errors.New("there is a file of that name that is no such schema: remove it, or name another folder")
+	}
+	return fileWritten, replaceFile(root, f)
+}
+
+// schemaTitle is what a schema says of itself.
+type schemaTitle struct {
+	Schema      string `json:"$schema"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+}
+
+func titleOf(schema []byte) schemaTitle {
+	var t schemaTitle
+	_ = json.Unmarshal(schema, &t) // what is no JSON has no title
+	return t
+}
+
+func completeSchemas(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, name := range kind.SchemaNames() {
+		_, text, _ := kind.SchemaNamed(name)
+		if len(args) == 0 {
+			out = offer(out, name, titleOf(text).Title)
+		}
+	}
+	return out, noFiles
+}
