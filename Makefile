@@ -1,5 +1,5 @@
 # What CI runs stands in .ci/, so that a machine without make can run it too.
-.PHONY: build test race check lint cover bench fuzz properties soak picture browser screenshots ci
+.PHONY: build test race check lint cover bench fuzz properties soak picture browser editor shells screenshots reproducible ci
 
 build:
 	go build -trimpath -o trueup .
@@ -19,8 +19,9 @@ lint:
 cover:
 	.ci/cover
 
+# Parts by themselves, then whole runs and goals: docs/performance.md.
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	go test -run '^$$' -bench . -benchmem -benchtime 200ms ./internal/...
 	.ci/bench
 
 # Every fuzz target for ten minutes, or for FUZZTIME.
@@ -43,9 +44,21 @@ picture:
 browser:
 	.ci/browser
 
+# Manifests in the language server of editors, which npm installs in tools/editor.
+editor:
+	.ci/editor
+
+# Completion with Tab in bash, zsh and fish, and the pages of the manual.
+shells:
+	.ci/shells
+
 # The pictures of the HTML report and of a comment in docs/, from what the program really writes.
 screenshots:
 	PICTURES=1 .ci/browser
+
+# Two builds of the commit in different folders, byte by byte; COLD=1 from empty caches.
+reproducible:
+	.ci/reproducible
 
 ci:
 	.ci/run
