@@ -40,40 +40,6 @@ func runIn(t *testing.T, dir string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// console is a block of a page that shows commands and what they print.
-type console struct {
-	line  int
-	steps []consoleStep
-}
-
-type consoleStep struct {
-	command string
-	output  []string
-}
-
-// consoles reads the console blocks of a page.
-func consoles(page string) []console {
-	var blocks []console
-	inside := false
-	for i, line := range strings.Split(page, "\n") {
-		switch {
-		case line == "```console":
-			inside = true
-			blocks = append(blocks, console{line: i + 1})
-		case line == "```":
-			inside = false
-		case inside:
-			block := &blocks[len(blocks)-1]
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				block.steps = append(block.steps, consoleStep{command: command})
-			} else if n := len(block.steps); n > 0 {
-				block.steps[n-1].output = append(block.steps[n-1].output, line)
-			}
-		}
-	}
-	return blocks
-}
-
 // arguments are those of a command that starts the program; what stands in
 // single quotes is one of them.
 func arguments(command string) ([]string, bool) {
@@ -91,43 +57,6 @@ func arguments(command string) ([]string, bool) {
 		}
 	}
 	return nil, false
-}
-
-// TestDocumentation runs the console blocks of the documentation: those of one
-// page one after the other on one sandbox. `echo $?` shows the last exit code,
-// and a line of three dots stands for lines that are left out.
-func TestDocumentation(t *testing.T) {
-	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join("docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, page := range append(pages, "README.md") {
-		dir, code := ownSandbox(t), 0
-		for _, block := range consoles(readText(t, page)) {
-			for _, s := range block.steps {
-				var got string
-				args, isProgram := arguments(s.command)
-				switch {
-				case isProgram:
-					code, got = runIn(t, dir, args...)
-				case s.command == "echo $?":
-					got = fmt.Sprintln(code)
-				default:
-					t.Fatalf("%s:%d: %q does not start the program", page, block.line, s.command)
-				}
-				ran++
-				want := strings.Join(s.output, "\n")
-				if !shows(want, steady(got)) {
-					t.Errorf("%s:%d: $ %s\nprints\n%s\nand the page says\n%s", page, block.line, s.command, steady(got), want)
-				}
-			}
-		}
-	}
-	if ran < 8 {
-		t.Errorf("only %d commands ran", ran)
-	}
 }
 
 // shows reports whether want is got, but for what three dots leave out.
@@ -173,6 +102,7 @@ func TestShows(t *testing.T) {
 // steady replaces what differs from run to run.
 func steady(text string) string {
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`).ReplaceAllString(text, "2026-11-21T09:00:00Z")
+	text = regexp.MustCompile(`an answer in [\d.]+m?s`).ReplaceAllString(text, "an answer in 1ms")
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllString(text, "7c0e2f5b-0d0a-4a53-9a0c-9b6f2f1f3a77")
 }
 
@@ -279,37 +209,103 @@ func compareFile(t *testing.T, file string, want []byte) {
 func TestDocumentedCommandsExist(t *testing.T) {
 	t.Parallel()
 	_, help := runIn(t, t.TempDir(), "--help")
-	_, list, _ := strings.Cut(help, "Available Commands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
+	help, _, _ = strings.Cut(help, "\nFlags:")
+	var has []string
 	readme := readText(t, "README.md")
-	for line := range strings.SplitSeq(list, "\n") {
-		name := strings.Fields(line)[0]
-		if name != "help" && !strings.Contains(readme, "| `"+name) {
-			t.Errorf("README.md does not list the command %s", name)
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(help, -1) {
+		if has = append(has, m[1]); m[1] != "help" && !strings.Contains(readme, "| `"+m[1]) {
+			t.Errorf("README.md does not list the command %s", m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)[^`]*` \\|").FindAllStringSubmatch(readme, -1) {
-		if !strings.Contains(list, "\n  "+m[1]+" ") && !strings.HasPrefix(list, "  "+m[1]+" ") {
+		if !slices.Contains(has, m[1]) {
 			t.Errorf("README.md lists %s, which the program does not have", m[1])
 		}
 	}
 }
 
+// TestLinksLeadSomewhere: every link of a page is to a file that is there, and
+// what it names in a page is one of its headings.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	var pages []string
-	for _, pattern := range []string{"*.md", filepath.Join("docs", "*.md")} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, found...)
-	}
-	for _, page := range pages {
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(readText(t, page), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", page, m[1])
+	for _, page := range pages(t) {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`).FindAllStringSubmatch(readText(t, page), -1) {
+			target := page
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(page), m[1])
 			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", page, m[1])
+			} else if m[2] != "" && !slices.Contains(anchors(readText(t, target)), m[2]) {
+				t.Errorf("%s: %s has no heading %s", page, target, m[2])
+			}
+		}
+	}
+}
+
+// anchors are the names of a page's headings, as code hosts make them.
+func anchors(page string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, "#"+strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// TestNamedCommandsExist: a command that a sentence names is one of the
+// program's, and has the flags that stand there.
+func TestNamedCommandsExist(t *testing.T) {
+	t.Parallel()
+	dir, helps := t.TempDir(), map[string]string{}
+	help := func(command string) string {
+		if _, known := helps[command]; !known {
+			_, helps[command] = runIn(t, dir, append(strings.Fields(command), "--help")...)
+		}
+		return helps[command]
+	}
+	named := 0
+	for _, page := range pages(t) {
+		if page == "CHANGELOG.md" {
+			continue // what a version had, another may not have
+		}
+		for _, m := range regexp.MustCompile("`trueup ([^`]+)`").FindAllStringSubmatch(readText(t, page), -1) {
+			named++
+			command := ""
+			for _, word := range strings.Fields(m[1]) {
+				if !strings.Contains(help(command), "\n  "+word+" ") {
+					break
+				}
+				command = strings.TrimSpace(command + " " + word)
+			}
+			rest := strings.TrimSpace(strings.TrimPrefix(m[1], command))
+			if command == "" && !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "COMMAND") || strings.Contains(help(command), "[command]") && regexp.MustCompile(`^[a-z]+\b`).MatchString(rest) {
+				t.Errorf("%s: the program has no %q", page, m[0])
+			}
+			for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(rest, -1) {
+				if !strings.Contains(help(command), flag) {
+					t.Errorf("%s: %q: trueup %s has no %s", page, m[0], command, flag)
+				}
+			}
+		}
+	}
+	if named < 60 {
+		t.Errorf("only %d commands are named", named)
+	}
+}
+
+// TestIndexHasEveryPage: docs/README.md leads to each page of its folder and of
+// the how-to guides; rules and the reference have indexes of their own.
+func TestIndexHasEveryPage(t *testing.T) {
+	t.Parallel()
+	index := readText(t, filepath.Join("docs", "README.md"))
+	for _, page := range pages(t) {
+		name, below := strings.CutPrefix(filepath.ToSlash(page), "docs/")
+		if !below || name == "README.md" || strings.Contains(name, "/") && !strings.HasPrefix(name, "howto/") {
+			continue
+		}
+		if !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not lead to %s", name)
 		}
 	}
 }
