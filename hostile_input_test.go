@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +46,7 @@ func yamlAliasBomb(p *place) {
 	p.write("manifests/long.yaml", cdnOf("blog", "  a: &a "+long+"\n  b: ["+strings.Repeat("*a, ", 5000)+"]\n"))
 	p.says(4, []string{"validate"}, "manifests/nested.yaml:", "aliases expand to more than 100000 values",
 		"manifests/long.yaml:", "aliases expand to more than 16 MiB", "fix: write the values out")
+	p.says(4, []string{"fmt", "--fix"}, "manifests/nested.yaml:", "aliases expand to more than 100000 values")
 	p.write("trueup.yaml", projectText+"overrides:\n  - &a {kind: CDN, path: spec.x}\n  - *a\n")
 	p.says(4, []string{"validate"}, "trueup.yaml: line 8: an alias (*NAME) is not read here")
 }
@@ -77,6 +82,12 @@ func norwayAndNumbers(p *place) {
 	} {
 		p.write("manifests/a.yaml", cdnOf("shop", "  tls: {enabled: "+value+"}\n"))
 		p.says(4, []string{"validate"}, "manifests/a.yaml:8:18: error: "+value+" without quotes", "write enabled: "+fix)
+		left := 4 // quotes do not make a boolean of a number
+		if fix == `"true"` || fix == `"false"` {
+			left = 0
+		}
+		p.says(left, []string{"fmt", "--fix"}, "manifests/a.yaml:8:18: repaired: write "+fix+" instead of "+value)
+		p.must(left, "validate")
 	}
 	p.write("manifests/a.yaml", cdnOf("shop", "  firewall: {rules: [{name: a, action: {type: ratelimit, ratelimit: {rate: 1e400}}}]}\n"))
 	p.says(4, []string{"validate"}, "1e400 is beyond the numbers that JSON's readers have in common")
@@ -151,6 +162,28 @@ func linksAndPipes(p *place) {
 	p.says(0, args, "3 objects", `a\n::error ::b\x1b[2J\u202e.yaml`)
 	p.write("project/manifests/\xff.yaml", cdnOf("more", ""))
 	p.says(4, args, `manifests/\xff.yaml: error: the name is not UTF-8`)
+	writesBehindNoLink(p)
+}
+
+// writesBehindNoLink: pull writes where manifests are read, and nowhere else.
+func writesBehindNoLink(p *place) {
+	p.live("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: secret}\nspec: {hostname: secret.example.com}\n")
+	p.write("other/trueup.yaml", p.read("trueup.yaml"))
+	p.write("other/elsewhere/a.txt", "")
+	for link, aim := range map[string]string{"manifests": "../outside", "manifests/cdns": "../elsewhere", "manifests/cdns/secret.yaml": "../../../outside/new.yaml"} {
+		at := p.path("other/" + link)
+		if err := errors.Join(os.RemoveAll(p.path("other/manifests")), os.MkdirAll(filepath.Dir(at), 0o755), os.Symlink(aim, at)); err != nil {
+			p.Fatal(err)
+		}
+		if code, out := p.run("pull", "-C", "other"); code == 0 {
+			p.Errorf("pull wrote through the link %s: %s", link, out)
+		}
+		for _, folder := range []string{"outside", "other/elsewhere"} {
+			if entries, err := os.ReadDir(p.path(folder)); err != nil || len(entries) != 1 {
+				p.Errorf("in %s there are %v, %v", folder, entries, err)
+			}
+		}
+	}
 }
 
 func schemaReferences(p *place) {
@@ -208,10 +241,50 @@ func nameInURL(p *place) {
 		}
 		checkSegments(p.T, name)
 	}
+	pullsIntoItsFolder(p)
 	for _, uuid := range []string{"../x", "a/b", "a%2fb", "..", "a?b", strings.Repeat("a", 300)} {
 		p.write("trueup.yaml", strings.Replace(projectText, "5a1d0c7e-3b52-4f7e-9c1e-0d6f2a8b4c10", fmt.Sprintf("%q", uuid), 1))
 		p.says(4, []string{"plan"}, "workspace: name and uuid are letters, digits")
 	}
+}
+
+// pullsIntoItsFolder: no name of a live object leads out of the folder that is
+// written to, and what is written there is what validate takes.
+func pullsIntoItsFolder(p *place) {
+	p.Helper()
+	if err := os.RemoveAll(p.path("manifests")); err != nil {
+		p.Fatal(err)
+	}
+	before := files(p)
+	for i, name := range hostileNames() {
+		if !strings.Contains(name, "\x00") { // with which no platform has a name
+			p.live(fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: %q}\nspec: {hostname: h%d.example.com}\n", name, i))
+		}
+	}
+	p.run("pull")
+	p.must(0, "validate")
+	for _, file := range files(p) {
+		inside := strings.HasPrefix(file, "manifests/cdns/") && strings.Count(file, "/") == 2
+		if !inside && !slices.Contains(before, file) && !strings.HasPrefix(file, "ledger/") {
+			p.Errorf("pull wrote %q", file)
+		}
+	}
+}
+
+// files are all files of the place, with slashes.
+func files(p *place) []string {
+	var all []string
+	err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(p.dir, path)
+			all = append(all, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return all
 }
 
 // checkSegments asserts that a name is one segment of every kind's path, whatever

@@ -14,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
+
+	"trueup/internal/cli"
 )
 
 func hostileOutput() []hostileCase {
@@ -21,6 +23,7 @@ func hostileOutput() []hostileCase {
 		{"terminal-escapes", terminalEscapes},
 		{"workflow-commands", workflowCommands},
 		{"markdown-breakout", markdownBreakout},
+		{"mermaid-labels", mermaidLabels},
 		{"html-and-csv-report", htmlReport},
 		{"github-output", githubOutput},
 		{"repository-chooses-address", repositoryChoosesAddress},
@@ -35,6 +38,16 @@ func hostileOutput() []hostileCase {
 // format; each run checks what it prints.
 func everyOutput(p *place) {
 	p.Helper()
+	for _, args := range [][]string{{"pull", "--diff"}, {"pull", "--diff", "-o", "json"}, {"pull", "--file", "-", "--all-fields"}} {
+		p.run(args...)
+	}
+	for _, args := range [][]string{{"fmt", "--check", "--diff"}, {"fmt", "--check", "--fix", "-o", "json"}} {
+		p.run(append(args, "--log-format", "json")...)
+	}
+	for _, args := range [][]string{{"convert", "--urls", "list.txt"}, {"convert", "--urls", "--cdn", "x.example", "list.txt"}, {"convert", "--to", "command-line", "--vendor", "acme", "--dir", "converted"}} {
+		p.run(args...)
+		p.run(append(args, "--log-format", "json")...)
+	}
 	for _, args := range [][]string{
 		{"validate"}, {"plan", "-v"}, {"drift", "-v"}, {"apply", "--auto-approve", "-v"}, {"ledger", "ls"}, {"doctor"},
 	} {
@@ -55,6 +68,7 @@ func surround(p *place, s string) {
 		"  tls: {forced: %q}\n  extra: {%q: [%q]}\n  locations: [{path: %q, action: %q, upstream: %q}]\n", s, s, s, s, s, s))
 	p.live(fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: other}\nspec: {hostname: %q}\n", s))
 	p.write("manifests/shop.yaml", cdnOf("shop", fmt.Sprintf("  tls: {forced: \"true\"}\n  odd: %q\n", s)))
+	p.write("list.txt", "https://shop.example.com/"+s+"\nhttps://"+s+"/a\n"+s+"\n[\"/"+s+"\n")
 	refusal := fmt.Sprintf(`{"kind": "Status", "status": "Failure", "message": %q, "reason": %q, "details": {"causes": [{"field": %q, "message": %q}]}}`, s, s, s, s)
 	p.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Warning", fmt.Sprintf("299 - %q", s))
@@ -159,6 +173,44 @@ func markdownBreakout(p *place) {
 				p.Fatal(err)
 			}
 		}
+	}
+}
+
+// diagramLines are the only ones of a diagram: none is a click, a directive or a
+// style of somebody's own.
+var diagramLines = regexp.MustCompile(`^(flowchart LR|%% ([A-Za-z0-9 :,()/.;#-]|[^\x00-\x7f])+|classDef [a-z]+ stroke:#[0-9a-f]{6}[a-z0-9:, -]+|subgraph s\d+\["[^"]*"\]|end|` +
+	` *n\d+[[({]+"([A-Za-z0-9 /,.-]|[^\x00-\x7f]|#[0-9]+;|<br/>)*"[\])}]+(:::[a-z]+)?|n\d+ (-->|==>|-\.->)(\|"([A-Za-z0-9 ,()]|#[0-9]+;)*"\|)? n\d+)$`)
+
+// mermaidLabels: a text from outside is a part of a label. What Mermaid makes of
+// labels was looked at in a browser; FuzzGraph holds more, and Graphviz.
+func mermaidLabels(p *place) {
+	for _, s := range []string{
+		`"]; click n1 href "javascript:alert(1)"`, `x"]:::new --> n1`, "%%{init: {\"securityLevel\": \"loose\"}}%%", "<img src=x onerror=alert(1)>", "</a><a href='javascript:alert(1)'>",
+		"```\n# x", "a\nclick n1 call alert()", "#60;script#62;", "ﬂ°°60¶ßscriptﬂ°°62¶ß", "`**x**`", "fa:fa-car $$x$$", "--> n2", "end", ":::new",
+	} {
+		surround(p, s)
+		p.write("manifests/drawn.yaml", fmt.Sprintf("apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: drawn}\nspec:\n  hostname: %q\n"+
+			"  locations: [{path: %q, host: %q, action: %q, upstream: %q, cache: {edgeTTL: %q, ttlTimeUnit: %q}}]\n"+
+			"  upstreams: [{name: %q, scheme: %q, servers: [{host: %q, port: %q}]}]\n", s, s, s, s, s, s, s, s, s, s, s))
+		for _, args := range [][]string{{"graph"}, {"graph", "--live"}} {
+			var out, errs strings.Builder
+			env := p.env(&out)
+			env.Stderr = &errs
+			cli.Main(p.Context(), args, env)
+			for line := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\n"), "\n") {
+				if !diagramLines.MatchString(line) && out.String() != "" {
+					p.Errorf("%q: a line of the diagram is %q", s, line)
+				}
+			}
+			if args[len(args)-1] == "graph" && strings.Count(out.String(), "subgraph") != 2 {
+				p.Errorf("%q: two objects are not drawn: %s", s, out.String())
+			}
+			harmless(p.T, out.String())
+		}
+		p.run("graph", "--format", "dot")
+		p.run("graph", "--format", "markdown")
+		p.write("manifests/drawn.yaml", "")
+		p.run("graph", "--live", "--format", "markdown")
 	}
 }
 

@@ -65,6 +65,7 @@ func trueup() {
 // a platform of its own on loopback. The commands are in script_test.go.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	hearHangups(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               setup,

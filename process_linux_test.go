@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,9 +76,19 @@ func deaf() {
 	select {}
 }
 
+// hearHangups lets the processes that a test starts hear SIGHUP, which nohup would
+// have them ignore.
+func hearHangups(t *testing.T) {
+	t.Helper()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(heard) })
+}
+
 // TestTheThirdSignalEndsTheProcess: whatever a run does then.
 func TestTheThirdSignalEndsTheProcess(t *testing.T) {
 	t.Parallel()
+	hearHangups(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		cmd := &exec.Cmd{Path: os.Args[0], Args: []string{"deaf"}}
 		out, err := cmd.StdoutPipe()
