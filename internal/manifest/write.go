@@ -76,7 +76,7 @@ func (d Draft) write(out *bytes.Buffer) error {
 		"apiVersion": version, "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
 	}, d.Kind.Root())
 	if d.Silence != "" {
-		silenceUnknown(root, d.Kind.Root(), d.Silence)
+		silenceUnknown(root, root, d.Kind.Root(), d.Silence)
 	}
 	err = enc.Encode(root)
 	if err != nil {
@@ -122,19 +122,20 @@ func node(v any, f *kind.Field) *yaml.Node {
 }
 
 // silenceUnknown puts a comment at each field, and each value, that the schema
-// does not know: behind a scalar of one line, above anything else.
-func silenceUnknown(n *yaml.Node, f *kind.Field, reason string) {
+// does not know: behind a scalar of one line, above anything else. A comment
+// above a value belongs to the node at.
+func silenceUnknown(at, n *yaml.Node, f *kind.Field, reason string) {
 	if f == nil {
 		return
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		if len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) && isOneLine(n) {
-			n.LineComment = silenceComment(ruleUnknownValue, reason)
+		if len(f.Seen) > 0 && !slices.Contains(f.Seen, n.Value) {
+			silence(at, n, ruleUnknownValue, reason)
 		}
 	case yaml.SequenceNode:
 		for _, e := range n.Content {
-			silenceUnknown(e, f.Item, reason)
+			silenceUnknown(e, e, f.Item, reason)
 		}
 	case yaml.MappingNode:
 		silenceMembers(n, f, reason)
@@ -149,23 +150,21 @@ func silenceMembers(n *yaml.Node, f *kind.Field, reason string) {
 	object := map[string]any{f.Discriminator: peekText(peek(n, f.Discriminator))}
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		switch {
-		case f.Knows(key.Value, object):
-			silenceUnknown(value, f.Fields[key.Value], reason)
-		case isOneLine(value):
-			value.LineComment = silenceComment(ruleUnknownField, reason)
-		default:
-			key.HeadComment = silenceComment(ruleUnknownField, reason)
+		if f.Knows(key.Value, object) {
+			silenceUnknown(key, value, f.Fields[key.Value], reason)
+		} else {
+			silence(key, value, ruleUnknownField, reason)
 		}
 	}
 }
 
-func isOneLine(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n")
-}
-
-func silenceComment(rule, reason string) string {
-	return "# " + markName + "ignore " + rule + " " + reason
+func silence(at, n *yaml.Node, rule, reason string) {
+	comment := "# " + markName + "ignore " + rule + " " + reason
+	if n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n") {
+		n.LineComment = comment
+	} else {
+		at.HeadComment = comment
+	}
 }
 
 // textNode is a text, in quotes where it would be read as something else, if only
