@@ -153,6 +153,14 @@ func clip(s string) string {
 // a document, so that one mistake does not hide another; but not for ever.
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
+	data, shifts := knownEscapes(data)
+	if len(shifts) > 0 {
+		read := each
+		each = func(doc *yaml.Node) {
+			unshift(doc, shifts)
+			read(doc)
+		}
+	}
 	for n := 0; ok && n < maxBroken; n++ {
 		err := decode(data, each)
 		if err == nil {
@@ -414,6 +422,8 @@ func explanations() []explanation {
 		{"cannot start any token", mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", "@`%"}},
 		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or " + indentation, ":"}},
 		{"document start", mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}},
+		{"invalid Unicode character escape code", mistake{ruleSyntax, "the escape of half a character", "write the character itself, or both halves of it", ""}},
+		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an escape that is not known", `write \\ for a backslash, or put the text in single quotes`, `\`}},
 		{"did not find expected key", misfit},
 		{"did not find expected '-' indicator", misfit},
 		{"unexpected end of stream", unclosed},
