@@ -42,7 +42,7 @@ func inked(text []byte) []string {
 func sameNodes(before, after []byte) error {
 	was, err := parse(before)
 	if err != nil {
-		return err
+		return left(0, err.Error())
 	}
 	is, err := parse(after)
 	if err != nil || len(was) != len(is) {
