@@ -132,10 +132,11 @@ func appendString(b []byte, s string) []byte {
 func hexDigit(c byte) byte { return "0123456789abcdef"[c] }
 
 // maxExponent and maxDigits bound the numbers that are compared by value, so
-// that a hostile 1e999999999, or one of a million digits, costs nothing; beyond
-// them the text stands for itself.
+// that a hostile 1e999999999, or one of a million digits, costs nothing, and many
+// of 1e300 take no more than some times the room of their text; beyond them the
+// text stands for itself.
 const (
-	maxExponent = 400
+	maxExponent = 40
 	maxDigits   = 1000
 )
 

@@ -50,6 +50,18 @@ func TestALongNumberCostsNothing(t *testing.T) {
 	}
 }
 
+// TestManyNumbersTakeTheRoomOfTheirText, or some times that: a text within the
+// bound of an answer would else be more than a machine holds.
+func TestManyNumbersTakeTheRoomOfTheirText(t *testing.T) {
+	for _, number := range []string{"1e21", "1e40", "1e-40", "1.5E+40", "1e41", "1e308", "1e-308", "1e400"} {
+		text := "[" + strings.Repeat(number+",", 1000) + "1]"
+		got, err := Canonical([]byte(text))
+		if err != nil || len(got) > 10*len(text) {
+			t.Errorf("%s: %d bytes became %d, %v", number, len(text), len(got), err)
+		}
+	}
+}
+
 // FuzzDecode: what is decoded is what encoding/json makes of it, but for an
 // object with a key twice, and keeps its meaning in its canonical form.
 func FuzzDecode(f *testing.F) {
