@@ -213,9 +213,7 @@ func (m *purgeMaker) nameAll(ctx context.Context) error {
 			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged what was there then; "+
 				"begin the name with something of this release (--name)", n.key, at.UTC().Format(clock), m.source.commits.Head)
 		}
-		if n.status == "" {
-			m.remember(ctx, n)
-		}
+		m.remember(ctx, n)
 	}
 	return nil
 }
@@ -276,8 +274,8 @@ func (m *purgeMaker) tryName(n *newManifest, key kind.Key) {
 	}
 }
 
-// remember warns of a name that git had before, where no ledger can tell what
-// became of it.
+// remember warns of a name that git has, or had before, where no ledger can tell
+// what became of it.
 func (m *purgeMaker) remember(ctx context.Context, n *newManifest) {
 	if m.unknown == "" || m.place.base == "" {
 		return
@@ -287,8 +285,13 @@ func (m *purgeMaker) remember(ctx context.Context, n *newManifest) {
 		return // there is no history
 	}
 	commit, err := r.Alone().Touched(ctx, m.place.name(fileOfPurge(n.key.Name)))
-	if err == nil && commit != "" {
-		m.app.log(slog.LevelWarn, fmt.Sprintf("%s was in git before, until commit %.12s: if it was sent, its name is spent; "+
-			"give another one with --name to purge again", n.key, commit))
+	if err != nil || commit == "" {
+		return
 	}
+	in := "was in git before, until"
+	if n.status == fileThere {
+		in = "is in git since"
+	}
+	m.app.log(slog.LevelWarn, fmt.Sprintf("%s %s commit %.12s: if it was sent, its name is spent; "+
+		"give another one with --name to purge again", n.key, in, commit))
 }

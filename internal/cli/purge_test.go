@@ -284,9 +284,13 @@ func TestPurgeNewWithoutALedger(t *testing.T) {
 	}
 	git("add", ".")
 	git("commit", "-q", "-m", "a purge")
+	code, _, errs := s.run("purge", "new", "/a", "--name", "x")
+	if code != exitOK || !strings.Contains(errs, "is in git since commit ") {
+		t.Errorf("of one that is there: %d: %s", code, errs)
+	}
 	git("rm", "-q", name)
 	git("commit", "-q", "-m", "it is gone")
-	code, _, errs := s.run("purge", "new", "/a", "--name", "x")
+	code, _, errs = s.run("purge", "new", "/a", "--name", "x")
 	if code != exitOK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names are not compared with the ledger") {
 		t.Errorf("%d: %s", code, errs)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,7 +93,11 @@ func (o *opener) configured(p project) error {
 		if !filepath.IsLocal(path) {
 			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q leaves the folder of the file", projectFile, path))
 		}
-		if err := o.open(p.dir, path, configuredAs(o.dir, p, path)); err != nil {
+		err := o.open(p.dir, path, configuredAs(o.dir, p, path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s names it below manifests: make it there, or name another", err, projectFile)
+		}
+		if err != nil {
 			return err
 		}
 	}
