@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -145,6 +146,54 @@ func cmdEnded(s *script, args []string) error {
 	if last := all[len(all)-1]; last != args[0] {
 		return fmt.Errorf("exit code %s, want %s", last, args[0])
 	}
+	return nil
+}
+
+// pause is a request that is held up: it is there, and may go on.
+type pause struct{ there, over chan struct{} }
+
+// resume lets the request go on that is held up, if one is.
+func (p *platform) resume() {
+	if p.pause != nil {
+		close(p.pause.over)
+	}
+	p.pause = nil
+}
+
+// cmdPause makes it the script's, and not the machine's, to say what a run has
+// heard when a request arrives.
+func cmdPause(s *script, args []string) error {
+	nth, err := count(args, 2)
+	if err != nil {
+		return err
+	}
+	s.resume()
+	p := &pause{make(chan struct{}), make(chan struct{})}
+	s.pause = p
+	var seen atomic.Int64
+	s.server.OnRequest(func(method, path string) {
+		if method == args[0] && strings.HasSuffix(path, args[1]) && seen.Add(1) == int64(nth) {
+			close(p.there)
+			<-p.over
+		}
+	})
+	return nil
+}
+
+func cmdPaused(s *script, _ []string) error {
+	if s.pause == nil {
+		return errUsage
+	}
+	select {
+	case <-s.pause.there:
+		return nil
+	case <-time.After(time.Minute):
+		return errors.New("no such request within a minute")
+	}
+}
+
+func cmdResume(s *script, _ []string) error {
+	s.resume()
 	return nil
 }
 

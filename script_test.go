@@ -37,6 +37,9 @@ type platform struct {
 	// moved is how far the script has moved the clocks.
 	moved time.Duration
 
+	// pause is of the request that is held up.
+	pause *pause
+
 	mu sync.Mutex
 	// arrived is closed, and replaced, at each request.
 	arrived chan struct{}
@@ -46,6 +49,7 @@ func (p *platform) close(t testing.TB) {
 	if p.server == nil {
 		return
 	}
+	p.resume()
 	if err := p.server.Close(); err != nil {
 		t.Errorf("close the sandbox: %v", err)
 	}
@@ -88,6 +92,9 @@ type script struct {
 //	causes PLAN               print each line of a plan in JSON with its cause, by whom and its place, and what was compared
 //	forget                    empty the request log
 //	await METHOD PATH         wait until such a request has arrived
+//	pause METHOD PATH [N]     hold the N-th such request up before it arrives, until resume
+//	paused                    wait until it is held up
+//	resume                    let it arrive
 //	clock +25h                move everybody's clock
 //	fault [METHOD PATH: EFFECT…]   let coming requests fail (docs/sandbox.md), or forget such
 //	quirk NAME…               replace the quirks that are on
@@ -112,7 +119,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "masked": cmdMasked, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
-		"codehost": cmdCodeHost, "workflow": cmdWorkflow, "pipeline": cmdPipeline, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
+		"codehost": cmdCodeHost, "workflow": cmdWorkflow, "pipeline": cmdPipeline, "pause": cmdPause, "paused": cmdPaused, "resume": cmdResume, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {

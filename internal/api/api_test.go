@@ -52,7 +52,7 @@ func config(t testing.TB, address string) api.Config {
 	return api.Config{
 		Endpoints:      map[kind.Area]api.Endpoint{kind.Delivery: endpoint, kind.Compute: endpoint},
 		Workspace:      workspace,
-		RequestTimeout: 5 * time.Second,
+		RequestTimeout: time.Minute,
 		Retry:          quick(),
 		Now:            time.Now,
 	}

@@ -30,7 +30,7 @@ func reacher(t *testing.T, address string, change ...func(*api.Config)) *api.Rea
 	}
 	cfg := api.Config{
 		Endpoints: map[kind.Area]api.Endpoint{kind.Delivery: {Base: base, Token: token}},
-		Now:       time.Now, RequestTimeout: 5 * time.Second,
+		Now:       time.Now, RequestTimeout: time.Minute,
 	}
 	for _, do := range change {
 		do(&cfg)

@@ -203,18 +203,23 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 	dir := t.TempDir()
 	script := "(sleep 60; touch " + filepath.Join(dir, "late") + ") & sleep 60"
 	text := configHead + fmt.Sprintf("profiles: {prod: {delivery: {token: {exec: {command: [sh, -c, %q], timeout: 50ms}}}}}", script)
-	start := time.Now()
-	_, err := tokenOf(t.Context(), t, text, nil, "")
-	if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
-		t.Error(err)
+	// The children would hold the pipe until execWait, were they not ended; once in
+	// a while a machine takes as long for something else.
+	for tries := 5; ; tries-- {
+		start := time.Now()
+		_, err := tokenOf(t.Context(), t, text, nil, "")
+		if err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+			t.Error(err)
+		}
+		if took := time.Since(start); took < execWait {
+			break
+		} else if tries == 1 {
+			t.Fatalf("it took %s: were the children ended?", took)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tokenOf(ctx, t, text, nil, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
-	}
-	// The children would hold the pipe until execWait, were they not ended.
-	if took := time.Since(start); took > execWait {
-		t.Errorf("it took %s: were the children ended?", took)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 const testRef = "refs/trueup/ledger"
@@ -85,29 +84,32 @@ func daemonURL(t testing.TB, bare string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(daemon, "--listen=127.0.0.1", fmt.Sprintf("--port=%d", port), "--export-all", "--reuseaddr",
-		"--base-path="+filepath.Dir(bare), filepath.Dir(bare))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	var served sync.WaitGroup
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_ = l.Close()
+		served.Wait()
 	})
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	for range 200 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			_ = c.Close()
-			return "git://" + address + "/" + filepath.Base(bare)
+	ctx, dir := t.Context(), filepath.Dir(bare)
+	served.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() {
+				defer func() { _ = conn.Close() }()
+				stream, err := conn.(*net.TCPConn).File()
+				if err != nil {
+					return
+				}
+				defer func() { _ = stream.Close() }()
+				cmd := exec.CommandContext(ctx, daemon, "--inetd", "--log-destination=none", "--export-all", "--base-path="+dir, dir)
+				cmd.Stdin, cmd.Stdout = stream, stream
+				_ = cmd.Run()
+			})
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("git daemon does not answer")
-	return ""
+	})
+	return "git://" + l.Addr().String() + "/" + filepath.Base(bare)
 }
 
 func backendURL(t testing.TB, bare string) string {
