@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -25,6 +26,7 @@ var (
 	errLogin     = errors.New("has a user name or a password, which no purge can name")
 	errPort      = errors.New("has a port, which no purge can name")
 	errHost      = errors.New("has no hostname")
+	errRemark    = errors.New("has a space before its #, which would be a part of the path: write a comment in a line of its own")
 )
 
 // ParseAddress reads a path or an address of http or https. The path becomes
@@ -36,7 +38,10 @@ func ParseAddress(text string) (Address, error) {
 	if !utf8.ValidString(text) {
 		return Address{}, errors.New("is not UTF-8")
 	}
-	text, _, _ = strings.Cut(text, "#")
+	text, _, cut := strings.Cut(text, "#")
+	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
+		return Address{}, errRemark
+	}
 	if strings.HasPrefix(text, "/") {
 		a := Address{Path: asAsked(text)}
 		return a, CheckPath(a.Path)

@@ -32,6 +32,8 @@ func TestParseAddress(t *testing.T) {
 		{"", "", "", "neither a path"},
 		{"/a/*/b", "", "", "has * before"},
 		{"/\xff", "", "", "not UTF-8"},
+		{"/a # of a", "", "", "has a space before its #"},
+		{"https://shop.example.com/a\t#", "", "", "has a space before its #"},
 	} {
 		got, err := ParseAddress(c.text)
 		switch {
@@ -125,7 +127,7 @@ func TestMappings(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "public/", "public/ > /", " -> /", "/abs/ -> /", "../up/ -> /", "public/../../x/ -> /", "public -> /", "public/ -> /x",
-		"public/ -> x/", "public/ -> /*", "public/ -> /?a/", "public/ -> ftp://a/",
+		"public/ -> x/", "public/ -> /*", "public/ -> /?a/", "public/ -> /#a/", "public/ -> ftp://a/",
 	} {
 		if m, err := ParseMapping(text); err == nil {
 			t.Errorf("ParseMapping(%q) = %+v", text, m)

@@ -33,8 +33,8 @@ func ParseMapping(text string) (Mapping, error) {
 	switch {
 	case err != nil:
 		return Mapping{}, fmt.Errorf("%q: %q %w", text, to, err)
-	case strings.ContainsAny(address.Path, "*?"):
-		return Mapping{}, fmt.Errorf("%q: what stands after -> is a path without * and without a query", text)
+	case strings.ContainsAny(to, "*?#"):
+		return Mapping{}, fmt.Errorf("%q: what stands after -> is a path without *, a query and a #", text)
 	case isFolder != strings.HasSuffix(address.Path, "/"):
 		return Mapping{}, fmt.Errorf("%q: a folder is served at a folder, and a file at a file: end both with a slash, or none", text)
 	}
