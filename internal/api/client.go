@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"golang.org/x/time/rate"
 
@@ -151,8 +155,10 @@ func failureIn(tree map[string]any) string {
 	if tree["kind"] == "Status" {
 		return cmp.Or(said, "status Failure")
 	}
-	if tree["success"] == false {
-		return cmp.Or(said, "success is false")
+	for _, key := range []string{"success", "ok", "status", "code"} {
+		if isFailure(tree[key]) {
+			return cmp.Or(said, fmt.Sprintf("%s is %v", key, tree[key]))
+		}
 	}
 	for _, key := range []string{"error", "errors"} {
 		if sentence(tree[key], 0) != "" {
@@ -160,6 +166,21 @@ func failureIn(tree map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// isFailure recognises how an answer says of itself that it failed: by false, by
+// a word, or by a status as HTTP numbers them.
+func isFailure(v any) bool {
+	switch t := v.(type) {
+	case bool:
+		return !t
+	case string:
+		return slices.Contains([]string{"error", "fail", "failed", "failure"}, strings.ToLower(t))
+	case json.Number:
+		n, err := t.Int64()
+		return err == nil && n >= http.StatusBadRequest && n <= 599
+	}
+	return false
 }
 
 // nameOf returns metadata.name of a body that is about to be sent.
