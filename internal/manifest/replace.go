@@ -1,13 +1,17 @@
 package manifest
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // ReplaceIn returns the file that the object stands in with another document in
 // the object's place; data is the file as it was loaded. The documents around it
-// stay byte by byte; the object's own comments go.
+// stay byte by byte, and the line ends are the file's; the object's own comments
+// go.
 func (o *Object) ReplaceIn(data, text []byte) []byte {
 	in := lines{data: data}
-	first, head := 0, ""
+	first := 0
 	for line := o.Line; line >= 1; line-- {
 		if parting().Match(in.bytes(line)) {
 			first = line
@@ -15,7 +19,7 @@ func (o *Object) ReplaceIn(data, text []byte) []byte {
 		}
 	}
 	if first == o.Line {
-		head = "---\n" // the document begins behind its hyphens
+		text = slices.Concat([]byte("---\n"), text) // the document begins behind its hyphens
 	} else {
 		first++
 	}
@@ -23,5 +27,8 @@ func (o *Object) ReplaceIn(data, text []byte) []byte {
 	for last < in.count() && !parting().Match(in.bytes(last+1)) {
 		last++
 	}
-	return slices.Concat(data[:in.offset(first)], []byte(head), text, data[in.offset(last+1):])
+	if newSource(data).crlf {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	return slices.Concat(data[:in.offset(first)], text, data[in.offset(last+1):])
 }

@@ -23,7 +23,7 @@ func TestReplaceInKeepsWhatIsAround(t *testing.T) {
 		"between":          {named("a") + "--- # one\n\n" + named("b") + "...\n---\n" + named("c"), named("a") + "--- # one\n" + string(text) + "...\n---\n" + named("c")},
 		"last":             {"\ufeff" + named("a") + "---\n" + named("b"), "\ufeff" + named("a") + "---\n" + string(text)},
 		"behind hyphens":   {named("a") + "--- " + brackets + "---\n" + named("c"), named("a") + "---\n" + string(text) + "---\n" + named("c")},
-		"with CRLF around": {strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + named("b"), strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + string(text)},
+		"with CRLF around": {strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + named("b"), strings.ReplaceAll(named("a")+"---\n", "\n", "\r\n") + strings.ReplaceAll(string(text), "\n", "\r\n")},
 		"without an end":   {named("a") + "---\n" + strings.TrimSuffix(named("b"), "\n"), named("a") + "---\n" + string(text)},
 	} {
 		set, findings, err := Load(context.Background(), []Source{{Data: []byte(tt.file), Display: "-"}}, Options{})
