@@ -423,7 +423,7 @@ func explanations() []explanation {
 		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or " + indentation, ":"}},
 		{"document start", mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}},
 		{"invalid Unicode character escape code", mistake{ruleSyntax, "the escape of half a character", "write the character itself, or both halves of it", ""}},
-		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an escape that is not known", `write \\ for a backslash, or put the text in single quotes`, `\`}},
+		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an escape that is not known", `write \\ for a backslash and / for \/, or put the text in single quotes`, `\`}},
 		{"did not find expected key", misfit},
 		{"did not find expected '-' indicator", misfit},
 		{"unexpected end of stream", unclosed},
