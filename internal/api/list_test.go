@@ -212,6 +212,14 @@ func TestSizesAreBounded(t *testing.T) {
 	if got, _, err := names(t, c.Reader); err != nil || len(got) != 50 {
 		t.Errorf("%d items, %v", len(got), err)
 	}
+	page := 0
+	c = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		page++
+		say(200, jsonType, strings.Replace(listOf(50), "{", fmt.Sprintf(`{"metadata":{"continue":"%d"},`, page), 1))(w, r)
+	}, small)
+	if _, _, err := names(t, c.Reader); err == nil || !strings.Contains(err.Error(), "the list is larger than 12 KiB") || page < 2 {
+		t.Errorf("%d pages: %v", page, err)
+	}
 }
 
 func listOf(n int) string {

@@ -220,7 +220,7 @@ func (r *Reader) pageOnce(ctx context.Context, c *call, l *listing, attempt int)
 	// An error shows again when the decoder reads.
 	peeked, _ := buffered.Peek(headSize)
 	start := append([]byte(nil), peeked...)
-	src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left}
+	src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
 	p, err := decodeList(src, c.kind, r.cfg.Workspace, l.pass)
 	if s := new(stopped); errors.As(err, &s) {
 		return nil, err

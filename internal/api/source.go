@@ -16,8 +16,9 @@ type source struct {
 	r io.Reader
 	// read counts bytes; limit is where the present value must have ended.
 	read, limit int64
-	// object is the bound of one value; list, with over, that of all.
-	object, list int64
+	// object is the bound of one value, list that of all; most is what the bound
+	// of all was before earlier pages took their part of it.
+	object, list, most int64
 	// tail is the head of a character that the last read cut.
 	tail []byte
 	// err is what stopped the reading for good, for a decoder may ask again
@@ -56,7 +57,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 func (s *source) tooLarge() error {
 	if s.read >= s.list {
-		return fmt.Errorf("the list is larger than %s", size(s.list))
+		return fmt.Errorf("the list is larger than %s", size(s.most))
 	}
 	return fmt.Errorf("an object is larger than %s", size(s.object))
 }
