@@ -21,7 +21,7 @@ func TestFmtWritesNoOtherFile(t *testing.T) {
 	name := filepath.Join(dir, "a.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
+		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), os.Chmod(name, 0o640)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,7 +55,7 @@ func matrixFaults() []matrixFault {
 	add(partOfList, "partial-list 1", "partial-list 1 remaining", "partial-list 1 continue")
 	add(duplicate, "duplicate-executes")
 	add(forEver, "drop x*", "503 x*", "429 x*")
-	add(overdue, "delay 700ms")
+	add(overdue, "delay 1500ms")
 	return all
 }
 

@@ -146,7 +146,7 @@ func (c *cell) try(t *testing.T) {
 	}
 	limit := "20s"
 	if c.impatient() {
-		limit = "300ms"
+		limit = "1s"
 	}
 	code, stdout, stderr := c.s.run(c.apply("--request-timeout", limit)...)
 	c.s.quiet()

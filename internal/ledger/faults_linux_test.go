@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -124,7 +125,9 @@ func checkLeft(t *testing.T, s fileStore, said []string) {
 // TestFileWithoutRights: a folder that can't be written to is read, and what to
 // do about it is said.
 func TestFileWithoutRights(t *testing.T) {
-	// Directories of t.TempDir can't be entered by others.
+	// Directories of t.TempDir can't be entered by others, nor may any be where the
+	// mask of rights says so.
+	defer syscall.Umask(syscall.Umask(0o022))
 	dir, err := os.MkdirTemp("", "ledger")
 	must(t, err)
 	t.Cleanup(func() { remove(t, dir) })

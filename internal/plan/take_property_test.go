@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -22,7 +23,14 @@ import (
 // loses what it leaves out.
 func TestWhatIsTakenPlansEmpty(t *testing.T) {
 	cdn, _ := kind.Named("cdn")
-	sound := 0
+	plain := canon.MustDecode([]byte(`{"hostname": "shop.example.com", "tls": {"forced": "true"}, "extra": {"on": "0600"},
+		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a.example.net", "port": "443", "weight": "1"}]}],
+		"locations": [{"path": "/*", "action": "proxy_http", "upstream": "o", "cache": {"edgeTTL": "60", "more": "a: b"}}]}`))
+	for _, all := range []bool{false, true} {
+		if !isTaken(t, cdn, canon.Bytes(plain), all) {
+			t.Errorf("with all fields %t the loader refuses what is taken of %s", all, canon.Bytes(plain))
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		tree := liveObject(cdn.Spec(), 4).Draw(t, "live").(map[string]any)
 		tree["hostname"] = "shop.example.com"
@@ -30,46 +38,47 @@ func TestWhatIsTakenPlansEmpty(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		live := canon.Bytes(decoded)
-		taken := plan.Take(cdn, nil, live, rapid.Bool().Draw(t, "all"))
-		if !plan.Settled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
-			t.Fatalf("%s does not cover %s", taken.Spec, live)
-		}
-		text, err := manifest.Write(manifest.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, findings, err := manifest.Load(t.Context(), []manifest.Source{{Data: text, Display: "-"}}, manifest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if findings.HasErrors() {
-			return
-		}
-		sound++
-		for _, f := range findings {
-			if f.Rule == "unknown-field" || f.Rule == "unknown-value" || f.Rule == "ignore-unused" || f.Rule == "ignore-odd" {
-				t.Errorf("%s\ngives %v", text, f)
-			}
-		}
-		after := applied(cdn, taken.Spec, live)
-		kept := plan.Take(cdn, nil, after, false).Left
-		for _, field := range plan.Take(cdn, nil, live, false).Left {
-			if !slices.Contains(kept, field) {
-				t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken.Spec, after, live)
-			}
-		}
-		o := set.Find(kind.Key{Kind: cdn.Name, Name: "shop"})
-		if o == nil || !bytes.Equal(o.Spec, taken.Spec) {
-			t.Fatalf("%s\nis not read as %s", text, taken.Spec)
-		}
-		if laid, err := manifest.Format(text); err != nil || !bytes.Equal(laid, text) {
-			t.Fatalf("%s\nis laid out as %s, %v", text, laid, err)
-		}
+		isTaken(t, cdn, canon.Bytes(decoded), rapid.Bool().Draw(t, "all"))
 	})
-	if sound == 0 {
-		t.Error("not a single manifest was sound")
+}
+
+// isTaken takes what is live, and tells whether the loader takes that.
+func isTaken(t rapid.TB, cdn *kind.Kind, live []byte, all bool) bool {
+	taken := plan.Take(cdn, nil, live, all)
+	if !plan.Settled(cdn, nil, ledger.Record{}, taken.Spec, kind.Object{Spec: live}) {
+		t.Fatalf("%s does not cover %s", taken.Spec, live)
 	}
+	text, err := manifest.Write(manifest.Draft{Kind: cdn, Name: "shop", Spec: taken.Spec, Silence: "live has it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, findings, err := manifest.Load(context.Background(), []manifest.Source{{Data: text, Display: "-"}}, manifest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if findings.HasErrors() {
+		return false
+	}
+	for _, f := range findings {
+		if f.Rule == "unknown-field" || f.Rule == "unknown-value" || f.Rule == "ignore-unused" || f.Rule == "ignore-odd" {
+			t.Errorf("%s\ngives %v", text, f)
+		}
+	}
+	after := applied(cdn, taken.Spec, live)
+	kept := plan.Take(cdn, nil, after, false).Left
+	for _, field := range plan.Take(cdn, nil, live, false).Left {
+		if !slices.Contains(kept, field) {
+			t.Fatalf("with\n%s in git a change of every list makes\n%s of\n%s", taken.Spec, after, live)
+		}
+	}
+	o := set.Find(kind.Key{Kind: cdn.Name, Name: "shop"})
+	if o == nil || !bytes.Equal(o.Spec, taken.Spec) {
+		t.Fatalf("%s\nis not read as %s", text, taken.Spec)
+	}
+	if laid, err := manifest.Format(text); err != nil || !bytes.Equal(laid, text) {
+		t.Fatalf("%s\nis laid out as %s, %v", text, laid, err)
+	}
+	return true
 }
 
 // applied is what is live after a change in every list of a spec in git.
