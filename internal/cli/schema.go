@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func runSchema(a *app, opts schemaOptions, args []string) error {
 	}
 	_, text, ok := kind.SchemaNamed(args[0])
 	if !ok {
-		return fmt.Errorf("there is no schema %q%s", args[0], didYouMean(args[0], kind.SchemaNames()))
+		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(didYouMean(args[0], kind.SchemaNames()), ": schema --list lists what there is"))
 	}
 	return a.out.Source(text)
 }
