@@ -275,7 +275,10 @@ func (a *app) sayConverted(f convertedFile) {
 			manifest.NamespaceKept: ", metadata.namespace kept",
 		}[d.Namespace]
 		text := d.From + " became " + d.To + namespace
+		_, _, known := kind.ForEnvelope(d.From, d.Key.Kind)
 		switch {
+		case !known:
+			text = fmt.Sprintf("left as it is: the kind %q of %q is not managed here", d.Key.Kind, d.From)
 		case d.To == "":
 			text = "left as it is: it has one envelope only"
 		case d.From == d.To:
