@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/kind"
 	"trueup/internal/report"
@@ -78,7 +79,12 @@ func (g *globalOptions) check() error {
 // something is not wanted: a script's variable that is not set looks like that.
 func checkGiven(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
-		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+		f := cmd.Flags().Lookup(name)
+		empty := f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.Contains(list.GetSlice(), "")
+		}
+		if f.Changed && empty {
 			return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 		}
 	}

@@ -58,7 +58,7 @@ func newPurgeNew(a *app) *cobra.Command {
 			"  trueup purge new - <changed.txt\n" +
 			"  trueup purge new /a --dir - | trueup plan manifests -",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "from-git", "name", "dir"); err != nil {
+			if err := checkGiven(cmd, "from-git", "subdomain", "name", "dir"); err != nil {
 				return err
 			}
 			return a.failed("purge new", runPurgeNew(cmd.Context(), a, opts, args))
