@@ -129,7 +129,7 @@ func startShell(t *testing.T) *shell {
 	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
 	cmd.Dir = dir

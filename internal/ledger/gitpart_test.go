@@ -38,7 +38,7 @@ func objects(t *testing.T) int {
 
 // TestGitStoreBringsWhatIsRead counts conversations and objects.
 func TestGitStoreBringsWhatIsRead(t *testing.T) {
-	const old = 5000
+	const old = 2 * gitFew
 	for _, c := range []struct {
 		name        string
 		purges, old int
@@ -88,7 +88,7 @@ func TestGitStoreWritesInPart(t *testing.T) {
 	t.Parallel()
 	bare := bareRemote(t)
 	strict(t, bare)
-	keys := oldLedger(t, bare, 1, 5000)
+	keys := oldLedger(t, bare, 1, 2*gitFew)
 	dir := clone(t, "file://"+filepath.ToSlash(bare), "--depth=1")
 	s, other := openGit(t, dir, testRef), openGit(t, dir, testRef)
 	for _, store := range []*gitStore{s, other} {
@@ -107,10 +107,10 @@ func TestGitStoreWritesInPart(t *testing.T) {
 		t.Errorf("read %d records, %v", len(got), err)
 	}
 	s.forget()
-	if all := readAll(t, s); len(all) != 5013 || all["Purge/new"].Seq != 2 {
+	if all := readAll(t, s); len(all) != 2*gitFew+13 || all["Purge/new"].Seq != 2 {
 		t.Errorf("%d records", len(all))
 	}
-	if hints := gitCmd(t, bare, "log", "-1", "--format=%B", testRef); !strings.HasSuffix(hints, "\nrecords 5013") {
+	if hints := gitCmd(t, bare, "log", "-1", "--format=%B", testRef); !strings.HasSuffix(hints, fmt.Sprintf("\nrecords %d", 2*gitFew+13)) {
 		t.Errorf("the last message is %q", hints)
 	}
 	gitCmd(t, bare, "fsck", "--full", "--strict")
