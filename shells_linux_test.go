@@ -225,7 +225,7 @@ func (s *prompt) seen() string {
 // line.
 func (s *prompt) wait(t *testing.T, want string) string {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, rest, ok := strings.Cut(s.seen(), want); ok {
 			if line, _, whole := strings.Cut(rest, "\n"); whole {
 				s.mutex.Lock()
@@ -255,7 +255,7 @@ func (s *prompt) complete(t *testing.T, typed string) string {
 func (s *prompt) lists(t *testing.T) {
 	t.Helper()
 	s.write(t, "trueup ledger show cdn/\t\t")
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !strings.Contains(s.seen(), "cdn/web") && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}

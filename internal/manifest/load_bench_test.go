@@ -213,6 +213,9 @@ func heap() int64 {
 // TestNothingIsQuadratic: ten times as much takes no more than about ten times
 // as many allocations and bytes.
 func TestNothingIsQuadratic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: large, and slow with the race detector")
+	}
 	const n, most = 100, 12
 	for name, text := range largeInputs() {
 		var took [2]runtime.MemStats

@@ -312,7 +312,7 @@ func TestAdviceOnALargeObject(t *testing.T) {
 	w.has(shop, was).applied(shop, was)
 	before := time.Now()
 	p := w.make()
-	if took := time.Since(before); len(p.Advice) != 20 || took > 20*time.Second {
+	if took := time.Since(before); len(p.Advice) != 20 || took > time.Minute {
 		t.Errorf("%d findings in %v", len(p.Advice), took)
 	}
 }

@@ -123,7 +123,7 @@ func TestCostOfManyObjects(t *testing.T) {
 		}
 		a, begun := cost(some), time.Now()
 		b := cost(more)
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > 30*time.Second {
 			t.Errorf("%s: 500 objects take %s", name, took)
 		}
 		if float64(b) > 2.2*float64(a) {

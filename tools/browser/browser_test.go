@@ -144,7 +144,7 @@ func open(t testing.TB, file string, l look) *tab {
 	t.Helper()
 	start(t)
 	ctx, cancel := chromedp.NewContext(machine.browser)
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	p := &tab{TB: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, p.hear); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func eval[T any](p *tab, expression string) T {
 // until waits for an expression to become true.
 func (p *tab) until(expression string) {
 	p.Helper()
-	for end := time.Now().Add(10 * time.Second); !eval[bool](p, expression); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !eval[bool](p, expression); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.Fatalf("it does not become true: %s", expression)
 		}
