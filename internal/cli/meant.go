@@ -43,10 +43,14 @@ func meantFlag(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			known = append(known, "--"+f.Name)
+			known = append(known, f.Name)
 		}
 	})
-	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), didYouMean("--"+unknown.GetSpecifiedName(), known))
+	hint := fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
+	if meant := manifest.Nearest(unknown.GetSpecifiedName(), known); meant != "" {
+		hint = fmt.Sprintf(": did you mean --%s?", meant)
+	}
+	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint)
 }
 
 // onlyCommands refuses an argument of a command that has others below it.

@@ -17,6 +17,7 @@ func TestSlipsAreExplained(t *testing.T) {
 		"frobnicate-all":                  `unknown command "frobnicate-all" for "trueup": trueup --help lists them`,
 		"plan --taget cdn/shop":           "unknown flag: --taget of trueup plan: did you mean --target?",
 		"plan --sandbx":                   "did you mean --sandbox?",
+		"explain cdn --target cdn/shop":   "unknown flag: --target of trueup explain: trueup explain --help lists them",
 		"plan -X":                         "unknown shorthand flag",
 		"plan -o jsn":                     `-o is "jsn" (did you mean json?): write text, markdown,`,
 		"plan --report htlm=x.html":       "(did you mean html?)",
