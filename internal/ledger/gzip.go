@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"unicode/utf8"
 
 	"trueup/internal/canon"
 )
@@ -87,18 +86,25 @@ func unpack(packed []byte, most int) ([]byte, error) {
 		return nil, err
 	}
 	spec := bytes.Clone(u.spec.Bytes())
-	if _, n, err := u.scan.Next(spec); err == nil && n == len(spec) && n <= most {
-		return spec, nil // it is JSON in UTF-8
-	}
-	return spec, checkSpec(spec, most)
+	return spec, u.check(spec, most)
 }
 
 func checkSpec(spec []byte, most int) error {
-	switch {
-	case len(spec) > most:
+	u := unpackers.Get().(*unpacker)
+	defer unpackers.Put(u)
+	return u.check(spec, most)
+}
+
+// check refuses what could not be compared.
+func (u *unpacker) check(spec []byte, most int) error {
+	if len(spec) > most {
 		return fmt.Errorf("a spec is longer than %d bytes", most)
-	case !utf8.Valid(spec) || !json.Valid(spec):
-		return fmt.Errorf("a spec of %d bytes is not JSON in UTF-8", len(spec))
+	}
+	if _, n, err := u.scan.Next(spec); err == nil && n == len(spec) {
+		return nil
+	}
+	if _, err := canon.Decode(spec); err != nil {
+		return fmt.Errorf("a spec of %d bytes is not JSON that can be compared: %w", len(spec), err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -53,6 +54,8 @@ func TestGzipJSONRefuses(t *testing.T) {
 		"nothing":     text(packed(t, "")),
 		"no JSON":     text(packed(t, `{"a":`)),
 		"two values":  text(packed(t, `{} {}`)),
+		"a key twice": text(packed(t, `{"a":1,"a":2}`)),
+		"too deep":    text(packed(t, strings.Repeat("[", 300)+strings.Repeat("]", 300))),
 		"not UTF-8":   text(packed(t, "\"\xff\"")),
 		"after it":    text(whole + "x"),
 		"empty bytes": `""`,
@@ -62,7 +65,7 @@ func TestGzipJSONRefuses(t *testing.T) {
 			t.Errorf("%s: read %q", name, g)
 		}
 	}
-	for _, g := range []GzipJSON{{}, GzipJSON("{"), GzipJSON("\"\xff\""), make([]byte, maxSpec+1)} {
+	for _, g := range []GzipJSON{{}, GzipJSON("{"), GzipJSON("\"\xff\""), GzipJSON(`{"a":1,"a":2}`), make([]byte, maxSpec+1)} {
 		if b, err := json.Marshal(g); err == nil {
 			t.Errorf("wrote %.20q as %.20s", g, b)
 		}
