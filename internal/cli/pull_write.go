@@ -104,7 +104,7 @@ func (p *pulling) writeAll() error {
 }
 
 // noLinkTo refuses a folder that is reached by a link, whoever put it there: no
-// command would read what is written behind it.
+// command would read what is written behind it. It refuses what is no folder, too.
 func noLinkTo(root *os.Root, folder string) error {
 	at := ""
 	for part := range strings.SplitSeq(folder, "/") {
@@ -118,6 +118,9 @@ func noLinkTo(root *os.Root, folder string) error {
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return fmt.Errorf("%s is a symbolic link, and no manifest is read behind one: put a folder in its place", at)
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is no folder: move it away, or choose another place with --dir", at)
 		}
 	}
 	return nil

@@ -150,7 +150,13 @@ func (m *purgeMaker) writeFiles() error {
 	}
 	defer func() { _ = root.Close() }()
 	for _, n := range m.made {
-		if _, err := root.Lstat(filepath.FromSlash(n.file.name)); n.status == "" && err == nil && !sameFile(root, filepath.FromSlash(n.file.name), n.file.content) {
+		if n.status != "" {
+			continue
+		}
+		if err := noLinkTo(root, path.Dir(n.file.name)); err != nil {
+			return fmt.Errorf("%s: %w", m.place.shown(path.Base(n.file.name)), plain(err))
+		}
+		if _, err := root.Lstat(filepath.FromSlash(n.file.name)); err == nil && !sameFile(root, filepath.FromSlash(n.file.name), n.file.content) {
 			return fmt.Errorf("%s is there and says something else: nothing was written; remove it, or choose another --dir or --name", n.file.name)
 		}
 	}
