@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"io/fs"
@@ -99,14 +100,18 @@ func setup(e *testscript.Env) error {
 }
 
 // findCanary fails the test for each file below dir that holds a part of a token.
+// git, which tidies up behind its commands, may take one away meanwhile.
 func findCanary(t testing.TB, dir string) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+		if err == nil && d.Type().IsRegular() {
+			var data []byte
+			data, err = os.ReadFile(path)
+			if bytes.Contains(data, []byte(canary)) {
+				t.Errorf("%s holds a token", path)
+			}
 		}
-		data, err := os.ReadFile(path)
-		if bytes.Contains(data, []byte(canary)) {
-			t.Errorf("%s holds a token", path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
 		return err
 	})
