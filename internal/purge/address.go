@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ var (
 	errLogin     = errors.New("has a user name or a password, which no purge can name")
 	errPort      = errors.New("has a port, which no purge can name")
 	errHost      = errors.New("has no hostname")
+	errSeveral   = errors.New("holds several paths or addresses: write one entry a line, and %20 for a space that belongs to it")
 	errRemark    = errors.New("has a space before its #, which would be a part of the path: write a comment in a line of its own")
 )
 
@@ -41,6 +43,9 @@ func ParseAddress(text string) (Address, error) {
 	text, _, cut := strings.Cut(text, "#")
 	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
 		return Address{}, errRemark
+	}
+	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
+		return Address{}, errSeveral
 	}
 	if strings.HasPrefix(text, "/") {
 		a := Address{Path: asAsked(text)}
@@ -65,6 +70,8 @@ func ParseAddress(text string) (Address, error) {
 	a := Address{Host: host, Path: asAsked(path)}
 	return a, CheckPath(a.Path)
 }
+
+func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
 // asAsked is a path, with a query perhaps, as browsers ask for it.
 func asAsked(text string) string {

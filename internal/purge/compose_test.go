@@ -32,6 +32,8 @@ func TestParseAddress(t *testing.T) {
 		{"", "", "", "neither a path"},
 		{"/a/*/b", "", "", "has * before"},
 		{"/\xff", "", "", "not UTF-8"},
+		{"/a /b", "", "", "holds several paths"},
+		{"/a b https://shop.example.com/c", "", "", "holds several paths"},
 		{"/a # of a", "", "", "has a space before its #"},
 		{"https://shop.example.com/a\t#", "", "", "has a space before its #"},
 	} {
