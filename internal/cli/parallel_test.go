@@ -170,6 +170,11 @@ func TestOutputOfAnyParallelism(t *testing.T) {
 	for _, format := range report.Formats() {
 		reports = append(reports, "--report", format+"=out."+format)
 	}
+	type pace struct{ parallelism, processors int }
+	paces := []pace{{1, 1}, {50, 4}, {4, 2}}
+	if testing.Short() {
+		paces = paces[:2]
+	}
 	well, badly := freeze(t, busy), freeze(t, mistaken)
 	for _, c := range []struct {
 		*frozen
@@ -191,7 +196,7 @@ func TestOutputOfAnyParallelism(t *testing.T) {
 		t.Run(c.args+c.fault, func(t *testing.T) {
 			c.t = t
 			var first string
-			for _, at := range []struct{ parallelism, processors int }{{1, 1}, {4, 2}, {50, 4}} {
+			for _, at := range paces {
 				runtime.GOMAXPROCS(at.processors)
 				args := append(strings.Fields(c.args), "--parallelism", strconv.Itoa(at.parallelism))
 				if !strings.HasPrefix(c.args, "pull") {
