@@ -130,12 +130,24 @@ func TestFileWithoutRights(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	dir, err := os.MkdirTemp("", "ledger")
 	must(t, err)
-	t.Cleanup(func() { remove(t, dir) })
+	folders := func(mode fs.FileMode) {
+		must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				err = os.Chmod(p, mode)
+			}
+			return err
+		}))
+	}
+	t.Cleanup(func() {
+		folders(0o755)
+		remove(t, dir)
+	})
 	s := fileStore{dir: dir}
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	claimed := testRecord("a", 1).after(life{Claimed, 0, never})
 	mustPut(t, s, 0, claimed)
-	must(t, os.Chmod(dir, 0o755))
+	// Nor may the owner write, who may be the one that runs this.
+	folders(0o555)
 	must(t, os.Chmod(filepath.Join(dir, lockFile), 0o666))
 	var keys []Key
 	var recent, put, genesis, read error
