@@ -90,7 +90,7 @@ func TestMatrix(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // each cell is a process's work
 	cells, operations := 0, 0
 	// All of it takes two minutes of one processor.
-	stride := 9
+	stride := 19
 	switch {
 	case os.Getenv("TRUEUP_CRASH") == "all":
 		stride = 1
