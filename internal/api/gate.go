@@ -177,7 +177,7 @@ func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
 func (c *call) paused(pause context.Context, why string) *Error {
 	until := deadline(pause)
 	e := c.unsent("not sent, for the platform asks to wait until %s%s", stamp(until), why)
-	e.RetryAfter = max(time.Until(until), 0)
+	e.RetryAfter = max(time.Until(until), time.Nanosecond) // it is a pause, though it may be over by now
 	return e
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -348,5 +350,15 @@ func TestACutTokenIsHidden(t *testing.T) {
 	}
 	if got := e.redact("a service"); got != "a service" {
 		t.Errorf("%q was changed", got)
+	}
+}
+
+// TestAPauseThatIsOverMeanwhileIsStillOne: whoever was turned away can tell, also
+// where the pause ends while the error is made.
+func TestAPauseThatIsOverMeanwhileIsStillOne(t *testing.T) {
+	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if e := (&call{verb: kind.Create, kind: kind.All()[0]}).paused(over, ""); e.Wait() <= 0 {
+		t.Errorf("waits %s: %v", e.Wait(), e)
 	}
 }
