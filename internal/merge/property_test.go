@@ -17,7 +17,7 @@ func checks(t *testing.T, n int) {
 		return
 	}
 	if testing.Short() {
-		n /= 4
+		n /= 10
 	}
 	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
 		t.Fatal(err)
