@@ -73,7 +73,8 @@ func knownEscape(text []byte) ([]byte, int) {
 	return text[:2], 2
 }
 
-// codeUnit is the number of the escape \uXXXX that the text starts with, or -1.
+// codeUnit is the number of the escape \u, with its four digits, that the text
+// starts with, or -1.
 func codeUnit(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return -1
@@ -87,6 +88,9 @@ func codeUnit(text []byte) rune {
 
 // unshift puts the nodes where they stand in the file.
 func unshift(n *yaml.Node, shifts []shift) {
+	if len(shifts) == 0 {
+		return
+	}
 	var by shift
 	var visit func(*yaml.Node)
 	visit = func(n *yaml.Node) {

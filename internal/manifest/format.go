@@ -140,11 +140,7 @@ func (s source) formatJSON() ([]byte, error) {
 // parse returns the documents of a text that was read before.
 func parse(text []byte) ([]*yaml.Node, error) {
 	var all []*yaml.Node
-	text, shifts := knownEscapes(text)
-	err := decode(text, func(doc *yaml.Node) {
-		unshift(doc, shifts)
-		all = append(all, doc)
-	})
+	err := decode(text, func(doc *yaml.Node) { all = append(all, doc) })
 	return all, err
 }
 

@@ -154,15 +154,8 @@ func clip(s string) string {
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
 	data, shifts := knownEscapes(data)
-	if len(shifts) > 0 {
-		read := each
-		each = func(doc *yaml.Node) {
-			unshift(doc, shifts)
-			read(doc)
-		}
-	}
 	for n := 0; ok && n < maxBroken; n++ {
-		err := decode(data, each)
+		err := decodeKnown(data, shifts, each)
 		if err == nil {
 			return
 		}
@@ -172,9 +165,15 @@ func (f *file) documents(each func(*yaml.Node)) {
 	}
 }
 
-// decode reads documents up to the end or the first error. The parser is known
-// to panic on odd input.
-func decode(data []byte, each func(*yaml.Node)) (err error) {
+// decode reads the documents of a text up to the end or the first error.
+func decode(text []byte, each func(*yaml.Node)) error {
+	known, shifts := knownEscapes(text)
+	return decodeKnown(known, shifts, each)
+}
+
+// decodeKnown reads what knownEscapes returned. The parser is known to panic on
+// odd input.
+func decodeKnown(data []byte, shifts []shift, each func(*yaml.Node)) error {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
@@ -184,6 +183,7 @@ func decode(data []byte, each func(*yaml.Node)) (err error) {
 			}
 			return err
 		}
+		unshift(&doc, shifts)
 		each(&doc)
 	}
 }
@@ -364,7 +364,7 @@ func locate(data []byte, err error, guess int) int {
 	low, high := 1, l.count()
 	for low < high {
 		middle := (low + high) / 2
-		if got := decode(data[:l.offset(middle+1)], skip); got != nil && reason(got) == reason(err) {
+		if got := decodeKnown(data[:l.offset(middle+1)], nil, skip); got != nil && reason(got) == reason(err) {
 			high = middle
 		} else {
 			low = middle + 1
