@@ -1,0 +1,266 @@
+// Package effect computes what a merge patch makes of a live object and compares
+// that with the lines that a plan shows of it. It reads the patch, the live object
+// and the lines alone, and shares no code with what made them: what they hide, it
+// finds.
+package effect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Line is a change that a plan shows.
+type Line struct {
+	// Path names the place as people read it: locations[/static/*].cache.edgeTTL.
+	Path string
+	// LiveAt and AfterAt are the place in the live spec and in what the request makes
+	// of it: a string for a field, an int for a list element, counted from 0 without
+	// nulls. They are nil where a list lacks the element.
+	LiveAt, AfterAt []any
+	// Live and After are the values that the line shows; nil is absent.
+	Live, After any
+	// Moved says that the line shows a new position in a list, and no new value.
+	Moved bool
+}
+
+// Unshown returns a sentence for each place that the request would change although
+// no line shows it, and for each line that shows something else than the request
+// does. The body is a merge patch (RFC 7386) of an object whose spec is live.
+func Unshown(body []byte, live any, lines []Line) []string {
+	patch, err := decode(body)
+	if err != nil {
+		return []string{"the request is not JSON: " + err.Error()}
+	}
+	c := check{live: live, lines: lines}
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		if name != "spec" && !isPrecondition(name, patch[name]) {
+			c.add("this request would also change %s", name)
+		}
+	}
+	c.after = Apply(patch["spec"], live)
+	liveLines, afterLines := &tree{}, &tree{}
+	for i := range lines {
+		liveLines.put(lines[i].LiveAt, &lines[i])
+		afterLines.put(lines[i].AfterAt, &lines[i])
+	}
+	c.walk(place{"spec", liveLines, afterLines}, live, c.after)
+	c.judgeLines()
+	return c.found
+}
+
+// Apply returns target with a merge patch applied, as section 2 of RFC 7386 says.
+// It changes neither; the result may share parts with both.
+func Apply(patch, target any) any {
+	fields, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	was, _ := target.(map[string]any)
+	result := make(map[string]any, len(was)+len(fields))
+	maps.Copy(result, was)
+	for name, value := range fields {
+		if value == nil {
+			delete(result, name)
+		} else {
+			result[name] = Apply(value, result[name])
+		}
+	}
+	return result
+}
+
+func decode(body []byte) (map[string]any, error) {
+	var patch map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	return patch, d.Decode(&patch)
+}
+
+// isPrecondition reports whether a field beside spec is the version of the object
+// that was compared, which a server checks and does not keep.
+func isPrecondition(name string, value any) bool {
+	metadata, _ := value.(map[string]any)
+	_, isText := metadata["resourceVersion"].(string)
+	return name == "metadata" && len(metadata) == 1 && isText
+}
+
+// check is one comparison; found has its sentences.
+type check struct {
+	live, after any
+	lines       []Line
+	found       []string
+}
+
+func (c *check) add(format string, args ...any) {
+	c.found = append(c.found, fmt.Sprintf(format, args...))
+}
+
+// place is where the walk is: its name for a sentence, and the lines at and below it
+// by their places in live and after, nil for none.
+type place struct {
+	name        string
+	live, after *tree
+}
+
+// walk compares one place of live and after, down to what a line shows.
+func (c *check) walk(at place, live, after any) {
+	if shared(at.live.own(), at.after.own()) {
+		return
+	}
+	l, wasObject := live.(map[string]any)
+	a, isObject := after.(map[string]any)
+	if wasObject && isObject {
+		c.fields(at, l, a)
+		return
+	}
+	if equal(live, after) {
+		return
+	}
+	was, wasList := live.([]any)
+	is, isList := after.([]any)
+	if wasList && isList {
+		c.elements(at, withoutNulls(was), withoutNulls(is))
+		return
+	}
+	c.add("this request would also change %s", at.name)
+}
+
+func (c *check) fields(at place, live, after map[string]any) {
+	var names []string
+	for name, value := range live {
+		if !equal(value, after[name]) {
+			names = append(names, name)
+		}
+	}
+	for name, value := range after {
+		if _, known := live[name]; !known && value != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		below := place{at.name + "." + name, at.live.kid(name), at.after.kid(name)}
+		c.walk(below, live[name], after[name])
+	}
+}
+
+// elements compares two lists. Elements that lines show as dropped, added or moved
+// are set aside; what is left must be the same elements in the same order.
+func (c *check) elements(at place, live, after []any) {
+	gone, come := make([]bool, len(live)), make([]bool, len(after))
+	var pairs [][2]int
+	for i := range live {
+		for _, line := range at.live.kid(i).own() {
+			j, inAfter := last(line.AfterAt)
+			gone[i] = gone[i] || !inAfter
+			if line.Moved && slices.Contains(at.after.kid(j).own(), line) {
+				gone[i], come[j], pairs = true, true, append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	for j := range after {
+		for _, line := range at.after.kid(j).own() {
+			come[j] = come[j] || line.LiveAt == nil
+		}
+	}
+	was, is := unset(gone), unset(come)
+	if len(was) != len(is) {
+		c.add("this request would also add, drop or move elements of %s", at.name)
+		return
+	}
+	for n := range was {
+		pairs = append(pairs, [2]int{was[n], is[n]})
+	}
+	for _, p := range pairs {
+		below := place{fmt.Sprintf("%s[%d]", at.name, p[0]), at.live.kid(p[0]), at.after.kid(p[1])}
+		c.walk(below, live[p[0]], after[p[1]])
+	}
+}
+
+// judgeLines compares what each line shows with what is there and will be.
+func (c *check) judgeLines() {
+	first := map[[2]any]*Line{}
+	for i := range c.lines {
+		line := &c.lines[i]
+		was, is := lookUp(c.live, line.LiveAt), lookUp(c.after, line.AfterAt)
+		changes := line.Moved || equal(line.Live, was) && equal(line.After, is) && !equal(was, is)
+		at, root := line.AfterAt, c.after
+		if at == nil {
+			at, root = line.LiveAt, c.live
+		}
+		id := [2]any{line.Path, line.AfterAt == nil}
+		other, twice := first[id]
+		first[id] = line
+		switch {
+		case !changes:
+			c.add("the plan shows another change of %s than this request makes", line.Path)
+		case !reads(line.Path, at, root):
+			c.add("the plan shows a change of %s, which is the name of something else", line.Path)
+		case twice && !equal([]any{other.LiveAt, other.AfterAt}, []any{line.LiveAt, line.AfterAt}) &&
+			!(equal(other.Live, line.Live) && equal(other.After, line.After)):
+			c.add("the plan shows changes of two places as %s", line.Path)
+		}
+	}
+}
+
+// tree holds lines by their places.
+type tree struct {
+	lines []*Line
+	kids  map[any]*tree
+}
+
+func (t *tree) put(at []any, line *Line) {
+	if at == nil {
+		return
+	}
+	for _, step := range at {
+		if t.kids == nil {
+			t.kids = map[any]*tree{}
+		}
+		if t.kids[step] == nil {
+			t.kids[step] = &tree{}
+		}
+		t = t.kids[step]
+	}
+	t.lines = append(t.lines, line)
+}
+
+func (t *tree) kid(step any) *tree {
+	if t == nil {
+		return nil
+	}
+	return t.kids[step]
+}
+
+// own are the lines of the very place.
+func (t *tree) own() []*Line {
+	if t == nil {
+		return nil
+	}
+	return t.lines
+}
+
+// shared reports whether one line of both shows the value of a place.
+func shared(live, after []*Line) bool {
+	return slices.ContainsFunc(live, func(line *Line) bool { return !line.Moved && slices.Contains(after, line) })
+}
+
+// unset returns the indices of what is false.
+func unset(flags []bool) (indices []int) {
+	for i, set := range flags {
+		if !set {
+			indices = append(indices, i)
+		}
+	}
+	return indices
+}
+
+func last(at []any) (index int, ok bool) {
+	if len(at) == 0 {
+		return 0, false
+	}
+	index, ok = at[len(at)-1].(int)
+	return index, ok
+}
