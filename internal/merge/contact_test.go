@@ -133,9 +133,9 @@ func TestSectionZero(t *testing.T) {
 			patch:  `{"upstreams":[{"name":"a","scheme":"true","q":3,"z":4,"servers":[{"host":"h","port":"1","weight":"2"}]}]}`,
 			change: Change{Path: "upstreams[a].servers[h:1].weight", Class: TakeOver}, preserved: []string{"upstreams[a].q", "upstreams[a].scheme", "upstreams[a].z"},
 		},
-		"B3 the server's own fields are not sent back": {
+		"B3 the server's own fields go along as they are live": {
 			applied: `{}`, desired: `{"locations":[{"path":"/a","ttl":"2","rid":"mine"}]}`, live: `{"locations":[{"path":"/a","ttl":"1","rid":"7","x":{"n":null,"l":[null,1]}}]}`,
-			patch:  `{"locations":[{"path":"/a","ttl":"2","x":{"l":[1]}}]}`,
+			patch:  `{"locations":[{"path":"/a","rid":"7","ttl":"2","x":{"l":[1]}}]}`,
 			change: Change{Path: "locations[/a].ttl", Class: TakeOver}, preserved: []string{"locations[/a].x"},
 		},
 		"B3 an old discriminator's sibling goes": {
@@ -194,7 +194,7 @@ func TestSectionZero(t *testing.T) {
 		},
 		"scalars of a set are shown by value": {
 			applied: `{"locations":[{"path":"/a","tags":["x"]}]}`, desired: `{"locations":[{"path":"/a","tags":["y","x"]}]}`, live: `{"locations":[{"path":"/a","tags":["x"]}]}`,
-			patch: `{"locations":[{"path":"/a","tags":["y","x"]}]}`, change: Change{Path: "locations[/a].tags[y]", Class: Changed},
+			patch: `{"locations":[{"path":"/a","tags":["x","y"]}]}`, change: Change{Path: "locations[/a].tags[y]", Class: Changed},
 		},
 		"odd names are quoted": {
 			applied: `{}`, desired: `{"a.b":{"":"1"}}`, live: `{"a.b":{}}`,
@@ -269,16 +269,59 @@ func TestOverrides(t *testing.T) {
 	t.Run("ignored in an element without a key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Fields: map[string]*Rules{"a": {Ignore: true}}}}}
 		in := Input{Rules: rules, Desired: decode(t, `{"l":[{"a":1,"b":1}]}`), Live: decode(t, `{"l":[{"a":2,"b":2}]}`)}
-		wantPatch(t, Compare(in), `{"l":[{"a":1,"b":1}]}`)
+		wantPatch(t, Compare(in), `{"l":[{"a":2,"b":1}]}`)
 		in.Live = decode(t, `{"l":[{"a":2,"b":1}]}`)
 		wantPatch(t, Compare(in), "")
+	})
+	t.Run("omitted", func(t *testing.T) {
+		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"n"}, Item: &Rules{Fields: map[string]*Rules{
+			"id": {Omit: true}, "deep": {Item: &Rules{Fields: map[string]*Rules{"id": {Omit: true}}}},
+		}}}}}
+		res := Compare(Input{
+			Rules:   rules,
+			Desired: decode(t, `{"l":[{"n":"a","id":"mine","b":1}]}`),
+			Live:    decode(t, `{"l":[{"n":"a","id":"7","b":2,"deep":[{"id":1,"c":2}]}]}`),
+		})
+		wantPatch(t, res, `{"l":[{"b":1,"deep":[{"c":2}],"n":"a"}]}`)
+		if got := paths(res.Collateral); !slices.Equal(got, []string{"l[a].deep[0].id", "l[a].id"}) {
+			t.Errorf("collateral %q", got)
+		}
 	})
 	t.Run("key", func(t *testing.T) {
 		rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"id"}, Join: ":", Set: true}}}
 		wantPatch(t, Compare(Input{
 			Rules: rules, Desired: decode(t, `{"l":[{"id":1,"a":2},{"id":2}]}`), Live: decode(t, `{"l":[{"id":2},{"id":1,"a":1,"z":1}]}`),
-		}), `{"l":[{"id":1,"a":2,"z":1},{"id":2}]}`)
+		}), `{"l":[{"id":2},{"id":1,"a":2,"z":1}]}`)
 	})
+}
+
+// TestUnplaced: which of git's elements an excluded value belongs to must be known.
+func TestUnplaced(t *testing.T) {
+	item := &Rules{Fields: map[string]*Rules{"ign": {Ignore: true}, "own": {ReadOnly: true}, "out": {Omit: true}}}
+	for name, c := range map[string]struct {
+		key           []string
+		desired, live string
+		unplaced      []string
+	}{
+		"one may be the other":  {nil, `[{"a":1},{"a":9}]`, `[{"a":1,"ign":1},{"a":2,"ign":2,"own":3,"out":4},{"a":3}]`, []string{"l[1].ign", "l[1].own"}},
+		"by position":           {nil, `[{"a":1},{"a":9}]`, `[{"a":1,"ign":1},{"a":2,"ign":2}]`, nil},
+		"only dropped":          {nil, `[{"a":1}]`, `[{"a":1,"ign":1},{"a":2,"ign":2}]`, nil},
+		"only added":            {nil, `[{"a":1,"ign":9},{"a":2}]`, `[{"a":1,"ign":1}]`, nil},
+		"nothing to place":      {nil, `[{"a":1},{"a":9}]`, `[{"a":1,"ign":1},{"a":2},{"a":3}]`, nil},
+		"told apart by key":     {[]string{"a"}, `[{"a":1},{"a":9}]`, `[{"a":1,"ign":1},{"a":2,"ign":2}]`, nil},
+		"a key that may agree":  {[]string{"a", "b"}, `[{"a":1},{"a":2,"b":2,"c":1}]`, `[{"a":1,"b":7,"ign":1},{"a":1,"b":8,"ign":2},{"a":2,"b":2}]`, []string{"l[7].ign", "l[8].ign"}},
+		"keys that can't agree": {[]string{"a", "b"}, `[{"a":3},{"a":2,"b":2,"c":1}]`, `[{"a":1,"b":7,"ign":1},{"a":2,"b":2}]`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := Compare(Input{
+				Rules:   &Rules{Fields: map[string]*Rules{"l": {Key: c.key, Item: item}}},
+				Desired: map[string]any{"l": decode(t, c.desired)}, Live: map[string]any{"l": decode(t, c.live)},
+			})
+			if got := paths(res.Unplaced); !slices.Equal(got, c.unplaced) {
+				t.Errorf("unplaced %q, want %q; patch %s", got, c.unplaced, encode(res.Patch))
+			}
+		})
+	}
 }
 
 func TestListsThatAreSent(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 )
 
 // FuzzCompare: whatever the four values are, nothing panics or is changed, the
@@ -41,7 +42,7 @@ func FuzzCompare(f *testing.F) {
 		if !ok {
 			return
 		}
-		in.Live = Apply(anyPatch(res), in.Live)
+		in.Live = effect.Apply(anyPatch(res), in.Live)
 		if !Covers(in.Rules, want, in.Live) {
 			t.Fatalf("%s leads to %s", encode(res.Patch), in)
 		}

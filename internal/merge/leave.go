@@ -19,11 +19,11 @@ func (w *walker) left(n node) {
 }
 
 // extent is how much was said of what came before a list.
-type extent struct{ changes, preserved, collateral, lists, contact int }
+type extent struct{ changes, preserved, collateral, lists, contact, unplaced int }
 
 func (w *walker) extent() extent {
 	r := &w.res
-	return extent{len(r.Changes), len(r.Preserved), len(r.Collateral), len(r.Lists), len(r.FirstContact)}
+	return extent{len(r.Changes), len(r.Preserved), len(r.Collateral), len(r.Lists), len(r.FirstContact), len(r.Unplaced)}
 }
 
 // leavesList tells whether the list at n, of which all was said since, stays as
@@ -50,5 +50,6 @@ func (w *walker) leavesList(n node, since extent) bool {
 	r := &w.res
 	r.Preserved, r.Collateral = r.Preserved[:since.preserved], r.Collateral[:since.collateral]
 	r.Lists, r.FirstContact = r.Lists[:since.lists], r.FirstContact[:since.contact]
+	r.Unplaced = r.Unplaced[:since.unplaced]
 	return true
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/effect"
 )
 
 // TestLeftDriftStays: with LeaveDrift the same differences are found, no path
@@ -44,7 +46,7 @@ func TestLeftDriftStays(t *testing.T) {
 		}
 		leaving += len(left)
 		next := in
-		next.Live = Apply(anyPatch(res), in.Live)
+		next.Live = effect.Apply(anyPatch(res), in.Live)
 		if in.Applied != nil {
 			next.Applied, next.Pending = in.Desired, nil
 		}

@@ -1,19 +1,25 @@
 package merge
 
-// LeaveSome tells whether the rules leave any field to the server.
-func (r *Rules) LeaveSome() bool {
+// LeaveSome reports whether the rules exclude any field from the comparison.
+func (r *Rules) LeaveSome() bool { return r.has((*Rules).excluded) }
+
+// omits reports whether the rules omit anything at or below the node.
+func (r *Rules) omits() bool { return r.has((*Rules).omitted) }
+
+// has reports whether the node or one below it is such.
+func (r *Rules) has(such func(*Rules) bool) bool {
 	if r == nil {
 		return false
 	}
-	if r.skip() {
+	if such(r) || r.Item.has(such) {
 		return true
 	}
 	for _, child := range r.Fields {
-		if child.LeaveSome() {
+		if child.has(such) {
 			return true
 		}
 	}
-	return r.Item.LeaveSome()
+	return false
 }
 
 // Managed returns what of a desired value is git's: without the fields that the
@@ -23,7 +29,7 @@ func Managed(rules *Rules, desired any) any {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, v := range t {
-			if child := rules.field(k); !child.skip() {
+			if child := rules.field(k); !child.excluded() {
 				out[k] = Managed(child, v)
 			}
 		}

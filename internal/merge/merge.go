@@ -18,11 +18,15 @@ const (
 // unknown type, lists by position and ordered.
 type Rules struct {
 	Type Type
-	// Ignore leaves the node out of comparison and patch.
+	// Ignore leaves the node out of comparison and patch. Ignored and read-only
+	// nodes go along as live has them in a list that is sent whole.
 	Ignore bool
-	// ReadOnly nodes belong to the server: never sent, never kept in a list
-	// element that is sent.
+	// ReadOnly nodes belong to the server: git's value is never sent, not even
+	// where the object or the list element is created.
 	ReadOnly bool
+	// Omit leaves the node out of what is sent, for servers that reject a field of
+	// their own in a request. In a list that is sent whole its value is lost.
+	Omit bool
 	// Discriminator names the field of this object whose value names the one
 	// sibling that belongs to it (action.type = ratelimit, action.ratelimit).
 	Discriminator string
@@ -75,7 +79,7 @@ const (
 type Change struct {
 	// Path is shown to people: locations[/static/*].cache.edgeTTL.
 	Path string `json:"path"`
-	// At is the same place in desired.
+	// At is the same place in the spec.
 	At    []Step `json:"-"`
 	Class Class  `json:"class"`
 	// Base, Live and Desired are nil where the value is absent or null, which
@@ -93,8 +97,11 @@ type Change struct {
 
 // Value is a path and what stands there.
 type Value struct {
+	// Path is shown to people, as that of a Change.
 	Path  string `json:"path"`
 	Value any    `json:"value"`
+	// At is the same place in the spec.
+	At []Step `json:"-"`
 }
 
 // Result is the outcome of a comparison. It may share subtrees with the
@@ -111,8 +118,8 @@ type Result struct {
 	// a list that is sent whole.
 	Preserved []Value
 	// Collateral are live values that go because their parent goes, because
-	// their list is sent whole without a key, or because they belonged to a
-	// discriminator's old value.
+	// their list is sent whole without a key, because they belonged to a
+	// discriminator's old value, or because a rule omits them.
 	Collateral []Value
 	// Lists are the lists that the patch sends whole, by path, with the number
 	// of their elements.
@@ -121,6 +128,10 @@ type Result struct {
 	// neither record shows that git ever had them and their list was never
 	// taken over. While there are any, the patch must not be sent.
 	FirstContact []Value
+	// Unplaced are live values that the rules exclude from the comparison, in list
+	// elements that may or may not be elements of desired: which of those they
+	// belong to is not known. While there are any, the patch must not be sent.
+	Unplaced []Value
 	// Mixed are the lists in which git changed something and somebody else did too:
 	// with Input.LeaveDrift they can be neither sent nor left. While there are any,
 	// the patch must not be sent.

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"trueup/internal/effect"
 )
 
 // caseRules are those of design B6: L is keyed by host and path and ordered, U
@@ -163,7 +165,7 @@ func TestApplyCorpus(t *testing.T) {
 		}
 		target := decode(t, string(v.Target))
 		before := encode(target)
-		got := Apply(decode(t, string(v.Patch)), target)
+		got := effect.Apply(decode(t, string(v.Patch)), target)
 		if !reflect.DeepEqual(got, decode(t, string(v.Result))) {
 			t.Errorf("vector %d (%s): %s + %s = %s, want %s", i, v.Source, v.Target, v.Patch, encode(got), v.Result)
 		}
@@ -182,8 +184,8 @@ func TestDiffCorpus(t *testing.T) {
 		_, fromObject := target.(map[string]any)
 		_, toObject := modified.(map[string]any)
 		if !fromObject || !toObject {
-			if v.Roundtrip && !reflect.DeepEqual(Apply(patch, target), modified) {
-				t.Errorf("vector %d (%s): %s + %s = %s", i, v.Source, v.Target, v.Patch, encode(Apply(patch, target)))
+			if v.Roundtrip && !reflect.DeepEqual(effect.Apply(patch, target), modified) {
+				t.Errorf("vector %d (%s): %s + %s = %s", i, v.Source, v.Target, v.Patch, encode(effect.Apply(patch, target)))
 			}
 			continue
 		}
@@ -204,7 +206,7 @@ func TestComposeCorpus(t *testing.T) {
 				continue // a patch that is no object forgets the target
 			}
 			target := decode(t, text)
-			got, want := Apply(second, Apply(first, target)), Apply(composed, target)
+			got, want := effect.Apply(second, effect.Apply(first, target)), effect.Apply(composed, target)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("vector %d (%s) on %s: %s, want %s", i, v.Source, text, encode(got), encode(want))
 			}
@@ -231,7 +233,7 @@ func TestApplyRFC7386(t *testing.T) {
 		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 	} {
-		if got := Apply(decode(t, c[1]), decode(t, c[0])); encode(got) != encode(decode(t, c[2])) {
+		if got := effect.Apply(decode(t, c[1]), decode(t, c[0])); encode(got) != encode(decode(t, c[2])) {
 			t.Errorf("%s + %s = %s, want %s", c[0], c[1], encode(got), c[2])
 		}
 	}

@@ -70,7 +70,7 @@ func (c *comparison) list(n node, field string, want, have []any) {
 	}
 	names := nameElements(n.rules, want, have)
 	for i, e := range want {
-		child := n.element(names.of(e, i), i)
+		child := n.element(names.of(e, i), Step{Index: i, Live: p.of[i], After: i})
 		child.want = e
 		if p.of[i] >= 0 {
 			child.have = have[p.of[i]]
@@ -79,7 +79,7 @@ func (c *comparison) list(n node, field string, want, have []any) {
 	}
 	for j, i := range inverse(p.of, len(have)) {
 		if i < 0 {
-			extra := n.element(names.of(have[j], j), onlyLive)
+			extra := n.element(names.of(have[j], j), liveElement(j))
 			extra.have = have[j]
 			c.value(extra, field)
 		}

@@ -9,14 +9,17 @@ import (
 	"testing"
 )
 
+// mutation is a mistake: it stands in the place of a piece of code.
+type mutation struct{ name, file, code, mistake string }
+
 // mutations are mistakes that a comparison can have: the first eight are those
 // of design B7, the others what section 0 adds.
-var mutations = []struct{ name, file, code, mistake string }{
-	{"removal not sent", "walk.go", "!n.rules.ignored():\n\t\tw.remove(n)\n\t\treturn nil, true", "!n.rules.ignored():\n\t\treturn nil, false"},
-	{"live-only element fields dropped", "walk.go", "case !n.byKey:", "case true:"},
+var mutations = []mutation{
+	{"removal not sent", "walk.go", "case n.base.known():\n\t\tw.remove(n)\n\t\treturn nil, true", "case n.base.known():\n\t\treturn nil, false"},
+	{"live-only element fields dropped", "walk.go", "w.mode == sending && !n.byKey", "w.mode == sending"},
 	{
 		"removed element fields kept", "walk.go",
-		"case n.base.known() && !n.rules.ignored():", "case w.mode == sparse && n.base.known() && !n.rules.ignored():",
+		"case n.base.known():\n\t\tw.remove(n)\n\t\treturn nil, true", "case w.mode == sparse && n.base.known():\n\t\tw.remove(n)\n\t\treturn nil, true",
 	},
 	{"no scalar rule", "scalar.go", "return xKind == yKind || xKind == isText || yKind == isText", "return xKind == yKind"},
 	{
@@ -25,14 +28,14 @@ var mutations = []struct{ name, file, code, mistake string }{
 		"if !same(item, w, have[j]) || !settled(item, records.element(i), w, have[j]) {",
 	},
 	{"order ignored", "settled.go", "if j < 0 || j != i && !r.set() {", "if j < 0 {"},
-	{"nulls in created objects", "scalar.go", "e != nil && !child.readOnly()", "!child.readOnly()"},
+	{"nulls in created objects", "scalar.go", "e != nil && !o.leaveOut(child)", "!o.leaveOut(child)"},
 	{"null sent for absent", "walk.go", "case n.have != nil:\n\t\tw.remove(n)", "default:\n\t\tw.remove(n)"},
 	{"no wildcard keys", "pair.go", "if xKeys.wild || yKeys.wild {", "if false {"},
 	{
 		"elements dropped at first contact", "verdict.go",
 		"if !w.guards(n) {", "if true {",
 	},
-	{"overrides not heard", "node.go", "r != nil && (r.Ignore || r.ReadOnly)", "r != nil && r.ReadOnly"},
+	{"overrides not heard", "node.go", "r != nil && (r.Ignore || r.ReadOnly || r.Omit)", "r != nil && (r.ReadOnly || r.Omit)"},
 	{"documented types not used", "scalar.go", "return typed(r.scalarType(), v)", "return v"},
 	{
 		"pending not judged", "node.go",
@@ -44,17 +47,44 @@ var mutations = []struct{ name, file, code, mistake string }{
 	},
 }
 
-// TestMutationsAreCaught runs the other tests on the package with one mistake
-// in it, for each mistake; they must fail, and not for want of compiling.
+// hidden are mistakes by which a request does what no line shows, or a line shows
+// what no request does: the check of the request alone stops each of them.
+var hidden = []mutation{
+	{"ignored fields from git", "walk.go", "case n.rules.excluded():\n\t\treturn w.keep(n), false\n\tcase n.want", "case n.rules.excluded() && !n.byKey:\n\t\treturn sendable(n.rules, n.want), false\n\tcase n.want"},
+	{"read-only fields left out", "walk.go", "if w.mode != sending || n.have == nil {", "if w.mode != sending || n.have == nil || n.rules.serverOwned() {"},
+	{"sets sent in git's order", "walk.go", "if !r.set() {\n\t\tfor i := range order", "if r != nil {\n\t\tfor i := range order"},
+	{"what is omitted is not listed", "walk.go", "\tw.omit(n)\n\tif n.rules.omitted", "\tif n.rules.omitted"},
+	{"moved elements not shown", "walk.go", "if len(elsewhere) == 0 {", "if len(elsewhere) < 3 {"},
+	{"moved elements of the wrong index", "walk.go", "Step{Index: i, Live: p.of[i], After: i})\n\t\tw.res", "Step{Index: i, Live: i, After: i})\n\t\tw.res"},
+	{"dropped elements not shown", "walk.go", "w.record(c, w.classifyForeign(n))", "_ = c"},
+	{"what only live has in a positional element goes unseen", "walk.go", "\t\tw.collateral(n)\n\t\treturn nil\n\t}\n\treturn w.preserve", "\t\treturn nil\n\t}\n\treturn w.preserve"},
+	{"a discriminator's old sibling goes unseen", "walk.go", "case stale:\n\t\tw.collateral(n)", "case stale:"},
+	{"removed fields not shown", "verdict.go", "func (w *walker) remove(n node) {\n\tw.change(n)", "func (w *walker) remove(n node) {"},
+	{"a class that is not shown", "verdict.go", "func (w *walker) change(n node) { w.record(n, w.classify(n)) }", "func (w *walker) change(n node) {\n\tif c := w.classify(n); c != TakeOver {\n\t\tw.record(n, c)\n\t}\n}"},
+	{"the last value shown for the new one", "verdict.go", "Base: n.before(), Live: n.have, Desired: sendable(n.rules, n.want),", "Base: n.before(), Live: n.have, Desired: n.before(),"},
+	{"elements under another's name", "walk.go", "names.of(e, order[i])", "names.of(want[0], order[i])"},
+	{"drift said to be left that is sent", "leave.go", "w.res.Mixed = append(w.res.Mixed, n.path)\n\t\treturn false", "said[0].Left = true\n\t\treturn false"},
+	{"a line without the element's place", "place.go", "case at == nil || s.Element && index == Nowhere:", "case at == nil:"},
+}
+
+// TestMutationsAreCaught runs other tests on the package with one mistake in it,
+// for each mistake; they must fail, and not for want of compiling.
 func TestMutationsAreCaught(t *testing.T) {
+	catches(t, mutations, "^TestProperties$", "^(TestDesignCases|TestFirstContact|TestSectionZero|TestOverrides)$")
+}
+
+// TestTheCheckAloneCatches what is hidden.
+func TestTheCheckAloneCatches(t *testing.T) { catches(t, hidden, "^TestEveryChangeHasALine$") }
+
+func catches(t *testing.T, mistakes []mutation, tests ...string) {
 	if testing.Short() {
 		t.Skip("builds the package once for each mistake")
 	}
-	for _, m := range mutations {
+	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			for _, tests := range []string{"^TestProperties$", "^(TestDesignCases|TestFirstContact|TestSectionZero|TestOverrides)$"} {
-				out, failed := runMutated(t, m.file, m.code, m.mistake, tests)
+			for _, tests := range tests {
+				out, failed := runMutated(t, m, tests)
 				if failed && !strings.Contains(out, "--- FAIL: ") {
 					t.Fatalf("the mutated package does not run:\n%s", out)
 				}
@@ -69,22 +99,22 @@ func TestMutationsAreCaught(t *testing.T) {
 
 // runMutated runs some tests of this package with one piece of code replaced,
 // through an overlay: nothing is written but below the test's own folder.
-func runMutated(t *testing.T, file, code, mistake, tests string) (string, bool) {
+func runMutated(t *testing.T, m mutation, tests string) (string, bool) {
 	t.Helper()
-	source, err := os.ReadFile(file)
+	source, err := os.ReadFile(m.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(source), code); n != 1 {
-		t.Fatalf("%s has the code of this mutation %d times", file, n)
+	if n := strings.Count(string(source), m.code); n != 1 {
+		t.Fatalf("%s has the code of this mutation %d times", m.file, n)
 	}
-	path, err := filepath.Abs(file)
+	path, err := filepath.Abs(m.file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	mutant, overlay := filepath.Join(dir, file), filepath.Join(dir, "overlay.json")
-	write(t, mutant, []byte(strings.Replace(string(source), code, mistake, 1)))
+	mutant, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	write(t, mutant, []byte(strings.Replace(string(source), m.code, m.mistake, 1)))
 	b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
 	if err != nil {
 		t.Fatal(err)

@@ -134,12 +134,13 @@ func (r *Rules) item() *Rules {
 	}
 }
 
-// skip says that the node is never compared with what git says.
-func (r *Rules) skip() bool { return r != nil && (r.Ignore || r.ReadOnly) }
+// excluded reports whether the node is never compared with what git says.
+func (r *Rules) excluded() bool { return r != nil && (r.Ignore || r.ReadOnly || r.Omit) }
 
-func (r *Rules) ignored() bool { return r != nil && r.Ignore }
+// serverOwned reports whether git's value is never sent.
+func (r *Rules) serverOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
 
-func (r *Rules) readOnly() bool { return r != nil && r.ReadOnly }
+func (r *Rules) omitted() bool { return r != nil && r.Omit }
 
 func (r *Rules) key() []string {
 	if r == nil {

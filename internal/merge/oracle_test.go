@@ -26,7 +26,7 @@ func plain(v any) string { return strings.Trim(string(canon.Bytes(v)), `"`) }
 // oracleCovers tells whether live has all that git says: in an ordered list
 // index by index, in a set in some order.
 func oracleCovers(r *Rules, want, have any) bool {
-	if r.skip() {
+	if r.excluded() {
 		return true
 	}
 	switch w := want.(type) {
@@ -103,7 +103,7 @@ func oracleGone(r *Rules, record, want, have any) bool {
 
 func goneFields(r *Rules, record, want, have map[string]any) bool {
 	for k, v := range record {
-		if v == nil || r.field(k).skip() {
+		if v == nil || r.field(k).excluded() {
 			continue
 		}
 		said, has := want[k]
@@ -188,8 +188,8 @@ func keptFieldLost(c place, want, live map[string]any, stale string) string {
 	k := c.path[strings.LastIndexByte(c.path, '.')+1:]
 	_, mentioned := want[k]
 	switch {
-	case live[k] == nil || c.rules.readOnly():
-	case c.rules.ignored() || !mentioned && len(c.records) == 0 && k != stale:
+	case live[k] == nil || c.rules.omitted():
+	case c.rules.excluded() || !mentioned && len(c.records) == 0 && k != stale:
 		if !keptAs(c.rules, c.live, c.result) {
 			return c.path
 		}
@@ -199,13 +199,59 @@ func keptFieldLost(c place, want, live map[string]any, stale string) string {
 	return ""
 }
 
+// excludedLost returns the path of a live value that the rules exclude and that is
+// another in the result, in what git mentions and an element that is known to be the
+// same by its key or by its index; "" for none.
+func excludedLost(p place) string {
+	switch live := p.live.(type) {
+	case map[string]any:
+		_, inGit := p.want.(map[string]any)
+		_, inResult := p.result.(map[string]any)
+		for k, v := range live {
+			c := p.field(k)
+			switch {
+			case !inGit || !inResult || v == nil || c.rules.omitted():
+			case c.rules.excluded() && !keptAs(c.rules, v, c.result):
+				return c.path
+			case !c.rules.excluded() && c.want != nil:
+				if at := excludedLost(c); at != "" {
+					return at
+				}
+			}
+		}
+	case []any:
+		for i, e := range live {
+			c, same := p.sameAt(i, e)
+			if at := excludedLost(c); same && at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// sameAt is the place of a live element, if git and the result have it.
+func (p place) sameAt(i int, e any) (c place, same bool) {
+	if len(p.rules.key()) > 0 {
+		c, inGit, inResult := p.element(e)
+		return c, inGit && inResult
+	}
+	live, _ := p.live.([]any)
+	want, _ := p.want.([]any)
+	result, _ := p.result.([]any)
+	if p.rules.set() || len(want) != len(live) || len(result) != len(live) {
+		return place{}, false
+	}
+	return place{rules: p.rules.item(), path: p.path + "[]", live: e, want: want[i], result: result[i]}, true
+}
+
 // keptAs tells whether a value that goes along is the same.
 func keptAs(r *Rules, live, now any) bool {
 	switch l := live.(type) {
 	case map[string]any:
 		n, ok := now.(map[string]any)
 		for k, v := range l {
-			ok = ok && (v == nil || r.field(k).readOnly() || keptAs(r.field(k), v, n[k]))
+			ok = ok && (v == nil || r.field(k).omitted() || keptAs(r.field(k), v, n[k]))
 		}
 		return ok
 	case []any:
@@ -251,7 +297,7 @@ func lost(p place) string {
 	switch live := p.live.(type) {
 	case map[string]any:
 		for k := range live {
-			if c := p.field(k); !c.rules.readOnly() {
+			if c := p.field(k); !c.rules.serverOwned() {
 				if at := lost(c); at != "" {
 					return at
 				}

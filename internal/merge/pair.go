@@ -202,7 +202,7 @@ func scalarClasses(item *Rules, list []any) ([]string, bool) {
 	classes := make([]string, len(list))
 	for i, v := range list {
 		s, kind := text(v)
-		if kind == notScalar || item.skip() {
+		if kind == notScalar || item.excluded() {
 			return nil, false
 		}
 		classes[i] = s

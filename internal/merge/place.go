@@ -3,18 +3,28 @@ package merge
 import (
 	"slices"
 	"strconv"
+
+	"trueup/internal/effect"
 )
 
-// Step is one step down from desired: to an element of a list, or to a field.
+// Step is one step down a spec: to an element of a list, or to a field.
 type Step struct {
 	Element bool
-	// Index counts elements that are not null; onlyLive is one that desired lacks.
-	Index int
-	Field string
+	Field   string
+	// Index, Live and After are where the element stands in desired, in live, and in
+	// what the patch makes of live. They count from 0 and skip nulls; Nowhere is a
+	// list that lacks it.
+	Index, Live, After int
 }
 
-// onlyLive is the index of an element that only live has; it ends a way.
-const onlyLive = -1
+// Nowhere is the index of an element in a list that lacks it.
+const Nowhere = -1
+
+// onlyLive reports whether the step leads to an element that desired lacks.
+func (s Step) onlyLive() bool { return s.Element && s.Index == Nowhere }
+
+// liveElement is the step to an element that only live has.
+func liveElement(j int) Step { return Step{Index: Nowhere, Live: j, After: Nowhere} }
 
 // way is how a node was reached, last step first.
 type way struct {
@@ -37,7 +47,7 @@ func Place(at []Step) string {
 	place := ""
 	for _, s := range at {
 		switch {
-		case s.Index == onlyLive:
+		case s.Element && s.Index == Nowhere:
 			return place
 		case s.Element:
 			place += "[" + strconv.Itoa(s.Index) + "]"
@@ -46,6 +56,53 @@ func Place(at []Step) string {
 		}
 	}
 	return place
+}
+
+// Line is the change as a check of the request reads it.
+func (c Change) Line() effect.Line {
+	line := lineAt(c.Path, c.At)
+	line.Live, line.After, line.Moved = c.Live, c.Desired, c.Moved
+	return line
+}
+
+// Line is the loss of the value as a check of the request reads it.
+func (v Value) Line() effect.Line {
+	line := lineAt(v.Path, v.At)
+	line.Live = v.Value
+	return line
+}
+
+func lineAt(path string, at []Step) effect.Line {
+	line := effect.Line{Path: path, LiveAt: make([]any, 0, len(at)), AfterAt: make([]any, 0, len(at))}
+	for _, s := range at {
+		line.LiveAt = down(line.LiveAt, s, s.Live)
+		line.AfterAt = down(line.AfterAt, s, s.After)
+	}
+	return line
+}
+
+// down adds a step to a place, which is nil from the first element on that its list
+// lacks.
+func down(at []any, s Step, index int) []any {
+	switch {
+	case at == nil || s.Element && index == Nowhere:
+		return nil
+	case s.Element:
+		return append(at, index)
+	}
+	return append(at, s.Field)
+}
+
+// FieldPath names a place by its fields alone, as overrides do:
+// locations.cache.edgeTTL.
+func FieldPath(at []Step) string {
+	path := ""
+	for _, s := range at {
+		if !s.Element {
+			path = joinPath(path, s.Field)
+		}
+	}
+	return path
 }
 
 // History holds what git says beside what it said before. It explains changes
@@ -78,7 +135,7 @@ func (h *History) Touched(c Change) bool {
 		if c.Moved && i == len(c.At)-1 {
 			return h.reordered(s, c, step.Index)
 		}
-		if step.Index == onlyLive && c.Class == TakeOver {
+		if step.onlyLive() && c.Class == TakeOver {
 			break // the question is whether git had the list
 		}
 		s = h.down(s, c, i)
@@ -104,7 +161,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 	below := spot{rules: s.rules.item()}
 	l := h.list(s, c.At[:i])
 	switch {
-	case step.Index == onlyLive:
+	case step.onlyLive():
 		below.was, below.had = l.like(s.rules, c.Live)
 		below.had = below.had && (!l.placed || !l.same)
 	case step.Index < len(l.now):

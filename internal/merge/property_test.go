@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/effect"
 )
 
 // checks raises rapid's number of cases, unless the command line says one; of
@@ -38,7 +40,7 @@ func TestProperties(t *testing.T) {
 		if again := Compare(in); encode(again.Patch) != encode(res.Patch) {
 			t.Fatalf("P9 %s, then %s, for %s", encode(res.Patch), encode(again.Patch), in)
 		}
-		after := Apply(anyPatch(res), in.Live)
+		after := effect.Apply(anyPatch(res), in.Live)
 		fail := func(what string) {
 			t.Fatalf("%s%s\n patch   %s\n after   %s", what, in, encode(res.Patch), encode(after))
 		}
@@ -123,6 +125,9 @@ func keepsWhatIsNotGits(fail func(string), in Input, res Result, after any) {
 	if at := keptLost(root); at != "" {
 		fail("P6, P7 lost " + at)
 	}
+	if at := excludedLost(root); at != "" {
+		fail("an excluded field is not as live had it: " + at)
+	}
 	if at := mistyped(in.Rules, in.Desired, anyPatch(res), "", false); at != "" {
 		fail("0.17 not in the documented type: " + at)
 	}
@@ -147,11 +152,11 @@ func isMinimal(fail func(string), in Input, res Result) {
 				walk(r.field(k), inner, root, path+"."+k)
 				continue
 			}
-			if r.field(k).ignored() {
+			if r.field(k).excluded() {
 				continue
 			}
 			delete(patch, k)
-			if reached(in, Apply(root, in.Live)) && !onlyPositional(in) && !isStale(res, path+"."+k) {
+			if reached(in, effect.Apply(root, in.Live)) && !onlyPositional(in) && !isStale(res, path+"."+k) {
 				fail("P5 needless: " + path + "." + k)
 			}
 			patch[k] = v

@@ -96,9 +96,9 @@ func typed(t Type, v any) any {
 }
 
 // carried returns a live value as it goes along in a list that is sent: in the
-// documented types, without nulls and without what belongs to the server.
+// documented types, without nulls and without what the rules omit.
 func carried(r *Rules, v any) any {
-	return outgoing(r, v, func(r *Rules, v any) any { return typed(r.scalarType(), v) })
+	return outgoing{(*Rules).omitted, func(r *Rules, v any) any { return typed(r.scalarType(), v) }}.value(r, v)
 }
 
 // Sendable returns a desired spec as a creation sends it: without nulls and
@@ -108,16 +108,22 @@ func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
 // sendable returns a desired value as it is sent where live has nothing to
 // merge it with: without nulls and without what belongs to the server.
 func sendable(r *Rules, v any) any {
-	return outgoing(r, v, func(_ *Rules, v any) any { return v })
+	return outgoing{(*Rules).serverOwned, func(_ *Rules, v any) any { return v }}.value(r, v)
 }
 
-func outgoing(r *Rules, v any, scalar func(*Rules, any) any) any {
+// outgoing makes the form in which a value is sent.
+type outgoing struct {
+	leaveOut func(*Rules) bool
+	scalar   func(*Rules, any) any
+}
+
+func (o outgoing) value(r *Rules, v any) any {
 	switch t := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(t))
 		for k, e := range t {
-			if child := r.field(k); e != nil && !child.readOnly() {
-				out[k] = outgoing(child, e, scalar)
+			if child := r.field(k); e != nil && !o.leaveOut(child) {
+				out[k] = o.value(child, e)
 			}
 		}
 		return out
@@ -125,10 +131,15 @@ func outgoing(r *Rules, v any, scalar func(*Rules, any) any) any {
 		list, _ := elements(t)
 		out := make([]any, len(list))
 		for i, e := range list {
-			out[i] = outgoing(r.item(), e, scalar)
+			out[i] = o.value(r.item(), e)
 		}
 		return out
 	default:
-		return scalar(r, v)
+		return o.scalar(r, v)
 	}
 }
+
+// StripNulls returns v without the fields and list elements that are null: the
+// body of a creation, where "must be absent" is said by leaving it out (design
+// 0.4).
+func StripNulls(v any) any { return sendable(nil, v) }

@@ -17,7 +17,7 @@ func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 // allocates next to nothing where the lists stand in the same order, because
 // most comparisons end here.
 func settled(r *Rules, b base, want, have any) bool {
-	if r.skip() {
+	if r.excluded() {
 		return true
 	}
 	switch w := want.(type) {
@@ -49,7 +49,7 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
 	for k, v := range fields {
-		if _, said := want[k]; !said && v != nil && have[k] != nil && !r.field(k).skip() {
+		if _, said := want[k]; !said && v != nil && have[k] != nil && !r.field(k).excluded() {
 			return true
 		}
 	}

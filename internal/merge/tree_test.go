@@ -64,6 +64,7 @@ func overridden() *Rules {
 	r.Fields["locations"].Set = true
 	r.Fields["locations"].Item.Fields["ttl"] = &Rules{Type: Text, Ignore: true}
 	r.Fields["rules"].Item.Fields["action"].ReadOnly = true
+	r.Fields["rules"].Item.Fields["constraints"].Item.Item.Fields["asn"].Ignore = true
 	return r
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"trueup/internal/effect"
 )
 
 // TestOurOwnDoingIsNoDrift: where nobody else writes, nothing counts as changed
@@ -19,7 +21,7 @@ func TestOurOwnDoingIsNoDrift(t *testing.T) {
 		begun := rapid.SampledFrom([]any{in.Desired, in.Live}).Draw(t, "begun")
 		before := StripNulls(in.Applied)
 		first := Compare(Input{Rules: in.Rules, Applied: in.Applied, Desired: begun, Live: before, TakeOver: true})
-		for name, live := range map[string]any{"lost": before, "arrived": Apply(anyPatch(first), before)} {
+		for name, live := range map[string]any{"lost": before, "arrived": effect.Apply(anyPatch(first), before)} {
 			next := Input{Rules: in.Rules, Applied: in.Applied, Pending: some(begun), Desired: in.Desired, Live: live, TakeOver: true}
 			for _, c := range Compare(next).Changes {
 				found++

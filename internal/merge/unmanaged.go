@@ -13,7 +13,7 @@ func LeftAlone(in Input) []Change {
 }
 
 func leftAlone(n node, found *[]Change) {
-	if n.rules.skip() {
+	if n.rules.excluded() {
 		return
 	}
 	switch want := n.want.(type) {
@@ -46,7 +46,7 @@ func leftInElements(n node, want, have []any, found *[]Change) {
 		if j < 0 || !p.byKey[i] {
 			continue // a field belongs to an element that is known to be the same
 		}
-		c := n.element(names.of(want[i], i), i)
+		c := n.element(names.of(want[i], i), Step{Index: i, Live: j, After: Nowhere})
 		c.want, c.have, c.base = want[i], have[j], records.element(i)
 		leftAlone(c, found)
 	}

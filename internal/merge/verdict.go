@@ -93,7 +93,7 @@ func (w *walker) classifyOrder(n node, want, have []any) Class {
 // collateral lists n, which git never had and which goes.
 func (w *walker) collateral(n node) {
 	if w.mode != looking {
-		w.res.Collateral = append(w.res.Collateral, Value{n.path, n.have})
+		w.res.Collateral = append(w.res.Collateral, n.value(n.have))
 	}
 }
 
@@ -101,21 +101,22 @@ func (w *walker) collateral(n node) {
 // what git had there.
 func (w *walker) leftovers(n node) {
 	below(n, func(c node) {
-		if c.base.known() {
+		switch {
+		case c.rules.serverOwned():
+		case c.base.known():
 			w.leftovers(c)
-		} else {
+		default:
 			w.collateral(c)
 		}
 	})
 }
 
-// below calls visit for each field or element of n's live value that is not
-// the server's own.
+// below calls visit for each field or element of n's live value.
 func below(n node, visit func(node)) {
 	switch have := n.have.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(have) {
-			if c := n.field(k); c.have != nil && !c.rules.readOnly() {
+			if c := n.field(k); c.have != nil {
 				visit(c)
 			}
 		}
@@ -124,7 +125,7 @@ func below(n node, visit func(node)) {
 		names := nameElements(n.rules, nil, list)
 		origins := originsOf(n, list)
 		for j, e := range list {
-			c := n.element(names.of(e, j), onlyLive)
+			c := n.element(names.of(e, j), liveElement(j))
 			c.have, c.base = e, origins[j]
 			visit(c)
 		}
@@ -209,9 +210,11 @@ func (w *walker) contact(n node) {
 		return
 	}
 	below(n, func(c node) {
-		if !list || c.base.known() {
+		switch {
+		case c.rules.serverOwned():
+		case !list || c.base.known():
 			w.contact(c)
-		} else {
+		default:
 			w.lose(c)
 		}
 	})
@@ -223,7 +226,7 @@ func (w *walker) guards(n node) bool {
 }
 
 func (w *walker) lose(n node) {
-	w.res.FirstContact = append(w.res.FirstContact, Value{n.path, n.have})
+	w.res.FirstContact = append(w.res.FirstContact, n.value(n.have))
 }
 
 // firstContact judges the live elements of a list that is sent and was never
@@ -243,7 +246,7 @@ func (w *walker) firstContact(n node, want, have []any, p pairing, names namer) 
 		if i >= 0 && (p.byKey[i] || stays[j] < 0 && isList(e) && isList(want[i])) {
 			continue
 		}
-		c := n.element(names.of(e, j), onlyLive)
+		c := n.element(names.of(e, j), liveElement(j))
 		c.have, c.base = e, origins[j]
 		switch {
 		case stays[j] >= 0:
@@ -283,9 +286,11 @@ func (w *walker) contactBeyond(n node) {
 	switch want := n.want.(type) {
 	case map[string]any:
 		below(n, func(c node) {
-			if c.want == nil {
+			switch {
+			case c.rules.serverOwned():
+			case c.want == nil:
 				w.contact(c)
-			} else {
+			default:
 				w.contactBeyond(c)
 			}
 		})
@@ -296,7 +301,7 @@ func (w *walker) contactBeyond(n node) {
 		names := nameElements(n.rules, list, have)
 		for i, j := range p.of {
 			if j >= 0 {
-				c := n.element(names.of(list[i], i), i)
+				c := n.element(names.of(list[i], i), Step{Index: i, Live: j, After: i})
 				c.want, c.have = list[i], have[j]
 				w.contactBeyond(c)
 			}

@@ -46,7 +46,7 @@ func (w *walker) value(n node) (any, bool) {
 	default:
 		if scalarEqual(n.rules, n.want, n.have) {
 			w.note(n)
-			return n.want, false
+			return carried(n.rules, n.have), false
 		}
 	}
 	if w.leaves(n) {
@@ -86,12 +86,8 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 // member returns what is to be sent for a field that git mentions.
 func (w *walker) member(n node) (any, bool) {
 	switch {
-	case n.rules.readOnly():
-		return nil, false
-	case n.rules.ignored() && n.byKey:
-		return carried(n.rules, n.have), false
-	case n.rules.ignored():
-		return sendable(n.rules, n.want), false
+	case n.rules.excluded():
+		return w.keep(n), false
 	case n.want != nil:
 		return w.value(n)
 	case n.have != nil && w.leaves(n):
@@ -107,9 +103,9 @@ func (w *walker) member(n node) (any, bool) {
 // says that it belongs to a discriminator's old value.
 func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 	switch {
-	case n.rules.readOnly():
-		return nil, false
-	case n.base.known() && !n.rules.ignored():
+	case n.rules.excluded():
+		return w.preserve(n), false
+	case n.base.known():
 		w.remove(n)
 		return nil, true
 	case stale:
@@ -124,16 +120,61 @@ func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 // for none: only what belongs to an element that was found by its key (design
 // B3).
 func (w *walker) carry(n node) any {
-	switch {
-	case w.mode != sending:
-		return nil
-	case !n.byKey:
+	if w.mode == sending && !n.byKey {
 		w.collateral(n)
 		return nil
 	}
-	v := carried(n.rules, n.have)
-	w.res.Preserved = append(w.res.Preserved, Value{n.path, v})
+	return w.preserve(n)
+}
+
+// preserve returns a live-only field as it goes along in a list that is sent, and
+// lists it.
+func (w *walker) preserve(n node) any {
+	v := w.keep(n)
+	if v != nil {
+		w.res.Preserved = append(w.res.Preserved, n.value(v))
+	}
 	return v
+}
+
+// keep returns live's value of n as it goes along in a list that is sent, nil for
+// none.
+func (w *walker) keep(n node) any {
+	if w.mode != sending || n.have == nil {
+		return nil
+	}
+	w.omit(n)
+	if n.rules.omitted() {
+		return nil
+	}
+	return carried(n.rules, n.have)
+}
+
+// omit lists what of n's live value, which goes along, is left out.
+func (w *walker) omit(n node) {
+	if n.rules.omitted() {
+		w.collateral(n)
+		return
+	}
+	if !n.rules.omits() {
+		return
+	}
+	switch have := n.have.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(have) {
+			if c := n.field(k); c.have != nil {
+				w.omit(c)
+			}
+		}
+	case []any:
+		list, _ := elements(have)
+		names := nameElements(n.rules, nil, list)
+		for j, e := range list {
+			c := n.element(names.of(e, j), Step{Index: Nowhere, Live: j, After: j})
+			c.have = e
+			w.omit(c)
+		}
+	}
 }
 
 func (w *walker) list(n node, want, have []any) (any, bool) {
@@ -161,32 +202,66 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 }
 
 // overlay returns the whole list: each element as git has it, with the
-// live-only fields of the live element that it was paired with by key.
+// live-only fields of the live element that it was paired with by key, and with
+// live's values of what the rules exclude, however it was paired.
 func (w *walker) overlay(n node, want, have []any) []any {
 	p := pair(n.rules, want, have)
+	order := arrange(n.rules, p.of, len(have))
 	names := nameElements(n.rules, want, have)
 	records := recordsOf(n.rules, want, n.base)
 	live := inverse(p.of, len(have))
 	judged := w.firstContact(n, want, have, p, names)
 	out := make([]any, len(want))
 	for i, e := range want {
-		c := n.element(names.of(e, i), i)
+		c := n.element(names.of(e, order[i]), Step{Index: i, Live: p.of[i], After: order[i]})
 		c.want, c.base = e, records.element(i)
 		if j := p.of[i]; j >= 0 {
 			c.have = have[j]
 			c.byKey = n.byKey && p.byKey[i]
 			c.owned = n.owned || !p.byKey[i] && (n.takenOver() || judged[j])
 		}
-		out[i], _ = w.value(c)
+		out[order[i]], _ = w.value(c)
 	}
 	w.dropped(n, have, live, names)
+	w.unplaced(n, want, have, p, names)
 	w.moved(n, want, have, p, names)
 	return out
 }
 
-func (n node) element(name string, index int) node {
-	return node{path: n.path + "[" + name + "]", at: &way{n.at, Step{Element: true, Index: index}}, rules: n.rules.item(), byKey: n.byKey, owned: n.owned}
+// arrange returns where each element of desired stands in the list that is sent.
+// Where order means nothing that is live's order, and what live lacks comes last:
+// a request must not move what no line says is moved.
+func arrange(r *Rules, of []int, live int) []int {
+	order := make([]int, len(of))
+	if !r.set() {
+		for i := range order {
+			order[i] = i
+		}
+		return order
+	}
+	next := 0
+	for _, i := range inverse(of, live) {
+		if i >= 0 {
+			order[i] = next
+			next++
+		}
+	}
+	for i, j := range of {
+		if j < 0 {
+			order[i] = next
+			next++
+		}
+	}
+	return order
 }
+
+func (n node) element(name string, step Step) node {
+	step.Element = true
+	return node{path: n.path + "[" + name + "]", at: &way{n.at, step}, rules: n.rules.item(), byKey: n.byKey, owned: n.owned}
+}
+
+// value is what stands at n.
+func (n node) value(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
 
 // dropped says of each live element that git does not have why it goes.
 func (w *walker) dropped(n node, have []any, paired []int, names namer) {
@@ -198,7 +273,7 @@ func (w *walker) dropped(n node, have []any, paired []int, names namer) {
 		if origins == nil {
 			origins = originsOfDropped(n, have, paired)
 		}
-		c := n.element(names.of(e, j), onlyLive)
+		c := n.element(names.of(e, j), liveElement(j))
 		c.have, c.base = e, origins[j]
 		if c.base.known() {
 			w.record(c, w.classify(c))
@@ -206,6 +281,51 @@ func (w *walker) dropped(n node, have []any, paired []int, names namer) {
 			continue
 		}
 		w.record(c, w.classifyForeign(n))
+	}
+}
+
+// unplaced lists the excluded values of live elements that are paired with none of
+// git's, where one of git's that is paired with none may be the same element.
+func (w *walker) unplaced(n node, want, have []any, p pairing, names namer) {
+	if w.mode != sending || !n.rules.item().LeaveSome() {
+		return
+	}
+	back := inverse(p.of, len(have))
+	for j, e := range have {
+		if back[j] >= 0 || !mayBeAny(n.rules.key(), want, p.of, e) {
+			continue
+		}
+		c := n.element(names.of(e, j), liveElement(j))
+		c.have = e
+		w.listExcluded(c)
+	}
+}
+
+// mayBeAny reports whether one of the unpaired elements may be e: their keys don't
+// tell them apart.
+func mayBeAny(key []string, want []any, of []int, e any) bool {
+	ks, keyed := keysOf(key, []any{e})
+	for i, x := range want {
+		if of[i] >= 0 {
+			continue
+		}
+		other, ok := keysOf(key, []any{x})
+		if !keyed || !ok || agree(ks.parts[0], other.parts[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// listExcluded lists the values at and below n that the rules exclude and that a
+// request would have to carry.
+func (w *walker) listExcluded(n node) {
+	switch {
+	case n.rules.omitted():
+	case n.rules.excluded():
+		w.res.Unplaced = append(w.res.Unplaced, n.value(n.have))
+	default:
+		below(n, w.listExcluded)
 	}
 }
 
@@ -220,7 +340,7 @@ func (w *walker) moved(n node, want, have []any, p pairing, names namer) {
 	}
 	class := w.classifyOrder(n, want, have)
 	for _, i := range elsewhere {
-		c := n.element(names.of(want[i], i), i)
+		c := n.element(names.of(want[i], i), Step{Index: i, Live: p.of[i], After: i})
 		w.res.Changes = append(w.res.Changes, Change{Path: c.path, At: c.at.steps(), Class: class, Moved: true, live: p.of})
 	}
 }
@@ -230,7 +350,7 @@ func (w *walker) sort() {
 	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(w.res.Changes, byPath)
 	slices.SortStableFunc(w.res.Notes, byPath)
-	for _, values := range [][]Value{w.res.Preserved, w.res.Collateral, w.res.FirstContact} {
+	for _, values := range [][]Value{w.res.Preserved, w.res.Collateral, w.res.FirstContact, w.res.Unplaced} {
 		slices.SortStableFunc(values, func(a, b Value) int { return strings.Compare(a.Path, b.Path) })
 	}
 }
@@ -238,10 +358,11 @@ func (w *walker) sort() {
 // namer shows which element of a list is meant.
 type namer struct {
 	rules *Rules
-	// keyed says that elements are shown by their key, long which last parts
-	// of a key need the others to be clear.
-	keyed bool
-	long  map[string]bool
+	// keyed says that elements are shown by their key, byText by their text, which
+	// only sets of nothing but scalars are; long which last parts of a key need the
+	// others to be clear.
+	keyed, byText bool
+	long          map[string]bool
 }
 
 // nameElements prepares the names of the elements of both lists. Keys whose
@@ -252,6 +373,7 @@ func nameElements(r *Rules, want, have []any) namer {
 	wantKeys, wantOK := keysOf(r.key(), want)
 	haveKeys, haveOK := keysOf(r.key(), have)
 	if n.keyed = wantOK && haveOK; !n.keyed {
+		n.byText = r.set() && allScalars(want) && allScalars(have)
 		return n
 	}
 	seen := map[string][][]string{}
@@ -271,7 +393,7 @@ func nameElements(r *Rules, want, have []any) namer {
 
 func (n namer) of(e any, index int) string {
 	if !n.keyed {
-		if s, kind := text(e); n.rules.set() && kind != notScalar {
+		if s, _ := text(e); n.byText {
 			return s
 		}
 		return fmt.Sprint(index)
@@ -281,6 +403,13 @@ func (n namer) of(e any, index int) string {
 		return last
 	}
 	return strings.Join(n.key(e), n.rules.Join)
+}
+
+func allScalars(list []any) bool {
+	return !slices.ContainsFunc(list, func(v any) bool {
+		_, kind := text(v)
+		return kind == notScalar
+	})
 }
 
 // key are the parts of an element's key that it has.
