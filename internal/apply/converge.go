@@ -166,8 +166,14 @@ func (r *run) tryPatch(ctx context.Context, p *patching, end *Outcome) (again bo
 		return false
 	}
 	precondition := !p.bare && len(now.Lists) > 0 && obj.ResourceVersion != ""
+	patch := body(now, obj, precondition)
+	if why := now.Unshown(patch, canon.MustDecode(obj.Spec)); why != "" {
+		end.fail(NeedsPerson, "nothing was sent: "+why)
+		end.Fix = plan.UnshownFix
+		return false
+	}
 	ok, err := r.send(ctx, &p.tries, end, func() error {
-		_, err := r.Writer.Patch(r.net, p.kind, p.item.Name, body(now, obj, precondition))
+		_, err := r.Writer.Patch(r.net, p.kind, p.item.Name, patch)
 		return err
 	})
 	switch {

@@ -16,11 +16,11 @@ import (
 
 	"trueup/internal/apply"
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
 	"trueup/internal/manifest"
-	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -344,7 +344,7 @@ func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byt
 		if v, ok := meta["resourceVersion"]; ok && v != now.ResourceVersion {
 			return taken()
 		}
-		after := merge.Apply(doc["spec"], mustTree(now.Spec)).(map[string]any)
+		after := effect.Apply(doc["spec"], mustTree(now.Spec)).(map[string]any)
 		o = s.put(at, s.kept(after))
 		return nil
 	})

@@ -37,8 +37,8 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	if err != nil && !uncertain(err) {
 		end.fault(err, err.Error())
 		if w.keeps {
-			end.Fix = "if it refuses a field that was kept from live, say in trueup.yaml that the field is the server's: " +
-				"overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, readonly: true}]"
+			end.Fix = "if the server rejects a field that goes along as it is live, leave it out by trueup.yaml: " +
+				"overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
 		}
 		return
 	}

@@ -40,6 +40,9 @@ type Field struct {
 	// Seen are the values that the document shows, where it does not say that
 	// there are no others.
 	Seen []string
+	// Observed are values that platforms of this family have although the document
+	// does not show them, and that resemble those of Seen.
+	Observed []string
 	// Enum are the only values that the document allows, empty where it sets
 	// no bounds; a text that is "true" or "false" has both.
 	Enum     []string
@@ -50,6 +53,9 @@ type Field struct {
 	Sensitive bool
 	Immutable bool
 	NotSent   bool
+	// Risk is what is at stake where the field changes, as x-trueup-risk says of it
+	// or of the nearest field above it.
+	Risk Risk
 	// Discriminator names the field of this object whose value names the one
 	// sibling that may be present, or "".
 	Discriminator string
@@ -69,4 +75,6 @@ type Field struct {
 	Any *Field
 	// Item is the element of a list.
 	Item *Field
+	// unknown says that the schema does not have the field.
+	unknown bool
 }

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -66,9 +67,11 @@ type keywords struct {
 
 	Section       string   `json:"x-trueup-section"`
 	Seen          []string `json:"x-trueup-seen"`
+	Observed      []string `json:"x-trueup-observed"`
 	Discriminator string   `json:"x-trueup-discriminator"`
 	Summary       string   `json:"x-trueup-summary"`
 	Open          bool     `json:"x-trueup-open"`
+	Risk          Risk     `json:"x-trueup-risk"`
 	List          *struct {
 		Key   []string `json:"key"`
 		Order string   `json:"order"`
@@ -107,7 +110,19 @@ func (p *properties) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// flags are the keywords that hold for everything below a field too.
+// inherited is what holds for everything below a field too; only the risk may be
+// another one further down.
+type inherited struct {
+	flags
+	risk Risk
+}
+
+// below returns what holds below a field with those keywords.
+func (i inherited) below(kw keywords) inherited {
+	return inherited{i.or(kw.flags), cmp.Or(kw.Risk, i.risk)}
+}
+
+// flags are the keywords that nothing further down takes back.
 type flags struct {
 	ReadOnly  bool `json:"x-trueup-readonly"`
 	Sensitive bool `json:"x-trueup-sensitive"`
@@ -155,7 +170,7 @@ func parseSchema(doc []byte) (*Field, error) {
 	if err := json.Unmarshal(doc, &p); err != nil {
 		return nil, err
 	}
-	return (&parser{defs: p.Defs}).field("", doc, flags{})
+	return (&parser{defs: p.Defs}).field("", doc, inherited{})
 }
 
 // decode reads the keywords of a node. Those beside a $ref go over those of
@@ -178,7 +193,7 @@ func (p *parser) decode(raw json.RawMessage, into *keywords) error {
 	return json.Unmarshal(raw, into)
 }
 
-func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Field, error) {
+func (p *parser) field(name string, raw json.RawMessage, above inherited) (*Field, error) {
 	var kw keywords
 	if err := p.decode(raw, &kw); err != nil {
 		return nil, fmt.Errorf("field %q: %w", name, err)
@@ -187,12 +202,12 @@ func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Fiel
 	if err != nil {
 		return nil, fmt.Errorf("field %q: %w", name, err)
 	}
-	below := inherited.or(kw.flags)
+	below := above.below(kw)
 	f := &Field{
 		Name: name, Type: typ, Title: kw.Title, Description: kw.Description,
-		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Enum: kw.Enum,
+		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Observed: kw.Observed, Enum: kw.Enum,
 		ReadOnly: below.ReadOnly, Sensitive: below.Sensitive, Immutable: below.Immutable, NotSent: below.NotSent,
-		Discriminator: kw.Discriminator, Summary: kw.Summary, Open: kw.Open,
+		Discriminator: kw.Discriminator, Summary: kw.Summary, Open: kw.Open, Risk: below.risk,
 	}
 	if kw.Const != "" {
 		f.Enum = []string{kw.Const}
@@ -204,14 +219,14 @@ func (p *parser) field(name string, raw json.RawMessage, inherited flags) (*Fiel
 }
 
 // below builds the fields of an object and the element of a list.
-func (p *parser) below(f *Field, kw keywords, inherited flags) (err error) {
+func (p *parser) below(f *Field, kw keywords, above inherited) (err error) {
 	if kw.Items != nil {
-		if f.Item, err = p.field("", kw.Items, inherited); err != nil {
+		if f.Item, err = p.field("", kw.Items, above); err != nil {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
 	}
 	if bytes.HasPrefix(kw.Additional, []byte("{")) {
-		if f.Any, err = p.field("", kw.Additional, inherited); err != nil {
+		if f.Any, err = p.field("", kw.Additional, above); err != nil {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
 	}
@@ -221,7 +236,7 @@ func (p *parser) below(f *Field, kw keywords, inherited flags) (err error) {
 	f.Fields = make(map[string]*Field, len(kw.Properties.names))
 	f.Names = kw.Properties.names
 	for _, name := range f.Names {
-		child, err := p.field(name, kw.Properties.raw[name], inherited)
+		child, err := p.field(name, kw.Properties.raw[name], above)
 		if err != nil {
 			return err
 		}
@@ -241,7 +256,7 @@ func (f *Field) At(path []string) (*Field, bool) {
 		f = f.child(name)
 		if indexed {
 			for range strings.Count(bracket, "][") + 1 {
-				f = f.element()
+				f = f.item()
 			}
 		}
 	}
@@ -263,7 +278,7 @@ func (f *Field) child(name string) *Field {
 	return f.Any
 }
 
-func (f *Field) element() *Field {
+func (f *Field) item() *Field {
 	if f == nil {
 		return nil
 	}

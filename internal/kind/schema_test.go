@@ -482,21 +482,24 @@ overrides:
   - {kind: CDN, path: spec.upstreams, key: [name]}
   - {kind: CDN, path: spec.tls, ignore: true}
   - {kind: CDN, path: spec.upstreams.smartRouting, type: boolean, readonly: true}
+  - {kind: CDN, path: spec, undocumented: [firewalls]}
 `: true,
-		"kind: Project\n":                                             false,
-		head + "manifest: [a]\n":                                      false,
-		head + "token: secret\n":                                      false,
-		head + "ledger: {store: /tmp}\n":                              false,
-		head + "ledger: {store: \"s3://bucket/prefix\"}\n":            true,
-		head + "purge: {window: tomorrow}\n":                          false,
-		head + "purge: {wait: a while}\n":                             false,
-		head + "purge: {duplicate: {status: [500]}}\n":                false,
-		head + "purge: {duplicate: {status: [403]}}\n":                false,
-		head + "purge: {duplicate: {body: x}}\n":                      false,
-		head + "overrides: [{kind: CDN, path: spec.a}]\n":             false,
-		head + "overrides: [{kind: CDN, path: spec.a, order: any}]\n": false,
-		head + "overrides: [{kind: CDN, path: a.b, ignore: true}]\n":  false,
-		head + "overrides: [{kind: CDN, path: spec, ignore: true}]\n": false,
+		"kind: Project\n":                                                                  false,
+		head + "manifest: [a]\n":                                                           false,
+		head + "token: secret\n":                                                           false,
+		head + "ledger: {store: /tmp}\n":                                                   false,
+		head + "ledger: {store: \"s3://bucket/prefix\"}\n":                                 true,
+		head + "purge: {window: tomorrow}\n":                                               false,
+		head + "purge: {wait: a while}\n":                                                  false,
+		head + "purge: {duplicate: {status: [500]}}\n":                                     false,
+		head + "purge: {duplicate: {status: [403]}}\n":                                     false,
+		head + "purge: {duplicate: {body: x}}\n":                                           false,
+		head + "overrides: [{kind: CDN, path: spec.a}]\n":                                  false,
+		head + "overrides: [{kind: CDN, path: spec.a, order: any}]\n":                      false,
+		head + "overrides: [{kind: CDN, path: a.b, ignore: true}]\n":                       false,
+		head + "overrides: [{kind: CDN, path: spec, ignore: true}]\n":                      false,
+		head + "overrides: [{kind: CDN, path: spec.a, ignore: true, undocumented: [b]}]\n": false,
+		head + "overrides: [{kind: CDN, path: spec.a, undocumented: []}]\n":                false,
 	} {
 		b, err := yaml.YAMLToJSONStrict([]byte(text))
 		if err != nil {

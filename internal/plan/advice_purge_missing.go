@@ -9,10 +9,10 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/diag"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
-	"trueup/internal/merge"
 	"trueup/internal/purge"
 )
 
@@ -35,7 +35,7 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 	if it.Request == nil {
 		r.is = r.git()
 	} else {
-		r.is = manifest.RoutesOf(merge.Apply(patch, before))
+		r.is = manifest.RoutesOf(effect.Apply(patch, before))
 	}
 	return append(r.locations(), r.upstreams()...)
 }

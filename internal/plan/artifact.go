@@ -109,6 +109,7 @@ func Decode(file []byte) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is no plan: %w", err)
 	}
+	p.weigh() // whoever writes a file has no say in that
 	return &p, p.check()
 }
 

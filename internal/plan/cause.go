@@ -13,6 +13,9 @@ import (
 // explains a plan that is made, and has no part in making it (design 0.3).
 type Past struct {
 	Blame Blame
+	// Project is trueup.yaml of the base, nil where the base has none. It counts
+	// only where Blame names a base.
+	Project *Project
 	// Set are the manifests of the base, but for files that are now as they were;
 	// nil where no base could be read.
 	Set *manifest.Set
@@ -140,13 +143,17 @@ func ofGit(c Cause) bool {
 	return false
 }
 
-// Explain tells of each line of a plan that this planner made whose change of
-// git it is. It changes nothing else.
+// Explain adds to a plan that this planner made what of its settings differs from
+// the base, and to each line whose change of git it is. It changes nothing else.
 func (p *Planner) Explain(out *Plan, past Past) {
+	if past.Blame.Base != "" {
+		out.Settings = p.compareSettings(past.Project, p.live)
+	}
 	if past.Set != nil {
+		out.Settings = append(out.Settings, p.newSilences(out, past)...)
 		p.explainItems(out, past)
 	}
-	if out.isExplained() {
+	if out.isExplained() || len(out.Settings) > 0 {
 		out.Blame = &past.Blame
 	}
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "trueup/internal/merge"
+import (
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+)
 
 // A plan holds what a comparison found; views read it under these names.
 
@@ -10,6 +13,8 @@ type Change struct {
 	// Cause is what made the line, By which change of git did where that is told.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
+	// Risk is the gravest of anything in the two values.
+	Risk kind.Risk `json:"risk,omitempty"`
 	// Line and Column are the place in the manifest, from 1; 0 where there is none.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`

@@ -67,7 +67,18 @@ func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text)
 func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) == string(b) }
 
 // create plans the POST of the whole object.
-func (d *decision) create() { d.item.Op, d.item.Request = Create, d.whole() }
+func (d *decision) create() {
+	d.item.Op, d.item.Request = Create, d.whole()
+	d.item.Disk = text(sentSpec(d.item.Request), d.manifest.Kind.DiskField...)
+}
+
+// sentSpec is the spec in the body of a request, so that what is shown of it is what
+// is sent.
+func sentSpec(r *Request) map[string]any {
+	body, _ := canon.MustDecode(r.Body).(map[string]any)
+	spec, _ := body["spec"].(map[string]any)
+	return spec
+}
 
 // whole is the request that makes the object.
 func (d *decision) whole() *Request {
@@ -115,6 +126,12 @@ func (d *decision) compare() {
 		d.item.Live.Replaced = &replaced
 	}
 	d.judge(res)
+	if d.item.Op != Patch {
+		return
+	}
+	if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
+		d.block(why, UnshownFix)
+	}
 }
 
 // notKept tells what the server made of what was last sent from what somebody
@@ -147,6 +164,11 @@ func (d *decision) judge(res merge.Result) {
 	}
 	if len(res.Mixed) > 0 {
 		d.neither(res.Mixed)
+	}
+	if n := len(res.Unplaced); n > 0 {
+		lost := res.Unplaced[0]
+		d.block(fmt.Sprintf("this request would lose %s, which the rules exclude from the comparison: no key tells which element of git it belongs to", lost.Path),
+			fmt.Sprintf("write a key for the list into overrides: in trueup.yaml, or no longer exclude %s there", "spec."+merge.FieldPath(lost.At)))
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact

@@ -15,10 +15,14 @@ type Inputs struct {
 	Set     *manifest.Set
 	Live    live.State
 	Ledger  ledger.View
+	// LedgerStore is where the ledger is kept, for people.
+	LedgerStore string
 	// At is what the clocks say: budgets, and what became of open requests,
 	// depend on it.
 	At      ledger.Instant
 	Options Options
+	// Project is trueup.yaml; it has no Path where there is none.
+	Project Project
 	// Base proves that manifests were in git before; only deletions rest on it.
 	Base Base
 }
@@ -62,7 +66,12 @@ type Override struct {
 	Path     string   `json:"path"`
 	Ignore   bool     `json:"ignore,omitempty"`
 	ReadOnly bool     `json:"readonly,omitempty"`
+	Omit     bool     `json:"omit,omitempty"`
 	Order    string   `json:"order,omitempty"`
-	Key      []string `json:"key,omitempty"`
+	Key      []string `json:"key,omitzero"` // empty pairs by position, nil says nothing
 	Type     string   `json:"type,omitempty"`
+	// Undocumented are fields of the object at the path, or values of the text, that
+	// the platform has and its document does not show. Such an override says nothing
+	// else, and changes no comparison.
+	Undocumented []string `json:"undocumented,omitempty"`
 }

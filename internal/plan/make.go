@@ -54,7 +54,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	in := p.in
 	out := &Plan{
 		Format: Format, Tool: in.Tool, Sandbox: in.Sandbox, Target: in.Target,
-		Ledger: in.Ledger.ID, LedgerProblem: in.Ledger.Problem,
+		Ledger: in.Ledger.ID, LedgerStore: in.LedgerStore, LedgerProblem: in.Ledger.Problem,
 	}
 	out.Items = slices.Grow(out.Items, len(in.Set.Objects))
 	var findings diag.List
@@ -85,6 +85,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.spend(out.Items)
 	p.failOnDrift(out)
 	p.advise(out, ops, func(key kind.Key) []byte { return p.in.Live.Objects[key].Spec })
+	out.weigh()
 	out.Summary = summarize(out)
 	p.assert(out)
 	findings.Sort()
@@ -339,6 +340,7 @@ func summarize(p *Plan) Summary {
 		}
 		s.Removed += it.Removals()
 		s.Drifted += len(driftOf(it))
+		s.addRisks(it)
 	}
 	s.Unmanaged = len(p.Unmanaged)
 	return s

@@ -51,10 +51,13 @@ type Plan struct {
 	// Offline says that git was compared with git, and live was not looked at.
 	Offline bool   `json:"offline,omitempty"`
 	Target  Target `json:"target"`
-	// Ledger is the id of the ledger, or empty; LedgerProblem says why it
-	// could not be used.
+	// Ledger is the id of the ledger, or empty, and LedgerStore where it is kept;
+	// LedgerProblem says why it could not be used.
 	Ledger        string `json:"ledger,omitempty"`
+	LedgerStore   string `json:"ledgerStore,omitempty"`
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
+	// Settings are what the project says otherwise than at the base.
+	Settings []Setting `json:"settings,omitempty"`
 	// Manifests is the digest of all objects that were read, whatever files they
 	// stand in, and Options what was chosen; both are asserted.
 	Manifests *canon.Sum `json:"manifests,omitempty"`
@@ -89,6 +92,8 @@ type Item struct {
 	// a patch has those of its changes.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
+	// Risk is the gravest of all that the item says of live.
+	Risk kind.Risk `json:"risk,omitempty"`
 	// Request is what apply sends; nil unless Op sends.
 	Request *Request `json:"request,omitempty"`
 	// Spec is what would be made or posted, of an item that has no request because
@@ -181,6 +186,8 @@ type PurgeInfo struct {
 	Paths    int      `json:"paths"`
 	Prefixes int      `json:"prefixes"`
 	Sample   []string `json:"sample,omitempty"`
+	// Everything says that /* is one of them.
+	Everything bool `json:"everything,omitempty"`
 	// Active is what counts against the limits of the hostname before this plan,
 	// Budget that together with what the plan posts up to this request, or in
 	// all where it is deferred.
@@ -214,4 +221,8 @@ type Summary struct {
 	Removed   int `json:"removed"`
 	Drifted   int `json:"drifted"`
 	Unmanaged int `json:"unmanaged"`
+	// Serves and Security count the lines of that risk of which something is sent;
+	// an object that is made is one.
+	Serves   int `json:"serves"`
+	Security int `json:"security"`
 }

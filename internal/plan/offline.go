@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 	"trueup/internal/purge"
@@ -18,7 +19,7 @@ import (
 func Offline(in Inputs, past Past) *Plan {
 	p := NewPlanner(in)
 	out := &Plan{
-		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, Blame: &past.Blame,
+		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
 		Notes: []string{"what apply sends is decided against live: what was changed outside git, or left undone by an earlier run, is not known here"},
 	}
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
@@ -56,8 +57,19 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 		return nil
 	})
+	out.Settings = append(p.compareSettings(past.Project, past.counterpart), p.newSilences(out, past)...)
+	out.weigh()
 	out.Summary = summarize(out)
 	return out
+}
+
+// counterpart is an object as the base has it, as if that were live and applied.
+func (past Past) counterpart(o *manifest.Object) (kind.Object, ledger.Record, bool) {
+	was, _ := past.find(o.Key(), o)
+	if was == nil {
+		return kind.Object{}, ledger.Record{}, false
+	}
+	return kind.Object{Spec: was.Spec, Digest: was.Digest}, ledger.Record{Applied: was.Spec}, true
 }
 
 // sinceBase is what became of one object; a nil was is one that git did not have.
@@ -119,7 +131,7 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 		usage := spec.Usage()
 		item.Purge = &PurgeInfo{
 			Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
-			Sample: spec.Paths[:min(len(spec.Paths), sampleSize)],
+			Sample: spec.Paths[:min(len(spec.Paths), sampleSize)], Everything: slices.Contains(spec.Paths, allPaths),
 			Budget: Budget(usage), Limits: Budget(purge.Limits()),
 		}
 		if !p.serves(spec.Hostname) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -12,6 +13,9 @@ import (
 
 // sampleSize is how many paths of a purge a plan shows.
 const sampleSize = 10
+
+// allPaths is the path of a purge that invalidates all of a hostname.
+const allPaths = "/*"
 
 // SpecDigest is the digest that a record of the kind holds: for a once-only
 // request it does not depend on the order of lists (design A2).
@@ -56,7 +60,7 @@ func (d *decision) once() {
 			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
 			"write the hostname of an existing object, or add the object to git")
 	default:
-		d.post(spec)
+		d.post()
 		d.resend()
 	}
 }
@@ -134,16 +138,20 @@ func (p *Planner) unsure() string {
 	return ""
 }
 
-func (d *decision) post(spec purge.Spec) {
-	usage := spec.Usage()
+// post plans the request. What is shown of it is read from its body, which is what
+// is sent.
+func (d *decision) post() {
 	d.item.Op = Post
 	d.item.Request = d.whole()
+	spec, _ := purge.Parse(sentSpec(d.item.Request)) // it parsed as git has it
+	usage := spec.Usage()
 	d.item.Purge = &PurgeInfo{
 		Hostname:   spec.Hostname,
 		Subdomains: spec.Subdomains,
 		Paths:      usage.Paths,
 		Prefixes:   usage.Prefixes,
 		Sample:     spec.Paths[:min(len(spec.Paths), sampleSize)],
+		Everything: slices.Contains(spec.Paths, allPaths),
 		Limits:     Budget(purge.Limits()),
 	}
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {

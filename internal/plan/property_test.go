@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
-	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -64,7 +64,7 @@ func TestAPatchIsSentOnce(t *testing.T) {
 		if it.Op != plan.Patch || len(it.Changes) == 0 || !plan.Within(it, it) {
 			t.Fatalf("%s: %v", it.Op, it.Changes)
 		}
-		after := merge.Apply(body(t, it)["spec"], tree(t, have))
+		after := effect.Apply(body(t, it)["spec"], tree(t, have))
 		if got := after.(map[string]any)["unmanaged"]; got == nil {
 			t.Fatalf("what git does not mention went: %s", canon.Bytes(after))
 		}
@@ -86,7 +86,7 @@ func TestFirstContactLosesNothing(t *testing.T) {
 		if it.Op != plan.Patch {
 			return
 		}
-		after := merge.Apply(body(t, it)["spec"], tree(t, have)).(map[string]any)
+		after := effect.Apply(body(t, it)["spec"], tree(t, have)).(map[string]any)
 		for _, list := range []string{"upstreams", "locations"} {
 			for _, e := range tree(t, have).(map[string]any)[list].([]any) {
 				if !holds(after[list].([]any), e.(map[string]any)) {

@@ -12,7 +12,7 @@ import (
 func Rules(k *kind.Kind, overrides []Override) *merge.Rules {
 	rules := fromField(k.Spec())
 	for _, o := range overrides {
-		if strings.EqualFold(o.Kind, k.Name) {
+		if strings.EqualFold(o.Kind, k.Name) && len(o.Undocumented) == 0 {
 			override(rules, o)
 		}
 	}
@@ -50,11 +50,14 @@ func override(root *merge.Rules, o Override) {
 	node := nodeAt(root, o.Path)
 	node.Ignore = node.Ignore || o.Ignore
 	node.ReadOnly = node.ReadOnly || o.ReadOnly
+	node.Omit = node.Omit || o.Omit
 	if o.Order != "" {
 		node.Set = o.Order == "set"
 	}
-	if len(o.Key) > 0 {
+	if o.Key != nil {
 		node.Key = o.Key
+		// By position means that the order counts.
+		node.Set = node.Set && len(o.Key) > 0
 		if node.Join == "" {
 			node.Join = ":"
 		}
@@ -73,8 +76,7 @@ func override(root *merge.Rules, o Override) {
 // stepped through: the path of a server's weight is spec.upstreams.servers.weight.
 func nodeAt(root *merge.Rules, path string) *merge.Rules {
 	node := root
-	path = strings.NewReplacer("[]", "", "[*]", "").Replace(path)
-	for step := range strings.SplitSeq(strings.TrimPrefix(path, "spec."), ".") {
+	for _, step := range pathSteps(path) {
 		for node.Item != nil {
 			node = node.Item
 		}
@@ -87,4 +89,42 @@ func nodeAt(root *merge.Rules, path string) *merge.Rules {
 		node = node.Fields[step]
 	}
 	return node
+}
+
+// pathSteps are the fields that the path of an override goes through.
+func pathSteps(path string) []string {
+	path = strings.NewReplacer("[]", "", "[*]", "").Replace(path)
+	return strings.Split(strings.TrimPrefix(path, "spec."), ".")
+}
+
+// Place returns what the override speaks of, in the one way to write it: CDN spec.tls.
+func (o Override) Place() string {
+	name := o.Kind
+	if k, ok := kind.Named(o.Kind); ok {
+		name = k.Name
+	}
+	return name + " spec." + strings.Join(pathSteps(o.Path), ".")
+}
+
+// HidesDocumented reports whether an override leaves a field out of the comparison
+// that the platform's document describes and that git can set: differences there
+// would be neither shown nor sent. A key of an object whose keys are the user's own,
+// such as a header, is such a field.
+func (o Override) HidesDocumented() bool {
+	k, ok := kind.Named(o.Kind)
+	if !ok || !o.Ignore && !o.ReadOnly && !o.Omit {
+		return false
+	}
+	field := k.Spec()
+	for _, step := range pathSteps(o.Path) {
+		for field.Item != nil {
+			field = field.Item
+		}
+		next := field.Fields[step]
+		if next == nil {
+			return field.Open || field.Any != nil
+		}
+		field = next
+	}
+	return !field.ReadOnly
 }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	"trueup/internal/plan"
@@ -44,6 +45,14 @@ func TestOverrides(t *testing.T) {
 		{"order: set", locations("/a", "/b"), locations("/b", "/a"), plan.Override{Path: "spec.locations", Order: "set"}, patch, none},
 		{"order: ordered", list(`servers: [{host: a, port: "1"}, {host: b, port: "1"}]`), list(`servers: [{host: b, port: "1"}, {host: a, port: "1"}]`), plan.Override{Path: "spec.upstreams.servers", Order: "ordered"}, none, patch},
 		{"key", top(`new: [{id: a, x: 1}, {id: b}]`), top(`new: [{id: b}, {id: a, x: 1}]`), plan.Override{Path: "spec.new", Key: []string{"id"}, Order: "set"}, patch, none},
+		{
+			"key: [] of a set", list(`servers: [{host: a, port: "1"}, {host: b, port: "1"}]`), list(`servers: [{host: b, port: "1"}, {host: a, port: "1"}]`),
+			plan.Override{Path: "spec.upstreams.servers", Key: []string{}},
+			none, patch,
+		},
+		{
+			"key: [] of a list with gaps in its keys", locations("/a", "/b"), locations("/b", "/a"), plan.Override{Path: "spec.locations", Key: []string{}}, patch, patch,
+		},
 		{"type: number", list(`servers: [{host: s, port: "1", weight: "10"}]`), list(`servers: [{host: s, port: "1", weight: "10.0"}]`), plan.Override{Path: "spec.upstreams.servers.weight", Type: "number"}, patch, none},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,5 +95,32 @@ func TestOverridesStayWithTheirPlan(t *testing.T) {
 	plan.Rules(k, []plan.Override{{Kind: "CDN", Path: "spec.locations", Order: "set", Ignore: true, Key: []string{"x"}}})
 	if r := plan.Rules(k, nil).Fields["locations"]; r.Set || r.Ignore || len(r.Key) != 2 {
 		t.Errorf("rules %+v", r)
+	}
+}
+
+// TestAnEmptyKeyPairsByPosition: what is shown as changed is the element at that
+// place, and in the digest of a plan it is another override than one without a key.
+func TestAnEmptyKeyPairsByPosition(t *testing.T) {
+	servers := func(first, second string) string {
+		return `{hostname: shop.example.com, upstreams: [{name: o, servers: [{host: ` + first + `, port: "1"}, {host: ` + second + `, port: "1"}]}]}`
+	}
+	digests := map[string]bool{}
+	for _, key := range [][]string{nil, {}} {
+		w := git(t, cdn("shop", servers("a", "b"))).has(shop, servers("a", "c")).applied(shop, servers("a", "b"))
+		w.with(func(o *plan.Options) {
+			o.Overrides = []plan.Override{{Kind: "CDN", Path: "spec.upstreams.servers", Key: key, Type: "text"}}
+		})
+		var paths []string
+		for _, c := range w.item(shop).Changes {
+			paths = append(paths, c.Path)
+		}
+		byPosition := slices.Contains(paths, "upstreams[o].servers[1].host")
+		if byPosition != (key != nil) {
+			t.Errorf("key %#v: %v", key, paths)
+		}
+		digests[plan.Shown(w.make()).Digest] = true
+	}
+	if len(digests) != 2 {
+		t.Error("the two have one digest")
 	}
 }

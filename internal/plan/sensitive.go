@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
-	"strings"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
@@ -27,6 +26,16 @@ func Shown(p *Plan) *Plan {
 		return p
 	}
 	out := *p
+	out.Settings = slices.Clone(p.Settings)
+	for i := range out.Settings {
+		s := &out.Settings[i]
+		s.Hides = slices.Clone(s.Hides)
+		for j := range s.Hides {
+			h := &s.Hides[j]
+			h.Git = Conceal(p.Target.Workspace, h.Key, h.Path, h.Git)
+			h.Live = Conceal(p.Target.Workspace, h.Key, h.Path, h.Live)
+		}
+	}
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
@@ -80,14 +89,14 @@ func (c concealer) item(it *Item) {
 	it.Changes, it.Notes = c.changes(it.Changes), c.changes(it.Notes)
 	it.Preserved, it.Collateral, it.FirstContact = c.values(it.Preserved), c.values(it.Collateral), c.values(it.FirstContact)
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(c.value([]*kind.Field{c.spec.Field}, "", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Bytes(c.value(kind.Places{c.spec.Field}, "", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
-	body["spec"] = c.value([]*kind.Field{c.spec.Field}, "", body["spec"])
+	body["spec"] = c.value(kind.Places{c.spec.Field}, "", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
 }
@@ -111,15 +120,15 @@ func (c concealer) values(values []merge.Value) []merge.Value {
 
 // at hides what is sensitive in the value at a path as people read it.
 func (c concealer) at(path string, value any) any {
-	return c.value(fieldsAt(c.spec.Field, path), path, value)
+	return c.value(c.spec.Places(path), path, value)
 }
 
-// value hides what is sensitive below one place, which may be any of the fields.
-func (c concealer) value(fields []*kind.Field, path string, value any) any {
+// value hides what is sensitive below one place.
+func (c concealer) value(at kind.Places, path string, value any) any {
 	if value == nil {
 		return nil
 	}
-	if slices.ContainsFunc(fields, func(f *kind.Field) bool { return f.Sensitive }) {
+	if at.Sensitive() {
 		mac := hmac.New(sha256.New, []byte(c.salt+"\x00"+path))
 		mac.Write(canon.Bytes(value))
 		return "sensitive, sha256:" + hex.EncodeToString(mac.Sum(nil))
@@ -128,76 +137,15 @@ func (c concealer) value(fields []*kind.Field, path string, value any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, e := range v {
-			out[name] = c.value(below(fields, name), path+"."+name, e)
+			out[name] = c.value(at.Field(name), path+"."+name, e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = c.value(itemsOf(fields), path+"."+strconv.Itoa(i), e)
+			out[i] = c.value(at.Element(), path+"."+strconv.Itoa(i), e)
 		}
 		return out
 	}
 	return value
-}
-
-func below(fields []*kind.Field, name string) (out []*kind.Field) {
-	for _, f := range fields {
-		if child := f.Fields[name]; child != nil {
-			out = append(out, child)
-		}
-	}
-	return out
-}
-
-func itemsOf(fields []*kind.Field) (out []*kind.Field) {
-	for _, f := range fields {
-		if f.Item != nil {
-			out = append(out, f.Item)
-		}
-	}
-	return out
-}
-
-// maxBrackets bounds the ways to read a path.
-const maxBrackets = 30
-
-// fieldsAt returns the fields that a path as people read it may mean: what stands
-// in brackets names an element, or a field with signs in its name, and may itself
-// have brackets. A field that is passed on the way and is sensitive is one of
-// them.
-func fieldsAt(f *kind.Field, path string) []*kind.Field {
-	path = strings.TrimPrefix(path, ".")
-	switch {
-	case f == nil:
-		return nil
-	case path == "" || f.Sensitive:
-		return []*kind.Field{f}
-	case strings.Count(path, "]") > maxBrackets:
-		return []*kind.Field{{Sensitive: true}} // too many ways to read it
-	case path[0] == '[':
-		return inBrackets(f, path)
-	}
-	end := strings.IndexAny(path, ".[")
-	if end < 0 {
-		end = len(path)
-	}
-	return fieldsAt(f.Fields[path[:end]], path[end:])
-}
-
-// inBrackets is fieldsAt of a path that begins with a bracket, which any later one
-// may close.
-func inBrackets(f *kind.Field, path string) (out []*kind.Field) {
-	for i := range path {
-		rest := path[i+1:]
-		if path[i] != ']' || rest != "" && rest[0] != '.' && rest[0] != '[' {
-			continue
-		}
-		next := f.Item
-		if name, err := strconv.Unquote(path[1:i]); next == nil && err == nil {
-			next = f.Fields[name]
-		}
-		out = append(out, fieldsAt(next, rest)...)
-	}
-	return out
 }

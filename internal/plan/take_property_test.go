@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/canon"
+	"trueup/internal/effect"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -88,7 +89,7 @@ func applied(k *kind.Kind, git, live []byte) []byte {
 	patch := merge.Compare(merge.Input{
 		Rules: rules, Applied: canon.MustDecode(git), Desired: changed, Live: canon.MustDecode(live),
 	}).Patch
-	return canon.Bytes(merge.Apply(patch, canon.MustDecode(live)))
+	return canon.Bytes(effect.Apply(patch, canon.MustDecode(live)))
 }
 
 // touch changes the elements of every list, and not what they are known by.

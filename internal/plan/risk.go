@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"slices"
+
+	"trueup/internal/kind"
+)
+
+// weigh fills in what is at stake with each change and each object. It is no part
+// of what the plan asserts: it follows from the schema and the rest of the plan.
+func (p *Plan) weigh() {
+	for i := range p.Items {
+		it := &p.Items[i]
+		k, ok := kind.Named(it.Kind)
+		if !ok {
+			continue
+		}
+		for _, changes := range [][]Change{it.Changes, it.Notes} {
+			for i := range changes {
+				c := &changes[i]
+				at := k.Spec().Places(c.Path)
+				c.Risk = max(at.RiskIn(c.Live), at.RiskIn(c.Desired))
+			}
+		}
+		it.Risk = kind.NoRisk
+		if risks := it.risks(); len(risks) > 0 {
+			it.Risk = slices.Max(risks)
+		}
+	}
+}
+
+// risks are what is at stake with each line of the item. An object that is made or
+// deleted is one line, as grave as the gravest field of its kind.
+func (it *Item) risks() []kind.Risk {
+	k, ok := kind.Named(it.Kind)
+	if !ok {
+		return nil
+	}
+	var risks []kind.Risk
+	for _, c := range it.Changes {
+		risks = append(risks, c.Risk)
+	}
+	for _, v := range slices.Concat(it.Collateral, it.FirstContact) {
+		risks = append(risks, k.Spec().Places(v.Path).RiskIn(v.Value))
+	}
+	switch {
+	case it.Op == Create || it.Op == Delete:
+		risks = append(risks, k.Spec().Gravest())
+	case it.Purge != nil && it.Purge.Everything:
+		risks = append(risks, kind.RiskAvailability)
+	case it.Purge != nil:
+		risks = append(risks, k.Spec().Risk)
+	}
+	return risks
+}
+
+// addRisks counts the lines of the first two risks of an item of which something
+// is sent.
+func (s *Summary) addRisks(it Item) {
+	if !sends(it.Op) && it.Op != Delete {
+		return
+	}
+	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
+	for _, r := range it.risks() {
+		switch r {
+		case kind.RiskServes:
+			s.Serves++
+		case kind.RiskSecurity:
+			s.Security++
+		case kind.NoRisk, kind.RiskCost, kind.RiskAvailability:
+		}
+	}
+}

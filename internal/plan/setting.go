@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+)
+
+// Project is what trueup.yaml says that decides how a plan is made.
+type Project struct {
+	// Path is the file as the user knows it; it is empty where there is no project.
+	Path      string
+	Workspace kind.Workspace
+	// LedgerStore and LedgerID are those of ledger:, empty where it has none.
+	LedgerStore, LedgerID string
+	Manifests             []string
+	// Purge is purge: by its fields, as canonical JSON; what is not set is not there.
+	Purge     map[string]string
+	Overrides []Override
+}
+
+// Setting is something that the base does not have, or has otherwise, and that
+// decides how the plan is made: a setting of trueup.yaml, or a comment that silences
+// a rule.
+type Setting struct {
+	// Path and Line are where it stands; Line is 0 where that is not known.
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	// Field names it: workspace.uuid, overrides: CDN spec.tls, trueup:ignore RULE.
+	Field string `json:"field"`
+	// Was and Now are its values in the base and now; nil is absent.
+	Was any `json:"was,omitempty"`
+	Now any `json:"now,omitempty"`
+	// Consequence is what it does to the plan, in a sentence.
+	Consequence string `json:"consequence,omitempty"`
+	// Hides are the differences of git and live that the plan shows no line of,
+	// because of the setting.
+	Hides []Hidden `json:"hides,omitempty"`
+}
+
+// Hidden is a field in which git and live differ without a line in the plan.
+type Hidden struct {
+	kind.Key
+	Path string `json:"path"`
+	Git  any    `json:"git,omitempty"`
+	Live any    `json:"live,omitempty"`
+}
+
+// counterpart returns what git's form of an object is compared with, and the record
+// of it; false where there is nothing.
+type counterpart func(*manifest.Object) (kind.Object, ledger.Record, bool)
+
+// live is the counterpart on the platform.
+func (p *Planner) live(o *manifest.Object) (kind.Object, ledger.Record, bool) {
+	obj, ok := p.in.Live.Objects[o.Key()]
+	return obj, p.in.Ledger.Records[o.Key()], ok && obj.Spec != nil
+}
+
+// compareSettings returns what differs between the project of the base and that of
+// now; a nil was is a base without a project.
+func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
+	now := p.in.Project
+	if now.Path == "" {
+		return nil
+	}
+	if was == nil {
+		was = &Project{}
+	}
+	var found []Setting
+	add := func(field, before, after, consequence string) {
+		if before != after {
+			found = append(found, Setting{Path: now.Path, Field: field, Was: value(before), Now: value(after), Consequence: consequence})
+		}
+	}
+	add("workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace")
+	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
+	add("ledger.store", was.LedgerStore, now.LedgerStore, ofStore(was.LedgerStore, now.LedgerStore))
+	if now.LedgerStore != "" {
+		add("ledger.id", was.LedgerID, now.LedgerID, "what another ledger recorded as sent does not count")
+	}
+	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "other files are read: an object whose file is no longer read looks as if it had left git")
+	fields := maps.Clone(was.Purge)
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	maps.Copy(fields, now.Purge)
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		add("purge."+field, was.Purge[field], now.Purge[field], "it decides when a purge is sent again, or counts as executed")
+	}
+	return append(found, p.compareOverrides(was.Overrides, with)...)
+}
+
+// value is nil for an empty text.
+func value(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func ofStore(was, now string) string {
+	switch {
+	case now == "":
+		return "trueup keeps no record: it sends no purge and no snapshot, and detects no removal"
+	case was == "":
+		return "trueup keeps its record of what was sent here"
+	}
+	return "trueup looks up here what was sent before: what another store recorded does not count"
+}
+
+// compareOverrides returns the overrides that were added, changed or removed, with
+// the differences that each hides.
+func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
+	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	var found []Setting
+	for _, place := range slices.Sorted(maps.Keys(all)) {
+		if before[place] != after[place] {
+			found = append(found, Setting{
+				Path: p.in.Project.Path, Field: "overrides: " + place, Was: value(before[place]), Now: value(after[place]),
+			})
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	for _, h := range p.hidden(was, with) {
+		at := slices.IndexFunc(found, func(s Setting) bool { return h.under(s.Field) })
+		found[max(at, 0)].Hides = append(found[max(at, 0)].Hides, h.Hidden)
+	}
+	for i := range found {
+		s := &found[i]
+		switch n := len(s.Hides); {
+		case n > 0:
+			s.Consequence = "hides " + counted(n, "difference")
+		case s.Now == nil:
+			s.Consequence = "the field is compared as its schema says"
+		default:
+			s.Consequence = "hides no difference now"
+		}
+	}
+	return found
+}
+
+// byPlace returns what overrides say of each place, as text by "KIND PATH".
+func byPlace(overrides []Override) map[string]string {
+	places := map[string]string{}
+	for _, o := range overrides {
+		place := o.Place()
+		o.Kind, o.Path = "", ""
+		said, _ := canon.MustDecode([]byte(mustEncode(o))).(map[string]any)
+		delete(said, "kind")
+		delete(said, "path")
+		text := string(canon.Bytes(said))
+		places[place] = strings.TrimPrefix(places[place]+", "+text, ", ")
+	}
+	return places
+}
+
+// hiddenChange is a difference with the place that overrides know it by.
+type hiddenChange struct {
+	Hidden
+	field string
+}
+
+// under reports whether the setting of an override speaks of the place, or of
+// something around it or below it.
+func (h hiddenChange) under(setting string) bool {
+	place := h.Kind + " spec." + h.field
+	about := strings.TrimPrefix(setting, "overrides: ")
+	return place == about || strings.HasPrefix(place, about+".") || strings.HasPrefix(about, place+".")
+}
+
+// hidden returns the differences that the overrides of the base show and those of now
+// do not.
+func (p *Planner) hidden(was []Override, with counterpart) []hiddenChange {
+	var found []hiddenChange
+	rules := map[string]*merge.Rules{}
+	for _, k := range kind.All() {
+		rules[k.Name] = Rules(k, was)
+	}
+	for _, o := range p.in.Set.Objects {
+		live, rec, ok := with(o)
+		if !ok || live.Digest == o.Digest || o.Kind.Policy == kind.Once || !p.targeted(o.Key()) {
+			continue
+		}
+		shown := map[string]bool{}
+		for _, c := range merge.Compare(comparison(p.rules[o.Kind.Name], rec, o.Spec, live)).Changes {
+			shown[c.Path] = true
+		}
+		for _, c := range merge.Compare(comparison(rules[o.Kind.Name], rec, o.Spec, live)).Changes {
+			if !shown[c.Path] {
+				found = append(found, hiddenOf(o.Key(), c))
+			}
+		}
+	}
+	return found
+}
+
+func hiddenOf(key kind.Key, c merge.Change) hiddenChange {
+	h := hiddenChange{Hidden{Key: key, Path: c.Path, Git: c.Desired, Live: c.Live}, merge.FieldPath(c.At)}
+	if c.Moved {
+		last := c.At[len(c.At)-1]
+		h.Git, h.Live = fmt.Sprintf("position %d", last.Index+1), fmt.Sprintf("position %d", last.Live+1)
+	}
+	return h
+}
+
+// newSilences returns the comments that silence rules and that the base does not
+// have, with what they keep from being shown.
+func (p *Planner) newSilences(out *Plan, past Past) []Setting {
+	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
+	var found []Setting
+	for _, o := range p.in.Set.Objects {
+		silences := o.Silences()
+		if len(silences) == 0 {
+			continue
+		}
+		was, known := past.find(o.Key(), o)
+		if !known {
+			continue
+		}
+		for _, s := range added(silences, was) {
+			found = append(found, Setting{
+				Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: keeps(s, o, hushed),
+			})
+		}
+	}
+	return found
+}
+
+// added returns the silences that a manifest of the base does not have: of equal ones
+// those that are more than before.
+func added(silences []manifest.Silence, was *manifest.Object) []manifest.Silence {
+	type said struct{ rule, reason string }
+	had := map[said]int{}
+	if was != nil {
+		for _, s := range was.Silences() {
+			had[said{s.Rule, s.Reason}]++
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(silences), func(s manifest.Silence) bool {
+		had[said{s.Rule, s.Reason}]--
+		return had[said{s.Rule, s.Reason}] >= 0
+	})
+}
+
+// keeps says what a silence keeps from being shown of an object.
+func keeps(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
+	var texts []string
+	for _, f := range hushed {
+		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {
+			texts = append(texts, f.Message)
+		}
+	}
+	return "hides " + cmp.Or(strings.Join(texts, "; "), "nothing in this plan")
+}
