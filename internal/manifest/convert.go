@@ -41,6 +41,8 @@ type converter struct {
 	nulls bool
 	// stopped says that a bound was passed, so nothing more is read.
 	stopped bool
+	// exempt are the names that are no misspellings, by their place.
+	exempt map[string][]string
 }
 
 // outline is a skeleton while it is written.
@@ -351,7 +353,7 @@ func isPlain(n *yaml.Node) bool {
 
 func (c *converter) text(n *yaml.Node, s string, f *kind.Field) any {
 	c.checkText(n, s, false)
-	c.checkSeen(n.Line, n.Column, s, f)
+	c.checkSeen(n, s, f)
 	return c.emit(n, s)
 }
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -177,23 +177,12 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 		if !key && (r == '\n' || r == '\t') {
 			continue
 		}
-		if unicode.IsControl(r) || isInvisible(r) || key && isJoiner(r) {
+		if diag.Unseen(r) && (key || !isJoiner(r)) {
 			c.fail(n, ruleEncoding, fmt.Sprintf("the text holds the character U+%04X, which cannot be seen", r),
 				"remove the character")
 			return
 		}
 	}
-}
-
-// isInvisible recognises the marks that change the direction of text or take
-// no room.
-func isInvisible(r rune) bool {
-	switch {
-	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069,
-		r == 0x200B, r == 0x200E, r == 0x200F, r == 0x061C, r == 0xFEFF, r == 0x2028, r == 0x2029:
-		return true
-	}
-	return false
 }
 
 // isJoiner recognises the two marks that take no room but belong to the

@@ -146,6 +146,7 @@ func envelopes() []string {
 func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	c := &w.convert
 	c.reset(w.file)
+	c.exempt = w.options.Undocumented[k.Name]
 	doc, _ := c.value(root, root, k.Root()).(map[string]any)
 	if c.stopped {
 		return

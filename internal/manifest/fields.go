@@ -5,32 +5,112 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
-// checkMembers warns of members that the platform's document does not show, or
-// that are not sent. It runs when the mapping is complete, because a member
-// may be known by the value of another.
+// checkMembers reports members that the platform's document does not show, or that
+// are not sent. It runs when the mapping is complete, because a member may be known
+// by the value of another.
 func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Field) {
-	if f == nil || f.Fields == nil || c.stopped {
+	if f == nil || c.stopped {
 		return
 	}
 	for _, p := range members {
 		below := f.Fields[p.name]
 		switch {
+		case f.NotSent:
+			c.checkKeep(p, tree, f)
+		case f.Fields == nil:
+			return
 		case below == nil && !f.Knows(p.name, tree):
-			if c.file.full(diag.Warning) {
-				continue
-			}
-			sure(c.warn(p, ruleUnknownField, fmt.Sprintf("the platform's document shows no field %s here", quoteName(p.name)),
-				unknownFix(p.name, tree, f)), rightCase(p.name, tree, f))
+			c.unknownMember(p, tree, f)
 		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
-			c.warn(p, ruleNotSent, p.name+" stay in git: the platform's document knows none, so they are not sent",
-				"nothing to mend; remove them, or write them as comments, to be rid of this warning")
+			c.atMember(p, diag.Finding{
+				Rule: ruleNotSent, Message: p.name + " stay in git: the platform's document knows none, so they are not sent",
+				Fix: "nothing to mend; remove them, or write them as comments, to be rid of this warning",
+			})
 		}
 	}
+}
+
+// checkKeep reports an annotation that would not keep its object, because it is
+// misspelt.
+func (c *converter) checkKeep(p pair, tree map[string]any, f *kind.Field) {
+	if f.Name != "annotations" || p.name == kind.KeepAnnotation {
+		return
+	}
+	meant := misspelt(p.name, []string{kind.KeepAnnotation})
+	if meant == nil {
+		return
+	}
+	if x := c.misspeltMember(p, tree, meant); x != nil {
+		x.Fix = "write " + kind.KeepAnnotation
+	}
+}
+
+// unknownMember reports a member that the platform's document does not show.
+func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
+	known := f.Names
+	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {
+		known = append(slices.Clip(known), name)
+	}
+	if meant := misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
+		sure(c.misspeltMember(p, tree, meant), rightCase(p.name, tree, f))
+		return
+	}
+	if !c.file.full(diag.Warning) {
+		c.atMember(p, diag.Finding{
+			Rule: ruleUnknownField, Message: "the platform's document shows no field " + quoteName(p.name) + " here", Fix: unknownFix(p.name, tree, f),
+		})
+	}
+}
+
+// misspeltMember reports a member that is misspelt: the field that was meant is not
+// in git then, and would be removed.
+func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string) *diag.Finding {
+	if c.file.full(diag.Error) {
+		return nil
+	}
+	right := strings.Join(meant, " or ")
+	x := diag.Finding{
+		Rule: ruleMisspeltField, Severity: diag.Error, Fix: "write " + right + misspeltFix(ruleMisspeltField),
+		Message: "there is no field " + quoteName(p.name) + " here: it resembles " + right + lookalike(p.name),
+	}
+	if _, used := tree[meant[0]]; used && len(meant) == 1 {
+		x.Fix = "remove it: " + right + " is already set" + misspeltFix(ruleMisspeltField)
+	}
+	return c.atMember(p, x)
+}
+
+// misspeltFix ends the fix of what is misspelt, for who has it all the same.
+func misspeltFix(rule string) string {
+	return "; if the platform has it, see trueup explain " + rule
+}
+
+// lookalike names the first character of a word that is not ASCII, because it may
+// look like one that is; "" where there is none.
+func lookalike(word string) string {
+	for _, r := range word {
+		if r > unicode.MaxASCII {
+			return fmt.Sprintf(", and has the character %q (U+%04X)", r, r)
+		}
+	}
+	return ""
+}
+
+// undocumented reports whether the project says that the platform has a field, or
+// a value, at the current path.
+func (c *converter) undocumented(word string) bool {
+	if len(c.exempt) == 0 {
+		return false
+	}
+	steps := slices.DeleteFunc(slices.Clone(c.path), func(s step) bool { return s.index >= 0 })
+	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
 // onlyKeeps tells whether annotations hold nothing but the one that this program
@@ -72,11 +152,11 @@ func otherCase(word string, known []string) string {
 	return meant
 }
 
-func (c *converter) warn(p pair, rule, message, fix string) *diag.Finding {
+// atMember adds a finding at a member of the current mapping.
+func (c *converter) atMember(p pair, x diag.Finding) *diag.Finding {
 	c.path = append(c.path, step{p.name, -1})
-	x := c.file.add(p.key.Line, p.key.Column, rule, diag.Warning, fieldPath(c.path), message, fix)
-	c.path = c.path[:len(c.path)-1]
-	return x
+	defer func() { c.path = c.path[:len(c.path)-1] }()
+	return c.file.add(p.key.Line, p.key.Column, x.Rule, x.Severity, fieldPath(c.path), x.Message, x.Fix)
 }
 
 // unknownFix proposes a field that is not there yet.
@@ -93,19 +173,36 @@ func unknownFix(name string, tree map[string]any, f *kind.Field) string {
 	return "remove it, if it is a mistake; known here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
 }
 
-// checkSeen warns of a value that the platform's document does not show, where
-// it shows some and does not say that there are no others.
-func (c *converter) checkSeen(line, column int, value string, f *kind.Field) {
-	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) || c.file.full(diag.Warning) {
+// checkSeen reports a value that the platform's document does not show, where it
+// shows some and does not say that there are no others: one that is misspelt as an
+// error.
+func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
+	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
+		return
+	}
+	meant := misspelt(value, f.Seen)
+	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
+		if !c.file.full(diag.Error) {
+			c.misspeltValue(n, value, meant)
+		}
+		return
+	}
+	if c.file.full(diag.Warning) {
 		return
 	}
 	fix := "check it: the document shows " + strings.Join(quoted(f.Seen), ", ")
-	if meant := Nearest(value, f.Seen); meant != "" {
-		fix = fmt.Sprintf("did you mean %s?", quoteText(meant))
+	if near := Nearest(value, f.Seen); near != "" {
+		fix = fmt.Sprintf("did you mean %s?", quoteText(near))
 	}
-	x := c.file.add(line, column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
+	c.file.add(n.Line, n.Column, ruleUnknownValue, diag.Warning, fieldPath(c.path),
 		fmt.Sprintf("the platform's document shows no value %s for %s", quoteName(value), f.Name), fix)
-	if meant := otherCase(value, f.Seen); meant != "" {
-		sure(x, quoteText(meant))
+}
+
+func (c *converter) misspeltValue(n *yaml.Node, value string, meant []string) {
+	right := strings.Join(quoted(meant), " or ")
+	x := c.fail(n, ruleMisspeltValue, fmt.Sprintf("there is no value %s here: it resembles %s%s", quoteName(value), right, lookalike(value)),
+		"write "+c.line(right)+misspeltFix(ruleMisspeltValue))
+	if only := otherCase(value, meant); only != "" {
+		sure(x, quoteText(only))
 	}
 }

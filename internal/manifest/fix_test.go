@@ -52,7 +52,7 @@ func TestFix(t *testing.T) {
 		{
 			"letters of another case", head + "  TLS:\n    Forced: \"True\"\n  locations:\n    - path: /*\n      action: 'PROXY_HTTP'\n      cache: {level: Standard}\n",
 			head + "  tls:\n    forced: \"true\"\n  locations:\n    - path: /*\n      action: 'proxy_http'\n      cache: {level: standard}\n",
-			[]string{"unknown-field:7", "unknown-value:11", "unknown-value:12", "unknown-field:8", "schema:8"},
+			[]string{"misspelt-field:7", "misspelt-value:11", "misspelt-value:12", "misspelt-field:8", "schema:8"},
 		},
 		{"a number that is text for some stays", head + "  firewall:\n    rules:\n      - action:\n          ratelimit: {rate: '1e3'}\n", head + "  firewall:\n    rules:\n      - action:\n          ratelimit: {rate: '1e3'}\n", nil},
 		{"what may mean something else stays", head + "  tsl: {}\n  locations:\n    - action: proxy_htp\n", head + "  tsl: {}\n  locations:\n    - action: proxy_htp\n", nil},
@@ -70,9 +70,9 @@ func TestFix(t *testing.T) {
 		{
 			"JSON", `{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"a"},"spec":{"hostname":"a.example.com","tls":{"FORCED":true}}}`,
 			`{"apiVersion":"delivery/v2.1","kind":"CDN","metadata":{"name":"a"},"spec":{"hostname":"a.example.com","tls":{"forced":"true"}}}`,
-			[]string{"unknown-field:1", "text-unquoted:1"},
+			[]string{"misspelt-field:1", "text-unquoted:1"},
 		},
-		{"what a comment silences stays", head + "  TLS: {} # trueup:ignore unknown-field why\n", head + "  TLS: {} # trueup:ignore unknown-field why\n", nil},
+		{"what a comment silences stays", purgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), purgeOf("  # trueup:ignore purge-path-covered why\n  paths:\n    - /a\n    - /a\n"), nil},
 
 		{"covered paths", purgeOf("  paths:\n    - /a/1 \n    - /a/*\n    - /b # kept\n    - '/a/2'\n    - /c\n    - /c\n"), purgeOf("  paths:\n    - /a/*\n    - /b # kept\n    - /c\n"), []string{"purge-path-covered:6", "purge-path-covered:11"}},
 		{"covered paths in brackets", purgeOf("  paths: [/a/1, /a/2, /a/*, /b, /b, /a/3]\n"), purgeOf("  paths: [/a/*, /b]\n"), []string{"purge-path-covered:5", "purge-path-covered:5"}},

@@ -94,7 +94,7 @@ func TestIgnore(t *testing.T) {
 			[]string{"upstream-unused:the one"},
 		},
 		{
-			"two in a line", head + "  locations: []\n  upstreams:\n    - name: a # trueup:ignore upstream-unused why # trueup:ignore unknown-field because\n      nane: c\n",
+			"two in a line", head + "  locations: []\n  upstreams:\n    - name: a # trueup:ignore upstream-unused why # trueup:ignore unknown-field because\n      remark: c\n",
 			nil,
 			[]string{"unknown-field:because", "upstream-unused:why"},
 		},

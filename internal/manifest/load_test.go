@@ -125,8 +125,13 @@ func TestFindings(t *testing.T) {
 		{"null on required", purgeOf("  hostname: null\n  paths: [/a]\n"), "spec.hostname is missing", "write hostname"},
 		{"missing", purgeOf("  hostname: a.example.com\n"), "4:1: error: spec.paths is missing [schema]", "write paths"},
 		{"no paths", purgeOf("  hostname: a.example.com\n  paths: []\n"), "6:3: error: paths has no element", "write paths"},
-		{"unknown field", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomain: [b]\n"), "7:3: warning", "did you mean subdomains?"},
-		{"unknown value", cdnWith("  upstreams: [{scheme: httpps}]"), "[unknown-value]", `did you mean "https"?`},
+		{"misspelt field", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  subdomain: [b]\n"), "7:3: error: there is no field \"subdomain\" here: it resembles subdomains [misspelt-field]", "write subdomains; if"},
+		{"misspelt name of a type", cdnWith("  firewall: {rules: [{name: r, action: {type: challenge, chalenge: {}}}]}"), "[misspelt-field]", "write challenge; if"},
+		{"other case of a type", cdnWith("  firewall: {rules: [{name: r, action: {type: ratelimit, rateLimit: {}}}]}"), "it resembles ratelimit [misspelt-field]", "write ratelimit; if"},
+		{"misspelt annotation", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, annotations: {trueup.dev/kept: a}}\nspec: {hostname: a.example.com, paths: [/a]}\n", `3:35: error: there is no field "trueup.dev/kept"`, "write trueup.dev/keep"},
+		{"field that is not known", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  names: [b]\n  domains: [b]\n"), "8:3: warning: ", "did you mean subdomains?"},
+		{"misspelt value", cdnWith("  upstreams: [{scheme: httpps}]"), "[misspelt-value]", `write scheme: "https"; if`},
+		{"value that is not known", cdnWith("  upstreams: [{scheme: grpc}]"), "[unknown-value]", `check it: the document shows "https", "http"`},
 		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the key \"hostname\"", "lines 5 and 7"},
 		{"merged duplicate", purgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
 		{"alias without anchor", purgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},
@@ -209,8 +214,8 @@ func TestEveryRuleOfTheLoaderIsInTheTable(t *testing.T) {
 	}
 	for _, name := range []string{
 		ruleSyntax, ruleDuplicateKey, ruleKey, ruleTag, ruleAlias, ruleSize, ruleDepth, ruleEncoding, ruleTrailing,
-		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleFileCase, ruleSchema, ruleUnknownField,
-		ruleUnknownValue, ruleNotSent,
+		ruleUnquoted, ruleEmpty, ruleUnknownKind, ruleDuplicate, ruleNotRegular, ruleFileCase, ruleSchema, ruleMisspeltField,
+		ruleMisspeltValue, ruleUnknownField, ruleUnknownValue, ruleNotSent,
 	} {
 		if !table[name] {
 			t.Errorf("no rule %s", name)

@@ -92,6 +92,10 @@ type Options struct {
 	// DeprecatedPurgeURL is the legacy purge address (platform-api 9); a
 	// manifest that mentions it gets a warning. Empty where it is not known.
 	DeprecatedPurgeURL string
+	// Undocumented are fields and values that the platform has and its document does
+	// not show: of a kind, by the path of what holds them, without indices, such as
+	// CDN and spec.upstreams. None of them is taken for a misspelling.
+	Undocumented map[string]map[string][]string
 	// Strict makes warnings errors.
 	Strict bool
 	// Parallelism bounds how many files are read at once; 0 is one a core.

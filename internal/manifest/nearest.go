@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/lithammer/fuzzysearch/fuzzy"
 )
@@ -49,4 +51,104 @@ func swapped(a, b string) bool {
 		i++
 	}
 	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+// misspelt returns the known words that a word is a misspelling of, one mostly. It
+// makes errors where Nearest makes suggestions, so it takes less: the same letters
+// in another case, or with other hyphens, underscores and spaces; letters that are
+// swapped, dropped or too many; another letter. A number is never a slip, because
+// hc and hc2 are two versions of a field.
+func misspelt(word string, known []string) []string {
+	if len(word) > maxMeant {
+		return nil
+	}
+	w := spelled(word)
+	var best []string
+	least := maxMeant
+	for _, k := range known {
+		s := spelled(k)
+		d := w.edits(s)
+		if d > s.slips || d > least || !slices.Equal(w.digits, s.digits) {
+			continue
+		}
+		if d < least {
+			best, least = nil, d
+		}
+		best = append(best, k)
+	}
+	return best
+}
+
+// spelling is a word as its spelling is compared.
+type spelling struct {
+	letters, digits []rune
+	// slips is how much the edits of a misspelling come to at most; letter and other
+	// are what it counts to drop or add a letter, and to write another one. A short
+	// word has many neighbours: in one of three letters only swapped and doubled ones
+	// are slips, in one of five any one letter is.
+	slips, letter, other int
+}
+
+// anyLetter stands in a spelling for a character that may look like any letter.
+const anyLetter = -1
+
+// spelled takes a word apart. A character beyond ASCII may look like a letter of
+// ASCII, where it has two cases or stands among such.
+func spelled(word string) spelling {
+	s := spelling{slips: 1, letter: 2, other: 2}
+	mixed := strings.ContainsFunc(word, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) })
+	for _, r := range strings.ToLower(word) {
+		switch {
+		case strings.ContainsRune("-_ ", r):
+			continue
+		case r > unicode.MaxASCII && (mixed || unicode.IsLower(r)):
+			r = anyLetter
+		case unicode.IsDigit(r):
+			s.digits = append(s.digits, r)
+		}
+		s.letters = append(s.letters, r)
+	}
+	switch n := len(s.letters); {
+	case n >= 6:
+		s.slips, s.letter = max(2, n/4), 1
+	case n >= 4:
+		s.letter, s.other = 1, 1
+	}
+	return s
+}
+
+// edits counts the edits between a word and a known one, weighed as the known one
+// says: the Damerau-Levenshtein distance.
+func (s spelling) edits(known spelling) int {
+	a, b := s.letters, known.letters
+	if d := len(a) - len(b); max(d, -d) > known.slips {
+		return maxMeant
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j * known.letter
+	}
+	for i := range a {
+		before, last, row = last, row, before
+		more := known.letter
+		if i > 0 && a[i] == a[i-1] {
+			more = 1
+		}
+		row[0] = last[0] + more
+		for j := range b {
+			row[j+1] = min(last[j]+known.replaced(b[j], a[i]), last[j+1]+more, row[j]+known.letter)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
+// replaced is what it counts to write a character for a letter.
+func (s spelling) replaced(letter, by rune) int {
+	if letter == by || by == anyLetter {
+		return 0
+	}
+	return s.other
 }

@@ -3,7 +3,6 @@ package manifest
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"trueup/internal/diag"
@@ -62,11 +61,8 @@ func nameProblem(name string) string {
 		return "has a slash"
 	case name == "." || strings.Contains(name, "..") || strings.ContainsAny(name, "?#%;"+confusable):
 		return "would change the path of the request"
-	case strings.ContainsFunc(name, unseen), !utf8.ValidString(name):
+	case strings.ContainsFunc(name, diag.Unseen), !utf8.ValidString(name):
 		return "has characters that can't be seen"
 	}
 	return ""
 }
-
-// unseen tells characters that show as nothing or turn the text around them.
-func unseen(r rune) bool { return unicode.IsControl(r) || isInvisible(r) }

@@ -65,6 +65,9 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 	case strings.Trim(sub, ".") != sub:
 		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
 	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
+		if ascii := inASCII(sub); ascii != "" {
+			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
+		}
 		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
 	}
 	return "", ""

@@ -5,7 +5,7 @@ import "trueup/internal/diag"
 // schemaRules are the loader's rules of fields and their values.
 func schemaRules() []Rule {
 	return []Rule{
-		schemaRefused(), textUnquoted(), emptyValue(), unknownField(), unknownValue(),
+		schemaRefused(), textUnquoted(), emptyValue(), misspeltField(), misspeltValue(), unknownField(), unknownValue(),
 	}
 }
 
@@ -94,14 +94,24 @@ spec:
 	}
 }
 
-func unknownField() Rule {
+// whatIsMisspelt says what counts as a misspelling, and hasItAllTheSame what to do
+// where the platform has such a name.
+const (
+	whatIsMisspelt = "A misspelling is the documented name in another case, with other hyphens and underscores, " +
+		"with letters swapped, dropped or too many, or with another letter. A character beyond ASCII counts as the letter that it may look like. " +
+		"The shorter the name, the less is a misspelling. No comment silences it."
+	hasItAllTheSame = " If the platform does have the name, say so in trueup.yaml for that one place: overrides: [{kind: CDN, path: "
+)
+
+func misspeltField() Rule {
 	return Rule{
-		Name:     ruleUnknownField,
-		Severity: diag.Warning,
-		Summary:  "The platform's document does not show this field.",
-		Why: "Servers of this family drop unknown fields in silence, so a typing mistake would never take effect. " +
-			"The document does not list all fields (platform-api 2.2), so it is no error; --strict makes it one.",
-		Fix: "Correct the name, if it is a mistake.",
+		Name:     ruleMisspeltField,
+		Severity: diag.Error,
+		Summary:  "A field's name resembles a documented one.",
+		Why: "Git then lacks the field that was meant, so apply would remove it from the platform, and servers of this family drop " +
+			"unknown fields in silence. " + whatIsMisspelt,
+		Fix: "Correct the name; trueup fmt --fix does it where only the case of letters differs." + hasItAllTheSame +
+			"spec.secureLink, undocumented: [tokenNames]}]. It is then an unknown-field, and reviewers see the change of trueup.yaml.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
@@ -123,14 +133,15 @@ spec:
 	}
 }
 
-func unknownValue() Rule {
+func misspeltValue() Rule {
 	return Rule{
-		Name:     ruleUnknownValue,
-		Severity: diag.Warning,
-		Summary:  "The platform's document does not show this value.",
-		Why: "The document shows values that were seen and does not list all that are allowed (platform-api 2.2), " +
-			"so it is no error; --strict makes it one.",
-		Fix: "Correct the value, if it is a mistake.",
+		Name:     ruleMisspeltValue,
+		Severity: diag.Error,
+		Summary:  "A value resembles a documented one.",
+		Why: "The platform is likely to refuse it, or to do something else. The document shows values that were seen and does not list all that " +
+			"are allowed (platform-api 2.2), so a value that resembles none of them is only an unknown-value. " + whatIsMisspelt,
+		Fix: "Correct the value; trueup fmt --fix does it where only the case of letters differs." + hasItAllTheSame +
+			"spec.locations.action, undocumented: [proxy_https]}]. It is then an unknown-value, and reviewers see the change of trueup.yaml.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:
@@ -140,6 +151,68 @@ spec:
   locations:
     - path: /*
       action: proxy_htp
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      action: proxy_http
+`,
+	}
+}
+
+func unknownField() Rule {
+	return Rule{
+		Name:     ruleUnknownField,
+		Severity: diag.Warning,
+		Summary:  "The platform's document does not show this field, nor one whose name resembles it.",
+		Why: "Servers of this family drop unknown fields in silence, so a mistake would never take effect. " +
+			"The document does not list all fields (platform-api 2.2), so it is no error; --strict makes it one. " +
+			"A name that resembles a documented one is an error: misspelt-field.",
+		Fix: "Correct the name, or move the field to where it belongs, if it is a mistake.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: token
+    algorithm: sha256
+`,
+		Good: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  secureLink:
+    tokenName: token
+`,
+	}
+}
+
+func unknownValue() Rule {
+	return Rule{
+		Name:     ruleUnknownValue,
+		Severity: diag.Warning,
+		Summary:  "The platform's document does not show this value, nor one that resembles it.",
+		Why: "The document shows values that were seen and does not list all that are allowed (platform-api 2.2), " +
+			"so it is no error; --strict makes it one. A value that resembles a documented one is an error: misspelt-value.",
+		Fix: "Correct the value, if it is a mistake.",
+		Bad: `apiVersion: delivery/v2.1
+kind: CDN
+metadata:
+  name: shop
+spec:
+  hostname: shop.example.com
+  locations:
+    - path: /*
+      action: forward
 `,
 		Good: `apiVersion: delivery/v2.1
 kind: CDN

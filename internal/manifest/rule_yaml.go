@@ -264,8 +264,10 @@ func yamlEncoding() Rule {
 		Name:     ruleEncoding,
 		Severity: diag.Error,
 		Summary:  "The file or its name is not UTF-8, or it holds characters that can't be seen.",
-		Why: "Characters that take no room or change the direction of text make a manifest " +
-			"look different from what it says, to reviewers above all.",
+		Why: "Characters that take no room, print as a blank or change the direction of text make a manifest " +
+			"look different from what it says, to reviewers above all: controls, format characters such as the soft hyphen, " +
+			"variation selectors (U+FE0F behind an emoji is one), fillers and tags. The joiners U+200C and U+200D, with which some languages " +
+			"are written, may be in a value, but not in a key or in a name.",
 		Fix: "Save the file as UTF-8 and remove the character.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN

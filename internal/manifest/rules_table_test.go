@@ -5,6 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"trueup/internal/diag"
 )
 
 const (
@@ -85,6 +91,10 @@ func hosted(host string) string {
 	return strings.Replace(cdnStart, "shop.example.com", fmt.Sprintf("%q", host), 1)
 }
 
+func onServer(host string) string {
+	return cdnStart + fmt.Sprintf("  upstreams: [{name: o, servers: [{host: %q}]}]\n", host)
+}
+
 // TestRuleTable holds what each rule finds beside its own example: the names
 // of the rules, or with a colon a part of their messages or fixes.
 func TestRuleTable(t *testing.T) {
@@ -97,7 +107,7 @@ func TestRuleTable(t *testing.T) {
 		{"no locations in git", cdnStart + "  upstreams: [{name: origin}]\n", nil},
 		{"nothing near", cdnStart + "  locations: [{path: /a, upstream: origin}, {path: /*, upstream: qqq}]\n  upstreams: [{name: origin}]\n", []string{"upstream-unknown: add it"}},
 		{"location of another host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: b.example.com}, {path: /a}]\n", nil},
-		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: of the host a.example.com is already on line 6"}},
+		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: of the host a.example.com is already on line 6", "hostname-odd: capitals"}},
 		{"three of one name", cdnStart + "  upstreams:\n  - {name: o}\n  - {name: o}\n  - {name: o}\n", []string{"duplicate-upstream: line 7", "duplicate-upstream: line 7"}},
 		{"same server in two upstreams", cdnStart + "  upstreams: [{name: a, servers: [{host: h, port: \"1\"}]}, {name: b, servers: [{host: h, port: \"1\"}]}]\n", nil},
 		{"server without port", cdnStart + "  upstreams: [{name: a, servers: [{host: h}, {host: h}]}]\n", []string{"duplicate-server: the server h "}},
@@ -167,11 +177,11 @@ func TestRuleTable(t *testing.T) {
 		{"special above general", locations("/a/b", "/a/*", "/*"), nil},
 		{"a prefix without a slash", locations("/rpc*", "/rpc/metrics"), []string{"location-unreachable"}},
 		{"hosts that are not the same", hosts("a.example.com", "b.example.com"), nil},
-		{"the same host in other letters", hosts("a.example.com", "A.example.com"), []string{"location-unreachable"}},
+		{"the same host in other letters", hosts("a.example.com", "A.example.com"), []string{"location-unreachable", "hostname-odd: capitals"}},
 		{"any host above one", hosts("", "a.example.com"), []string{"location-unreachable: /* leaves nothing to a.example.com/a/* below"}},
 		{"one host above any", hosts("a.example.com", ""), nil},
-		{"a wildcard above a host", hosts("*.example.com", "a.b.example.com"), []string{"location-unreachable"}},
-		{"a wildcard above its domain", hosts("*.example.com", "example.com"), nil},
+		{"a wildcard above a host", hosts("*.example.com", "a.b.example.com"), []string{"location-unreachable", "hostname-odd: '*'"}},
+		{"a wildcard above its domain", hosts("*.example.com", "example.com"), []string{"hostname-odd: '*'"}},
 
 		{"number as path", purgeStart + "  paths: [1]\n", []string{"purge-path: write /1"}},
 		{"plain paths", purgePaths("/", "/a", "/b/*", "/c*"), nil},
@@ -253,6 +263,49 @@ func TestRuleTable(t *testing.T) {
 		{"wildcard", hosted("*.example.com"), []string{"hostname-odd: '*'"}},
 		{"hyphen at an end", hosted("shop-.example.com"), []string{"hostname-odd: hyphen"}},
 		{"long label", hosted(strings.Repeat("a", 64) + ".example.com"), []string{"hostname-odd: 63"}},
+		{"other letters in a hostname", hosted("b\u00fccher.example.com"), []string{"hostname-shape: write xn--bcher-kva.example.com, which"}},
+		{"an xn-- hostname", hosted("xn--bcher-kva.example.com"), nil},
+		{"percent in a hostname", hosted("shop%2eexample.com"), []string{"hostname-shape: has the character '%'"}},
+		{"backslash in a hostname", hosted(`shop.example.com\evil`), []string{"hostname-shape: has a path"}},
+		{"IPv4 as a hostname", hosted("192.0.2.7"), []string{"hostname-odd: a number as its last label"}},
+		{"another writing of IPv4 as a hostname", hosted("0x7f.1"), []string{"hostname-shape: ends in a number"}},
+		{"underscore in a hostname", hosted("my_shop.example.com"), []string{"hostname-odd: '_'"}},
+
+		{"a plain server", onServer("origin-1.example.net"), nil},
+		{"a server of one label", onServer("localhost"), nil},
+		{"an xn-- server", onServer("xn--bcher-kva.example.net"), nil},
+		{"IPv4 server", onServer("192.0.2.7"), nil},
+		{"IPv6 server", onServer("2001:db8::7"), nil},
+		{"IPv4 in IPv6 server", onServer("::ffff:192.0.2.7"), nil},
+		{"IPv6 server in brackets", onServer("[2001:db8::7]"), []string{"hostname-odd: brackets"}},
+		{"IPv6 server with port", onServer("[2001:db8::7]:443"), []string{"hostname-shape: is neither a name nor an address"}},
+		{"IPv6 server with zone", onServer("fe80::1%eth0"), []string{"hostname-shape: is neither a name nor an address"}},
+		{"server with port", onServer("origin.example.net:443"), []string{"hostname-shape: has a port"}},
+		{"server with user", onServer("good.example.net@evil.example"), []string{"hostname-shape: has a user name"}},
+		{"server with path", onServer("good.example.net/../evil"), []string{"hostname-shape: has a path"}},
+		{"server as address", onServer("https://origin.example.net:443"), []string{"hostname-shape: has a scheme"}},
+		{"a very long server in other letters", onServer(strings.Repeat("\u00e9\u043e", 50_000)), []string{"hostname-shape: write the name or address alone"}},
+		{"Cyrillic server", onServer("g\u043eod.example.net"), []string{"hostname-shape: 'о' (U+043E), which is not ASCII and may look like one that is"}},
+		{"the name of a Cyrillic server", onServer("g\u043eod.example.net"), []string{"hostname-shape: write xn--god-sed.example.net, which is this name in ASCII"}},
+		{"full-width dot in a server", onServer("good\uff0eexample.net"), []string{"hostname-shape: write good.example.net"}},
+		{"ideographic full stop in a server", onServer("good\u3002example.net"), []string{"hostname-shape: write good.example.net"}},
+		{"full-width slash in a server", onServer("good.example.net\uff0fevil"), []string{"hostname-shape: write the name or address alone"}},
+		{"space in a server", onServer("good.example.net evil.example"), []string{"hostname-shape: white space"}},
+		{"no-break space in a server", onServer("good.example.net\u00a0"), []string{"hostname-shape: white space"}},
+		{"octal server", onServer("0177.0.0.1"), []string{"hostname-shape: ends in a number and is no address"}},
+		{"short IPv4 server", onServer("127.1"), []string{"hostname-shape: or 192.0.2.7"}},
+		{"a number as server", onServer("2130706433"), []string{"hostname-shape: ends in a number"}},
+		{"hexadecimal server", onServer("0x7f000001"), []string{"hostname-shape: ends in a number"}},
+		{"server in capitals", onServer("Origin.example.net"), []string{"hostname-odd: capitals"}},
+		{"underscore in a server", onServer("my_origin"), []string{"hostname-odd: the character '_'"}},
+		{"dot at the end of a server", onServer("origin.example.net."), []string{"hostname-odd: an empty label"}},
+		{"a list as server", onServer("a.example.net,b.example.net"), []string{"hostname-shape: the character ','"}},
+		{"servers of two upstreams", cdnStart + "  upstreams: [{name: a, servers: [{host: h}, {host: a/b}]}, {name: b, servers: [{host: a@b}]}]\n", []string{"hostname-shape: path", "hostname-shape: user"}},
+		{"location of a full-width host", location("path: /a, host: \"shop\uff0eexample.com\""), []string{"hostname-shape: write shop.example.com"}},
+		{"location of an address", location("path: /a, host: \"https://shop.example.com\""), []string{"hostname-shape: the host"}},
+		{"subdomain in other letters", subdomains("b\u00fccher"), []string{"purge-subdomain: write xn--bcher-kva"}},
+		{"subdomain of a number", subdomains(`"1"`), nil},
+		{"purge of another hostname", strings.Replace(purgePaths("/a"), "shop.example.com", "sh\u043ep.example.com", 1), []string{"hostname-shape: (U+043E)"}},
 		{"long hostname", hosted(strings.Repeat("a.", 127) + "com"), []string{"hostname-odd: 253"}},
 
 		{"same hostname in other letters", cdnStart + "---\n" + strings.Replace(hosted("SHOP.example.com"), "name: shop", "name: other", 1), []string{"hostname-taken: CDN/shop", "hostname-odd"}},
@@ -327,5 +380,41 @@ func TestManyPurgesOfOneHostname(t *testing.T) {
 	found := findingsOf(t, write(101), Options{})
 	if len(found) != 1 || found[0].Rule != "purge-limits-set" || !strings.Contains(found[0].Message, "101 purge requests") {
 		t.Errorf("101 requests: %v", found)
+	}
+}
+
+// TestPlainHostsHaveNothingToSay: nothing is wrong or odd in the names that
+// plainHost passes over.
+func TestPlainHostsHaveNothingToSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`([a-c]|-|\.|0x|[0-9]|[A-Z_*/@é]?){0,8}|[a-z]{60,66}(\.[a-z]{1,60}){0,5}`).Draw(t, "name")
+		h := host{text: name, noun: "host"}
+		if problem, _ := h.problem(); plainHost(name) && (problem != "" || len(h.oddities()) > 0) {
+			t.Fatalf("%q: %q, %q", name, problem, h.oddities())
+		}
+	})
+}
+
+// TestWhatNobodySeesIsRefused holds, over all of Unicode, that a text has no
+// character that nobody sees, but for line breaks and tabs and the two joiners that
+// some languages write with; and that a key has none at all.
+func TestWhatNobodySeesIsRefused(t *testing.T) {
+	var c converter
+	refused := func(text string, key bool) bool {
+		c.reset(&file{})
+		c.checkText(&yaml.Node{}, text, key)
+		return c.file.findings.HasErrors()
+	}
+	var seen strings.Builder
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		switch allowed := strings.ContainsRune("\n\t\u200c\u200d", r); {
+		case !diag.Unseen(r):
+			seen.WriteRune(r)
+		case !refused("a"+string(r), true), refused("a"+string(r), false) == allowed:
+			t.Errorf("U+%04X is not refused, or is in a value that may have it", r)
+		}
+	}
+	if refused(seen.String(), true) || refused(seen.String(), false) {
+		t.Error("a character that is seen is refused")
 	}
 }

@@ -1,0 +1,239 @@
+package manifest
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"trueup/internal/diag"
+)
+
+// The bounds of names in DNS, in bytes.
+const (
+	maxHostname = 253
+	maxLabel    = 63
+)
+
+// host is a name of a machine in a manifest.
+type host struct {
+	// at is its field; noun is what the field is called in a message.
+	at, noun, text string
+	// server says that the field may hold an address, too.
+	server bool
+}
+
+// hosts yields the hostname of an object, the hosts of its locations and those of
+// its servers. Usual names are left out: there is nothing to say of them.
+func (s *subject) hosts() iter.Seq[host] {
+	return func(yield func(host) bool) {
+		usual := s.Host == "" || plainHost(s.Host) && strings.Contains(s.Host, ".")
+		if !usual && !yield(host{child("spec", s.Kind.HostField), "hostname", s.Host, false}) {
+			return
+		}
+		if s.Kind.Name != cdn {
+			return
+		}
+		for at, text := range hostsIn(s.Tree, "spec", "locations") {
+			if !yield(host{at, "host", text, false}) {
+				return
+			}
+		}
+		upstreams, _ := s.Tree["upstreams"].([]any)
+		for i, e := range upstreams {
+			upstream, _ := e.(map[string]any)
+			for at, text := range hostsIn(upstream, element("spec.upstreams", i), "servers") {
+				if !isAddress(text) && !yield(host{at, "host", text, true}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hostsIn yields the hosts of a list's elements that are not plain names.
+func hostsIn(parent map[string]any, path, field string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		list, _ := parent[field].([]any)
+		for i, e := range list {
+			member, _ := e.(map[string]any)
+			name, _ := text(member, "host")
+			if name != "" && !plainHost(name) && !yield(child(element(child(path, field), i), "host"), name) {
+				return
+			}
+		}
+	}
+}
+
+// plainHost reports whether a name is one of RFC 1123 in small letters. Most are, so
+// it goes through the bytes once.
+func plainHost(name string) bool {
+	if len(name) > maxHostname {
+		return false
+	}
+	start, digits := 0, 0 // of the current label
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '.':
+			if !plainLabel(name[start:i]) {
+				return false
+			}
+			start, digits = i+1, 0
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '-' && (c < 'a' || c > 'z'):
+			return false
+		}
+	}
+	last := name[start:]
+	return plainLabel(last) && digits < len(last) && !strings.HasPrefix(last, "0x")
+}
+
+func plainLabel(label string) bool {
+	return label != "" && len(label) <= maxLabel && label[0] != '-' && label[len(label)-1] != '-'
+}
+
+// isAddress reports whether a text is an IP address, and nothing else.
+func isAddress(text string) bool {
+	addr, err := netip.ParseAddr(text)
+	return err == nil && addr.Zone() == ""
+}
+
+// inBrackets reports whether a text is an IPv6 address as URLs have it.
+func inBrackets(text string) bool {
+	inner, cut := strings.CutPrefix(text, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	return cut && closed && strings.Contains(inner, ":") && isAddress(inner)
+}
+
+// endsInNumber reports whether a name is read as an IPv4 address, such as 127.1 or
+// 0x7f000001, whatever stands before its last label (RFC 1123, 2.1).
+func endsInNumber(name string) bool {
+	name = strings.TrimSuffix(name, ".")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if hex, is := strings.CutPrefix(strings.ToLower(last), "0x"); is {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// problem says what no name of a machine can have, and how to write it; "" where
+// there is nothing of the kind.
+func (h host) problem() (problem, fix string) {
+	fix = "write the domain alone, such as shop.example.com"
+	if h.server {
+		fix = "write the name or address alone, such as origin.example.com or 192.0.2.7"
+	}
+	switch problem = hostnameProblem(h.text); {
+	case h.server && inBrackets(h.text):
+		return "", ""
+	case h.server && problem == isIPv6:
+		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
+	case problem == "" && endsInNumber(h.text) && !isAddress(h.text):
+		return "ends in a number and is no address, but some programs take it for one", fix
+	}
+	if ascii := inASCII(h.text); ascii != "" {
+		fix = "write " + ascii + ", which is this name in ASCII"
+	}
+	return problem, fix
+}
+
+// inASCII returns the name that DNS has for one in other letters, or "". Longer ones
+// than any name are not looked at: that takes long.
+func inASCII(name string) string {
+	if len(name) > utf8.UTFMax*maxHostname || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return ""
+	}
+	ascii, err := idna.Lookup.ToASCII(name)
+	if err != nil || hostnameProblem(ascii) != "" {
+		return ""
+	}
+	return ascii
+}
+
+const isIPv6 = "is an IPv6 address"
+
+// hostnameProblem says what no hostname can have.
+func hostnameProblem(host string) string {
+	for _, p := range []struct{ part, problem string }{
+		{"://", "has a scheme"},
+		{"/", "has a path"},
+		{`\`, "has a path"},
+		{"?", "has a query"},
+		{"#", "has a fragment"},
+		{"@", "has a user name"},
+	} {
+		if strings.Contains(host, p.part) {
+			return p.problem
+		}
+	}
+	switch {
+	case strings.HasPrefix(host, "["), strings.Count(host, ":") > 1:
+		return isIPv6
+	case strings.Contains(host, ":"):
+		return "has a port"
+	case strings.ContainsFunc(host, unicode.IsSpace):
+		return "has white space"
+	case strings.ContainsFunc(host, diag.Unseen):
+		return "has characters that can't be seen"
+	}
+	return characterProblem(host)
+}
+
+// characterProblem names the first character that no name of a machine has: some
+// have an underscore or a star all the same.
+func characterProblem(host string) string {
+	at := strings.IndexFunc(host, func(r rune) bool { return notOfHostname(r) && r != '_' && r != '*' })
+	if at < 0 {
+		return ""
+	}
+	r, _ := utf8.DecodeRuneInString(host[at:])
+	if r > unicode.MaxASCII {
+		return fmt.Sprintf("has the character %q (U+%04X), which is not ASCII and may look like one that is", r, r)
+	}
+	return fmt.Sprintf("has the character %q", r)
+}
+
+// hostnameOddities names what RFC 1123 does not have in a name, and capitals.
+func hostnameOddities(host string) []string {
+	var odd []string
+	if len(host) > maxHostname {
+		odd = append(odd, fmt.Sprintf("more than %d characters", maxHostname))
+	}
+	add := func(what string) {
+		if !slices.Contains(odd, what) {
+			odd = append(odd, what)
+		}
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		switch {
+		case label == "":
+			add("an empty label")
+		case len(label) > maxLabel:
+			add(fmt.Sprintf("a label of more than %d characters", maxLabel))
+		case strings.Trim(label, "-") != label:
+			add("a hyphen at the end of a label")
+		}
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
+		odd = append(odd, "capitals")
+	}
+	if i := strings.IndexFunc(host, notOfHostname); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(host[i:])
+		odd = append(odd, fmt.Sprintf("the character %q", r))
+	}
+	return odd
+}
+
+func notOfHostname(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '.':
+		return false
+	}
+	return true
+}
