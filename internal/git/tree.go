@@ -151,6 +151,25 @@ func (r Repository) Tree(ctx context.Context, commit string, want func(name, id 
 	return newTree(files), nil
 }
 
+// File reads a regular file of a commit, whose name starts from the repository's
+// folder; found is false where the commit has none of that name. A file whose id the
+// caller has already, as same reports, is not read.
+func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
+	out, err := r.git(ctx, "", "ls-tree", "-z", "-l", commit, "--", ":(literal)"+name)
+	if err != nil {
+		return "", false, err
+	}
+	files, err := treeFiles(out, nil)
+	if err != nil || len(files) != 1 {
+		return "", false, err
+	}
+	if same(files[0].id) {
+		return "", true, nil
+	}
+	content, err = r.git(ctx, "", "cat-file", "blob", files[0].id)
+	return content, err == nil, err
+}
+
 // treeFile is a file of a commit.
 type treeFile struct{ name, id string }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -453,27 +454,47 @@ func TestBucketLedger(t *testing.T) {
 }
 
 // TestBucketRoleOfTheMachine: a store that a repository names does not make the
-// machine ask for its role; one that whoever runs the program names does.
+// machine ask for its role, whoever gives it; one that whoever runs the program
+// names does.
 func TestBucketRoleOfTheMachine(t *testing.T) {
-	f := newFakeBucket(t)
-	var asked atomic.Int64
-	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
-		w.WriteHeader(http.StatusNotFound)
-	}))
-	defer machine.Close()
-	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", machine.URL)
-	t.Setenv("AWS_EC2_METADATA_DISABLED", "false")
-	t.Setenv("AWS_ACCESS_KEY_ID", "")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-	for _, trusted := range []bool{false, true} {
-		s, err := openBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.ReadGenesis(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "no credentials") || trusted != (asked.Load() > 0) || len(f.calls) > 0 {
-			t.Errorf("trusted %t: %v, the machine was asked %d times, the bucket %v", trusted, err, asked.Load(), f.calls)
-		}
+	for name, vars := range map[string]map[string]string{
+		"the machine":   {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "MACHINE", "AWS_EC2_METADATA_DISABLED": "false"},
+		"the container": {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "MACHINE/role", "AWS_CONTAINER_AUTHORIZATION_TOKEN": "x"},
+		"a profile that means the container": {
+			"AWS_CONTAINER_CREDENTIALS_FULL_URI": "MACHINE/role", "AWS_CONFIG_FILE": "DIR/config", "AWS_ENDPOINT_URL_STS": "MACHINE",
+		},
+		"the cluster": {
+			"AWS_WEB_IDENTITY_TOKEN_FILE": "DIR/token", "AWS_ROLE_ARN": "arn:aws:iam::1:role/x", "AWS_ENDPOINT_URL_STS": "MACHINE",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFakeBucket(t)
+			var asked atomic.Int64
+			machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				// Text would be asked for again, after a pause.
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write([]byte(`{"code": "none", "message": "none"}`))
+			}))
+			defer machine.Close()
+			dir := t.TempDir()
+			must(t, os.WriteFile(filepath.Join(dir, "config"), []byte("[default]\nrole_arn = arn:aws:iam::1:role/x\ncredential_source = EcsContainer\n"), 0o600))
+			must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("x.y.z"), 0o600))
+			t.Setenv("AWS_ACCESS_KEY_ID", "")
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+			for key, value := range vars {
+				t.Setenv(key, strings.NewReplacer("MACHINE", machine.URL, "DIR", dir).Replace(value))
+			}
+			for _, trusted := range []bool{false, true} {
+				s, err := openBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = s.ReadGenesis(t.Context())
+				if err == nil || !strings.Contains(err.Error(), "no credentials") || trusted != (asked.Load() > 0) || len(f.calls) > 0 {
+					t.Errorf("trusted %t: %v, the machine was asked %d times, the bucket %v", trusted, err, asked.Load(), f.calls)
+				}
+			}
+		})
 	}
 }

@@ -364,5 +364,5 @@ func (e *credentialsError) Unwrap() error { return e.err }
 
 func (e *credentialsError) Error() string {
 	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; " +
-		"the role of a machine is used only for a store that TRUEUP_LEDGER names"
+		"the role of a machine, a container or a cluster is used only for a store that TRUEUP_LEDGER names"
 }

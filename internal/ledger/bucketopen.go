@@ -17,6 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
@@ -135,9 +137,11 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 		options = append(options, config.WithRegion(at.region))
 	}
 	if !at.trusted {
-		// Whoever can write trueup.yaml must not make a machine ask for its role, on
-		// an address of its own, and sign with it.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+		without, err := withoutRole()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, without...)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
@@ -172,6 +176,41 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 	}
 	return client, checkEndpoint(client.Options().BaseEndpoint)
 }
+
+// withoutRole keeps the client from asking for the role of the machine that it runs
+// on, whether the machine, its container or its cluster gives it: whoever can write
+// trueup.yaml must not make a machine sign with that. A profile of the user's may
+// still name a web identity.
+func withoutRole() ([]func(*config.LoadOptions) error, error) {
+	env, err := config.NewEnvConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+	}
+	return []func(*config.LoadOptions) error{
+		config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
+		config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) {
+			// It is asked for before the role; an error of a request would be tried again.
+			o.AuthorizationTokenProvider = noRole{}
+		}),
+		config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) {
+			// Clusters set the variables of a web identity by themselves.
+			if env.WebIdentityTokenFilePath != "" {
+				o.TokenRetriever = noRole{}
+			}
+		}),
+	}, nil
+}
+
+// noRole stands where a role of the machine would be asked for.
+type noRole struct{}
+
+var errNoRole = errors.New("the role of the machine is not used for a store that trueup.yaml names")
+
+// GetToken gives none.
+func (noRole) GetToken() (string, error) { return "", errNoRole }
+
+// GetIdentityToken gives none.
+func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
 // checkEndpoint wants TLS, except to this machine. The address is not repeated:
 // it may hold a password.

@@ -188,7 +188,7 @@ func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
 	s.mu.Unlock()
 	if m == nil {
 		var err error
-		if m, err = git.Open(ctx, s.dir, s.remote); err != nil {
+		if m, err = s.open(ctx); err != nil {
 			return gitTip{}, s.unreadable(err)
 		}
 		s.mu.Lock()
@@ -196,6 +196,9 @@ func (s *gitStore) fetch(ctx context.Context) (gitTip, error) {
 		s.mu.Unlock()
 	}
 	t, err := fetchTip(ctx, m, s.ref)
+	if err == nil {
+		err = t.pure(ctx)
+	}
 	if err != nil {
 		return gitTip{}, s.unreadable(err)
 	}
@@ -232,6 +235,8 @@ func (s *gitStore) unreadable(err error) error {
 	switch {
 	case errors.Is(err, git.ErrNoRepository):
 		advice = "the ledger is on a remote of the git repository that trueup.yaml is in: run trueup in a clone of it"
+	case errors.Is(err, ErrStore):
+		advice = "a ledger needs a ref of its own, such as git:refs/trueup/ledger"
 	case errors.Is(err, git.ErrNoRemote):
 		advice = "add the remote, or name another one: git:" + s.ref + "@REMOTE"
 	}
@@ -369,7 +374,7 @@ func (s *gitStore) audit(ctx context.Context, each func(Record, error) error) er
 	if err != nil {
 		return s.unreadable(err)
 	}
-	// Other files are of a person.
+	// The others are those of the ledger itself.
 	paths = slices.DeleteFunc(paths, func(p string) bool { return !gitRecordForm().MatchString(p) })
 	for chunk := range slices.Chunk(paths, gitChunk) {
 		// They may be too many to be kept.

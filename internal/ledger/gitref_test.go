@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -301,9 +302,9 @@ func TestGitStoreErrorsSayWhatToDo(t *testing.T) {
 	}
 	said(read(t.TempDir(), testRef), "not a git repository", "in a clone of it")
 	said(read(dir, testRef+"@upstream"), `"upstream": no such remote`, "@REMOTE")
-	said(read(dir, "refs/heads/main"), "refs/heads/main of remote origin has no ledger/genesis.json")
-	said(openGit(t, dir, "refs/heads/main").WriteGenesis(t.Context(), 0, testGenesis()), "no ledger/genesis.json")
-	said(openGit(t, dir, "refs/heads/main").All(t.Context(), func(Record) error { return nil }), "no ledger/genesis.json")
+	said(read(dir, "refs/heads/main0"), "refs/heads/main0 of remote origin has no ledger/genesis.json")
+	said(openGit(t, dir, "refs/heads/main0").WriteGenesis(t.Context(), 0, testGenesis()), "no ledger/genesis.json")
+	said(openGit(t, dir, "refs/heads/main0").All(t.Context(), func(Record) error { return nil }), "no ledger/genesis.json")
 	gitCmd(t, bare, "config", "receive.hideRefs", "refs/trueup")
 	s := openGit(t, dir, testRef)
 	said(s.Put(t.Context(), 0, testRecord("a", 1)), "remote origin", "contents: write", "git:refs/heads/")
@@ -366,15 +367,10 @@ func TestGitStoreDamage(t *testing.T) {
 	mustPut(t, s, 0, testRecord("a", 1))
 	tamper := func(file, content string) {
 		t.Helper()
-		blob := filepath.Join(t.TempDir(), "blob")
-		must(t, os.WriteFile(blob, []byte(content), 0o600))
-		index := "GIT_INDEX_FILE=" + blob + ".index git "
-		script := index + "read-tree $1 && " + index + "update-index --add --cacheinfo 100644,$(git hash-object -w " + blob + "),$2 && " +
-			"git update-ref $1 $(git commit-tree -p $1 -m tamper $(" + index + "write-tree))"
-		gitCmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", testRef, file)
+		commitFile(t, bare, testRef, file, content)
 		s.forget()
 	}
-	tamper("notes/note.json", "mine")
+	tamper(path.Dir(gitRecordPath(testRecord("a", 1).key()))+"/note", "mine")
 	if all := readAll(t, s); len(all) != 1 {
 		t.Errorf("records are %v", all)
 	}

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -67,10 +69,7 @@ func (l *Ledger) problem(genesis Genesis, err error, areas []kind.Area) (*Proble
 	}
 	for _, area := range areas {
 		if l.cfg.Origins[area] != "" && genesis.Origins[area] == "" {
-			return &ProblemError{
-				Problem: fmt.Sprintf("ledger %s was made without an address of the %s area", genesis.LedgerID, area),
-				Fix:     "trueup ledger init binds it to the address that is configured now",
-			}, nil
+			return l.unbound(genesis, area), nil
 		}
 	}
 	if l.cfg.ID == "" {
@@ -114,33 +113,132 @@ func (l *Ledger) missing() *ProblemError {
 
 // foreign says how a genesis is of another project or platform, or nil.
 func (l *Ledger) foreign(g Genesis) *ProblemError {
-	switch {
-	case l.cfg.ID != "" && g.LedgerID == l.cfg.ID+restoring:
+	if p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g)); p != nil {
+		return p
+	}
+	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+		if g.Origins[area] == "" {
+			continue
+		}
+		if p := l.otherOrigin(g, area); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// otherLedger says that a genesis is not that of the expected ledger, or nil.
+func (l *Ledger) otherLedger(g Genesis) *ProblemError {
+	switch l.cfg.ID {
+	case "", g.LedgerID:
+		return nil
+	}
+	if g.LedgerID == l.cfg.ID+restoring {
 		return &ProblemError{
 			Problem: fmt.Sprintf("ledger %s at %s is being restored, or that was cut short", l.cfg.ID, l.cfg.Store),
 			Fix:     "wait for it, or give trueup ledger import the same export again: it goes on from there",
 		}
-	case l.cfg.ID != "" && g.LedgerID != l.cfg.ID:
-		return &ProblemError{
-			Problem: fmt.Sprintf("the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID),
-			Fix:     fixProject,
-		}
-	case g.Workspace != l.cfg.Workspace.UUID:
-		return &ProblemError{
-			Problem: fmt.Sprintf("ledger %s is of workspace %s, and trueup.yaml names %s", g.LedgerID, g.Workspace, l.cfg.Workspace.UUID),
-			Fix:     "a ledger is of one workspace: name another store for this one's, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
-		}
 	}
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		bound, configured := g.Origins[area], l.cfg.Origins[area]
-		if bound != "" && configured != "" && bound != configured {
-			return &ProblemError{
-				Problem: fmt.Sprintf("ledger %s speaks of the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
-				Fix:     "use the address that the ledger was made for, or a ledger of its own for the other platform", Elsewhere: true,
-			}
-		}
+	return &ProblemError{
+		Problem: fmt.Sprintf("the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID),
+		Fix:     fixProject,
 	}
-	return nil
+}
+
+// otherWorkspace says that a genesis is of another workspace, or nil. Either name of
+// it stands in addresses.
+func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
+	here := l.cfg.Workspace
+	name := cmp.Or(g.WorkspaceName, here.Name)
+	if g.Workspace == here.UUID && name == here.Name {
+		return nil
+	}
+	return &ProblemError{
+		Problem: fmt.Sprintf("ledger %s is of workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID),
+		Fix:     "a ledger is of one workspace: name another store for this one's, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
+	}
+}
+
+// otherOrigin says that the configured address of an area is not that of a
+// genesis, or nil. A genesis without any address was made before there was one.
+func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
+	bound, configured := g.Origins[area], l.cfg.Origins[area]
+	switch {
+	case configured == "" || bound == configured || len(g.Origins) == 0:
+		return nil
+	case bound == "":
+		return l.unbound(g, area)
+	}
+	return &ProblemError{
+		Problem: fmt.Sprintf("ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
+		Fix: "use the address that the ledger was made for; if the platform has moved, run trueup ledger init at a terminal; " +
+			"for another platform make another ledger", Elsewhere: true,
+	}
+}
+
+// unbound says that a genesis has no address of an area.
+func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
+	return &ProblemError{
+		Problem:   fmt.Sprintf("ledger %s was made without an address of the %s area", g.LedgerID, area),
+		Fix:       fmt.Sprintf("if %s is right, trueup ledger init adds it to the ledger", l.cfg.Origins[area]),
+		Elsewhere: len(g.Origins) > 0,
+	}
+}
+
+// Admit reports whether a token may be sent to an area: nil where the ledger was
+// made for the workspace and the configured address, and where there is no ledger.
+// What it was made for must be known, unless whoever runs the program named the
+// workspace: a ledger that is missing or can't be read is an error too.
+func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
+	if l.store == nil {
+		return nil
+	}
+	g, err := l.genesis(ctx)
+	switch {
+	case err == nil:
+		if p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area)); p != nil {
+			return p
+		}
+		return nil
+	case errors.Is(err, ErrStore):
+		return err
+	case l.cfg.WorkspaceFromEnv, errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv:
+		// In the second case none was made yet.
+		return nil
+	case ctx.Err() != nil:
+		return err
+	}
+	const none = "trueup sends no token, because only the ledger says where tokens may go"
+	const pin = "set TRUEUP_WORKSPACE to the UUID of the workspace that is meant"
+	p := cmp.Or(l.refusedHere(), Problem(err))
+	switch {
+	case p == nil && errors.Is(err, ErrNoGenesis):
+		p = l.missing()
+	case p == nil:
+		return fmt.Errorf("%w; %s: let this run read the ledger, or %s", err, none, pin)
+	}
+	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
+}
+
+// genesis is the one that was read last, or else is read now.
+func (l *Ledger) genesis(ctx context.Context) (Genesis, error) {
+	l.mu.Lock()
+	known := l.known
+	l.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	return l.readGenesis(ctx)
+}
+
+func (l *Ledger) readGenesis(ctx context.Context) (Genesis, error) {
+	g, err := l.store.ReadGenesis(ctx)
+	if err == nil {
+		l.mu.Lock()
+		l.known = &g
+		l.mu.Unlock()
+	}
+	return g, err
 }
 
 // normalOrigins checks the addresses and writes each in one way, so that a

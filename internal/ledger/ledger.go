@@ -38,6 +38,8 @@ type Config struct {
 	// ID is the id that trueup.yaml expects.
 	ID        string
 	Workspace kind.Workspace
+	// WorkspaceFromEnv says that whoever runs the program named the workspace too.
+	WorkspaceFromEnv bool
 	// Origins are the base addresses in use, by area; those not configured are
 	// left out and not compared.
 	Origins map[kind.Area]string
@@ -64,6 +66,11 @@ type Config struct {
 	// Claim names this run in the records of what it sends. It must hold no
 	// secret.
 	Claim Claim
+	// Rebind is asked by Init before it changes what a ledger that exists is bound to:
+	// the address of an area, or the name of the workspace; from is empty where it had
+	// none. Its error keeps the ledger as it is. Without it Init adds and replaces
+	// nothing.
+	Rebind func(what, from, to string) error
 }
 
 // Ledger is one run's access to a ledger. It may be used by several goroutines.
@@ -80,6 +87,8 @@ type Ledger struct {
 	// it looked at, 0 where there was none.
 	own  map[kind.Key]mark
 	seen map[kind.Key]int
+	// known is the genesis that was read last, or nil.
+	known *Genesis
 }
 
 // mark is how this run left a record.
@@ -126,12 +135,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 		return s, nil
 	}
 	if where, ok := strings.CutPrefix(cfg.Store, "git:"); ok {
-		s, err := newGitStore(where, cfg.Dir)
-		if err != nil {
-			return nil, err
-		}
-		s.held = cfg.Held
-		return s, nil
+		return openGitStore(where, cfg)
 	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
@@ -336,70 +340,6 @@ func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// Init makes the ledger that cfg names and returns its genesis, whose id
-// belongs into trueup.yaml. It proves first that the store's compare-and-swap
-// holds. Where the ledger exists it stays, and the configured addresses of areas
-// that it does not know are bound to it. A ledger whose id is in trueup.yaml but
-// which is not there is not made again: that would forget what was sent.
-func Init(ctx context.Context, cfg Config) (Genesis, error) {
-	l, err := Open(ctx, cfg)
-	if err != nil {
-		return Genesis{}, err
-	}
-	defer func() { _ = l.Close() }()
-	if p := l.refusedHere(); p != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", p)
-	}
-	g, err := l.store.ReadGenesis(ctx)
-	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" {
-		if err := prove(ctx, l.store, l.cfg.NewID); err != nil {
-			return Genesis{}, err
-		}
-		g, err = l.create(ctx)
-		if !errors.Is(err, ErrConflict) {
-			return g, err
-		}
-		// Somebody else was first.
-		g, err = l.store.ReadGenesis(ctx)
-	}
-	if errors.Is(err, ErrNoGenesis) {
-		return Genesis{}, fmt.Errorf("init ledger: %w", l.missing())
-	}
-	if err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
-	}
-	return l.bind(ctx, g)
-}
-
-func (l *Ledger) create(ctx context.Context) (Genesis, error) {
-	g := Genesis{
-		Schema: Schema, Seq: 1, LedgerID: l.cfg.NewID(), CreatedAt: l.cfg.Now().UTC(),
-		Origins: l.cfg.Origins, Workspace: l.cfg.Workspace.UUID,
-	}
-	if err := l.store.WriteGenesis(ctx, 0, g); err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
-	}
-	return g, nil
-}
-
-// bind adds the addresses of areas that the genesis lacks; it changes none.
-func (l *Ledger) bind(ctx context.Context, g Genesis) (Genesis, error) {
-	if p := l.foreign(g); p != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", p)
-	}
-	bound := maps.Clone(l.cfg.Origins)
-	maps.Copy(bound, g.Origins)
-	if len(bound) == len(g.Origins) {
-		return g, nil
-	}
-	g.Origins = bound
-	g.Seq++
-	if err := l.store.WriteGenesis(ctx, g.Seq-1, g); err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
-	}
-	return g, nil
-}
-
 // usable returns the genesis if the ledger is there and ours, for the areas of
 // the keys; else a *ProblemError, or what kept it from being read.
 func (l *Ledger) usable(ctx context.Context, keys []kind.Key) (Genesis, error) {
@@ -409,7 +349,7 @@ func (l *Ledger) usable(ctx context.Context, keys []kind.Key) (Genesis, error) {
 	}
 	var g Genesis
 	if l.store != nil {
-		g, err = l.store.ReadGenesis(ctx)
+		g, err = l.readGenesis(ctx)
 	}
 	problem, err := l.problem(g, err, areas)
 	if err != nil {

@@ -88,7 +88,7 @@ func TestOpenCreatesNothing(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, store := range []string{"file:", "git:", "git:main", "git:refs/a..b/c", "git:refs/a/b@", "git:refs/a/b@-x", "git:refs/a/b.lock", "git:refs/a/b.", "/plain"} {
+	for _, store := range []string{"file:", "git:", "git:main", "git:refs/a..b/c", "git:refs/a/b@", "git:refs/a/b@-x", "git:refs/a/b.lock", "git:refs/a/b.", "/plain", "git:refs/pull/7/head", "git:refs/tags/x", "git:refs/remotes/origin/x"} {
 		if _, err := Open(t.Context(), Config{Store: store}); err == nil {
 			t.Errorf("opened store %q", store)
 		}
@@ -122,12 +122,12 @@ func TestProblems(t *testing.T) {
 		"none yet":        {func(c *Config) { c.Store, c.ID = "file:other", "" }, purgeKey, "no ledger at file:other yet", "ledger init"},
 		"other id":        {func(c *Config) { c.ID = "else" }, purgeKey, "trueup.yaml names else", "restore"},
 		"no id":           {func(c *Config) { c.ID = "" }, purgeKey, "does not say which ledger", "write id: "},
-		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace " + testWorkspace, "git:refs/trueup/ledger-NAME"},
+		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace acme (" + testWorkspace, "git:refs/trueup/ledger-NAME"},
 		"other delivery address": {
 			func(c *Config) { c.Origins[kind.Delivery] = "https://test.example.com/delivery/v2.1" }, diskKey,
-			"the delivery area at https://api.example.com/delivery/v2.1", "of its own",
+			"the delivery area at https://api.example.com/delivery/v2.1", "make another ledger",
 		},
-		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "of its own"},
+		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "make another ledger"},
 		"same address": {func(c *Config) { c.Origins[kind.Delivery] = "HTTPS://user:pw@API.example.com:443/delivery/v2.1/?x=1" }, purgeKey, "", ""},
 		"no address":   {func(c *Config) { c.Origins = nil }, purgeKey, "", ""},
 		"CI":           {func(c *Config) { c.InCI = true }, purgeKey, "refused in CI", "--ledger-ephemeral-ok"},

@@ -132,6 +132,9 @@ type Genesis struct {
 	Origins map[kind.Area]string `json:"origins"`
 	// Workspace is {workspace_uuid}.
 	Workspace string `json:"workspace"`
+	// WorkspaceName is {namespace}, which stands in addresses of the compute area in
+	// its place; older ledgers have none.
+	WorkspaceName string `json:"workspaceName,omitempty"`
 	// Proofs say how the platform was seen to refuse a second request of the
 	// same name, by area (design 0.7).
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`

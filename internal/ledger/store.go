@@ -19,6 +19,10 @@ var ErrConflict = errors.New("changed by somebody else meanwhile")
 // as an empty one.
 var ErrNoGenesis = errors.New("no ledger here")
 
+// ErrStore says that a store is refused, whatever is in it: it is for something
+// else, or somebody else could write there.
+var ErrStore = errors.New("it is refused as a ledger")
+
 // Key is a record's place in a store (design A2).
 type Key struct {
 	// Workspace is {workspace_uuid}.
