@@ -355,8 +355,14 @@ func TestManyServerErrorsEndTheReading(t *testing.T) {
 			}
 		}
 	})
+	// The first object of each of four readers fails three times, so six answers or
+	// more do so in a row, and no reader uses up its tries.
+	var mu sync.Mutex
+	tries := map[string]int{}
 	bubble(t, func(n int, r *http.Request) *http.Response {
-		if n <= 12 {
+		mu.Lock()
+		defer mu.Unlock()
+		if tries[r.URL.Path]++; strings.HasSuffix(r.URL.Path, "0") && tries[r.URL.Path] <= 3 {
 			return down(n, r)
 		}
 		return found(r)

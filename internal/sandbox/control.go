@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 )
 
 // ControlBase is below what scripts steer the sandbox with. It asks for no
-// token, so whoever serves it must listen on a loopback address only.
+// token, so whoever serves it must listen on a loopback address only. A page in a
+// browser of that machine is refused.
 //
 //	GET, DELETE       requests    the request log; empty it
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
@@ -21,8 +23,36 @@ import (
 //	GET               executed    {"rel-42": 1}
 const ControlBase = "/_sandbox/"
 
+// ofPage says why a request may be that of a page in a browser, or "". A page has
+// an origin of its own, or reaches this machine by a name that it has made lead
+// here.
+func ofPage(r *http.Request) string {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	if !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Sprintf("host %q is not of loopback: use localhost or 127.0.0.1", host)
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if !strings.EqualFold(origin, "http://"+r.Host) {
+			return fmt.Sprintf("origin %q is another one: no page may steer the sandbox", origin)
+		}
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
+		return fmt.Sprintf("Sec-Fetch-Site is %q: no page may steer the sandbox", site)
+	}
+	return ""
+}
+
 // control answers the requests of scripts.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
+	if why := ofPage(r); why != "" {
+		p := reply{status: http.StatusForbidden, media: typeText, body: []byte(why + "\n")}
+		p.write(w, nil) // which waits for nothing
+		return
+	}
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"GET requests":    func(*http.Request) (any, error) { return s.Requests() },

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,6 +233,59 @@ func TestControl(t *testing.T) {
 		t.Error(got)
 	}
 	steer("GET", "nothing", "", 404)
+}
+
+// TestControlIsNoPages: a page in a browser of this machine can't steer the sandbox,
+// whatever name it has for it.
+func TestControlIsNoPages(t *testing.T) {
+	w := withShop(t)
+	here := strings.TrimPrefix(w.url, "http://")
+	_, port, _ := strings.Cut(here, ":")
+	for _, c := range []struct {
+		host, header, value string
+		code                int
+	}{
+		{"", "", "", 204},
+		{"localhost:" + port, "", "", 204},
+		{"LOCALHOST", "", "", 204},
+		{"127.8.9.1:1", "", "", 204},
+		{"[::1]:" + port, "", "", 204},
+		{"", "Origin", "http://" + here, 204},
+		{"", "Sec-Fetch-Site", "same-origin", 204},
+		{"", "Sec-Fetch-Site", "none", 204},
+		{"evil.example", "", "", 403},
+		{"evil.example:" + port, "", "", 403},
+		{"localhost.evil.example", "", "", 403},
+		{"127.0.0.1.evil.example:" + port, "", "", 403},
+		{"192.0.2.1:" + port, "", "", 403},
+		{"evil.example:" + port, "Origin", "http://evil.example:" + port, 403},
+		{"", "Origin", "http://evil.example", 403},
+		{"", "Origin", "http://127.0.0.1:1", 403},
+		{"", "Origin", "https://" + here, 403},
+		{"", "Origin", "null", 403},
+		{"", "Sec-Fetch-Site", "cross-site", 403},
+		{"", "Sec-Fetch-Site", "same-site", 403},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+ControlBase+"fault", strings.NewReader("GET /none: 503"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = cmp.Or(c.host, req.Host)
+		if c.header != "" {
+			req.Header.Set(c.header, c.value)
+		}
+		if got := send(req); got.code != c.code {
+			t.Errorf("host %q, %s %s: %d %s, want %d", c.host, c.header, c.value, got.code, got.body, c.code)
+		}
+	}
+	// The platform asks for a token, which no page has.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+cdns, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "platform.example"
+	req.Header.Set("Authorization", "Bearer "+DeliveryToken)
+	send(req).want(t, 200)
 }
 
 func TestAStoreHasOneOwner(t *testing.T) {
