@@ -29,12 +29,19 @@ type gitlabJob struct {
 	ResourceGroup string            `yaml:"resource_group"`
 	AllowFailure  any               `yaml:"allow_failure"`
 	Variables     map[string]string `yaml:"variables"`
+	Environment   gitlabEnvironment `yaml:"environment"`
 	Script        []string          `yaml:"script"`
 	Artifacts     struct {
 		When    string            `yaml:"when"`
 		Paths   []string          `yaml:"paths"`
 		Reports map[string]string `yaml:"reports"`
 	} `yaml:"artifacts"`
+}
+
+// gitlabEnvironment is the environment whose variables a job gets.
+type gitlabEnvironment struct {
+	Name   string `yaml:"name"`
+	Action string `yaml:"action"`
 }
 
 // gitlabRule says in which pipelines a job runs.
@@ -83,27 +90,34 @@ const (
 )
 
 // gitlabJobs are the jobs of the template: where they run, what they are told of
-// by earlier jobs, and what they must not have in their environment.
+// by earlier jobs, and which tokens their commands are given.
 var gitlabJobs = map[string]struct {
 	rules, needs []string
-	without      string
+	environment  string
+	tokens       []string
 	command      string
 }{
-	"-build":   {[]string{inMerge, onDefault}, nil, "", "go build"},
-	"-plan":    {[]string{inMerge}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup plan "},
-	"-comment": {[]string{inMerge}, []string{"-build", "-plan"}, gitlabPlatform, "trueup comment "},
-	"-apply":   {[]string{onPush}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup apply --auto-approve "},
-	"-settle":  {[]string{onSchedule}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup ledger settle "},
-	"-drift":   {[]string{onSchedule}, []string{"-build"}, "TRUEUP_FORGE_TOKEN", "trueup drift "},
-	"-issue":   {[]string{onSchedule}, []string{"-build", "-drift"}, gitlabPlatform, "trueup comment --required "},
+	"-plan":    {[]string{inMerge}, nil, "", gitlabReads, "trueup plan "},
+	"-comment": {[]string{inMerge}, []string{"-plan"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment "},
+	"-apply":   {[]string{onPush}, nil, "start", gitlabWrites, "trueup apply --auto-approve "},
+	"-settle":  {[]string{onSchedule}, nil, "access", gitlabWrites, "trueup ledger settle "},
+	"-drift":   {[]string{onSchedule}, nil, "", gitlabReads, "trueup drift "},
+	"-issue":   {[]string{onSchedule}, []string{"-drift"}, "", []string{"TRUEUP_FORGE_TOKEN"}, "trueup comment --required "},
 }
 
-const gitlabPlatform = "TRUEUP_DELIVERY_TOKEN TRUEUP_COMPUTE_TOKEN TRUEUP_DELIVERY_READ_TOKEN TRUEUP_COMPUTE_READ_TOKEN"
+// The tokens of the platform for those that write, and for those that read.
+var (
+	gitlabWrites = []string{"TRUEUP_DELIVERY_TOKEN", "TRUEUP_COMPUTE_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+	gitlabReads  = []string{
+		"TRUEUP_DELIVERY_TOKEN=${TRUEUP_DELIVERY_READ_TOKEN:-}", "TRUEUP_COMPUTE_TOKEN=${TRUEUP_COMPUTE_READ_TOKEN:-}",
+		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	}
+)
 
 func TestGitLabTemplate(t *testing.T) {
 	t.Parallel()
 	_, jobs := readGitLab(t)
-	if len(jobs) != len(gitlabJobs)+1 || jobs["."].Timeout == "" || jobs["."].Stage == "" {
+	if len(jobs) != len(gitlabJobs)+1 || jobs["."].Timeout == "" || jobs["."].Stage == "" || jobs["."].Needs == nil || len(jobs["."].Needs) > 0 {
 		t.Fatalf("the template has %v", slices.Sorted(maps.Keys(jobs)))
 	}
 	for name, want := range gitlabJobs {
@@ -119,16 +133,55 @@ func TestGitLabTemplate(t *testing.T) {
 		for _, n := range j.Needs {
 			needs = append(needs, strings.TrimPrefix(n, "$[[ inputs.name ]]"))
 		}
-		if len(j.Needs) == 0 && name != "-build" {
-			needs = []string{"-build"} // of what it extends
-		}
 		if !slices.Equal(rules, want.rules) || !slices.Equal(needs, want.needs) {
 			t.Errorf("job %s runs if %q, after %q", name, rules, needs)
 		}
-		script := strings.Join(j.Script, "\n")
-		checkScript(t, name, script)
-		if !strings.Contains(script, want.command) || want.without != "" && !strings.HasPrefix(script, "unset "+want.without+"\n") && !strings.Contains(script, "\nunset "+want.without+"\n") {
-			t.Errorf("job %s: %s", name, script)
+		if e := (gitlabEnvironment{"$[[ inputs.environment ]]", strings.TrimPrefix(want.environment, "start")}); want.environment == "" && j.Environment != (gitlabEnvironment{}) || want.environment != "" && j.Environment != e {
+			t.Errorf("job %s gets the variables of %+v", name, j.Environment)
+		}
+		checkJobScript(t, name, j.Script, want.tokens, want.command)
+	}
+}
+
+// withheld are the variables that no program but trueup is given.
+var withheld = regexp.MustCompile(`^(TRUEUP_\w*TOKEN|AWS_SE\w+)`)
+
+// checkJobScript holds a job to a trueup that it builds outside the work tree, and to
+// hand over no token but its own, and none before trueup is built.
+func checkJobScript(t *testing.T, name string, lines, tokens []string, command string) {
+	t.Helper()
+	script := strings.Join(lines, "\n")
+	// Their forms, which the template demands, leave no room for more than a name.
+	checkScript(t, name, strings.NewReplacer("$[[ inputs.project ]]", "GROUP/NAME", "$[[ inputs.commit ]]", "COMMIT").Replace(script))
+	before, after, built := strings.Cut(script, `-o "$built/trueup" .`+"\n"+`export PATH="$built:$PATH"`)
+	if !built || !strings.Contains(before, "built=$(mktemp -d)\n") || !strings.Contains(before, " GOWORK=off go build ") || !strings.Contains(after, command) {
+		t.Errorf("job %s: %s", name, script)
+	}
+	given := map[string]bool{}
+	kept := map[string]bool{}
+	for line := range strings.Lines(script) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] != "export" {
+			continue
+		}
+		for _, word := range words[1:] {
+			switch {
+			case !withheld.MatchString(word):
+			case words[1] == "-n":
+				kept[word] = true
+			case !strings.Contains(after, line):
+				t.Errorf("job %s: %s is given to what builds trueup", name, word)
+			default:
+				given[word] = true
+			}
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(given)), slices.Sorted(slices.Values(tokens)); !slices.Equal(got, want) {
+		t.Errorf("job %s hands over %q, want %q", name, got, want)
+	}
+	for _, n := range slices.Concat(gitlabWrites, []string{"TRUEUP_DELIVERY_READ_TOKEN", "TRUEUP_COMPUTE_READ_TOKEN", "TRUEUP_FORGE_TOKEN"}) {
+		if !kept[n] {
+			t.Errorf("job %s gives %s to every program", name, n)
 		}
 	}
 }
@@ -162,8 +215,8 @@ func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
 	}
 }
 
-// TestGitLabInputs: each input is used, and none of them in a command; the caller
-// that init writes gives those that it must.
+// TestGitLabInputs: each input is used, and the caller that init writes gives those
+// that it must. Those in a command have a form that fits it.
 func TestGitLabInputs(t *testing.T) {
 	t.Parallel()
 	head, _ := readGitLab(t)
@@ -175,6 +228,11 @@ func TestGitLabInputs(t *testing.T) {
 	}
 	if got := slices.Sorted(maps.Keys(head.Spec.Inputs)); !slices.Equal(got, slices.Sorted(maps.Keys(used))) {
 		t.Errorf("inputs are %v, used are %v", got, used)
+	}
+	for name, form := range map[string]string{"project": `^[\w.-]+(/[\w.-]+)+$`, "commit": `^[0-9a-f]{40}$`} {
+		if got := head.Spec.Inputs[name].Regex; got != form {
+			t.Errorf("the input %s may be %s", name, got)
+		}
 	}
 	var caller struct {
 		Include []struct {

@@ -120,6 +120,13 @@ func encodings(p *place) {
 		p.write("manifests/a.yaml", text)
 		p.says(4, []string{"validate"}, says, "yaml-encoding")
 	}
+	text, said := cdnOf("shop", "  x:\n"), []string{"yaml-encoding"}
+	for _, r := range "\u00ad\u034f\u115f\u1160\u17b4\u180b\u180f\u2060\u2800\u3164\ufe00\ufe0f\uffa0\U000e0001\U000e0041\U000e007f\U000e0100" {
+		text += fmt.Sprintf("  - a%cb\n  - \"%c\"\n  - {a%cb: c}\n", r, r, r)
+		said = append(said, fmt.Sprintf("U+%04X, which cannot be seen", r))
+	}
+	p.write("manifests/a.yaml", text)
+	p.says(4, []string{"validate"}, append(said, "1 object: 51 errors")...)
 }
 
 func linksAndPipes(p *place) {
@@ -200,11 +207,13 @@ func schemaReferences(p *place) {
 }
 
 func unknownFields(p *place) {
-	for field, fix := range map[string]string{"secureLnk": "did you mean secureLink?", "TLS": "did you mean tls?", "Firewall": "did you mean firewall?"} {
-		p.write("manifests/a.yaml", cdnOf("shop", "  "+field+": {}\n"))
-		p.says(0, []string{"validate"}, "warning: ", fix)
-		p.must(4, "validate", "--strict")
+	for field, fix := range map[string]string{"secureLnk": "write secureLink", "TLS": "write tls", "Firewall": "write firewall", "tl\u0455": "has the character", "upstream": "remove it: upstreams is already set"} {
+		p.write("manifests/a.yaml", cdnOf("shop", "  "+field+": {} # trueup:ignore misspelt-field x\n"))
+		p.says(4, []string{"validate"}, "error: there is no field", fix)
 	}
+	p.write("manifests/a.yaml", cdnOf("shop", "  link: {}\n"))
+	p.says(0, []string{"validate"}, "warning: ", "did you mean secureLink?")
+	p.must(4, "validate", "--strict")
 	for _, text := range []string{
 		"apiVersion: delivery/v2.1\nKind: CDN\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n",
 		"apiVersion: delivery/v2.1\nkind: cdn\nmetadata: {name: a}\nspec: {hostname: a.example.com}\n",

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"trueup/internal/sandbox"
 )
 
 // hidden is in a file outside the tree, and may be in no output.
@@ -330,6 +332,10 @@ func hostileTree(t *testing.T) {
 	for _, name := range []string{"b.yaml", "c.yaml", "link.yaml", "loop.yaml", "zero.yaml", "env.yaml", "pipe.yaml"} {
 		_ = os.Remove(p.path("manifests/" + name))
 	}
+	if out := p.looked("the rest", "plan"); !strings.Contains(out, "is missing at git:refs/trueup/ledger") {
+		t.Errorf("a token goes where no ledger allows it:\n%s", out)
+	}
+	p.vars["TRUEUP_WORKSPACE"] = sandbox.WorkspaceUUID
 	if out := p.looked("the rest", "plan"); !strings.Contains(out, "CDN shop") {
 		t.Errorf("the rest is not planned:\n%s", out)
 	}

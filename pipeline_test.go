@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,11 +22,15 @@ import (
 
 // pipeline is one run of the template.
 type pipeline struct {
-	s    *script
-	host *codeHost
-	dir  string
-	// vars are those of every job.
-	vars map[string]string
+	s       *script
+	host    *codeHost
+	dir     string
+	machine machine
+	left    string
+	// vars are those of every job, and scoped those of the environment trueup.
+	vars, scoped map[string]string
+	// base is what the jobs extend.
+	base gitlabJob
 	jobs map[string]gitlabJob
 	done map[string]string
 }
@@ -36,14 +41,21 @@ type pipeline struct {
 //
 // SOURCE is merge_request_event, push or schedule; a value is of a variable, and
 // that of CI_COMMIT_SHA may be any name of a commit. The branch change is to be
-// merged into main, and the remote is remote.git.
+// merged into main, and the remote is remote.git. The variables of the script are
+// those of the environment trueup, and protected; what is named READ is of every job,
+// and has the value of its namesake. The value of left is a folder that an earlier
+// job left behind as the folder of those that check nothing out.
 func cmdPipeline(s *script, args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
-	p := &pipeline{s: s, host: s.Value(codeHostKey{}).(*codeHost), vars: map[string]string{}, done: map[string]string{}}
+	p := &pipeline{s: s, host: s.Value(codeHostKey{}).(*codeHost), vars: map[string]string{}, scoped: map[string]string{}, done: map[string]string{}}
 	p.host.run++
 	p.dir = s.MkAbs(fmt.Sprintf(".pipelines/%d", p.host.run))
+	var err error
+	if p.machine, err = s.machine(); err != nil {
+		return err
+	}
 	if err := errors.Join(p.readJobs(), p.predefine(args[0])); err != nil {
 		return err
 	}
@@ -55,6 +67,10 @@ func cmdPipeline(s *script, args []string) error {
 				return err
 			}
 		}
+		if name == "left" {
+			p.left = s.MkAbs(value)
+			continue
+		}
 		p.vars[name] = value
 	}
 	for len(p.jobs) > 0 {
@@ -62,11 +78,32 @@ func cmdPipeline(s *script, args []string) error {
 			return err
 		}
 	}
-	return nil
+	return p.machine.check()
+}
+
+// hostTrueup makes the project that hosts trueup, and returns the commit of it.
+func (p *pipeline) hostTrueup() (string, error) {
+	dir := p.s.MkAbs("tools/trueup.git")
+	if _, err := os.Stat(dir); err != nil {
+		root := p.s.Getenv("ROOT")
+		if err := copyTo(filepath.Join(root, "go.mod"), filepath.Join(dir, "go.mod")); err != nil {
+			return "", err
+		}
+		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "go.mod"}, {"commit", "-q", "-m", "trueup"}} {
+			if _, err := p.git(append([]string{"-C", dir}, args...)...); err != nil {
+				return "", err
+			}
+		}
+	}
+	return p.git("-C", dir, "rev-parse", "HEAD")
 }
 
 // readJobs reads the template, with its inputs filled in by their defaults.
 func (p *pipeline) readJobs() error {
+	commit, err := p.hostTrueup()
+	if err != nil {
+		return err
+	}
 	text, err := os.ReadFile(filepath.Join(p.s.Getenv("ROOT"), gitlabFile))
 	if err != nil {
 		return err
@@ -77,7 +114,7 @@ func (p *pipeline) readJobs() error {
 		return err
 	}
 	for name, input := range inputs.Spec.Inputs {
-		value := "tools/trueup"
+		value := map[string]string{"project": "tools/trueup", "commit": commit}[name]
 		if input.Default != nil {
 			value = fmt.Sprint(input.Default)
 		}
@@ -86,7 +123,8 @@ func (p *pipeline) readJobs() error {
 	if err := yaml.Unmarshal([]byte(body), &p.jobs); err != nil {
 		return err
 	}
-	maps.Copy(p.vars, p.jobs[".trueup"].Variables)
+	p.base = p.jobs[".trueup"]
+	maps.Copy(p.vars, p.base.Variables)
 	delete(p.jobs, ".trueup")
 	return nil
 }
@@ -105,8 +143,9 @@ func (p *pipeline) predefine(source string) error {
 	}
 	set := map[string]string{
 		"CI": "true", "GITLAB_CI": "true", "CI_API_V4_URL": p.host.web.URL + "/api/v4", "CI_PROJECT_PATH": "acme/site",
+		"CI_SERVER_URL": "https://gitlab.example", "CI_JOB_TOKEN": "of-the-job",
 		"CI_PIPELINE_ID": strconv.Itoa(p.host.run), "CI_PIPELINE_SOURCE": source, "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_SHA": head,
-		"TRUEUP_DELIVERY_URL": p.s.Getenv("TRUEUP_DELIVERY_URL"), "TRUEUP_FORGE_TOKEN": hostToken,
+		"TRUEUP_DELIVERY_READ_URL": p.s.Getenv("TRUEUP_DELIVERY_URL"), "TRUEUP_FORGE_TOKEN": hostToken,
 		"TRUEUP_DELIVERY_READ_TOKEN": canary + "-reader",
 	}
 	if source == "merge_request_event" {
@@ -114,7 +153,12 @@ func (p *pipeline) predefine(source string) error {
 		set["CI_MERGE_REQUEST_IID"], set["CI_MERGE_REQUEST_TARGET_BRANCH_NAME"], set["CI_MERGE_REQUEST_DIFF_BASE_SHA"] = "7", "main", base
 		set["CI_MERGE_REQUEST_PROJECT_PATH"], set["CI_MERGE_REQUEST_PROJECT_ID"], set["CI_MERGE_REQUEST_SOURCE_PROJECT_ID"] = "acme/site", "1", "1"
 	} else {
-		set["CI_COMMIT_BRANCH"], set["TRUEUP_DELIVERY_TOKEN"] = "main", p.s.Getenv("TRUEUP_DELIVERY_TOKEN")
+		set["CI_COMMIT_BRANCH"] = "main"
+		for _, name := range []string{"TRUEUP_DELIVERY_URL", "TRUEUP_DELIVERY_TOKEN", "TRUEUP_WORKSPACE", "TRUEUP_LEDGER"} {
+			if value := p.s.Getenv(name); value != "" {
+				p.scoped[name] = value
+			}
+		}
 	}
 	maps.Copy(p.vars, set)
 	return nil
@@ -124,7 +168,7 @@ func (p *pipeline) predefine(source string) error {
 func (p *pipeline) runNext() error {
 	names := slices.Sorted(maps.Keys(p.jobs))
 	i := slices.IndexFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(p.jobs[name].needs(name), func(n string) bool { _, ran := p.done[n]; return !ran })
+		return !slices.ContainsFunc(p.needs(p.jobs[name]), func(n string) bool { _, ran := p.done[n]; return !ran })
 	})
 	if i < 0 {
 		return fmt.Errorf("jobs need each other: %v", names)
@@ -143,10 +187,10 @@ func (p *pipeline) runNext() error {
 	return err
 }
 
-// needs are the jobs before one: what it extends needs the one that builds.
-func (j gitlabJob) needs(name string) []string {
-	if len(j.Needs) == 0 && name != "trueup-build" {
-		return []string{"trueup-build"}
+// needs are the jobs before one, or before what it extends.
+func (p *pipeline) needs(j gitlabJob) []string {
+	if j.Needs == nil {
+		return p.base.Needs
 	}
 	return j.Needs
 }
@@ -158,19 +202,16 @@ func (p *pipeline) run(name string, j gitlabJob) (string, error) {
 		return "", nil
 	}
 	failed := func(n string) bool { return strings.HasPrefix(p.done[n], "failed") }
-	if j.Rules[i].When != "always" && slices.ContainsFunc(j.needs(name), failed) {
+	if j.Rules[i].When != "always" && slices.ContainsFunc(p.needs(j), failed) {
 		return "skipped", nil
 	}
 	dir := filepath.Join(p.dir, name)
-	if err := p.prepare(dir, name, j); err != nil {
+	if err := p.prepare(dir, j); err != nil {
 		return "", err
 	}
-	if name == "trueup-build" {
-		return "success", nil // the program that is tested is on the path already
-	}
 	cmd := exec.Command("bash", "-eo", "pipefail", "-c", strings.Join(j.Script, "\n"))
-	cmd.Dir, cmd.Env = dir, append(p.process(), "CI_PROJECT_DIR="+dir)
-	for _, set := range []map[string]string{p.vars, j.Variables} {
+	cmd.Dir, cmd.Env = dir, append(p.process(), "CI_PROJECT_DIR="+dir, "PATH="+p.machine.path)
+	for _, set := range []map[string]string{p.vars, j.Variables, p.ofEnvironment(j)} {
 		for name, value := range set {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
@@ -179,9 +220,19 @@ func (p *pipeline) run(name string, j gitlabJob) (string, error) {
 	err := cmd.Run()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
-		return j.outcome(ended.ExitCode()), nil
+		return j.outcome(ended.ExitCode()), p.keep(name, j, j.Artifacts.When == "always")
 	}
-	return "success", err
+	return "success", errors.Join(err, p.keep(name, j, true))
+}
+
+// ofEnvironment are the variables that only the jobs of an environment get.
+func (p *pipeline) ofEnvironment(j gitlabJob) map[string]string {
+	if j.Environment.Name != "trueup" {
+		return nil
+	}
+	set := maps.Clone(p.scoped)
+	set["CI_ENVIRONMENT_NAME"] = j.Environment.Name
+	return set
 }
 
 // outcome is how the host calls the end of a job that failed.
@@ -214,8 +265,10 @@ func (p *pipeline) holds(rule string) bool {
 	return true
 }
 
-// prepare makes the folder of a job: a clone, and what the jobs before have kept.
-func (p *pipeline) prepare(dir, name string, j gitlabJob) error {
+// prepare makes the folder of a job: a clone, and over it what the jobs before have
+// kept. As on the real host, links in the tree are followed on the way to a file, and
+// a file takes the place of what has its name.
+func (p *pipeline) prepare(dir string, j gitlabJob) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -234,20 +287,85 @@ func (p *pipeline) prepare(dir, name string, j gitlabJob) error {
 				return err
 			}
 		}
-	}
-	ci := filepath.Join(dir, ".trueup", "ci")
-	for _, n := range j.needs(name) {
-		kept := filepath.Join(p.dir, n, ".trueup", "ci", "reports")
-		if _, err := os.Stat(kept); err == nil {
-			if err := os.CopyFS(filepath.Join(ci, "reports"), os.DirFS(kept)); err != nil {
-				return err
-			}
+	} else if p.left != "" {
+		if err := overlay(p.left, dir); err != nil {
+			return err
 		}
 	}
-	return errors.Join(os.MkdirAll(ci, 0o700), os.WriteFile(filepath.Join(ci, "trueup"), []byte("#!/bin/sh\nexec trueup \"$@\"\n"), 0o700))
+	for _, n := range p.needs(j) {
+		if err := overlay(p.kept(n), dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// process are the variables that every process of a script needs.
-func (p *pipeline) process() []string { return (&runner{s: p.s}).process() }
+// kept is the folder with what a job has kept.
+func (p *pipeline) kept(job string) string { return filepath.Join(p.dir, ".kept", job) }
+
+// keep keeps what a job leaves for later ones.
+func (p *pipeline) keep(name string, j gitlabJob, due bool) error {
+	if !due {
+		return nil
+	}
+	for _, path := range j.Artifacts.Paths {
+		from := filepath.Join(p.dir, name, path)
+		info, err := os.Stat(from)
+		if err != nil {
+			continue // the host warns
+		}
+		if to := filepath.Join(p.kept(name), path); info.IsDir() {
+			err = overlay(from, to)
+		} else {
+			err = overlayFile(from, to, info.Mode())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overlay copies the files of a folder, if there is one, over another.
+func overlay(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		info, infoErr := d.Info()
+		if err := errors.Join(err, infoErr); err != nil {
+			return err
+		}
+		return overlayFile(path, filepath.Join(to, name), info.Mode())
+	})
+}
+
+func overlayFile(from, to string, mode fs.FileMode) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(to, text, mode)
+}
+
+// process are the variables that every process of a script needs. Git finds the
+// host's own repositories in the script's folder, and on this machine it runs the
+// hooks of a work tree.
+func (p *pipeline) process() []string {
+	return append((&runner{s: p.s}).process(), "GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=url.file://"+filepath.ToSlash(p.s.MkAbs("tools"))+"/.insteadOf",
+		"GIT_CONFIG_VALUE_0=https://gitlab-ci-token:of-the-job@gitlab.example/tools/",
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=.githooks")
+}
 
 func (p *pipeline) git(args ...string) (string, error) { return (&runner{s: p.s}).git(args...) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // readOutputs reads the lines NAME=VALUE that a step wrote; a value of several
@@ -42,11 +45,17 @@ func collect(from, to string) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkout fetches what a run is of, as deep as the step says; the checkout of
-// the program's own source it leaves out.
+// checkout fetches what a run is of, as deep as the step says, or of trueup's own
+// source what the action needs. Like the real one it takes away what is in the
+// folder, also if that is a link to one.
 func (r *runner) checkout(j *runnerState, with map[string]string) error {
+	work := filepath.Join(j.dir, "work", with["path"])
+	if err := emptied(work); err != nil {
+		return err
+	}
 	if with["repository"] != "" {
-		return nil
+		return errors.Join(copyTo(filepath.Join(r.s.Getenv("ROOT"), "action.yml"), filepath.Join(work, "action.yml")),
+			copyTo(filepath.Join(r.s.Getenv("ROOT"), "go.mod"), filepath.Join(work, "go.mod")))
 	}
 	ref := r.ref()
 	if with["ref"] != "" {
@@ -62,11 +71,61 @@ func (r *runner) checkout(j *runnerState, with map[string]string) error {
 		append([]string{"fetch", "-q", "--no-tags"}, refs...),
 		{"checkout", "-q", "--detach", "refs/remotes/run"},
 	} {
-		if _, err := r.git(append([]string{"-C", filepath.Join(j.dir, "work")}, args...)...); err != nil {
+		if _, err := r.git(append([]string{"-C", work}, args...)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emptied makes a folder, or removes what is in it; a link to one is followed.
+func emptied(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
+}
+
+// runAction runs the steps of an action that lies in the work tree. The real runner
+// reads it a second time when the job ends, so what replaces it would run then.
+func (r *runner) runAction(j *runnerState, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var action struct {
+		Runs struct {
+			Using string       `yaml:"using"`
+			Steps []runnerStep `yaml:"steps"`
+		} `yaml:"runs"`
+	}
+	if err := yaml.Unmarshal(text, &action); err != nil {
+		return err
+	}
+	if action.Runs.Using != "composite" {
+		return fmt.Errorf("the action is a %q", action.Runs.Using)
+	}
+	j.actions = append(j.actions, loadedAction{file, text})
+	return r.runSteps(j, action.Runs.Steps)
+}
+
+// loadedAction is an action of the work tree that was run.
+type loadedAction struct {
+	file string
+	text []byte
+}
+
+// unchanged fails if other text stands in its place.
+func (a loadedAction) unchanged() error {
+	now, err := os.ReadFile(a.file)
+	if err == nil && !bytes.Equal(now, a.text) {
+		err = fmt.Errorf("%s was replaced", a.file)
+	}
+	return err
 }
 
 // keep keeps a file or a folder for later jobs, and says under which number.

@@ -16,8 +16,9 @@ import (
 
 // A simulated runner takes the steps of a shipped workflow as they stand, and
 // runs their commands by bash, each with the variables that the step maps and no
-// others, in a checkout of its own. Actions that are not ours it plays: a
-// checkout, and files that are kept from job to job.
+// others, in a checkout of its own. So does it with those of our action, which it
+// finds where the workflow says. Actions that are not ours it plays: a checkout, and
+// files that are kept from job to job.
 
 // runnerStep is a step of a job.
 type runnerStep struct {
@@ -35,6 +36,7 @@ type runnerStep struct {
 type runnerJob struct {
 	Needs       string            `yaml:"needs"`
 	If          string            `yaml:"if"`
+	Environment string            `yaml:"environment"`
 	Permissions map[string]string `yaml:"permissions"`
 	Outputs     map[string]string `yaml:"outputs"`
 	Steps       []runnerStep      `yaml:"steps"`
@@ -57,8 +59,9 @@ type runner struct {
 	s    *script
 	host *codeHost
 	// given are the inputs, and what the script says of the run: event, head,
-	// fork, run, attempt.
-	given map[string]string
+	// fork, run, attempt, left.
+	given   map[string]string
+	machine machine
 	// caller is the workflow that calls, nil where none does.
 	caller *runnerCall
 	// dir is the folder of the run, and event what its file says.
@@ -76,6 +79,9 @@ type runnerState struct {
 	result  string
 	outputs map[string]string
 	steps   map[string]map[string]string
+	// path are the folders with programs that steps have added.
+	path    string
+	actions []loadedAction
 }
 
 // cmdWorkflow runs a shipped workflow as its host would:
@@ -84,9 +90,14 @@ type runnerState struct {
 //
 // FILE is a shipped one, or with its folders one of the script's own repository
 // that calls such. A value is an input, or one of head (a commit of the pull
-// request that the run is of), fork, run and attempt; @NAME is an output of the
-// run before. What the steps print is printed; summary.md and outputs hold what
-// they wrote for the host, artifacts what they keep.
+// request that the run is of), fork, run and attempt, and left (what .trueup-source
+// links to on a runner that kept its disk); @NAME is an output of the run before.
+// What the steps print is printed; summary.md and outputs hold what they wrote for
+// the host, artifacts what they keep.
+//
+// The variables of the script are those of the host's environment trueup, and the
+// secrets; with repository_ before its name, a variable is one of the repository.
+// What is named READ is of the repository, and has the value of its namesake.
 func cmdWorkflow(s *script, args []string) error {
 	if len(args) < 2 {
 		return errUsage
@@ -116,6 +127,9 @@ func cmdWorkflow(s *script, args []string) error {
 			r.inputs[name] = value
 		}
 	}
+	if r.machine, err = s.machine(); err != nil {
+		return err
+	}
 	if err := r.begin(); err != nil {
 		return err
 	}
@@ -124,7 +138,7 @@ func cmdWorkflow(s *script, args []string) error {
 			return err
 		}
 	}
-	return nil
+	return r.machine.check()
 }
 
 // read reads a shipped workflow, or the one that a workflow of the script's own
@@ -242,20 +256,20 @@ func (r *runner) runJob(j *runnerState) error {
 			return err
 		}
 	}
+	if left := r.given["left"]; left != "" {
+		if err := os.Symlink(r.s.MkAbs(left), filepath.Join(j.dir, "work", ".trueup-source")); err != nil {
+			return err
+		}
+	}
 	// What the token of a run may do, the job says; a fork's may only read.
 	writes := j.Permissions["pull-requests"] == "write" || j.Permissions["issues"] == "write"
 	r.host.Token(hostToken, hostBot, writes && !r.event.fork, false)
-	for n, step := range j.Steps {
-		due, err := r.due(step.If, j.result, r.names(j))
-		if err == nil && due {
-			err = r.runStep(j, n, step)
-		}
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
-			j.result, err = fmt.Sprintf("failure, exit code %d", failed.ExitCode()), nil
-		}
-		if err != nil {
-			return fmt.Errorf("step %q%s: %w", step.Name, step.Uses, err)
+	if err := r.runSteps(j, j.Steps); err != nil {
+		return err
+	}
+	for _, a := range j.actions {
+		if err := a.unchanged(); err != nil {
+			return err
 		}
 	}
 	j.outputs = map[string]string{}
@@ -295,134 +309,4 @@ func (r *runner) due(condition, result string, names lookup) (bool, error) {
 		return names(name)
 	})
 	return truthy(value), err
-}
-
-// names are what expressions of a job can ask for.
-func (r *runner) names(j *runnerState) lookup {
-	known := map[string]any{
-		"github.event_name": r.given["event"], "github.token": hostToken, "github.run_id": strconv.Itoa(r.host.run),
-		"github.ref": r.ref(), "runner.temp": filepath.Join(j.dir, "temp"),
-		"job.workflow_repository": "tools/trueup", "job.workflow_sha": scriptBase,
-	}
-	return func(name string) (any, error) {
-		if value, found := known[name]; found {
-			return value, nil
-		}
-		part := strings.Split(name, ".")
-		switch {
-		case part[0] == "inputs" && r.inputs[part[1]] != nil:
-			return r.inputs[part[1]], nil
-		case part[0] == "vars":
-			return r.s.Getenv(part[1]), nil
-		case part[0] == "secrets":
-			return r.secret(part[1]), nil
-		case part[0] == "steps" && len(part) == 4 && part[2] == "outputs":
-			return j.steps[part[1]][part[3]], nil
-		case part[0] == "needs" && len(part) == 4 && part[1] == j.Needs:
-			return r.jobs[j.Needs].outputs[part[3]], nil
-		}
-		return nil, fmt.Errorf("the simulated runner does not know %s", name)
-	}
-}
-
-// secret is a secret of the repository; a caller names those that it gives. The
-// tokens that may only read are the others.
-func (r *runner) secret(name string) string {
-	if r.event.fork {
-		return ""
-	}
-	if r.caller != nil {
-		name = r.caller.secret(name)
-	}
-	return r.s.Getenv(strings.Replace(name, "_READ_", "_", 1))
-}
-
-func (r *runner) ref() string {
-	if r.event.number > 0 {
-		return "refs/pull/7/merge"
-	}
-	return "refs/heads/main"
-}
-
-func (r *runner) runStep(j *runnerState, n int, step runnerStep) error {
-	with := map[string]string{}
-	for name, value := range step.With {
-		var err error
-		if with[name], err = filled(value, r.names(j)); err != nil {
-			return err
-		}
-	}
-	action, _, _ := strings.Cut(step.Uses, "@")
-	switch action {
-	case "":
-		return r.runCommands(j, n, step)
-	case "actions/checkout":
-		return r.checkout(j, with)
-	case "actions/upload-artifact":
-		return r.keep(j, step, with)
-	case "actions/download-artifact":
-		return r.fetch(with)
-	case "./.trueup-source":
-		return nil // the program that is tested is on the path already
-	}
-	return fmt.Errorf("the simulated runner does not know the action %s", step.Uses)
-}
-
-// runCommands runs what a step runs, as the host's own runner does it.
-func (r *runner) runCommands(j *runnerState, n int, step runnerStep) error {
-	if step.Shell != "bash" {
-		return fmt.Errorf("the shell is %q", step.Shell)
-	}
-	file := filepath.Join(j.dir, fmt.Sprintf("step%d.sh", n))
-	output, summary := file+".output", file+".summary"
-	for name, text := range map[string]string{file: step.Run, output: "", summary: ""} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", file)
-	cmd.Dir = filepath.Join(j.dir, "work")
-	cmd.Env = append(r.process(), r.environment(j, output, summary)...)
-	for name, value := range step.Env {
-		value, err := filled(value, r.names(j))
-		if err != nil {
-			return err
-		}
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	cmd.Stdout, cmd.Stderr = r.s.Stdout(), r.s.Stdout()
-	err := cmd.Run()
-	set, readErr := readOutputs(output)
-	if step.ID != "" {
-		j.steps[step.ID] = set
-	}
-	return errors.Join(err, readErr, collect(output, r.s.MkAbs("outputs")), collect(summary, r.s.MkAbs("summary.md")))
-}
-
-// process are the variables that every process of a script needs.
-func (r *runner) process() []string {
-	env := []string{"CI=true", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GORACE", transcriptVar, clockVar} {
-		env = append(env, name+"="+r.s.Getenv(name))
-	}
-	return env
-}
-
-// environment is what the host's runner says to a step.
-func (r *runner) environment(j *runnerState, output, summary string) []string {
-	attempt := r.given["attempt"]
-	if attempt == "" {
-		attempt = "1"
-	}
-	env := []string{
-		"GITHUB_ACTIONS=true", "GITHUB_API_URL=" + r.host.web.URL + "/api/v3", "GITHUB_SERVER_URL=https://github.example",
-		"GITHUB_REPOSITORY=acme/site", "GITHUB_EVENT_NAME=" + r.given["event"], "GITHUB_REF=" + r.ref(),
-		"GITHUB_RUN_ID=" + strconv.Itoa(r.host.run), "GITHUB_RUN_NUMBER=" + strconv.Itoa(r.host.run), "GITHUB_RUN_ATTEMPT=" + attempt,
-		"GITHUB_OUTPUT=" + output, "GITHUB_STEP_SUMMARY=" + summary, "GITHUB_WORKSPACE=" + filepath.Join(j.dir, "work"),
-		"RUNNER_TEMP=" + filepath.Join(j.dir, "temp"),
-	}
-	if r.event.number > 0 {
-		env = append(env, "GITHUB_BASE_REF=main", "GITHUB_HEAD_REF=change", "GITHUB_EVENT_PATH="+filepath.Join(r.dir, "event.json"))
-	}
-	return env
 }

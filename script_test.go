@@ -111,6 +111,7 @@ type script struct {
 //	codehost VERB…            a code host (codehost_test.go)
 //	workflow FILE EVENT …     run a shipped workflow in a simulated runner (runner_test.go)
 //	pipeline SOURCE …         run the template for GitLab in a simulated pipeline (pipeline_test.go)
+//	hostile FILE…             write programs that fail the script if a job runs them (machine_test.go)
 //	masked [FILE]             print what was printed last, or a file, without the digits of a plan's digest
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
@@ -119,7 +120,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"requests": cmdRequests, "forget": cmdForget, "await": cmdAwait, "clock": cmdClock,
 		"fault": cmdFault, "quirk": cmdQuirk, "put": cmdPut, "remove": cmdRemove, "meddle": cmdMeddle,
 		"shown": cmdShown, "causes": cmdCauses, "live": cmdLive, "masked": cmdMasked, "executed": cmdExecuted, "edit": cmdEdit, "commit": cmdCommit,
-		"codehost": cmdCodeHost, "workflow": cmdWorkflow, "pipeline": cmdPipeline, "pause": cmdPause, "paused": cmdPaused, "resume": cmdResume, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
+		"codehost": cmdCodeHost, "workflow": cmdWorkflow, "pipeline": cmdPipeline, "hostile": cmdHostile, "pause": cmdPause, "paused": cmdPaused, "resume": cmdResume, "signal": cmdSignal, "told": cmdTold, "claimed": cmdClaimed, "ended": cmdEnded,
 	}
 	out := make(map[string]func(*testscript.TestScript, bool, []string), len(table))
 	for name, run := range table {

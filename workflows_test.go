@@ -37,12 +37,14 @@ var grants = map[string]map[string]map[string]string{
 		"comment": {"contents": "read", "pull-requests": "write"},
 	},
 	"apply.yml": {
-		"apply": {"contents": "write"},
+		"settings": {},
+		"apply":    {"contents": "write"},
 	},
 	"schedule.yml": {
-		"settle": {"contents": "write"},
-		"drift":  {"contents": "read"},
-		"issue":  {"contents": "read", "issues": "write"},
+		"settings": {},
+		"settle":   {"contents": "write"},
+		"drift":    {"contents": "read"},
+		"issue":    {"contents": "read", "issues": "write"},
 	},
 }
 
@@ -67,6 +69,8 @@ type workflowGroup struct {
 }
 
 type workflowJob struct {
+	Needs       string            `yaml:"needs"`
+	Environment string            `yaml:"environment"`
 	Uses        string            `yaml:"uses"`
 	With        map[string]string `yaml:"with"`
 	Secrets     yaml.Node         `yaml:"secrets"`
@@ -292,7 +296,38 @@ func TestWorkflowsForUsers(t *testing.T) {
 			if !maps.Equal(job.Permissions, grant) {
 				t.Errorf("%s: job %s takes %v, and needs %v", file, name, job.Permissions, grant)
 			}
+			if name == "settings" {
+				checkSettings(t, file, w)
+				continue
+			}
 			checkUserSteps(t, file+": "+name, job.Steps)
+		}
+	}
+}
+
+// ofEnvironment are the variables that must not be those of the repository where a
+// token may write.
+var ofEnvironment = regexp.MustCompile(`vars\.TRUEUP_\w+`)
+
+// checkSettings holds the job without an environment to see each variable that the
+// jobs with one take, before any of them starts.
+func checkSettings(t *testing.T, file string, w workflow) {
+	t.Helper()
+	settings := w.Jobs["settings"]
+	if settings.Environment != "" || settings.Needs != "" || len(settings.Steps) != 1 {
+		t.Fatalf("%s: settings is %+v", file, settings)
+	}
+	seen := settings.Steps[0]
+	for name, job := range w.Jobs {
+		if job.Environment != "" && job.Needs != "settings" {
+			t.Errorf("%s: job %s does not wait for settings", file, name)
+		}
+		for _, s := range job.Steps {
+			for variable, value := range s.Env {
+				if ofEnvironment.MatchString(value) && (seen.Env[variable] != value || !strings.Contains(seen.Run, " "+variable)) {
+					t.Errorf("%s: settings does not look at %s, which job %s takes", file, value, name)
+				}
+			}
 		}
 	}
 }
@@ -300,15 +335,22 @@ func TestWorkflowsForUsers(t *testing.T) {
 func checkUserSteps(t *testing.T, where string, steps []workflowStep) {
 	t.Helper()
 	own, trueup, used, comments := 0, 0, 0, 0
-	for _, s := range steps {
+	for i, s := range steps {
 		switch {
 		case strings.HasPrefix(s.Uses, "actions/checkout@") && s.ofTrueup():
 			trueup++
 			if s.With["repository"] != "${{ job.workflow_repository }}" || s.With["ref"] != "${{ job.workflow_sha }}" {
 				t.Errorf("%s: trueup is of another commit than the workflow: %v", where, s.With)
 			}
+			// The runner reads the action again when the job ends, so nothing may be
+			// checked out over it either.
+			if i == 0 || !strings.Contains(steps[i-1].Run, ".trueup-source") || steps[i+1].Uses != "./.trueup-source" {
+				t.Errorf("%s: what the repository has at .trueup-source is not looked at right before the checkout", where)
+			}
 		case strings.HasPrefix(s.Uses, "actions/checkout@"):
-			own++
+			if own++; trueup > 0 {
+				t.Errorf("%s: the repository is checked out over trueup's source", where)
+			}
 		case runsOnPlatform.MatchString(s.Run):
 			used++
 		case strings.Contains(s.Run, "trueup comment "):
