@@ -53,7 +53,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"duplicate-422":                {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"date-ahead":                   {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"date-behind":                  {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"readonly-rejects":             {verdict{exitOK, "19 requests sent", false}, verdict{exitPartial, "readonly: true", false}},
+	"readonly-rejects":             {verdict{exitOK, "19 requests sent", false}, verdict{exitPartial, "omit: true", false}},
 }
 
 // TestCorpusUnderAdverseQuirks applies the corpus, a purge and a snapshot on a
@@ -153,12 +153,12 @@ func (s *stage) endsAs(want verdict) {
 func TestDroppedFieldIsSaid(t *testing.T) {
 	s := newStage(t, "drop-unknown-fields")
 	s.write("manifests/cdn.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\n"+
-		"spec: {hostname: shop.example.com, hostnamee: x}\n")
+		"spec: {hostname: shop.example.com, note: x}\n")
 	code, stdout, stderr := s.run("apply", "--auto-approve")
-	if code != exitNotConverged || !strings.Contains(stderr, `unknown field \"spec.hostnamee\"`) && !strings.Contains(stderr, `unknown field "spec.hostnamee"`) {
+	if code != exitNotConverged || !strings.Contains(stderr, `unknown field \"spec.note\"`) && !strings.Contains(stderr, `unknown field "spec.note"`) {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	if !strings.Contains(stdout, "{kind: CDN, path: spec.hostnamee") {
+	if !strings.Contains(stdout, "{kind: CDN, path: spec.note") {
 		t.Errorf("no override is named:\n%s", stdout)
 	}
 }

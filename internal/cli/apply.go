@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,11 +105,11 @@ func (a *app) confirm(doc report.Document, expected expectation) error {
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
 		return fmt.Errorf("not applied, since the plan could not be shown: %w", err)
 	}
-	which := "this plan"
+	which := "Apply"
 	if expected.set() {
-		which = "this plan, which is the expected one"
+		which = "Apply the expected plan"
 	}
-	answer, err := a.ask("\nApply %s? Only yes is taken as such: ", which)
+	answer, err := a.ask("\n%s to %s? Type yes: ", which, destination(doc.Plan))
 	if err != nil {
 		return fmt.Errorf("not applied: %w", err)
 	}
@@ -115,6 +117,25 @@ func (a *app) confirm(doc report.Document, expected expectation) error {
 		return errors.New("not applied: nothing was sent")
 	}
 	return nil
+}
+
+// destination names the workspace and the addresses that a plan's requests go to.
+func destination(p *plan.Plan) string {
+	text := fmt.Sprintf("workspace %s (%s)", p.Target.Workspace.Name, p.Target.Workspace.UUID)
+	if p.Sandbox {
+		return text + " of the sandbox"
+	}
+	var origins []string
+	for _, it := range p.Items {
+		k, ok := kind.Named(it.Kind)
+		if !ok || it.Request == nil {
+			continue
+		}
+		if origin := p.Target.Origins[k.Area]; !slices.Contains(origins, origin) {
+			origins = append(origins, origin)
+		}
+	}
+	return text + " at " + strings.Join(origins, " and ")
 }
 
 // apply sends what the session's plan shows.

@@ -22,9 +22,9 @@ import (
 // wait for it.
 const pastTimeout = time.Minute
 
-// past reads what git said before this change. Where it can't, it says why: that
-// never fails a run.
-func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
+// past reads what git said before this change: the project, and the manifests where
+// they are asked for. Where it can't, it says why: that never fails a run.
+func (b *baseReader) past(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
 	defer cancel()
 	r := &pastReader{base: b, dir: b.dir, names: slices.Clone(b.names), shown: slices.Clone(b.shown), same: map[string]bool{}}
@@ -38,7 +38,13 @@ func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
-	past, err := r.read(ctx, blame.Base)
+	past, err := plan.Past{}, error(nil)
+	if manifests {
+		past, err = r.read(ctx, blame.Base)
+	}
+	if err == nil {
+		past.Project, err = r.project(ctx, blame.Base)
+	}
 	if err != nil {
 		failed := unreadable(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
@@ -47,7 +53,9 @@ func (b *baseReader) past(ctx context.Context, ref string) plan.Past {
 			blame.Fix = "clone without --filter, or fetch its files first"
 		}
 	}
-	r.judge(ctx, &past, &blame)
+	if manifests {
+		r.judge(ctx, &past, &blame)
+	}
 	past.Blame = blame
 	return past
 }

@@ -117,6 +117,9 @@ func newRoot(a *app) *cobra.Command {
 			if err := a.global.check(); err != nil {
 				return err
 			}
+			if a.global.dir == "" && a.root.PersistentFlags().Changed("chdir") {
+				return errors.New("-C is empty: name the folder of a project, or leave it out")
+			}
 			if a.global.timeout > 0 {
 				ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
 					"the time limit of the whole run, %s, is over (--timeout): %w", a.global.timeout, context.DeadlineExceeded))

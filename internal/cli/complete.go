@@ -47,7 +47,7 @@ func (a *app) completeTargets(cmd *cobra.Command, args []string, toComplete stri
 // known are the objects of manifests, or none where they can't be read soon.
 func (a *app) known(ctx context.Context, args []string) *manifest.Set {
 	asks := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" || strings.HasPrefix(arg, "-") })
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return &manifest.Set{}
 	}

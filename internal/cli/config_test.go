@@ -225,7 +225,8 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
 		// Doctor asks for the token all the same.
-		token, asked := a.asker(settings.tokens[kind.Delivery])(t.Context())
+		w, _ := a.point(settings, project{})
+		token, asked := w.api.Endpoints[kind.Delivery].Ask(t.Context())
 		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
 			t.Errorf("%v: the token was given out: %v", c.vars, asked)
 		}

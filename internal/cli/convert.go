@@ -149,7 +149,7 @@ type convertedFile struct {
 }
 
 func runConvert(a *app, opts convertOptions, args []string) error {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 )
 
@@ -57,11 +58,24 @@ func (v *visit) checkToken(ctx context.Context) finding {
 			Fix: "set " + areaVariable(v.area, "TOKEN") + ", or token in a profile",
 		}
 	}
+	if err := v.world.admit(ctx, v.area); err != nil {
+		v.token[v.area] = err
+		return noneSent(err)
+	}
 	if _, err := e.Ask(ctx); err != nil {
 		v.token[v.area] = err
 		return finding{Status: failed, code: exitAuth, Says: err.Error()}
 	}
 	return finding{Status: good, Says: "there is one, from " + v.settings.tokens[v.area].source()}
+}
+
+// noneSent says why a token may not be sent, and so is not asked for.
+func noneSent(err error) finding {
+	f := finding{Status: failed, code: exitError, Says: "none is sent: " + err.Error()}
+	if problem := ledger.Problem(err); problem != nil {
+		f.code, f.Says, f.Fix = exitNeedsPerson, "none is sent: "+problem.Problem, problem.Fix
+	}
+	return f
 }
 
 // checkConnection goes through the name's look-up, the connection and TLS, with

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -92,16 +91,15 @@ func newDoctoring(ctx context.Context, a *app) *doctoring {
 		Format: "trueup.doctor/v1", Sandbox: a.global.sandbox,
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}
-	d.project, d.projectErr = loadProject(a.dir())
+	d.project, d.projectErr = a.findProject()
 	d.loadManifests(ctx)
 	d.open(ctx)
 	if d.worldErr != nil {
 		d.found.Settings = []shownSetting{}
 		return d
 	}
-	if l, err := ledger.Open(ctx, d.world.ledger); err == nil {
+	if l, err := d.world.book(ctx); err == nil {
 		d.ledger, d.found.Ledger.Store = l, d.world.ledger.Store
-		d.world.closers = append(d.world.closers, l.Close)
 	} else {
 		// What is no store may hold a password.
 		d.ledgerErr = err
@@ -143,33 +141,27 @@ func (d *doctoring) open(ctx context.Context) {
 		return
 	}
 	d.settings, d.settingsErr = a.settings()
-	w := &world{workspace: d.project.Workspace, origins: map[kind.Area]string{}, api: a.apiConfig(d.project.Workspace)}
-	d.world = w
 	roots, err := d.settings.trusted()
 	if err != nil {
 		d.settingsErr = errors.Join(d.settingsErr, err)
 	}
-	w.api.Endpoints, w.api.RootCAs, w.api.Proxy = map[kind.Area]api.Endpoint{}, roots, d.settings.through
-	for _, area := range areas() {
-		w.api.Endpoints[area], d.wrong[area] = a.endpoint(area, d.settings, d.project.Purge.DeprecatedURL)
-		if base := w.api.Endpoints[area].Base; base != nil {
-			w.origins[area] = base.String()
-		}
-	}
-	w.keep(a, d.project)
+	d.world, d.wrong = a.point(d.settings, d.project)
+	d.world.api.RootCAs = roots
 }
 
 func (d *doctoring) checkProject(context.Context) finding {
 	switch {
 	case d.projectErr != nil:
 		return finding{Status: failed, code: exitError, Says: d.projectErr.Error(), Fix: "docs/configuration.md shows what it holds"}
+	case d.project.exists() && d.world.pinned() != nil:
+		return finding{Status: failed, code: exitError, Says: d.world.pinned().Error()}
 	case d.project.exists():
 		return finding{Status: good, Says: filepath.Join(d.project.dir, projectFile)}
 	case d.app.global.sandbox:
 		return finding{Status: skipped, Says: "there is none, and the sandbox does without"}
 	}
 	return finding{
-		Status: failed, code: exitError, Says: "there is none here or above, so it is not known which workspace is meant",
+		Status: failed, code: exitError, Says: "there is none " + d.app.searched() + ", so it is not known which workspace is meant",
 		Fix: "trueup init writes one; or try --sandbox",
 	}
 }

@@ -36,6 +36,8 @@ func (d *doctoring) shownSettings() []shownSetting {
 		ws = fmt.Sprintf("%s (%s)", d.project.Workspace.Name, d.project.Workspace.UUID)
 	}
 	add("workspace", ws, whereSet(ws, projectFile))
+	add("workspace.pin", d.world.pin, whereSet(d.world.pin, workspacePin))
+	list[len(list)-1].optional = true
 	for _, area := range areas() {
 		url, token := s.urls[area], s.tokens[area]
 		shown := url.Value

@@ -175,11 +175,34 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"no ledger": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exitNeedsPerson,
+			[]string{
+				"ledger store: fail missing at file:elsewhere", "delivery token: fail none is sent: ledger", "delivery token: fail TRUEUP_WORKSPACE",
+				"delivery connection: ok an answer", "delivery CDN: skipped",
+			},
+		},
+		"no ledger, and a workspace that is pinned": {
+			func(s *stage) {
+				s.vars["TRUEUP_LEDGER"], s.vars["TRUEUP_WORKSPACE"] = "file:elsewhere", workspace.UUID
+			}, exitNeedsPerson,
 			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: ok may"},
+		},
+		"another workspace than is pinned": {
+			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exitError,
+			[]string{
+				"project trueup.yaml: fail names workspace " + workspace.UUID + ", and TRUEUP_WORKSPACE allows only 5a1d",
+				"delivery token: fail none is sent", "delivery connection: ok an answer", "delivery CDN: skipped",
+			},
+		},
+		"another address than the ledger's": {
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exitNeedsPerson,
+			[]string{
+				"delivery token: fail none is sent: ledger", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"compute VolumeSnapshot: ok may", "ledger store: fail was made for the delivery area",
+			},
 		},
 		"no such store": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exitError,
-			[]string{"ledger store: fail is not of the form", "delivery CDN: ok may", "machine git: ok"},
+			[]string{"ledger store: fail is not of the form", "delivery token: fail none is sent", "delivery CDN: skipped", "machine git: ok"},
 		},
 		"clocks apart": {
 			func(s *stage) { s.passed = -time.Hour }, exitOK,
@@ -287,6 +310,7 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	s.write("manifests/shop.yaml", shopManifest)
 	address, pemText := s.overTLS(time.Now().Add(5*24*time.Hour + time.Hour))
 	s.vars["TRUEUP_DELIVERY_URL"] = address
+	s.without()
 	finds(
 		t, s.examined(exitNeedsPerson), "delivery connection: fail trust it with --ca-file",
 		"delivery connection: fail the certificate is by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",

@@ -28,7 +28,12 @@ func variables() []variable {
 		},
 		{[]string{"TRUEUP_PROFILE"}, "a profile of your own file; --profile wins"},
 		{[]string{"TRUEUP_CA_FILE"}, "PEM file with certificates to trust beside the system's; --ca-file wins"},
-		{[]string{"TRUEUP_LEDGER"}, "the store of the ledger, instead of the one in trueup.yaml"},
+		{[]string{"TRUEUP_WORKSPACE"}, "the UUID of the one workspace that runs may be about; a trueup.yaml that names another is refused"},
+		{[]string{"TRUEUP_LEDGER"}, "the store of the ledger, instead of the one in trueup.yaml; nothing is applied without it"},
+		{
+			[]string{"TRUEUP_ALLOW_OVERRIDES"},
+			"overrides of trueup.yaml that may hide a documented field: KIND PATH, as in CDN spec.tls, with commas between them",
+		},
 		{
 			[]string{"TRUEUP_FORGE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"},
 			"the token with which comment writes to the code host; TRUEUP_FORGE_TOKEN wins",

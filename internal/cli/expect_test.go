@@ -104,12 +104,18 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			s.must(exitOK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
 		}},
 		"another ledger": {why: "ledger: the one that is used is now", change: func(s *stage) {
-			s.vars["TRUEUP_LEDGER"] = "file:other"
+			s.moveTo("file:other", func() {})
 		}},
 		"another address": {why: "target: the address of the delivery area is now http://", change: func(s *stage) {
 			web := httptest.NewServer(http.HandlerFunc(s.serve))
 			t.Cleanup(web.Close)
+			before := s.vars["TRUEUP_DELIVERY_URL"]
 			s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
+			genesis, err := os.ReadFile(filepath.Join(s.dir, "ledger", "genesis.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.write("ledger/genesis.json", strings.Replace(string(genesis), before, s.vars["TRUEUP_DELIVERY_URL"], 1))
 		}},
 		"an override":        {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
 		"another window":     {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},

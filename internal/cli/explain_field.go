@@ -22,12 +22,14 @@ type fieldFacts struct {
 	OnlyThese bool     `json:"onlyThese,omitempty"`
 	// List says how lists of elements are compared, and Sent whether the field
 	// reaches the platform; both are empty for our own files.
-	List      string      `json:"list,omitempty"`
-	Sent      string      `json:"sent,omitempty"`
-	Sensitive bool        `json:"sensitive,omitempty"`
-	Section   string      `json:"section,omitempty"`
-	Example   any         `json:"example,omitempty"`
-	Fields    []fieldLine `json:"fields,omitempty"`
+	List      string `json:"list,omitempty"`
+	Sent      string `json:"sent,omitempty"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+	// Risk is what is at stake where the field changes; empty for our own files.
+	Risk    kind.Risk   `json:"risk,omitempty"`
+	Section string      `json:"section,omitempty"`
+	Example any         `json:"example,omitempty"`
+	Fields  []fieldLine `json:"fields,omitempty"`
 	// Object is what an object has there, where one was named.
 	Object *objectValues `json:"object,omitempty"`
 }
@@ -43,7 +45,7 @@ type fieldLine struct {
 func factsOf(t topic, f *kind.Field, parts []string) fieldFacts {
 	facts := fieldFacts{
 		Path: strings.TrimSuffix(t.title()+"."+t.path, "."), Type: f.Type.String(), Title: f.Title, Description: f.Description,
-		Required: f.Required, Values: f.Seen, Section: f.Section, Sensitive: f.Sensitive,
+		Required: f.Required, Values: f.Seen, Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
 		Example: sampleAt(t.root, parts),
 	}
 	if len(f.Enum) > 0 {
@@ -99,6 +101,14 @@ func sentInWords(k *kind.Kind, f *kind.Field) string {
 		return "once, when the object is made; a change needs a new name"
 	}
 	return "yes"
+}
+
+// riskInWords names a risk and says what it means; it is empty for none.
+func riskInWords(r kind.Risk) string {
+	if r == kind.NoRisk {
+		return ""
+	}
+	return r.String() + ": a change " + r.Meaning()
 }
 
 // sampleAt is an example of the field in its place, with what must be beside it in
@@ -195,6 +205,7 @@ func (f fieldFacts) text(root *kind.Field) (string, error) {
 	row("list", f.List)
 	row("sent", f.Sent)
 	row("sensitive", map[bool]string{true: "yes: a digest is shown in its place"}[f.Sensitive])
+	row("at stake", riskInWords(f.Risk))
 	row("documented", f.Section)
 	example, err := manifest.Snippet(f.Example, root)
 	if err != nil {

@@ -84,7 +84,7 @@ func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error 
 	if err := a.checkFmt(opts, paths); err != nil {
 		return err
 	}
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,14 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
 // hostileTexts break out of something somewhere.
 var hostileTexts = []string{
 	"plain", "", "::error ::pwned", "\t::set-output name=a::b", "a\r::error::b", "a\n::stop-commands::x", "##[error]x", "x##vso[task.setvariable]y",
-	"\x1b[2J\x1b]0;title\a", "\x9b31m", "\u202egnp.exe", "\u200b\u2028\u2029\u0085\ufeff", "\xff\xfe", "\x00", "%s%d%n", "../../etc/passwd", "-x", "--help", "'\"`$(id)",
+	"\x1b[2J\x1b]0;title\a", "\x9b31m", "\u202egnp.exe", "\u200b\u2028\u2029\u0085\ufeff", "\u00ad\ufe0f\u2800\u3164\u115f\u180b\u17b4\U000e0041\U000e0100", "\xff\xfe", "\x00", "%s%d%n", "../../etc/passwd", "-x", "--help", "'\"`$(id)",
 	"CDN/shop", "cdn/\x1b[1m", strings.Repeat("long ", 900), "{{.}}", "<script>", "@octocat", "a=b",
 }
 
@@ -93,7 +94,7 @@ func checkOutput(t *testing.T, what, out string) {
 		t.Fatalf("%s: not UTF-8: %q", what, out)
 	}
 	for _, r := range out {
-		if r != '\n' && r != '\t' && (!unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)) {
+		if r != '\n' && r != '\t' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
 			t.Fatalf("%s: %U in %q", what, r, out)
 		}
 	}

@@ -82,9 +82,15 @@ func newStage(t *testing.T, quirks ...string) *stage {
 
 // project writes trueup.yaml; more is added to it as it stands.
 func (s *stage) project(id string, more ...string) {
-	text := fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: %s, uuid: %s}\nmanifests: [manifests]\nledger: {store: \"file:ledger\", id: %q}\n",
-		workspace.Name, workspace.UUID, id)
-	s.write("trueup.yaml", text+strings.Join(more, ""))
+	s.without()
+	s.more(fmt.Sprintf("ledger: {store: \"file:ledger\", id: %q}\n", id) + strings.Join(more, ""))
+}
+
+// without takes the ledger out of the project: what is done then is bound to no
+// address.
+func (s *stage) without() {
+	s.write("trueup.yaml", fmt.Sprintf("apiVersion: trueup/v1\nkind: Project\nworkspace: {name: %s, uuid: %s}\nmanifests: [manifests]\n",
+		workspace.Name, workspace.UUID))
 }
 
 // more adds to trueup.yaml as it stands.

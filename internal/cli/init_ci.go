@@ -46,22 +46,30 @@ func services() map[string]service {
 	}
 }
 
-// What a person does when the files are there (docs/ci.md).
+// What a person does when the files are there (docs/ci.md). BRANCH, UUID and STORE
+// stand for the project's own.
 const (
 	nextOnGitHub = `Next, in the settings of the repository on the host:
-  1. Variables of the repository: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
-  2. Secrets of the repository, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
-  3. An environment trueup, for the branch BRANCH and no other, with the secrets TRUEUP_DELIVERY_TOKEN and
-     TRUEUP_COMPUTE_TOKEN. What is pushed to BRANCH is applied; --branch chooses another.
-An area that no manifest is of needs neither address nor token. Then commit the files, and open a pull request.
+  1. For plans, in the repository: the variables TRUEUP_DELIVERY_READ_URL and TRUEUP_COMPUTE_READ_URL, and the secrets
+     TRUEUP_DELIVERY_READ_TOKEN and TRUEUP_COMPUTE_READ_TOKEN, of tokens that may only read.
+  2. For apply, an environment trueup, for the branch BRANCH and no other. What is pushed to BRANCH is applied;
+     --branch chooses another. Set in it the secrets TRUEUP_DELIVERY_TOKEN and TRUEUP_COMPUTE_TOKEN, and the variables
+     TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, and
+     TRUEUP_WORKSPACE  UUID
+     TRUEUP_LEDGER     STORE
+Skip an area that you have no manifests for. Then commit the files, and open a pull request.
 `
-	nextOnGitLab = `Next, in the CI/CD settings of the project:
-  1. Variables: TRUEUP_DELIVERY_URL, TRUEUP_COMPUTE_URL.
-  2. Masked variables, of tokens that may only read: TRUEUP_DELIVERY_READ_TOKEN, TRUEUP_COMPUTE_READ_TOKEN.
-  3. Masked and protected variables: TRUEUP_DELIVERY_TOKEN, TRUEUP_COMPUTE_TOKEN.
-  4. A masked variable TRUEUP_FORGE_TOKEN, of a project access token with the scope api, for the comment.
+	nextOnGitLab = `Next, in Settings > CI/CD of the project:
+  1. For plans, the variables TRUEUP_DELIVERY_READ_URL and TRUEUP_COMPUTE_READ_URL, and masked
+     TRUEUP_DELIVERY_READ_TOKEN and TRUEUP_COMPUTE_READ_TOKEN, of tokens that may only read.
+  2. For apply, protected and with the environment scope trueup: masked TRUEUP_DELIVERY_TOKEN and
+     TRUEUP_COMPUTE_TOKEN, and TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, and
+     TRUEUP_WORKSPACE  UUID
+     TRUEUP_LEDGER     STORE
+  3. A masked variable TRUEUP_FORGE_TOKEN, of a project access token with the scope api, for the comment.
+  4. Minimum role to use pipeline variables: no one allowed.
   5. A schedule for the default branch, every six hours.
-An area that no manifest is of needs neither address nor token. Then commit the file, and open a merge request.
+Skip an area that you have no manifests for. Then commit the file, and open a merge request.
 `
 )
 
@@ -110,7 +118,7 @@ type ciPlace struct{ top, folder, branch string }
 // ciPlace finds the repository of the project, or of the folder where there is
 // none yet.
 func (a *app) ciPlace(ctx context.Context, branch string) (ciPlace, error) {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return ciPlace{}, err
 	}

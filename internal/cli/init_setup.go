@@ -82,7 +82,7 @@ func (a *app) newSetup(ctx context.Context, opts initOptions) (*setup, error) {
 // ownProject is the project that a folder is in, of the same repository: one
 // above that is another's.
 func (a *app) ownProject(ctx context.Context) (project, error) {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil || !p.exists() || p.dir == a.dir() {
 		return p, err
 	}
@@ -165,6 +165,11 @@ func (s *setup) begin(ctx context.Context, opts *initOptions) error {
 	}
 	if err := s.project.check(); err != nil {
 		return err
+	}
+	if !a.global.sandbox {
+		if err := pinned(a.env.Getenv(workspacePin), s.project.Workspace); err != nil {
+			return err
+		}
 	}
 	return s.checkStore()
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,7 +32,7 @@ func (s *setup) confirm(yes bool) error {
 	if !s.app.env.StdinIsTTY {
 		return errors.New("nothing was written, and there is no terminal to ask on: add --yes")
 	}
-	answer, err := s.app.ask("\nDo that? Only yes is taken as such: ")
+	answer, err := s.app.ask("\nDo that? Type yes: ")
 	if err != nil {
 		return fmt.Errorf("nothing was written: %w", err)
 	}
@@ -139,11 +140,16 @@ func (s *setup) next() error {
 		err = s.app.out.Printf("Next: git add what was written; set the addresses and tokens of your platform (docs/configuration.md), " +
 			"which trueup doctor tries; trueup plan.\n")
 	}
+	store := cmp.Or(s.store, s.project.Ledger.Store)
+	if strings.HasPrefix(store, "file:") || store == "" {
+		store = "the store of a ledger that CI can share, once you have one"
+	}
 	if s.ci != nil && strings.HasPrefix(s.store, "file:") {
 		err = errors.Join(err, s.app.out.Printf("The ledger is on this machine alone, and no CI service shares it: docs/ledger.md has others.\n"))
 	}
 	if s.ci != nil {
-		for line := range strings.Lines(strings.ReplaceAll(s.ci.next, "BRANCH", s.ci.place.branch)) {
+		known := strings.NewReplacer("BRANCH", s.ci.place.branch, "UUID", s.project.Workspace.UUID, "STORE", store)
+		for line := range strings.Lines(known.Replace(s.ci.next)) {
 			err = errors.Join(err, s.app.out.Printf("%s\n", strings.TrimSuffix(line, "\n")))
 		}
 	}

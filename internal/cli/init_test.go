@@ -43,7 +43,7 @@ func TestInitAsks(t *testing.T) {
 	}
 	for _, want := range []string{
 		"name and uuid are letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[examples]: ",
-		"  write trueup.yaml\n", "Only yes is taken as such",
+		"  write trueup.yaml\n", "Do that? Type yes: ",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is not in\n%s", want, stderr)

@@ -26,7 +26,7 @@ func newLedger(a *app) *cobra.Command {
 
 // enterHere opens the world of the project for who needs no manifest.
 func (a *app) enterHere(ctx context.Context) (project, *world, error) {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return project{}, nil, err
 	}
@@ -40,12 +40,11 @@ func (a *app) openLedger(ctx context.Context) (*ledger.Ledger, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := ledger.Open(ctx, w.ledger)
+	l, err := w.book(ctx)
 	if err != nil {
 		w.close()
 		return nil, nil, err
 	}
-	w.closers = append(w.closers, l.Close)
 	return l, w.close, nil
 }
 

@@ -45,11 +45,10 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 		return err
 	}
 	defer w.close()
-	l, err := ledger.Open(ctx, w.ledger)
+	l, err := w.book(ctx)
 	if err != nil {
 		return err
 	}
-	w.closers = append(w.closers, l.Close)
 	planner := plan.NewPlanner(plan.Inputs{Set: loaded.set, Options: plan.Options{Overrides: loaded.project.Overrides}})
 	spec := planner.Managed(o)
 	err = l.Adopt(ctx, key, ledger.Adoption{

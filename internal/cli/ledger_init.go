@@ -28,7 +28,8 @@ func newLedgerInit(a *app) *cobra.Command {
 			"  --adopt=all   all of them were sent\n" +
 			"  --adopt=none  none was: the next apply sends them\n" +
 			"  --adopt=GLOB  those whose name, or KIND/NAME, matches it were sent\n" +
-			"With a ledger that exists, --adopt records those of which it has no record.",
+			"With a ledger that exists, --adopt records those of which it has no record. Tokens go only to the addresses that the\n" +
+			"ledger was made for: run it again to add that of another area. It asks at a terminal before it replaces one.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },
 	}
@@ -67,7 +68,12 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	if err != nil {
 		return "", ledgerError(err)
 	}
-	g, err := ledger.Init(ctx, w.ledger)
+	cfg, changed := w.ledger, ""
+	cfg.Rebind = func(what, from, to string) error {
+		changed += fmt.Sprintf("the ledger's %s is now %s; it was %s\n", what, to, cmp.Or(from, "none"))
+		return a.askRebind(what, from, to)
+	}
+	g, err := ledger.Init(ctx, cfg)
 	if err != nil {
 		return "", ledgerError(err)
 	}
@@ -75,11 +81,29 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	if err != nil {
 		return "", err
 	}
-	err = a.out.Printf("ledger %s is ready\n", g.LedgerID)
+	err = a.out.Printf("ledger %s is ready\n%s", g.LedgerID, changed)
 	if adopted > 0 {
 		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
 	return g.LedgerID, err
+}
+
+// askRebind asks a person before what a ledger is bound to is replaced: tokens go
+// there.
+func (a *app) askRebind(what, from, to string) error {
+	if from == "" {
+		return nil
+	}
+	if !a.env.StdinIsTTY {
+		return withCode(exitNeedsPerson, fmt.Errorf("the %s is %s in the ledger, and %s here: correct it here, "+
+			"or run trueup ledger init at a terminal: it asks before it replaces the ledger's", what, from, to))
+	}
+	answer, err := a.ask("The %s is %s in the ledger, and %s here.\nTokens will be sent to %[3]s. Is that the same platform and workspace under a new name?\n"+
+		"Type yes to replace the ledger's: ", what, from, to)
+	if err == nil && answer != "yes" {
+		err = errors.New("not replaced: the ledger is as it was")
+	}
+	return err
 }
 
 // chooseAdopted returns the requests of git that were sent before, as the flag

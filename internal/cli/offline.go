@@ -47,6 +47,9 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 		return err
 	}
 	l, err := a.load(ctx, paths, opts.strict)
+	if err == nil && a.global.dir != "" && !l.project.exists() {
+		err = a.noProject()
+	}
 	if err != nil {
 		return err
 	}
@@ -59,13 +62,14 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	if err := opts.match(l.set); err != nil {
 		return err
 	}
-	past := a.base(l, paths).past(ctx, opts.baseRef)
+	past := a.base(l, paths).past(ctx, opts.baseRef, true)
 	if past.Set == nil {
 		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
 	options.Overrides, options.PartOfTree = l.project.Overrides, l.project.partly(a.dir(), paths)
 	doc.Plan = plan.Shown(plan.Offline(plan.Inputs{
-		Tool: toolName(), Target: plan.Target{Workspace: l.project.Workspace}, Set: l.set, Options: options,
+		Tool: toolName(), Target: plan.Target{Workspace: l.project.Workspace}, LedgerStore: a.ledgerConfig(l.project).Store,
+		Set: l.set, Options: options, Project: a.projectOf(l),
 	}, past))
 	if opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exitChanges

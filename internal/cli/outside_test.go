@@ -25,6 +25,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"trueup/internal/diag"
 )
 
 // outsideTexts are what a terminal, a workflow runner or a comment would execute
@@ -35,7 +37,7 @@ var outsideTexts = map[string]string{
 	"command":     "::error::x",
 	"indented":    "  ::set-output name=a::b",
 	"legacy":      "##[group]x ##vso[task.setvariable variable=a]y",
-	"invisible":   "a\u0085\u009b31m\u202e\u2066\u200b\u2028\u2029\ufeff\u00ad",
+	"invisible":   "a\u0085\u009b31m\u202e\u2066\u200b\u2028\u2029\ufeff\u00ad\ufe0f\u2800\u3164\u180b\U000e0041",
 	"raw C1":      "\x9b31m\x80\xff",
 	"comment":     "```\n</details><img src=x>[a](http://evil.example) @octocat",
 }
@@ -48,7 +50,7 @@ func checkHarmless(t *testing.T, what, text string) {
 		t.Errorf("%s: not UTF-8: %q", what, text)
 	}
 	for _, r := range text {
-		if r != '\n' && (!unicode.IsPrint(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)) {
+		if r != '\n' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
 			t.Errorf("%s: %U in %q", what, r, text)
 			break
 		}
@@ -196,6 +198,7 @@ func sourcesOfText() []source {
 		{"the code host", codeHostSays},
 		{"certificates", func(s *stage, p string) [][]string {
 			s.vars["TRUEUP_DELIVERY_URL"] = certified(s.t, p, filepath.Join(s.dir, "ca.pem"))
+			s.without()
 			return [][]string{{"plan"}, {"plan", "--ca-file", "ca.pem", "--request-timeout", "1s"}}
 		}},
 	}
@@ -206,6 +209,7 @@ func (s *stage) elsewhere(answer http.HandlerFunc) {
 	web := httptest.NewServer(answer)
 	s.t.Cleanup(web.Close)
 	s.vars["TRUEUP_DELIVERY_URL"], s.vars["TRUEUP_COMPUTE_URL"] = web.URL+"/delivery/v2.1", web.URL+"/compute/v1"
+	s.without()
 }
 
 // certified is the address of a server whose certificate says a text wherever it

@@ -15,7 +15,7 @@ func (a *app) place() report.Place {
 		dir = a.dir()
 	}
 	var place report.Place
-	if file, ok := above(dir, projectFile); ok {
+	if file, ok := above(dir, projectFile); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
 		place.Project = relativeTo(dir, file)
 	}
 	if entry, ok := above(dir, ".git"); ok {

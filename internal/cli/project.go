@@ -33,32 +33,67 @@ type project struct {
 	Purge     purgeSettings   `json:"purge"`
 	Overrides []plan.Override `json:"overrides"`
 
-	// dir is the folder of the file; empty where there is none.
-	dir string
+	// dir is the folder of the file; empty where there is none. content is its text.
+	dir     string
+	content []byte
+}
+
+// findProject reads the project of the run: that of the folder which -C names, or
+// else the nearest from the current folder upwards. A choice that was made is never
+// answered with the project above it.
+func (a *app) findProject() (project, error) {
+	if a.global.dir == "" {
+		return loadProject(a.dir())
+	}
+	if _, err := os.Stat(a.dir()); err != nil {
+		return project{}, fmt.Errorf("-C %s: %w", a.global.dir, plain(err))
+	}
+	return projectIn(a.dir())
+}
+
+// searched is where findProject looks, for messages.
+func (a *app) searched() string {
+	if a.global.dir != "" {
+		return "in " + a.global.dir + ", which -C names (one above it is not taken)"
+	}
+	return "here or above"
+}
+
+// noProject says that there is no project where the run looked for it.
+func (a *app) noProject() error {
+	return fmt.Errorf("there is no %s %s, so it is not known which workspace is meant: trueup init writes one; or try --sandbox", projectFile, a.searched())
 }
 
 // loadProject reads the nearest trueup.yaml from dir upwards; without one it
 // returns an empty project.
 func loadProject(dir string) (project, error) {
-	for at := dir; ; at = filepath.Dir(at) {
-		path := filepath.Join(at, projectFile)
-		data, err := readProject(at)
-		if errors.Is(err, fs.ErrNotExist) {
-			if at == filepath.Dir(at) {
-				return project{}, nil
-			}
+	for {
+		p, err := projectIn(dir)
+		if above := filepath.Dir(dir); err == nil && !p.exists() && above != dir {
+			dir = above
 			continue
 		}
-		if err != nil {
-			return project{}, fmt.Errorf("%s: %w", path, plain(err))
-		}
-		p, err := parseProject(data)
-		if err != nil {
-			return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
-		}
-		p.dir = at
-		return p, nil
+		return p, err
 	}
+}
+
+// projectIn reads the trueup.yaml of a folder; without one it returns an empty
+// project.
+func projectIn(dir string) (project, error) {
+	path := filepath.Join(dir, projectFile)
+	data, err := readProject(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return project{}, nil
+	}
+	if err != nil {
+		return project{}, fmt.Errorf("%s: %w", path, plain(err))
+	}
+	p, err := parseProject(data)
+	if err != nil {
+		return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
+	}
+	p.dir, p.content = dir, data
+	return p, nil
 }
 
 // parseProject reads the file strictly.
@@ -125,6 +160,14 @@ func (p project) partly(dir string, paths []string) bool {
 	return p.exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.dir)
 }
 
+// settings are what the project says that decides how a plan is made.
+func (p project) settings() *plan.Project {
+	return &plan.Project{
+		Workspace: p.Workspace, LedgerStore: p.Ledger.Store, LedgerID: p.Ledger.ID,
+		Manifests: p.Manifests, Purge: p.Purge.said(), Overrides: p.Overrides,
+	}
+}
+
 // check holds the file to what its schema says (schemas/project.schema.json).
 func (p project) check() error {
 	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
@@ -135,6 +178,11 @@ func (p project) check() error {
 	}
 	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
 		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, and paths without an index", maxEntries)
+	}
+	for _, name := range p.Manifests {
+		if slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), isDotGit) {
+			return fmt.Errorf("manifests: %.60q is where git keeps its own files: name the folder of your manifests, such as %s", name, manifests)
+		}
 	}
 	if err := p.Purge.check(); err != nil {
 		return fmt.Errorf("purge.%w", err)
@@ -174,17 +222,86 @@ func isSegment(name string) bool {
 	return isAlnum(rune(name[0])) && !strings.ContainsFunc(name, other)
 }
 
+// allowOverrides refuses an override that hides a documented field, unless the
+// environment of the run allows it: a pull request must not decide by itself what
+// its plan leaves out.
+func (a *app) allowOverrides(p project) error {
+	allowed := strings.Split(a.env.Getenv("TRUEUP_ALLOW_OVERRIDES"), ",")
+	for i := range allowed {
+		allowed[i] = strings.Join(strings.Fields(allowed[i]), " ")
+	}
+	for i, o := range p.Overrides {
+		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
+			return withCode(exitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: its differences would be neither shown nor sent. "+
+				"Remove the override, or allow it in the environment of this run: TRUEUP_ALLOW_OVERRIDES=%q", projectFile, i, place, place))
+		}
+	}
+	return nil
+}
+
 func checkOverride(o plan.Override) error {
-	_, known := kind.Named(o.Kind)
+	k, known := kind.Named(o.Kind)
 	switch {
 	case !known:
 		return fmt.Errorf("unknown kind %.60q", o.Kind)
+	case len(o.Undocumented) > 0:
+		return checkUndocumented(k, o)
 	case !strings.HasPrefix(o.Path, "spec."):
 		return fmt.Errorf("path is %.60q; write a field below spec, for example spec.locations", o.Path)
 	case !slices.Contains([]string{"", "set", "ordered"}, o.Order):
 		return fmt.Errorf("order is %.60q; write set or ordered", o.Order)
 	case !slices.Contains([]string{"", "text", "boolean", "number"}, o.Type):
 		return fmt.Errorf("type is %.60q; write text, boolean or number", o.Type)
+	case o.Order == "set" && o.Key != nil && len(o.Key) == 0:
+		return errors.New("key: [] pairs elements by position, and order: set says that it means nothing: leave one of them out")
 	}
 	return nil
+}
+
+// checkUndocumented holds names to one place that the document shows: elsewhere
+// nothing is taken for a misspelling.
+func checkUndocumented(k *kind.Kind, o plan.Override) error {
+	if o.Ignore || o.ReadOnly || o.Order != "" || o.Key != nil || o.Type != "" {
+		return errors.New("undocumented says nothing of how a path is compared: write an override of its own for it")
+	}
+	steps := strings.Split(o.Path, ".")
+	holder := k.Spec()
+	for _, name := range steps[1:] {
+		if holder != nil {
+			holder = inLists(holder.Fields[name])
+		}
+	}
+	if steps[0] != "spec" || holder == nil || len(holder.Fields)+len(holder.Seen) == 0 {
+		return fmt.Errorf("path is %.60q; undocumented needs a documented object or value, without indices, for example spec.locations.cache", o.Path)
+	}
+	return nil
+}
+
+// inLists returns the element of a list, or of lists in it, and any other field
+// itself.
+func inLists(f *kind.Field) *kind.Field {
+	for f != nil && f.Type == kind.ListType {
+		f = f.Item
+	}
+	return f
+}
+
+// undocumented are the names that the project says the platform has, by kind and
+// path.
+func (p project) undocumented() map[string]map[string][]string {
+	var all map[string]map[string][]string
+	for _, o := range p.Overrides {
+		k, known := kind.Named(o.Kind)
+		if !known || len(o.Undocumented) == 0 {
+			continue
+		}
+		if all == nil {
+			all = map[string]map[string][]string{}
+		}
+		if all[k.Name] == nil {
+			all[k.Name] = map[string][]string{}
+		}
+		all[k.Name][o.Path] = append(all[k.Name][o.Path], o.Undocumented...)
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"regexp/syntax"
@@ -53,6 +54,16 @@ func (s purgeSettings) duplicate() api.Duplicate {
 		d.Body, _ = regexp.Compile(pattern)
 	}
 	return d
+}
+
+// said are the settings that are not the usual ones, by their names.
+func (s purgeSettings) said() map[string]string {
+	said := map[string]string{"window": s.Window, "wait": s.Wait, "deprecatedURL": s.DeprecatedURL}
+	if d := s.Duplicate; len(d.Status) > 0 || d.BodyRegex != "" {
+		said["duplicate"] = fmt.Sprintf("status %v, bodyRegex %q", d.Status, d.BodyRegex)
+	}
+	maps.DeleteFunc(said, func(_, v string) bool { return v == "" })
+	return said
 }
 
 // check returns what is wrong, beginning with the name of the field.

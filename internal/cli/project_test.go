@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,10 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		{"Manifests: [x]", `trueup.yaml: unknown field "Manifests"`},
 		{"ledger: {store: \"file:a\", Store: \"file:b\"}", `trueup.yaml: unknown field "Store"`},
 		{"overrides: [{Kind: CDN}]", `trueup.yaml: unknown field "Kind"`},
+		{
+			projectHead + "overrides: [{kind: CDN, path: spec.upstreams, order: set, key: []}]",
+			"trueup.yaml: overrides[0]: key: [] pairs elements by position, and order: set says that it means nothing: leave one of them out",
+		},
 		{"ledger: {stor: x}", `trueup.yaml: unknown field "stor"`},
 		{"manifests: x", "trueup.yaml: manifests can't be a string"},
 		{"workspace: acme", "trueup.yaml: workspace can't be a string"},
@@ -100,5 +105,28 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "JSON") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
+	}
+}
+
+// TestUndocumentedNames stand at one documented place, and say nothing else of it.
+func TestUndocumentedNames(t *testing.T) {
+	p, err := read(t, "overrides:\n- {kind: cdn, path: spec, undocumented: [firewalls]}\n- {kind: CDN, path: spec.upstreams.servers, undocumented: [ports, hosts]}\n"+
+		"- {kind: CDN, path: spec.upstreams.servers, undocumented: [wight]}\n- {kind: CDN, path: spec.upstreams.scheme, undocumented: [httpx]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string][]string{"CDN": {
+		"spec": {"firewalls"}, "spec.upstreams.servers": {"ports", "hosts", "wight"}, "spec.upstreams.scheme": {"httpx"},
+	}}
+	if got := p.undocumented(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	for _, path := range []string{"metadata", "spec.nothing", "spec.upstreams[0]", "spec.upstreams[]", "spec.hostname", "specs", "spec.", "", "spec.locations.headers", "spec.locations.0"} {
+		if _, err := read(t, "overrides: [{kind: CDN, path: \""+path+"\", undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "undocumented needs a documented object or value") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if _, err := read(t, "overrides: [{kind: CDN, path: spec.tls, ignore: true, undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "override of its own") {
+		t.Error(err)
 	}
 }

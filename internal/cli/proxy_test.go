@@ -76,6 +76,7 @@ func (s *stage) behindTLS() *tunnel {
 	delete(s.vars, "TRUEUP_COMPUTE_URL")
 	delete(s.vars, "TRUEUP_COMPUTE_TOKEN")
 	s.vars["TRUEUP_CA_FILE"] = "ca.pem"
+	s.without()
 	s.write("manifests/shop.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\nspec: {hostname: shop.example.com}\n")
 	return newTunnel(s.t, web.Listener.Addr().String())
 }
@@ -139,6 +140,7 @@ func TestWhatIsNeverProxied(t *testing.T) {
 	s.must(exitOK, "plan")
 	s.must(exitOK, "plan", "--sandbox")
 	// What NO_PROXY names.
+	s.without()
 	s.vars["TRUEUP_DELIVERY_URL"] = "https://platform.invalid/delivery/v2.1"
 	s.vars["NO_PROXY"] = ".invalid"
 	s.must(exitError, "plan")

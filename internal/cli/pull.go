@@ -147,7 +147,7 @@ func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err 
 		return err
 	}
 	p := &pulling{app: a, opts: opts, set: &manifest.Set{}}
-	if p.project, err = loadProject(a.dir()); err != nil {
+	if p.project, err = a.findProject(); err != nil {
 		return err
 	}
 	if opts.file != onStdout {
@@ -302,10 +302,9 @@ func (p *pulling) readLedger(ctx context.Context) (err error) {
 		p.view = ledger.View{}
 		return nil
 	}
-	if p.ledger, err = ledger.Open(ctx, p.world.ledger); err != nil {
+	if p.ledger, err = p.world.book(ctx); err != nil {
 		return err
 	}
-	p.world.closers = append(p.world.closers, p.ledger.Close)
 	keys := make([]kind.Key, len(p.set.Objects))
 	for i, o := range p.set.Objects {
 		keys[i] = o.Key()

@@ -206,12 +206,17 @@ func (p *pulling) refuseOnce(ctx context.Context) (bool, error) {
 		case item == nil: // such as that there are too many
 			return false, invalid(diag.List{f}, "nothing was written")
 		case item.verdict == pullNew:
-			item.refuse(withField(f), "mend it where it was made and pull again, or leave it out of git")
+			item.refuseFor(f)
 			refused = true
 		}
 	}
 	p.proveEmpty(set, byPath)
 	return refused, nil
+}
+
+// refuseFor refuses an object for an error of its manifest.
+func (item *pulled) refuseFor(f diag.Finding) {
+	item.refuse(withField(f), "mend it where it was made and pull again, or leave it out of git; trueup explain "+f.Rule+" says more")
 }
 
 func withField(f diag.Finding) string {

@@ -103,6 +103,7 @@ func TestPullOfAListThatIsCutShort(t *testing.T) {
 	}))
 	defer web.Close()
 	s.vars["TRUEUP_DELIVERY_URL"] = web.URL
+	s.without()
 	if _, said, _ := s.run("pull", "cdns", "--diff"); !strings.Contains(said, "Pull: 1 not in git.") {
 		t.Errorf("pull says %s", said)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -165,6 +166,14 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 	}
 	if item.has.Keep {
 		item.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would go", "write it by hand: --diff shows what")
+		return nil
+	}
+	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: item.text}}, p.app.manifestOptions(p.project, false))
+	if err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
+		item.refuseFor(findings[at])
 		return nil
 	}
 	full := p.app.full(filepath.FromSlash(item.has.Path))

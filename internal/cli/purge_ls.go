@@ -82,7 +82,7 @@ type known struct {
 func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (known, error) {
 	if !l.project.exists() && !a.global.sandbox {
 		return known{view: ledger.View{
-			Problem: "there is no trueup.yaml here or above, so none is known", Fix: "trueup init writes one; or try --sandbox",
+			Problem: "there is no trueup.yaml " + a.searched() + ", so none is known", Fix: "trueup init writes one; or try --sandbox",
 		}}, nil
 	}
 	w, err := a.enter(ctx, l.project, l.set)
@@ -90,11 +90,10 @@ func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (known, e
 		return known{}, err
 	}
 	defer w.close()
-	book, err := ledger.Open(ctx, w.ledger)
+	book, err := w.book(ctx)
 	if err != nil {
 		return known{}, err
 	}
-	w.closers = append(w.closers, book.Close)
 	keys := slices.Clone(more)
 	for _, o := range l.set.Objects {
 		if o.Kind.Policy == kind.Once {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"trueup/internal/diag"
 	"trueup/internal/git"
 	"trueup/internal/purge"
 )
@@ -195,7 +196,7 @@ func (s *purgeSource) subdomain(part string, of purge.Wanted) purge.Wanted {
 
 // plainText is a text that stays within the line of a comment.
 func plainText(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.Unseen(r) }) {
 		return fmt.Sprintf("%+q", text)
 	}
 	return text

@@ -207,6 +207,9 @@ func meaningOf(f *kind.Field) string {
 	add("", f.Description)
 	add("Values: ", facts.valuesInWords())
 	add("The list is ", facts.List)
+	if f.Risk != kind.NoRisk {
+		add("", "At stake: "+f.Risk.String()+".")
+	}
 	switch {
 	case f.ReadOnly:
 		add("", "Not sent: it belongs to the server.")

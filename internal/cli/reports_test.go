@@ -86,10 +86,17 @@ func TestPlaceOfARun(t *testing.T) {
 		"envs/prod/manifests": {Top: top, Folder: "envs/prod/manifests", Project: "../trueup.yaml"},
 		"link":                {Top: top, Folder: "envs/prod", Project: "trueup.yaml"},
 	} {
-		a := newApp(Env{Dir: top})
-		a.global.dir = dir
+		a := newApp(Env{Dir: filepath.Join(top, dir)})
 		if got := a.place(); got != want {
 			t.Errorf("%q is at %+v, want %+v", dir, got, want)
+		}
+		// A project above the folder that -C names is another one.
+		a = newApp(Env{Dir: top})
+		if a.global.dir = dir; dir == "envs/prod/manifests" {
+			want.Project = ""
+		}
+		if got := a.place(); got != want {
+			t.Errorf("-C %q is at %+v, want %+v", dir, got, want)
 		}
 	}
 }

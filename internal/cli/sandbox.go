@@ -58,7 +58,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func newSandboxReset(a *app) *cobra.Command {
 		Short: "Start the embedded platform and its ledger afresh",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := loadProject(a.dir())
+			p, err := a.findProject()
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func newSandboxRequests(a *app) *cobra.Command {
 		Short: "Print the requests that the embedded platform was sent, one JSON object a line",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) (err error) {
-			p, err := loadProject(a.dir())
+			p, err := a.findProject()
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func faultHelp() string {
 }
 
 func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) error {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}

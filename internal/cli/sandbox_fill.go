@@ -77,7 +77,7 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"trueup/internal/api"
@@ -62,6 +65,9 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err := opts.match(l.set); err != nil {
 		return nil, err
 	}
+	if err := a.allowOverrides(l.project); err != nil {
+		return nil, err
+	}
 	if s.world, err = a.enter(ctx, l.project, l.set); err != nil {
 		return nil, err
 	}
@@ -86,6 +92,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	reader := api.NewReader(s.world.api)
 	s.world.closers = append(s.world.closers, func() error { reader.Close(); return nil })
 	s.inputs.Set, s.inputs.Options = l.set, opts
+	s.inputs.Project = s.app.projectOf(l)
 	if err := s.readLedger(ctx); err != nil {
 		return err
 	}
@@ -101,14 +108,22 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	s.inputs.At = ledger.Observed(server, s.world.api.Now())
 	s.inputs.Tool, s.inputs.Sandbox = toolName(), s.app.global.sandbox
 	s.inputs.Target = plan.Target{Origins: s.world.origins, Workspace: s.world.workspace}
+	s.inputs.LedgerStore = s.world.ledger.Store
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
 	s.findings = append(s.findings, wrong...)
-	if s.plan.AsksGit() {
-		s.planner.Explain(s.plan, s.base.past(ctx, s.baseRef))
-	}
+	s.planner.Explain(s.plan, s.base.past(ctx, s.baseRef, s.plan.AsksGit() || l.set.HasSilences()))
 	return nil
+}
+
+// projectOf is what the project says, under the name that the user knows its file by.
+func (a *app) projectOf(l loaded) plan.Project {
+	p := *l.project.settings()
+	if l.project.exists() {
+		p.Path = configuredAs(a.dir(), l.project, projectFile)
+	}
+	return p
 }
 
 // readLedger reads what the ledger knows of the objects in git, and of those that
@@ -116,24 +131,46 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 func (s *session) readLedger(ctx context.Context) (err error) {
 	reading := s.app.begin("reading the ledger")
 	defer reading.end()
-	cfg := s.world.ledger
-	cfg.Held = s.inputs.Set.Spec
-	if s.ledger, err = ledger.Open(ctx, cfg); err != nil {
+	s.world.ledger.Held = s.inputs.Set.Spec
+	if s.ledger, err = s.world.book(ctx); err != nil {
 		return err
 	}
-	s.world.closers = append(s.world.closers, s.ledger.Close)
 	known := make([]kind.Key, len(s.inputs.Set.Objects))
 	for i, o := range s.inputs.Set.Objects {
 		known[i] = o.Key()
 	}
 	known = append(known, left(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.ledger.View(ctx, known)
-	if err != nil && s.looksOnly {
+	if err != nil && s.looksOnly && !errors.Is(err, ledger.ErrStore) {
 		// Who may not read the ledger, as a fork's pull request, still sees the rest.
 		view, err = ledger.Unreadable(err), nil
 	}
-	s.inputs.Ledger = view
+	if s.inputs.Ledger = view; err != nil {
+		return err
+	}
+	if err = s.admit(ctx); err != nil && !s.looksOnly {
+		err = withCode(exitNeedsPerson, err)
+	}
 	return err
+}
+
+// admit refuses to go on where a token would go elsewhere than the ledger was made
+// for, and to send anything without the ledger that the environment names.
+func (s *session) admit(ctx context.Context) error {
+	if err := s.world.admit(ctx, areasOf(s.inputs.Set)...); err != nil {
+		return err
+	}
+	if view := s.inputs.Ledger; view.Problem != "" && s.world.ledger.StoreFromEnv && !s.looksOnly {
+		return fmt.Errorf("nothing is sent without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
+	}
+	return nil
+}
+
+// areasOf are the areas that manifests are of.
+func areasOf(set *manifest.Set) []kind.Area {
+	return slices.DeleteFunc(areas(), func(area kind.Area) bool {
+		return !slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
+	})
 }
 
 // readLive reads what the manifests name.

@@ -174,10 +174,10 @@ func (s settings) trusted() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// endpoint is where an area is, and how its token is come by.
-func (a *app) endpoint(area kind.Area, s settings, deprecated string) (api.Endpoint, error) {
-	url, token := s.urls[area], s.tokens[area]
-	e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: token.setting, Ask: a.asker(token)}
+// endpoint is where an area is; ask gives its token.
+func (s settings) endpoint(area kind.Area, ask askFunc, deprecated string) (api.Endpoint, error) {
+	url := s.urls[area]
+	e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.tokens[area].setting, Ask: ask}
 	if url.Value == "" {
 		return e, nil
 	}

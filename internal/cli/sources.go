@@ -115,6 +115,9 @@ func configuredAs(dir string, p project, name string) string {
 
 // open adds the file or folder inside base; shown is how the user knows it.
 func (o *opener) open(base, inside, shown string) error {
+	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
 		return fmt.Errorf("%s: %w", shown, plain(err))

@@ -45,9 +45,12 @@ func (t tokenSetting) source() string {
 	return "none"
 }
 
+// askFunc gives a token when it is needed.
+type askFunc func(context.Context) (api.Token, error)
+
 // asker asks for the token once in a run, however often and by how many it is
-// needed; nil where no source is set.
-func (a *app) asker(t tokenSetting) func(context.Context) (api.Token, error) {
+// needed, unless admit says that none may be sent; nil where no source is set.
+func (a *app) asker(t tokenSetting, admit func(context.Context) error) askFunc {
 	if t.isZero() {
 		return nil
 	}
@@ -59,7 +62,9 @@ func (a *app) asker(t tokenSetting) func(context.Context) (api.Token, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !asked {
-			token, err = a.fetchToken(ctx, t)
+			if err = admit(ctx); err == nil {
+				token, err = a.fetchToken(ctx, t)
+			}
 			asked = true
 		}
 		return token, err

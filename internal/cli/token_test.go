@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,10 +30,11 @@ func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]str
 	if err != nil {
 		return "", err
 	}
-	e, err := a.endpoint(kind.Delivery, s, "")
-	if err != nil {
-		return "", err
+	w, wrong := a.point(s, project{})
+	if wrong[kind.Delivery] != nil {
+		return "", wrong[kind.Delivery]
 	}
+	e := w.api.Endpoints[kind.Delivery]
 	token, err := e.Ask(ctx)
 	again, errAgain := e.Ask(ctx)
 	if token.IsZero() != again.IsZero() || fmt.Sprint(err) != fmt.Sprint(errAgain) {
@@ -221,5 +224,58 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 	cancel()
 	if _, err := tokenOf(ctx, t, text, nil, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// TestNoTokenIsGivenElsewhere: whoever asks, an endpoint of the real platform gives its
+// token only for the workspace that the environment allows and the ledger was made for.
+// Where it gives none, it does not ask for one either.
+func TestNoTokenIsGivenElsewhere(t *testing.T) {
+	s := newStage(t)
+	text, err := os.ReadFile(filepath.Join(s.dir, projectFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ vars, says string }{
+		{"", ""},
+		{"TRUEUP_WORKSPACE=" + workspace.UUID, ""},
+		{"TRUEUP_WORKSPACE=other", "TRUEUP_WORKSPACE allows only other"},
+		{"TRUEUP_LEDGER=file:none", "there is no ledger at file:none yet|is missing at file:none"},
+		{"TRUEUP_LEDGER=s4://x", "is not of the form"},
+		{"TRUEUP_DELIVERY_URL=https://else.example.com", "was made for the delivery area at http://127.0.0.1"},
+	} {
+		a := newApp(s.env(io.Discard, io.Discard))
+		usual := a.env.Getenv
+		asked := false
+		a.env.Getenv = func(name string) string {
+			key, value, _ := strings.Cut(c.vars, "=")
+			switch {
+			case name == key:
+				return value
+			case name == "HELD":
+				asked = true
+				return canary
+			case strings.HasSuffix(name, "_TOKEN"):
+				return ""
+			}
+			return usual(name)
+		}
+		p, err := parseProject(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.dir = s.dir
+		set, err := a.settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.tokens[kind.Delivery] = tokenSetting{tokenSource: tokenSource{Env: "HELD"}, setting: "HELD"}
+		w, _ := a.point(set, p)
+		token, err := w.api.Endpoints[kind.Delivery].Ask(t.Context())
+		w.close()
+		given := !token.IsZero()
+		if given != (c.says == "") || asked != given || !given && !regexp.MustCompile(c.says).MatchString(err.Error()) {
+			t.Errorf("%s: given %t, asked for %t, %v", c.vars, given, asked, err)
+		}
 	}
 }

@@ -58,7 +58,7 @@ type loaded struct {
 // load reads the project and the manifests, and more of them, and runs every
 // offline check.
 func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (loaded, error) {
-	p, err := loadProject(a.dir())
+	p, err := a.findProject()
 	if err != nil {
 		return loaded{}, err
 	}
@@ -115,6 +115,7 @@ func (a *app) manifestOptions(p project, strict bool) manifest.Options {
 	return manifest.Options{
 		Workspace:          p.Workspace.Name,
 		DeprecatedPurgeURL: p.Purge.DeprecatedURL,
+		Undocumented:       p.undocumented(),
 		Strict:             strict,
 		Parallelism:        a.global.parallelism,
 	}

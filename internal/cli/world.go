@@ -1,14 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/api"
@@ -24,6 +25,11 @@ type world struct {
 	origins   map[kind.Area]string
 	api       api.Config
 	ledger    ledger.Config
+	// pin is the UUID of the workspace that the environment allows, "" for any.
+	pin string
+	// opening is held while the ledger is opened; opened is it then.
+	opening sync.Mutex
+	opened  *ledger.Ledger
 	// waitOthers is how long apply waits for what other runs have claimed.
 	waitOthers time.Duration
 	closers    []func() error
@@ -48,8 +54,7 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 		return a.enterSandbox(ctx, p, set)
 	}
 	if !p.exists() {
-		return nil, errors.New("there is no trueup.yaml here or above, so it is not known which workspace is meant: " +
-			"trueup init writes one; or try --sandbox")
+		return nil, a.noProject()
 	}
 	s, err := a.settings()
 	if err != nil {
@@ -58,42 +63,87 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 	for _, text := range s.above() {
 		a.log(slog.LevelWarn, text+": unset it to use the profile's")
 	}
-	w := &world{workspace: p.Workspace, origins: map[kind.Area]string{}}
-	if err := w.point(a, s, p); err != nil {
+	roots, err := s.trusted()
+	if err != nil {
 		return nil, err
 	}
-	w.keep(a, p)
+	w, wrong := a.point(s, p)
+	if err := cmp.Or(w.pinned(), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
+		return nil, err
+	}
+	w.api.RootCAs = roots
 	return w, nil
 }
 
-// keep says which ledger belongs to the world, and how requests are sent once.
-func (w *world) keep(a *app, p project) {
-	w.api.Duplicate = p.Purge.duplicate()
+// point makes the world of the real platform, and says which addresses are wrong.
+// A repository has no say in where that is (product: configuration 2).
+func (a *app) point(s settings, p project) (w *world, wrong map[kind.Area]error) {
+	w = &world{
+		workspace: p.Workspace, origins: map[kind.Area]string{}, api: a.apiConfig(p.Workspace),
+		pin: a.env.Getenv(workspacePin), waitOthers: p.Purge.wait(),
+	}
+	w.api.Endpoints, w.api.Proxy, w.api.Duplicate = map[kind.Area]api.Endpoint{}, s.through, p.Purge.duplicate()
+	wrong = map[kind.Area]error{}
+	for _, area := range areas() {
+		ask := a.asker(s.tokens[area], func(ctx context.Context) error { return w.admit(ctx, area) })
+		w.api.Endpoints[area], wrong[area] = s.endpoint(area, ask, p.Purge.DeprecatedURL)
+		if base := w.api.Endpoints[area].Base; base != nil {
+			w.origins[area] = base.String()
+		}
+	}
 	w.ledger = a.ledgerConfig(p)
-	w.ledger.Origins = maps.Clone(w.origins)
-	w.ledger.Window, w.waitOthers = p.Purge.window(), p.Purge.wait()
+	w.ledger.Origins, w.ledger.Window = maps.Clone(w.origins), p.Purge.window()
+	return w, wrong
 }
 
-// point directs the world at the real platform. A repository has no say in
-// where that is (product: configuration 2).
-func (w *world) point(a *app, s settings, p project) error {
-	roots, err := s.trusted()
-	if err != nil {
+// workspacePin names the one workspace that a run may be about.
+const workspacePin = "TRUEUP_WORKSPACE"
+
+// pinned refuses another workspace than the one that the environment allows.
+func (w *world) pinned() error { return pinned(w.pin, w.workspace) }
+
+func pinned(pin string, ws kind.Workspace) error {
+	if pin == "" || pin == ws.UUID {
+		return nil
+	}
+	return withCode(exitInvalid, fmt.Errorf("%s names workspace %s, and %s allows only %s: nothing was read or sent; correct workspace.uuid, or the variable",
+		projectFile, cmp.Or(ws.UUID, "none"), workspacePin, pin))
+}
+
+// admit refuses to send a token elsewhere than the environment allows and the
+// ledger was made for.
+func (w *world) admit(ctx context.Context, areas ...kind.Area) error {
+	if err := w.pinned(); err != nil {
 		return err
 	}
-	w.api = a.apiConfig(w.workspace)
-	w.api.Endpoints, w.api.RootCAs, w.api.Proxy = map[kind.Area]api.Endpoint{}, roots, s.through
-	for _, area := range areas() {
-		e, err := a.endpoint(area, s, p.Purge.DeprecatedURL)
-		if err != nil {
-			return err
-		}
-		w.api.Endpoints[area] = e
-		if e.Base != nil {
-			w.origins[area] = e.Base.String()
+	l, err := w.book(ctx)
+	for _, area := range areas {
+		if err == nil {
+			err = l.Admit(ctx, area)
 		}
 	}
-	return nil
+	if p := ledger.Problem(err); p != nil {
+		err = fmt.Errorf("%w: %s", err, p.Fix)
+	}
+	if err != nil && ctx.Err() == nil {
+		return withCode(exitError, err) // nothing is wrong with the token
+	}
+	return err
+}
+
+// book opens the ledger when it is first needed; the world closes it.
+func (w *world) book(ctx context.Context) (*ledger.Ledger, error) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	if w.opened != nil {
+		return w.opened, nil
+	}
+	l, err := ledger.Open(ctx, w.ledger)
+	if err == nil {
+		w.opened = l
+		w.closers = append(w.closers, l.Close)
+	}
+	return l, err
 }
 
 // apiConfig is what every client needs to know, without where to go.
@@ -133,12 +183,14 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		StoreFromEnv: env("TRUEUP_LEDGER") != "",
 		ID:           p.Ledger.ID,
 		Workspace:    p.Workspace,
-		Dir:          dir,
-		InCI:         a.inCI(),
-		EphemeralOK:  a.global.ephemeralOK,
-		Now:          a.env.Now,
-		Claim:        a.claim(),
-		Witness:      witnessDir(env),
+		// Another one is refused before the ledger is asked for anything.
+		WorkspaceFromEnv: env(workspacePin) != "",
+		Dir:              dir,
+		InCI:             a.inCI(),
+		EphemeralOK:      a.global.ephemeralOK,
+		Now:              a.env.Now,
+		Claim:            a.claim(),
+		Witness:          witnessDir(env),
 	}
 }
 

@@ -170,6 +170,8 @@ func (a *app) sandboxLedger(ctx context.Context, dir string, w *world) (ledger.C
 		Origins:   w.origins,
 		Now:       w.api.Now,
 		Claim:     a.claim(),
+		// The world is the run's own: a workspace may be named anew.
+		Rebind: func(string, string, string) error { return nil },
 	}
 	g, err := ledger.Init(ctx, cfg)
 	if err != nil {

@@ -26,7 +26,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 	}
 	change := merge.Change{Path: s, At: []merge.Step{{Field: s}}, Class: class, Base: s, Live: v, Desired: s + "2"}
 	explained := []plan.Change{{Change: change, Cause: plan.Cause(s), By: plan.By(s), Line: 3, Column: n}}
-	values := []merge.Value{{Path: s, Value: v}}
+	values := []merge.Value{{Path: s, Value: v, At: change.At}}
 	finding := diag.Finding{Path: s, Line: 2, Column: n, Field: s, Rule: s, Message: s, Fix: s, Source: s, Silenced: s, Write: s}
 	advice := finding
 	advice.Severity = diag.Advice
@@ -50,11 +50,12 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 		Plan: &plan.Plan{
 			Manifests: &sum, Options: &plan.Choices{
 				Drift: plan.DriftPolicy(s), Targets: []string{s}, TakeOver: []string{s}, AllowRecreate: []string{s}, Window: s,
-				Overrides: []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}}},
+				Overrides: []plan.Override{{Kind: s, Path: s, Order: s, Type: s, Key: []string{s}, Undocumented: []string{s}}},
 			},
 			Format: s, Tool: s, Digest: s, Offline: n%3 == 1, Notes: []string{s}, Advice: diag.List{advice}, Silenced: diag.List{advice},
-			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerProblem: s,
-			Target: plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
+			Blame: &plan.Blame{Ref: s, Base: s, Head: s, Merge: n%2 == 1, Problem: s, Fix: s}, Unmanaged: []kind.Key{k}, Ledger: s, LedgerStore: s, LedgerProblem: s,
+			Settings: []plan.Setting{{Path: s, Line: n, Field: s, Was: v, Now: v, Consequence: s, Hides: []plan.Hidden{{Key: k, Path: s, Git: v, Live: v}}}},
+			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
 		Apply: &apply.Result{Outcomes: []apply.Outcome{{
 			Key: k, Status: statuses[n%len(statuses)], Message: s, Fix: s, Verdict: apply.NeedsPerson,
@@ -86,7 +87,7 @@ var classes = []merge.Class{
 // seeds are texts that break out of something somewhere.
 var seeds = []string{
 	"plain", "", "::error ::pwned", "  ::set-env name=A::b", ":", "::", "##[error]pwned", "x ##vso[task.setvariable]y", "###[a]", "##", "[",
-	"\x1b[2J\x1b]0;title\a", "a\r\n::error ::b", "a\nb", "\u202egnp.exe", "\u200b\u2028\u2029\u0085\ufeff", "\xff\xfe", "\x00",
+	"\x1b[2J\x1b]0;title\a", "a\r\n::error ::b", "a\nb", "\u202egnp.exe", "\u200b\u2028\u2029\u0085\ufeff", "\u00ad\ufe0f\u2800\u3164\u115f\u180b\u17b4\U000e0041\U000e0100", "\xff\xfe", "\x00",
 	"```\n</details><img src=x onerror=alert(1)>", "`````````", "~~~", "[a](http://evil.example)", "![a](//evil.example/x.png)",
 	"<script>alert(1)</script>", "http://evil.example www.evil.example a@evil.example", "@octocat #1 GH-1", "| a | b |\n|---|---|",
 	"<!-- -->", "&lt;b&gt;", "\\", "$x^2$", "*a* _b_ ~~c~~", "# h", "> q", "- l", "1. l", "    code", "\t\t", "[^1]: x",
@@ -144,7 +145,7 @@ func checkPlain(t check, name string, out []byte) {
 		t.Fatalf("%s: not UTF-8: %q", name, out)
 	}
 	for _, r := range string(out) {
-		if r != '\n' && (!unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)) {
+		if r != '\n' && (!unicode.IsPrint(r) || diag.Unseen(r)) {
 			t.Fatalf("%s: %U in %q", name, r, out)
 		}
 	}

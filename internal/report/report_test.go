@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -70,14 +71,41 @@ func TestClean(t *testing.T) {
 		"\u0085\u009b":                         `\u0085\u009b`,
 		"a\u202eb\u2066c":                      `a\u202eb\u2066c`,
 		"\u200b\ufeff\u2028\u00ad\u00a0\u3000": `\u200b\ufeff\u2028\u00ad\u00a0\u3000`,
-		"\U000e0041\ue000":                     `\U000e0041\ue000`,
-		"\xff\xc3":                             `\xff\xc3`,
-		"\ufffd":                               "\ufffd",
-		"漢字 é ❤️":                              "漢字 é ❤️",
+		"\ufe0f\u2800\u3164\u115f\u17b4\u180b\U000e0041": `\ufe0f\u2800\u3164\u115f\u17b4\u180b\U000e0041`,
+		"\U000e0041\ue000": `\U000e0041\ue000`,
+		"\xff\xc3":         `\xff\xc3`,
+		"\ufffd":           "\ufffd",
+		"漢字 é ❤":           "漢字 é ❤",
+		"❤\ufe0f":          `❤\ufe0f`,
 	} {
 		if got := string(clean(in)); got != want {
 			t.Errorf("clean(%q) = %s, want %s", in, got, want)
 		}
+	}
+}
+
+// TestNothingUnseenIsPrinted holds, over all of Unicode, that nothing is printed
+// which nobody sees, and that every letter and number is printed as it is.
+func TestNothingUnseenIsPrinted(t *testing.T) {
+	var all, letters strings.Builder
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if r == 0x40000 {
+			r = 0xE0000 // the planes between have no characters
+		}
+		all.WriteRune(r)
+		if unicode.In(r, unicode.L, unicode.N) && !diag.Unseen(r) {
+			letters.WriteRune(r)
+		}
+	}
+	for _, text := range []string{Clean(all.String()), strings.ReplaceAll(CleanJSON([]byte(all.String())), "\n", "")} {
+		for _, r := range text {
+			if diag.Unseen(r) {
+				t.Errorf("U+%04X is printed", r)
+			}
+		}
+	}
+	if Clean(letters.String()) != letters.String() || CleanJSON([]byte(letters.String())) != letters.String() {
+		t.Error("a letter or number is printed as another")
 	}
 }
 

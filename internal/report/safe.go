@@ -8,6 +8,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 )
 
@@ -48,7 +49,7 @@ func clean(s string) safe {
 
 // shown tells whether a rune is visible and of one line.
 func shown(r rune) bool {
-	return unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	return unicode.IsPrint(r) && !diag.Unseen(r)
 }
 
 func escape(r rune) string {

@@ -98,7 +98,9 @@ func TestAKeptPlanMatchesThePublishedSchema(t *testing.T) {
 	pl.Manifests, pl.Options = &sum, &plan.Choices{
 		Drift: plan.ReportDrift, Targets: []string{"x/*"}, TakeOver: []string{"x/y"}, AllowRecreate: []string{"x/y"}, AllowEmptyLive: true,
 		MaxCreates: 1, Prune: true, MaxDeletes: 1, PartOfTree: true, Window: "20h0m0s",
-		Overrides: []plan.Override{{Kind: "x", Path: "spec.y", Ignore: true, ReadOnly: true, Order: "set", Key: []string{"z"}, Type: "text"}},
+		Overrides: []plan.Override{{
+			Kind: "x", Path: "spec.y", Ignore: true, ReadOnly: true, Omit: true, Order: "set", Key: []string{"z"}, Type: "text", Undocumented: []string{"w"},
+		}},
 	}
 	pl.Items = slices.Clone(pl.Items)
 	for i := range pl.Items {
