@@ -69,15 +69,7 @@ func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) =
 // create plans the POST of the whole object.
 func (d *decision) create() {
 	d.item.Op, d.item.Request = Create, d.whole()
-	d.item.Disk = text(sentSpec(d.item.Request), d.manifest.Kind.DiskField...)
-}
-
-// sentSpec is the spec in the body of a request, so that what is shown of it is what
-// is sent.
-func sentSpec(r *Request) map[string]any {
-	body, _ := canon.MustDecode(r.Body).(map[string]any)
-	spec, _ := body["spec"].(map[string]any)
-	return spec
+	d.item.Disk = text(d.item.BodySpec(), d.manifest.Kind.DiskField...)
 }
 
 // whole is the request that makes the object.

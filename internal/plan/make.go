@@ -340,7 +340,8 @@ func summarize(p *Plan) Summary {
 		}
 		s.Removed += it.Removals()
 		s.Drifted += len(driftOf(it))
-		s.addRisks(it)
+		s.Serves += it.AtStake(kind.RiskServes)
+		s.Security += it.AtStake(kind.RiskSecurity)
 	}
 	s.Unmanaged = len(p.Unmanaged)
 	return s

@@ -143,7 +143,7 @@ func (p *Planner) unsure() string {
 func (d *decision) post() {
 	d.item.Op = Post
 	d.item.Request = d.whole()
-	spec, _ := purge.Parse(sentSpec(d.item.Request)) // it parsed as git has it
+	spec, _ := purge.Parse(d.item.BodySpec()) // it parsed as git has it
 	usage := spec.Usage()
 	d.item.Purge = &PurgeInfo{
 		Hostname:   spec.Hostname,

@@ -54,20 +54,17 @@ func (it *Item) risks() []kind.Risk {
 	return risks
 }
 
-// addRisks counts the lines of the first two risks of an item of which something
-// is sent.
-func (s *Summary) addRisks(it Item) {
-	if !sends(it.Op) && it.Op != Delete {
-		return
+// AtStake counts the lines of that risk of which something is sent.
+func (it Item) AtStake(risk kind.Risk) int {
+	if it.Risk < risk || !sends(it.Op) && it.Op != Delete {
+		return 0
 	}
 	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
+	n := 0
 	for _, r := range it.risks() {
-		switch r {
-		case kind.RiskServes:
-			s.Serves++
-		case kind.RiskSecurity:
-			s.Security++
-		case kind.NoRisk, kind.RiskCost, kind.RiskAvailability:
+		if r == risk {
+			n++
 		}
 	}
+	return n
 }

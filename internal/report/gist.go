@@ -9,8 +9,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// A structure of at most maxInline columns stands in the line of its path;
-// a longer one below it, on at most maxDetails lines.
+// A structure of at most maxInline columns stands in the line of its path; a
+// longer one below it, on at most maxDetails lines unless it is to be shown whole.
 const (
 	maxInline  = 60
 	maxDetails = 4
@@ -20,15 +20,15 @@ const (
 // returns the tokens of the flow of all that the words and the path leave out.
 // Without words it is the whole flow, or the number of its values where that
 // is long.
-func gist(kindName, path string, v any) (words safe, details []safe) {
+func gist(kindName, path string, v any, whole bool) (words safe, details []safe) {
 	words, rest, ok := summed(kindName, path, v)
 	switch {
 	case !ok:
-		return inline(v)
+		return inline(v, whole)
 	case rest == nil:
 		return words, nil
 	}
-	return words, bare(rest)
+	return words, bare(rest, whole)
 }
 
 // summed says what a structure is in the words that its schema has for it, and
@@ -58,16 +58,16 @@ func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 }
 
 // inline is a value without a summary.
-func inline(v any) (safe, []safe) {
-	if whole := literal(v); width(whole) <= maxInline {
-		return whole, nil
+func inline(v any, whole bool) (safe, []safe) {
+	if text := literal(v); width(text) <= maxInline {
+		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
-		tokens := bare(v)
+		tokens := bare(v, whole)
 		return count(len(tokens), "value") + ":", tokens
 	}
-	return value(v), nil
+	return value(v, whole), nil
 }
 
 // fieldAt finds the field of a path that people are shown, and the fields that
@@ -104,7 +104,9 @@ func fill(summary string, object map[string]any) (words safe, said [][]string, o
 			return "", nil, false
 		}
 		words += limited(values, ", ")
-		said = append(said, path)
+		if len(values) <= maxParts {
+			said = append(said, path)
+		}
 	}
 }
 
@@ -135,9 +137,9 @@ func scalars(v any, path []string) (values []safe, ok bool) {
 // mistaken for the sentence.
 func said(v any) safe {
 	if s, ok := v.(string); ok && s != "" && unquotable(s) {
-		return cut(clean(s), maxText)
+		return clean(s)
 	}
-	return value(v)
+	return literal(v)
 }
 
 // without leaves a field out of an object, and what is empty then; nil is
@@ -171,8 +173,11 @@ type flow struct {
 }
 
 // bare is the flow of a structure without its own brackets.
-func bare(v any) []safe {
+func bare(v any, whole bool) []safe {
 	f := flow{most: maxText}
+	if whole {
+		f.most = 0
+	}
 	f.write("", v, "")
 	last := len(f.tokens) - 1
 	if last > 0 || len(f.tokens[0]) > len("{}") {
@@ -247,8 +252,9 @@ func unquotable(s string) bool {
 }
 
 // flowLines sets tokens on lines of so many columns; those beyond maxDetails
-// are counted. Only a token that is wider than a line is broken, at its spaces.
-func flowLines(tokens []safe, columns int) []safe {
+// are counted, unless the value is to be shown whole. Only a token that is wider
+// than a line is broken, at its spaces.
+func flowLines(tokens []safe, columns int, whole bool) []safe {
 	var lines []safe
 	line := safe("")
 	for i, token := range tokens {
@@ -262,7 +268,7 @@ func flowLines(tokens []safe, columns int) []safe {
 				lines = append(lines, line)
 				line = piece
 			}
-			if len(lines) == maxDetails {
+			if len(lines) == maxDetails && !whole {
 				return append(lines, "… and "+count(len(tokens)-i, "more value"))
 			}
 		}

@@ -77,7 +77,7 @@ func TestGist(t *testing.T) {
 		"a text":      {"CDN", "hostname", `"shop"`, `"shop"`, ""},
 		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
-		words, details := gist(c.kind, c.path, decoded(t, c.value))
+		words, details := gist(c.kind, c.path, decoded(t, c.value), false)
 		if string(words) != c.words || string(join(details, " ")) != c.details {
 			t.Errorf("%s: %s / %s, want %s / %s", name, words, join(details, " "), c.words, c.details)
 		}
@@ -88,7 +88,7 @@ func TestGist(t *testing.T) {
 func TestGistLeavesTheValueAlone(t *testing.T) {
 	const text = `{"host":"c","passive":{"fails":"3"},"port":"80","weight":"3"}`
 	v := decoded(t, text)
-	gist("CDN", "upstreams[b].servers[c:80]", v)
+	gist("CDN", "upstreams[b].servers[c:80]", v, false)
 	if after, err := json.Marshal(v); err != nil || string(after) != text {
 		t.Errorf("%s, %v", after, err)
 	}
@@ -130,7 +130,7 @@ func TestFlowLines(t *testing.T) {
 		{[]safe{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
 		{[]safe{"aaaaaaaaaa", "b"}, 5, "aaaaaaaaaa|b"},
 	} {
-		if got := string(join(flowLines(c.tokens, c.columns), "|")); got != c.want {
+		if got := string(join(flowLines(c.tokens, c.columns, false), "|")); got != c.want {
 			t.Errorf("%s in %d: %s, want %s", join(c.tokens, " "), c.columns, got, c.want)
 		}
 	}

@@ -190,7 +190,7 @@ func sides(before, after any) (a, b htmlCell) {
 	case after == nil:
 		return alone("", "", before), b
 	case !tall(before) && !tall(after):
-		x, y := pairOf(before, after, maxHTMLText)
+		x, y := apart(literal(before), literal(after), maxHTMLText)
 		left, right := wordsOf(x, y)
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}

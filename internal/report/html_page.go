@@ -2,7 +2,6 @@ package report
 
 import (
 	"html/template"
-	"maps"
 	"slices"
 
 	"trueup/internal/diag"
@@ -277,13 +276,13 @@ func facts(doc Document) []htmlFact {
 		add("Base", code(b.Ref), code(b.Base))
 		add("Head", code(b.Head), merge)
 	}
-	add("Workspace", htmlValue{Text: cut(clean(pl.Target.Workspace.Name), maxPath)}, code(pl.Target.Workspace.UUID))
-	var origins []htmlValue
-	for _, area := range slices.Sorted(maps.Keys(pl.Target.Origins)) {
-		origins = append(origins, code(pl.Target.Origins[area]))
+	for _, t := range target(doc) {
+		values := make([]htmlValue, len(t.values))
+		for i, v := range t.values {
+			values[i] = htmlValue{v, true}
+		}
+		add(t.name, values...)
 	}
-	add("Platform", origins...)
-	add("Ledger", code(pl.Ledger))
 	add("Run", code(doc.RunURL))
 	if doc.Objects > 0 {
 		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})

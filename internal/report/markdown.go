@@ -36,13 +36,7 @@ func markdown(doc Document, opts Options, budget int) markup {
 	if len(head) > budget-maxRest {
 		return ""
 	}
-	where := whereAll(doc, budget/8)
-	blocks := markdownBlocks(doc, opts)
-	body, left := fitBlocks(blocks, budget-len(head)-len(where)-maxRest)
-	if len(left) == 0 {
-		return head + body
-	}
-	return head + body + "\n" + leftOut(left) + where + "\n"
+	return head + fitBlocks(markdownBlocks(doc, opts), whereAll(doc, budget/8), budget-len(head))
 }
 
 // markdownHead is what a reader sees first. Its title and table have constants
@@ -59,12 +53,12 @@ func markdownHead(doc Document, opts Options, most int) markup {
 	if doc.Plan.Offline {
 		text += "\n> **" + constant(offlineBanner) + "**\n"
 	}
-	text += summaryTable(doc.Plan.Summary)
-	made := madeFrom(doc.Plan)
-	if len(text)+len(made) > most {
+	made := madeFrom(doc)
+	if len(text)+len(made) > 2*most {
 		made = ""
 	}
-	return text + lookAt(doc.Plan, opts, most-len(text)-len(made)) + made
+	text += made + summaryTable(doc.Plan.Summary)
+	return text + lookAt(doc.Plan, opts, most-len(text))
 }
 
 // markdownTitle says what will happen, or did.
@@ -98,11 +92,16 @@ func summaryTable(s plan.Summary) markup {
 	return head + rule + body + "\n"
 }
 
-// madeFrom is what the plan rests on: workspace, base and digest.
-func madeFrom(pl *plan.Plan) markup {
+// madeFrom is what the plan rests on: workspace, platform, ledger, base and digest.
+func madeFrom(doc Document) markup {
+	pl := doc.Plan
 	var parts []string
-	if name := pl.Target.Workspace.Name; name != "" {
-		parts = append(parts, "Workspace "+string(code(cut(clean(name), maxNameInHead))))
+	for _, t := range target(doc) {
+		text := string(constant(t.name))
+		for i, v := range t.values {
+			text += strings.Repeat(",", min(i, 1)) + " " + string(code(cut(v, maxPath)))
+		}
+		parts = append(parts, text)
 	}
 	if b := pl.Blame; b != nil && b.Base != "" {
 		text := "Compared with " + string(code(short(b.Base)))

@@ -7,40 +7,16 @@ import (
 	"strings"
 
 	"trueup/internal/apply"
-	"trueup/internal/diag"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
-
-// The ranks of parts: the lower, the more a reader should see one. First what
-// went wrong and what to do, then what needs a person, what can't be undone,
-// what others did, and what git does.
-const (
-	rankErrors = iota
-	rankNext
-	rankOutcomes
-	rankNotes
-	rankBlocked
-	rankPurge
-	rankRemoval
-	rankDrift
-	rankAdvice
-	rankChange
-	rankCreate
-	rankRest
-)
-
-// nouns are what the parts of each rank are, where some are left out.
-func nouns() [rankRest + 1]safe {
-	return [...]safe{
-		"with errors", "of next steps", "of outcomes", "of notes", "blocked", "of purges", "with removals",
-		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
-	}
-}
 
 // section is a part of the report below its head: lines in a fence, which a reader
 // opens where it has a summary.
 type section struct {
-	rank    int
+	rank int
+	// name is what the part is about, empty where it has no name.
+	name    safe
 	summary markup
 	open    bool
 	// info is the language of the fence.
@@ -48,10 +24,14 @@ type section struct {
 	pieces []piece
 }
 
-// piece are lines that are shown together or not at all; an alarm is shown
-// before others where there is no room for all.
+// piece are lines that are shown together or not at all.
 type piece struct {
 	lines []safe
+	// path is that of a change of the first two risks: where its lines have no room,
+	// it is named. It is empty for others.
+	path safe
+	// alarm says that the lines are shown before others where there is no room for
+	// all.
 	alarm bool
 }
 
@@ -68,7 +48,7 @@ func pieced(lines []safe) []piece {
 func markdownBlocks(doc Document, opts Options) []section {
 	blocks := []section{
 		{rank: rankErrors, info: "text", pieces: pieced(lines(doc.Errors))},
-		{rank: rankErrors, info: "text", pieces: findingPieces(doc.Findings)},
+		{rank: rankErrors, info: "text", pieces: findingPieces(singly(doc.Findings))},
 	}
 	if doc.Apply != nil {
 		blocks = append(blocks, section{rank: rankNext, info: "text", pieces: pieced(nextSteps(doc.Apply))})
@@ -110,14 +90,15 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	if fix != "" {
 		notes = append(notes, "fix: "+fix)
 	}
-	blocks := []section{{rank: rankNotes, info: "text", pieces: pieced(append(notes, lines(pl.Notes)...))}}
-	if n := len(pl.Advice); n > 0 {
-		blocks = append(blocks, section{rank: rankAdvice, summary: constant(advices(n)), info: "text", pieces: findingPieces(pl.Advice)})
+	blocks := []section{
+		{rank: rankSettings, name: "settings", summary: constant(settingsTitle), info: "diff", pieces: settingPieces(pl.Settings)},
+		{rank: rankNotes, info: "text", pieces: pieced(append(notes, lines(pl.Notes)...))},
 	}
-	for _, item := range pl.Items {
-		if !hidden(item, opts) {
-			blocks = append(blocks, itemBlock(item, opts))
-		}
+	if n := len(pl.Advice); n > 0 {
+		blocks = append(blocks, section{rank: rankAdvice, summary: constant(advices(n)), info: "text", pieces: findingPieces(alikeFindings(pl.Advice))})
+	}
+	for _, g := range groups(pl, opts) {
+		blocks = append(blocks, groupBlock(g))
 	}
 	if opts.ShowUnmanaged && len(pl.Unmanaged) > 0 {
 		var names []safe
@@ -129,59 +110,68 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	return blocks
 }
 
-// itemBlock is an item of a plan as a diff.
-func itemBlock(item plan.Item, opts Options) section {
-	rows := itemRows(item, opts)
-	summary := code(titled(item.Key)) + " " + constant(headline(item, rows))
-	if s := source(item); s != "" {
-		summary += " (" + code(s) + ")"
-	}
-	return section{rank: priority(item, rows), summary: summary, info: "diff", pieces: diffPieces(item, rows)}
-}
-
-// diffPieces are an item's rows and notes as a diff: its first characters are
-// what code hosts colour.
-func diffPieces(item plan.Item, rows []row) []piece {
-	if mentioned(item) {
-		return pieced([]safe{"  " + mention(item)})
-	}
+// settingPieces are the settings that differ from the base as a diff.
+func settingPieces(settings []plan.Setting) []piece {
 	var out []piece
-	for _, r := range rows {
-		out = append(out, piece{diffRow(r), r.alarm || r.mark == markRemove})
-	}
-	for _, n := range itemNotes(item) {
-		out = append(out, piece{noteLines(n), n.fix})
+	for _, s := range settings {
+		r := settingRow(s)
+		lines := diffRow(r)
+		for _, n := range settingNotes(s) {
+			lines = append(lines, noteLines(n)...)
+		}
+		out = append(out, piece{lines: lines, path: r.path})
 	}
 	return out
+}
+
+// groupBlock is an object of a plan, or several with equal changes, as a diff.
+func groupBlock(g group) section {
+	summary := code(g.title()) + " " + constant(headline(g.item, g.rows))
+	if s := source(g.item); s != "" && !g.many() {
+		summary += " (" + code(s) + ")"
+	}
+	name := g.title()
+	if g.many() {
+		name += " (" + g.names() + ")"
+	}
+	return section{rank: g.rank, name: name, summary: summary, info: "diff", pieces: diffPieces(g)}
+}
+
+// diffPieces are the rows and notes of a group as a diff: its first characters are
+// what code hosts colour.
+func diffPieces(g group) []piece {
+	if mentioned(g.item) {
+		return pieced([]safe{"  " + mention(g.item)})
+	}
+	var out []piece
+	for _, r := range g.rows {
+		out = append(out, piece{diffRow(r), ofRisk(r.risk, r.path), r.alarm || r.mark == markRemove})
+	}
+	for _, n := range g.notes(itemNotes) {
+		if n.list {
+			out = append(out, pieced(noteLines(n))...)
+			continue
+		}
+		out = append(out, piece{noteLines(n), ofRisk(n.risk, n.path), n.fix})
+	}
+	return out
+}
+
+// ofRisk is the path of what is of the first two risks, and empty for others.
+func ofRisk(risk kind.Risk, path safe) safe {
+	if risk.Grave() {
+		return path
+	}
+	return ""
 }
 
 // diffLines are all lines of an item's diff.
 func diffLines(item plan.Item, rows []row) []safe {
 	var out []safe
-	for _, p := range diffPieces(item, rows) {
+	for _, p := range diffPieces(group{item: item, rows: rows}) {
 		out = append(out, p.lines...)
 	}
 	return out
-}
-
-// priority is the rank of an item.
-func priority(item plan.Item, rows []row) int {
-	switch {
-	case item.Op == plan.Blocked:
-		return rankBlocked
-	case item.Op == plan.Post || item.Op == plan.Deferred:
-		return rankPurge
-	case item.Op == plan.Delete || slices.ContainsFunc(rows, func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
-		return rankRemoval
-	case slices.ContainsFunc(rows, func(r row) bool { return r.alarm }):
-		return rankDrift
-	case item.Op == plan.Patch:
-		return rankChange
-	case item.Op == plan.Create:
-		return rankCreate
-	default:
-		return rankRest
-	}
 }
 
 // lines are texts of one line each.
@@ -194,7 +184,7 @@ func lines(texts []string) []safe {
 }
 
 // findingPieces are findings with an empty line between them.
-func findingPieces(found diag.List) []piece {
+func findingPieces(found []alike) []piece {
 	var out []piece
 	for i, f := range found {
 		lines := printed(func(p *printer) { textFinding(p, f) })
@@ -297,7 +287,7 @@ func detailed(lead safe, r row) []safe {
 	if len(r.details) == 0 {
 		return nil
 	}
-	out := flowLines(r.details, markdownColumns)
+	out := flowLines(r.details, markdownColumns, r.whole())
 	for i := range out {
 		out[i] = lead + out[i]
 	}

@@ -12,11 +12,60 @@ const (
 	maxCount = 40
 )
 
-// fitBlocks writes as much of the blocks as has room, and returns those of which
-// nothing had. Blocks of a rank share its room alike, so that an enormous one
-// hides none, and no rank takes more than half of what is left as long as those
-// behind it need it, unless half is less than one block is worth.
-func fitBlocks(blocks []section, room int) (markup, []section) {
+// fitBlocks writes as much of the blocks as has room, the most important first, and
+// names what has none. What is of the first two risks comes first: as long as one
+// change of them is neither shown nor named, nothing behind it is shown.
+func fitBlocks(blocks []section, where markup, room int) markup {
+	all := 0
+	for _, bl := range blocks {
+		all += bl.size()
+	}
+	if all <= room {
+		text, _ := fitRanks(blocks, room)
+		return text
+	}
+	room -= len(where) + maxRest
+	grave := slices.IndexFunc(blocks, func(bl section) bool { return bl.rank > rankSecurity })
+	if grave < 0 {
+		grave = len(blocks)
+	}
+	paths := mentions(blocks[:grave])
+	behind := blocks[grave:]
+	if paths > room/2 {
+		behind = nil
+	}
+	names := min(mentions(behind), room/8)
+	shown, left := fitRanks(blocks[:grave+len(behind)], max(room/4, room-paths-names))
+	left = append(left, blocks[grave+len(behind):]...)
+	return shown + leftOut(left, where, room-len(shown))
+}
+
+// mentions is what it takes to name blocks and their changes of the first two risks.
+func mentions(blocks []section) int {
+	n := 0
+	for _, bl := range blocks {
+		n += len(bl.mention()) + len("\n")
+	}
+	return n
+}
+
+// mention names a block and its changes of the first two risks.
+func (s section) mention() safe {
+	var paths []safe
+	for _, p := range s.pieces {
+		if p.path != "" {
+			paths = append(paths, p.path)
+		}
+	}
+	return guarded(join(filled(cut(s.name, maxPath), join(paths, ", ")), ": "))
+}
+
+// fitRanks writes as much of the blocks as has room, and returns those of which
+// nothing had. Blocks of a rank share its
+// room alike, so that an enormous one hides none, and no rank takes more than half
+// of what is left as long as those behind it need it, unless half is less than one
+// block is worth.
+func fitRanks(blocks []section, room int) (markup, []section) {
 	var b strings.Builder
 	var left []section
 	behind := 0
@@ -122,21 +171,29 @@ func (p piece) size() int {
 }
 
 // fit writes the block in at most so many bytes: whole, or without some of its
-// pieces, which are counted; ok is false where not one has room.
+// pieces, which are counted, and named where they are of the first two risks; ok is
+// false where there is no room for that, or for any piece.
 func (s section) fit(most int) (text markup, ok bool) {
 	if s.size() <= most {
-		return s.text(s.pieces, 0), true
+		return s.text(s.pieces, 0, nil), true
 	}
 	room := most - s.frame() - maxCount
+	for _, p := range s.pieces {
+		room -= p.mention()
+	}
+	if room < 0 {
+		return "", false
+	}
 	taken := make([]bool, len(s.pieces))
-	for _, alarms := range []bool{true, false} {
+	for _, weight := range []int{2, 1, 0} {
 		for i, p := range s.pieces {
-			if size := p.size(); p.alarm == alarms && size <= room {
+			if size := p.size() - p.mention(); p.weight() == weight && size <= room {
 				taken[i], ok, room = true, true, room-size
 			}
 		}
 	}
 	var shown []piece
+	var unseen []safe
 	hidden := 0
 	for i, p := range s.pieces {
 		if taken[i] {
@@ -144,17 +201,37 @@ func (s section) fit(most int) (text markup, ok bool) {
 			continue
 		}
 		hidden += len(p.lines)
+		unseen = append(unseen, filled(p.path)...)
 	}
-	return s.text(shown, hidden), ok
+	return s.text(shown, hidden, unseen), ok
 }
 
-func (s section) text(shown []piece, hidden int) markup {
+// mention is what it takes to name the piece in place of its lines.
+func (p piece) mention() int {
+	if p.path == "" {
+		return 0
+	}
+	return len(p.path) + len(", ")
+}
+
+// weight is how important a piece is: one of the first two risks most.
+func (p piece) weight() int {
+	switch {
+	case p.path != "":
+		return 2
+	case p.alarm:
+		return 1
+	}
+	return 0
+}
+
+func (s section) text(shown []piece, hidden int, unseen []safe) markup {
 	var content []safe
 	for _, p := range shown {
 		content = append(content, p.lines...)
 	}
 	if hidden > 0 {
-		content = append(content, "  ... and "+count(hidden, "more line"))
+		content = append(content, join(filled("  ... and "+count(hidden, "more line"), join(unseen, ", ")), ": "))
 	}
 	body := fence(s.info, content)
 	if s.summary == "" {
@@ -163,8 +240,12 @@ func (s section) text(shown []piece, hidden int) markup {
 	return details(s.open, s.summary, body)
 }
 
-// leftOut counts the blocks of which nothing is shown.
-func leftOut(left []section) markup {
+// leftOut counts the blocks of which nothing is shown, says where they are, and
+// names as many as have room, the most important first.
+func leftOut(left []section, where markup, room int) markup {
+	if len(left) == 0 {
+		return ""
+	}
 	counts := map[int]int{}
 	for _, b := range left {
 		counts[b.rank]++
@@ -175,7 +256,25 @@ func leftOut(left []section) markup {
 			parts = append(parts, number(counts[rank])+" "+noun)
 		}
 	}
-	return "**" + constant(count(len(left), "more part")+" did not fit: "+join(parts, ", ")) + ".** "
+	text := "\n**" + constant(count(len(left), "more part")+" did not fit: "+join(parts, ", ")) + ".** " + where + "\n"
+	var names []safe
+	ticks := 0
+	for i, b := range left {
+		line := b.mention()
+		if line == "" {
+			continue
+		}
+		ticks = max(ticks, backticks(line))
+		if room -= len(line) + len("\n"); room < 2*ticks {
+			names = append(names, "... and "+number(len(left)-i)+" more")
+			break
+		}
+		names = append(names, line)
+	}
+	if len(names) == 0 {
+		return text
+	}
+	return text + "\n" + fence("text", names)
 }
 
 // whereAll says where everything is, in at most so many bytes: in other reports

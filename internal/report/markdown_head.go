@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -16,18 +17,43 @@ type notable struct {
 	name func(plan.Item) safe
 }
 
+// in counts how much of it a plan has, and names the objects.
+func (n notable) in(pl *plan.Plan) (total int, names []safe) {
+	for _, item := range pl.Items {
+		if here := n.count(item); here > 0 {
+			total += here
+			names = append(names, n.name(item))
+		}
+	}
+	return total, names
+}
+
+// risks are the lines of the first two risks of which something is sent.
+func risks() []notable {
+	var out []notable
+	for _, r := range kind.Risks() {
+		if !r.Grave() {
+			continue
+		}
+		title := func(n int) safe { return count(n, "change") + " that " + safe(r.Meaning()) }
+		out = append(out, notable{title, func(item plan.Item) int { return item.AtStake(r) }, itemName})
+	}
+	return out
+}
+
+func itemName(item plan.Item) safe { return titled(item.Key) }
+
 // notables are what a reviewer looks for first.
 func notables() []notable {
-	name := func(item plan.Item) safe { return titled(item.Key) }
-	return []notable{
-		{func(n int) safe { return number(n) + " blocked" }, is(plan.Blocked), name},
+	return append(risks(), []notable{
+		{func(n int) safe { return number(n) + " blocked" }, is(plan.Blocked), itemName},
 		{func(n int) safe { return count(n, "purge") + " to post" }, is(plan.Post), flush},
-		{func(n int) safe { return count(n, "object") + " to delete" }, is(plan.Delete), name},
-		{func(n int) safe { return count(n, "value") + " removed" }, plan.Item.Removals, name},
-		{func(n int) safe { return count(n, "conflict") + " of git and live" }, caused(plan.FromBoth), name},
-		{func(n int) safe { return count(n, "change") + " outside git" }, caused(plan.FromDrift), name},
-		{func(n int) safe { return count(n, "value") + " not kept by the server" }, caused(plan.FromRefusal), name},
-	}
+		{func(n int) safe { return count(n, "object") + " to delete" }, is(plan.Delete), itemName},
+		{func(n int) safe { return count(n, "value") + " removed" }, plan.Item.Removals, itemName},
+		{func(n int) safe { return count(n, "conflict") + " of git and live" }, caused(plan.FromBoth), itemName},
+		{func(n int) safe { return count(n, "change") + " outside git" }, caused(plan.FromDrift), itemName},
+		{func(n int) safe { return count(n, "value") + " not kept by the server" }, caused(plan.FromRefusal), itemName},
+	}...)
 }
 
 func is(op plan.Op) func(plan.Item) int {
@@ -71,15 +97,7 @@ const (
 func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	var b strings.Builder
 	for _, n := range notables() {
-		total := 0
-		var names []safe
-		for _, item := range pl.Items {
-			if here := n.count(item); here > 0 {
-				total += here
-				names = append(names, n.name(item))
-			}
-		}
-		if total > 0 {
+		if total, names := n.in(pl); total > 0 {
 			listed(&b, n.title(total), names, most)
 		}
 	}

@@ -1,11 +1,11 @@
 package report
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -17,6 +17,11 @@ type note struct {
 	text safe
 	// fix says that the line tells a person what to do.
 	fix bool
+	// list says that the line lists names, of which some say something, too.
+	list bool
+	// path and risk are those of a value that is dropped.
+	path safe
+	risk kind.Risk
 }
 
 // itemNotes are the consequences of an item, its request, and advice.
@@ -26,10 +31,12 @@ func itemNotes(item plan.Item) []note { return append(besides(item), effects(ite
 func besides(item plan.Item) []note {
 	var notes []note
 	for _, v := range item.Preserved {
-		notes = append(notes, note{text: "kept: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (not managed here)"})
+		notes = append(notes, note{text: "kept: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value, false) + " (not managed here)"})
 	}
 	for _, v := range item.Collateral {
-		notes = append(notes, note{text: "dropped: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value) + " (goes with what holds it)"})
+		risk := riskOf(item, v)
+		text := "dropped: " + clean(v.Path) + " = " + value(v.Value, risk.Grave()) + " (goes with what holds it)"
+		notes = append(notes, note{text: text, path: clean(v.Path), risk: risk})
 	}
 	return notes
 }
@@ -64,27 +71,6 @@ func requestLine(item plan.Item) safe {
 	return line + "  {" + limited(patchParts(item), "; ") + "}"
 }
 
-// spec is the value of "spec" in the request's body, or what there is without one,
-// or nil.
-func spec(item plan.Item) map[string]any {
-	text := item.Spec
-	if item.Request != nil {
-		var body struct {
-			Spec json.RawMessage `json:"spec"`
-		}
-		if json.Unmarshal(item.Request.Body, &body) != nil {
-			return nil
-		}
-		text = body.Spec
-	}
-	v, err := canon.Decode(text)
-	if err != nil {
-		return nil
-	}
-	object, _ := v.(map[string]any)
-	return object
-}
-
 // patchParts names what a merge patch holds: scalars by their path, lists with
 // their length because they replace the whole list, and removals.
 func patchParts(item plan.Item) []safe {
@@ -115,7 +101,7 @@ func patchParts(item plan.Item) []safe {
 			parts = append(parts, cut(clean(path), maxPath))
 		}
 	}
-	walk("", spec(item))
+	walk("", item.BodySpec())
 	return parts
 }
 
@@ -125,32 +111,6 @@ func limited(parts []safe, sep safe) safe {
 		return join(parts, sep)
 	}
 	return join(parts[:maxParts], sep) + sep + number(len(parts)-maxParts) + " more"
-}
-
-// creation says in short what a request makes.
-func creation(item plan.Item) safe {
-	if item.Disk != "" {
-		return "from disk " + cut(clean(item.Disk), maxPath)
-	}
-	return limited(specParts(spec(item)), ", ")
-}
-
-// specParts are the top-level fields of a spec: first the scalars with their
-// values, then lists and objects with their sizes.
-func specParts(object map[string]any) []safe {
-	var scalars, sizes []safe
-	for _, k := range canon.SortedKeys(object) {
-		name := cut(clean(k), maxName)
-		switch t := object[k].(type) {
-		case []any:
-			sizes = append(sizes, name+": list of "+number(len(t)))
-		case map[string]any:
-			sizes = append(sizes, name+": "+count(len(t), "field"))
-		default:
-			scalars = append(scalars, name+" "+cut(literal(t), 60))
-		}
-	}
-	return append(scalars, sizes...)
 }
 
 // invalidated says what a purge hits: paths, prefixes, hosts.

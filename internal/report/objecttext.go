@@ -117,7 +117,7 @@ func bracketed(path string) []string {
 func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
-		root.put(git, anyObject(spec(item)))
+		root.put(git, anyObject(item.BodySpec()))
 		return root
 	}
 	for _, v := range item.Preserved {

@@ -221,7 +221,7 @@ func TestValue(t *testing.T) {
 		{[]any{long}, `[` + long[:158] + "… (302 bytes)"},
 		{json.Number("bad"), `"bad"`},
 	} {
-		if got := string(value(c.in)); got != c.want {
+		if got := string(value(c.in, false)); got != c.want {
 			t.Errorf("%v: %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestPairNeverHidesTheDifference(t *testing.T) {
 		{map[string]any{"a": start, "b": 1}, map[string]any{"a": start, "b": 2}},
 		{"x" + start, "y" + start},
 	} {
-		a, b := pair(c[0], c[1])
+		a, b := pair(c[0], c[1], false)
 		if a == b {
 			t.Errorf("both are shown as %s", a)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"trueup/internal/kind"
 	"trueup/internal/plan"
 )
 
@@ -40,25 +41,30 @@ type row struct {
 	// 0 is unknown.
 	why          plan.Cause
 	line, column int
+	// risk is what is at stake.
+	risk kind.Risk
 	// moved says that only the place in a list changes.
 	moved bool
 	// alarm says that the cause is not simply a change in git.
 	alarm bool
 }
 
+// whole reports whether the values of the row are shown whole, however long.
+func (r row) whole() bool { return r.risk.Grave() }
+
 // changeRow shows one change of an object of that kind.
 func changeRow(kindName string, c plan.Change) row {
-	r := row{path: cut(clean(c.Path), maxPath), mark: plainMark(c), moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column}
+	r := row{path: clean(c.Path), mark: plainMark(c), risk: c.Risk, moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column}
 	r.live, r.desired = c.Live, c.Desired
 	switch {
 	case c.Moved:
 		r.after = "moved"
 	case c.Live != nil && c.Desired != nil:
-		r.before, r.after = pair(c.Live, c.Desired)
+		r.before, r.after = pair(c.Live, c.Desired, r.whole())
 	case c.Desired != nil:
-		r.after, r.details = gist(kindName, c.Path, c.Desired)
+		r.after, r.details = gist(kindName, c.Path, c.Desired, r.whole())
 	case c.Live != nil:
-		r.before, r.details = gist(kindName, c.Path, c.Live)
+		r.before, r.details = gist(kindName, c.Path, c.Live, r.whole())
 	}
 	r.explain(c)
 	if c.Left {
@@ -147,19 +153,40 @@ func itemRows(item plan.Item, opts Options) []row {
 			rows = append(rows, changeRow(item.Kind, c))
 		}
 	}
+	for _, c := range item.Added() {
+		rows = append(rows, addedRow(item.Kind, c))
+	}
 	for _, v := range item.FirstContact {
-		r := row{mark: markLost, path: cut(clean(v.Path), maxPath), cause: lostCause, alarm: true, live: v.Value}
-		r.before, r.details = gist(item.Kind, v.Path, v.Value)
+		r := row{mark: markLost, path: clean(v.Path), cause: lostCause, alarm: true, live: v.Value, risk: riskOf(item, v)}
+		r.before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// addedRow shows a field of an object that is made: why it is made stands with the
+// object.
+func addedRow(kindName string, c plan.Change) row {
+	c.Cause = ""
+	r := changeRow(kindName, c)
+	r.cause = ""
+	return r
+}
+
+// riskOf is what is at stake with a value that an item drops or keeps.
+func riskOf(item plan.Item, v plan.Value) kind.Risk {
+	k, ok := kind.Named(item.Kind)
+	if !ok {
+		return kind.RiskServes
+	}
+	return k.Spec().Places(v.Path).RiskIn(v.Value)
 }
 
 // opRows is the line of what apply does with a whole item, if it does.
 func opRows(item plan.Item) []row {
 	switch item.Op {
 	case plan.Create:
-		return []row{{mark: markAdd, path: "create", after: creation(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend}}
+		return []row{{mark: markAdd, path: "create", after: making(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend}}
 	case plan.Post:
 		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
 	case plan.Delete:
@@ -185,13 +212,16 @@ const lostCause safe = "live only: would be lost"
 // mentioned tells whether an item is kept and there is no more to say of it.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
-// making says when and from what an object was made that is to be deleted.
+// making says when and from what an object was made, or is.
 func making(item plan.Item) safe {
-	text := "made at " + cut(clean(item.Made), maxName)
-	if item.Disk != "" {
-		text += " from disk " + cut(clean(item.Disk), maxPath)
+	var parts []safe
+	if item.Made != "" {
+		parts = append(parts, "made at "+cut(clean(item.Made), maxName))
 	}
-	return text
+	if item.Disk != "" {
+		parts = append(parts, "from disk "+cut(clean(item.Disk), maxPath))
+	}
+	return join(parts, " ")
 }
 
 // losses are the paths of elements that only a take-over may drop.

@@ -61,10 +61,12 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 		p.wrapped(indent, span{"Note: ", changed}, span{why, plain})
 	}
+	textTarget(p, doc)
+	textSettings(p, doc.Plan.Settings)
 	textItems(p, doc.Plan, opts)
-	for _, f := range doc.Plan.Advice {
+	for _, a := range alikeFindings(doc.Plan.Advice) {
 		p.gap()
-		textFinding(p, f)
+		textFinding(p, a)
 	}
 	if len(doc.Plan.Notes) > 0 {
 		p.gap()
@@ -74,7 +76,30 @@ func textPlan(p *printer, doc Document, opts Options) {
 	}
 	p.gap()
 	p.wrapped(indent, span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
+	if risks := risksLine(doc.Plan); risks != "" {
+		p.wrapped(indent, span{"Risks: ", alarm}, span{risks, plain})
+	}
 	textFoot(p, doc.Plan, opts)
+}
+
+// textTarget says where the requests of a plan would go.
+func textTarget(p *printer, doc Document) {
+	for _, t := range target(doc) {
+		p.wrapped(indent, span{t.name + ": ", strong}, span{join(t.values, ", "), plain})
+	}
+}
+
+// textSettings writes what a change of the project itself does to the plan.
+func textSettings(p *printer, settings []plan.Setting) {
+	if len(settings) == 0 {
+		return
+	}
+	p.gap()
+	p.wrapped(indent, span{settingsTitle + ":", alarm})
+	for _, s := range settings {
+		textRows(p, []row{settingRow(s)})
+		textNotes(p, settingNotes(s))
+	}
 }
 
 // textFoot says what the plan as a whole rests on.
@@ -108,20 +133,17 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 		w.before, w.after = "base", "head"
 	}
 	short := false
-	for _, item := range pl.Items {
-		if hidden(item, opts) {
-			continue
-		}
-		single := oneLine(item)
+	for _, g := range groups(pl, opts) {
+		single := oneLine(g.item)
 		if !single || !short {
 			p.gap()
 		}
 		short = single
 		if single {
-			textOneLine(p, item)
+			textOneLine(p, g.item)
 			continue
 		}
-		w.item(item)
+		w.group(g)
 	}
 }
 
@@ -172,17 +194,17 @@ func mention(item plan.Item) safe {
 	return text
 }
 
-func (w itemPrinter) item(item plan.Item) {
-	textHeading(w.printer, item, w.column)
+func (w itemPrinter) group(g group) {
+	textHeading(w.printer, g, w.column)
 	style, _ := diffStyle(w.printer, w.opts)
 	if style == DiffUnified || style == DiffSides {
-		textRows(w.printer, wholeRows(item))
-		w.diff(item, style)
-		textNotes(w.printer, effects(item))
+		textRows(w.printer, wholeRows(g.item))
+		w.diff(g.item, style)
+		textNotes(w.printer, g.notes(effects))
 		return
 	}
-	textRows(w.printer, itemRows(item, w.opts))
-	textNotes(w.printer, itemNotes(item))
+	textRows(w.printer, g.rows)
+	textNotes(w.printer, g.notes(itemNotes))
 }
 
 func textNotes(p *printer, notes []note) {
@@ -197,8 +219,11 @@ func textNotes(p *printer, notes []note) {
 
 // textHeading writes an item's key and where its manifest is, below it where
 // both are too wide for a line.
-func textHeading(p *printer, item plan.Item, column int) {
-	title, place := span{titled(item.Key), strong}, source(item)
+func textHeading(p *printer, g group, column int) {
+	title, place := span{g.title(), strong}, source(g.item)
+	if g.many() {
+		place = ""
+	}
 	space := max(2, min(column, p.width-width(place))-width(title.text))
 	if width(title.text)+space+width(place) <= p.width {
 		p.line(title, span{pad("", space) + place, faint})

@@ -14,7 +14,7 @@ func severities(l diag.List) (errs, warnings int) {
 // textFindings writes what is wrong with the manifests. The count is written
 // where it is news: not at the head of a plan that has none.
 func textFindings(p *printer, doc Document) {
-	for _, f := range doc.Findings {
+	for _, f := range singly(doc.Findings) {
 		p.gap()
 		textFinding(p, f)
 	}
@@ -44,12 +44,57 @@ func location(f diag.Finding) safe {
 	return text
 }
 
-func textFinding(p *printer, f diag.Finding) {
+// alike are findings that say the same of several places; the first stands for all.
+type alike struct {
+	diag.Finding
+	others []diag.Finding
+}
+
+// alikeFindings puts findings together that say the same.
+func alikeFindings(found diag.List) []alike {
+	var all []alike
+	type said struct{ rule, message, fix string }
+	at := map[said]int{}
+	for _, f := range found {
+		text := said{f.Rule, f.Message, f.Fix}
+		i, known := at[text]
+		if !known {
+			at[text] = len(all)
+			all = append(all, alike{Finding: f})
+			continue
+		}
+		all[i].others = append(all[i].others, f)
+	}
+	return all
+}
+
+// singly makes each finding one of its own.
+func singly(found diag.List) []alike {
+	all := make([]alike, len(found))
+	for i, f := range found {
+		all[i].Finding = f
+	}
+	return all
+}
+
+// also names the other places, empty where there are none.
+func (a alike) also() safe {
+	if len(a.others) == 0 {
+		return ""
+	}
+	places := make([]safe, len(a.others))
+	for i, f := range a.others {
+		places[i] = location(f)
+	}
+	return "also at " + limited(places, ", ")
+}
+
+func textFinding(p *printer, f alike) {
 	s := changed
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.wrapped(indent, span{place(f), strong}, span{safe(f.Severity.String()) + ": ", s},
+	p.wrapped(indent, span{place(f.Finding), strong}, span{safe(f.Severity.String()) + ": ", s},
 		span{message(f.Message), plain}, span{" [" + cut(clean(f.Rule), maxPath) + "]", faint})
 	if f.Source != "" {
 		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
@@ -57,6 +102,9 @@ func textFinding(p *printer, f diag.Finding) {
 		if f.Column > 0 {
 			p.line(span{pad("", indent+caret), plain}, span{"^", s})
 		}
+	}
+	if also := f.also(); also != "" {
+		p.wrapped(indent+2, span{"  " + also, plain})
 	}
 	if f.Fix != "" {
 		p.wrapped(indent+2, span{"  fix: " + message(f.Fix), plain})
@@ -158,9 +206,9 @@ func textOutcome(p *printer, o apply.Outcome, column int) {
 
 // sentAndReturned are the two values that differ.
 func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
-	sent, returned = pair(m.Sent, m.Returned)
+	sent, returned = pair(m.Sent, m.Returned, false)
 	if m.Returned == nil {
-		returned = value(nil)
+		returned = value(nil, false)
 	}
 	return sent, returned
 }

@@ -131,7 +131,7 @@ func textDetails(p *printer, r row) {
 	if r.before != "" {
 		s = removed
 	}
-	for _, line := range flowLines(r.details, p.width-hang) {
+	for _, line := range flowLines(r.details, p.width-hang, r.whole()) {
 		p.wrapped(hang, span{pad("", hang) + line, s})
 	}
 }

@@ -39,10 +39,14 @@ func jsonText(v any) safe {
 	return clean(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// value is v as one line of bounded width; what is cut off is said.
-func value(v any) safe {
-	if v == nil {
+// value is v as one line; one that is not to be shown whole is of bounded width,
+// and what is cut off is said.
+func value(v any, whole bool) safe {
+	switch {
+	case v == nil:
 		return "(absent)"
+	case whole:
+		return literal(v)
 	}
 	return shorten(literal(v), maxText)
 }
@@ -54,32 +58,60 @@ func shorten(s safe, columns int) safe {
 	return s
 }
 
-// kept in front of the first difference where a common start is left out.
+// leadIn is what is kept of the text around what differs where the rest of what
+// two texts share is left out.
 const leadIn = 16
 
-// pair shows two values that differ, so that the difference is never in the
-// part that is cut off.
-func pair(before, after any) (safe, safe) { return pairOf(before, after, maxText) }
-
-// pairOf is pair for texts of so many columns.
-func pairOf(before, after any, most int) (safe, safe) {
-	return apart(literal(before), literal(after), most)
+// pair shows two values that differ.
+func pair(before, after any, whole bool) (safe, safe) {
+	if whole {
+		return literal(before), literal(after)
+	}
+	return apart(literal(before), literal(after), maxText)
 }
 
-// apart cuts two texts that differ to so many columns, what they share at their
-// start first.
+// apart cuts two texts that differ to about so many columns: first what they share
+// at their ends, then the middle of what is left, so that the first and the last
+// difference are there.
 func apart(a, b safe, columns int) (safe, safe) {
 	if width(a) <= columns && width(b) <= columns {
 		return a, b
 	}
 	x, y := []rune(string(a)), []rune(string(b))
-	common := 0
-	for common < min(len(x), len(y)) && x[common] == y[common] {
-		common++
+	head, tail := sharedEnds(x, y)
+	return inside(x, head, tail, columns), inside(y, head, tail, columns)
+}
+
+// sharedEnds returns how many runes two texts share at their start and, behind
+// that, at their end.
+func sharedEnds(x, y []rune) (head, tail int) {
+	short := min(len(x), len(y))
+	for head < short && x[head] == y[head] {
+		head++
 	}
-	if common > 2*leadIn {
-		a = "…" + safe(x[common-leadIn:])
-		b = "…" + safe(y[common-leadIn:])
+	for tail < short-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
 	}
-	return shorten(a, columns), shorten(b, columns)
+	return head, tail
+}
+
+// inside is a text without what it shares with another at both ends.
+func inside(x []rune, head, tail, columns int) safe {
+	var start, end safe
+	from, to := 0, len(x)
+	if head > 2*leadIn {
+		start, from = "…", head-leadIn
+	}
+	if tail > 2*leadIn {
+		end, to = "…", len(x)-tail+leadIn
+	}
+	s := safe(x[from:to])
+	if width(s) > columns {
+		s = cut(s, columns/2) + cutLeft(s, columns/2)
+	}
+	s = start + s + end
+	if s != safe(x) {
+		s += " (" + number(len(string(x))) + " bytes)"
+	}
+	return s
 }

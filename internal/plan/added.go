@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"encoding/json"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+)
+
+// Added returns what a creation brings: each field of the spec that is sent as a
+// change, and each element of a list of objects as one of its own. Fields with a
+// single value come first. It is empty for every other operation.
+func (it Item) Added() []Change {
+	k, ok := kind.Named(it.Kind)
+	if !ok || it.Op != Create {
+		return nil
+	}
+	spec, rules := it.BodySpec(), Rules(k, nil)
+	var scalars, others []Change
+	add := func(to *[]Change, path string, value any) {
+		c := Change{Change: merge.Change{Path: path, Class: merge.Changed, Desired: value}, Cause: it.Cause, By: it.By}
+		c.Risk = k.Spec().Places(path).RiskIn(value)
+		*to = append(*to, c)
+	}
+	for _, name := range canon.SortedKeys(spec) {
+		if it.Disk != "" && isDisk(k, name, spec[name]) {
+			continue // the item says it
+		}
+		path := merge.FieldPath([]merge.Step{{Field: name}})
+		switch v := spec[name].(type) {
+		case map[string]any:
+			add(&others, path, v)
+		case []any:
+			below := field(rules, name)
+			if len(v) == 0 || len(objects(v)) < len(v) || below == nil {
+				add(&others, path, v)
+				break
+			}
+			for i, names := range merge.Names(below, v) {
+				add(&others, element(path, names[0]), v[i])
+			}
+		default:
+			add(&scalars, path, v)
+		}
+	}
+	return append(scalars, others...)
+}
+
+// isDisk reports whether a field of the spec names the disk of the object and holds
+// nothing else.
+func isDisk(k *kind.Kind, name string, value any) bool {
+	at := k.DiskField
+	for ; len(at) > 0 && at[0] == name; at = at[1:] {
+		if len(at) == 1 {
+			return true
+		}
+		object, _ := value.(map[string]any)
+		if len(object) != 1 {
+			return false
+		}
+		name, value = at[1], object[at[1]]
+	}
+	return false
+}
+
+// BodySpec returns the spec in the body of the request, or what would be made where
+// live was not looked at. It is nil where there is none.
+func (it Item) BodySpec() map[string]any {
+	text := it.Spec
+	if it.Request != nil {
+		var body struct {
+			Spec json.RawMessage `json:"spec"`
+		}
+		if json.Unmarshal(it.Request.Body, &body) != nil {
+			return nil
+		}
+		text = body.Spec
+	}
+	v, err := canon.Decode(text)
+	if err != nil {
+		return nil
+	}
+	spec, _ := v.(map[string]any)
+	return spec
+}

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// minGroup is the number of objects with equal changes that are shown as one.
+const minGroup = 3
+
+// group is an object of a plan, or several with equal changes that are shown as
+// one.
+type group struct {
+	// item is the first of the objects.
+	item plan.Item
+	rows []row
+	// others are the objects besides.
+	others []plan.Item
+	rank   int
+}
+
+// groups are the objects of a plan that a report shows, the riskiest first.
+func groups(pl *plan.Plan, opts Options) []group {
+	all := make([]group, 0, len(pl.Items))
+	for _, item := range pl.Items {
+		if hidden(item, opts) {
+			continue
+		}
+		rows := itemRows(item, opts)
+		all = append(all, group{item: item, rows: rows, rank: priority(item, rows)})
+	}
+	all = together(all)
+	slices.SortStableFunc(all, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(novelty(a.item.Op), novelty(b.item.Op)))
+	})
+	return all
+}
+
+// novelty sorts what changes or ends something in front of what begins it.
+func novelty(op plan.Op) int {
+	if op == plan.Create {
+		return 1
+	}
+	return 0
+}
+
+// together makes groups of objects whose changes are equal.
+func together(all []group) []group {
+	alike := map[string][]int{}
+	for i, g := range all {
+		if g.item.Op == plan.Patch {
+			text := content(forMany(g.item), g.rows)
+			alike[text] = append(alike[text], i)
+		}
+	}
+	gone := make([]bool, len(all))
+	for _, same := range alike {
+		if len(same) < minGroup {
+			continue
+		}
+		first := &all[same[0]]
+		for _, i := range same[1:] {
+			first.others, gone[i] = append(first.others, all[i].item), true
+		}
+		first.item = forMany(first.item)
+	}
+	out := all[:0]
+	for i, g := range all {
+		if !gone[i] {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// forMany is the item with a request that names none of the objects.
+func forMany(item plan.Item) plan.Item {
+	if item.Request == nil {
+		return item
+	}
+	request := *item.Request
+	if dir, _, ok := strings.Cut(strings.TrimPrefix(request.Path, "/"), "/"); ok {
+		request.Path = "/" + dir + "/{name}"
+	}
+	item.Request = &request
+	return item
+}
+
+// content is all that a report shows of an item but its name, with values whole.
+func content(item plan.Item, rows []row) string {
+	var b strings.Builder
+	put := func(texts ...safe) {
+		for _, text := range texts {
+			b.WriteString(string(text))
+			b.WriteByte('\n') // no safe text has one
+		}
+	}
+	put(clean(item.Kind), clean(string(item.Cause)))
+	for _, r := range rows {
+		put(safe(r.mark), r.path, r.cause, literal(r.live), literal(r.desired), r.before, r.after)
+	}
+	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
+		put(clean(v.Path), literal(v.Value))
+	}
+	for _, n := range itemNotes(item) {
+		put(n.text)
+	}
+	return b.String()
+}
+
+// many reports whether the group has several objects.
+func (g group) many() bool { return len(g.others) > 0 }
+
+// title names the object, or counts the objects.
+func (g group) title() safe {
+	if !g.many() {
+		return titled(g.item.Key)
+	}
+	return count(1+len(g.others), cut(clean(g.item.Kind), maxPath))
+}
+
+// names are those of all objects of the group.
+func (g group) names() safe {
+	names := []safe{cut(clean(g.item.Name), maxPath)}
+	for _, item := range g.others {
+		names = append(names, cut(clean(item.Name), maxPath))
+	}
+	return join(names, ", ")
+}
+
+// notes are the lines below the marked ones.
+func (g group) notes(of func(plan.Item) []note) []note {
+	notes := of(g.item)
+	if g.many() {
+		notes = append(notes, note{text: "in " + g.title() + ": " + g.names(), list: true})
+	}
+	return notes
+}
+
+// The ranks of what a report shows: the lower, the more a reader should see it.
+// First what changes the rules of the plan, then what went wrong and what to do,
+// what may serve other content or open what is guarded, what needs a person, what
+// can't be undone, what others did, and what git does.
+const (
+	rankSettings = iota
+	rankErrors
+	rankNext
+	rankOutcomes
+	rankNotes
+	rankServes
+	rankSecurity
+	rankBlocked
+	rankPurge
+	rankRemoval
+	rankDrift
+	rankAdvice
+	rankChange
+	rankCreate
+	rankRest
+)
+
+// nouns are what the parts of each rank are, where some are left out.
+func nouns() [rankRest + 1]safe {
+	return [...]safe{
+		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + safe(kind.RiskServes.Meaning()),
+		"that " + safe(kind.RiskSecurity.Meaning()), "blocked", "of purges", "with removals",
+		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
+	}
+}
+
+// priority is the rank of an item.
+func priority(item plan.Item, rows []row) int {
+	switch {
+	case item.AtStake(kind.RiskServes) > 0:
+		return rankServes
+	case item.AtStake(kind.RiskSecurity) > 0:
+		return rankSecurity
+	case item.Op == plan.Blocked:
+		return rankBlocked
+	case item.Op == plan.Post || item.Op == plan.Deferred:
+		return rankPurge
+	case item.Op == plan.Delete || slices.ContainsFunc(rows, func(r row) bool { return r.mark == markRemove || r.mark == markLost }):
+		return rankRemoval
+	case slices.ContainsFunc(rows, func(r row) bool { return r.alarm }):
+		return rankDrift
+	case item.Op == plan.Patch:
+		return rankChange
+	case item.Op == plan.Create:
+		return rankCreate
+	default:
+		return rankRest
+	}
+}
