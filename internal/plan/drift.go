@@ -39,7 +39,7 @@ func Drift(p *Plan) *Plan {
 	if !d.isExplained() {
 		d.Blame = nil
 	}
-	d.weigh()
+	d.Weigh()
 	d.Summary = summarize(&d)
 	return &d
 }

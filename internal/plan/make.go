@@ -85,7 +85,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.spend(out.Items)
 	p.failOnDrift(out)
 	p.advise(out, ops, func(key kind.Key) []byte { return p.in.Live.Objects[key].Spec })
-	out.weigh()
+	out.Weigh()
 	out.Summary = summarize(out)
 	p.assert(out)
 	findings.Sort()

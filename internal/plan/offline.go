@@ -58,7 +58,7 @@ func Offline(in Inputs, past Past) *Plan {
 		return nil
 	})
 	out.Settings = append(p.compareSettings(past.Project, past.counterpart), p.newSilences(out, past)...)
-	out.weigh()
+	out.Weigh()
 	out.Summary = summarize(out)
 	return out
 }

@@ -6,9 +6,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// weigh fills in what is at stake with each change and each object. It is no part
+// Weigh fills in what is at stake with each change and each object. It is no part
 // of what the plan asserts: it follows from the schema and the rest of the plan.
-func (p *Plan) weigh() {
+func (p *Plan) Weigh() {
 	for i := range p.Items {
 		it := &p.Items[i]
 		k, ok := kind.Named(it.Kind)

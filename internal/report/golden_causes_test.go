@@ -77,5 +77,5 @@ func explainedPlan() *plan.Plan {
 		},
 		Summary: plan.Summary{Create: 1, Change: 1, Removed: 2, Purge: 1, Kept: 1, Drifted: 5},
 	}
-	return pl
+	return weighed(pl)
 }

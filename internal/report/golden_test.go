@@ -29,7 +29,7 @@ func digest(s string) *canon.Sum {
 
 // examplePlan has every operation and every class.
 func examplePlan() *plan.Plan {
-	return &plan.Plan{
+	return weighed(&plan.Plan{
 		Format: plan.Format,
 		Tool:   "trueup 0.1.0",
 		Target: plan.Target{
@@ -41,7 +41,17 @@ func examplePlan() *plan.Plan {
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
 		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
 		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 4, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
+	})
+}
+
+// weighed is the plan with what is at stake, as one that is made or read has it.
+func weighed(pl *plan.Plan) *plan.Plan {
+	pl.Weigh()
+	for _, item := range pl.Items {
+		pl.Summary.Serves += item.AtStake(kind.RiskServes)
+		pl.Summary.Security += item.AtStake(kind.RiskSecurity)
 	}
+	return pl
 }
 
 func changedItem() plan.Item {

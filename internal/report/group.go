@@ -101,7 +101,8 @@ func content(item plan.Item, rows []row) string {
 	}
 	put(clean(item.Kind), clean(string(item.Cause)))
 	for _, r := range rows {
-		put(safe(r.mark), r.path, r.cause, literal(r.live), literal(r.desired), r.before, r.after)
+		b.WriteString(string(r.mark) + " ")
+		put(r.path, r.cause, literal(r.live), literal(r.desired), r.before, r.after)
 	}
 	for _, v := range slices.Concat(item.Preserved, item.Collateral) {
 		put(clean(v.Path), literal(v.Value))
@@ -166,8 +167,8 @@ const (
 // nouns are what the parts of each rank are, where some are left out.
 func nouns() [rankRest + 1]safe {
 	return [...]safe{
-		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + safe(kind.RiskServes.Meaning()),
-		"that " + safe(kind.RiskSecurity.Meaning()), "blocked", "of purges", "with removals",
+		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + clean(kind.RiskServes.Meaning()),
+		"that " + clean(kind.RiskSecurity.Meaning()), "blocked", "of purges", "with removals",
 		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
 	}
 }

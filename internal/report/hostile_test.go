@@ -184,12 +184,12 @@ func structure(out []byte) string {
 // block, a fence or a tag: the blocks are those that a harmless text gives.
 func TestTextNeverChangesTheStructure(t *testing.T) {
 	for _, op := range ops {
-		want := structure(render(t, "markdown", hostile("plain", "plain", op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
+		want := structure(render(t, "summary", hostile("plain", "plain", op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
 		for _, s := range seeds {
 			if s == "" {
 				continue
 			}
-			got := structure(render(t, "markdown", hostile(s, s, op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
+			got := structure(render(t, "summary", hostile(s, s, op, merge.Conflict, 3), Options{ShowUnmanaged: true}))
 			if got != want {
 				t.Errorf("%q, %s:\n%s, want\n%s", s, op, got, want)
 			}

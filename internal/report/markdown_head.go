@@ -35,7 +35,7 @@ func risks() []notable {
 		if !r.Grave() {
 			continue
 		}
-		title := func(n int) safe { return count(n, "change") + " that " + safe(r.Meaning()) }
+		title := func(n int) safe { return count(n, "change") + " that " + clean(r.Meaning()) }
 		out = append(out, notable{title, func(item plan.Item) int { return item.AtStake(r) }, itemName})
 	}
 	return out

@@ -330,17 +330,18 @@ func TestMarkdownFits(t *testing.T) {
 	for i := range 400 {
 		item := changedItem()
 		item.Key = kind.Key{Kind: "CDN", Name: fmt.Sprintf("n%d", i)}
-		item.Changes = item.Changes[:1]
+		item.Changes = changes([]merge.Change{{Path: "tls.forced", Class: merge.Changed, Live: "false", Desired: fmt.Sprint(i)}})
 		pl.Items = append(pl.Items, item)
 	}
 	pl.Items = append(pl.Items, plan.Item{Key: key("CDN", "last"), Op: plan.Blocked, Reason: "why"})
+	pl.Weigh()
 	out := render(t, "markdown", Document{Command: "plan", Plan: pl}, Options{})
 	checkMarkdown(t, out, maxMarkdown, "")
 	if len(out) < maxMarkdown*9/10 {
 		t.Errorf("only %d bytes are used", len(out))
 	}
 	shown, items := strings.Count(string(out), "<details"), len(pl.Items)-1 // one item needs nothing
-	if rest := fmt.Sprintf("**%d more parts did not fit: %[1]d with changes", items-shown); !strings.Contains(string(out), rest) {
+	if rest := fmt.Sprintf("**%d more parts did not fit: %[1]d that may open what is guarded", items-shown); !strings.Contains(string(out), rest) {
 		t.Errorf("%d are shown, and the end is %q", shown, out[len(out)-200:])
 	}
 	if !strings.Contains(string(out), "<code>CDN last</code> blocked") {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // Side by side needs so many columns; an object's diff takes so many lines, and
-// one of its lines so many columns before it is cut.
+// one of its lines so many columns before it is cut. An object with a change of the
+// first two risks is never cut.
 const (
 	minSides     = 80
 	maxDiffLines = 500
@@ -32,7 +34,10 @@ func (w itemPrinter) diff(item plan.Item, style string) {
 	if len(parts) == 0 {
 		return
 	}
-	d := diffWriter{itemPrinter: w, left: maxDiffLines}
+	d := diffWriter{itemPrinter: w, left: maxDiffLines, columns: maxDiffText}
+	if item.Risk.Grave() {
+		d.left, d.columns = math.MaxInt, math.MaxInt
+	}
 	if style == DiffSides {
 		d.sides(parts)
 	} else {
@@ -43,10 +48,11 @@ func (w itemPrinter) diff(item plan.Item, style string) {
 	}
 }
 
-// diffWriter writes so many lines of a diff and counts the rest.
+// diffWriter writes so many lines of a diff, each of so many columns, and counts the
+// rest.
 type diffWriter struct {
 	itemPrinter
-	left, hidden int
+	left, columns, hidden int
 }
 
 // room tells whether one more line may be written.
@@ -107,11 +113,11 @@ func lineRange(start, n int) safe {
 func (w *diffWriter) unifiedLine(c lineChange) {
 	if c.same() {
 		if w.room() {
-			w.diffLine(" ", []span{{shorten(c.after.text, maxDiffText), plain}}, c.after)
+			w.diffLine(" ", []span{{shorten(c.after.text, w.columns), plain}}, c.after)
 		}
 		return
 	}
-	before, after := c.spans()
+	before, after := c.spans(w.columns)
 	if c.before != nil && w.room() {
 		line := *c.before
 		if c.after != nil {
@@ -125,14 +131,14 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 }
 
 // spans are the two texts of a line with the words that differ marked.
-func (c lineChange) spans() (before, after []span) {
+func (c lineChange) spans(columns int) (before, after []span) {
 	switch {
 	case c.before == nil:
-		return nil, []span{{shorten(c.after.text, maxDiffText), added}}
+		return nil, []span{{shorten(c.after.text, columns), added}}
 	case c.after == nil:
-		return []span{{shorten(c.before.text, maxDiffText), removed}}, nil
+		return []span{{shorten(c.before.text, columns), removed}}, nil
 	}
-	x, y := apart(c.before.text, c.after.text, maxDiffText)
+	x, y := apart(c.before.text, c.after.text, columns)
 	if a, b, ok := intraline(x, y); ok {
 		return partSpans(a, removed, removedPart), partSpans(b, added, addedPart)
 	}
@@ -190,10 +196,10 @@ func (w *diffWriter) sideLine(c lineChange, columns int) {
 	before, after := []span(nil), []span(nil)
 	switch {
 	case c.same():
-		text := []span{{shorten(c.after.text, maxDiffText), plain}}
+		text := []span{{shorten(c.after.text, w.columns), plain}}
 		before, after = text, text
 	default:
-		before, after = c.spans()
+		before, after = c.spans(w.columns)
 		sign = sideMark(c)
 	}
 	line := c.line()
