@@ -112,7 +112,7 @@ type script struct {
 //	workflow FILE EVENT …     run a shipped workflow in a simulated runner (runner_test.go)
 //	pipeline SOURCE …         run the template for GitLab in a simulated pipeline (pipeline_test.go)
 //	hostile FILE…             write programs that fail the script if a job runs them (machine_test.go)
-//	masked [FILE]             print what was printed last, or a file, without the digits of a plan's digest
+//	masked [FILE]             print what was printed last, or a file, without the digits of a plan's digest and of the platform's port
 //	edit FILE OLD NEW         replace the one place where a file says OLD; \n is a new line
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	table := map[string]command{
@@ -482,12 +482,16 @@ func at(tree any, path string) (string, bool) {
 // live objects count, and so differ from run to run.
 var planDigest = regexp.MustCompile(`sha256(:|&#58;)[0-9a-f]{64}`)
 
+// loopback is an address of this machine in text and in Markdown, whose port changes.
+var loopback = regexp.MustCompile(`127\.0\.0\.1(:|&#58;)[0-9]+`)
+
 func cmdMasked(s *script, args []string) error {
 	name := "stdout"
 	if len(args) == 1 {
 		name = args[0]
 	}
-	_, err := s.Stdout().Write(planDigest.ReplaceAll([]byte(s.ReadFile(name)), []byte("sha256$1...")))
+	text := planDigest.ReplaceAllString(s.ReadFile(name), "sha256$1...")
+	_, err := fmt.Fprint(s.Stdout(), loopback.ReplaceAllString(text, "127.0.0.1$1..."))
 	return err
 }
 

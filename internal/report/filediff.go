@@ -9,7 +9,7 @@ func (l Lines) Diff(path string, before, after []byte, opts Options) error {
 	name := clean(path)
 	p.line(span{"--- " + name, removed})
 	p.line(span{"+++ " + name, added})
-	w := diffWriter{itemPrinter: itemPrinter{printer: p}, left: maxDiffLines}
+	w := diffWriter{itemPrinter: itemPrinter{printer: p}, left: maxDiffLines, columns: maxDiffText}
 	for _, h := range hunks(compareLines(sourceLines(before), sourceLines(after))) {
 		from, to, _ := h.head()
 		p.line(span{"@@ -" + from + " +" + to + " @@", once})

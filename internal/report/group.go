@@ -23,7 +23,8 @@ type group struct {
 	rank   int
 }
 
-// groups are the objects of a plan that a report shows, the riskiest first.
+// groups are the objects of a plan that a report shows: those of the first two risks
+// first, the rest in the order of the plan.
 func groups(pl *plan.Plan, opts Options) []group {
 	all := make([]group, 0, len(pl.Items))
 	for _, item := range pl.Items {
@@ -35,17 +36,21 @@ func groups(pl *plan.Plan, opts Options) []group {
 	}
 	all = together(all)
 	slices.SortStableFunc(all, func(a, b group) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(novelty(a.item.Op), novelty(b.item.Op)))
+		return cmp.Compare(a.place(), b.place())
 	})
 	return all
 }
 
-// novelty sorts what changes or ends something in front of what begins it.
-func novelty(op plan.Op) int {
-	if op == plan.Create {
-		return 1
+// place is where the group stands: of what may serve other content, changes come in
+// front of what is new.
+func (g group) place() int {
+	switch {
+	case g.rank > rankSecurity:
+		return rankRest
+	case g.item.Op == plan.Create:
+		return rankSecurity
 	}
-	return 0
+	return g.rank
 }
 
 // together makes groups of objects whose changes are equal.

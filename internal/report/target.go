@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,16 +34,11 @@ func target(doc Document) []targetPart {
 			origins = append(origins, origin)
 		}
 	}
-	add("Platform", origins...)
-	add("Ledger", join(filled(clean(pl.LedgerStore), inParentheses(clean(pl.Ledger))), " "))
-	return parts
-}
-
-func inParentheses(s safe) safe {
-	if s == "" {
-		return ""
+	if !doc.Sandbox { // the banner names the embedded platform
+		add("Platform", origins...)
 	}
-	return "(" + s + ")"
+	add("Ledger", clean(cmp.Or(pl.LedgerStore, pl.Ledger)))
+	return parts
 }
 
 // risksLine counts the lines of the first two risks and names the objects, empty

@@ -107,7 +107,7 @@ func inside(x []rune, head, tail, columns int) safe {
 	}
 	s := safe(x[from:to])
 	if width(s) > columns {
-		s = cut(s, columns/2) + cutLeft(s, columns/2)
+		s = cut(s, columns/2) + cutLeft(s, columns/2)[len("…"):]
 	}
 	s = start + s + end
 	if s != safe(x) {
