@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,9 +124,9 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	maps.Copy(all, after)
 	var found []Setting
 	for _, place := range slices.Sorted(maps.Keys(all)) {
-		if before[place] != after[place] {
+		if mustEncode(before[place]) != mustEncode(after[place]) {
 			found = append(found, Setting{
-				Path: p.in.Project.Path, Field: "overrides: " + place, Was: value(before[place]), Now: value(after[place]),
+				Path: p.in.Project.Path, Field: "overrides: " + place, Was: before[place], Now: after[place],
 			})
 		}
 	}
@@ -152,17 +151,24 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	return found
 }
 
-// byPlace returns what overrides say of each place, as text by "KIND PATH".
-func byPlace(overrides []Override) map[string]string {
-	places := map[string]string{}
+// byPlace returns what overrides say by their places, "KIND PATH": an object, or a
+// list of them where several speak of the same.
+func byPlace(overrides []Override) map[string]any {
+	places := map[string]any{}
 	for _, o := range overrides {
 		place := o.Place()
 		o.Kind, o.Path = "", ""
 		said, _ := canon.MustDecode([]byte(mustEncode(o))).(map[string]any)
 		delete(said, "kind")
 		delete(said, "path")
-		text := string(canon.Bytes(said))
-		places[place] = strings.TrimPrefix(places[place]+", "+text, ", ")
+		switch before := places[place].(type) {
+		case nil:
+			places[place] = said
+		case []any:
+			places[place] = append(before, said)
+		default:
+			places[place] = []any{before, said}
+		}
 	}
 	return places
 }
@@ -263,5 +269,8 @@ func keeps(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
 			texts = append(texts, f.Message)
 		}
 	}
-	return "hides " + cmp.Or(strings.Join(texts, "; "), "nothing in this plan")
+	if len(texts) == 0 {
+		return "hides nothing in this plan"
+	}
+	return "hides: " + strings.Join(texts, "; ")
 }

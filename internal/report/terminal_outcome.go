@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"trueup/internal/apply"
@@ -53,10 +54,10 @@ type alike struct {
 // alikeFindings puts findings together that say the same.
 func alikeFindings(found diag.List) []alike {
 	var all []alike
-	type said struct{ rule, message, fix string }
+	type said struct{ rule, message string }
 	at := map[said]int{}
 	for _, f := range found {
-		text := said{f.Rule, f.Message, f.Fix}
+		text := said{f.Rule, f.Message}
 		i, known := at[text]
 		if !known {
 			at[text] = len(all)
@@ -89,6 +90,14 @@ func (a alike) also() safe {
 	return "also at " + limited(places, ", ")
 }
 
+// fixes leads to the fix, which may be that of the first place alone.
+func (a alike) fixes() safe {
+	if slices.ContainsFunc(a.others, func(f diag.Finding) bool { return f.Fix != a.Fix }) {
+		return "fix of the first: "
+	}
+	return "fix: "
+}
+
 func textFinding(p *printer, f alike) {
 	s := changed
 	if f.Severity == diag.Error {
@@ -107,7 +116,7 @@ func textFinding(p *printer, f alike) {
 		p.wrapped(indent+2, span{"  " + also, plain})
 	}
 	if f.Fix != "" {
-		p.wrapped(indent+2, span{"  fix: " + message(f.Fix), plain})
+		p.wrapped(indent+2, span{"  " + f.fixes() + message(f.Fix), plain})
 	}
 }
 
