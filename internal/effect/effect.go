@@ -18,7 +18,7 @@ type Line struct {
 	Path string
 	// LiveAt and AfterAt are the place in the live spec and in what the request makes
 	// of it: a string for a field, an int for a list element, counted from 0 without
-	// nulls. They are nil where a list lacks the element.
+	// nulls. An element that a list lacks is -1.
 	LiveAt, AfterAt []any
 	// Live and After are the values that the line shows; nil is absent.
 	Live, After any
@@ -153,8 +153,8 @@ func (c *check) elements(at place, live, after []any) {
 	var pairs [][2]int
 	for i := range live {
 		for _, line := range at.live.kid(i).own() {
-			j, inAfter := last(line.AfterAt)
-			gone[i] = gone[i] || !inAfter
+			j := last(line.AfterAt)
+			gone[i] = gone[i] || j < 0
 			if line.Moved && slices.Contains(at.after.kid(j).own(), line) {
 				gone[i], come[j], pairs = true, true, append(pairs, [2]int{i, j})
 			}
@@ -162,7 +162,7 @@ func (c *check) elements(at place, live, after []any) {
 	}
 	for j := range after {
 		for _, line := range at.after.kid(j).own() {
-			come[j] = come[j] || line.LiveAt == nil
+			come[j] = come[j] || last(line.LiveAt) < 0
 		}
 	}
 	was, is := unset(gone), unset(come)
@@ -186,20 +186,16 @@ func (c *check) judgeLines() {
 		line := &c.lines[i]
 		was, is := lookUp(c.live, line.LiveAt), lookUp(c.after, line.AfterAt)
 		changes := line.Moved || equal(line.Live, was) && equal(line.After, is) && !equal(was, is)
-		at, root := line.AfterAt, c.after
-		if at == nil {
-			at, root = line.LiveAt, c.live
-		}
-		id := [2]any{line.Path, line.AfterAt == nil}
+		id := [2]any{line.Path, slices.Contains(line.AfterAt, any(-1))}
 		other, twice := first[id]
 		first[id] = line
 		switch {
 		case !changes:
 			c.add("the plan shows another change of %s than this request makes", line.Path)
-		case !reads(line.Path, at, root):
+		case !reads(line.Path, line.LiveAt, line.AfterAt, c.live, c.after):
 			c.add("the plan shows a change of %s, which is the name of something else", line.Path)
 		case twice && !equal([]any{other.LiveAt, other.AfterAt}, []any{line.LiveAt, line.AfterAt}) &&
-			!(equal(other.Live, line.Live) && equal(other.After, line.After)):
+			(!equal(other.Live, line.Live) || !equal(other.After, line.After)):
 			c.add("the plan shows changes of two places as %s", line.Path)
 		}
 	}
@@ -212,7 +208,7 @@ type tree struct {
 }
 
 func (t *tree) put(at []any, line *Line) {
-	if at == nil {
+	if slices.Contains(at, any(-1)) {
 		return
 	}
 	for _, step := range at {
@@ -257,10 +253,12 @@ func unset(flags []bool) (indices []int) {
 	return indices
 }
 
-func last(at []any) (index int, ok bool) {
-	if len(at) == 0 {
-		return 0, false
+// last is the index at the end of a place, -1 where there is none.
+func last(at []any) int {
+	if len(at) > 0 {
+		if index, ok := at[len(at)-1].(int); ok {
+			return index
+		}
 	}
-	index, ok = at[len(at)-1].(int)
-	return index, ok
+	return -1
 }

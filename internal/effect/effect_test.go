@@ -63,22 +63,22 @@ func TestUnshown(t *testing.T) {
 		"an element dropped": {`{"spec":{"l":[{"n":"x","v":1,"w":1}]}}`, nil, []string{"this request would also add, drop or move elements of spec.l"}},
 		"an element dropped, shown": {
 			`{"spec":{"l":[{"n":"y","v":2}]}}`,
-			[]Line{{"l[x]", at("l", 0), nil, value(`{"n":"x","v":1,"w":1}`), nil, false}},
+			[]Line{{"l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false}},
 			nil,
 		},
 		"another element dropped": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1}]}}`,
-			[]Line{{"l[x]", at("l", 0), nil, value(`{"n":"x","v":1,"w":1}`), nil, false}},
+			[]Line{{"l[x]", at("l", 0), at("l", -1), value(`{"n":"x","v":1,"w":1}`), nil, false}},
 			[]string{"this request would also change spec.l[1].n", "this request would also change spec.l[1].v", "this request would also change spec.l[1].w"},
 		},
 		"an element added, shown": {
 			`{"spec":{"l":[{"n":"z"},{"n":"x","v":1,"w":1},{"n":"y","v":2}]}}`,
-			[]Line{{"l[z]", nil, at("l", 0), nil, value(`{"n":"z"}`), false}},
+			[]Line{{"l[z]", at("l", -1), at("l", 0), nil, value(`{"n":"z"}`), false}},
 			nil,
 		},
 		"one element for another, shown": {
 			`{"spec":{"l":[{"n":"x","v":1,"w":1},{"n":"z"}]}}`,
-			[]Line{{"l[z]", nil, at("l", 1), nil, value(`{"n":"z"}`), false}, {"l[y]", at("l", 1), nil, value(`{"n":"y","v":2}`), nil, false}},
+			[]Line{{"l[z]", at("l", -1), at("l", 1), nil, value(`{"n":"z"}`), false}, {"l[y]", at("l", 1), at("l", -1), value(`{"n":"y","v":2}`), nil, false}},
 			nil,
 		},
 		"moved":        {`{"spec":{"s":["q","p"]}}`, nil, []string{"this request would also change spec.s[0]", "this request would also change spec.s[1]"}},
@@ -123,7 +123,7 @@ func TestOneNameForTwoPlaces(t *testing.T) {
 	if !slices.Equal(got, []string{"the plan shows changes of two places as l[x].v"}) {
 		t.Errorf("%q", got)
 	}
-	lines = []Line{{"s[p]", at("s", 0), nil, "p", nil, false}, {"s[p]", at("s", 1), nil, "p", nil, false}}
+	lines = []Line{{"s[p]", at("s", 0), at("s", -1), "p", nil, false}, {"s[p]", at("s", 1), at("s", -1), "p", nil, false}}
 	if got := Unshown([]byte(`{"spec":{"s":[]}}`), live, lines); got != nil {
 		t.Errorf("%q", got)
 	}
@@ -152,13 +152,20 @@ func TestReads(t *testing.T) {
 		`["a.b"][""][x]]`: at("a.b", "", 0), `["a.b"][""][x]].n`: at("a.b", "", 0, "n"),
 		`l[/][]`: at("l", 0), `l[/][].p`: at("l", 0, "p"), `l[0].q`: at("l", 0, "q"),
 	} {
-		if !reads(path, place, v) {
+		if !reads(path, place, place, v, v) {
 			t.Errorf("%s is not read as %v", path, place)
 		}
 	}
 	for path, place := range map[string][]any{`a.b`: at("a.b"), `l[1]`: at("l", 0), `l`: at("l", 0), `l[0]x`: at("l", 0, "q"), `x`: at()} {
-		if reads(path, place, v) {
+		if reads(path, place, place, v, v) {
 			t.Errorf("%s is read as %v", path, place)
 		}
+	}
+	live, after := parsed(t, `{"l":[{"n":"x","s":["p"]}]}`), parsed(t, `{"l":[{"n":"y"},{"n":"x","k":"1","s":[]}]}`)
+	if !reads("l[x:1].s[p]", at("l", 0, "s", 0), at("l", 1, "s", -1), live, after) {
+		t.Error("an element may have its name from either side")
+	}
+	if reads("l[y].s[p]", at("l", 0, "s", 0), at("l", 1, "s", -1), live, after) || reads("l[x]", at("l", 0), at("l"), live, after) {
+		t.Error("another element has that name")
 	}
 }

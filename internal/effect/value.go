@@ -14,20 +14,7 @@ func equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		if !ok {
-			return false
-		}
-		for name, value := range x {
-			if !equal(value, y[name]) {
-				return false
-			}
-		}
-		for name, value := range y {
-			if value != nil && x[name] == nil {
-				return false
-			}
-		}
-		return true
+		return ok && equalFields(x, y)
 	case []any:
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(withoutNulls(x), withoutNulls(y), equal)
@@ -35,6 +22,20 @@ func equal(a, b any) bool {
 	x, xOK := text(a)
 	y, yOK := text(b)
 	return a == nil && b == nil || xOK && yOK && x == y
+}
+
+func equalFields(x, y map[string]any) bool {
+	for name, value := range x {
+		if !equal(value, y[name]) {
+			return false
+		}
+	}
+	for name, value := range y {
+		if value != nil && x[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // text returns a scalar without quotes.
@@ -59,61 +60,77 @@ func withoutNulls(list []any) []any {
 
 // lookUp returns what stands at a place, nil for nothing.
 func lookUp(v any, at []any) any {
-	if at == nil {
-		return nil
-	}
 	for _, step := range at {
-		switch step := step.(type) {
-		case string:
-			fields, _ := v.(map[string]any)
-			v = fields[step]
-		case int:
-			list, _ := v.([]any)
-			list = withoutNulls(list)
-			if step >= len(list) {
-				return nil
-			}
-			v = list[step]
-		}
+		v = below(v, step)
 	}
 	return v
 }
 
-// reads reports whether a path, as people read it, is a name of the place.
-func reads(path string, at []any, v any) bool {
-	if len(at) == 0 {
+// below returns the field or the element of a value, nil for nothing.
+func below(v, step any) any {
+	switch step := step.(type) {
+	case string:
+		fields, _ := v.(map[string]any)
+		return fields[step]
+	case int:
+		list, _ := v.([]any)
+		if list = withoutNulls(list); step >= 0 && step < len(list) {
+			return list[step]
+		}
+	}
+	return nil
+}
+
+// reads reports whether a path, as people read it, is a name of a place, which is
+// given in live and in after: either may have what a list element is called by.
+func reads(path string, liveAt, afterAt []any, live, after any) bool {
+	if len(liveAt) != len(afterAt) {
+		return false
+	}
+	if len(liveAt) == 0 {
 		return path == ""
 	}
-	if name, ok := at[0].(string); ok {
-		fields, _ := v.(map[string]any)
-		rest, plain := strings.CutPrefix(path, name)
-		if !plain || strings.ContainsAny(name, ".[]") || name == "" {
-			if rest, plain = strings.CutPrefix(path, "["+strconv.Quote(name)+"]"); !plain {
-				return false
-			}
-		}
-		return reads(strings.TrimPrefix(rest, "."), at[1:], fields[name])
+	was, is := below(live, liveAt[0]), below(after, afterAt[0])
+	if name, ok := liveAt[0].(string); ok {
+		rest, begins := cutField(path, name)
+		return begins && afterAt[0] == name && reads(strings.TrimPrefix(rest, "."), liveAt[1:], afterAt[1:], was, is)
 	}
-	list, _ := v.([]any)
-	index := at[0].(int)
-	if list = withoutNulls(list); index >= len(list) || !strings.HasPrefix(path, "[") {
+	if !strings.HasPrefix(path, "[") {
 		return false
 	}
 	for end := range path {
-		if path[end] == ']' && names(path[1:end], list[index], index) && reads(strings.TrimPrefix(path[end+1:], "."), at[1:], list[index]) {
+		called := path[end] == ']' && (names(path[1:end], was, liveAt[0]) || names(path[1:end], is, afterAt[0]))
+		if called && reads(strings.TrimPrefix(path[end+1:], "."), liveAt[1:], afterAt[1:], was, is) {
 			return true
 		}
 	}
 	return false
 }
 
+// cutField returns what follows the name of a field, which stands in quotes and
+// brackets where it has signs of a path.
+func cutField(path, name string) (rest string, ok bool) {
+	if name != "" && !strings.ContainsAny(name, ".[]") {
+		if rest, ok = strings.CutPrefix(path, name); ok {
+			return rest, true
+		}
+	}
+	return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
+}
+
 // names reports whether a list element is called so: by its index, its text, or the
 // texts of some of its fields one after the other, with or without a colon.
-func names(name string, element any, index int) bool {
-	if s, ok := text(element); ok && s == name || name == strconv.Itoa(index) {
-		return true
+func names(name string, element, index any) bool {
+	if element == nil {
+		return false
 	}
+	s, isText := text(element)
 	fields, _ := element.(map[string]any)
+	return isText && s == name || name == fmt.Sprint(index) || spells(name, fields)
+}
+
+// spells reports whether a name is made of texts of fields.
+func spells(name string, fields map[string]any) bool {
 	read := make([]bool, len(name)+1) // read[n]: the first n bytes are such texts
 	read[0] = true
 	for n := range name {

@@ -54,10 +54,16 @@ func (f *Field) inBrackets(path string) (out Places) {
 	if len(out) == 0 {
 		return Places{f.below(path)}
 	}
-	if slices.ContainsFunc(out, func(f *Field) bool { return !f.unknown }) {
-		out = slices.DeleteFunc(out, func(f *Field) bool { return f.unknown && !f.Sensitive })
+	return out.documented()
+}
+
+// documented leaves out unknown fields where there is a documented one, unless they
+// are sensitive.
+func (p Places) documented() Places {
+	if !slices.ContainsFunc(p, func(f *Field) bool { return !f.unknown }) {
+		return p
 	}
-	return out
+	return slices.DeleteFunc(p, func(f *Field) bool { return f.unknown && !f.Sensitive })
 }
 
 // below is the field of that name in an object.

@@ -64,7 +64,7 @@ var hidden = []mutation{
 	{"the last value shown for the new one", "verdict.go", "Base: n.before(), Live: n.have, Desired: sendable(n.rules, n.want),", "Base: n.before(), Live: n.have, Desired: n.before(),"},
 	{"elements under another's name", "walk.go", "names.of(e, order[i])", "names.of(want[0], order[i])"},
 	{"drift said to be left that is sent", "leave.go", "w.res.Mixed = append(w.res.Mixed, n.path)\n\t\treturn false", "said[0].Left = true\n\t\treturn false"},
-	{"a line without the element's place", "place.go", "case at == nil || s.Element && index == Nowhere:", "case at == nil:"},
+	{"a line without the element's place", "place.go", "append(line.AfterAt, s.After)", "append(line.AfterAt, s.Live)"},
 }
 
 // TestMutationsAreCaught runs other tests on the package with one mistake in it,

@@ -75,22 +75,13 @@ func (v Value) Line() effect.Line {
 func lineAt(path string, at []Step) effect.Line {
 	line := effect.Line{Path: path, LiveAt: make([]any, 0, len(at)), AfterAt: make([]any, 0, len(at))}
 	for _, s := range at {
-		line.LiveAt = down(line.LiveAt, s, s.Live)
-		line.AfterAt = down(line.AfterAt, s, s.After)
+		if s.Element {
+			line.LiveAt, line.AfterAt = append(line.LiveAt, s.Live), append(line.AfterAt, s.After)
+			continue
+		}
+		line.LiveAt, line.AfterAt = append(line.LiveAt, s.Field), append(line.AfterAt, s.Field)
 	}
 	return line
-}
-
-// down adds a step to a place, which is nil from the first element on that its list
-// lacks.
-func down(at []any, s Step, index int) []any {
-	switch {
-	case at == nil || s.Element && index == Nowhere:
-		return nil
-	case s.Element:
-		return append(at, index)
-	}
-	return append(at, s.Field)
 }
 
 // FieldPath names a place by its fields alone, as overrides do:

@@ -32,19 +32,31 @@ func (it Item) Added() []Change {
 		case map[string]any:
 			add(&others, path, v)
 		case []any:
-			below := field(rules, name)
-			if len(v) == 0 || len(objects(v)) < len(v) || below == nil {
-				add(&others, path, v)
-				break
+			names := elementNames(field(rules, name), v)
+			for i, name := range names {
+				add(&others, element(path, name), v[i])
 			}
-			for i, names := range merge.Names(below, v) {
-				add(&others, element(path, names[0]), v[i])
+			if names == nil {
+				add(&others, path, v)
 			}
 		default:
 			add(&scalars, path, v)
 		}
 	}
 	return append(scalars, others...)
+}
+
+// elementNames are the names of the elements of a list of objects, nil where it is
+// none.
+func elementNames(rules *merge.Rules, list []any) []string {
+	if rules == nil || len(objects(list)) < len(list) {
+		return nil
+	}
+	var names []string
+	for _, n := range merge.Names(rules, list) {
+		names = append(names, n[0])
+	}
+	return names
 }
 
 // isDisk reports whether a field of the spec names the disk of the object and holds

@@ -178,13 +178,24 @@ func nouns() [rankRest + 1]safe {
 	}
 }
 
-// priority is the rank of an item.
-func priority(item plan.Item, rows []row) int {
+// rankOfRisk is the rank of an item of which something of the first two risks is
+// sent, and rankRest for others.
+func rankOfRisk(item plan.Item) int {
 	switch {
 	case item.AtStake(kind.RiskServes) > 0:
 		return rankServes
 	case item.AtStake(kind.RiskSecurity) > 0:
 		return rankSecurity
+	}
+	return rankRest
+}
+
+// priority is the rank of an item.
+func priority(item plan.Item, rows []row) int {
+	if rank := rankOfRisk(item); rank < rankRest {
+		return rank
+	}
+	switch {
 	case item.Op == plan.Blocked:
 		return rankBlocked
 	case item.Op == plan.Post || item.Op == plan.Deferred:
