@@ -46,7 +46,8 @@ func Unshown(body []byte, live any, lines []Line) []string {
 		liveLines.put(lines[i].LiveAt, &lines[i])
 		afterLines.put(lines[i].AfterAt, &lines[i])
 	}
-	c.walk(place{"spec", liveLines, afterLines}, live, c.after)
+	c.walk(&place{field: "spec", live: liveLines, after: afterLines}, live, c.after)
+	slices.Sort(c.found)
 	c.judgeLines()
 	return c.found
 }
@@ -97,58 +98,64 @@ func (c *check) add(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// place is where the walk is: its name for a sentence, and the lines at and below it
-// by their places in live and after, nil for none.
+// place is where the walk is, and the lines at and below it by their places in live
+// and in after, nil for none.
 type place struct {
-	name        string
+	up *place
+	// field is the name of it in an object; in a list, index is its place in live, and
+	// -1 elsewhere.
+	field       string
+	index       int
 	live, after *tree
 }
 
-// walk compares one place of live and after, down to what a line shows.
-func (c *check) walk(at place, live, after any) {
-	if shared(at.live.own(), at.after.own()) {
-		return
+// String is the path of the place for a sentence.
+func (p *place) String() string {
+	switch {
+	case p.up == nil:
+		return p.field
+	case p.index < 0:
+		return p.up.String() + "." + p.field
 	}
-	l, wasObject := live.(map[string]any)
-	a, isObject := after.(map[string]any)
-	if wasObject && isObject {
-		c.fields(at, l, a)
-		return
-	}
-	if equal(live, after) {
-		return
-	}
-	was, wasList := live.([]any)
-	is, isList := after.([]any)
-	if wasList && isList {
-		c.elements(at, withoutNulls(was), withoutNulls(is))
-		return
-	}
-	c.add("this request would also change %s", at.name)
+	return fmt.Sprintf("%s[%d]", p.up, p.index)
 }
 
-func (c *check) fields(at place, live, after map[string]any) {
-	var names []string
-	for name, value := range live {
-		if !equal(value, after[name]) {
-			names = append(names, name)
+// walk compares one place of live and after, down to what a line shows.
+func (c *check) walk(at *place, live, after any) {
+	if shared(at.live.own(), at.after.own()) || at.live == nil && at.after == nil && equal(live, after) {
+		return
+	}
+	switch was := live.(type) {
+	case map[string]any:
+		if is, ok := after.(map[string]any); ok {
+			c.fields(at, was, is)
+			return
 		}
+	case []any:
+		if is, ok := after.([]any); ok {
+			c.elements(at, withoutNulls(was), withoutNulls(is))
+			return
+		}
+	}
+	if !equal(live, after) {
+		c.add("this request would also change %s", at)
+	}
+}
+
+func (c *check) fields(at *place, live, after map[string]any) {
+	for name, value := range live {
+		c.walk(&place{up: at, field: name, index: -1, live: at.live.kid(name), after: at.after.kid(name)}, value, after[name])
 	}
 	for name, value := range after {
-		if _, known := live[name]; !known && value != nil {
-			names = append(names, name)
+		if _, known := live[name]; !known {
+			c.walk(&place{up: at, field: name, index: -1, live: at.live.kid(name), after: at.after.kid(name)}, nil, value)
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		below := place{at.name + "." + name, at.live.kid(name), at.after.kid(name)}
-		c.walk(below, live[name], after[name])
 	}
 }
 
 // elements compares two lists. Elements that lines show as dropped, added or moved
 // are set aside; what is left must be the same elements in the same order.
-func (c *check) elements(at place, live, after []any) {
+func (c *check) elements(at *place, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
@@ -167,14 +174,14 @@ func (c *check) elements(at place, live, after []any) {
 	}
 	was, is := unset(gone), unset(come)
 	if len(was) != len(is) {
-		c.add("this request would also add, drop or move elements of %s", at.name)
+		c.add("this request would also add, drop or move elements of %s", at)
 		return
 	}
 	for n := range was {
 		pairs = append(pairs, [2]int{was[n], is[n]})
 	}
 	for _, p := range pairs {
-		below := place{fmt.Sprintf("%s[%d]", at.name, p[0]), at.live.kid(p[0]), at.after.kid(p[1])}
+		below := &place{up: at, index: p[0], live: at.live.kid(p[0]), after: at.after.kid(p[1])}
 		c.walk(below, live[p[0]], after[p[1]])
 	}
 }
