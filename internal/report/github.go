@@ -18,6 +18,8 @@ type command struct {
 	line, column int
 	title        safe
 	message      []safe
+	// named says that the message is kept where the annotation has no room.
+	named bool
 }
 
 // text is the command as one line: its name and its keys are of this program,
@@ -63,7 +65,8 @@ func commandProperty(s safe) safe {
 }
 
 // writeGitHub writes a workflow command for each remark, the most important
-// first. Of more than a host shows, the last one says how many there are.
+// first. Of more than a host shows, the last one says how many there are, and what
+// settings and changes of the first two risks are among them.
 func writeGitHub(w io.Writer, doc Document, _ Options) error {
 	commands := []command{{level: noteLevel, title: commandTitle(doc), message: []safe{runSummary(doc)}}}
 	for _, r := range remarks(doc) {
@@ -71,7 +74,7 @@ func writeGitHub(w io.Writer, doc Document, _ Options) error {
 		if r.ofRun() {
 			title = commandTitle(doc)
 		}
-		commands = append(commands, command{level: r.level, file: r.file, line: r.line, column: r.column, title: title, message: r.lines()})
+		commands = append(commands, command{level: r.level, file: r.file, line: r.line, column: r.column, title: title, message: r.lines(), named: r.named})
 	}
 	var out strings.Builder
 	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
@@ -97,10 +100,16 @@ func annotations(commands []command, l level, doc Document) []command {
 	if rest <= 1 {
 		return found
 	}
-	return append(found[:maxAnnotations-1], command{
+	last := command{
 		level: l, title: commandTitle(doc),
 		message: []safe{"and " + number(rest) + " more of this kind, which this place does not show: " + elsewhere(doc)},
-	})
+	}
+	for _, c := range found[maxAnnotations-1:] {
+		if c.named {
+			last.message = append(last.message, c.message...)
+		}
+	}
+	return append(found[:maxAnnotations-1], last)
 }
 
 // elsewhere says where everything can be read.

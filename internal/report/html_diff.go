@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strings"
 
 	"trueup/internal/canon"
@@ -17,6 +18,17 @@ const (
 	maxHTMLLines = 200
 	maxHTMLBody  = 400
 )
+
+// htmlRoom is what the page shows of one value: columns of a text, and lines.
+type htmlRoom struct{ text, lines int }
+
+// room is what the page shows of a row's values: those of the first two risks whole.
+func (r row) room() htmlRoom {
+	if r.whole() {
+		return htmlRoom{math.MaxInt, math.MaxInt}
+	}
+	return htmlRoom{maxHTMLText, maxHTMLLines}
+}
 
 // htmlDiff is a table of changes, with two values side by side.
 type htmlDiff struct {
@@ -98,15 +110,18 @@ func diffRowView(kindName string, r row) htmlRow {
 	if r.line > 0 {
 		v.At = "line " + number(r.line)
 	}
+	if r.risk.Grave() {
+		v.At = join(filled(v.At, clean(r.risk.Meaning())), " · ")
+	}
 	switch {
 	case r.moved:
 		v.Said = r.after
 	case r.live != nil && r.desired != nil:
-		v.Before, v.After = sides(r.live, r.desired)
+		v.Before, v.After = sides(r.live, r.desired, r.room())
 	case r.live != nil:
-		v.Before = alone(kindName, string(r.path), r.live)
+		v.Before = alone(kindName, string(r.path), r.live, r.room())
 	case r.desired != nil:
-		v.After = alone(kindName, string(r.path), r.desired)
+		v.After = alone(kindName, string(r.path), r.desired, r.room())
 	}
 	return v
 }
@@ -124,22 +139,22 @@ func breakable(path safe) []safe {
 
 // alone is a value of a field without another side: in the words that its
 // schema has for it, above all that they and the path leave out.
-func alone(kindName, path string, v any) htmlCell {
+func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words}
 	switch {
 	case ok && rest == nil:
 		return c
 	case !tall(rest) || width(literal(rest)) <= maxInline:
-		c.Lines = []htmlLine{plainLine(shorten(literal(rest), maxHTMLText))}
+		c.Lines = []htmlLine{plainLine(shorten(literal(rest), room.text))}
 		return c
 	}
 	lines := valueLines(rest)
-	for _, line := range lines[:min(len(lines), maxHTMLLines)] {
-		c.Lines = append(c.Lines, plainLine(shorten(line.text, maxHTMLText)))
+	for _, line := range lines[:min(len(lines), room.lines)] {
+		c.Lines = append(c.Lines, plainLine(shorten(line.text, room.text)))
 	}
-	if len(lines) > maxHTMLLines {
-		c.Rest = moreLines(len(lines) - maxHTMLLines)
+	if len(lines) > room.lines {
+		c.Rest = moreLines(len(lines) - room.lines)
 	}
 	return c
 }
@@ -181,27 +196,27 @@ func valueLines(v any) []textLine {
 
 // sides are two values with what differs marked: words of short texts, and
 // lines of all else.
-func sides(before, after any) (a, b htmlCell) {
+func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	switch {
 	case before == nil && after == nil:
 		return a, b
 	case before == nil:
-		return a, alone("", "", after)
+		return a, alone("", "", after, room)
 	case after == nil:
-		return alone("", "", before), b
+		return alone("", "", before, room), b
 	case !tall(before) && !tall(after):
-		x, y := apart(literal(before), literal(after), maxHTMLText)
+		x, y := apart(literal(before), literal(after), room.text)
 		left, right := wordsOf(x, y)
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}
 	changes := compareLines(valueLines(before), valueLines(after))
 	for i, c := range changes {
-		if i == maxHTMLLines {
+		if i == room.lines {
 			a.Rest = moreLines(len(changes) - i)
 			b.Rest = a.Rest
 			break
 		}
-		left, right := besideLine(c)
+		left, right := besideLine(c, room.text)
 		a.Lines, b.Lines = append(a.Lines, left), append(b.Lines, right)
 	}
 	return a, b
@@ -209,18 +224,18 @@ func sides(before, after any) (a, b htmlCell) {
 
 // besideLine is a line of a comparison on both sides; where only one has it, the
 // other has room.
-func besideLine(c lineChange) (a, b htmlLine) {
+func besideLine(c lineChange, columns int) (a, b htmlLine) {
 	a, b = htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
 	switch {
 	case c.same():
-		a = htmlLine{Class: "same", Text: shorten(c.before.text, maxHTMLText)}
+		a = htmlLine{Class: "same", Text: shorten(c.before.text, columns)}
 		return a, a
 	case c.after == nil:
-		a = plainLine(shorten(c.before.text, maxHTMLText))
+		a = plainLine(shorten(c.before.text, columns))
 	case c.before == nil:
-		b = plainLine(shorten(c.after.text, maxHTMLText))
+		b = plainLine(shorten(c.after.text, columns))
 	default:
-		return wordsOf(shorten(c.before.text, maxHTMLText), shorten(c.after.text, maxHTMLText))
+		return wordsOf(apart(c.before.text, c.after.text, columns))
 	}
 	return a, b
 }

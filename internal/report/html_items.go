@@ -29,12 +29,12 @@ type htmlItem struct {
 // htmlEntry is where an object stands in a page. What the page says of it is made
 // when its turn comes: all of that together would be larger than the page.
 type htmlEntry struct {
-	ID       safe
-	Open     bool
-	item     *plan.Item
-	opts     Options
-	columns  htmlColumns
-	priority int
+	ID              safe
+	Open            bool
+	item            *plan.Item
+	opts            Options
+	columns         htmlColumns
+	place, priority int
 }
 
 // View is all that the page says of the object.
@@ -85,9 +85,12 @@ func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
 		if links[item.Key] == "" {
 			links[item.Key] = "#" + id
 		}
-		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, priority: priority(*item, itemRows(*item, opts))})
+		g := group{item: *item, rank: priority(*item, itemRows(*item, opts))}
+		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, place: g.place(), priority: g.rank})
 	}
-	slices.SortStableFunc(p.Items, func(a, b htmlEntry) int { return cmp.Compare(a.priority, b.priority) })
+	slices.SortStableFunc(p.Items, func(a, b htmlEntry) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.priority, b.priority))
+	})
 	for i := range p.Items {
 		p.Items[i].Open = i < maxOpen
 	}

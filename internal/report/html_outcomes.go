@@ -80,7 +80,7 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	v.Mismatch = &htmlDiff{Caption: "What the server did not keep of " + v.Name, Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
 	for _, m := range o.Mismatches {
 		r := htmlRow{Mark: lookOf(markDrift), Path: breakable(cut(clean(m.Path), maxPath)), Cause: message(m.Hint)}
-		r.Before, r.After = sides(m.Sent, m.Returned)
+		r.Before, r.After = sides(m.Sent, m.Returned, row{}.room())
 		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
 	}
 	return v
@@ -99,8 +99,8 @@ func statusLook(s apply.Status) (class, sign safe) {
 
 // htmlFinding is one finding, with the word that its column points at.
 type htmlFinding struct {
-	Class, Severity, Message, Rule, Link, Place, Field, Fix safe
-	Source                                                  *htmlSource
+	Class, Severity, Message, Rule, Link, Place, Also, Field, Fix safe
+	Source                                                        *htmlSource
 }
 
 type htmlSource struct{ Before, At, After safe }

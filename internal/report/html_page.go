@@ -29,6 +29,8 @@ type htmlPage struct {
 	Counts, Causes []htmlCount
 	Look           []htmlLook
 	Facts          []htmlFact
+	SettingsOf     safe
+	Settings       []htmlSetting
 	Errors         []safe
 	FindingsOf     safe
 	Findings       []htmlFinding
@@ -57,6 +59,13 @@ type htmlResult struct{ Class, Sign, Name safe }
 type htmlCount struct {
 	Class, Name safe
 	Number      int
+}
+
+// htmlSetting is a setting that differs from the base, with what it does.
+type htmlSetting struct {
+	Mark  htmlMark
+	Text  safe
+	Notes []safe
 }
 
 // htmlFact is a line of what the page speaks of.
@@ -134,12 +143,15 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 		p.Banners = append(p.Banners, htmlText{"warn", offlineBanner})
 	}
 	p.notes(pl)
+	p.settings(pl.Settings)
 	links := p.items(pl, opts)
 	p.look(pl, links)
 	p.AdviceOf = advices(len(pl.Advice))
 	files := byFile(pl)
-	for _, f := range pl.Advice {
-		p.Advice = append(p.Advice, findingView(f, linkTo(files[f.Path], links, f)))
+	for _, a := range alikeFindings(pl.Advice) {
+		v := findingView(a.Finding, linkTo(files[a.Path], links, a.Finding))
+		v.Also = a.also()
+		p.Advice = append(p.Advice, v)
 	}
 	p.others(pl)
 	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
@@ -190,6 +202,22 @@ func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
 	}
 	if n := len(pl.Advice); n > 0 {
 		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{"#advice", "below"}}})
+	}
+}
+
+// settings adds what a change of the project itself does to the plan.
+func (p *htmlPage) settings(settings []plan.Setting) {
+	p.SettingsOf = settingsTitle
+	for _, s := range settings {
+		r := settingRow(s)
+		v := htmlSetting{Mark: lookOf(r.mark), Text: sentence(r)}
+		for _, n := range settingNotes(s) {
+			v.Notes = append(v.Notes, n.text)
+		}
+		p.Settings = append(p.Settings, v)
+	}
+	if n := len(settings); n > 0 {
+		p.Look = append(p.Look, htmlLook{Title: count(n, "setting") + " otherwise than in the base", Links: []htmlLink{{"#settings", "below"}}})
 	}
 }
 

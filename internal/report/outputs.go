@@ -33,6 +33,8 @@ func outputs(doc Document) []output {
 		{"delete", s.Delete},
 		{"drifted", s.Drifted},
 		{"blocked", s.Blocked},
+		{"serves", s.Serves},
+		{"security", s.Security},
 		{"deferred", s.Deferred},
 		{"in-flight", s.InFlight},
 	} {

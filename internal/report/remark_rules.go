@@ -10,6 +10,9 @@ const (
 	ruleNotDecided   safe = "apply/blocked"
 	ruleSkipped      safe = "apply/skipped"
 	ruleNoRoom       safe = "apply/deferred"
+	ruleSetting      safe = "plan/setting"
+	ruleServes       safe = "plan/serves"
+	ruleSecurity     safe = "plan/security"
 	ruleBlocked      safe = "plan/blocked"
 	ruleDelete       safe = "plan/delete"
 	ruleLost         safe = "plan/lost"
@@ -41,6 +44,9 @@ var tableOfRules = []remarkRule{
 	{ruleNotConverged, errorLevel, "The server did not keep what was sent."},
 	{ruleNotDecided, errorLevel, "Nothing was sent for an object that a person must decide about."},
 	{ruleBlocked, errorLevel, "Nothing is sent for this object as it is."},
+	{ruleSetting, warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
+	{ruleServes, warningLevel, "A change may serve other content, or none."},
+	{ruleSecurity, warningLevel, "A change may open what is guarded."},
 	{ruleDelete, warningLevel, "An object that left git is deleted, which can't be undone."},
 	{ruleLost, warningLevel, "A live list element that git does not have would be dropped."},
 	{ruleConflict, warningLevel, "Git and live both changed a value."},

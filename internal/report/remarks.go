@@ -39,6 +39,9 @@ type remark struct {
 	line, column int
 	// source is the whole line of the file, where it is known.
 	source string
+	// named says that a host which has no room for the remark is given its lines with
+	// the count of the others: it is about a setting or a change of the first two risks.
+	named bool
 	// field is the place inside the object, which stays when lines shift.
 	field string
 	// fingerprint is the same in every run that makes the same remark.
@@ -205,6 +208,9 @@ func outcomeRule(o apply.Outcome) safe {
 // that a reader must not miss. Those lines are of the past once they are applied.
 func planRemarks(doc Document) []remark {
 	var found []remark
+	for _, s := range doc.Plan.Settings {
+		found = append(found, settingRemark(s, doc.Place))
+	}
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
 	}
@@ -217,6 +223,19 @@ func planRemarks(doc Document) []remark {
 		found = append(found, changeRemarks(item, doc.Place)...)
 	}
 	return found
+}
+
+// settingRemark is about a setting that differs from the base.
+func settingRemark(s plan.Setting, at Place) remark {
+	r := runRemark(ruleSetting, sentence(settingRow(s)))
+	r.named = true
+	for _, n := range settingNotes(s) {
+		r.more = append(r.more, n.text)
+	}
+	if file, ok := at.inRepository(s.Path); ok {
+		r.file, r.line, r.field = file, max(s.Line, 0), s.Field
+	}
+	return r
 }
 
 // noteRemarks are what could not be told.
@@ -262,6 +281,11 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == ruleBlocked && !item.NeedsPerson {
 		r.level = warningLevel
 	}
+	for _, c := range item.Added() {
+		if c.Risk.Grave() {
+			r.more, r.named = append(r.more, wholeSentence(addedRow(item.Kind, c))), true
+		}
+	}
 	for _, n := range itemNotes(item) {
 		if n.fix && item.Op != plan.Kept {
 			r.more = append(r.more, n.text)
@@ -281,6 +305,8 @@ func opRule(item plan.Item) safe {
 		return ruleResent
 	case item.Deleted || item.Recreate:
 		return ruleGone
+	case item.Op == plan.Create && item.Risk.Grave():
+		return ruleOf(item.Risk)
 	case item.Op == plan.Post:
 		return rulePurge
 	case item.Op == plan.Deferred:
@@ -302,7 +328,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 		i, ok := together[rule]
 		if own := c.Line > 0; own || !ok {
 			r := itemRemark(item, rule, at)
-			r.text += text
+			r.text, r.named = r.text+text, c.Risk.Grave()
 			if r.field = c.Path; own && r.file != "" {
 				r.line, r.column = c.Line, max(c.Column, 0)
 			}
@@ -312,18 +338,24 @@ func changeRemarks(item plan.Item, at Place) []remark {
 			return
 		}
 		found[i].more = append(found[i].more, text)
+		found[i].named = found[i].named || c.Risk.Grave()
 	}
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
-		if rule := changeRule(c); rule != "" && !lost.have(c) {
-			add(rule, sentence(changeRow(item.Kind, c)), c)
+		if rule := riskRule(item, c, changeRule(c)); rule != "" && !lost.have(c) {
+			add(rule, wholeSentence(changeRow(item.Kind, c)), c)
+		}
+	}
+	for _, v := range item.Collateral {
+		if risk := riskOf(item, v); risk.Grave() {
+			add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" goes with what holds it", plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {
-		add(ruleLost, cut(clean(v.Path), maxPath)+" is only live, and would be lost", plan.Change{})
+		add(ruleLost, clean(v.Path)+" is only live, and would be lost", plan.Change{Risk: riskOf(item, v)})
 	}
 	for i := range found {
-		if more := found[i].more; len(more) > maxParts {
+		if more := found[i].more; len(more) > maxParts && !item.Risk.Grave() {
 			found[i].more = append(more[:maxParts:maxParts], "and "+count(len(more)-maxParts, "more field"))
 		}
 	}
@@ -350,6 +382,32 @@ func changeRule(c plan.Change) safe {
 	case plan.InSync, plan.Converged, plan.AlreadyRemoved, plan.Unmanaged:
 	}
 	return ""
+}
+
+// riskRule is the rule of a change that may serve other content or open what is
+// guarded, unless it has one that is as loud.
+func riskRule(item plan.Item, c plan.Change, rule safe) safe {
+	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
+	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {
+		return rule
+	}
+	return ruleOf(c.Risk)
+}
+
+// ruleOf is the rule of one of the first two risks.
+func ruleOf(risk kind.Risk) safe {
+	if risk == kind.RiskServes {
+		return ruleServes
+	}
+	return ruleSecurity
+}
+
+// wholeSentence is a row in words, with all of a value that is to be shown whole.
+func wholeSentence(r row) safe {
+	if r.whole() && len(r.details) > 0 {
+		r.cause = join(filled(join(r.details, " "), r.cause), "; ")
+	}
+	return sentence(r)
 }
 
 // sentence is a row in words.

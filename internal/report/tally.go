@@ -83,6 +83,8 @@ type planCount struct {
 // planCounts are the numbers of a plan in the order in which tables have them.
 func planCounts(s plan.Summary) []planCount {
 	return []planCount{
+		{"serves", "may serve other content", "alarm", s.Serves},
+		{"security", "may open what is guarded", "alarm", s.Security},
 		{"create", "create", "add", s.Create},
 		{"change", "change", "edit", s.Change},
 		{"remove", "values removed", "cut", s.Removed},
