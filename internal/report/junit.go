@@ -198,6 +198,10 @@ func planSuite(doc Document) testSuite {
 	return s
 }
 
+// maxItem is the number of bytes that a case tells of one object, beside the paths of
+// changes of the first two risks.
+const maxItem = 12000
+
 // objectLines are what is to be said of an object: where it is, what happens to
 // it and why.
 func objectLines(item plan.Item, rows []row) []safe {
@@ -205,7 +209,13 @@ func objectLines(item plan.Item, rows []row) []safe {
 	if at := source(item); at != "" {
 		head = at + ": " + head
 	}
-	return append([]safe{head}, diffLines(item, rows)...)
+	pieces := diffPieces(group{item: item, rows: rows})
+	all := section{pieces: pieces}
+	if all.size() <= maxItem {
+		return append([]safe{head}, linesOf(pieces)...)
+	}
+	lines, _ := within(pieces, maxItem)
+	return append([]safe{head}, lines...)
 }
 
 // objectCase is the case of an object.
@@ -254,20 +264,12 @@ func ended(kind, text safe, lines []safe) *testEnd {
 	return end
 }
 
-// maxItem is the number of bytes that a case tells of one object.
-const maxItem = 12000
-
 // block are lines of text from outside, none of which a runner takes for a
 // command.
 func block(lines []safe) safe {
 	out := make([]safe, len(lines))
-	size := 0
 	for i, line := range lines {
 		out[i] = guarded(line)
-		if size += len(line); size > maxItem {
-			out[i] = "... and " + count(len(lines)-i, "more line")
-			return join(out[:i+1], "\n")
-		}
 	}
 	return join(out, "\n")
 }

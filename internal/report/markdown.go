@@ -53,11 +53,13 @@ func markdownHead(doc Document, opts Options, most int) markup {
 	if doc.Plan.Offline {
 		text += "\n> **" + constant(offlineBanner) + "**\n"
 	}
+	table := summaryTable(doc.Plan.Summary)
+	least := len(text) + len(table) + len(lookAt(doc.Plan, opts, 0))
 	made := madeFrom(doc)
-	if len(text)+len(made) > 2*most {
+	if least+len(made) > 2*most {
 		made = ""
 	}
-	text += made + summaryTable(doc.Plan.Summary)
+	text += made + table
 	return text + lookAt(doc.Plan, opts, most-len(text))
 }
 

@@ -165,10 +165,10 @@ func ofRisk(risk kind.Risk, path safe) safe {
 	return ""
 }
 
-// diffLines are all lines of an item's diff.
-func diffLines(item plan.Item, rows []row) []safe {
+// linesOf are all lines of the pieces.
+func linesOf(pieces []piece) []safe {
 	var out []safe
-	for _, p := range diffPieces(group{item: item, rows: rows}) {
+	for _, p := range pieces {
 		out = append(out, p.lines...)
 	}
 	return out

@@ -175,35 +175,45 @@ func (p piece) size() int {
 // false where there is no room for that, or for any piece.
 func (s section) fit(most int) (text markup, ok bool) {
 	if s.size() <= most {
-		return s.text(s.pieces, 0, nil), true
+		return s.text(linesOf(s.pieces)), true
 	}
-	room := most - s.frame() - maxCount
-	for _, p := range s.pieces {
-		room -= p.mention()
-	}
-	if room < 0 {
+	lines, ok := within(s.pieces, most-s.frame())
+	if !ok {
 		return "", false
 	}
-	taken := make([]bool, len(s.pieces))
+	return s.text(lines), true
+}
+
+// within are the lines of the pieces that have room, and one for those that have
+// none: their number, and the paths of those of the first two risks. It is not ok
+// where there is no room for that, or for any piece.
+func within(pieces []piece, room int) (lines []safe, ok bool) {
+	room -= maxCount
+	for _, p := range pieces {
+		room -= p.mention()
+	}
+	taken := make([]bool, len(pieces))
 	for _, weight := range []int{2, 1, 0} {
-		for i, p := range s.pieces {
+		for i, p := range pieces {
 			if size := p.size() - p.mention(); p.weight() == weight && size <= room {
 				taken[i], ok, room = true, true, room-size
 			}
 		}
 	}
-	var shown []piece
 	var unseen []safe
 	hidden := 0
-	for i, p := range s.pieces {
+	for i, p := range pieces {
 		if taken[i] {
-			shown = append(shown, p)
+			lines = append(lines, p.lines...)
 			continue
 		}
 		hidden += len(p.lines)
 		unseen = append(unseen, filled(p.path)...)
 	}
-	return s.text(shown, hidden, unseen), ok
+	if hidden > 0 {
+		lines = append(lines, join(filled("  ... and "+count(hidden, "more line"), join(unseen, ", ")), ": "))
+	}
+	return lines, ok
 }
 
 // mention is what it takes to name the piece in place of its lines.
@@ -225,15 +235,8 @@ func (p piece) weight() int {
 	return 0
 }
 
-func (s section) text(shown []piece, hidden int, unseen []safe) markup {
-	var content []safe
-	for _, p := range shown {
-		content = append(content, p.lines...)
-	}
-	if hidden > 0 {
-		content = append(content, join(filled("  ... and "+count(hidden, "more line"), join(unseen, ", ")), ": "))
-	}
-	body := fence(s.info, content)
+func (s section) text(lines []safe) markup {
+	body := fence(s.info, lines)
 	if s.summary == "" {
 		return "\n" + body
 	}

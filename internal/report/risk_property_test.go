@@ -1,0 +1,264 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// riskyTexts makes values that are all different, so that each can be looked for.
+type riskyTexts struct {
+	t *rapid.T
+	n int
+}
+
+func (r *riskyTexts) text() string {
+	r.n++
+	middle := rapid.SampledFrom([]string{"", " and ", "://", "::", "##[", "`", "\u202e", "&", "<b>", strings.Repeat("long text ", 3), strings.Repeat("x", 700), strings.Repeat("広告 ", 90)}).Draw(r.t, "text")
+	return fmt.Sprintf("v%d%sw%d", r.n, middle, r.n)
+}
+
+// value is a text, or an object that may be long.
+func (r *riskyTexts) value() any {
+	if rapid.IntRange(0, 2).Draw(r.t, "form") > 0 {
+		return r.text()
+	}
+	object := map[string]any{}
+	for i := range rapid.IntRange(1, 30).Draw(r.t, "fields") {
+		object[fmt.Sprintf("f%d", i)] = r.text()
+	}
+	return map[string]any{"name": r.text(), "list": []any{r.text(), object}}
+}
+
+// change is one of a field of a CDN.
+func (r *riskyTexts) change() plan.Change {
+	r.n++
+	field := rapid.SampledFrom([]string{
+		"locations[/%d/*].rewrite", "locations[/%d/*].cache.edgeTTL", "locations[/%d/*].headers.H", "locations[/%d/*]", "locations[/%d/*].cors.x",
+		"upstreams[o%d].servers[h:443]", "upstreams[o%d].servers[h:443].weight", "tls.x%d", "unknown%d", "headers.a%d", "locations[/%d/" + strings.Repeat("deep/", 60) + "*].upstream",
+	}).Draw(r.t, "field")
+	c := plan.Change{
+		Change: merge.Change{Path: fmt.Sprintf(field, r.n), Class: rapid.SampledFrom([]merge.Class{
+			merge.Changed, merge.DriftOverwrite, merge.TakeOver, merge.Conflict, merge.Removed, merge.UnknownBase, plan.ServerNormalised,
+		}).Draw(r.t, "class")},
+		Cause: rapid.SampledFrom([]plan.Cause{plan.FromThisChange, plan.FromPending, plan.FromDrift, plan.FromUnknown}).Draw(r.t, "cause"),
+	}
+	switch rapid.IntRange(0, 4).Draw(r.t, "what happens") {
+	case 0:
+		c.Desired = r.value()
+	case 1:
+		c.Live = r.value()
+	case 2:
+		c.Live, c.Desired, c.Moved = map[string]any{"path": "/"}, map[string]any{"path": "/"}, true
+	case 3:
+		c.Live, c.Desired = r.value(), r.value()
+	default:
+		same := r.text()
+		c.Live, c.Desired = "a"+same+"b", "c"+same+"d"
+	}
+	return c
+}
+
+func (r *riskyTexts) item(i int) plan.Item {
+	item := plan.Item{
+		Key: kind.Key{Kind: "CDN", Name: fmt.Sprintf("cdn-%d", i)}, Op: plan.Patch, Path: fmt.Sprintf("m/%d.yaml", i), Line: 1,
+		Request: &plan.Request{Method: "PATCH", Path: fmt.Sprintf("/cdns/cdn-%d", i), Body: json.RawMessage(`{"spec":{}}`)},
+	}
+	switch rapid.IntRange(0, 9).Draw(r.t, "operation") {
+	case 0:
+		spec := map[string]any{
+			"hostname": r.text(), "unknown": r.value(), "locations": []any{map[string]any{"path": "/" + r.text(), "rewrite": r.value()}, map[string]any{"path": "/x", "upstream": "o"}},
+			"upstreams": []any{map[string]any{"name": "o", "servers": []any{map[string]any{"host": r.text(), "port": "443"}}}},
+		}
+		body, err := json.Marshal(map[string]any{"spec": spec})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		item.Op, item.Request.Body = plan.Create, body
+	case 1: // one of many that are alike
+		item.Changes = []plan.Change{{Change: merge.Change{Path: "locations[/*].upstream", Class: merge.Changed, Live: "one", Desired: rapid.SampledFrom([]string{"two", "three"}).Draw(r.t, "upstream")}}}
+	default:
+		for range rapid.SampledFrom([]int{1, 1, 2, 3, 15}).Draw(r.t, "changes") {
+			item.Changes = append(item.Changes, r.change())
+		}
+		for range rapid.IntRange(0, 2).Draw(r.t, "dropped") {
+			r.n++
+			item.Collateral = append(item.Collateral, merge.Value{Path: fmt.Sprintf("locations[/%d].cors.maxAge", r.n), Value: r.text()})
+		}
+	}
+	return item
+}
+
+func riskyPlan(t *rapid.T) *plan.Plan {
+	r := &riskyTexts{t: t}
+	pl := &plan.Plan{Format: plan.Format}
+	for i := range rapid.SampledFrom([]int{1, 2, 5, 30}).Draw(t, "items") {
+		pl.Items = append(pl.Items, r.item(i))
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "settings") {
+		r.n++
+		pl.Settings = append(pl.Settings, plan.Setting{
+			Path: "trueup.yaml", Field: fmt.Sprintf("overrides: CDN spec.f%d", r.n), Now: map[string]any{"ignore": r.text()}, Consequence: "hides 1 difference",
+			Hides: []plan.Hidden{{Key: key("CDN", "cdn-0"), Path: fmt.Sprintf("hidden%d", r.n), Git: r.text(), Live: r.text()}},
+		})
+	}
+	return weighed(pl)
+}
+
+// grave is a line of the first two risks: the object's name, the path, and the texts
+// in its values.
+type grave struct {
+	name, path string
+	texts      []string
+	// made says that it is of an object that is made: JSON has the request's body.
+	made bool
+}
+
+func gravesOf(pl *plan.Plan) []grave {
+	var found []grave
+	for _, s := range pl.Settings {
+		found = append(found, grave{"settings", s.Field, append(textsIn(s.Now), s.Hides[0].Path, s.Hides[0].Git.(string)), false})
+	}
+	for _, item := range pl.Items {
+		for _, c := range append(item.Added(), item.Changes...) {
+			if !c.Risk.Grave() {
+				continue
+			}
+			g := grave{item.Name, c.Path, nil, item.Op == plan.Create}
+			if !c.Moved {
+				g.texts = append(textsIn(c.Live), textsIn(c.Desired)...)
+			}
+			found = append(found, g)
+		}
+		for _, v := range item.Collateral {
+			if riskOf(item, v).Grave() {
+				found = append(found, grave{item.Name, v.Path, textsIn(v.Value), false})
+			}
+		}
+	}
+	return found
+}
+
+func textsIn(v any) (texts []string) {
+	switch v := v.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, e := range v {
+			texts = append(texts, textsIn(e)...)
+		}
+	case map[string]any:
+		for _, name := range canon.SortedKeys(v) {
+			texts = append(texts, textsIn(v[name])...)
+		}
+	}
+	return texts
+}
+
+// bareText is a text without what a format adds to it: space where lines are broken,
+// backslashes of escapes, and what keeps a runner from obeying it.
+func bareText(s string) string {
+	s = strings.NewReplacer(`#\x23[`, "##[").Replace(s)
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\\' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// below begins a line of a value that Markdown has on several.
+var below = regexp.MustCompile(`\n[-+]   `)
+
+// readers undo what each format does to a text.
+var readers = map[string]func(string) string{
+	"text":        func(s string) string { return s },
+	"summary":     func(s string) string { return html.UnescapeString(below.ReplaceAllString(s, "")) },
+	"html":        func(s string) string { return html.UnescapeString(tag.ReplaceAllString(s, "")) },
+	"json":        jsonStrings,
+	"github":      func(s string) string { return strings.NewReplacer("%25", "%", "%0A", "\n").Replace(s) },
+	"sarif":       func(s string) string { return html.UnescapeString(jsonStrings(s)) },
+	"junit":       html.UnescapeString,
+	"codequality": jsonStrings,
+}
+
+// jsonStrings are all strings of a JSON text.
+func jsonStrings(s string) string {
+	var v any
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		return ""
+	}
+	return strings.Join(textsIn(v), "\n")
+}
+
+// TestRisksAreInEveryFormat: whatever a plan is, each format has the path of each
+// setting and of each change that may serve other content or open what is guarded,
+// and those for people have the values whole.
+func TestRisksAreInEveryFormat(t *testing.T) {
+	whole := map[string]bool{"text": true, "summary": true, "html": true, "json": true}
+	rapid.Check(t, func(rt *rapid.T) {
+		pl := riskyPlan(rt)
+		width := rapid.SampledFrom([]int{0, 40, 80, 120}).Draw(rt, "width")
+		for _, name := range slices.Sorted(maps.Keys(readers)) {
+			out := bareText(readers[name](string(render(t, name, Document{Command: "plan", Plan: pl}, Options{Width: width}))))
+			for _, g := range gravesOf(pl) {
+				if !strings.Contains(out, bareText(string(clean(g.path)))) && (name != "json" || !g.made) {
+					rt.Fatalf("%s: %s of %s is not in it", name, g.path, g.name)
+				}
+				for _, text := range g.texts {
+					if whole[name] && !strings.Contains(out, bareText(string(clean(text)))) && !strings.Contains(out, bareText(text)) {
+						rt.Fatalf("%s: %s of %s lacks %q", name, g.path, g.name, text)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRisksAtAnyBudget: in whatever room, a comment shows or names each setting and
+// each change of the first two risks before it shows anything else; where it has no
+// room for all names it counts the rest, and shows nothing else.
+func TestRisksAtAnyBudget(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		pl := riskyPlan(rt)
+		pl.Items = append(pl.Items, plan.Item{
+			Key: key("CDN", "harmless"), Op: plan.Patch, Request: &plan.Request{Method: "PATCH", Path: "/cdns/harmless", Body: json.RawMessage(`{}`)},
+			Changes: changes([]merge.Change{{Path: "locations[/*].cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "61"}}),
+		})
+		pl.Weigh()
+		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, maxSummary)).Draw(rt, "room")
+		text := html.UnescapeString(string(markdown(Document{Command: "plan", Plan: pl}, Options{}, budget)))
+		if len(text) > budget {
+			rt.Fatalf("%d bytes of %d", len(text), budget)
+		}
+		out := bareText(text)
+		lost := 0
+		for _, g := range gravesOf(pl) {
+			if !strings.Contains(out, bareText(string(clean(g.path)))) {
+				lost++
+				rt.Log(g.name, g.path)
+			}
+		}
+		if counted := regexp.MustCompile(`\n\.\.\. and \d+ more\n`).MatchString(text); lost > 0 && !counted {
+			rt.Fatalf("%d paths are neither shown nor counted in %d bytes:\n%s", lost, budget, text)
+		}
+		if lost > 0 && strings.Contains(text, "edgeTTL: \"61\"") {
+			rt.Fatalf("%d paths are left out, and something else is shown:\n%s", lost, text)
+		}
+	})
+}
