@@ -27,7 +27,7 @@ type riskyTexts struct {
 
 func (r *riskyTexts) text() string {
 	r.n++
-	middle := rapid.SampledFrom([]string{"", " and ", "://", "::", "##[", "`", "\u202e", "&", "<b>", strings.Repeat("long text ", 3), strings.Repeat("x", 700), strings.Repeat("広告 ", 90)}).Draw(r.t, "text")
+	middle := rapid.SampledFrom([]string{"", " and ", "://", "::", "##[", "`", "\u202e", "&", "<b>", strings.Repeat("long text ", 3), strings.Repeat("x", 700), strings.Repeat("y", 9000), strings.Repeat("広告 ", 90)}).Draw(r.t, "text")
 	return fmt.Sprintf("v%d%sw%d", r.n, middle, r.n)
 }
 
