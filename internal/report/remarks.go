@@ -320,46 +320,56 @@ func opRule(item plan.Item) safe {
 }
 
 // changeRemarks are the lines of an object that are more than what this change
-// of git does. Those of one rule without a line of their own make one remark.
+// of git does.
 func changeRemarks(item plan.Item, at Place) []remark {
-	var found []remark
-	together := map[safe]int{}
-	add := func(rule, text safe, c plan.Change) {
-		i, ok := together[rule]
-		if own := c.Line > 0; own || !ok {
-			r := itemRemark(item, rule, at)
-			r.text, r.named = r.text+text, c.Risk.Grave()
-			if r.field = c.Path; own && r.file != "" {
-				r.line, r.column = c.Line, max(c.Column, 0)
-			}
-			if found = append(found, r); !own {
-				together[rule] = len(found) - 1
-			}
-			return
-		}
-		found[i].more = append(found[i].more, text)
-		found[i].named = found[i].named || c.Risk.Grave()
-	}
+	list := remarkList{item: item, at: at, together: map[safe]int{}}
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
 		if rule := riskRule(item, c, changeRule(c)); rule != "" && !lost.have(c) {
-			add(rule, wholeSentence(changeRow(item.Kind, c)), c)
+			list.add(rule, wholeSentence(changeRow(item.Kind, c)), c)
 		}
 	}
 	for _, v := range item.Collateral {
 		if risk := riskOf(item, v); risk.Grave() {
-			add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" goes with what holds it", plan.Change{Risk: risk})
+			list.add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" goes with what holds it", plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {
-		add(ruleLost, clean(v.Path)+" is only live, and would be lost", plan.Change{Risk: riskOf(item, v)})
+		list.add(ruleLost, clean(v.Path)+" is only live, and would be lost", plan.Change{Risk: riskOf(item, v)})
 	}
-	for i := range found {
-		if more := found[i].more; len(more) > maxParts && !item.Risk.Grave() {
-			found[i].more = append(more[:maxParts:maxParts], "and "+count(len(more)-maxParts, "more field"))
+	for i := range list.found {
+		r := &list.found[i]
+		if len(r.more) > maxParts && !item.Risk.Grave() {
+			r.more = append(r.more[:maxParts:maxParts], "and "+count(len(r.more)-maxParts, "more field"))
 		}
 	}
-	return found
+	return list.found
+}
+
+// remarkList are remarks about lines of an object. Those of one rule without a line
+// of their own make one remark.
+type remarkList struct {
+	item     plan.Item
+	at       Place
+	found    []remark
+	together map[safe]int
+}
+
+func (l *remarkList) add(rule, text safe, c plan.Change) {
+	i, ok := l.together[rule]
+	if own := c.Line > 0; own || !ok {
+		r := itemRemark(l.item, rule, l.at)
+		r.text, r.named = r.text+text, c.Risk.Grave()
+		if r.field = c.Path; own && r.file != "" {
+			r.line, r.column = c.Line, max(c.Column, 0)
+		}
+		if l.found = append(l.found, r); !own {
+			l.together[rule] = len(l.found) - 1
+		}
+		return
+	}
+	l.found[i].more = append(l.found[i].more, text)
+	l.found[i].named = l.found[i].named || c.Risk.Grave()
 }
 
 // changeRule is what is to be said of a change, or nothing.
