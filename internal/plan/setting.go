@@ -72,7 +72,8 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 		return nil
 	}
 	if was == nil {
-		was = &Project{}
+		found := []Setting{{Path: now.Path, Field: "project", Now: "new", Consequence: "the base has no trueup.yaml"}}
+		return append(found, p.compareOverrides(nil, with)...)
 	}
 	var found []Setting
 	add := func(field, before, after, consequence string) {
