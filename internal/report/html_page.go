@@ -143,7 +143,7 @@ func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
 		p.Banners = append(p.Banners, htmlText{"warn", offlineBanner})
 	}
 	p.notes(pl)
-	p.settings(pl.Settings)
+	p.settings(pl)
 	links := p.items(pl, opts)
 	p.look(pl, links)
 	p.AdviceOf = advices(len(pl.Advice))
@@ -206,17 +206,17 @@ func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
 }
 
 // settings adds what a change of the project itself does to the plan.
-func (p *htmlPage) settings(settings []plan.Setting) {
+func (p *htmlPage) settings(pl *plan.Plan) {
 	p.SettingsOf = settingsTitle
-	for _, s := range settings {
+	for _, s := range pl.Settings {
 		r := settingRow(s)
 		v := htmlSetting{Mark: lookOf(r.mark), Text: sentence(r)}
-		for _, n := range settingNotes(s) {
+		for _, n := range settingNotes(pl, s) {
 			v.Notes = append(v.Notes, n.text)
 		}
 		p.Settings = append(p.Settings, v)
 	}
-	if n := len(settings); n > 0 {
+	if n := len(pl.Settings); n > 0 {
 		p.Look = append(p.Look, htmlLook{Title: count(n, "setting") + " otherwise than in the base", Links: []htmlLink{{"#settings", "below"}}})
 	}
 }

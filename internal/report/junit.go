@@ -173,7 +173,7 @@ func planSuite(doc Document) testSuite {
 	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
 	for _, setting := range doc.Plan.Settings {
 		lines := []safe{sentence(settingRow(setting))}
-		for _, n := range settingNotes(setting) {
+		for _, n := range settingNotes(doc.Plan, setting) {
 			lines = append(lines, n.text)
 		}
 		s.Cases = append(s.Cases, testCase{Class: "trueup.settings", Name: attribute(cut(clean(setting.Field), maxPath)), Out: &testLines{block(lines)}})

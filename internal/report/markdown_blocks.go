@@ -91,7 +91,7 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 		notes = append(notes, "fix: "+fix)
 	}
 	blocks := []section{
-		{rank: rankSettings, name: "settings", summary: constant(settingsTitle), info: "diff", pieces: settingPieces(pl.Settings)},
+		{rank: rankSettings, name: "settings", summary: constant(settingsTitle), info: "diff", pieces: settingPieces(pl)},
 		{rank: rankNotes, info: "text", pieces: pieced(append(notes, lines(pl.Notes)...))},
 	}
 	if n := len(pl.Advice); n > 0 {
@@ -111,12 +111,12 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 }
 
 // settingPieces are the settings that differ from the base as a diff.
-func settingPieces(settings []plan.Setting) []piece {
+func settingPieces(pl *plan.Plan) []piece {
 	var out []piece
-	for _, s := range settings {
+	for _, s := range pl.Settings {
 		r := settingRow(s)
 		lines := diffRow(r)
-		for _, n := range settingNotes(s) {
+		for _, n := range settingNotes(pl, s) {
 			lines = append(lines, noteLines(n)...)
 		}
 		out = append(out, piece{lines: lines, path: r.path})

@@ -209,7 +209,7 @@ func outcomeRule(o apply.Outcome) safe {
 func planRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range doc.Plan.Settings {
-		found = append(found, settingRemark(s, doc.Place))
+		found = append(found, settingRemark(doc, s))
 	}
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
@@ -226,13 +226,13 @@ func planRemarks(doc Document) []remark {
 }
 
 // settingRemark is about a setting that differs from the base.
-func settingRemark(s plan.Setting, at Place) remark {
+func settingRemark(doc Document, s plan.Setting) remark {
 	r := runRemark(ruleSetting, sentence(settingRow(s)))
 	r.named = true
-	for _, n := range settingNotes(s) {
+	for _, n := range settingNotes(doc.Plan, s) {
 		r.more = append(r.more, n.text)
 	}
-	if file, ok := at.inRepository(s.Path); ok {
+	if file, ok := doc.Place.inRepository(s.Path); ok {
 		r.file, r.line, r.field = file, max(s.Line, 0), s.Field
 	}
 	return r

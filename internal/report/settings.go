@@ -26,16 +26,25 @@ func settingRow(s plan.Setting) row {
 	return r
 }
 
-// settingNotes say where a setting is, what it does, and what it hides.
-func settingNotes(s plan.Setting) []note {
+// sidesOf names what a plan compares.
+func sidesOf(pl *plan.Plan) (before, after safe) {
+	if pl.Offline {
+		return "base", "head"
+	}
+	return "live", "git"
+}
+
+// settingNotes say where a setting of a plan is, what it does, and what it hides.
+func settingNotes(pl *plan.Plan, s plan.Setting) []note {
+	before, after := sidesOf(pl)
 	where := clean(s.Path)
 	if s.Line > 0 {
 		where += ":" + number(s.Line)
 	}
 	notes := []note{{text: join(filled(where, clean(s.Consequence)), ": ")}}
 	for _, h := range s.Hides[:min(len(s.Hides), maxHides)] {
-		live, git := value(h.Live, true), value(h.Git, true)
-		notes = append(notes, note{text: "hidden: " + named(h.Key) + " " + clean(h.Path) + ": live " + live + ", git " + git})
+		text := "hidden: " + named(h.Key) + " " + clean(h.Path) + ": " + before + " " + value(h.Live, true) + ", " + after + " " + value(h.Git, true)
+		notes = append(notes, note{text: text})
 	}
 	if more := len(s.Hides) - maxHides; more > 0 {
 		notes = append(notes, note{text: "and " + count(more, "more difference") + ": -o json has them all"})

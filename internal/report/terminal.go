@@ -62,7 +62,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.wrapped(indent, span{"Note: ", changed}, span{why, plain})
 	}
 	textTarget(p, doc)
-	textSettings(p, doc.Plan.Settings)
+	textSettings(p, doc.Plan)
 	textItems(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
 		p.gap()
@@ -90,15 +90,15 @@ func textTarget(p *printer, doc Document) {
 }
 
 // textSettings writes what a change of the project itself does to the plan.
-func textSettings(p *printer, settings []plan.Setting) {
-	if len(settings) == 0 {
+func textSettings(p *printer, pl *plan.Plan) {
+	if len(pl.Settings) == 0 {
 		return
 	}
 	p.gap()
 	p.wrapped(indent, span{settingsTitle + ":", alarm})
-	for _, s := range settings {
+	for _, s := range pl.Settings {
 		textRows(p, []row{settingRow(s)})
-		textNotes(p, settingNotes(s))
+		textNotes(p, settingNotes(pl, s))
 	}
 }
 
@@ -128,10 +128,8 @@ func textFoot(p *printer, pl *plan.Plan, opts Options) {
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
-	w := itemPrinter{p, opts, sourceColumn(pl, p.width, opts), "live", "git"}
-	if pl.Offline {
-		w.before, w.after = "base", "head"
-	}
+	before, after := sidesOf(pl)
+	w := itemPrinter{p, opts, sourceColumn(pl, p.width, opts), before, after}
 	short := false
 	for _, g := range groups(pl, opts) {
 		single := oneLine(g.item)
