@@ -288,7 +288,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 }
 
 // TestPlanOut: a file is never that of an earlier run, is written through no link,
-// and is only for whoever runs the program.
+// and is only for the user.
 func TestPlanOut(t *testing.T) {
 	t.Parallel()
 	s := planned(t)

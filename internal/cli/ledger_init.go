@@ -28,7 +28,7 @@ func newLedgerInit(a *app) *cobra.Command {
 			"  --adopt=all   all of them were sent\n" +
 			"  --adopt=none  none was: the next apply sends them\n" +
 			"  --adopt=GLOB  those whose name, or KIND/NAME, matches it were sent\n" +
-			"With a ledger that exists, --adopt records those of which it has no record. Tokens go only to the addresses that the\n" +
+			"With a ledger that exists, --adopt records what it does not know yet. Tokens go only to the addresses that the\n" +
 			"ledger was made for: run it again to add that of another area. It asks at a terminal before it replaces one.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },

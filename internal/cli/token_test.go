@@ -227,7 +227,7 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 	}
 }
 
-// TestNoTokenIsGivenElsewhere: whoever asks, an endpoint of the real platform gives its
+// TestNoTokenIsGivenElsewhere: an endpoint of the real platform gives its
 // token only for the workspace that the environment allows and the ledger was made for.
 // Where it gives none, it does not ask for one either.
 func TestNoTokenIsGivenElsewhere(t *testing.T) {

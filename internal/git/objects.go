@@ -28,7 +28,7 @@ type Commit struct {
 	Files []File
 }
 
-// author stands in every commit, whoever runs the program.
+// author stands in every commit, the user.
 const author = "trueup <trueup@localhost> now"
 
 // Commit makes a commit in the mirror and returns its id.

@@ -454,7 +454,7 @@ func TestBucketLedger(t *testing.T) {
 }
 
 // TestBucketRoleOfTheMachine: a store that a repository names does not make the
-// machine ask for its role, whoever gives it; one that whoever runs the program
+// machine ask for its role, whoever gives it; one that the user
 // names does.
 func TestBucketRoleOfTheMachine(t *testing.T) {
 	for name, vars := range map[string]map[string]string{

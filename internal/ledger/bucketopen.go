@@ -38,14 +38,14 @@ var (
 type bucketPlace struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
-	// trusted says that whoever runs the program named the store.
+	// trusted says that the user named the store.
 	trusted bool
 }
 
 // openBucket makes the store of a name, which may hold an endpoint if whoever
 // runs the program gave it. It asks no server: credentials, region and endpoint
 // are looked up in the usual order of the environment and the user's files, and,
-// for a name of whoever runs the program, the role of the machine.
+// for a name of the user, the role of the machine.
 func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
@@ -62,7 +62,7 @@ func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, 
 }
 
 // parseBucket reads a store's name. An endpoint is where credentials go, so that
-// only whoever runs the program may name it, and a repository may not.
+// only the user may name it, and a repository may not.
 func parseBucket(store string, trusted bool) (bucketPlace, error) {
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {

@@ -36,7 +36,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 // TestAdmit: a token goes where the ledger was made for. Where that is not known it
-// goes nowhere, unless whoever runs the program named the workspace.
+// goes nowhere, unless the user named the workspace.
 func TestAdmit(t *testing.T) {
 	elsewhere := "https://else.example.com/delivery/v2.1"
 	damaged := func(c *Config) {

@@ -17,7 +17,7 @@ import (
 // nothing else that a host writes for strangers, is among them.
 var gitOwnForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 
-// openGitStore opens the store of REF or REF@REMOTE, if whoever named it may.
+// openGitStore opens the store of REF or REF@REMOTE, if its source may name it.
 func openGitStore(where string, cfg Config) (Store, error) {
 	s, err := newGitStore(where, cfg.Dir)
 	if err != nil {

@@ -187,7 +187,7 @@ func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 
 // Admit reports whether a token may be sent to an area: nil where the ledger was
 // made for the workspace and the configured address, and where there is no ledger.
-// What it was made for must be known, unless whoever runs the program named the
+// What it was made for must be known, unless the user named the
 // workspace: a ledger that is missing or can't be read is an error too.
 func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	if l.store == nil {

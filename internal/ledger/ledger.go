@@ -31,14 +31,14 @@ type Config struct {
 	// the parameters region, path-style and endpoint. Empty means that none is
 	// configured.
 	Store string
-	// StoreFromEnv says that whoever runs the program named the store, and not
+	// StoreFromEnv says that the user named the store, and not
 	// the repository: only then may it hold the endpoint of a bucket, sign with
 	// the role of the machine, or be a folder outside Dir.
 	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
 	ID        string
 	Workspace kind.Workspace
-	// WorkspaceFromEnv says that whoever runs the program named the workspace too.
+	// WorkspaceFromEnv says that the user named the workspace too.
 	WorkspaceFromEnv bool
 	// Origins are the base addresses in use, by area; those not configured are
 	// left out and not compared.

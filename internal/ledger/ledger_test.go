@@ -274,7 +274,7 @@ func tryClaimAgain(ctx context.Context, l *Ledger, key kind.Key) error {
 }
 
 // TestAStoreOfTheRepositoryStaysInIt: neither a name nor a link makes trueup.yaml
-// choose a folder of the machine; whoever runs the program may.
+// choose a folder of the machine; the user may.
 func TestAStoreOfTheRepositoryStaysInIt(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	for name, aim := range map[string]string{"link": outside, "loop": "loop", "up": "..", "inside": "real"} {

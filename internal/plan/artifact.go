@@ -109,7 +109,7 @@ func Decode(file []byte) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it is no plan: %w", err)
 	}
-	p.Weigh() // whoever writes a file has no say in that
+	p.Weigh() // the file does not decide that
 	return &p, p.check()
 }
 

@@ -66,6 +66,17 @@ type Blame struct {
 // Class is the verdict on one path.
 type Class = merge.Class
 
+// IsShown reports whether every report shows a change of the class, whatever it was
+// asked for. The others need no request.
+func IsShown(c Class) bool {
+	switch c {
+	case InSync, Converged, AlreadyRemoved, Unmanaged:
+		return false
+	case Changed, DriftOverwrite, TakeOver, Conflict, Removed, RemovedConflict, UnknownBase, ServerNormalised:
+	}
+	return true
+}
+
 // Value is a path and what stands there.
 type Value = merge.Value
 

@@ -32,7 +32,7 @@ const UnshownFix = "do not apply it by other means: report this, with the manife
 func (it Item) lines() []effect.Line {
 	lines := make([]effect.Line, 0, len(it.Changes)+len(it.Collateral))
 	for _, c := range it.Changes {
-		if !c.Left {
+		if !c.Left && IsShown(c.Class) {
 			lines = append(lines, c.Change.Line())
 		}
 	}

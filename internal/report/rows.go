@@ -81,19 +81,9 @@ func (r *row) leave() {
 	}
 }
 
-// visible tells whether a class is shown (design B4).
+// visible reports whether a class is shown (design B4).
 func visible(c plan.Class, opts Options) bool {
-	switch c {
-	case plan.InSync, plan.AlreadyRemoved:
-		return false
-	case plan.Converged:
-		return opts.Verbose
-	case plan.Unmanaged:
-		return opts.ShowUnmanaged
-	case plan.Changed, plan.DriftOverwrite, plan.TakeOver, plan.Conflict, plan.Removed,
-		plan.RemovedConflict, plan.UnknownBase, plan.ServerNormalised:
-	}
-	return true
+	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
 }
 
 // explain sets mark and cause (design B4).
