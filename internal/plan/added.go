@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
-
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -79,20 +77,19 @@ func isDisk(k *kind.Kind, name string, value any) bool {
 // BodySpec returns the spec in the body of the request, or what would be made where
 // live was not looked at. It is nil where there is none.
 func (it Item) BodySpec() map[string]any {
-	text := it.Spec
 	if it.Request != nil {
-		var body struct {
-			Spec json.RawMessage `json:"spec"`
-		}
-		if json.Unmarshal(it.Request.Body, &body) != nil {
-			return nil
-		}
-		text = body.Spec
+		spec, _ := decodedObject(it.Request.Body)["spec"].(map[string]any)
+		return spec
 	}
+	return decodedObject(it.Spec)
+}
+
+// decodedObject is nil for what is no JSON object.
+func decodedObject(text []byte) map[string]any {
 	v, err := canon.Decode(text)
 	if err != nil {
 		return nil
 	}
-	spec, _ := v.(map[string]any)
-	return spec
+	object, _ := v.(map[string]any)
+	return object
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,23 +56,15 @@ func (g group) place() int {
 
 // together makes groups of objects whose changes are equal.
 func together(all []group) []group {
-	alike := map[string][]int{}
-	for i, g := range all {
-		if g.item.Op == plan.Patch {
-			text := content(forMany(g.item), g.rows)
-			alike[text] = append(alike[text], i)
-		}
-	}
 	gone := make([]bool, len(all))
-	for _, same := range alike {
-		if len(same) < minGroup {
-			continue
+	for _, alike := range sameBy(all, indices(all), func(g group) string { return glance(g.rows) }) {
+		for _, same := range sameBy(all, alike, func(g group) string { return content(forMany(g.item), g.rows) }) {
+			first := &all[same[0]]
+			for _, i := range same[1:] {
+				first.others, gone[i] = append(first.others, all[i].item), true
+			}
+			first.item = forMany(first.item)
 		}
-		first := &all[same[0]]
-		for _, i := range same[1:] {
-			first.others, gone[i] = append(first.others, all[i].item), true
-		}
-		first.item = forMany(first.item)
 	}
 	out := all[:0]
 	for i, g := range all {
@@ -80,6 +73,37 @@ func together(all []group) []group {
 		}
 	}
 	return out
+}
+
+// indices are those of the groups that others may join.
+func indices(all []group) []int {
+	var out []int
+	for i, g := range all {
+		if g.item.Op == plan.Patch {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// sameBy returns which of the groups have the same text, if enough have it.
+func sameBy(all []group, among []int, text func(group) string) map[string][]int {
+	same := map[string][]int{}
+	for _, i := range among {
+		t := text(all[i])
+		same[t] = append(same[t], i)
+	}
+	maps.DeleteFunc(same, func(_ string, of []int) bool { return len(of) < minGroup })
+	return same
+}
+
+// glance is what the rows say at a glance: it is cheap, and equal for equal contents.
+func glance(rows []row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(string(r.mark) + string(r.path) + "\n" + string(r.before) + "\n" + string(r.after) + "\n")
+	}
+	return b.String()
 }
 
 // forMany is the item with a request that names none of the objects.
