@@ -114,12 +114,11 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 func settingPieces(pl *plan.Plan) []piece {
 	var out []piece
 	for _, s := range pl.Settings {
-		r := settingRow(s)
-		lines := diffRow(r)
-		for _, n := range settingNotes(pl, s) {
-			lines = append(lines, noteLines(n)...)
+		r, notes := settingRow(s), settingNotes(pl, s)
+		out = append(out, piece{lines: append(diffRow(r), noteLines(notes[0])...), path: r.path})
+		for _, n := range notes[1:] {
+			out = append(out, piece{lines: noteLines(n), path: ofRisk(n.risk, n.path)})
 		}
-		out = append(out, piece{lines: lines, path: r.path})
 	}
 	return out
 }

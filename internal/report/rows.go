@@ -163,13 +163,16 @@ func addedRow(kindName string, c plan.Change) row {
 	return r
 }
 
-// riskOf is what is at stake with a value that an item drops or keeps.
-func riskOf(item plan.Item, v plan.Value) kind.Risk {
-	k, ok := kind.Named(item.Kind)
+// riskOf is what is at stake with a value that an item drops.
+func riskOf(item plan.Item, v plan.Value) kind.Risk { return riskAt(item.Kind, v.Path, v.Value) }
+
+// riskAt is what is at stake with a value of an object of that kind.
+func riskAt(kindName, path string, v any) kind.Risk {
+	k, ok := kind.Named(kindName)
 	if !ok {
 		return kind.RiskServes
 	}
-	return k.Spec().Places(v.Path).RiskIn(v.Value)
+	return k.Spec().Places(path).RiskIn(v)
 }
 
 // opRows is the line of what apply does with a whole item, if it does.
