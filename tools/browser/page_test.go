@@ -127,6 +127,7 @@ func withoutScript(t *testing.T, file string) {
 	if eval[bool](p, `document.querySelector('.object details').open`) {
 		t.Error("a click does not fold")
 	}
+	p.run(chromedp.Click(chromedp.CSS(".object summary")))
 	text := eval[string](p, `document.body.innerText`)
 	for _, want := range []string{"locations[/static/*].cache.edgeTTL", "drift", "sha256:", "rel-43"} {
 		if !strings.Contains(text, want) {
