@@ -171,13 +171,7 @@ func manifestSuite(doc Document) testSuite {
 
 func planSuite(doc Document) testSuite {
 	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
-	for _, setting := range doc.Plan.Settings {
-		lines := []safe{sentence(settingRow(setting))}
-		for _, n := range settingNotes(doc.Plan, setting) {
-			lines = append(lines, n.text)
-		}
-		s.Cases = append(s.Cases, testCase{Class: "trueup.settings", Name: attribute(cut(clean(setting.Field), maxPath)), Out: &testLines{block(lines)}})
-	}
+	s.Cases = settingCases(doc.Plan)
 	for _, item := range doc.Plan.Items {
 		rows := itemRows(item, Options{})
 		lines := objectLines(item, rows)
@@ -196,6 +190,19 @@ func planSuite(doc Document) testSuite {
 		s.Cases = append(s.Cases, c)
 	}
 	return s
+}
+
+// settingCases are the settings that differ from the base, also after an apply.
+func settingCases(pl *plan.Plan) []testCase {
+	var cases []testCase
+	for _, setting := range pl.Settings {
+		lines := []safe{sentence(settingRow(setting))}
+		for _, n := range settingNotes(pl, setting) {
+			lines = append(lines, n.text)
+		}
+		cases = append(cases, testCase{Class: "trueup.settings", Name: attribute(cut(clean(setting.Field), maxPath)), Out: &testLines{block(lines)}})
+	}
+	return cases
 }
 
 // maxItem is the number of bytes that a case tells of one object, beside the paths of
@@ -235,6 +242,9 @@ func driftHeadline(item plan.Item, rows []row) safe {
 func applySuite(doc Document) testSuite {
 	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
 	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
+	if doc.Plan != nil {
+		s.Cases = settingCases(doc.Plan)
+	}
 	for _, o := range doc.Apply.Outcomes {
 		lines := printed(func(p *printer) { textOutcome(p, o, column) })
 		if item, ok := planned[o.Key]; ok {

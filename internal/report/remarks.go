@@ -67,11 +67,20 @@ func remarks(doc Document) []remark {
 		found[i].text = cmp.Or(found[i].text, "no more is said") // no host takes what has no text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		return cmp.Or(-cmp.Compare(a.level, b.level), cmp.Compare(ruleRank(a.rule), ruleRank(b.rule)),
+		return cmp.Or(-cmp.Compare(a.level, b.level), first(b.named)-first(a.named), cmp.Compare(ruleRank(a.rule), ruleRank(b.rule)),
 			cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
 	identify(found)
 	return found
+}
+
+// first is 1 for what stands in front of all else that is as loud: a host that has no
+// room for every remark drops the others.
+func first(named bool) int {
+	if named {
+		return 1
+	}
+	return 0
 }
 
 // identify gives each remark a fingerprint of its rule, file, object and field:

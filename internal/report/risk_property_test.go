@@ -13,7 +13,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/apply"
 	"trueup/internal/canon"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
@@ -90,6 +92,15 @@ func (r *riskyTexts) item(i int) plan.Item {
 		item.Op, item.Request.Body = plan.Create, body
 	case 1: // one of many that are alike
 		item.Changes = []plan.Change{{Change: merge.Change{Path: "locations[/*].upstream", Class: merge.Changed, Live: "one", Desired: rapid.SampledFrom([]string{"two", "three"}).Draw(r.t, "upstream")}}}
+	case 2: // one of many that are alike until their details are read
+		item.Changes = []plan.Change{{Change: merge.Change{Path: "unknown", Class: merge.Changed, Desired: map[string]any{
+			"same": strings.Repeat("s", maxInline), "other": rapid.SampledFrom([]string{"detail-a", "detail-b", "detail-c"}).Draw(r.t, "detail"),
+		}}}}
+	case 3: // more lines of one rule than a remark of others would list
+		for range 2 * maxParts {
+			r.n++
+			item.Changes = append(item.Changes, plan.Change{Change: merge.Change{Path: fmt.Sprintf("unknown%d", r.n), Class: merge.Changed, Desired: fmt.Sprintf("v%dw", r.n)}})
+		}
 	default:
 		for range rapid.SampledFrom([]int{1, 1, 2, 3, 15}).Draw(r.t, "changes") {
 			item.Changes = append(item.Changes, r.change())
@@ -118,6 +129,9 @@ func riskyPlan(t *rapid.T) *plan.Plan {
 			Path: "trueup.yaml", Field: fmt.Sprintf("overrides: CDN spec.f%d", r.n), Now: map[string]any{"ignore": r.text()}, Consequence: "hides 1 difference",
 			Hides: []plan.Hidden{{Key: key("CDN", "cdn-0"), Path: fmt.Sprintf("hidden%d", r.n), Git: r.text(), Live: r.text()}},
 		})
+	}
+	for i := range rapid.SampledFrom([]int{0, 1, 2 * maxAnnotations}).Draw(t, "advice") {
+		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: fmt.Sprintf("advice %d", i)})
 	}
 	return weighed(pl)
 }
@@ -217,9 +231,9 @@ func TestRisksAreInEveryFormat(t *testing.T) {
 	whole := map[string]bool{"text": true, "summary": true, "html": true, "json": true}
 	rapid.Check(t, func(rt *rapid.T) {
 		pl := riskyPlan(rt)
-		width := rapid.SampledFrom([]int{0, 40, 80, 120}).Draw(rt, "width")
+		opts := Options{Width: rapid.OneOf(rapid.Just(0), rapid.IntRange(40, 200)).Draw(rt, "width")}
 		for _, name := range slices.Sorted(maps.Keys(readers)) {
-			out := bareText(readers[name](string(render(t, name, Document{Command: "plan", Plan: pl}, Options{Width: width}))))
+			out := bareText(readers[name](string(render(t, name, Document{Command: "plan", Plan: pl}, opts))))
 			for _, g := range gravesOf(pl) {
 				if !strings.Contains(out, bareText(string(clean(g.path)))) && (name != "json" || !g.made) {
 					rt.Fatalf("%s: %s of %s is not in it", name, g.path, g.name)
@@ -232,6 +246,65 @@ func TestRisksAreInEveryFormat(t *testing.T) {
 			}
 		}
 	})
+}
+
+// marker begins each text that riskyTexts makes.
+var marker = regexp.MustCompile(`^v\d+`)
+
+// TestRisksInDiffs: the diffs of a terminal have the values of these changes whole.
+// Side by side, a long value is broken between two columns: its start is looked for.
+func TestRisksInDiffs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		pl := riskyPlan(rt)
+		opts := Options{Width: rapid.IntRange(40, 200).Draw(rt, "width"), Diff: rapid.SampledFrom([]string{DiffUnified, DiffSides}).Draw(rt, "diff")}
+		out := bareText(string(render(t, "text", Document{Command: "plan", Plan: pl}, opts)))
+		for _, g := range gravesOf(pl) {
+			for _, text := range g.texts {
+				if opts.Diff == DiffSides {
+					text = marker.FindString(text)
+				}
+				if !strings.Contains(out, bareText(string(clean(text)))) && !strings.Contains(out, bareText(text)) {
+					rt.Fatalf("%s: %s of %s lacks %q", opts.Diff, g.path, g.name, text)
+				}
+			}
+		}
+	})
+}
+
+// TestRisksBeforeAdvice: no number of warnings takes the place of a setting or of a
+// change of the first two risks.
+func TestRisksBeforeAdvice(t *testing.T) {
+	pl := &plan.Plan{
+		Format:   plan.Format,
+		Settings: []plan.Setting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}},
+		Items: []plan.Item{{
+			Key: key("CDN", "shop"), Op: plan.Patch, Path: "m/shop.yaml", Line: 1,
+			Changes: changes([]merge.Change{{Path: "upstreams[o].servers[foreign:443]", Class: merge.Changed, Desired: "foreign"}}),
+		}},
+	}
+	for i := range maxResults + 1 {
+		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
+	}
+	found := remarks(Document{Command: "plan", Plan: weighed(pl)})
+	if found[0].rule != ruleSetting || found[1].rule != ruleServes {
+		t.Errorf("first are %s and %s", found[0].rule, found[1].rule)
+	}
+	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, Options{})))
+	for _, path := range []string{pl.Settings[0].Field, pl.Items[0].Changes[0].Path} {
+		if !strings.Contains(log, path) {
+			t.Errorf("SARIF lacks %s", path)
+		}
+	}
+}
+
+// TestSettingsAfterApply: a report of an apply shows the settings, too.
+func TestSettingsAfterApply(t *testing.T) {
+	pl := &plan.Plan{Format: plan.Format, Settings: []plan.Setting{{Path: "trueup.yaml", Field: "workspace.uuid", Was: "a", Now: "b", Consequence: "c"}}}
+	for name, read := range readers {
+		if out := read(string(render(t, name, Document{Command: "apply", Plan: pl, Apply: &apply.Result{}}, Options{}))); !strings.Contains(out, "workspace.uuid") {
+			t.Errorf("%s lacks the setting", name)
+		}
+	}
 }
 
 // TestRisksAtAnyBudget: in whatever room, a comment shows or names each setting and
