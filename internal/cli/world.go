@@ -190,6 +190,10 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		EphemeralOK:      a.global.ephemeralOK,
 		Now:              a.env.Now,
 		Claim:            a.claim(),
+		Sleep:            a.env.Sleep,
+		Delayed: func(key kind.Key, err error) {
+			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record what was done; trying again: %s", key, err))
+		},
 		Witness:          witnessDir(env),
 	}
 }

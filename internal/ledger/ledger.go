@@ -63,6 +63,11 @@ type Config struct {
 	// Now is the clock. NewID makes ids and nonces; nil means random UUIDs.
 	Now   func() time.Time
 	NewID func() string
+	// Sleep waits between two tries of a write, or returns the context's error; nil
+	// means by the clock. Delayed, where it is set, is told of each try of an outcome
+	// that failed and is made again; calls come from several goroutines.
+	Sleep   func(ctx context.Context, d time.Duration) error
+	Delayed func(key kind.Key, err error)
 	// Claim names this run in the records of what it sends. It must hold no
 	// secret.
 	Claim Claim
@@ -108,6 +113,9 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	cfg.Origins = origins
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.NewString
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
