@@ -102,7 +102,9 @@ type Options struct {
 	// Wait waits until what was made is ready, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
-	// Batch is how many requests are claimed together; less than 2 means one.
+	// Batch is how many objects may wait for the ledger together; less than 2 means
+	// that it is near. Of requests that are sent once no more than Parallelism are
+	// claimed together.
 	Batch int
 	// WaitOthers is how long to wait for what other runs have claimed.
 	WaitOthers time.Duration

@@ -14,10 +14,13 @@ import (
 	"trueup/internal/plan"
 )
 
-// postAll sends the requests that are sent once, in the plan's order. Some are
-// claimed together, so that a store that is far away is asked less often; each
-// claim is durable before the first byte of its request (design A3).
+// postAll sends the requests that are sent once, in the plan's order. Those that a
+// run claims together it sends together: each claim is durable before the first byte
+// of its request, and a run that dies leaves no more questions than it has requests
+// in flight (design A3).
 func (r *run) postAll(ctx context.Context, p *plan.Plan) {
+	var recording sync.WaitGroup
+	defer recording.Wait()
 	var batch []int
 	for i, it := range p.Items {
 		if k, ok := kind.Named(it.Kind); !ok || k.Policy != kind.Once {
@@ -28,50 +31,57 @@ func (r *run) postAll(ctx context.Context, p *plan.Plan) {
 			r.tell()
 			continue
 		}
-		if batch = append(batch, i); len(batch) >= max(1, r.Options.Batch) {
-			r.volley(ctx, p, batch)
+		if batch = append(batch, i); len(batch) >= r.Options.claims() {
+			r.volley(ctx, p, batch, &recording)
 			batch = nil
 		}
 	}
-	r.volley(ctx, p, batch)
+	r.volley(ctx, p, batch, &recording)
 }
 
-// volley claims some requests and sends them one by one. Outcomes are recorded
-// while the next one is sent.
-func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
+// claims is how many requests are claimed and sent together.
+func (o Options) claims() int { return max(1, min(o.Batch, o.Parallelism)) }
+
+// volley claims some requests, sends them, and begins to record how they ended.
+// Where several are claimed at once the store is far away: the next claims may then
+// go together with these outcomes, but the next sends come after them.
+func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int, recording *sync.WaitGroup) {
 	shots := r.claimAll(ctx, p, batch)
-	var wg sync.WaitGroup
+	recording.Wait()
+	var sending sync.WaitGroup
 	for n, i := range batch {
-		if shots[n] != nil {
-			r.fire(ctx, shots[n], &r.outcomes[i], &wg)
+		if shots[n] == nil {
+			r.tell()
+			continue
 		}
-		if r.Options.Batch <= 1 {
-			wg.Wait()
-		}
-		r.tell()
+		sending.Go(func() { r.fire(ctx, shots[n], &r.outcomes[i], recording) })
 	}
-	wg.Wait()
+	sending.Wait()
+	if r.Options.claims() == 1 {
+		recording.Wait()
+	}
 }
 
 // fire sends a claimed request, or gives the claim back where nothing may be sent
 // any more; what is left to do of either is added to the group.
-func (r *run) fire(ctx context.Context, s *shot, end *Outcome, wg *sync.WaitGroup) {
+func (r *run) fire(ctx context.Context, s *shot, end *Outcome, recording *sync.WaitGroup) {
 	if why, verdict := r.halted(ctx); why != "" {
 		end.Status, end.Verdict, end.Message = Skipped, verdict, why
-		// Together, for who interrupted may not wait for one after the other.
-		wg.Go(func() {
+		recording.Go(func() {
 			defer r.survive(end)
 			r.unrecorded(r.giveBack(s, why), end)
+			r.tell()
 		})
 		return
 	}
 	a := r.deliver(ctx, s, end)
-	wg.Go(func() {
+	recording.Go(func() {
 		defer r.survive(end)
 		if r.close(ctx, s, a, end) && end.Message == "" {
 			end.Message = "accepted; the platform executes it later"
 		}
 		r.over(end)
+		r.tell()
 	})
 }
 
@@ -221,8 +231,18 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 		r.yield(end)
 		return false
 	}
-	end.fail(NeedsPerson, "nothing was sent: "+err.Error())
+	end.unclaimed(err)
 	return false
+}
+
+// unclaimed ends an item of which nothing was sent because the ledger could not be
+// written. Only a ledger that has to be repaired is a question.
+func (o *Outcome) unclaimed(err error) {
+	o.fail(Partial, "nothing was sent, because the ledger could not be written: "+err.Error())
+	o.Fix = "run apply again when the ledger can be written"
+	if p := ledger.Problem(err); p != nil {
+		o.Verdict, o.Fix = NeedsPerson, p.Fix
+	}
 }
 
 // yield leaves an item to the run that claimed it.
@@ -341,7 +361,9 @@ func (r *run) again(ctx context.Context, p *plan.Plan, i int) {
 	k, _ := kind.Named(p.Items[i].Kind)
 	if k.Policy == kind.Once {
 		r.done.Add(-1) // it counted when it was left to the other run
-		r.volley(ctx, p, []int{i})
+		var recording sync.WaitGroup
+		r.volley(ctx, p, []int{i}, &recording)
+		recording.Wait()
 		return
 	}
 	r.outcomes[i] = r.item(ctx, p.Items[i])

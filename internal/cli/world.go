@@ -194,7 +194,7 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		Delayed: func(key kind.Key, err error) {
 			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record what was done; trying again: %s", key, err))
 		},
-		Witness:          witnessDir(env),
+		Witness: witnessDir(env),
 	}
 }
 

@@ -194,7 +194,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 		case !ok:
 			done.Added++
 			jobs = append(jobs, advance{rec: rec})
-		case stored.follows(rec) || stored.forgot(rec):
+		case stored.follows(rec) || stored.forgot(rec) || stored.ends(rec):
 			done.Left++
 		case rec.later(stored):
 			done.Advanced++
@@ -216,6 +216,9 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 func (r Record) later(stored Record) bool {
 	return r.follows(stored) || stored.Nonce == filler(r, stored.Seq) || !singular(r.Key) && r.forgot(stored)
 }
+
+// ends reports whether both records say of one intent that it was executed.
+func (r Record) ends(o Record) bool { return r.State == Posted && o.State == Posted && r.sameIntent(o) }
 
 // latest leaves out the records of which a later one is there: a log may hold
 // what several runs could not store.
