@@ -23,6 +23,7 @@ type Writer interface {
 	// themselves do not wait.
 	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
+	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
 	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)
 	Delete(ctx context.Context, k *kind.Kind, name string) error

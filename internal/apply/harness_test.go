@@ -310,6 +310,20 @@ func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obje
 	return o, err
 }
 
+// List is not logged: it changes nothing.
+func (s *stage) List(_ context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, o := range s.objects {
+		if at.Kind == k.Name {
+			if err := each(o); err != nil {
+				return kind.ListInfo{}, err
+			}
+		}
+	}
+	return kind.ListInfo{Complete: true}, nil
+}
+
 func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
 	doc := mustTree(body)
 	name := doc["metadata"].(map[string]any)["name"].(string)

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
@@ -149,7 +151,9 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		}
 		return *got.obj, true
 	}
-	if !r.claim(ctx, s, r.reckon(ctx, k), end) {
+	at := r.reckon(ctx, k)
+	s.before = r.alike(ctx, s, at)
+	if !r.claim(ctx, s, at, end) {
 		return
 	}
 	a := r.deliver(ctx, s, end)
@@ -159,6 +163,25 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	}
 	end.Message = ""
 	r.verify(ctx, s, cmp.Or(a.obj.Name, it.Name), end)
+}
+
+// alike lists what is live and looks like what a request is to make; nil where the
+// platform does not show all of it.
+func (r *run) alike(ctx context.Context, s *shot, at reckoning) *ledger.Listing {
+	if at.err != nil {
+		return nil
+	}
+	found, spec := ledger.Listing{At: at.now.Now}, canon.MustDecode(r.Spec(s.item.Key))
+	info, err := r.Writer.List(ctx, s.kind, func(o kind.Object) error {
+		if o.Spec == nil || merge.Covers(r.Rules(s.kind), spec, canon.MustDecode(o.Spec)) {
+			found.Objects = append(found.Objects, ledger.Identity{Name: o.Name, UID: o.UID})
+		}
+		return nil
+	})
+	if err != nil || !info.Complete {
+		return nil
+	}
+	return &found
 }
 
 // verify reads back what was made, and waits for it where the user asked.
@@ -222,7 +245,7 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 	spec := r.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, spec)
 	var err error
-	s.hold, err = claim(r.books, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now})
+	s.hold, err = claim(r.books, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now, Before: s.before})
 	if err == nil {
 		s.certain = !s.hold.Uncertain
 		return true

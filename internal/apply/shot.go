@@ -28,6 +28,8 @@ type shot struct {
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
+	// before is what was live before the claim and looks like what is sent.
+	before *ledger.Listing
 	// certain says that no send of the intent can have arrived, sending that one
 	// is under way.
 	certain, sending bool
@@ -184,12 +186,15 @@ func sentAt(now ledger.Instant) time.Time {
 }
 
 // taken says whose the object of the same name is: ours only if an earlier send
-// may have made it. Where the platform shows it, it must be what was sent, and
+// may have made it, also one that a person believed not to be executed. Where the platform shows it, it must be what was sent, and
 // not older than the intent.
 func (s *shot) taken(existing kind.Object, shown bool) fate {
-	ours := !s.certain
+	ours, since := !s.certain, s.hold.First
+	if !s.hold.Reposted.IsZero() {
+		ours, since = true, s.hold.Reposted
+	}
 	if ours && shown {
-		ours = !madeBefore(existing, s.hold.First.Add(-sentTolerance)) &&
+		ours = !madeBefore(existing, since.Add(-sentTolerance)) &&
 			(existing.Spec == nil || plan.SpecDigest(s.kind, existing.Spec) == s.digest)
 	}
 	if ours {

@@ -194,11 +194,13 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 		case !ok:
 			done.Added++
 			jobs = append(jobs, advance{rec: rec})
-		case stored.follows(rec) || stored.forgot(rec) || stored.ends(rec):
+		case stored.follows(rec) || stored.forgot(rec):
 			done.Left++
 		case rec.later(stored):
 			done.Advanced++
 			jobs = append(jobs, advance{rec: rec, from: stored.Seq})
+		case stored.ends(rec):
+			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
 		}

@@ -65,7 +65,10 @@ type Hold struct {
 	Late time.Time
 	// Uncertain says that an earlier send of the intent may have arrived.
 	Uncertain bool
-	Terms     Terms
+	// Reposted is the first claim of an earlier intent that a person had sent again;
+	// zero where there is none.
+	Reposted time.Time
+	Terms    Terms
 }
 
 // MaySend is to be asked right before every send. Besides the one rule, a claim
@@ -127,7 +130,11 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
-	return Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain, Terms: terms}, nil
+	hold := Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain, Terms: terms}
+	if rec.RepostedFrom != nil {
+		hold.Reposted = *rec.RepostedFrom
+	}
+	return hold, nil
 }
 
 // takeBack ends a claim whose write failed and was done all the same: nothing is

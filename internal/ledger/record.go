@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"time"
 
 	"trueup/internal/canon"
@@ -40,11 +41,18 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
+	// Before is what was live right before the first claim and looks like what the
+	// request makes: none of it is ours. Nil means that it is not known.
+	Before *Listing `json:"before,omitempty"`
 	// Uncertain says that an earlier send of this intent may have arrived, Left
 	// that the run that claimed it has ended without an outcome.
 	Uncertain bool     `json:"uncertain,omitempty"`
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
+	// RepostedFrom is the first claim of an earlier intent that got no outcome, and of
+	// which a person said that it was not executed. Where the platform has the name,
+	// it was.
+	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
 
 	// The specs of an object that converges, canonical JSON: the one that was
 	// applied last, and those whose write was begun and not confirmed since,
@@ -58,6 +66,23 @@ type Record struct {
 	RemoteName        string `json:"remoteName,omitempty"`
 	UID               string `json:"uid,omitempty"`
 	CreationTimestamp string `json:"creationTimestamp,omitempty"`
+}
+
+// Listing is a whole list of the platform's, or those of it that matter.
+type Listing struct {
+	At      time.Time  `json:"at"`
+	Objects []Identity `json:"objects,omitempty"`
+}
+
+// Identity is what the server calls an object.
+type Identity struct {
+	Name string `json:"name"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// Has reports whether the listing has an object of the name or the uid.
+func (l *Listing) Has(name, uid string) bool {
+	return slices.ContainsFunc(l.Objects, func(o Identity) bool { return o.Name == name || uid != "" && o.UID == uid })
 }
 
 // Step is one transition of a record, in few words.

@@ -14,7 +14,13 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.open() || d.unsettled() {
+	if d.open() {
+		return
+	}
+	if d.unsettled() {
+		if d.rec.Open() && d.item.Op == Blocked {
+			d.showCandidates()
+		}
 		return
 	}
 	if d.item.Live.Exists && !d.live.Terminating {
