@@ -190,8 +190,8 @@ func sentAt(now ledger.Instant) time.Time {
 // not older than the intent.
 func (s *shot) taken(existing kind.Object, shown bool) fate {
 	ours, since := !s.certain, s.hold.First
-	if !s.hold.Reposted.IsZero() {
-		ours, since = true, s.hold.Reposted
+	if s.hold.Reposted != nil {
+		ours, since = true, *s.hold.Reposted
 	}
 	if ours && shown {
 		ours = !madeBefore(existing, since.Add(-sentTolerance)) &&

@@ -88,10 +88,29 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	}
 	result := s.apply(ctx, opts)
 	doc.Apply, doc.ExitCode = &result, orInterrupted(ctx, exitOfApply(result))
+	if doc.ExitCode == exitOK {
+		s.finish(ctx)
+	}
 	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}
 	return a.emit(doc)
+}
+
+// finish records which requests git has, where the whole project was applied: one of
+// them that has no record later on was lost.
+func (s *session) finish(ctx context.Context) {
+	options := s.inputs.Options
+	if options.Targets != nil || options.PartOfTree || s.plan.LedgerProblem != "" {
+		return
+	}
+	keys := make([]kind.Key, len(s.inputs.Set.Objects))
+	for i, o := range s.inputs.Set.Objects {
+		keys[i] = o.Key()
+	}
+	if err := s.ledger.Finish(ctx, s.inputs.Ledger, keys); err != nil {
+		s.app.log(slog.LevelWarn, err.Error())
+	}
 }
 
 // confirm shows the plan on standard error and asks; without a terminal there

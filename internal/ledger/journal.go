@@ -65,9 +65,9 @@ type Hold struct {
 	Late time.Time
 	// Uncertain says that an earlier send of the intent may have arrived.
 	Uncertain bool
-	// Reposted is the first claim of an earlier intent that a person had sent again;
-	// zero where there is none.
-	Reposted time.Time
+	// Reposted is the first claim of an earlier intent that a person had sent again,
+	// which may be zero; nil where there is none.
+	Reposted *time.Time
 	Terms    Terms
 }
 
@@ -130,11 +130,10 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
-	hold := Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain, Terms: terms}
-	if rec.RepostedFrom != nil {
-		hold.Reposted = *rec.RepostedFrom
-	}
-	return hold, nil
+	return Hold{
+		First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain,
+		Reposted: rec.RepostedFrom, Terms: terms,
+	}, nil
 }
 
 // takeBack ends a claim whose write failed and was done all the same: nothing is
@@ -378,13 +377,23 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 
 // Resolve records a person's answer to the question what became of a request
 // that is claimed or unknown; a reason is needed. A claim that may be under way
-// can't be answered by ResolveRepost: it would then be sent twice.
+// can't be answered by ResolveRepost: it would then be sent twice. A request whose
+// record was lost can be answered by that as well.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
-	_, err := l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
+	g, err := l.usable(ctx, []kind.Key{key})
+	if err != nil {
+		return fmt.Errorf("record %s: %w", key, err)
+	}
+	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
 		if to == ResolveRepost && r.young(now) {
 			return r, fmt.Errorf("it was claimed by %s%s and may still be sent: wait until %s",
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
+		}
+		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {
+			// When it was sent, if it was, is lost too.
+			r.Outcome, r.RepostedFrom = &Outcome{How: Operator, Reason: clip(reason), By: by}, &time.Time{}
+			return r, nil
 		}
 		return r.settled(to, reason, by)
 	})

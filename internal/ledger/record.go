@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -163,6 +164,36 @@ type Genesis struct {
 	// Proofs say how the platform was seen to refuse a second request of the
 	// same name, by area (design 0.7).
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
+	// Finished is the last whole apply that changed which requests git has.
+	Finished *Finished `json:"finished,omitempty"`
+}
+
+// Finished is an apply of a whole project that left nothing to do. Every request that
+// git had then has a record; one without was lost.
+type Finished struct {
+	At time.Time `json:"at"`
+	// Commit is the commit that was applied; empty outside git.
+	Commit string `json:"commit,omitempty"`
+	// Requests are the objects in git that are sent or made once, as KIND/NAME in order.
+	Requests []string `json:"requests"`
+}
+
+// Had reports whether git had the request when the apply finished.
+func (f *Finished) Had(key kind.Key) bool {
+	if f == nil {
+		return false
+	}
+	_, ok := slices.BinarySearch(f.Requests, key.String())
+	return ok
+}
+
+// String names the apply, for messages.
+func (f *Finished) String() string {
+	commit := ""
+	if f.Commit != "" {
+		commit = fmt.Sprintf("of commit %.8s ", f.Commit)
+	}
+	return "an apply " + commit + "that finished at " + f.At.UTC().Format(time.RFC3339)
 }
 
 // Proof says when and how the platform refused a duplicate.
@@ -189,6 +220,8 @@ type View struct {
 	Records map[kind.Key]Record
 	// Terms decide about open requests, by area.
 	Terms map[kind.Area]Terms
+	// Finished is the last whole apply that changed which requests git has, or nil.
+	Finished *Finished
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

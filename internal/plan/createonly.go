@@ -38,6 +38,7 @@ func (d *decision) createOnly() {
 		d.item.Fix = "run again when it is gone, or choose another name"
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
+	case d.forgotten():
 	default:
 		d.create()
 		d.recreate(known)
