@@ -14,9 +14,10 @@ import (
 )
 
 // Writer reads and writes single objects of the platform. Its errors may say
-// what they mean by methods: NotFound, Conflict, Auth, Uncertain, NotSent and
-// Hopeless, each returning bool, HTTPStatus, returning int, and Wait, returning
-// the time.Duration that the server asked for.
+// what they mean by methods: NotFound, Exists, Conflict, Limited, Auth, Uncertain,
+// NotSent and Hopeless, each returning bool, HTTPStatus, returning int, Field, the path
+// of the field that is wrong, and Wait, returning the time.Duration that the server
+// asked for.
 type Writer interface {
 	// Turn waits until the rate limit, and the pause that the platform may have
 	// asked for in the area of the kind, let the next write go; the writes
@@ -134,7 +135,7 @@ func (o Options) withDefaults() Options {
 // then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
-	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}}
+	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}, full: map[string]string{}}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
@@ -173,6 +174,8 @@ type run struct {
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
+	// full says of hostnames why the platform takes no more purges of them for now.
+	full map[string]string
 	// failures counts the operations that the platform failed in a row.
 	failures int
 	// elsewhere are the items that other runs have claimed.
@@ -325,6 +328,6 @@ func (o *Outcome) fail(v Verdict, message string) {
 
 // fault ends an item with what an error means.
 func (o *Outcome) fault(err error, message string) {
-	o.cause = err
+	o.cause, o.Field = err, fieldOf(err)
 	o.fail(verdictOf(err), message)
 }

@@ -111,6 +111,9 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 			end.Status, end.Verdict, end.Message = Skipped, verdict, reason
 			continue
 		}
+		if r.noRoom(it, end) {
+			continue
+		}
 		r.Report(Event{Key: it.Key, Phase: "start"})
 		k, _ := kind.Named(it.Kind)
 		at, looked := looks[k.Area]

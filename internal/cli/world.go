@@ -156,6 +156,7 @@ func (a *app) apiConfig(ws kind.Workspace) api.Config {
 		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
 		Now:            a.env.Now,
 		Warn:           a.warn,
+		Listed:         new(api.Listed),
 	}
 	if a.global.verbose {
 		cfg.Trace = a.trace
