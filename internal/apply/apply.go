@@ -273,6 +273,9 @@ func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 			end.Verdict = NeedsPerson
 		}
 		r.giveUp(ctx, k, it, end)
+		if it.Failed {
+			r.settled(ctx, k, it, end) // it is there all the same
+		}
 	case plan.InFlight:
 		r.yield(end)
 	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Kept:

@@ -187,7 +187,13 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 	if s.plan.LedgerProblem == "" {
 		deps.Journal = s.ledger
 	}
-	return apply.Run(ctx, s.plan, deps)
+	result := apply.Run(ctx, s.plan, deps)
+	for i := range result.Outcomes {
+		if o := &result.Outcomes[i]; o.Field != "" {
+			o.Line, o.Column = s.inputs.Set.Find(o.Key).Place(o.Field)
+		}
+	}
+	return result
 }
 
 // explainInterruption tells who interrupts a run that sends why it does not end

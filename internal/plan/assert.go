@@ -126,6 +126,7 @@ func (it *Item) asserted() map[string]any {
 	o.set("lost", it.Lost)
 	o.set("found", it.Found)
 	o.set("record", it.Record)
+	o.set("failed", it.Failed)
 	o.set("needsPerson", it.NeedsPerson)
 	return o
 }

@@ -96,11 +96,16 @@ func (d *decision) compareMoment() {
 	d.progress()
 }
 
-// progress says how far a live object is.
+// progress says how far a live object is. One that the server says failed is not done,
+// whoever made it; it may recover, so nobody is asked.
 func (d *decision) progress() {
-	if ready, failure := d.manifest.Kind.Ready(d.live.Status); failure != "" {
-		d.hint("the server says that it failed: " + failure)
-	} else if !ready {
+	ready, failure := d.manifest.Kind.Ready(d.live.Status)
+	switch {
+	case failure != "":
+		d.block("the platform says that it failed: "+failure,
+			"see to the cause; if the platform does not recover it by itself, give the manifest another name, which makes a new one")
+		d.item.NeedsPerson, d.item.Failed = false, true
+	case !ready:
 		d.hint("not ready yet")
 	}
 }

@@ -3,7 +3,7 @@ package plan
 import "trueup/internal/merge"
 
 // driftOf returns the changes of an item that somebody made outside git. An
-// object that live lost counts as one.
+// object that live lost, or of which the platform says that it failed, counts as one.
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {
@@ -14,7 +14,7 @@ func driftOf(it Item) []Change {
 			merge.AlreadyRemoved, merge.Unmanaged:
 		}
 	}
-	if it.Deleted {
+	if it.Deleted || it.Failed {
 		drift = append(drift, Change{Change: merge.Change{Class: merge.DriftOverwrite}})
 	}
 	return drift
@@ -30,7 +30,7 @@ func Drift(p *Plan) *Plan {
 		if len(drift) == 0 {
 			continue
 		}
-		if !it.Deleted {
+		if !it.Deleted && !it.Failed {
 			it.Changes = drift
 		}
 		it.Request, it.Lists, it.Preserved, it.Collateral = nil, nil, nil, nil

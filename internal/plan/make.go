@@ -364,7 +364,7 @@ func (it Item) Removals() int {
 // request red (design 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Leaves() || it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
+		return it.Leaves() || it.Op == Blocked && (it.Deleted || it.Failed || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 

@@ -137,6 +137,9 @@ type Item struct {
 	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is as git says.
 	Record bool `json:"record,omitempty"`
+	// Failed marks a blocked item that is live, and of which the platform says that it
+	// failed.
+	Failed bool `json:"failed,omitempty"`
 	// NeedsPerson marks a blocked item that ends apply with exit code 6.
 	NeedsPerson bool `json:"needsPerson,omitempty"`
 	// Hints are advice lines about the item.

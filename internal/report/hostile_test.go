@@ -58,7 +58,7 @@ func hostile(s string, v any, op plan.Op, class merge.Class, n int) Document {
 			Target:   plan.Target{Origins: map[kind.Area]string{kind.Area(s): s}, Workspace: kind.Workspace{Name: s, UUID: s}},
 		},
 		Apply: &apply.Result{Outcomes: []apply.Outcome{{
-			Key: k, Status: statuses[n%len(statuses)], Message: s, Fix: s, Verdict: apply.NeedsPerson,
+			Key: k, Status: statuses[n%len(statuses)], Message: s, Fix: s, Field: s, Line: n, Verdict: apply.NeedsPerson,
 			Mismatches: []apply.Mismatch{{Path: s, Sent: v, Returned: s, Hint: s}},
 		}}},
 	}

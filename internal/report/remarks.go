@@ -168,6 +168,9 @@ func applyRemarks(doc Document) []remark {
 		item.Key = o.Key
 		r := itemRemark(item, rule, doc.Place)
 		r.text += message(o.Message)
+		if r.file != "" && o.Line > 0 {
+			r.line, r.column, r.field = o.Line, max(o.Column, 0), o.Field
+		}
 		for _, m := range o.Mismatches {
 			sent, returned := sentAndReturned(m)
 			r.more = append(r.more, cut(clean(m.Path), maxPath)+": sent "+sent+", returned "+returned)
