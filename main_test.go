@@ -48,7 +48,7 @@ func trueup() {
 	if moved, err := time.ParseDuration(os.Getenv(clockVar)); err == nil {
 		env.Now = func() time.Time { return time.Now().Add(moved) }
 	}
-	env.Retry = api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 60 * time.Millisecond, Second: time.Millisecond}
+	env.Retry = api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
 	if name := os.Getenv(transcriptVar); name != "" {
 		transcript, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {

@@ -62,8 +62,9 @@ type reply struct {
 func (r reply) ours() bool { return r.said.isJSON || r.said.empty }
 
 func (r reply) exists() bool {
-	return r.duplicate || r.shows || r.said.reason == "AlreadyExists" ||
-		r.said.reason == "" && strings.Contains(r.said.message, "already exists")
+	// Some servers put a sentence where others have a word for machines.
+	word := !strings.Contains(r.said.reason, " ") && r.said.reason != ""
+	return r.shows || r.said.reason == "AlreadyExists" || !word && strings.Contains(r.said.message+r.said.reason, "already exists")
 }
 
 // limitReached is how quotas and limits are worded. A conflict about a quota object is
@@ -174,7 +175,7 @@ func AnswersPage() string {
 			classes = []Class{Unavailable, Unclear}
 		}
 		for _, c := range classes {
-			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", w.operations(c), w.range_(), cmp.Or(w.says, "anything"), c, consequences()[c])
+			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", w.operations(c), w.statuses(), cmp.Or(w.says, "anything"), c, consequences()[c])
 		}
 	}
 	return b.String()
@@ -191,12 +192,12 @@ func (w row) operations(c Class) string {
 	}
 	names := make([]string, len(w.verbs))
 	for i, v := range w.verbs {
-		names[i] = string(v)
+		names[i] = (&call{verb: v}).op()
 	}
 	return strings.Join(names, ", ")
 }
 
-func (w row) range_() string {
+func (w row) statuses() string {
 	if w.to == 0 {
 		return fmt.Sprint(w.from)
 	}

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,8 +70,8 @@ func effectRows() []effectRow { return append(insteadRows(), changingRows()...) 
 func insteadRows() []effectRow {
 	rows := []effectRow{
 		{Effect{
-			Name: "status", Form: "NNN [retry-after=VALUE]", Example: `POST /purges: 429 retry-after=30 x2`,
-			Summary: "answers with the status, and a Status that explains it; VALUE of Retry-After is sent as it is, and +30s or -30s as the date that it is from now",
+			Name: "status", Form: "NNN [retry-after=VALUE] [reason=WORD] [message=TEXT] [field=PATH] [plain]", Example: `POST /purges: 403 reason=Forbidden message="exceeded quota" x2`,
+			Summary: "answers with the status, and a Status that explains it, with the reason, message and field that are given, or as plain text; VALUE of Retry-After is sent as it is, and +30s or -30s as the date that it is from now",
 		}, true, parseStatus},
 		{Effect{
 			Name: "drop", Form: "drop", Example: "POST /purges: drop after-commit",
@@ -207,23 +209,50 @@ func parseStatus(w *words, name word) (action, error) {
 	if err != nil || status < 200 || status > 599 {
 		return action{}, w.wrong(name, "a status is between 200 and 599")
 	}
-	var after string
-	if len(w.left) > 0 && strings.HasPrefix(w.left[0].text, "retry-after=") {
-		after = strings.TrimPrefix(w.take().text, "retry-after=")
-	}
+	said := w.details("retry-after", "reason", "message", "field")
+	plain := w.option("plain") != ""
 	return action{answer: func(c *call, p *reply) {
 		*p = reply{status: status, media: typeJSON, body: []byte("{}\n")}
 		switch {
 		case status == http.StatusNoContent || status == http.StatusNotModified:
 			p.media, p.body = "", nil
 		case status >= http.StatusBadRequest:
-			said := http.StatusText(status)
-			*p = failed(c, &failure{code: status, reason: strings.ReplaceAll(said, " ", ""), message: "the sandbox was told to answer: " + said})
+			*p = failed(c, told(status, said, plain))
 		}
-		if after != "" {
+		if after := said["retry-after"]; after != "" {
 			p.set("Retry-After", retryDate(after, c.now))
 		}
 	}}, nil
+}
+
+// details takes the words NAME=VALUE that follow, of the names.
+func (w *words) details(names ...string) map[string]string {
+	said := map[string]string{}
+	for len(w.left) > 0 {
+		name, value, ok := strings.Cut(w.left[0].text, "=")
+		if !ok || !slices.Contains(names, name) {
+			break
+		}
+		said[name] = value
+		w.take()
+	}
+	return said
+}
+
+// told is the failure that a fault describes.
+func told(status int, said map[string]string, plain bool) *failure {
+	text := http.StatusText(status)
+	f := &failure{
+		code: status, reason: cmp.Or(said["reason"], strings.ReplaceAll(text, " ", "")),
+		message: cmp.Or(said["message"], "the sandbox was told to answer: "+text),
+	}
+	if field := said["field"]; field != "" {
+		f.causes = []cause{{Reason: "FieldValueInvalid", Message: f.message, Field: field}}
+	}
+	if plain {
+		f.plain = f.message + "\n"
+	}
+	return f
 }
 
 // retryDate is a value of Retry-After: a time with a sign is a date from now.

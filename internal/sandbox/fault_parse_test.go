@@ -39,7 +39,7 @@ func TestGrammarOfFaults(t *testing.T) {
 		{"/purges: 503", `at "/purges" (character 1): before the colon stand a method and a path`},
 		{"POST /a /b: 503", "before the colon stand a method and a path"},
 		{"post /purges: 503", `at "post" (character 1): a method is written in capitals`},
-		{"POST /purges:", "at its end: an effect is one of NNN [retry-after=VALUE], drop, reset"},
+		{"POST /purges:", "at its end: an effect is one of NNN [retry-after=VALUE] [reason=WORD] [message=TEXT] [field=PATH] [plain], drop, reset"},
 		{"POST /purges: 5O3", `at "5O3" (character 15): an effect is one of`},
 		{"POST /purges: 99", `at "99" (character 15): an effect is one of`},
 		{"POST /purges: 199", `at "199" (character 15): a status is between 200 and 599`},
