@@ -9,6 +9,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
@@ -22,6 +23,8 @@ type Planner struct {
 	partly map[string]bool
 	// hosts maps the kind.HostKey of a hostname to the manifest that serves it.
 	hosts map[string]*manifest.Object
+	// spelled are the hostnames of git and of live as they are written there.
+	spelled map[string]bool
 	// emptied are the areas where nothing that the ledger knows is live.
 	emptied map[kind.Area]int
 	// renamed are objects without a manifest that the server calls otherwise.
@@ -30,7 +33,7 @@ type Planner struct {
 
 // NewPlanner prepares what is looked up for each object.
 func NewPlanner(in Inputs) *Planner {
-	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}}
+	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}, spelled: spelledHosts(in.Live)}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
@@ -38,10 +41,28 @@ func NewPlanner(in Inputs) *Planner {
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
 			p.hosts[kind.HostKey(o.Host)] = o
+			p.spelled[o.Host] = true
 		}
 	}
 	p.emptied, p.renamed = p.emptyAreas(), renamed(in)
 	return p
+}
+
+// spelledHosts are the hostnames that live objects serve, as they write them.
+func spelledHosts(state live.State) map[string]bool {
+	spelled := map[string]bool{}
+	add := func(o kind.Object) {
+		if o.Kind.Policy == kind.Converge && !o.Terminating {
+			spelled[o.Host] = true
+		}
+	}
+	for _, o := range state.Objects {
+		add(o)
+	}
+	for _, o := range state.Unmanaged {
+		add(o)
+	}
+	return spelled
 }
 
 // Make compares git, live and ledger. The findings are mistakes in manifests

@@ -59,6 +59,10 @@ func (d *decision) once() {
 		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
 			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
 			"write the hostname of an existing object, or add the object to git")
+	case !d.spelled[spec.Hostname]:
+		of, hostname := d.server(spec.Hostname)
+		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
+			fmt.Sprintf("the hostname %s must equal that of %s, %s", spec.Hostname, of, hostname), "write "+hostname)
 	default:
 		d.post()
 		d.resend()
@@ -125,6 +129,23 @@ func (p *Planner) serves(hostname string) bool {
 	}
 	_, ok := p.in.Live.Hosts[host]
 	return ok
+}
+
+// server returns what serves a hostname, and the hostname as that has it.
+func (p *Planner) server(hostname string) (kind.Key, string) {
+	host := kind.HostKey(hostname)
+	if o, ok := p.hosts[host]; ok {
+		return o.Key(), o.Host
+	}
+	key := p.in.Live.Hosts[host]
+	if o, ok := p.in.Live.Objects[key]; ok {
+		return key, o.Host
+	}
+	i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key })
+	if i < 0 {
+		return key, host
+	}
+	return key, p.in.Live.Unmanaged[i].Host
 }
 
 // unsure names a kind that may serve hostnames and whose list leaves some out, or
