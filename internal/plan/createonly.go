@@ -75,7 +75,7 @@ func (d *decision) compareMoment() {
 		return
 	}
 	if d.live.Digest != o.Digest {
-		in := d.comparison()
+		in, _ := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
 			d.momentChanged(in)
 			return

@@ -190,7 +190,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	case kind.Once:
 		d.once()
 	}
-	if sends(d.item.Op) || d.item.Leaves() {
+	if sends(d.item.Op) || d.item.leavesChange() {
 		d.doubtWhere()
 	}
 	d.item.Cause = d.because()
@@ -385,7 +385,7 @@ func (it Item) Removals() int {
 // request red (design 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Leaves() || it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
+		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 
