@@ -52,21 +52,33 @@ func (d *decision) once() {
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
-	case !d.serves(spec.Hostname) && d.unsure() != "":
-		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), spec.Hostname), "run again")
-		d.item.NeedsPerson = false
-	case !d.serves(spec.Hostname):
-		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
-			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
-			"write the hostname of an existing object, or add the object to git")
-	case !d.spelled[spec.Hostname]:
-		of, hostname := d.server(spec.Hostname)
-		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
-			fmt.Sprintf("the hostname %s must equal that of %s, %s", spec.Hostname, of, hostname), "write "+hostname)
+	case d.unserved(spec.Hostname):
 	default:
 		d.post()
 		d.resend()
 	}
+}
+
+// unserved refuses, or blocks, a request whose hostname is not that of an object,
+// letter by letter (platform-api 2.3).
+func (d *decision) unserved(hostname string) bool {
+	field := "spec." + d.manifest.Kind.HostField
+	switch {
+	case d.spelled[hostname]:
+		return false
+	case d.serves(hostname):
+		of, right := d.server(hostname)
+		d.wrong(manifest.RulePurgeHostname, field,
+			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, of, right), "write "+right)
+	case d.unsure() != "":
+		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), hostname), "run again")
+		d.item.NeedsPerson = false
+	default:
+		d.wrong(manifest.RulePurgeHostname, field,
+			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", hostname),
+			"write the hostname of an existing object, or add the object to git")
+	}
+	return true
 }
 
 // standing is what this run may make of the object's record.
