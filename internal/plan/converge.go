@@ -24,11 +24,7 @@ const (
 // converge plans an object that is created and patched until live equals git.
 func (d *decision) converge() {
 	o := d.manifest
-	host := kind.HostKey(o.Host)
-	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() && kind.HostKey(d.live.Host) != host {
-		d.wrong(manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
-			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
-			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
+	if d.hostTaken() {
 		return
 	}
 	switch {
@@ -46,6 +42,40 @@ func (d *decision) converge() {
 	if d.item.Op == None {
 		d.item.Record = d.in.Ledger.Problem == "" && !d.recorded()
 	}
+}
+
+// hostTaken refuses a hostname that another object has, unless live has it so
+// already: then the platform allows it.
+func (d *decision) hostTaken() bool {
+	o := d.manifest
+	host, field := kind.HostKey(o.Host), "spec."+o.Kind.HostField
+	if d.item.Live.Exists && kind.HostKey(d.live.Host) == host {
+		return false
+	}
+	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
+		d.wrong(manifest.RuleHostnameTaken, field,
+			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
+			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
+		return true
+	}
+	first := d.firstOf(o)
+	if first == o {
+		return false
+	}
+	d.wrong(manifest.RuleHostnameTaken, field,
+		fmt.Sprintf("the hostname %s is that of %s too, and neither is live with it", o.Host, first.Key()), anotherHostname)
+	return true
+}
+
+// anotherHostname is what to do about a hostname that two objects of git have.
+const anotherHostname = "give one of them another hostname"
+
+// firstOf returns the first manifest with the hostname of o.
+func (p *Planner) firstOf(o *manifest.Object) *manifest.Object {
+	if in := p.hosts[kind.HostKey(o.Host)]; len(in) > 0 {
+		return in[0]
+	}
+	return o
 }
 
 // recorded tells whether the ledger knows already that live is as git says: a

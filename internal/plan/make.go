@@ -21,8 +21,8 @@ type Planner struct {
 	rules map[string]*merge.Rules
 	// partly are the kinds of which the rules leave some fields to the server.
 	partly map[string]bool
-	// hosts maps the kind.HostKey of a hostname to the manifest that serves it.
-	hosts map[string]*manifest.Object
+	// hosts maps the kind.HostKey of a hostname to the manifests that serve it.
+	hosts map[string][]*manifest.Object
 	// spelled are the hostnames of git and of live as they are written there.
 	spelled map[string]bool
 	// emptied are the areas where nothing that the ledger knows is live.
@@ -33,14 +33,15 @@ type Planner struct {
 
 // NewPlanner prepares what is looked up for each object.
 func NewPlanner(in Inputs) *Planner {
-	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}, spelled: spelledHosts(in.Live)}
+	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{}, spelled: spelledHosts(in.Live)}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
-			p.hosts[kind.HostKey(o.Host)] = o
+			host := kind.HostKey(o.Host)
+			p.hosts[host] = append(p.hosts[host], o)
 			p.spelled[o.Host] = true
 		}
 	}
@@ -325,7 +326,7 @@ func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	var keys []kind.Key
 	for _, host := range hosts {
 		host = kind.HostKey(host)
-		if o, ok := p.hosts[host]; ok {
+		for _, o := range p.hosts[host] {
 			keys = append(keys, o.Key())
 		}
 		if key, ok := p.in.Live.Hosts[host]; ok {

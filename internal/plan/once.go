@@ -146,8 +146,8 @@ func (p *Planner) serves(hostname string) bool {
 // server returns what serves a hostname, and the hostname as that has it.
 func (p *Planner) server(hostname string) (kind.Key, string) {
 	host := kind.HostKey(hostname)
-	if o, ok := p.hosts[host]; ok {
-		return o.Key(), o.Host
+	if in := p.hosts[host]; len(in) > 0 {
+		return in[0].Key(), in[0].Host
 	}
 	key := p.in.Live.Hosts[host]
 	if o, ok := p.in.Live.Objects[key]; ok {
