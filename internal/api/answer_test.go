@@ -109,7 +109,10 @@ func TestRoleIsNamed(t *testing.T) {
 	})
 	_, err := c.Create(t.Context(), named(t, "Purge"), []byte(`{"metadata":{"name":"rel-1"}}`))
 	if e := asError(t, err); !e.Auth() || e.Uncertain() || e.NotSent() ||
-		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: creating a Purge needs the role cdn-purger (") || e.RequestID != "r-7" {
+		!strings.Contains(err.Error(), "create Purge/rel-1: 403 Forbidden: the token in TRUEUP_DELIVERY_TOKEN must be of a user who is allowed to manage CDN and DNS in the workspace and holds the role cdn-purger (") || e.RequestID != "r-7" {
+		t.Errorf("%v", err)
+	}
+	if _, err = c.Create(t.Context(), named(t, "VolumeSnapshot"), []byte(`{}`)); !strings.Contains(err.Error(), "the token in TRUEUP_COMPUTE_TOKEN must be of a service user with the access compute-admin") {
 		t.Errorf("%v", err)
 	}
 	if _, err = c.Create(t.Context(), named(t, "CDN"), []byte(`{}`)); strings.Contains(err.Error(), "role") {
@@ -153,7 +156,8 @@ func TestWriteAnswers(t *testing.T) {
 		"moved":            {308, "", "", string(api.Misdirected), "redirected"},
 		"bad":              {400, jsonType, `{"message":"no"}`, string(api.Rejected), "no"},
 		"unauthorized":     {401, jsonType, `{}`, string(api.Denied), "401"},
-		"taken":            {409, jsonType, `{"reason":"AlreadyExists"}`, string(api.Taken), "AlreadyExists"},
+		"conflict":         {409, jsonType, `{"reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas"}`, string(api.Contended), "resourcequotas"},
+		"quota":            {403, jsonType, `{"reason":"Forbidden","message":"exceeded quota: cdns, used: 10"}`, string(api.Limited), "exceeded quota"},
 		"too many":         {429, "text/plain", "Too many requests, please try again later.", string(api.Unsent), "Too many"},
 		"request time-out": {408, "", "", string(api.Unclear), "408"},
 		"internal":         {500, "", "", string(api.Unclear), "500"},
@@ -189,7 +193,7 @@ func checkWrite(t *testing.T, name string, o kind.Object, err error, want, says 
 	if string(e.Class) != want || !strings.Contains(err.Error(), says) {
 		t.Errorf("%s: class %s, %v", name, e.Class, err)
 	}
-	if e.Uncertain() != (e.Class == api.Unclear) || e.NotSent() != (e.Class == api.Unsent) || e.Conflict() != (e.Status == 409) {
+	if e.Uncertain() != (e.Class == api.Unclear) || e.NotSent() != (e.Class == api.Unsent) || e.Conflict() != (e.Class == api.Contended) || e.Limited() != (e.Class == api.Limited) {
 		t.Errorf("%s: class %s says otherwise by its methods", name, e.Class)
 	}
 }

@@ -59,6 +59,8 @@ type Config struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// RootCAs are the trusted certificates; nil is the system's.
 	RootCAs *x509.CertPool
+	// Listed is shared by the clients of a run; nil means one of its own.
+	Listed *Listed
 	// Transport replaces the network, in tests. With it nothing proves that a
 	// failed write was not sent.
 	Transport http.RoundTripper
@@ -72,7 +74,7 @@ type Retry struct {
 	// drawn from zero up (full jitter); default 0.5 s and 20 s.
 	Initial, Max time.Duration
 	// MaxRetryAfter is the longest pause that a server may ask for; a longer one
-	// is an error that says until when. Default 60 s.
+	// is an error that says until when. Default 15 minutes.
 	MaxRetryAfter time.Duration
 	// Second is how long a second is that a server asks for: tests make it
 	// shorter. Default 1 s.
@@ -128,11 +130,14 @@ func (c Config) withDefaults() Config {
 	c.Retry.Tries = positive(c.Retry.Tries, 5)
 	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
 	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)
-	c.Retry.MaxRetryAfter = positive(c.Retry.MaxRetryAfter, time.Minute)
+	c.Retry.MaxRetryAfter = positive(c.Retry.MaxRetryAfter, 15*time.Minute)
 	c.Retry.Second = positive(c.Retry.Second, time.Second)
 	c.Retry.Failures = positive(c.Retry.Failures, 5)
 	c.WritesPerSecond = positive(c.WritesPerSecond, 5)
 	c.Parallelism = positive(c.Parallelism, 4)
+	if c.Listed == nil {
+		c.Listed = new(Listed)
+	}
 	if c.UserAgent == "" {
 		c.UserAgent = "trueup"
 	}

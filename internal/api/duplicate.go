@@ -4,14 +4,15 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 
 	"trueup/internal/kind"
 )
 
-// Duplicate says which answers to a creation mean that the name exists already.
-// The platform's document says that the names of once-only requests are
-// unique, and not how a second one is refused (design A3). Objects that can be
-// read are looked up instead: of those only a 409 says so.
+// Duplicate says which answers to a creation of an object that can't be read mean that
+// the name exists already, beside those that say so by themselves. The platform's
+// document says that the names of once-only requests are unique, and not how a second
+// one is refused (design A3).
 type Duplicate struct {
 	// Status are the status codes; none stands for 409.
 	Status []int
@@ -20,9 +21,12 @@ type Duplicate struct {
 	Body *regexp.Regexp
 }
 
-// tells tells whether an answer, as its body and the message in it, says that
-// the name exists already.
+// tells reports whether an answer, as its body and the message in it, was set to say
+// that the name exists already.
 func (d Duplicate) tells(status int, body []byte, message string) bool {
+	if len(d.Status) == 0 && d.Body == nil {
+		return false
+	}
 	known := status == http.StatusConflict
 	if len(d.Status) > 0 {
 		known = slices.Contains(d.Status, status)
@@ -30,17 +34,31 @@ func (d Duplicate) tells(status int, body []byte, message string) bool {
 	return known && (d.Body == nil || d.Body.Match(body) || d.Body.MatchString(message))
 }
 
-// judge is the class of an answer that is not a success.
-func (r *Reader) judge(c *call, status int, body []byte, said complaint) Class {
-	class := classify(c.verb, status, said.isJSON || said.empty)
-	switch {
-	case c.verb != kind.Create || c.kind.Policy != kind.Once:
-	case r.cfg.Duplicate.tells(status, body, said.message):
-		return Taken
-	case class == Taken:
-		return Rejected
+// judge is the class of an answer that is not a success, and the object that has the
+// name where the answer says that it exists and shows it.
+func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class, *kind.Object) {
+	re := reply{verb: c.verb, status: status, said: said, listed: r.cfg.Listed.has(c.kind)}
+	var existing *kind.Object
+	if c.verb == kind.Create {
+		existing = r.existing(c, said.body)
+		re.shows = existing != nil
+		re.duplicate = c.kind.Policy == kind.Once && r.cfg.Duplicate.tells(status, body, said.message)
 	}
-	return class
+	class := classify(re)
+	if class != Taken {
+		existing = nil
+	}
+	return class, existing
+}
+
+// Listed keeps of which kinds a whole list was read: whoever answers that serves the
+// platform's API, and its 404 for one object means that this one is absent. One is
+// shared by all clients of a run.
+type Listed struct{ kinds sync.Map }
+
+func (l *Listed) has(k *kind.Kind) bool {
+	_, ok := l.kinds.Load(k.Name)
+	return ok
 }
 
 // existing finds the object that has the name in a decoded refusal: the body

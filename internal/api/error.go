@@ -4,37 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/kind"
-)
-
-// Class says what an Error means for whoever asked.
-type Class string
-
-// The classes of errors.
-const (
-	// Absent is the platform's own word that there is no such object.
-	Absent Class = "absent"
-	// Denied is a 401 or a 403, or that there is no token to send.
-	Denied Class = "denied"
-	// Taken is a 409, or what Config.Duplicate says.
-	Taken Class = "conflict"
-	// Rejected is any other answer that says no, and nothing was changed.
-	Rejected Class = "rejected"
-	// Misdirected is an answer of something that is not the platform's API, or
-	// of another workspace: the configuration is wrong.
-	Misdirected Class = "misdirected"
-	// Unsent is a request of which provably nothing was written, or that the
-	// platform turned away unread (429).
-	Unsent Class = "not-sent"
-	// Unavailable is a read without an answer; what it asked stays unknown.
-	Unavailable Class = "unavailable"
-	// Unreadable is a read whose answer makes no sense.
-	Unreadable Class = "unreadable"
-	// Unclear is a write that may have happened.
-	Unclear Class = "uncertain"
 )
 
 // Cause is one of the reasons that a Status gives, with the field it is about.
@@ -59,7 +34,7 @@ type Error struct {
 	Reason, Message string
 	Causes          []Cause
 	RequestID       string
-	// RetryAfter is what the server asked for, clamped.
+	// RetryAfter is what the server asked for.
 	RetryAfter time.Duration
 	Class      Class
 
@@ -131,10 +106,34 @@ func (e *Error) Unwrap() error { return e.err }
 // not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Conflict tells that the name is taken, or that the object has changed.
-func (e *Error) Conflict() bool { return e.Class == Taken }
+// Exists tells that the name exists already: this request made nothing.
+func (e *Error) Exists() bool { return e.Class == Taken }
 
-// Existing returns the object that has the name, if a Conflict shows it whole.
+// Conflict tells that the request was refused for something that may pass: the object
+// has changed, or somebody else is at it.
+func (e *Error) Conflict() bool { return e.Class == Contended }
+
+// Limited tells that a quota or limit is reached.
+func (e *Error) Limited() bool { return e.Class == Limited }
+
+// Field returns the field that the answer says is wrong, as its path from the top of
+// the object; empty where it names none.
+func (e *Error) Field() string {
+	if e.Class != Rejected {
+		return ""
+	}
+	for _, c := range e.Causes {
+		if c.Field != "" {
+			return c.Field
+		}
+	}
+	return fieldIn().FindString(e.Message)
+}
+
+// fieldIn finds the path of a field in a sentence.
+var fieldIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
+
+// Existing returns the object that has the name, if the answer shows it whole.
 func (e *Error) Existing() (kind.Object, bool) {
 	if e.existing == nil {
 		return kind.Object{}, false
@@ -153,7 +152,7 @@ func (e *Error) NotSent() bool {
 	return e.Class == Unsent || e.Class == Denied && e.Status == 0
 }
 
-// Wait is how long the server asked to be left alone, clamped; 0 if it did not.
+// Wait is how long the server asked to be left alone; 0 if it did not.
 // Turn waits for it, as does each read.
 func (e *Error) Wait() time.Duration { return e.RetryAfter }
 
@@ -163,60 +162,3 @@ func (e *Error) Hopeless() bool { return e.hopeless }
 
 // HTTPStatus returns the status of the answer, or 0.
 func (e *Error) HTTPStatus() int { return e.Status }
-
-// statusClientClosed is how a web server notes that it was not waited for.
-const statusClientClosed = 499
-
-// classify says what the status of an answer means. ours says that the body
-// looks like the platform's own (platform-api 7 is silent: kubernetes answers
-// an unknown path as plain text, a missing object as JSON).
-func classify(verb kind.Verb, status int, ours bool) Class {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return Denied
-	case http.StatusConflict:
-		return Taken
-	case http.StatusTooManyRequests:
-		return Unsent
-	case http.StatusRequestTimeout, http.StatusNotAcceptable, statusClientClosed:
-		// A 406 is about the form of the answer: the request may be carried out.
-		return unanswered(verb)
-	case http.StatusNotFound:
-		return missing(verb, ours)
-	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return Misdirected
-	}
-	switch {
-	case status >= http.StatusInternalServerError:
-		return unanswered(verb)
-	case status >= http.StatusBadRequest:
-		return Rejected
-	case isWrite(verb):
-		// 303 and its elders are how a server answers a POST that it has
-		// carried out; 307 and 308 have carried out nothing.
-		return Unclear
-	}
-	return Misdirected
-}
-
-// unanswered is a request whose outcome the platform itself does not tell.
-func unanswered(verb kind.Verb) Class {
-	if isWrite(verb) {
-		return Unclear
-	}
-	return Unavailable
-}
-
-// missing is a 404: of an object only where the platform says it of an object.
-func missing(verb kind.Verb, ours bool) Class {
-	switch {
-	case verb == kind.List || !ours:
-		return Misdirected
-	case verb == kind.Create:
-		return Rejected
-	}
-	return Absent
-}
-
-// isWrite tells whether the operation changes something.
-func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }

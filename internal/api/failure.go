@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"trueup/internal/kind"
 )
@@ -98,18 +99,19 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 		said.isJSON, said.empty = false, false
 		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
-	e := c.heading(a, r.judge(c, a.StatusCode, body, said))
+	class, existing := r.judge(c, a.StatusCode, body, said)
+	e := c.heading(a, class)
+	e.existing = existing
 	if err != nil && !isWrite(c.verb) && e.Class == Misdirected {
 		e.Class = Unavailable
 	}
-	if e.Conflict() {
-		e.existing = r.existing(c, said.body)
-	}
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
-	asked := r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
-	e.RetryAfter = min(asked, r.cfg.Retry.MaxRetryAfter)
+	e.RetryAfter = r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
 	c.advise(a, e)
-	r.heed(c, e, asked)
+	if e.RetryAfter > r.cfg.Retry.MaxRetryAfter {
+		e.Message = joinSentences(e.Message, "the platform asks to wait until "+stamp(time.Now().Add(e.RetryAfter)))
+	}
+	r.heed(c, e, e.RetryAfter)
 	return e
 }
 
@@ -123,9 +125,21 @@ func (c *call) advise(a *answer, e *Error) {
 		e.Message = joinSentences(e.Message, "wrong base address or workspace? check "+c.endpoint.baseSetting(c.kind.Area))
 	case a.StatusCode == http.StatusUnauthorized:
 		e.Message = joinSentences(e.Message, "check "+c.endpoint.tokenSetting(c.kind.Area))
-	case a.StatusCode == http.StatusForbidden && c.verb == kind.Create && c.kind.Role != "":
-		e.Message = joinSentences(e.Message, "creating a "+c.kind.Name+" needs the role "+c.kind.Role)
+	case e.Class == Denied:
+		e.Message = joinSentences(e.Message, "the token in "+c.endpoint.tokenSetting(c.kind.Area)+" must be of "+c.holder())
 	}
+}
+
+// holder says whose token a request needs (platform-api 5).
+func (c *call) holder() string {
+	if c.kind.Area == kind.Compute {
+		return "a service user with the access compute-admin"
+	}
+	who := "a user who is allowed to manage CDN and DNS in the workspace"
+	if c.verb == kind.Create && c.kind.Role != "" {
+		who += " and holds the role " + c.kind.Role
+	}
+	return who
 }
 
 func joinSentences(a, b string) string {

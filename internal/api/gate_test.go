@@ -220,8 +220,8 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 		limit time.Duration
 		says  string
 	}{
-		"86400": {48 * time.Hour, "get CDN/a: not sent, for the platform asks to wait until 2000-01-02T00:00:00Z, more than the 1m0s that are waited for"},
-		"61":    {48 * time.Hour, "until 2000-01-01T00:01:01Z, more than the 1m0s that are waited for"},
+		"86400": {72 * time.Hour, "get CDN/a: not sent, for the platform asks to wait until 2000-01-02T00:00:00Z, more than the 15m0s that are waited for"},
+		"901":   {48 * time.Hour, "until 2000-01-01T00:15:01Z, more than the 15m0s that are waited for"},
 		"40":    {30 * time.Second, "until 2000-01-01T00:00:40Z, more than is left until 2000-01-01T00:00:30Z, when the run's time is over"},
 	} {
 		bubble(t, func(_ int, r *http.Request) *http.Response {

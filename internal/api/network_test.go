@@ -51,8 +51,8 @@ func TestReadsAreRetriedAndWritesNot(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "0.5": 500 * time.Millisecond, "-3": 0, "86400": time.Minute, "1e300": time.Minute, "NaN": 0, "soon": 0,
-		"Sat, 21 Nov 2026 10:00:30 GMT": 30 * time.Second, "Sat, 21 Nov 2026 09:00:00 GMT": 0, "Sun, 21 Nov 2027 09:00:00 GMT": time.Minute,
+		"": 0, "7": 7 * time.Second, "0.5": 500 * time.Millisecond, "-3": 0, "86400": 24 * time.Hour, "1e300": 366 * 24 * time.Hour, "NaN": 0, "soon": 0,
+		"Sat, 21 Nov 2026 10:00:30 GMT": 30 * time.Second, "Sat, 21 Nov 2026 09:00:00 GMT": 0, "Sun, 21 Nov 2027 09:00:00 GMT": 8759 * time.Hour,
 	} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Date", "Sat, 21 Nov 2026 10:00:00 GMT")

@@ -141,7 +141,9 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 		seen: map[string]bool{c.url.String(): true},
 	}
 	err = r.pages(ctx, c, l)
-	l.info.Complete = l.info.Complete && err == nil
+	if l.info.Complete = l.info.Complete && err == nil; l.info.Complete {
+		r.cfg.Listed.kinds.Store(k.Name, true)
+	}
 	return l.info, err
 }
 

@@ -14,15 +14,17 @@ import (
 )
 
 // Writer reads and writes single objects of the platform. Its errors may say
-// what they mean by methods: NotFound, Conflict, Auth, Uncertain, NotSent and
-// Hopeless, each returning bool, HTTPStatus, returning int, and Wait, returning
-// the time.Duration that the server asked for.
+// what they mean by methods: NotFound, Exists, Conflict, Limited, Auth, Uncertain,
+// NotSent and Hopeless, each returning bool, HTTPStatus, returning int, Field, the path
+// of the field that is wrong, and Wait, returning the time.Duration that the server
+// asked for.
 type Writer interface {
 	// Turn waits until the rate limit, and the pause that the platform may have
 	// asked for in the area of the kind, let the next write go; the writes
 	// themselves do not wait.
 	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
+	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
 	Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error)
 	Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error)
 	Delete(ctx context.Context, k *kind.Kind, name string) error
@@ -102,7 +104,9 @@ type Options struct {
 	// Wait waits until what was made is ready, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
-	// Batch is how many requests are claimed together; less than 2 means one.
+	// Batch is how many objects may wait for the ledger together; less than 2 means
+	// that it is near. Of requests that are sent once no more than Parallelism are
+	// claimed together.
 	Batch int
 	// WaitOthers is how long to wait for what other runs have claimed.
 	WaitOthers time.Duration
@@ -131,7 +135,7 @@ func (o Options) withDefaults() Options {
 // then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
-	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}}
+	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}, full: map[string]string{}}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
@@ -170,6 +174,8 @@ type run struct {
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
+	// full says of hostnames why the platform takes no more purges of them for now.
+	full map[string]string
 	// failures counts the operations that the platform failed in a row.
 	failures int
 	// elsewhere are the items that other runs have claimed.
@@ -322,6 +328,6 @@ func (o *Outcome) fail(v Verdict, message string) {
 
 // fault ends an item with what an error means.
 func (o *Outcome) fault(err error, message string) {
-	o.cause = err
+	o.cause, o.Field = err, fieldOf(err)
 	o.fail(verdictOf(err), message)
 }

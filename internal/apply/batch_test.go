@@ -17,6 +17,9 @@ import (
 	"trueup/internal/plan"
 )
 
+// abreast is how many requests are worked on at once here.
+const abreast = 3
+
 // many is a stage with that many purges to send, and a batch size.
 func many(t *testing.T, n, batch int) *stage {
 	documents := []string{cdn("shop", plain)}
@@ -24,7 +27,7 @@ func many(t *testing.T, n, batch int) *stage {
 		documents = append(documents, purge(fmt.Sprintf("rel-%02d", i), relSpec))
 	}
 	s := begin(t, documents...).has(shop, plain).applied(shop, plain)
-	s.options.Batch = batch
+	s.options.Batch, s.options.Parallelism = batch, abreast
 	return s
 }
 
@@ -39,8 +42,9 @@ func (s *stage) named(call string) []string {
 	return keys
 }
 
-// TestABatchIsClaimedTogether and sent in the order of the plan; no claim comes
-// after the first send of its batch, and no more are claimed than that.
+// TestABatchIsClaimedTogether and sent together, batch after batch in the order of the
+// plan: a run that dies leaves no more claims without an outcome than requests may be
+// in flight.
 func TestABatchIsClaimedTogether(t *testing.T) {
 	for _, batch := range []int{0, 1, 20} {
 		s := many(t, 45, batch)
@@ -51,6 +55,10 @@ func TestABatchIsClaimedTogether(t *testing.T) {
 			}
 		}
 		posts := s.named("POST")
+		together := max(1, min(batch, abreast))
+		for some := range slices.Chunk(posts, together) {
+			slices.Sort(some)
+		}
 		if len(posts) != 45 || !slices.IsSorted(posts) || len(s.named("posted")) != 45 {
 			t.Errorf("batch %d: sent %v", batch, posts)
 		}
@@ -62,10 +70,10 @@ func TestABatchIsClaimedTogether(t *testing.T) {
 			case strings.HasPrefix(line, "POST "):
 				sent++
 			}
-			if claimed-sent > max(1, batch) {
+			if claimed-sent > together {
 				t.Fatalf("batch %d: %d claimed before they are sent", batch, claimed-sent)
 			}
-			if sent > 0 && sent%max(1, batch) != 0 && claimed%max(1, batch) != 0 && claimed < 45 {
+			if sent > 0 && sent%together != 0 && claimed%together != 0 && claimed < 45 {
 				t.Fatalf("batch %d: a claim between the sends: %s", batch, line)
 			}
 		}
@@ -78,7 +86,7 @@ func TestOneFailureOfABatchStopsNothing(t *testing.T) {
 	res := s.run()
 	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-01", apply.Failed, apply.Partial, "422")
-	s.ends(res, "Purge/rel-02", apply.Failed, apply.NeedsPerson, "nothing was sent")
+	s.ends(res, "Purge/rel-02", apply.Failed, apply.Partial, "nothing was sent")
 	s.ends(res, "Purge/rel-03", apply.Failed, apply.NeedsPerson, "may or may not")
 	s.ends(res, "Purge/rel-04", apply.Done, apply.OK)
 	if got := len(s.named("POST")); got != 4 {
@@ -99,7 +107,8 @@ func TestAnInterruptedBatchGivesBack(t *testing.T) {
 		Key: key("Purge/rel-03"), State: ledger.Claimed, Spec: spec, SpecDigest: &digest, FirstClaimAt: &hour, ClaimedAt: &hour,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	res := s.at("POST Purge/rel-01", 1, cancel).apply(ctx, nil)
+	s.options.Parallelism = 2
+	res := s.at("claim Purge/rel-02", 1, cancel).apply(ctx, nil)
 	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-01", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Interrupted)
@@ -113,22 +122,23 @@ func TestAnInterruptedBatchGivesBack(t *testing.T) {
 	s.hook = nil
 	s.took()
 	s.run()
-	if got := s.named("POST"); !slices.Equal(got, []string{"Purge/rel-02", "Purge/rel-03"}) {
+	got := s.named("POST")
+	if slices.Sort(got); !slices.Equal(got, []string{"Purge/rel-02", "Purge/rel-03"}) {
 		t.Errorf("sent %v", got)
 	}
 }
 
 func TestARefusedTokenStopsABatch(t *testing.T) {
-	s := many(t, 25, 20).on("POST Purge/rel-01", 1, denied(), false).on("release Purge/rel-03", 1, unclear(), false)
+	s := many(t, 25, 20).on("POST Purge/rel-01", 1, denied(), false)
 	res := s.run()
 	s.ends(res, "Purge/rel-01", apply.Failed, apply.Auth)
-	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Partial, "stopped after an authentication failure")
-	s.ends(res, "Purge/rel-03", apply.Failed, apply.NeedsPerson, "the ledger could not be told")
+	s.ends(res, "Purge/rel-03", apply.Skipped, apply.Partial, "stopped after an authentication failure")
 	s.ends(res, "Purge/rel-24", apply.Skipped, apply.Partial, "stopped after an authentication failure")
-	if len(s.named("POST")) != 2 || len(s.named("claim")) != 20 || len(s.named("release")) != 18 {
+	if len(s.named("POST")) > abreast || len(s.named("claim")) != abreast {
 		t.Errorf("calls %v", s.took())
 	}
 	s = many(t, 3, 20).on("POST Purge/rel-00", 1, &said{text: "404 no such workspace", status: 404}, false)
+	s.options.Parallelism = 1
 	s.ends(s.run(), "Purge/rel-02", apply.Skipped, apply.Partial, "does not know this workspace")
 }
 
@@ -237,12 +247,11 @@ func TestANameThatAnotherRunTakesForAnotherSpec(t *testing.T) {
 func TestWhatIsInterruptedIsGivenBackTogether(t *testing.T) {
 	const n = 20
 	ctx, cancel := context.WithCancel(t.Context())
-	s := many(t, n, n).at("POST Purge/rel-00", 1, cancel)
-	slow := &slowRelease{stage: s, left: n - 1, all: make(chan struct{})}
-	s.journal = slow
+	s := many(t, n, n).at(fmt.Sprintf("claim Purge/rel-%02d", n-1), 1, cancel)
+	slow := &slowRelease{stage: s, left: n, all: make(chan struct{})}
+	s.journal, s.options.Parallelism = slow, n
 	res := s.apply(ctx, nil)
-	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
-	for i := 1; i < n; i++ {
+	for i := range n {
 		s.ends(res, fmt.Sprintf("Purge/rel-%02d", i), apply.Skipped, apply.Interrupted)
 	}
 }

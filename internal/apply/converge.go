@@ -103,7 +103,7 @@ func (o *Outcome) stale(why string) {
 func (r *run) begin(t *tries, end *Outcome) bool {
 	if !t.begun && r.Journal != nil {
 		if err := r.Journal.Pending(r.books, t.item.Key, t.spec); err != nil {
-			end.fail(NeedsPerson, "nothing was sent, because the ledger could not be written: "+err.Error())
+			end.unclaimed(err)
 			return false
 		}
 	}

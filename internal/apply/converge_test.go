@@ -183,7 +183,7 @@ func TestAListGoesWithTheVersionThatWasCompared(t *testing.T) {
 }
 
 func TestAServerThatTakesNoVersion(t *testing.T) {
-	s := begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group).on("PATCH CDN/shop", 1, taken(), false)
+	s := begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group).on("PATCH CDN/shop", 1, contended(), false)
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 	if len(s.sent) != 1 || strings.Contains(s.sent[0], "resourceVersion") {
 		t.Errorf("sent %s", s.sent)
@@ -212,10 +212,11 @@ func TestAnObjectThatNeverStandsStill(t *testing.T) {
 	if log := s.took(); strings.Count(log, "PATCH") != 3 || !strings.HasSuffix(log, "drop CDN/shop") {
 		t.Errorf("calls %s", log)
 	}
-	// Without a precondition a 409 is an answer like any other.
-	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 0, taken(), false)
+	// Without a precondition a conflict may pass as well.
+	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 0, contended(), false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "409")
-	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, drop CDN/shop")
+	const try = "GET CDN/shop, PATCH CDN/shop, "
+	s.wrote("pending CDN/shop, " + try + try + try + try + "drop CDN/shop")
 }
 
 func TestReadingBackTakesItsTime(t *testing.T) {
@@ -346,7 +347,7 @@ func TestALedgerThatFailsStopsTheWrite(t *testing.T) {
 		if live != "" {
 			s.has(shop, live)
 		}
-		if o := s.ends(s.run(), shop, apply.Failed, apply.NeedsPerson, "nothing was sent"); o.Sent {
+		if o := s.ends(s.run(), shop, apply.Failed, apply.Partial, "nothing was sent"); o.Sent {
 			t.Error("it says that it was sent")
 		}
 		s.wrote(calls)
@@ -404,7 +405,7 @@ func TestAWriteTakesItsTurnBeforeItLooks(t *testing.T) {
 
 func TestEachAttemptOfAPatchTakesATurn(t *testing.T) {
 	s := begin(t, cdn("shop", group)).has(shop, lately)
-	s.on("PATCH "+shop, 1, taken(), false).on("turn", 2, unsent(), false)
+	s.on("PATCH "+shop, 1, contended(), false).on("turn", 2, unsent(), false)
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "connection refused")
 	if r := s.records[key(shop)]; r.Pending != nil {
 		t.Errorf("it is pending: %s", r.Pending)

@@ -38,7 +38,7 @@ func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool
 		return false
 	case err == nil:
 		t.doubt = nil
-	case conflict(err) || uncertain(err):
+	case exists(err) || conflict(err) || uncertain(err):
 		return r.lookFor(ctx, t, err, end)
 	case notSent(err):
 		if transient(err) && r.retry(ctx, t, err) {
@@ -90,7 +90,9 @@ func (r *run) lookFor(ctx context.Context, t *tries, err error, end *Outcome) (a
 	switch {
 	case looked == nil:
 		r.appeared(ctx, t, obj, end)
-	case conflict(err):
+	case conflict(err) && r.retry(ctx, t, err):
+		return true
+	case exists(err) || conflict(err):
 		end.fault(err, err.Error())
 	case notFound(looked) && t.sends < maxSends && r.retry(ctx, t, err):
 		t.doubt = err

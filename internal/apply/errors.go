@@ -21,6 +21,27 @@ func conflict(err error) bool {
 	return errors.As(err, &e) && e.Conflict()
 }
 
+// exists reports that the name of what was to be created exists already.
+func exists(err error) bool {
+	var e interface{ Exists() bool }
+	return errors.As(err, &e) && e.Exists()
+}
+
+// limited reports that the platform takes no more of these for now.
+func limited(err error) bool {
+	var e interface{ Limited() bool }
+	return errors.As(err, &e) && e.Limited()
+}
+
+// fieldOf is the field of the object that the platform said is wrong, or empty.
+func fieldOf(err error) string {
+	var e interface{ Field() string }
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Field()
+}
+
 func auth(err error) bool {
 	var e interface{ Auth() bool }
 	return errors.As(err, &e) && e.Auth()

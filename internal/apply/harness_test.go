@@ -28,7 +28,7 @@ import (
 type said struct {
 	text                                         string
 	notFound, conflict, auth, uncertain, notSent bool
-	hopeless                                     bool
+	exists, limited, hopeless                    bool
 	status                                       int
 	wait                                         time.Duration
 	// existing is the object that a conflict shows.
@@ -37,7 +37,9 @@ type said struct {
 
 func (e *said) Error() string   { return e.text }
 func (e *said) NotFound() bool  { return e.notFound }
+func (e *said) Exists() bool    { return e.exists }
 func (e *said) Conflict() bool  { return e.conflict }
+func (e *said) Limited() bool   { return e.limited }
 func (e *said) Auth() bool      { return e.auth }
 func (e *said) Uncertain() bool { return e.uncertain }
 func (e *said) NotSent() bool   { return e.notSent }
@@ -55,7 +57,11 @@ func (e *said) Existing() (kind.Object, bool) {
 
 // The failures of a platform.
 func missing() error { return &said{text: "404 not found", notFound: true, status: 404} }
-func taken() error   { return &said{text: "409 conflict", conflict: true, status: 409} }
+func taken() error   { return &said{text: "409 exists", exists: true, status: 409} }
+func contended() error {
+	return &said{text: "409 conflict", conflict: true, status: 409}
+}
+func full() error    { return &said{text: "403 exceeded quota", limited: true, status: 403} }
 func denied() error  { return &said{text: "403 forbidden", auth: true, status: 403} }
 func refused() error { return &said{text: "422 no", status: 422} }
 func unclear() error { return &said{text: "connection reset", uncertain: true} }
@@ -310,6 +316,20 @@ func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obje
 	return o, err
 }
 
+// List is not logged: it changes nothing.
+func (s *stage) List(_ context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, o := range s.objects {
+		if at.Kind == k.Name {
+			if err := each(o); err != nil {
+				return kind.ListInfo{}, err
+			}
+		}
+	}
+	return kind.ListInfo{Complete: true}, nil
+}
+
 func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.Object, err error) {
 	doc := mustTree(body)
 	name := doc["metadata"].(map[string]any)["name"].(string)
@@ -342,7 +362,7 @@ func (s *stage) Patch(ctx context.Context, k *kind.Kind, name string, body []byt
 		s.sent = append(s.sent, string(body))
 		meta, _ := doc["metadata"].(map[string]any)
 		if v, ok := meta["resourceVersion"]; ok && v != now.ResourceVersion {
-			return taken()
+			return contended()
 		}
 		after := effect.Apply(doc["spec"], mustTree(now.Spec)).(map[string]any)
 		o = s.put(at, s.kept(after))

@@ -9,15 +9,20 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
 
-// postAll sends the requests that are sent once, in the plan's order. Some are
-// claimed together, so that a store that is far away is asked less often; each
-// claim is durable before the first byte of its request (design A3).
+// postAll sends the requests that are sent once, in the plan's order. Those that a
+// run claims together it sends together: each claim is durable before the first byte
+// of its request, and a run that dies leaves no more questions than it has requests
+// in flight (design A3).
 func (r *run) postAll(ctx context.Context, p *plan.Plan) {
+	var recording sync.WaitGroup
+	defer recording.Wait()
 	var batch []int
 	for i, it := range p.Items {
 		if k, ok := kind.Named(it.Kind); !ok || k.Policy != kind.Once {
@@ -28,50 +33,57 @@ func (r *run) postAll(ctx context.Context, p *plan.Plan) {
 			r.tell()
 			continue
 		}
-		if batch = append(batch, i); len(batch) >= max(1, r.Options.Batch) {
-			r.volley(ctx, p, batch)
+		if batch = append(batch, i); len(batch) >= r.Options.claims() {
+			r.volley(ctx, p, batch, &recording)
 			batch = nil
 		}
 	}
-	r.volley(ctx, p, batch)
+	r.volley(ctx, p, batch, &recording)
 }
 
-// volley claims some requests and sends them one by one. Outcomes are recorded
-// while the next one is sent.
-func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int) {
+// claims is how many requests are claimed and sent together.
+func (o Options) claims() int { return max(1, min(o.Batch, o.Parallelism)) }
+
+// volley claims some requests, sends them, and begins to record how they ended.
+// Where several are claimed at once the store is far away: the next claims may then
+// go together with these outcomes, but the next sends come after them.
+func (r *run) volley(ctx context.Context, p *plan.Plan, batch []int, recording *sync.WaitGroup) {
 	shots := r.claimAll(ctx, p, batch)
-	var wg sync.WaitGroup
+	recording.Wait()
+	var sending sync.WaitGroup
 	for n, i := range batch {
-		if shots[n] != nil {
-			r.fire(ctx, shots[n], &r.outcomes[i], &wg)
+		if shots[n] == nil {
+			r.tell()
+			continue
 		}
-		if r.Options.Batch <= 1 {
-			wg.Wait()
-		}
-		r.tell()
+		sending.Go(func() { r.fire(ctx, shots[n], &r.outcomes[i], recording) })
 	}
-	wg.Wait()
+	sending.Wait()
+	if r.Options.claims() == 1 {
+		recording.Wait()
+	}
 }
 
 // fire sends a claimed request, or gives the claim back where nothing may be sent
 // any more; what is left to do of either is added to the group.
-func (r *run) fire(ctx context.Context, s *shot, end *Outcome, wg *sync.WaitGroup) {
+func (r *run) fire(ctx context.Context, s *shot, end *Outcome, recording *sync.WaitGroup) {
 	if why, verdict := r.halted(ctx); why != "" {
 		end.Status, end.Verdict, end.Message = Skipped, verdict, why
-		// Together, for who interrupted may not wait for one after the other.
-		wg.Go(func() {
+		recording.Go(func() {
 			defer r.survive(end)
 			r.unrecorded(r.giveBack(s, why), end)
+			r.tell()
 		})
 		return
 	}
 	a := r.deliver(ctx, s, end)
-	wg.Go(func() {
+	recording.Go(func() {
 		defer r.survive(end)
 		if r.close(ctx, s, a, end) && end.Message == "" {
 			end.Message = "accepted; the platform executes it later"
 		}
 		r.over(end)
+		r.tell()
 	})
 }
 
@@ -97,6 +109,9 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 		*end = Outcome{Key: it.Key, Status: Done, Verdict: OK}
 		if reason, verdict := r.held(ctx, it); reason != "" {
 			end.Status, end.Verdict, end.Message = Skipped, verdict, reason
+			continue
+		}
+		if r.noRoom(it, end) {
 			continue
 		}
 		r.Report(Event{Key: it.Key, Phase: "start"})
@@ -139,7 +154,9 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		}
 		return *got.obj, true
 	}
-	if !r.claim(ctx, s, r.reckon(ctx, k), end) {
+	at := r.reckon(ctx, k)
+	s.before = r.alike(ctx, s, at)
+	if !r.claim(ctx, s, at, end) {
 		return
 	}
 	a := r.deliver(ctx, s, end)
@@ -149,6 +166,25 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 	}
 	end.Message = ""
 	r.verify(ctx, s, cmp.Or(a.obj.Name, it.Name), end)
+}
+
+// alike lists what is live and looks like what a request is to make; nil where the
+// platform does not show all of it.
+func (r *run) alike(ctx context.Context, s *shot, at reckoning) *ledger.Listing {
+	if at.err != nil {
+		return nil
+	}
+	found, spec := ledger.Listing{At: at.now.Now}, canon.MustDecode(r.Spec(s.item.Key))
+	info, err := r.Writer.List(ctx, s.kind, func(o kind.Object) error {
+		if o.Spec == nil || merge.Covers(r.Rules(s.kind), spec, canon.MustDecode(o.Spec)) {
+			found.Objects = append(found.Objects, ledger.Identity{Name: o.Name, UID: o.UID})
+		}
+		return nil
+	})
+	if err != nil || !info.Complete {
+		return nil
+	}
+	return &found
 }
 
 // verify reads back what was made, and waits for it where the user asked.
@@ -212,7 +248,7 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 	spec := r.Spec(s.item.Key)
 	s.digest = plan.SpecDigest(s.kind, spec)
 	var err error
-	s.hold, err = claim(r.books, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now})
+	s.hold, err = claim(r.books, s.item.Key, ledger.Intent{Spec: spec, Digest: s.digest, At: at.now, Before: s.before})
 	if err == nil {
 		s.certain = !s.hold.Uncertain
 		return true
@@ -221,8 +257,18 @@ func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bo
 		r.yield(end)
 		return false
 	}
-	end.fail(NeedsPerson, "nothing was sent: "+err.Error())
+	end.unclaimed(err)
 	return false
+}
+
+// unclaimed ends an item of which nothing was sent because the ledger could not be
+// written. Only a ledger that has to be repaired is a question.
+func (o *Outcome) unclaimed(err error) {
+	o.fail(Partial, "nothing was sent, because the ledger could not be written: "+err.Error())
+	o.Fix = "run apply again when the ledger can be written"
+	if p := ledger.Problem(err); p != nil {
+		o.Verdict, o.Fix = NeedsPerson, p.Fix
+	}
 }
 
 // yield leaves an item to the run that claimed it.
@@ -341,7 +387,9 @@ func (r *run) again(ctx context.Context, p *plan.Plan, i int) {
 	k, _ := kind.Named(p.Items[i].Kind)
 	if k.Policy == kind.Once {
 		r.done.Add(-1) // it counted when it was left to the other run
-		r.volley(ctx, p, []int{i})
+		var recording sync.WaitGroup
+		r.volley(ctx, p, []int{i}, &recording)
+		recording.Wait()
 		return
 	}
 	r.outcomes[i] = r.item(ctx, p.Items[i])

@@ -29,6 +29,7 @@ func TestWhatTheLedgerLacksIsHandedOut(t *testing.T) {
 	cfg := ledger.Config{
 		Store: "file:ledger", Dir: t.TempDir(), Workspace: kind.Workspace{Name: "acme", UUID: "5a1d"},
 		Origins: map[kind.Area]string{kind.Delivery: "https://delivery.example.com"}, Now: func() time.Time { return s.now },
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 	genesis, err := ledger.Init(t.Context(), cfg)
 	if err != nil {

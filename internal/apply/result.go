@@ -27,6 +27,8 @@ type Outcome struct {
 	// Message says what was done, or why not.
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+	// Field is the field of the object that the platform said is wrong.
+	Field string `json:"field,omitempty"`
 	// Verdict is the name of the exit code this outcome asks for.
 	Verdict Verdict `json:"verdict"`
 	// Mismatches are the paths that the server did not keep.

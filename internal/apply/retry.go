@@ -19,7 +19,8 @@ type Retry struct {
 	// Initial and Max bound the pauses between two tries: a random part of an
 	// interval that grows from the one to the other; default 0.5 s and 20 s.
 	Initial, Max time.Duration
-	// MaxWait clamps what a server asks for (Retry-After); default 60 s.
+	// MaxWait is the longest pause that a server may ask for (Retry-After); a longer
+	// one ends the write; default 15 minutes.
 	MaxWait time.Duration
 	// LookAgain is the pause between two looks for what a POST without an answer
 	// may have made; default 2 s.
@@ -30,7 +31,7 @@ func (c Retry) withDefaults() Retry {
 	return Retry{
 		Tries:   cmp.Or(c.Tries, 4),
 		Initial: cmp.Or(c.Initial, 500*time.Millisecond), Max: cmp.Or(c.Max, 20*time.Second),
-		MaxWait: cmp.Or(c.MaxWait, time.Minute), LookAgain: cmp.Or(c.LookAgain, 2*time.Second),
+		MaxWait: cmp.Or(c.MaxWait, 15*time.Minute), LookAgain: cmp.Or(c.LookAgain, 2*time.Second),
 	}
 }
 
@@ -64,7 +65,7 @@ func (p *pauses) left(err error) bool {
 	if !turnedAway(err) {
 		p.failed++
 	}
-	return !p.usedUp()
+	return !p.usedUp() && waitOf(err) <= p.maxWait
 }
 
 // usedUp tells whether there is no try left.
@@ -72,13 +73,12 @@ func (p *pauses) usedUp() bool { return p.failed >= p.tries }
 
 // after is the pause after a failure: longer where the server asked for it.
 func (p *pauses) after(err error) time.Duration {
-	return max(p.growing.NextBackOff(), min(waitOf(err), p.maxWait))
+	return max(p.growing.NextBackOff(), waitOf(err))
 }
 
-// rest waits before a write is made again; false means that the run has ended
-// meanwhile.
+// rest waits before a write is made again; false means that the run ends before that.
 func (r *run) rest(ctx context.Context, key kind.Key, d time.Duration, err error) bool {
-	if ctx.Err() != nil {
+	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
 	r.Report(Event{Key: key, Phase: "wait", Message: fmt.Sprintf("again in %s: %s", d.Round(time.Millisecond), err)})
@@ -91,7 +91,7 @@ func transient(err error) bool {
 	switch {
 	case err == nil || auth(err) || hopeless(err):
 		return false
-	case notSent(err):
+	case notSent(err), conflict(err):
 		return true
 	case !uncertain(err):
 		return false

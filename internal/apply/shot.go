@@ -28,6 +28,8 @@ type shot struct {
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
+	// before is what was live before the claim and looks like what is sent.
+	before *ledger.Listing
 	// certain says that no send of the intent can have arrived, sending that one
 	// is under way.
 	certain, sending bool
@@ -160,9 +162,11 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 		a.fate = executed
 	case notSent(err):
 		a.fate, a.again = unsent, transient(err)
-	case conflict(err):
+	case exists(err):
 		existing, shown := existingOf(err)
 		a.obj, a.fate = existing, s.taken(existing, shown)
+	case conflict(err):
+		a.fate, a.again = refused, true
 	case uncertain(err):
 		a.fate = open
 	default:
@@ -184,12 +188,15 @@ func sentAt(now ledger.Instant) time.Time {
 }
 
 // taken says whose the object of the same name is: ours only if an earlier send
-// may have made it. Where the platform shows it, it must be what was sent, and
+// may have made it, also one that a person believed not to be executed. Where the platform shows it, it must be what was sent, and
 // not older than the intent.
 func (s *shot) taken(existing kind.Object, shown bool) fate {
-	ours := !s.certain
+	ours, since := !s.certain, s.hold.First
+	if s.hold.Reposted != nil {
+		ours, since = true, *s.hold.Reposted
+	}
 	if ours && shown {
-		ours = !madeBefore(existing, s.hold.First.Add(-sentTolerance)) &&
+		ours = !madeBefore(existing, since.Add(-sentTolerance)) &&
 			(existing.Spec == nil || plan.SpecDigest(s.kind, existing.Spec) == s.digest)
 	}
 	if ours {
@@ -247,11 +254,15 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 		return r.giveBack(s, end.Message)
 	}
 	end.fault(a.err, message)
+	if limited(a.err) {
+		r.fill(s.item, a.err)
+	}
 	switch {
 	case a.fate == unsent && s.certain:
 		end.Fix = "run apply again"
 		return r.Journal.Release(r.books, key, message)
 	case a.fate == refused && s.certain:
+		r.noRoom(s.item, end)
 		return r.Journal.Rejected(r.books, key, httpStatus(a.err), message)
 	case s.hold.Terms.Proven:
 		end.Message = "it may or may not have been executed: " + message
@@ -262,6 +273,33 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 		end.askPerson("it may or may not have been executed: " + message)
 		return r.Journal.MarkUnknown(r.books, key, message)
 	}
+}
+
+// fill notes that the platform takes no more purges of a hostname for now.
+func (r *run) fill(it plan.Item, err error) {
+	if it.Purge == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.full[it.Purge.Hostname] = err.Error()
+}
+
+// noRoom defers an item whose hostname the platform takes no more purges of.
+func (r *run) noRoom(it plan.Item, end *Outcome) bool {
+	if it.Purge == nil {
+		return false
+	}
+	r.mu.Lock()
+	why := r.full[it.Purge.Hostname]
+	r.mu.Unlock()
+	if why == "" {
+		return false
+	}
+	end.Status, end.Verdict = Deferred, Partial
+	end.Message = fmt.Sprintf("the platform takes no more purges of %s for now: %s", it.Purge.Hostname, why)
+	end.Fix = "run apply again when earlier purges have ended; they count for about 24 hours"
+	return true
 }
 
 // tooLate records a request whose window was over before it was sent.

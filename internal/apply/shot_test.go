@@ -24,7 +24,7 @@ func existing(t *testing.T, spec, made string) error {
 	if spec == `{}` {
 		o.Spec = nil
 	}
-	return &said{text: "409 conflict", conflict: true, status: 409, existing: &o}
+	return &said{text: "409 conflict", exists: true, status: 409, existing: &o}
 }
 
 // dead is a stage on which a run claimed the purge an hour ago and died.

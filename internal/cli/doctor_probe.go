@@ -108,14 +108,14 @@ func (p *probe) again(ctx context.Context) error {
 	}
 	_, err = client.Create(ctx, p.kind, p.item.Request.Body)
 	var refused interface {
-		Conflict() bool
+		Exists() bool
 		HTTPStatus() int
 	}
 	switch {
 	case err == nil:
 		return fmt.Errorf("the platform accepted %s a second time, so it may carry duplicates out: nothing is recorded, "+
 			"and a request without an answer stays a question for a person", p.key)
-	case !errors.As(err, &refused) || !refused.Conflict():
+	case !errors.As(err, &refused) || !refused.Exists():
 		return fmt.Errorf("the second %s was not refused as a duplicate, and nothing is recorded; "+
 			"if this answer tells of one, purge.duplicate in trueup.yaml says so: %w", p.key, err)
 	}

@@ -156,6 +156,7 @@ func (a *app) apiConfig(ws kind.Workspace) api.Config {
 		UserAgent:      strings.ReplaceAll(toolName(), " ", "/"),
 		Now:            a.env.Now,
 		Warn:           a.warn,
+		Listed:         new(api.Listed),
 	}
 	if a.global.verbose {
 		cfg.Trace = a.trace
@@ -190,7 +191,11 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		EphemeralOK:      a.global.ephemeralOK,
 		Now:              a.env.Now,
 		Claim:            a.claim(),
-		Witness:          witnessDir(env),
+		Sleep:            a.env.Sleep,
+		Delayed: func(key kind.Key, err error) {
+			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record what was done; trying again: %s", key, err))
+		},
+		Witness: witnessDir(env),
 	}
 }
 

@@ -1,10 +1,14 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
 
 	"trueup/internal/kind"
 )
@@ -18,7 +22,8 @@ const (
 	// asSeen means that it must be as this run's View showed it.
 	asSeen
 	// unchanged means that a record that this run wrote, or at least looked at,
-	// must be as it left or saw it: another one may be writing the object now.
+	// must be as it left or saw it: another one may be writing the object now. One
+	// that writes the same spec does not matter.
 	unchanged
 	// holder means that this run must have written it last.
 	holder
@@ -32,22 +37,50 @@ type move struct {
 	who    right
 	by     string
 	detail string
+	// spec is what the object was seen to be, for unchanged.
+	spec []byte
+	// nonce and at are those of the step, however often its write is tried.
+	nonce string
+	at    time.Time
 }
 
-// writeTries bounds how often a write that lost a race is tried again, where
-// what changed meanwhile may not matter.
-const writeTries = 5
+const (
+	// writeTries bounds how often a write that lost a race is tried again, where
+	// what changed meanwhile may not matter.
+	writeTries = 8
+	// racePause is the first pause after a lost race, and outcomePause that after a
+	// failed write of an outcome; longestPause bounds both.
+	racePause    = 20 * time.Millisecond
+	outcomePause = 250 * time.Millisecond
+	longestPause = 15 * time.Second
+	// outcomePatience bounds how long an outcome is tried to be written: after that
+	// another run may take up the request anyway.
+	outcomePatience = Lease
+)
 
-// change moves a record on by compare-and-swap and remembers how it was left.
+// change moves a record on by compare-and-swap and remembers how it was left. A
+// lost race is tried again where the new record may be moved on as well.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+	m = l.numbered(m)
+	pause := racePause
 	for try := 1; ; try++ {
 		rec, err := l.changeOnce(ctx, key, m, to)
-		if m.who == sameIntent && errors.Is(err, ErrConflict) && try < writeTries {
-			l.refresh()
-			continue
+		again := m.who != asSeen && m.who != holder
+		if !again || !errors.Is(err, ErrConflict) || try == writeTries {
+			return rec, err
 		}
-		return rec, err
+		l.refresh()
+		_ = l.cfg.Sleep(ctx, pause/2+rand.N(pause))
+		pause = min(2*pause, longestPause)
 	}
+}
+
+// numbered returns the move with the nonce and time of its step.
+func (l *Ledger) numbered(m move) move {
+	if m.nonce == "" {
+		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
+	}
+	return m
 }
 
 // changeOnce is one try. The record beside an error is one whose write failed.
@@ -60,6 +93,11 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	if err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
+	if have := found[where]; have.passed(m.nonce) {
+		// An earlier try was written, although its answer was lost.
+		l.written(have, have)
+		return have, nil
+	}
 	old, rec, err := l.next(found, where, m, to)
 	if err != nil {
 		return Record{}, err
@@ -69,6 +107,11 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	}
 	l.written(old, rec)
 	return rec, nil
+}
+
+// passed reports whether the record has gone through the step of a nonce.
+func (r Record) passed(nonce string) bool {
+	return slices.ContainsFunc(r.History, func(s Step) bool { return s.Nonce == nonce })
 }
 
 func (l *Ledger) put(ctx context.Context, c change) error {
@@ -84,7 +127,7 @@ func (l *Ledger) next(found map[Key]Record, where Key, m move, to func(Record) (
 	if !ok {
 		old = Record{Schema: Schema, Workspace: where.Workspace, Key: where.Key}
 	}
-	if !l.entitled(m.who, old) {
+	if !l.entitled(m, old) {
 		return old, rec, fmt.Errorf("record %s: %w", where.Key, ErrConflict)
 	}
 	if rec, err = to(old); err != nil {
@@ -100,16 +143,16 @@ func (l *Ledger) written(old, rec Record) {
 
 func (l *Ledger) step(old Record, m move) Step {
 	return Step{
-		Seq: old.Seq + 1, Nonce: l.cfg.NewID(), At: l.cfg.Now().UTC(), Event: string(m.event),
+		Seq: old.Seq + 1, Nonce: m.nonce, At: m.at, Event: string(m.event),
 		By: cmp.Or(m.by, sender(&l.cfg.Claim)), Detail: cut(m.detail, maxDetail),
 	}
 }
 
-func (l *Ledger) entitled(who right, old Record) bool {
+func (l *Ledger) entitled(m move, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left, ours := l.own[old.Key]
-	switch who {
+	switch m.who {
 	case asSeen:
 		was, looked := l.seen[old.Key]
 		return looked && was == old.Seq
@@ -117,12 +160,21 @@ func (l *Ledger) entitled(who right, old Record) bool {
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
 		was, known := l.last(old.Key)
-		return !known || was == old.Seq
+		return !known || was == old.Seq || old.speaksOnlyOf(m.spec)
 	case sameIntent:
 		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
 	case anyone:
 	}
 	return true
+}
+
+// speaksOnlyOf reports whether every spec that the record has as begun, or else the
+// applied one, is the given one.
+func (r Record) speaksOnlyOf(spec []byte) bool {
+	if r.Pending == nil {
+		return bytes.Equal(r.Applied, spec)
+	}
+	return !slices.ContainsFunc(r.Pending, func(p GzipJSON) bool { return !bytes.Equal(p, spec) })
 }
 
 // last is the seq at which this run wrote a record, or else saw it. The lock is

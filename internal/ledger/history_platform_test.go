@@ -20,7 +20,7 @@ type word struct {
 
 func (e *word) Error() string   { return e.text }
 func (e *word) NotFound() bool  { return e.status == 404 }
-func (e *word) Conflict() bool  { return e.status == 409 }
+func (e *word) Exists() bool    { return e.status == 409 }
 func (e *word) Auth() bool      { return e.status == 403 }
 func (e *word) Uncertain() bool { return e.unclear }
 func (e *word) NotSent() bool   { return e.unsent }

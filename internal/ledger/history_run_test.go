@@ -58,6 +58,8 @@ func (w *world) ledger(store ledger.Store, now func() time.Time, who string) (*l
 		ID: "ledger-1", Workspace: historyWorkspace, Origins: historyOrigins, Backend: store, Now: now, Window: w.nature.window,
 		NewID: func() string { return fmt.Sprintf("%s-%d", who, ids.Add(1)) },
 		Claim: ledger.Claim{RunID: who},
+		// Each failed write of an outcome is final here: a world with waiting in it is larger.
+		Sleep: func(context.Context, time.Duration) error { return context.Canceled },
 	})
 }
 

@@ -199,6 +199,8 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 		case rec.later(stored):
 			done.Advanced++
 			jobs = append(jobs, advance{rec: rec, from: stored.Seq})
+		case stored.ends(rec):
+			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
 		}
@@ -216,6 +218,9 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 func (r Record) later(stored Record) bool {
 	return r.follows(stored) || stored.Nonce == filler(r, stored.Seq) || !singular(r.Key) && r.forgot(stored)
 }
+
+// ends reports whether both records say of one intent that it was executed.
+func (r Record) ends(o Record) bool { return r.State == Posted && o.State == Posted && r.sameIntent(o) }
 
 // latest leaves out the records of which a later one is there: a log may hold
 // what several runs could not store.

@@ -38,6 +38,8 @@ type AppliedSpec struct {
 	CreationTimestamp string
 }
 
+func (a AppliedSpec) move() move { return move{event: evConfirm, who: unchanged, spec: a.Spec} }
+
 func (a AppliedSpec) confirm(r Record) (Record, error) { return r.confirmed(a), nil }
 
 // Adoption is a person's word that an object, or a request, is what git says
@@ -63,7 +65,10 @@ type Hold struct {
 	Late time.Time
 	// Uncertain says that an earlier send of the intent may have arrived.
 	Uncertain bool
-	Terms     Terms
+	// Reposted is the first claim of an earlier intent that a person had sent again,
+	// which may be zero; nil where there is none.
+	Reposted *time.Time
+	Terms    Terms
 }
 
 // MaySend is to be asked right before every send. Besides the one rule, a claim
@@ -125,7 +130,10 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 		l.takeBack(ctx, rec)
 		return Hold{}, err
 	}
-	return Hold{First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain, Terms: terms}, nil
+	return Hold{
+		First: *rec.FirstClaimAt, Claimed: *rec.ClaimedAt, Late: i.At.Late, Uncertain: rec.Uncertain,
+		Reposted: rec.RepostedFrom, Terms: terms,
+	}, nil
 }
 
 // takeBack ends a claim whose write failed and was done all the same: nothing is
@@ -257,10 +265,25 @@ type UnrecordedError struct {
 func (e *UnrecordedError) Error() string { return e.err.Error() }
 func (e *UnrecordedError) Unwrap() error { return e.err }
 
-// end stores the outcome of an intent of this run. Where that fails, the record
-// that could not be stored is in the error.
+// end stores the outcome of an intent of this run. What the store can't take for
+// the moment is tried again until ctx ends or outcomePatience is over, because a lost
+// outcome becomes a question. Where that fails, the record that could not be stored
+// is in the error.
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) error {
+	m = l.numbered(m)
 	_, err := l.change(ctx, key, m, to)
+	pause := outcomePause
+	for waited := time.Duration(0); passing(err) && waited < outcomePatience && ctx.Err() == nil; waited += pause {
+		if l.cfg.Delayed != nil {
+			l.cfg.Delayed(key, err)
+		}
+		l.refresh()
+		if l.cfg.Sleep(ctx, pause) != nil {
+			break
+		}
+		_, err = l.change(ctx, key, m, to)
+		pause = min(2*pause, longestPause)
+	}
 	l.mu.Lock()
 	left, ours := l.own[key]
 	l.mu.Unlock()
@@ -272,6 +295,12 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) 
 		return err
 	}
 	return &UnrecordedError{Record: rec.moved(l.step(left.rec, m)), err: err}
+}
+
+// passing reports whether a write failed for a reason that may pass by itself.
+func passing(err error) bool {
+	var state *StateError
+	return err != nil && !errors.Is(err, ErrConflict) && !errors.As(err, &state) && Problem(err) == nil
 }
 
 // Pending records the spec that a POST or PATCH of a converging object is about
@@ -287,7 +316,7 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 // Applied records the spec that the server has taken and ends Pending. Without a
 // Pending of this run it records that live was as git wants it.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.change(ctx, key, move{event: evConfirm, who: unchanged}, a.confirm)
+	_, err := l.change(ctx, key, a.move(), a.confirm)
 	return err
 }
 
@@ -317,7 +346,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		old, rec, err := l.next(found, l.at(c.Key), move{event: evConfirm, who: unchanged}, c.confirm)
+		old, rec, err := l.next(found, l.at(c.Key), l.numbered(c.move()), c.confirm)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -348,13 +377,23 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 
 // Resolve records a person's answer to the question what became of a request
 // that is claimed or unknown; a reason is needed. A claim that may be under way
-// can't be answered by ResolveRepost: it would then be sent twice.
+// can't be answered by ResolveRepost: it would then be sent twice. A request whose
+// record was lost can be answered by that as well.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
-	_, err := l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
+	g, err := l.usable(ctx, []kind.Key{key})
+	if err != nil {
+		return fmt.Errorf("record %s: %w", key, err)
+	}
+	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
 		if to == ResolveRepost && r.young(now) {
 			return r, fmt.Errorf("it was claimed by %s%s and may still be sent: wait until %s",
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
+		}
+		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {
+			// When it was sent, if it was, is lost too.
+			r.Outcome, r.RepostedFrom = &Outcome{How: Operator, Reason: clip(reason), By: by}, &time.Time{}
+			return r, nil
 		}
 		return r.settled(to, reason, by)
 	})

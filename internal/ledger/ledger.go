@@ -63,6 +63,11 @@ type Config struct {
 	// Now is the clock. NewID makes ids and nonces; nil means random UUIDs.
 	Now   func() time.Time
 	NewID func() string
+	// Sleep waits between two tries of a write, or returns the context's error; nil
+	// means by the clock. Delayed, where it is set, is told of each try of an outcome
+	// that failed and is made again; calls come from several goroutines.
+	Sleep   func(ctx context.Context, d time.Duration) error
+	Delayed func(key kind.Key, err error)
 	// Claim names this run in the records of what it sends. It must hold no
 	// secret.
 	Claim Claim
@@ -108,6 +113,9 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	cfg.Origins = origins
 	if cfg.NewID == nil {
 		cfg.NewID = uuid.NewString
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
@@ -222,6 +230,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 		for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
 			view.Terms[area] = l.terms(g, area)
 		}
+		view.Finished = g.Finished
 		keys, err = l.withRecent(ctx, keys)
 	}
 	if err == nil {
@@ -302,18 +311,47 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 // from then on requests whose outcome is open are sent again inside their
 // window (design 0.7).
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
+	err := l.rewrite(ctx, func(g *Genesis) {
+		g.Proofs = maps.Clone(g.Proofs)
+		if g.Proofs == nil {
+			g.Proofs = map[kind.Area]Proof{}
+		}
+		g.Proofs[area] = p
+	})
+	if err != nil {
+		return fmt.Errorf("record a proof: %w", err)
+	}
+	return nil
+}
+
+// Finish records which requests git had when an apply of the whole project had left
+// nothing to do. It writes only if they are others than those of the view.
+func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
+	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: []string{}}
+	for _, key := range keys {
+		if singular(key) {
+			now.Requests = append(now.Requests, key.String())
+		}
+	}
+	slices.Sort(now.Requests)
+	if v.Finished == nil && len(now.Requests) == 0 || v.Finished != nil && slices.Equal(v.Finished.Requests, now.Requests) {
+		return nil
+	}
+	if err := l.rewrite(ctx, func(g *Genesis) { g.Finished = &now }); err != nil {
+		return fmt.Errorf("record that the apply finished: %w", err)
+	}
+	return nil
+}
+
+// rewrite changes the genesis by compare-and-swap.
+func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis)) error {
 	for try := 1; ; try++ {
 		l.refresh()
 		g, err := l.usable(ctx, nil)
 		if err != nil {
-			return fmt.Errorf("record a proof: %w", err)
+			return err
 		}
-		proofs := maps.Clone(g.Proofs)
-		if proofs == nil {
-			proofs = map[kind.Area]Proof{}
-		}
-		proofs[area] = p
-		g.Proofs = proofs
+		to(&g)
 		g.Seq++
 		err = l.store.WriteGenesis(ctx, g.Seq-1, g)
 		if !errors.Is(err, ErrConflict) || try == writeTries {

@@ -31,6 +31,7 @@ func testConfig(dir string) Config {
 		},
 		Now: func() time.Time { return testTime }, NewID: testIDs(),
 		Claim: Claim{RunID: "run-1", Tool: "trueup/test"},
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }
 

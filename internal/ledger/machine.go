@@ -106,6 +106,9 @@ type Intent struct {
 	Spec   []byte
 	Digest canon.Sum
 	At     Instant
+	// Before is what was live and looks like what is to be made; nil means that it is
+	// not known.
+	Before *Listing
 }
 
 // claimed is the record of a request that is about to be sent. A claim that is
@@ -120,8 +123,9 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 		if r.SpecDigest == nil || *r.SpecDigest != i.Digest {
 			return r, fmt.Errorf("%s was claimed with another spec", r.Key)
 		}
-		first = *r.FirstClaimAt
+		first, i.Before = *r.FirstClaimAt, r.Before
 	}
+	r.Before = i.Before
 	if e == evReclaim {
 		// That it was made before outlives a claim under which nothing is made.
 		r.Applied = r.Spec
@@ -148,6 +152,9 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if e == evRelease {
 		return r.released(), nil
 	}
+	if e == evPost {
+		r.RepostedFrom, r.Before = nil, nil
+	}
 	r.State, r.Left = e.to(), e == evLeave
 	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
@@ -164,7 +171,7 @@ func (r Record) released() Record {
 	r.State = ""
 	r.Spec, r.SpecDigest = nil, nil
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = nil, nil, nil
-	r.Uncertain, r.Left = false, false
+	r.Uncertain, r.Left, r.Before = false, false, nil
 	return r
 }
 
@@ -172,7 +179,7 @@ func (r Record) released() Record {
 func (r Record) reopened(claimed Record) Record {
 	r.State = Claimed
 	r.Spec, r.SpecDigest = claimed.Spec, claimed.SpecDigest
-	r.FirstClaimAt, r.ClaimedAt, r.Claim = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim
+	r.FirstClaimAt, r.ClaimedAt, r.Claim, r.Before = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim, claimed.Before
 	return r
 }
 
@@ -211,7 +218,9 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 		// When it was accepted is not known; it was sent right after the claim.
 		r.AcceptedAt = r.ClaimedAt
 	case ResolveRepost:
+		from := cmp.Or(r.RepostedFrom, r.FirstClaimAt)
 		r = r.released()
+		r.RepostedFrom = from
 		r.Applied = nil // a person wants it made, whatever was made before
 	case ResolveAbandon:
 		r.State = Abandoned

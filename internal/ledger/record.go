@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"trueup/internal/canon"
@@ -40,11 +42,18 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
+	// Before is what was live right before the first claim and looks like what the
+	// request makes: none of it is ours. Nil means that it is not known.
+	Before *Listing `json:"before,omitempty"`
 	// Uncertain says that an earlier send of this intent may have arrived, Left
 	// that the run that claimed it has ended without an outcome.
 	Uncertain bool     `json:"uncertain,omitempty"`
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
+	// RepostedFrom is the first claim of an earlier intent that got no outcome, and of
+	// which a person said that it was not executed. Where the platform has the name,
+	// it was.
+	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
 
 	// The specs of an object that converges, canonical JSON: the one that was
 	// applied last, and those whose write was begun and not confirmed since,
@@ -58,6 +67,23 @@ type Record struct {
 	RemoteName        string `json:"remoteName,omitempty"`
 	UID               string `json:"uid,omitempty"`
 	CreationTimestamp string `json:"creationTimestamp,omitempty"`
+}
+
+// Listing is a whole list of the platform's, or those of it that matter.
+type Listing struct {
+	At      time.Time  `json:"at"`
+	Objects []Identity `json:"objects,omitempty"`
+}
+
+// Identity is what the server calls an object.
+type Identity struct {
+	Name string `json:"name"`
+	UID  string `json:"uid,omitempty"`
+}
+
+// Has reports whether the listing has an object of the name or the uid.
+func (l *Listing) Has(name, uid string) bool {
+	return slices.ContainsFunc(l.Objects, func(o Identity) bool { return o.Name == name || uid != "" && o.UID == uid })
 }
 
 // Step is one transition of a record, in few words.
@@ -138,6 +164,36 @@ type Genesis struct {
 	// Proofs say how the platform was seen to refuse a second request of the
 	// same name, by area (design 0.7).
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
+	// Finished is the last whole apply that changed which requests git has.
+	Finished *Finished `json:"finished,omitempty"`
+}
+
+// Finished is an apply of a whole project that left nothing to do. Every request that
+// git had then has a record; one without was lost.
+type Finished struct {
+	At time.Time `json:"at"`
+	// Commit is the commit that was applied; empty outside git.
+	Commit string `json:"commit,omitempty"`
+	// Requests are the objects in git that are sent or made once, as KIND/NAME in order.
+	Requests []string `json:"requests"`
+}
+
+// Had reports whether git had the request when the apply finished.
+func (f *Finished) Had(key kind.Key) bool {
+	if f == nil {
+		return false
+	}
+	_, ok := slices.BinarySearch(f.Requests, key.String())
+	return ok
+}
+
+// String names the apply, for messages.
+func (f *Finished) String() string {
+	commit := ""
+	if f.Commit != "" {
+		commit = fmt.Sprintf("of commit %.8s ", f.Commit)
+	}
+	return "an apply " + commit + "that finished at " + f.At.UTC().Format(time.RFC3339)
 }
 
 // Proof says when and how the platform refused a duplicate.
@@ -164,6 +220,8 @@ type View struct {
 	Records map[kind.Key]Record
 	// Terms decide about open requests, by area.
 	Terms map[kind.Area]Terms
+	// Finished is the last whole apply that changed which requests git has, or nil.
+	Finished *Finished
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

@@ -15,7 +15,13 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.open() || d.unsettled() {
+	if d.open() {
+		return
+	}
+	if d.unsettled() {
+		if d.rec.Open() && d.item.Op == Blocked {
+			d.showCandidates()
+		}
 		return
 	}
 	if d.item.Live.Exists && !d.live.Terminating {
@@ -33,6 +39,7 @@ func (d *decision) createOnly() {
 		d.item.Fix = "run again when it is gone, or choose another name"
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
+	case d.forgotten():
 	default:
 		d.create()
 		d.recreate(known)

@@ -138,6 +138,15 @@ func (w *world) listed(name, disk, made string) *world {
 	return w
 }
 
+// after lets a request be claimed after snapshots of those names were live.
+func (w *world) after(k string, names ...string) *world {
+	var before ledger.Listing
+	for _, name := range names {
+		before.Objects = append(before.Objects, ledger.Identity{Name: name})
+	}
+	return w.record(k, func(r *ledger.Record) { r.Before = &before })
+}
+
 func madeAt(text string) func(*kind.Object) {
 	return func(o *kind.Object) { o.CreationTimestamp = text }
 }
@@ -146,7 +155,7 @@ func madeAt(text string) func(*kind.Object) {
 func TestASnapshotIsFound(t *testing.T) {
 	const activeDay = 25 * time.Hour
 	const soon, before, late = "2026-11-21T08:51:00Z", "2026-11-21T08:44:59Z", "2026-11-21T09:00:00Z"
-	lost := func() *world { return git(t, snapshot("db", "data")).claimed(db, disked("data"), ago()) }
+	lost := func() *world { return git(t, snapshot("db", "data")).claimed(db, disked("data"), ago()).after(db) }
 	for name, tt := range map[string]struct {
 		set   func(*world)
 		found string
@@ -161,8 +170,16 @@ func TestASnapshotIsFound(t *testing.T) {
 		"listed, of before the intent": {func(w *world) { w.listed("content-7", "data", before) }, ""},
 		"listed, of another disk":      {func(w *world) { w.listed("content-7", "other", soon) }, ""},
 		"listed, made too late":        {func(w *world) { w.listed("content-7", "data", late) }, ""},
-		"two of them":                  {func(w *world) { w.listed("content-7", "data", soon).listed("content-8", "data", soon) }, ""},
-		"one that the ledger knows":    {func(w *world) { w.listed("x", "data", soon).applied("VolumeSnapshot/x", disked("data")) }, ""},
+		"listed before the claim":      {func(w *world) { w.listed("content-7", "data", soon).after(db, "content-7") }, ""},
+		"nobody listed before the claim": {func(w *world) {
+			w.listed("content-7", "data", soon).record(db, func(r *ledger.Record) { r.Before = nil })
+		}, ""},
+		"on a platform that keeps names": {func(w *world) {
+			w.listed("content-7", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
+				record("VolumeSnapshot/left", func(r *ledger.Record) { r.RemoteName, r.Outcome = "left", &ledger.Outcome{How: ledger.Created} })
+		}, ""},
+		"two of them":               {func(w *world) { w.listed("content-7", "data", soon).listed("content-8", "data", soon) }, ""},
+		"one that the ledger knows": {func(w *world) { w.listed("x", "data", soon).applied("VolumeSnapshot/x", disked("data")) }, ""},
 		"one that the ledger knows by the server's name": {func(w *world) {
 			w.listed("x", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
 				record("VolumeSnapshot/left", func(r *ledger.Record) { r.RemoteName = "x" })

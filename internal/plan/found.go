@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"trueup/internal/canon"
@@ -43,13 +44,17 @@ func (d *decision) foundAs(where string) {
 	d.progress()
 }
 
-// foundElsewhere finds what the server calls by another name: the one live
-// object that nobody knows and that the open request may have made, where it was
-// made so soon after the claim that it was not somebody later, and where no
-// other open request can have made it.
+// foundElsewhere finds what the server calls by another name: the one live object
+// that fits the open request, was not there before its claim, was made before the
+// claim's lease was over, and that no other open request can have made. A platform
+// that was seen to keep names calls nothing by another one.
 func (d *decision) foundElsewhere() bool {
-	obj, ok := d.stray()
-	if !ok || d.contested(obj) {
+	candidates := d.candidates()
+	if len(candidates) != 1 || d.rec.Before == nil || d.keepsNames() || d.contested(candidates[0]) {
+		return false
+	}
+	obj := candidates[0]
+	if list, listed := d.in.Live.Lists[d.item.Kind]; listed && !list.Complete {
 		return false
 	}
 	made, err := madeAt(obj)
@@ -66,19 +71,39 @@ func (d *decision) foundElsewhere() bool {
 	return true
 }
 
-// stray is the one live object that nobody knows and that fits the record.
-func (d *decision) stray() (kind.Object, bool) {
+// candidates are the live objects that the open request may have made: nobody knows
+// them, they fit, and none was there before the claim.
+func (d *decision) candidates() []kind.Object {
 	var found []kind.Object
 	for _, obj := range d.in.Live.Unmanaged {
-		if obj.Kind == d.manifest.Kind && !obj.Terminating && d.fits(d.rec, obj) && !d.known(obj) {
+		before := d.rec.Before != nil && d.rec.Before.Has(obj.Name, obj.UID)
+		if obj.Kind == d.manifest.Kind && !obj.Terminating && !before && d.fits(d.rec, obj) && !d.known(obj) {
 			found = append(found, obj)
 		}
 	}
-	list, listed := d.in.Live.Lists[d.item.Kind]
-	if len(found) != 1 || listed && !list.Complete {
-		return kind.Object{}, false
+	return found
+}
+
+// keepsNames reports whether the platform answered a creation of the kind with an
+// object of the very name.
+func (d *decision) keepsNames() bool {
+	for key, rec := range d.in.Ledger.Records {
+		if key.Kind == d.item.Kind && rec.Ours() && rec.RemoteName == key.Name {
+			return true
+		}
 	}
-	return found[0], true
+	return false
+}
+
+// showCandidates adds to a question what a person has to choose from.
+func (d *decision) showCandidates() {
+	var names []string
+	for _, obj := range d.candidates() {
+		names = append(names, fmt.Sprintf("%s (made at %s)", obj.Name, obj.CreationTimestamp))
+	}
+	if len(names) > 0 {
+		d.item.Reason += "; it may be one of these, which are live and in no ledger: " + strings.Join(names, ", ")
+	}
 }
 
 // known tells whether a live object is what another record speaks of: by its

@@ -52,6 +52,7 @@ func (d *decision) once() {
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
+	case d.forgotten():
 	case d.unserved(spec.Hostname):
 	default:
 		d.post()
@@ -78,6 +79,19 @@ func (d *decision) unserved(hostname string) bool {
 			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", hostname),
 			"write the hostname of an existing object, or add the object to git")
 	}
+	return true
+}
+
+// forgotten blocks a request of which the ledger must have had a record.
+func (d *decision) forgotten() bool {
+	finished := d.in.Ledger.Finished
+	if d.rec.Seq > 0 || !finished.Had(d.item.Key) {
+		return false
+	}
+	name := ledger.ShellWord(d.item.Key.String())
+	d.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and it may have been executed", d.item.Key, finished),
+		fmt.Sprintf("restore the ledger from a copy; or, if it was executed, run trueup ledger adopt %s, and if not, "+
+			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
 	return true
 }
 

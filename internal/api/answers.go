@@ -1,0 +1,204 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/kind"
+)
+
+// Class says what an Error means for whoever asked.
+type Class string
+
+// The classes of errors. Each says whether the request was carried out, and what to
+// do next.
+const (
+	// Absent is the platform's own word that there is no such object.
+	Absent Class = "absent"
+	// Denied is a refused or missing token, or a missing role: not done.
+	Denied Class = "denied"
+	// Taken says that the name exists already: not done by this request.
+	Taken Class = "exists"
+	// Contended is a refusal that may pass by itself: not done, try again.
+	Contended Class = "conflict"
+	// Limited says that a quota or limit is reached: not done, try later.
+	Limited Class = "limit-reached"
+	// Rejected is any other answer that says no: not done.
+	Rejected Class = "rejected"
+	// Misdirected is an answer of something that is not the platform's API, or
+	// of another workspace: the configuration is wrong.
+	Misdirected Class = "misdirected"
+	// Unsent is a request of which provably nothing was written, or that the
+	// platform turned away unread (429): not done, wait and try again.
+	Unsent Class = "not-sent"
+	// Unavailable is a read without an answer; what it asked stays unknown.
+	Unavailable Class = "unavailable"
+	// Unreadable is a read whose answer makes no sense.
+	Unreadable Class = "unreadable"
+	// Unclear is a write that may have happened.
+	Unclear Class = "uncertain"
+)
+
+// statusClientClosed is how a web server notes that it was not waited for.
+const statusClientClosed = 499
+
+// reply is an answer that is not a success, and what is known of the request.
+type reply struct {
+	verb   kind.Verb
+	status int
+	said   complaint
+	// duplicate says that the answer matches Config.Duplicate, shows that it holds
+	// the object that has the name, listed that the kind's list was read whole.
+	duplicate, shows, listed bool
+}
+
+// ours reports whether the body looks like the platform's own: Kubernetes answers an
+// unknown path as plain text, and a missing object as JSON.
+func (r reply) ours() bool { return r.said.isJSON || r.said.empty }
+
+func (r reply) exists() bool {
+	return r.duplicate || r.shows || r.said.reason == "AlreadyExists" ||
+		r.said.reason == "" && strings.Contains(r.said.message, "already exists")
+}
+
+// limitReached is how quotas and limits are worded. A conflict about a quota object is
+// none of these.
+var limitReached = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)exceeded quota|(quota|limit)( is| was| has been)? (exceeded|reached)|exceeds the (quota|limit)|maximum number of`)
+})
+
+func (r reply) limited() bool { return limitReached().MatchString(r.said.message) }
+
+// row is one rule of the table: the first that matches an answer says what it means.
+type row struct {
+	// verbs are the operations; none stands for all.
+	verbs []kind.Verb
+	// from and to bound the status, which is exactly from where to is 0.
+	from, to int
+	// says names what the answer has to hold, for people; when tests it, nil is true.
+	says string
+	when func(reply) bool
+	// class is the meaning; empty means Unclear of a write, and Unavailable of a read.
+	class Class
+}
+
+var (
+	reads  = []kind.Verb{kind.List, kind.Get}
+	named  = []kind.Verb{kind.Get, kind.Patch, kind.Delete}
+	writes = []kind.Verb{kind.Create, kind.Patch, kind.Delete}
+	create = []kind.Verb{kind.Create}
+)
+
+// answers is the one place that says what an answer means that is not a success. The
+// platform's document names 401 and 403 alone (platform-api 7); the rest is HTTP, and
+// Kubernetes' reasons, which its siblings use.
+var answers = sync.OnceValue(func() []row {
+	return []row{
+		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
+		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
+		{verbs: writes, from: 409, says: "anything else, such as reason `Conflict`", class: Contended},
+		{verbs: reads, from: 409, class: Rejected},
+		{from: 401, class: Denied},
+		{verbs: writes, from: 400, to: 403, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
+		{verbs: writes, from: 422, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
+		{from: 403, class: Denied},
+		{from: 429, class: Unsent},
+		{from: http.StatusRequestTimeout},
+		{from: http.StatusNotAcceptable, says: "the form of the answer was refused, so the request may be carried out"},
+		{from: statusClientClosed},
+		{verbs: named, from: 404, says: "JSON, or nothing; or anything after a whole list of the kind", when: func(r reply) bool { return r.ours() || r.listed }, class: Absent},
+		{verbs: create, from: 404, says: "JSON, or nothing", when: reply.ours, class: Rejected},
+		{from: 404, class: Misdirected},
+		{from: 400, to: 499, class: Rejected},
+		{from: 500, to: 999},
+		{from: 307, to: 308, class: Misdirected},
+		{verbs: writes, from: 100, to: 399, says: "no object, or a redirection that may come after the act", class: Unclear},
+		{from: 100, to: 399, class: Misdirected},
+	}
+})
+
+func (w row) matches(r reply) bool {
+	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
+		r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r))
+}
+
+// classify says what an answer means that is not a success.
+func classify(r reply) Class {
+	for _, w := range answers() {
+		if w.matches(r) {
+			return cmp.Or(w.class, unanswered(r.verb))
+		}
+	}
+	return unanswered(r.verb)
+}
+
+// unanswered is a request whose outcome the platform itself does not tell.
+func unanswered(verb kind.Verb) Class {
+	if isWrite(verb) {
+		return Unclear
+	}
+	return Unavailable
+}
+
+// isWrite reports whether the operation changes something.
+func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
+
+// consequences say what trueup does about each class.
+var consequences = sync.OnceValue(func() map[Class]string {
+	return map[Class]string{
+		Absent:      "The object is absent.",
+		Denied:      "Not done. The token or its role is wrong: nothing more is sent, exit code 8.",
+		Taken:       "Not done by this request. It is ours only if an earlier request of ours may have arrived; else a person is asked, exit code 6.",
+		Contended:   "Not done. It is tried again; if that does not help, exit code 5.",
+		Limited:     "Not done. Purges of the hostname wait for the next apply, everything else goes on: exit code 5.",
+		Rejected:    "Not done. Exit code 5, at the field that the answer names.",
+		Misdirected: "The address or the workspace is wrong: exit code 1, or 5 where something was sent before.",
+		Unsent:      "Not done. trueup waits as long as the answer asks, if `--timeout` allows it, and sends it again.",
+		Unavailable: "Unknown. The read is tried again.",
+		Unclear:     "Unknown: it may be done. What can be read is looked up; a purge is a question, exit code 6, unless duplicates are known to be refused.",
+	}
+})
+
+// AnswersPage returns the table as Markdown, for docs/answers.md.
+func AnswersPage() string {
+	var b strings.Builder
+	b.WriteString("| Operation | Status | The answer says | Class | What trueup does |\n|---|---|---|---|---|\n")
+	for _, w := range answers() {
+		classes := []Class{w.class}
+		if w.class == "" {
+			classes = []Class{Unavailable, Unclear}
+		}
+		for _, c := range classes {
+			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", w.operations(c), w.range_(), cmp.Or(w.says, "anything"), c, consequences()[c])
+		}
+	}
+	return b.String()
+}
+
+func (w row) operations(c Class) string {
+	switch {
+	case w.class == "" && c == Unclear:
+		return "write"
+	case w.class == "":
+		return "read"
+	case w.verbs == nil:
+		return "any"
+	}
+	names := make([]string, len(w.verbs))
+	for i, v := range w.verbs {
+		names[i] = string(v)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (w row) range_() string {
+	if w.to == 0 {
+		return fmt.Sprint(w.from)
+	}
+	return fmt.Sprintf("%d to %d", w.from, w.to)
+}
