@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 )
@@ -39,7 +40,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err != nil {
 		return err
 	}
-	if err := refuseInvalid(l.findings, "the manifests are invalid, and nothing was written"); err != nil {
+	if err := refuseInvalid(a.ofManifests(l.findings, args), "the manifests are invalid, and nothing was written"); err != nil {
 		if !l.project.exists() {
 			err = withCode(exitInvalid, fmt.Errorf("%w; without a trueup.yaml every YAML and JSON file below this folder is read as a manifest", err))
 		}
@@ -68,6 +69,25 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 		return err
 	}
 	return list.outcome(a)
+}
+
+// ofManifests returns the findings without those of the lists themselves, which may
+// lie where manifests are read, and of other documents that can hold no object.
+func (a *app) ofManifests(findings diag.List, lists []string) diag.List {
+	named := map[string]bool{}
+	for _, name := range lists {
+		named[a.full(name)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool {
+		if named[a.full(f.Path)] {
+			return true
+		}
+		if !manifest.HoldsNothing(f) {
+			return false
+		}
+		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so it is not read as a manifest", f.Path, f.Line, f.Column, f.Message))
+		return true
+	})
 }
 
 // addressList is what was read of lists.

@@ -36,7 +36,6 @@ func (p *pulling) draft(ctx context.Context) error {
 			return err
 		}
 	}
-	p.refuseTwins()
 	return p.refuseInvalid(ctx)
 }
 
@@ -127,42 +126,11 @@ func (p *pulling) foreign(item *pulled) bool {
 	return known && item.live.Kind.Policy == kind.CreateOnly && p.view.Records[item.key].State != ledger.Posted
 }
 
-// refuseTwins refuses objects that serve one hostname where git has none of them:
-// which of them it means, only a person can tell.
-func (p *pulling) refuseTwins() {
-	byHost := map[string][]*pulled{}
-	for _, item := range p.items {
-		if host := kind.HostKey(item.live.Host); host != "" && item.verdict == pullNew {
-			byHost[host] = append(byHost[host], item)
-		}
-	}
-	for _, twins := range byHost {
-		for _, item := range twins {
-			if len(twins) > 1 {
-				item.refuse(fmt.Sprintf("%d live objects have the hostname %s: %s", len(twins), item.live.Host, names(twins)),
-					fmt.Sprintf("name the one that git is to have: trueup pull %s/NAME", item.live.Kind.Short))
-			}
-		}
-	}
-}
-
 func (item *pulled) refuse(reason, fix string) {
 	item.verdict, item.reason, item.fix = pullRefused, reason, fix
 	if item.has == nil {
 		item.file = ""
 	}
-}
-
-func names(items []*pulled) string {
-	const most = 5
-	var all []string
-	for _, item := range items {
-		all = append(all, item.key.Name)
-	}
-	if len(all) > most {
-		all = append(all[:most], "...")
-	}
-	return strings.Join(all, ", ")
 }
 
 // refuseInvalid refuses objects whose manifests would be invalid among those of

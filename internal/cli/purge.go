@@ -102,10 +102,17 @@ func (a *app) failed(command string, err error) error {
 // errTextOrJSON is a format that no purge command has.
 var errTextOrJSON = errors.New("this command has the formats text and json, and no --report")
 
-// hosting are the objects whose hostnames a request may name (platform-api 2.3).
+// hosting returns the objects whose hostnames a request may name (platform-api 2.3): of
+// those that share one, the first.
 func hosting(set *manifest.Set) []*manifest.Object {
+	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
-		return o.Kind.Policy != kind.Converge || o.Host == ""
+		host := kind.HostKey(o.Host)
+		if o.Kind.Policy != kind.Converge || o.Host == "" || seen[host] {
+			return true
+		}
+		seen[host] = true
+		return false
 	})
 }
 

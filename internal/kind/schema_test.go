@@ -426,7 +426,7 @@ func TestHardWhereTheDocumentIs(t *testing.T) {
 		{"CDN", `{"spec":{"tls":{"forced":"yes"}}}`, false},
 		{"CDN", `{"spec":{"firewall":{"enabled":true}}}`, true},
 		{"CDN", `{"spec":{"firewall":{"enabled":"true"}}}`, false},
-		{"CDN", `{"spec":{"firewall":{"rules":[{"enabled":true}]}}}`, false},
+		{"CDN", `{"spec":{"firewall":{"rules":[{"enabled":true}]}}}`, true},
 		{"CDN", `{"spec":{"firewall":{"rules":[{"name":"a","action":{"type":"ratelimit","ratelimit":{"rate":"1"}}}]}}}`, false},
 		{"CDN", `{"spec":{"firewall":{"rules":[{"name":"a","action":{"type":"captcha","captcha":{"x":1}}}]}}}`, true},
 		{"CDN", `{"spec":{"firewall":{"rules":[{"name":"a","constraints":[[{"type":"asn","asn":{"expected":[1,2],"negate":true}}]]}]}}}`, true},

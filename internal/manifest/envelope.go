@@ -20,6 +20,13 @@ const (
 	projectKind    = "Project"
 )
 
+// notMapping is the message about a document that can hold no object.
+const notMapping = "the document is no mapping"
+
+// HoldsNothing reports whether a finding says that a document is a list or plain
+// text, which can hold no object.
+func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
+
 // worker reads one file after the other; its buffers serve all of them.
 type worker struct {
 	*loader
@@ -38,7 +45,7 @@ func (w *worker) document(doc *yaml.Node) {
 	root := doc.Content[0]
 	marks := w.file.takeMarks(w.file.endOf(root.Line))
 	if root.Kind != yaml.MappingNode {
-		w.file.fail(root.Line, root.Column, ruleUnknownKind, "", "the document is no mapping",
+		w.file.fail(root.Line, root.Column, ruleUnknownKind, "", notMapping,
 			"write apiVersion, kind, metadata and spec")
 		return
 	}

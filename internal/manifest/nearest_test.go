@@ -96,8 +96,8 @@ func TestWhatPlatformsHaveIsNoMisspelling(t *testing.T) {
 	operators := []string{"equals", "contains", "lesser", "greater"}
 	actions := []string{"ratelimit", "allow", "captcha", "block", "deny", "redirect", "log", "challenge"}
 	for i, name := range types {
-		text += fmt.Sprintf("      - {name: r%d, action: {type: %s}, constraints: [[{type: %s, negate: true, %s: {operator: %s, expected: \"true\"}}]]}\n",
-			i, actions[i%len(actions)], name, name, operators[i%len(operators)])
+		text += fmt.Sprintf("      - {name: r%[1]d, action: {type: %[2]s, %[2]s: {}}, constraints: [[{type: %[3]s, negate: true, %[3]s: {operator: %[4]s, expected: \"true\"}}]]}\n",
+			i, actions[i%len(actions)], name, operators[i%len(operators)])
 	}
 	text += "  locations:\n"
 	for i, level := range []string{"standard", "ignore_query_string", "ignoreQueryString", "bypass", "aggressive"} {

@@ -100,7 +100,7 @@ func table() []Rule {
 			portRange(), weightNumber(), ttlNumber(), statusCode(), ratelimitOdd(), locationPathOdd(),
 			hostnameTaken(), hostnameShape(), hostnameOdd(), nameShape(), nameOdd(), namespace(), serverOwned(),
 			purgePath(), purgePathOdd(), purgePathCovered(), purgeSubdomain(), purgeNameGeneric(),
-			purgeLimits(), purgeLimitsSet(), purgeHostname(), purgeSpent(),
+			purgeLimits(), purgeLimitsSet(), purgeHostname(), purgeHostnameCase(), purgeSpent(), typeSettings(), ruleUnnamed(),
 			snapshotClass(), snapshotSource(), snapshotChanged(), deprecatedPurgeURL(),
 		},
 	)

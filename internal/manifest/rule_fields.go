@@ -105,7 +105,45 @@ func oddities(path string) []string {
 	add(strings.Contains(path, "#"), "a fragment")
 	add(strings.IndexFunc(path, blank) >= 0, "white space or a control character")
 	add(strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) >= 0, "a character that is not ASCII")
+	add(strings.Contains(path, "%") && badEscape(path), "a % without two hexadecimal digits")
+	if raw := encoded(path); raw != "" {
+		add(true, raw+", which clients encode")
+	}
 	return odd
+}
+
+// badEscape reports whether a % stands without two hexadecimal digits behind it
+// (RFC 3986, 2.1).
+func badEscape(path string) bool {
+	for i := range len(path) {
+		if path[i] == '%' && (len(path) < i+3 || !isHex(path[i+1]) || !isHex(path[i+2])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// encoded names the characters of ASCII that no address holds as they are
+// (RFC 3986, 2), each once; "" for none.
+func encoded(path string) string {
+	const never = "\"<>\\^`{|}"
+	if !strings.ContainsAny(path, never) {
+		return ""
+	}
+	var found []string
+	for _, r := range never {
+		if strings.ContainsRune(path, r) {
+			found = append(found, string(r))
+		}
+	}
+	if len(found) == 1 {
+		return "the character " + found[0]
+	}
+	return "the characters " + strings.Join(found, " ")
 }
 
 // dotted tells whether a segment is . or .., which clients take out before

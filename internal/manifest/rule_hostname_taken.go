@@ -14,11 +14,12 @@ const RuleHostnameTaken = "hostname-taken"
 func hostnameTaken() Rule {
 	return Rule{
 		Name:     RuleHostnameTaken,
-		Severity: diag.Error,
+		Severity: diag.Warning,
 		Summary:  "Two CDNs have the same hostname.",
 		Why: "The hostname is the domain of the CDN (platform-api 2.2), and a purge finds its CDN by it " +
 			"(platform-api 2.3). Two CDNs of one hostname are mostly a copied manifest in which it was " +
-			"forgotten.",
+			"forgotten. A plan makes it an error, unless the platform has the hostname at this CDN already: then " +
+			"it allows that, and trueup pull writes both.",
 		Fix: "Give one of them another hostname, or remove it.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN

@@ -79,6 +79,7 @@ func index(rules []Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat `trueup validate` checks, and `plan` and `apply` before anything else. " +
 		"An error stops the run with exit code 4; a warning is shown, and `--strict` makes it an error. " +
+		"Where a plan leaves an object or field as it is, more than three warnings of one rule about it are one line in text and Markdown; `validate` and `-v` show each. " +
 		"`trueup explain NAME` shows a rule in the terminal.\n\n" + onAdvice + onIgnoring + "| rule | | |\n|---|---|---|\n")
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, r.Summary)

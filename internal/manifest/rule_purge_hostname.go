@@ -10,7 +10,7 @@ func purgeHostname() Rule {
 	return Rule{
 		Name:     RulePurgeHostname,
 		Severity: diag.Error,
-		Summary:  "The hostname of a purge is that of no CDN, neither in these manifests nor on the platform.",
+		Summary:  "The hostname of a purge is that of no CDN, neither in these manifests nor on the platform, or is not spelled as there.",
 		Why: "A purge's hostname is the domain of a CDN that was created before and must equal that CDN's " +
 			"hostname (platform-api 2.3). The name of a purge works only once, so a mistake here spends it.",
 		Fix: "Write the hostname exactly as the CDN has it; names before it go into spec.subdomains.",

@@ -57,6 +57,14 @@ func ratelimit(fields string) string {
 	return cdnStart + "  firewall: {rules: [{name: r, action: {type: ratelimit, ratelimit: {" + fields + "}}}]}\n"
 }
 
+func action(fields string) string {
+	return cdnStart + "  firewall: {rules: [{name: r, action: {" + fields + "}}]}\n"
+}
+
+func constraint(fields string) string {
+	return cdnStart + "  firewall: {rules: [{name: r, constraints: [[{" + fields + "}]]}]}\n"
+}
+
 // locked is a rule that is on, in a firewall that is.
 func locked(rule, limit string) string {
 	return cdnStart + "  firewall: {enabled: true, rules: [{name: r, " + rule + ", action: {type: ratelimit, ratelimit: {" + limit + "}}}]}\n"
@@ -140,6 +148,18 @@ func TestRuleTable(t *testing.T) {
 		{"limits at zero", ratelimit("rate: 100, period: 60, penalty_period: 0"), nil},
 		{"whole number with a point", ratelimit("rate: 100.0"), nil},
 		{"negative limits", ratelimit("rate: -1, period: -60, penalty_period: -0.5"), []string{"ratelimit-odd: rate", "ratelimit-odd: period", "ratelimit-odd: penalty_period"}},
+		{"a constraint with the settings of another", constraint("type: ip, known_bots: {expected: 'true'}"), []string{"unknown-value", "type-settings: rename known_bots to ip"}},
+		{"a constraint without settings", constraint("type: country, expected: KR, operator: equals"), []string{"unknown-value", "unknown-field", "unknown-field", "type-settings: add country:"}},
+		{"a known constraint without settings", constraint("type: known_bots"), []string{"type-settings: add known_bots:"}},
+		{"a constraint with nothing for settings", constraint("type: known_bots, known_bots: null"), []string{"type-settings: add known_bots:"}},
+		{"a constraint of another type", constraint("type: ip, negate: true, ip: {expected: [192.0.2.0/24], operator: equals}"), []string{"unknown-value", "unknown-field"}},
+		{"a type in the other spelling", constraint("type: known-bots, known_bots: {expected: 'true', operator: equals}"), []string{"unknown-value"}},
+		{"a type in the other spelling, outside the document", constraint("type: http_version, http-version: {expected: '2'}"), []string{"unknown-value", "misspelt-field"}},
+		{"a constraint without a type", constraint("known_bots: {expected: 'true'}"), nil},
+		{"a rate limit without settings", action("type: ratelimit"), []string{"type-settings: add ratelimit:"}},
+		{"a rate limit with other settings", action("type: ratelimit, captcha: {level: high}"), []string{"unknown-field", "type-settings: rename captcha to ratelimit"}},
+		{"an action without settings, which needs none", action("type: allow"), []string{"unknown-value"}},
+		{"an action that the document does not show", action("type: captcha, captcha: {level: high}"), []string{"unknown-value"}},
 		{"a fraction of a request", ratelimit("rate: 0.5"), []string{"ratelimit-odd: 0.5"}},
 		{"greatest number", ratelimit("rate: 1e308"), nil},
 		{"number beyond a double", ratelimit("rate: 1e309"), []string{"yaml-number: 1e309"}},
@@ -153,7 +173,7 @@ func TestRuleTable(t *testing.T) {
 		{"a limit of bots", locked(bots("true"), "rate: 0"), nil},
 		{"a limit of everybody but bots", locked(bots("false"), "rate: 0"), []string{"ratelimit-locks-out: no request"}},
 		{"an empty group", locked("constraints: [[]]", "rate: 0"), []string{"ratelimit-locks-out"}},
-		{"a group of unknown constraints", locked("constraints: [[{type: known_bots}]]", "rate: 0"), nil},
+		{"a group of unknown constraints", locked("constraints: [[{type: known_bots, known_bots: {}}]]", "rate: 0"), nil},
 		{"one limit for a country", locked("enabled: true", "rate: 100, period: 60, identifier: {type: country}"), []string{"unknown-value", "ratelimit-locks-out: all who share the country have 100 requests in 60"}},
 		{"enough for a country", locked("enabled: true", "rate: 6000, period: 60, identifier: {type: country}"), []string{"unknown-value"}},
 		{"one request for each visitor", locked("enabled: true", "rate: 1, period: 60, identifier: {type: ip}"), nil},
@@ -207,6 +227,14 @@ func TestRuleTable(t *testing.T) {
 		{"address in a query", purgePaths("/a?u=http://b/../c"), []string{"purge-path-odd: has a query: the"}},
 		{"dots in names", purgePaths("/.well-known/*", "/.*", "/b/..*", "/...", "/a.", "/c/", "/a../b"), []string{"purge-path-covered"}},
 		{"encoded", purgePaths("/%C3%A4"), nil},
+		{"percent alone", purgePaths("/100%"), []string{"purge-path-odd: a % without two hexadecimal digits"}},
+		{"percent and one digit", purgePaths("/a%2"), []string{"purge-path-odd: a % without two hexadecimal digits"}},
+		{"percent and no digits", purgePaths("/a%zz/b"), []string{"purge-path-odd: a % without two hexadecimal digits"}},
+		{"percent before a star", purgePaths("/a%2*"), []string{"purge-path-odd: a % without two hexadecimal digits"}},
+		{"encoded in both cases, and a percent encoded", purgePaths("/%c3%A4%25"), nil},
+		{"characters that clients encode", purgePaths(`/^`, `/{`, `/}`, `/"`, `/<`, `/>`, `/\`, `/|`, "/`"), slices.Repeat([]string{"purge-path-odd: which clients encode"}, 9)},
+		{"a template", purgePaths("/{id}"), []string{"purge-path-odd: the characters { }, which clients encode"}},
+		{"characters that clients send as they are", purgePaths("/a:b@c!d$e&f'g(h)i+j,k;l=m~n-o_p.q[0]"), nil},
 		{"twice", purgePaths("/a", "/a"), []string{"purge-path-covered: /a is named more than once"}},
 		{"more than are shown", purgePaths("/a*", "/a1", "/a2", "/a3", "/a4", "/a5", "/a6", "/a7"), []string{"purge-path-covered: /a1, /a2, /a3, /a4, /a5 and 2 more"}},
 		{"by two prefixes", purgePaths("/a*", "/b*", "/b1", "/a1"), []string{"purge-path-covered: /b* purges", "purge-path-covered: /a* purges"}},
@@ -310,6 +338,10 @@ func TestRuleTable(t *testing.T) {
 
 		{"same hostname in other letters", cdnStart + "---\n" + strings.Replace(hosted("SHOP.example.com"), "name: shop", "name: other", 1), []string{"hostname-taken: CDN/shop", "hostname-odd"}},
 		{"a purge of a CDN's hostname", cdnStart + "---\n" + purgePaths("/a"), nil},
+		{"a purge in other capitals", cdnStart + "---\n" + strings.Replace(purgePaths("/a"), "shop.example.com", "Shop.Example.com", 1), []string{"purge-hostname-case: write shop.example.com", "hostname-odd: capitals"}},
+		{"a purge with a dot at its end", cdnStart + "---\n" + strings.Replace(purgePaths("/a"), "shop.example.com", "shop.example.com.", 1), []string{"purge-hostname-case: write shop.example.com", "hostname-odd: label"}},
+		{"a purge as its CDN, both in capitals", hosted("SHOP.example.com") + "---\n" + strings.Replace(purgePaths("/a"), "shop.example.com", "SHOP.example.com", 1), []string{"hostname-odd", "hostname-odd"}},
+		{"a purge of one of two CDNs", cdnStart + "---\n" + strings.Replace(hosted("SHOP.example.com"), "name: shop", "name: other", 1) + "---\n" + purgePaths("/a"), []string{"hostname-taken", "hostname-odd"}},
 		{"deprecated address deep inside", location(`path: /a, headers: {a: [{b: "HTTPS://purge.example.com"}]}`), []string{"deprecated-purge-url"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -92,8 +92,8 @@ type served struct {
 func (a *adviser) servesPaths(hostname string) (served, bool) {
 	host := kind.HostKey(hostname)
 	key, ok := a.in.Live.Hosts[host]
-	if o := a.hosts[host]; o != nil {
-		key, ok = o.Key(), true
+	if in := a.hosts[host]; len(in) > 0 {
+		key, ok = in[len(in)-1].Key(), true
 	}
 	if !ok {
 		return served{}, false

@@ -24,11 +24,7 @@ const (
 // converge plans an object that is created and patched until live equals git.
 func (d *decision) converge() {
 	o := d.manifest
-	host := kind.HostKey(o.Host)
-	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() && kind.HostKey(d.live.Host) != host {
-		d.wrong(manifest.RuleHostnameTaken, "spec."+o.Kind.HostField,
-			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
-			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
+	if d.hostTaken() {
 		return
 	}
 	switch {
@@ -48,10 +44,45 @@ func (d *decision) converge() {
 	}
 }
 
+// hostTaken refuses a hostname that another object has, unless live has it so
+// already: then the platform allows it.
+func (d *decision) hostTaken() bool {
+	o := d.manifest
+	host, field := kind.HostKey(o.Host), "spec."+o.Kind.HostField
+	if d.item.Live.Exists && kind.HostKey(d.live.Host) == host {
+		return false
+	}
+	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
+		d.wrong(manifest.RuleHostnameTaken, field,
+			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
+			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
+		return true
+	}
+	first := d.firstOf(o)
+	if first == o {
+		return false
+	}
+	d.wrong(manifest.RuleHostnameTaken, field,
+		fmt.Sprintf("the hostname %s is that of %s too, and neither is live with it", o.Host, first.Key()), anotherHostname)
+	return true
+}
+
+// anotherHostname is what to do about a hostname that two objects of git have.
+const anotherHostname = "give one of them another hostname"
+
+// firstOf returns the first manifest with the hostname of o.
+func (p *Planner) firstOf(o *manifest.Object) *manifest.Object {
+	if in := p.hosts[kind.HostKey(o.Host)]; len(in) > 0 {
+		return in[0]
+	}
+	return o
+}
+
 // recorded tells whether the ledger knows already that live is as git says: a
 // write that was begun, or that the server did not keep, is over then too.
 func (d *decision) recorded() bool {
-	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && !d.rec.NotConverged && !d.replaced()
+	kept := !d.rec.NotConverged || d.item.Refused()
+	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && kept && !d.replaced()
 }
 
 // replaced tells whether live is another object than the one that the ledger
@@ -93,10 +124,11 @@ func (p *Planner) sendable(o *manifest.Object) []byte {
 
 // compare plans the PATCH that brings live to the manifest.
 func (d *decision) compare() {
-	in := d.comparison()
+	in, back := d.comparison()
 	in.LeaveDrift = d.leavesDrift()
 	res := merge.Compare(in)
 	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
+	d.leaveRefilled(back)
 	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
 	d.item.Lists = res.Lists
 	d.leftAlone(in)
@@ -176,11 +208,29 @@ func elements(n int) string {
 	return fmt.Sprintf("%d live list elements", n)
 }
 
-// comparison is what merge compares.
-func (d *decision) comparison() merge.Input {
-	in := comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live)
+// comparison is what merge compares, and the values that the server put back where
+// git has null.
+func (d *decision) comparison() (in merge.Input, back []merge.Value) {
+	in, back = refilled(comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live), d.rec)
 	in.TakeOver = d.in.Options.TakeOver[d.item.Key]
-	return in
+	return in, back
+}
+
+// leaveRefilled notes the values that the server put back where git has null. They are
+// left as they are: to send the null again changes nothing.
+func (d *decision) leaveRefilled(back []merge.Value) {
+	for _, v := range back {
+		found := d.explained([]merge.Change{{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}})
+		d.item.Notes = append(d.item.Notes, found...)
+	}
+	if len(back) == 0 {
+		return
+	}
+	text := "git has null for " + back[0].Path
+	if more := len(back) - 1; more > 0 {
+		text += fmt.Sprintf(" and %s", counted(more, "more field"))
+	}
+	d.hint(text + ": the server answered that with a value of its own, so the null is not sent again")
 }
 
 // comparison is that of a spec with a live object. A nil record means that there
@@ -207,4 +257,15 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 		in.Pending = append(in.Pending, tree(p))
 	}
 	return in
+}
+
+// refilled is a comparison without the nulls that the server answered with a value of
+// its own when they were last sent, and these values.
+func refilled(in merge.Input, rec ledger.Record) (merge.Input, []merge.Value) {
+	if !rec.NotConverged {
+		return in, nil
+	}
+	desired, back := merge.Refilled(in)
+	in.Desired = desired
+	return in, back
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/diag"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -248,5 +249,45 @@ func TestRemovalsAreCounted(t *testing.T) {
 	}
 	if p := git(t, cdn("shop", after)).has(shop, after).applied(shop, after).make(); p.Summary.Removed != 0 {
 		t.Errorf("summary %+v", p.Summary)
+	}
+}
+
+// TestTwoOfOneHostname: what live has twice may stay so, and no other object comes to
+// a hostname that one has.
+func TestTwoOfOneHostname(t *testing.T) {
+	const same, other = `{hostname: shop.example.com}`, `{hostname: other.example.com}`
+	refused := func(w *world) string {
+		_, findings := plan.Make(w.in)
+		var names []string
+		for _, f := range findings {
+			if f.Rule != manifest.RuleHostnameTaken || f.Severity != diag.Error {
+				t.Errorf("finding %+v", f)
+			}
+			names = append(names, f.Message)
+		}
+		return strings.Join(names, " | ")
+	}
+	both := func() *world { return git(t, cdn("a", same), cdn("b", `{hostname: SHOP.example.com}`)) }
+	for name, tt := range map[string]struct {
+		w    *world
+		want string
+	}{
+		"both are live":        {both().has("CDN/a", same).has("CDN/b", same), ""},
+		"neither is live":      {both(), "the hostname SHOP.example.com is that of CDN/a too, and neither is live with it"},
+		"the first is live":    {both().has("CDN/a", same), "hostname SHOP.example.com is served by the live CDN/a already"},
+		"the second is live":   {both().has("CDN/b", same), "hostname shop.example.com is served by the live CDN/b already"},
+		"one comes to it":      {both().has("CDN/a", same).has("CDN/b", other), "hostname SHOP.example.com is served by the live CDN/a already"},
+		"both come to it":      {both().has("CDN/a", other).has("CDN/b", other), "the hostname SHOP.example.com is that of CDN/a too, and neither is live with it"},
+		"nobody else has that": {git(t, cdn("a", same)), ""},
+	} {
+		if got := refused(tt.w); got != tt.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	was := git(t, cdn("a", same)).in.Set
+	it := find(t, plan.Offline(both().in, plan.Past{Set: was}), "CDN/b")
+	blocked(t, it, false, "the hostname SHOP.example.com is that of CDN/a too", "another hostname")
+	if it := find(t, plan.Offline(both().in, plan.Past{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
+		t.Errorf("it was so before: %+v", it)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"trueup/internal/canon"
@@ -81,12 +82,9 @@ func (d *decision) compareMoment() {
 		return
 	}
 	if d.live.Digest != o.Digest {
-		in := d.comparison()
+		in, _ := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
-			d.item.Changes = d.explained(merge.Compare(in).Changes)
-			d.wrong(manifest.RuleSnapshotChanged, "spec",
-				fmt.Sprintf("%s is live with another spec, and it can't be changed: it is a moment in time", o.Key()),
-				"give the new one a name of its own")
+			d.momentChanged(in)
 			return
 		}
 	}
@@ -94,6 +92,31 @@ func (d *decision) compareMoment() {
 	// itself when it is gone.
 	d.item.Record = !d.made() && d.rec.State != ledger.Abandoned && d.rec.Applied == nil && d.in.Ledger.Problem == ""
 	d.progress()
+}
+
+// momentChanged reports what git says otherwise than a live object. Live is what it
+// was made as, because nothing can change it: where no record has another spec, git
+// was changed.
+func (d *decision) momentChanged(in merge.Input) {
+	switch {
+	case in.Applied != nil:
+	case d.made() && d.rec.Spec != nil:
+		in.Applied = canon.MustDecode(d.rec.Spec)
+	default:
+		in.Applied = in.Live
+	}
+	d.item.Changes = d.explained(merge.Compare(in).Changes)
+	field, message := "spec", fmt.Sprintf("%s is live with another spec", d.manifest.Key())
+	if len(d.item.Changes) > 0 {
+		c := d.item.Changes[0]
+		field = "spec." + merge.Place(c.At)
+		message = fmt.Sprintf("git has %s: %s, and %s is live with %s", c.Path, cmp.Or(said(c.Desired), "nothing"), d.manifest.Key(), cmp.Or(said(c.Live), "nothing"))
+		if more := len(d.item.Changes) - 1; more > 0 {
+			message += fmt.Sprintf(", and %s", counted(more, "more difference"))
+		}
+	}
+	d.wrong(manifest.RuleSnapshotChanged, field, message+": it can't be changed, because it is a moment in time",
+		"put the old spec back, and give the new one a name of its own")
 }
 
 // progress says how far a live object is. One that the server says failed is not done,

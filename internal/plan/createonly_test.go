@@ -50,15 +50,25 @@ func TestASnapshotThatFailed(t *testing.T) {
 }
 
 func TestASnapshotIsNeverChanged(t *testing.T) {
-	w := git(t, snapshot("db", "data")).has(db, disked("other"))
-	f := w.finding()
-	if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec" || !strings.Contains(f.Fix, "name of its own") {
-		t.Errorf("finding %+v", f)
+	worlds := map[string]*world{
+		"nobody knows it": git(t, snapshot("db", "data")).has(db, disked("other")),
+		"we made it":      git(t, snapshot("db", "data")).has(db, disked("other")).sent(db, ledger.Posted, disked("other"), now()),
+		"we remember it":  git(t, snapshot("db", "data")).has(db, disked("other")).applied(db, disked("other")),
 	}
-	p, _ := plan.Make(w.in)
-	it := find(t, p, db)
-	if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
-		t.Errorf("item %+v", it)
+	for name, w := range worlds {
+		f := w.finding()
+		if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "name of its own") ||
+			!strings.HasPrefix(f.Message, `git has source.persistentVolumeClaimName: "data", and VolumeSnapshot/db is live with "other"`) {
+			t.Errorf("%s: finding %+v", name, f)
+		}
+		p, _ := plan.Make(w.in)
+		it := find(t, p, db)
+		if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
+			t.Fatalf("%s: item %+v", name, it)
+		}
+		if c := it.Changes[0]; c.Class != plan.Changed || c.Cause != plan.FromGit {
+			t.Errorf("%s: %s by %s", name, c.Class, c.Cause)
+		}
 	}
 }
 

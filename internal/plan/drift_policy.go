@@ -116,14 +116,22 @@ func (p *Planner) drifted(it Item) bool {
 	return len(driftOf(it)) > 0
 }
 
-// Refused tells whether anything is left that may be what the server made of what
+// Refused reports whether anything is left that may be what the server made of what
 // was sent.
 func (it Item) Refused() bool {
-	return slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
+	return it.refills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
 }
 
-// Leaves tells whether the plan leaves anything of the object as somebody else
-// made it.
-func (it Item) Leaves() bool {
+// refills reports whether the server put a value of its own where git has null.
+func (it Item) refills() bool {
+	return slices.ContainsFunc(it.Notes, func(c Change) bool { return c.Left })
+}
+
+// Leaves reports whether live is left other than git says.
+func (it Item) Leaves() bool { return it.refills() || it.leavesChange() }
+
+// leavesChange reports whether the plan leaves anything of the object as somebody
+// else made it.
+func (it Item) leavesChange() bool {
 	return it.Op == Kept && it.Deleted || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left })
 }

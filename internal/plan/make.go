@@ -9,6 +9,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
@@ -20,8 +21,10 @@ type Planner struct {
 	rules map[string]*merge.Rules
 	// partly are the kinds of which the rules leave some fields to the server.
 	partly map[string]bool
-	// hosts maps the kind.HostKey of a hostname to the manifest that serves it.
-	hosts map[string]*manifest.Object
+	// hosts maps the kind.HostKey of a hostname to the manifests that serve it.
+	hosts map[string][]*manifest.Object
+	// spelled are the hostnames of git and of live as they are written there.
+	spelled map[string]bool
 	// emptied are the areas where nothing that the ledger knows is live.
 	emptied map[kind.Area]int
 	// renamed are objects without a manifest that the server calls otherwise.
@@ -30,18 +33,37 @@ type Planner struct {
 
 // NewPlanner prepares what is looked up for each object.
 func NewPlanner(in Inputs) *Planner {
-	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string]*manifest.Object{}}
+	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{}, spelled: spelledHosts(in.Live)}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
 		if o.Kind.Policy == kind.Converge && o.Host != "" {
-			p.hosts[kind.HostKey(o.Host)] = o
+			host := kind.HostKey(o.Host)
+			p.hosts[host] = append(p.hosts[host], o)
+			p.spelled[o.Host] = true
 		}
 	}
 	p.emptied, p.renamed = p.emptyAreas(), renamed(in)
 	return p
+}
+
+// spelledHosts are the hostnames that live objects serve, as they write them.
+func spelledHosts(state live.State) map[string]bool {
+	spelled := map[string]bool{}
+	add := func(o kind.Object) {
+		if o.Kind.Policy == kind.Converge && !o.Terminating {
+			spelled[o.Host] = true
+		}
+	}
+	for _, o := range state.Objects {
+		add(o)
+	}
+	for _, o := range state.Unmanaged {
+		add(o)
+	}
+	return spelled
 }
 
 // Make compares git, live and ledger. The findings are mistakes in manifests
@@ -169,7 +191,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	case kind.Once:
 		d.once()
 	}
-	if sends(d.item.Op) || d.item.Leaves() {
+	if sends(d.item.Op) || d.item.leavesChange() {
 		d.doubtWhere()
 	}
 	d.item.Cause = d.because()
@@ -304,7 +326,7 @@ func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	var keys []kind.Key
 	for _, host := range hosts {
 		host = kind.HostKey(host)
-		if o, ok := p.hosts[host]; ok {
+		for _, o := range p.hosts[host] {
 			keys = append(keys, o.Key())
 		}
 		if key, ok := p.in.Live.Hosts[host]; ok {
@@ -364,7 +386,7 @@ func (it Item) Removals() int {
 // request red (design 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.Leaves() || it.Op == Blocked && (it.Deleted || it.Failed || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
+		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 

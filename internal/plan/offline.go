@@ -30,6 +30,8 @@ func Offline(in Inputs, past Past) *Plan {
 		if !known {
 			item.Cause, item.By = FromGit, ""
 			unclear++
+		} else if was == nil || kind.HostKey(was.Host) != kind.HostKey(o.Host) {
+			p.takes(&item, o)
 		}
 		ops[o.Key()] = item.Op
 		if p.targeted(o.Key()) {
@@ -105,6 +107,17 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 		edited(&item, "it may have been sent already, and its name is spent then")
 	}
 	return item
+}
+
+// takes blocks an object that comes to a hostname which another has in git.
+func (p *Planner) takes(item *Item, o *manifest.Object) {
+	in := p.hosts[kind.HostKey(o.Host)]
+	i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o })
+	if o.Kind.Policy != kind.Converge || i < 0 {
+		return
+	}
+	block(item, fmt.Sprintf("the hostname %s is that of %s too", o.Host, in[i].Key()), anotherHostname)
+	item.NeedsPerson = false
 }
 
 // edited blocks an object that is made or sent once, and that is not what it was.

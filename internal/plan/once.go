@@ -53,17 +53,33 @@ func (d *decision) once() {
 	case d.in.Ledger.Problem != "":
 		d.block(noLedger, d.in.Ledger.Fix)
 	case d.forgotten():
-	case !d.serves(spec.Hostname) && d.unsure() != "":
-		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), spec.Hostname), "run again")
-		d.item.NeedsPerson = false
-	case !d.serves(spec.Hostname):
-		d.wrong(manifest.RulePurgeHostname, "spec."+o.Kind.HostField,
-			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", spec.Hostname),
-			"write the hostname of an existing object, or add the object to git")
+	case d.unserved(spec.Hostname):
 	default:
 		d.post()
 		d.resend()
 	}
+}
+
+// unserved refuses, or blocks, a request whose hostname is not that of an object,
+// letter by letter (platform-api 2.3).
+func (d *decision) unserved(hostname string) bool {
+	field := "spec." + d.manifest.Kind.HostField
+	switch {
+	case d.spelled[hostname]:
+		return false
+	case d.serves(hostname):
+		of, right := d.server(hostname)
+		d.wrong(manifest.RulePurgeHostname, field,
+			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, of, right), "write "+right)
+	case d.unsure() != "":
+		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), hostname), "run again")
+		d.item.NeedsPerson = false
+	default:
+		d.wrong(manifest.RulePurgeHostname, field,
+			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", hostname),
+			"write the hostname of an existing object, or add the object to git")
+	}
+	return true
 }
 
 // forgotten blocks a request of which the ledger must have had a record.
@@ -139,6 +155,23 @@ func (p *Planner) serves(hostname string) bool {
 	}
 	_, ok := p.in.Live.Hosts[host]
 	return ok
+}
+
+// server returns what serves a hostname, and the hostname as that has it.
+func (p *Planner) server(hostname string) (kind.Key, string) {
+	host := kind.HostKey(hostname)
+	if in := p.hosts[host]; len(in) > 0 {
+		return in[0].Key(), in[0].Host
+	}
+	key := p.in.Live.Hosts[host]
+	if o, ok := p.in.Live.Objects[key]; ok {
+		return key, o.Host
+	}
+	i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key })
+	if i < 0 {
+		return key, host
+	}
+	return key, p.in.Live.Unmanaged[i].Host
 }
 
 // unsure names a kind that may serve hostnames and whose list leaves some out, or

@@ -185,18 +185,20 @@ func TestSpecDigest(t *testing.T) {
 // dot, is the same one (RFC 4343), whoever wrote it so.
 func TestHostnamesHaveNoCase(t *testing.T) {
 	const odd = `{hostname: Shop.EXAMPLE.com., paths: [/a]}`
-	it := git(t, purge("rel", odd), cdn("shop", shopSpec)).item(rel)
+	const same = `{hostname: Shop.EXAMPLE.com.}`
+	it := git(t, purge("rel", odd), cdn("shop", same)).item(rel)
 	if it.Op != plan.Post || len(it.After) != 1 || it.Purge.Hostname != "Shop.EXAMPLE.com." {
 		t.Errorf("served by git: %s after %v, %+v", it.Op, it.After, it.Purge)
 	}
-	if it := git(t, purge("rel", odd)).foreign(shop, shopSpec).item(rel); it.Op != plan.Post {
+	if it := git(t, purge("rel", odd)).foreign(shop, shopSpec).foreign("CDN/theirs", same).item(rel); it.Op != plan.Post {
 		t.Errorf("served live: %s", it.Op)
 	}
-	moved := git(t, purge("rel", odd), cdn("shop", `{hostname: new.example.com}`)).has(shop, `{hostname: SHOP.example.com}`)
+	moved := git(t, purge("rel", odd), cdn("shop", `{hostname: new.example.com}`)).
+		has(shop, `{hostname: SHOP.example.com}`).foreign("CDN/theirs", same)
 	if it := moved.item(rel); len(it.After) != 1 {
 		t.Errorf("what serves it live is changed, and it comes after %v", it.After)
 	}
-	p := served(t, purge("rel", odd), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
+	p := served(t, purge("rel", `{hostname: shop.example.com, paths: [/a]}`), purge("rel-2", `{hostname: shop.example.com, paths: [/b]}`)).
 		sent("Purge/old", ledger.Posted, `{hostname: SHOP.example.com, paths: [/c]}`, now()).make()
 	if got := find(t, p, "Purge/rel-2").Purge.Budget; got != (plan.Budget{Requests: 3, Paths: 3}) {
 		t.Errorf("the budget of one hostname is %+v", got)
@@ -208,5 +210,29 @@ func TestHostnamesHaveNoCase(t *testing.T) {
 	w = git(t, cdn("shop", `{hostname: Shop.Example.com}`)).foreign("CDN/a-theirs", shopSpec).has(shop, shopSpec)
 	if it := w.item(shop); it.Op != plan.Patch {
 		t.Errorf("one that serves the hostname already: %s", it.Op)
+	}
+}
+
+// TestAPurgeHasTheHostnameOfItsCDN letter by letter, or it is a mistake: the platform
+// says that it must be equal (platform-api 2.3).
+func TestAPurgeHasTheHostnameOfItsCDN(t *testing.T) {
+	of := func(hostname string) string { return purge("rel", "{hostname: "+hostname+", paths: [/]}") }
+	w := git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: far.example.com}`)
+	f := w.finding()
+	if f.Rule != manifest.RulePurgeHostname || f.Message != "the hostname Far.Example.com must equal that of CDN/far, far.example.com" || f.Fix != "write far.example.com" {
+		t.Errorf("finding %+v", f)
+	}
+	w = git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: Far.Example.com}`)
+	if it := w.item(rel); it.Op != plan.Post {
+		t.Errorf("it is equal: %+v", it)
+	}
+	w = git(t, of("shop.example.com"), cdn("shop", `{hostname: shop.example.com}`)).has(shop, `{hostname: SHOP.example.com}`)
+	if it := w.item(rel); it.Op != plan.Post {
+		t.Errorf("it is equal to what git makes of the CDN: %+v", it)
+	}
+	w = git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: far.example.com}`).
+		sent(rel, ledger.Posted, `{hostname: Far.Example.com, paths: [/]}`, ago())
+	if it := w.item(rel); it.Op != plan.None {
+		t.Errorf("what was posted is done: %+v", it)
 	}
 }

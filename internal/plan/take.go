@@ -47,7 +47,8 @@ func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 // Settled tells whether nothing is to be sent for a live object where git has the
 // spec: live has all of it, and nothing that the record had and the spec lacks.
 func Settled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
-	return merge.Compare(comparison(Rules(k, overrides), rec, spec, live)).Patch == nil
+	in, _ := refilled(comparison(Rules(k, overrides), rec, spec, live), rec)
+	return merge.Compare(in).Patch == nil
 }
 
 type taker struct {

@@ -14,10 +14,10 @@ func TestWithin(t *testing.T) {
 	const (
 		want = `{hostname: shop.example.com, tls: {forced: "true", enabled: "true"},
 			upstreams: [{name: o, scheme: https, servers: [{host: s, port: "443", weight: "1"}]}],
-			firewall: {enabled: true, rules: [{name: a, enabled: true, constraints: [[{type: known_bots}]]}]}}`
+			firewall: {enabled: true, rules: [{name: a, enabled: true, constraints: [[{type: known_bots, known_bots: {}}]]}]}}`
 		live = `{hostname: shop.example.com, tls: {forced: "false", enabled: "false", auto: "true"}, secureLink: {tokenName: t},
 			upstreams: [{name: o, scheme: https, note: kept, servers: [{host: s, port: "443", weight: "2"}]}],
-			firewall: {enabled: true, rules: [{name: a, enabled: false, constraints: [[{type: known_bots, lost: 1}]]}]}}`
+			firewall: {enabled: true, rules: [{name: a, enabled: false, constraints: [[{type: known_bots, known_bots: {}, lost: 1}]]}]}}`
 		before = `{hostname: shop.example.com, secureLink: {tokenName: t}, upstreams: [], firewall: {rules: []}}`
 	)
 	planner := plan.NewPlanner(git(t, cdn("shop", want)).has(shop, live).applied(shop, before).in)

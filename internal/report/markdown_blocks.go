@@ -48,7 +48,7 @@ func pieced(lines []safe) []piece {
 func markdownBlocks(doc Document, opts Options) []section {
 	blocks := []section{
 		{rank: rankErrors, info: "text", pieces: pieced(lines(doc.Errors))},
-		{rank: rankErrors, info: "text", pieces: findingPieces(singly(doc.Findings))},
+		{rank: rankErrors, info: "text", pieces: findingPieces(shownFindings(doc, opts))},
 	}
 	if doc.Apply != nil {
 		blocks = append(blocks, section{rank: rankNext, info: "text", pieces: pieced(nextSteps(doc.Apply))})

@@ -23,7 +23,7 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 	if doc.Plan != nil && doc.Plan.Offline {
 		p.wrapped(0, span{offlineBanner, once})
 	}
-	textFindings(p, doc)
+	textFindings(p, doc, opts)
 	if doc.Plan != nil {
 		textPlan(p, doc, opts)
 	}

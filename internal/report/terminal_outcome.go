@@ -14,8 +14,8 @@ func severities(l diag.List) (errs, warnings int) {
 
 // textFindings writes what is wrong with the manifests. The count is written
 // where it is news: not at the head of a plan that has none.
-func textFindings(p *printer, doc Document) {
-	for _, f := range singly(doc.Findings) {
+func textFindings(p *printer, doc Document, opts Options) {
+	for _, f := range shownFindings(doc, opts) {
 		p.gap()
 		textFinding(p, f)
 	}

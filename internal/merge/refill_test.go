@@ -1,0 +1,57 @@
+package merge
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+)
+
+// TestRefilled: a null that was applied and came back as a value is left out, also
+// below lists; any other null stays.
+func TestRefilled(t *testing.T) {
+	rules := &Rules{Fields: map[string]*Rules{"l": {Key: []string{"name"}, Item: &Rules{}}}}
+	for name, c := range map[string]struct{ applied, desired, live, want, back string }{
+		"came back":          {`{"a":null}`, `{"a":null}`, `{"a":{"b":1}}`, `{}`, "a"},
+		"stayed away":        {`{"a":null}`, `{"a":null}`, `{}`, `{"a":null}`, ""},
+		"is new in git":      {`{"a":1}`, `{"a":null}`, `{"a":1}`, `{"a":null}`, ""},
+		"was never applied":  {`{}`, `{"a":null}`, `{"a":1}`, `{"a":null}`, ""},
+		"left git":           {`{"a":null}`, `{}`, `{"a":1}`, `{}`, ""},
+		"inside an object":   {`{"a":{"b":null,"c":1}}`, `{"a":{"b":null,"c":2}}`, `{"a":{"b":3,"c":1}}`, `{"a":{"c":2}}`, "a.b"},
+		"inside an element":  {`{"l":[{"name":"x","b":null}]}`, `{"l":[{"name":"y"},{"name":"x","b":null}]}`, `{"l":[{"name":"x","b":3}]}`, `{"l":[{"name":"y"},{"name":"x"}]}`, "l[x].b"},
+		"of another element": {`{"l":[{"name":"y","b":null}]}`, `{"l":[{"name":"x","b":null}]}`, `{"l":[{"name":"x","b":3}]}`, `{"l":[{"b":null,"name":"x"}]}`, ""},
+	} {
+		desired := decode(t, c.desired)
+		got, back := Refilled(Input{Rules: rules, Applied: decode(t, c.applied), Desired: desired, Live: decode(t, c.live)})
+		paths := ""
+		for _, v := range back {
+			paths += v.Path
+		}
+		if string(canon.Bytes(got)) != c.want || paths != c.back {
+			t.Errorf("%s: %s, back %q", name, canon.Bytes(got), paths)
+		}
+		if string(canon.Bytes(desired)) != string(canon.Bytes(decode(t, c.desired))) {
+			t.Errorf("%s: desired was changed", name)
+		}
+	}
+}
+
+// TestWhatIsRefilledSendsNoNull: a server that puts every null back is sent no null
+// a second time, and without such nulls nothing is different.
+func TestWhatIsRefilledSendsNoNull(t *testing.T) {
+	checks(t, 2000)
+	rapid.Check(t, func(t *rapid.T) {
+		in := triples(t)
+		in.Applied, in.Pending = in.Desired, nil
+		desired, back := Refilled(in)
+		if len(back) == 0 && string(canon.Bytes(Compare(in).Patch)) != string(canon.Bytes(Compare(Input{
+			Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live, TakeOver: in.TakeOver,
+		}).Patch)) {
+			t.Fatalf("another patch without anything that came back%s", in)
+		}
+		if _, again := Refilled(Input{Rules: in.Rules, Applied: in.Applied, Desired: desired, Live: in.Live}); len(again) > 0 {
+			t.Fatalf("%v is still to be absent%s", again, in)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// TestWarningsOfWhatStaysAreCounted, but for few, errors, what changes, what is about
+// a file as a whole, and where all was asked for.
+func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
+	doc := Document{Command: "plan", Plan: &plan.Plan{Items: []plan.Item{
+		{Key: kind.Key{Kind: "CDN", Name: "new"}, Path: "b.yaml", Line: 11, Op: plan.Create},
+		{Key: kind.Key{Kind: "CDN", Name: "old"}, Path: "b.yaml", Line: 1, Op: plan.None},
+	}}}
+	add := func(severity diag.Severity, rule, path string, line int) {
+		doc.Findings = append(doc.Findings, diag.Finding{
+			Path: path, Line: line, Column: 3, Rule: rule, Severity: severity, Field: "spec.hostname", Message: fmt.Sprint(rule, line),
+		})
+	}
+	for line := 2; line < 8; line++ {
+		add(diag.Warning, "many", "b.yaml", line)
+	}
+	add(diag.Warning, "many", "b.yaml", 12)
+	add(diag.Warning, "many", "b.yaml", 0)
+	for line := 2; line < 5; line++ {
+		add(diag.Warning, "few", "b.yaml", line)
+	}
+	for line := 2; line < 7; line++ {
+		add(diag.Error, "wrong", "a.yaml", line)
+	}
+	texts := func(opts Options) string {
+		var all []string
+		for _, f := range shownFindings(doc, opts) {
+			all = append(all, f.Message)
+		}
+		return strings.Join(all, " | ")
+	}
+	const want = "6 findings about what this plan does not change: b.yaml:2:3, b.yaml:3:3, b.yaml:4:3 and 3 more | many12 | many0 | " +
+		"few2 | few3 | few4 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
+	if got := texts(Options{}); got != want {
+		t.Errorf("shown are %s", got)
+	}
+	if got := len(shownFindings(doc, Options{Verbose: true})); got != len(doc.Findings) {
+		t.Errorf("-v shows %d of %d", got, len(doc.Findings))
+	}
+	var b bytes.Buffer
+	if err := writeJSON(&b, doc, Options{}); err != nil || strings.Count(b.String(), `"rule": "many"`) != 8 {
+		t.Errorf("JSON has not all: %v %s", err, b.String())
+	}
+	doc.Plan = nil
+	if got := len(shownFindings(doc, Options{})); got != len(doc.Findings) {
+		t.Errorf("validate shows %d of %d", got, len(doc.Findings))
+	}
+}
