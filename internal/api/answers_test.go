@@ -58,7 +58,7 @@ func TestAWholeListProvesThatTheAddressIsRight(t *testing.T) {
 func TestTheFieldThatIsWrong(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"message":"no","details":{"causes":[{"field":"spec.locations[1].cache.level","message":"bad"}]}}`: "spec.locations[1].cache.level",
-		`{"message":"CDN \"shop\" is invalid: spec.tls.forced: must be text"}`:                               "spec.tls.forced",
+		`{"message":"CDN \"shop\" is invalid: spec.tls.forced: must be text"}`:                              "spec.tls.forced",
 		`{"message":"no"}`: "",
 	} {
 		_, err := serve(t, say(422, jsonType, body)).Patch(t.Context(), named(t, "CDN"), "shop", []byte(`{}`))

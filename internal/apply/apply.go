@@ -135,7 +135,7 @@ func (o Options) withDefaults() Options {
 // then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
-	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}, full: map[string]string{}}
+	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}, full: map[string]string{}, looks: map[kind.Area]reckoning{}}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
@@ -176,6 +176,8 @@ type run struct {
 	stopped string
 	// full says of hostnames why the platform takes no more purges of them for now.
 	full map[string]string
+	// looks are the last looks at the clock of each area.
+	looks map[kind.Area]reckoning
 	// failures counts the operations that the platform failed in a row.
 	failures int
 	// elsewhere are the items that other runs have claimed.

@@ -129,6 +129,7 @@ func (r *run) trySafely(ctx context.Context, s *shot, end *Outcome) answer {
 	if err != nil {
 		return answer{fate: unsent, err: fmt.Errorf("the platform's time: %w", err)}
 	}
+	r.looked(s.kind.Area, now)
 	if !s.hold.MaySend(now) {
 		return s.overdue(now)
 	}

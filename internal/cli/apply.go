@@ -215,13 +215,8 @@ const maxSkew = 5 * time.Minute
 // as well.
 func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
 	dials := sync.OnceValue(s.dials)
-	var looks recent
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
-		if read, ok := looks.still(k.Area, s.app.env.Now()); ok {
-			return ledger.Observed(read.Server, read.Wall), nil
-		}
 		on := dials()[k.Area]
-		asked := s.app.env.Now()
 		read, err := client.Clock(ctx, on.kind, on.name)
 		if err != nil {
 			return ledger.Instant{}, err
@@ -231,46 +226,8 @@ func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (l
 				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's are %s apart", skew.Round(time.Second)))
 			})
 		}
-		looks.keep(k.Area, asked, read)
 		return ledger.Observed(read.Server, read.Wall), nil
 	}
-}
-
-// recentLook is how long a look at the platform's clock counts as one right before a
-// send: no longer than one request may take anyway.
-const recentLook = 2 * time.Second
-
-// recent keeps the last look at each area's clock.
-type recent struct {
-	mu    sync.Mutex
-	looks map[kind.Area]look
-}
-
-type look struct {
-	asked time.Time
-	api.Reading
-}
-
-func (r *recent) keep(area kind.Area, asked time.Time, read api.Reading) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.looks == nil {
-		r.looks = map[kind.Area]look{}
-	}
-	r.looks[area] = look{asked: asked, Reading: read}
-}
-
-// still returns the last look as of now if it is recent by both the wall clock and
-// the monotonic one: either may stand still while a machine sleeps.
-func (r *recent) still(area kind.Area, now time.Time) (api.Reading, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last, ok := r.looks[area]
-	passed := max(now.Sub(last.asked), now.Round(0).Sub(last.asked.Round(0)))
-	if !ok || last.Server.IsZero() || passed < 0 || passed > recentLook {
-		return api.Reading{}, false
-	}
-	return api.Reading{Server: last.Server.Add(passed), Wall: now.Round(0)}, true
 }
 
 // dial is an object that a look at the clock asks for.

@@ -27,6 +27,11 @@ func Observed(server, wall time.Time) Instant {
 	return i
 }
 
+// Add returns the instant that much later.
+func (i Instant) Add(d time.Duration) Instant {
+	return Instant{Now: i.Now.Add(d), Early: i.Early.Add(d), Late: i.Late.Add(d), Alone: i.Alone}
+}
+
 // The times of design A1 and A3. An intent of another run that is younger than
 // the lease is taken to be under way; it is no safety margin.
 const (
