@@ -205,7 +205,7 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 	err := d.ledgerErr
 	if err == nil {
 		var g ledger.Genesis
-		g, err = d.ledger.Genesis(ctx)
+		g, err = d.ledger.Usable(ctx, d.areas()...)
 		says.ID = g.LedgerID
 		for area, proof := range g.Proofs {
 			d.found.Proofs[area] = proof
@@ -222,6 +222,15 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 		return finding{Status: failed, code: exitOf(err), Says: inOneLine(errors.New(view.Problem)), Fix: view.Fix}
 	}
 	return finding{Status: good, Says: "it can be read, and is " + says.ID + "; not tried: writing"}
+}
+
+// areas are those that the ledger must be bound to: of the manifests, or all where there
+// are none.
+func (d *doctoring) areas() []kind.Area {
+	if d.set == nil || len(d.set.Objects) == 0 {
+		return areas()
+	}
+	return areasOf(d.set)
 }
 
 // checkProof tells what is known of second requests of the same name.

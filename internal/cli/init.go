@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -128,11 +129,14 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 	if err := s.write(id); err != nil {
 		return err
 	}
-	if s.manifests != fromLive {
-		return s.next()
+	if s.manifests == fromLive {
+		if err := runPull(ctx, a, pullOptions{}, nil); err != nil {
+			return fmt.Errorf("all is written but the manifests: %w; trueup pull writes them", err)
+		}
 	}
-	if err := runPull(ctx, a, pullOptions{}, nil); err != nil {
-		return fmt.Errorf("all is written but the manifests: %w; trueup pull writes them", err)
+	err = s.next()
+	if s.ready != nil {
+		err = cmp.Or(err, s.ready())
 	}
-	return s.next()
+	return err
 }

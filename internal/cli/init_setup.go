@@ -40,6 +40,8 @@ type setup struct {
 	editor    bool
 	ci        *ci
 	edits     []*edit
+	// ready reports whether the ledger that was made can be used; nil where none was.
+	ready func() error
 }
 
 func (s *setup) close() {
@@ -223,6 +225,8 @@ func (s *setup) makeLedger(ctx context.Context, adopt string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("nothing was written, because there is no ledger: %w", err)
 	}
+	cfg := w.ledger
+	s.ready = func() error { return s.app.ready(ctx, s.project, cfg, id) }
 	return id, nil
 }
 

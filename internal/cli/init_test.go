@@ -19,9 +19,20 @@ func initIn(t *testing.T, dir string, answers []string, args ...string) (code in
 	var out, errs bytes.Buffer
 	code = Main(t.Context(), append([]string{"init"}, args...), Env{
 		Stdin: strings.NewReader(strings.Join(answers, "\n") + "\n"), Stdout: &out, Stderr: &errs,
-		Getenv: func(string) string { return "" }, Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: answers != nil,
+		Getenv: addressed(nil), Now: time.Now, Sleep: Sleep, Dir: dir, StdinIsTTY: answers != nil,
 	})
 	return code, out.String(), errs.String()
+}
+
+// addressed is an environment that has the platform's addresses.
+func addressed(vars map[string]string) func(string) string {
+	return func(name string) string {
+		switch name {
+		case "TRUEUP_DELIVERY_URL", "TRUEUP_COMPUTE_URL":
+			return "http://127.0.0.1:9/" + name
+		}
+		return vars[name]
+	}
 }
 
 func content(t *testing.T, dir, name string) string {
@@ -37,12 +48,12 @@ func content(t *testing.T, dir, name string) string {
 // and again where an answer can't be one.
 func TestInitAsks(t *testing.T) {
 	dir := t.TempDir()
-	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "", "live", "", "yes"})
+	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "", "live", "examples", "yes"})
 	if code != exitOK {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
-		"name and uuid are letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[examples]: ",
+		"name and uuid are letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[pull]: ",
 		"  write trueup.yaml\n", "Do that? Type yes: ",
 	} {
 		if !strings.Contains(stderr, want) {
@@ -199,9 +210,9 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	dir, at := t.TempDir(), t.TempDir()
 	run := func(store string) (int, string) {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--yes"}, Env{
+		code := Main(t.Context(), []string{"init", "--workspace", "acme", "--uuid", "5a1d", "--manifests", "examples", "--yes"}, Env{
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now, Sleep: Sleep, Dir: dir,
-			Getenv: func(name string) string { return map[string]string{"TRUEUP_LEDGER": store}[name] },
+			Getenv: addressed(map[string]string{"TRUEUP_LEDGER": store}),
 		})
 		return code, out.String()
 	}

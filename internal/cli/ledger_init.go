@@ -50,15 +50,17 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if err != nil {
 		return err
 	}
+	notReady := a.ready(ctx, p, w.ledger, id)
 	if p.Ledger.ID != "" || a.global.sandbox {
-		return err
+		return notReady
 	}
 	store := fmt.Sprintf("store: %q, ", w.ledger.Store)
 	if strings.Contains(w.ledger.Store, "endpoint=") {
 		store = "" // only the environment may name it
 	}
-	return cmp.Or(err, a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
-		"ledger: {%sid: %s}\n", store, id))
+	err = a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
+		"ledger: {%sid: %s}\n", store, id)
+	return cmp.Or(err, notReady)
 }
 
 // makeLedger makes the ledger of a world, proves that its store is safe, records
@@ -81,11 +83,32 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	if err != nil {
 		return "", err
 	}
-	err = a.out.Printf("ledger %s is ready\n%s", g.LedgerID, changed)
+	err = a.out.Printf("ledger %s is there, and its store is safe\n%s", g.LedgerID, changed)
 	if adopted > 0 {
 		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
 	return g.LedgerID, err
+}
+
+// ready reports that a ledger can be used, or which address it lacks and how to add it.
+func (a *app) ready(ctx context.Context, p project, cfg ledger.Config, id string) error {
+	cfg.ID = id
+	needed := areas()
+	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.set.Objects) > 0 {
+		needed = areasOf(loaded.set)
+	}
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	_, err = l.Usable(ctx, needed...)
+	if p := ledger.Problem(err); p != nil {
+		err = fmt.Errorf("%w: %s", err, p.Fix)
+	}
+	if err = errors.Join(err, l.Close()); err != nil {
+		return fmt.Errorf("the ledger is not ready: %w", err)
+	}
+	return a.out.Printf("ledger %s is ready\n", id)
 }
 
 // askRebind asks a person before what a ledger is bound to is replaced: tokens go

@@ -95,6 +95,11 @@ var mayEnd = map[string]map[string][]int{
 		bare: {exitOK, exitError}, noSense: {exitOK, exitError},
 		partOfList: {exitOK, exitNeedsPerson}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
 	},
+	// What was live before a claim is only needed where the answer is lost.
+	"list before a claim": {
+		forEver: {exitOK, exitPartial}, tooLong: {exitOK, exitPartial}, denied: {exitOK, exitAuth},
+		wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+	},
 	// A read of an object is before the plan, or right before the write.
 	"look": {
 		forEver: {exitError, exitPartial, exitNotConverged},

@@ -63,6 +63,8 @@ func (sc *scene) learn(t *testing.T, proven bool) clean {
 		switch {
 		case r.Method == sc.write:
 			op.role, written = sc.role, true
+		case (last == "cdns" || last == "volumesnapshots") && op.nth > 1:
+			op.role = "list before a claim"
 		case last == "cdns" || last == "volumesnapshots":
 			op.role = "list"
 		case written:

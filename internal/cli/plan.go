@@ -161,11 +161,21 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	}
 	defer s.close()
 	s.describe(&doc)
-	if doc.ExitCode == exitOK && opts.detailed && doc.Plan.Differs() {
+	switch {
+	case doc.ExitCode != exitOK:
+	case s.hidesLedger():
+		doc.ExitCode = exitNeedsPerson
+	case opts.detailed && doc.Plan.Differs():
 		doc.ExitCode = exitChanges
 	}
 	a.keep(file, &doc)
 	return a.emit(doc)
+}
+
+// hidesLedger reports whether a plan in CI was made without the ledger that the project
+// has: green would say that apply can do what the plan shows.
+func (s *session) hidesLedger() bool {
+	return s.app.inCI() && s.world.ledger.Store != "" && s.plan.LedgerProblem != ""
 }
 
 func newDrift(a *app) *cobra.Command {

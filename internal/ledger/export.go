@@ -33,13 +33,6 @@ func (h exportHead) validate() error {
 	return h.Genesis.validate()
 }
 
-// Genesis returns the birth certificate; a *ProblemError if the ledger can't be
-// used.
-func (l *Ledger) Genesis(ctx context.Context) (Genesis, error) {
-	l.refresh()
-	return l.usable(ctx, nil)
-}
-
 // Export writes the whole ledger as JSON Lines, the genesis first and then each
 // record as it is stored, and returns how many records there were. It holds no
 // secret, as the ledger holds none.

@@ -68,7 +68,7 @@ func (l *Ledger) problem(genesis Genesis, err error, areas []kind.Area) (*Proble
 		return p, nil
 	}
 	for _, area := range areas {
-		if l.cfg.Origins[area] != "" && genesis.Origins[area] == "" {
+		if genesis.Origins[area] == "" {
 			return l.unbound(genesis, area), nil
 		}
 	}
@@ -178,10 +178,13 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 
 // unbound says that a genesis has no address of an area.
 func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
+	fix := fmt.Sprintf("if %s is right, run trueup ledger init, which adds it to the ledger", l.cfg.Origins[area])
+	if l.cfg.Origins[area] == "" {
+		fix = fmt.Sprintf("set TRUEUP_%s_URL, and run trueup ledger init, which adds it to the ledger", strings.ToUpper(string(area)))
+	}
 	return &ProblemError{
-		Problem:   fmt.Sprintf("ledger %s was made without an address of the %s area", g.LedgerID, area),
-		Fix:       fmt.Sprintf("if %s is right, trueup ledger init adds it to the ledger", l.cfg.Origins[area]),
-		Elsewhere: len(g.Origins) > 0,
+		Problem: fmt.Sprintf("ledger %s is bound to no address of the %s area, so nothing that is sent once can be sent there", g.LedgerID, area),
+		Fix:     fix, Elsewhere: len(g.Origins) > 0 && l.cfg.Origins[area] != "",
 	}
 }
 

@@ -70,7 +70,7 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 	if after := listed(t, l); !reflect.DeepEqual(after, before) {
 		t.Errorf("restored %+v\nwas %+v", after, before)
 	}
-	g, err := l.Genesis(t.Context())
+	g, err := l.Usable(t.Context())
 	if err != nil || g.LedgerID != cfg.ID || g.Workspace != backup.Genesis.Workspace || !reflect.DeepEqual(g.Origins, backup.Genesis.Origins) {
 		t.Errorf("genesis %+v, %v", g, err)
 	}

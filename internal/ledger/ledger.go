@@ -378,14 +378,21 @@ func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 	return records, err
 }
 
-// usable returns the genesis if the ledger is there and ours, for the areas of
-// the keys; else a *ProblemError, or what kept it from being read.
+// usable is Usable for the areas of the keys.
 func (l *Ledger) usable(ctx context.Context, keys []kind.Key) (Genesis, error) {
 	areas, err := areasOf(keys)
 	if err != nil {
 		return Genesis{}, err
 	}
+	return l.Usable(ctx, areas...)
+}
+
+// Usable returns the genesis if the ledger is there, ours, and bound to the platform for
+// the areas; else a *ProblemError, or what kept it from being read. Every command asks
+// this way.
+func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
 	var g Genesis
+	var err error
 	if l.store != nil {
 		g, err = l.readGenesis(ctx)
 	}
