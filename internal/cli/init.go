@@ -135,8 +135,8 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 		}
 	}
 	err = s.next()
-	if s.ready != nil {
-		err = cmp.Or(err, s.ready())
+	if s.notReady != nil {
+		err = cmp.Or(err, s.notReady())
 	}
 	return err
 }

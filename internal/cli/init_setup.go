@@ -40,8 +40,8 @@ type setup struct {
 	editor    bool
 	ci        *ci
 	edits     []*edit
-	// ready reports whether the ledger that was made can be used; nil where none was.
-	ready func() error
+	// notReady says why the ledger that was made can't be used; nil where none was made.
+	notReady func() error
 }
 
 func (s *setup) close() {
@@ -226,7 +226,7 @@ func (s *setup) makeLedger(ctx context.Context, adopt string) (string, error) {
 		return "", fmt.Errorf("nothing was written, because there is no ledger: %w", err)
 	}
 	cfg := w.ledger
-	s.ready = func() error { return s.app.ready(ctx, s.project, cfg, id) }
+	s.notReady = func() error { return s.app.notReady(ctx, s.project, cfg, id) }
 	return id, nil
 }
 

@@ -50,7 +50,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if err != nil {
 		return err
 	}
-	notReady := a.ready(ctx, p, w.ledger, id)
+	notReady := a.notReady(ctx, p, w.ledger, id)
 	if p.Ledger.ID != "" || a.global.sandbox {
 		return notReady
 	}
@@ -83,17 +83,22 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	if err != nil {
 		return "", err
 	}
-	err = a.out.Printf("ledger %s is there, and its store is safe\n%s", g.LedgerID, changed)
+	state := "is ready"
+	if a.notReady(ctx, p, w.ledger, g.LedgerID) != nil {
+		state = "is there, but not ready"
+	}
+	err = a.out.Printf("ledger %s %s\n%s", g.LedgerID, state, changed)
 	if adopted > 0 {
 		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
 	}
 	return g.LedgerID, err
 }
 
-// ready reports that a ledger can be used, or which address it lacks and how to add it.
-func (a *app) ready(ctx context.Context, p project, cfg ledger.Config, id string) error {
+// notReady says why a ledger can't be used for what the manifests are of, and how that is
+// mended; nil means that it can. Without manifests it must be bound to an address at all.
+func (a *app) notReady(ctx context.Context, p project, cfg ledger.Config, id string) error {
 	cfg.ID = id
-	needed := areas()
+	needed := slices.DeleteFunc(areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
 	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.set.Objects) > 0 {
 		needed = areasOf(loaded.set)
 	}
@@ -108,7 +113,7 @@ func (a *app) ready(ctx context.Context, p project, cfg ledger.Config, id string
 	if err = errors.Join(err, l.Close()); err != nil {
 		return fmt.Errorf("the ledger is not ready: %w", err)
 	}
-	return a.out.Printf("ledger %s is ready\n", id)
+	return nil
 }
 
 // askRebind asks a person before what a ledger is bound to is replaced: tokens go
