@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
 
@@ -18,15 +22,15 @@ type resolveOptions struct {
 func newLedgerResolve(a *app) *cobra.Command {
 	var opts resolveOptions
 	cmd := &cobra.Command{
-		Use:   "resolve KIND/NAME --posted|--repost|--abandon --reason TEXT",
-		Short: "Answer what became of a request whose outcome is not known",
-		Long: "Answer what became of a request whose outcome is not known.\n" +
+		Use:   "resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
+		Short: "Answer what happened to requests whose outcome is not known",
+		Long: "List the requests whose outcome is not known, one a line, or answer what happened to some of them.\n" +
 			"  --posted   it was executed: it is never sent again\n" +
 			"  --repost   it was not executed: the next apply sends it\n" +
-			"  --abandon  it is never to be sent",
-		Args: cobra.ExactArgs(1),
+			"  --abandon  it is never to be sent\n" +
+			"A name may have wildcards, such as 'purge/rel-*', which mean the requests without an outcome that match.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runResolve(cmd.Context(), a, opts, args[0])
+			return runResolve(cmd.Context(), a, opts, args)
 		},
 	}
 	f := cmd.Flags()
@@ -34,33 +38,114 @@ func newLedgerResolve(a *app) *cobra.Command {
 	f.BoolVar(&opts.repost, "repost", false, "it was not executed: send it")
 	f.BoolVar(&opts.abandon, "abandon", false, "it is never to be sent")
 	f.StringVar(&opts.reason, "reason", "", "why you know; it is kept in the record")
-	cmd.MarkFlagsOneRequired("posted", "repost", "abandon")
 	cmd.MarkFlagsMutuallyExclusive("posted", "repost", "abandon")
 	return cmd
 }
 
-func runResolve(ctx context.Context, a *app, opts resolveOptions, arg string) error {
-	key, err := keyArg(arg)
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(opts.reason) == "" {
-		return errors.New("add --reason TEXT: why you know is kept in the record")
-	}
-	to, follows := ledger.ResolvePosted, "it is never sent again"
+// answer is what the flags say, and what follows of it; empty where they say nothing.
+func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	switch {
-	case opts.repost:
-		to, follows = ledger.ResolveRepost, "the next apply sends it, if its manifest is in git"
-	case opts.abandon:
-		to, follows = ledger.ResolveAbandon, "it is never sent"
+	case o.posted:
+		return ledger.ResolvePosted, "it is never sent again"
+	case o.repost:
+		return ledger.ResolveRepost, "the next apply sends it, if its manifest is in git"
+	case o.abandon:
+		return ledger.ResolveAbandon, "it is never sent"
+	}
+	return "", ""
+}
+
+func runResolve(ctx context.Context, a *app, opts resolveOptions, args []string) error {
+	to, follows := opts.answer()
+	switch {
+	case to != "" && len(args) == 0:
+		return errors.New("name the requests that the answer is for, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
+	case to == "" && opts.reason != "":
+		return errors.New("say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions")
+	case to != "" && strings.TrimSpace(opts.reason) == "":
+		return errors.New("add --reason TEXT: why you know is kept in the record")
 	}
 	l, closeAll, err := a.openLedger(ctx)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	if err := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); err != nil {
-		return ledgerError(err)
+	view, err := l.View(ctx, nil)
+	if err == nil && view.Problem != "" {
+		err = withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix))
 	}
-	return a.out.Printf("%s: resolved as %s: %s\n", key, to, follows)
+	if err != nil {
+		return err
+	}
+	keys, err := openLike(view, args)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		return a.showQuestions(view, keys)
+	}
+	for _, key := range keys {
+		if failed := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); failed != nil {
+			err = errors.Join(err, ledgerError(failed))
+			continue
+		}
+		err = errors.Join(err, a.out.Printf("%s: resolved as %s: %s\n", key, to, follows))
+	}
+	return err
+}
+
+// openLike returns the requests without an outcome that the arguments name or match, all
+// without an argument. A plain name may also be of a request that has an outcome, which
+// whoever resolves it is told.
+func openLike(view ledger.View, args []string) ([]kind.Key, error) {
+	var open []kind.Key
+	for key, rec := range view.Records {
+		if rec.Open() {
+			open = append(open, key)
+		}
+	}
+	slices.SortFunc(open, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
+	if len(args) == 0 {
+		return open, nil
+	}
+	var keys []kind.Key
+	for _, arg := range args {
+		if !strings.ContainsAny(arg, "*?[") {
+			key, err := keyArg(arg)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, key)
+			continue
+		}
+		like, err := targets([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		before := len(keys)
+		keys = append(keys, slices.DeleteFunc(slices.Clone(open), func(key kind.Key) bool { return !like(key) })...)
+		if len(keys) == before {
+			return nil, fmt.Errorf("%q matches no request without an outcome: trueup ledger ls --open lists them", arg)
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.Compact(keys), nil
+}
+
+// showQuestions lists requests without an outcome, with what a wrong answer costs.
+func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
+	if len(keys) == 0 {
+		return a.out.Text("no request is without an outcome\n")
+	}
+	var err error
+	spared := ""
+	for _, key := range keys {
+		rec := view.Records[key]
+		err = cmp.Or(err, a.out.Printf("%s\n", ledger.Ask(rec)))
+		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && !view.Terms[k.Area].Proven && !rec.NameTaken() {
+			spared = "\nOnce trueup has seen that the platform refuses duplicates, it sends such requests again by itself: " +
+				"trueup doctor --probe-duplicates HOSTNAME finds out\n"
+		}
+	}
+	return cmp.Or(err, a.out.Text(spared+"\nAnswer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT\n"))
 }

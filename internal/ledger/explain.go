@@ -46,11 +46,37 @@ func Explain(rec Record) (message, fix string) {
 // if somebody else had sent it before.
 func unanswered(rec Record) (message, fix string) {
 	sent := fmt.Sprintf("%s was sent by %s%s", rec.Key, sender(rec.Claim), at(rec.ClaimedAt))
+	if rec.gaveUp() {
+		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",
+			rec.Key, sender(rec.Claim), at(rec.ClaimedAt)), Question(rec.Key)
+	}
 	if rec.NameTaken() {
 		return sent + ", but " + rec.Outcome.Message, NameQuestion(rec.Key)
 	}
 	return fmt.Sprintf("%s and its outcome is not known%s: it may or may not have been executed", sent, said(rec.Outcome)), Question(rec.Key)
 }
+
+// Ask says in one line what is not known of a request, and what either answer costs if it
+// is wrong.
+func Ask(rec Record) string {
+	sent := "may have been sent by"
+	if rec.State == Unknown && !rec.gaveUp() {
+		sent = "was sent by"
+	}
+	text := fmt.Sprintf("%s %s %s%s", rec.Key, sent, sender(rec.Claim), at(rec.ClaimedAt))
+	if rec.NameTaken() {
+		return text + ": the name is taken; --posted if that object is this request, --abandon if not"
+	}
+	k, ok := kind.Named(rec.Kind)
+	if ok && k.Policy == kind.Once {
+		return text + ": a wrong --posted leaves old content in the cache, a wrong --repost purges the same paths twice"
+	}
+	return text + ": a wrong --posted leaves no snapshot, a wrong --repost makes a second one, of later data"
+}
+
+// gaveUp reports that a later run made the request unknown because the run that had
+// claimed it recorded nothing, so that it may never have been sent.
+func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == noOutcome }
 
 // ExplainLeft is Explain of an open request whose manifest has left git.
 func ExplainLeft(rec Record) (message, fix string) {

@@ -226,6 +226,9 @@ func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) er
 	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
 
+// noOutcome is why a request is unknown whose run recorded none.
+const noOutcome = "the run that claimed it recorded no outcome"
+
 // GiveUp makes unknown what a run that is gone had claimed and what can't be
 // sent again; it leaves a record alone that is not, or no longer, like that.
 func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
@@ -233,12 +236,11 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	const why = "the run that claimed it recorded no outcome"
-	_, err = l.change(ctx, key, move{event: evDoubt, detail: why}, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evDoubt, detail: noOutcome}, func(r Record) (Record, error) {
 		if r.Standing(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evDoubt}
 		}
-		o := Outcome{How: Unclear, Message: why}
+		o := Outcome{How: Unclear, Message: noOutcome}
 		if r.Left && r.Outcome != nil {
 			o = *r.Outcome // why it got none
 		}
