@@ -200,7 +200,7 @@ func (r *run) verify(ctx context.Context, s *shot, name string, end *Outcome) {
 	case got.obj.Terminating:
 		end.fail(Partial, "it was made, and is being deleted")
 	case !got.kept:
-		end.Mismatches = r.mismatches(write{kind: k, spec: spec, sent: spec}, *got.obj)
+		end.Mismatches, _ = r.mismatches(write{kind: k, spec: spec, sent: spec}, *got.obj)
 		end.fail(NotConverged, "the server did not keep what was sent")
 	default:
 		r.ready(ctx, k, name, *got.obj, end)

@@ -144,7 +144,8 @@ func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
 // applied records the spec as applied, and compares what came back with git
 // and with what was sent (design 0.17 and B8).
 func (r *run) applied(w write, got kind.Object, end *Outcome) {
-	end.Mismatches = r.mismatches(w, got)
+	var filled bool
+	end.Mismatches, filled = r.mismatches(w, got)
 	switch {
 	case len(end.Mismatches) > 0:
 		end.fail(NotConverged, "the server did not keep what was sent")
@@ -153,7 +154,7 @@ func (r *run) applied(w write, got kind.Object, end *Outcome) {
 		end.fail(Partial, "it was written, and is being deleted")
 	}
 	r.record(w.key, ledger.AppliedSpec{
-		Spec: w.spec, Converged: len(end.Mismatches) == 0 && !w.refused,
+		Spec: w.spec, Converged: len(end.Mismatches) == 0 && !filled && !w.refused,
 		RemoteName: got.Name, UID: got.UID, CreationTimestamp: got.CreationTimestamp,
 	}, end)
 }
@@ -175,18 +176,21 @@ func (r *run) record(key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 	}
 }
 
-func (r *run) mismatches(w write, got kind.Object) []Mismatch {
+// mismatches are what the server did not keep; filled says that it put something where
+// git has null, which is its default and is not sent again.
+func (r *run) mismatches(w write, got kind.Object) (out []Mismatch, filled bool) {
 	k, live := w.kind, canon.MustDecode(got.Spec)
 	// What was removed and came back, came back as its default (design B8).
 	found := merge.Mismatches(r.Rules(k), merge.StripNulls(canon.MustDecode(w.sent)), live)
 	if len(found) == 0 && !w.leaves {
-		found = merge.Mismatches(r.Rules(k), canon.MustDecode(w.spec), live)
+		spec := canon.MustDecode(w.spec)
+		found = merge.Mismatches(r.Rules(k), merge.StripNulls(spec), live)
+		filled = len(found) == 0 && len(merge.Mismatches(r.Rules(k), canon.MustDecode(w.spec), live)) > 0
 	}
-	var out []Mismatch
 	for _, m := range found {
 		out = append(out, Mismatch{Path: m.Path, Sent: m.Sent, Returned: m.Returned, Hint: hint(k, m.Hint)})
 	}
-	return out
+	return out, filled
 }
 
 // hint names the kind in an override, which a comparison does not know.
