@@ -27,6 +27,7 @@ type codeHost struct {
 	// run is the number of the newest run, and artifacts are what runs keep.
 	run       int
 	artifacts []string
+	caches    []string
 }
 
 // hostBot is who the host's token belongs to.

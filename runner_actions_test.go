@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -148,6 +150,31 @@ func (r *runner) keep(j *runnerState, step runnerStep, with map[string]string) e
 	r.host.artifacts = append(r.host.artifacts, to)
 	if step.ID != "" {
 		j.steps[step.ID] = map[string]string{"artifact-id": strconv.Itoa(len(r.host.artifacts))}
+	}
+	return nil
+}
+
+// cache keeps a folder for later runs, under a key that is written once. What a pull
+// request writes is apart from what the branch writes.
+func (r *runner) cache(with map[string]string) error {
+	to := r.s.MkAbs(filepath.Join("caches", url.PathEscape(r.ref()), url.PathEscape(with["key"])))
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(with["path"]); err != nil {
+		return nil // the host warns
+	}
+	r.host.caches = append(r.host.caches, to)
+	return copyTo(with["path"], to)
+}
+
+// uncache gets the newest folder that was kept under a key of that beginning.
+func (r *runner) uncache(with map[string]string) error {
+	under := r.s.MkAbs(filepath.Join("caches", url.PathEscape(r.ref()), url.PathEscape(with["restore-keys"])))
+	for _, from := range slices.Backward(r.host.caches) {
+		if strings.HasPrefix(from, under) {
+			return copyTo(from, with["path"])
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,7 @@ import (
 // names are what expressions of a job can ask for.
 func (r *runner) names(j *runnerState) lookup {
 	known := map[string]any{
-		"github.event_name": r.given["event"], "github.token": hostToken, "github.run_id": strconv.Itoa(r.host.run),
+		"github.event_name": r.given["event"], "github.token": hostToken, "github.run_id": strconv.Itoa(r.host.run), "github.run_attempt": r.attempt(),
 		"github.ref": r.ref(), "runner.temp": filepath.Join(j.dir, "temp"),
 		"job.workflow_repository": "tools/trueup", "job.workflow_sha": scriptBase,
 		"github.action_path": filepath.Join(j.dir, "work", ".trueup-source"),
@@ -108,6 +109,10 @@ func (r *runner) runStep(j *runnerState, step runnerStep) error {
 		return r.checkout(j, with)
 	case "actions/setup-go":
 		return nil // the machine has one
+	case "actions/cache/restore":
+		return r.uncache(with)
+	case "actions/cache/save":
+		return r.cache(with)
 	case "actions/upload-artifact":
 		return r.keep(j, step, with)
 	case "actions/download-artifact":
@@ -158,6 +163,9 @@ func (r *runner) runCommands(j *runnerState, step runnerStep) error {
 	return errors.Join(err, readErr, pathErr, collect(output, r.s.MkAbs("outputs")), collect(summary, r.s.MkAbs("summary.md")))
 }
 
+// attempt is how often the run was started.
+func (r *runner) attempt() string { return cmp.Or(r.given["attempt"], "1") }
+
 // process are the variables that every process of a script needs.
 func (r *runner) process() []string {
 	env := []string{"CI=true", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
@@ -169,14 +177,10 @@ func (r *runner) process() []string {
 
 // environment is what the host's runner says to a step.
 func (r *runner) environment(j *runnerState) []string {
-	attempt := r.given["attempt"]
-	if attempt == "" {
-		attempt = "1"
-	}
 	env := []string{
 		"GITHUB_ACTIONS=true", "GITHUB_API_URL=" + r.host.web.URL + "/api/v3", "GITHUB_SERVER_URL=https://github.example",
 		"GITHUB_REPOSITORY=acme/site", "GITHUB_EVENT_NAME=" + r.given["event"], "GITHUB_REF=" + r.ref(),
-		"GITHUB_RUN_ID=" + strconv.Itoa(r.host.run), "GITHUB_RUN_NUMBER=" + strconv.Itoa(r.host.run), "GITHUB_RUN_ATTEMPT=" + attempt,
+		"GITHUB_RUN_ID=" + strconv.Itoa(r.host.run), "GITHUB_RUN_NUMBER=" + strconv.Itoa(r.host.run), "GITHUB_RUN_ATTEMPT=" + r.attempt(),
 		"GITHUB_WORKSPACE=" + filepath.Join(j.dir, "work"), "RUNNER_TEMP=" + filepath.Join(j.dir, "temp"),
 		"GITHUB_ACTION_PATH=" + filepath.Join(j.dir, "work", ".trueup-source"),
 	}

@@ -21,6 +21,8 @@ type pin struct{ commit, tag string }
 // pins are the actions that may be used. No other is: what these do not do, trueup
 // or the runner's own programs do.
 var pins = map[string]pin{
+	"actions/cache/restore":         {"55cc8345863c7cc4c66a329aec7e433d2d1c52a9", "v6.1.0"},
+	"actions/cache/save":            {"55cc8345863c7cc4c66a329aec7e433d2d1c52a9", "v6.1.0"},
 	"actions/checkout":              {"3d3c42e5aac5ba805825da76410c181273ba90b1", "v7.0.1"},
 	"actions/setup-go":              {"b7ad1dad31e06c5925ef5d2fc7ad053ef454303e", "v7.0.0"},
 	"actions/upload-artifact":       {"bbbca2ddaa5d8feaa63e36b76fdaad77386f024f", "v7.0.0"},
@@ -189,7 +191,7 @@ func checkSteps(t *testing.T, file string, steps []workflowStep) {
 // a pull request says, such as a title or the name of a branch. github.ref is the
 // one that is checked out, and no command sees it.
 var said = regexp.MustCompile(`^(inputs\.[\w-]+|vars\.\w+|secrets\.\w+|(steps|needs|jobs)\.\w+\.outputs\.[\w-]+|job\.workflow_(repository|sha)|` +
-	`runner\.temp|github\.(token|event_name|ref|run_id|action_path|event\.pull_request\.number))$`)
+	`runner\.temp|github\.(token|event_name|ref|run_id|run_attempt|action_path|event\.pull_request\.number))$`)
 
 // TestExpressionsTakeNothingOfAPullRequest reads all of them, wherever they stand.
 func TestExpressionsTakeNothingOfAPullRequest(t *testing.T) {
@@ -204,7 +206,7 @@ func TestExpressionsTakeNothingOfAPullRequest(t *testing.T) {
 			expressions++
 			text := regexp.MustCompile(`'[^']*'`).ReplaceAllString(m[1], "")
 			for _, name := range regexp.MustCompile(`[A-Za-z_][\w.-]*`).FindAllString(text, -1) {
-				if name != "cancelled" && !said.MatchString(name) {
+				if name != "cancelled" && name != "always" && !said.MatchString(name) {
 					t.Errorf("%s: ${{%s}}: %s is not what these tests know as harmless", f, m[1], name)
 				}
 			}
@@ -408,7 +410,7 @@ func TestApplyIsNeitherCancelledNorDropped(t *testing.T) {
 // TestPinsNameTheirTag: a commit says nothing to a reader, so its tag follows it.
 func TestPinsNameTheirTag(t *testing.T) {
 	t.Parallel()
-	used := regexp.MustCompile(`uses: ([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[\d.]+)$`)
+	used := regexp.MustCompile(`uses: ([\w-]+(?:/[\w-]+)+)@([0-9a-f]{40}) # (v[\d.]+)$`)
 	files, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yml"))
 	if err != nil {
 		t.Fatal(err)
