@@ -124,7 +124,7 @@ func attackCells() []attackCell {
 }
 
 func (c attackCell) name() string {
-	return c.store + map[bool]string{true: ",refused", false: ",executed"}[c.refuses] + map[bool]string{true: ",witness", false: ",none"}[c.witness]
+	return c.store + map[bool]string{true: "-refused", false: "-executed"}[c.refuses] + map[bool]string{true: "-witness", false: "-none"}[c.witness]
 }
 
 // attack is the life of one ledger.
@@ -295,7 +295,7 @@ func (a *attack) judge(r *attackRun) *attackRun {
 	}
 	a.note("trueup %s %s: exit %d after %s", r.args[0], r.args[1], r.code, r.took.Round(time.Millisecond))
 	if !slices.Contains([]int{0, 1, 5, 6, killed}, r.code) && a.first("exit", fmt.Sprint(r.code)) {
-		a.report("exit %d\n%s%s", r.code, r.out, r.err)
+		a.report("exit %d: %s", r.code, r.said())
 	}
 	executed, arrived := a.platform.log()
 	for key, n := range executed {
@@ -307,13 +307,13 @@ func (a *attack) judge(r *attackRun) *attackRun {
 	for _, key := range r.once {
 		done[key] = r.code == 0 && r.args[0] == "apply"
 	}
-	for _, o := range r.outcomes() {
+	for _, o := range r.result().Apply.Outcomes {
 		done[o.key()] = o.sentOnce() && (done[o.key()] || o.Status == "done")
 	}
 	for _, key := range slices.Sorted(maps.Keys(done)) {
 		if done[key] && executed[key] == 0 && a.first("lost", key) {
 			a.tally.lost++
-			a.report("%s was called done, and was not executed\n%s", key, r.out)
+			a.report("%s was called done, and was not executed: answers %q, %s", key, a.platform.answers(key), r.said())
 		}
 	}
 	a.questions(r, arrived)
@@ -333,7 +333,7 @@ func (a *attack) doubled(key string) {
 		a.tally.told++
 		return
 	}
-	a.report("%s was executed twice", key)
+	a.report("%s was executed twice: answers %q", key, a.platform.answers(key))
 }
 
 // questions counts those of a run that ended with 6.
@@ -342,8 +342,8 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 		return
 	}
 	named := false
-	for _, o := range r.outcomes() {
-		if o.Verdict != "needs-person" {
+	for _, o := range r.result().Apply.Outcomes {
+		if o.Verdict != "needs-person" || o.ofLedger() {
 			continue
 		}
 		if named = true; !a.first("asked", o.key()) {
@@ -360,13 +360,16 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 			a.report("asked about %s for nothing: the platform's log has no such request\n%s", o.key(), o.Message)
 		}
 	}
-	if named || a.tampered {
+	if named || !a.first("asked", fmt.Sprint("ledger ", a.tally.rounds)) {
 		return
 	}
 	a.tally.asked++
+	if a.tampered {
+		return
+	}
 	a.tally.nothing++
 	a.tally.beyond++
-	a.report("exit 6 without a question, and nobody has touched the ledger\n%s%s", r.out, r.err)
+	a.report("exit 6 without a question, and nobody has touched the ledger: %s", r.said())
 }
 
 // settles runs apply until it ends well, and answers what it asks by what is so.
@@ -383,16 +386,20 @@ func (a *attack) settles() bool {
 			a.answer(r)
 		}
 	}
-	a.note("the last run: %s%s", r.out, r.err)
+	a.note("the last run: %s", r.said())
 	return false
 }
 
 // answer does what a person would who has read the platform's log.
 func (a *attack) answer(r *attackRun) {
+	folder := regexp.MustCompile(`trueup ledger import '?(/[^\s'"\\]+)`).FindStringSubmatch(r.out + r.err)
+	if folder != nil && a.says("import", folder[1]) {
+		return
+	}
 	executed, _ := a.platform.log()
 	answered := false
-	for _, o := range r.outcomes() {
-		if o.Verdict != "needs-person" || !o.sentOnce() {
+	for _, o := range r.result().Apply.Outcomes {
+		if o.Verdict != "needs-person" || o.ofLedger() || !o.sentOnce() {
 			continue
 		}
 		answers := [][]string{{"resolve", o.key(), "--repost"}}
@@ -401,11 +408,7 @@ func (a *attack) answer(r *attackRun) {
 		}
 		answered = slices.ContainsFunc(answers, func(args []string) bool { return a.says(append(args, "--reason", "seen")...) }) || answered
 	}
-	if answered {
-		return
-	}
-	folder := regexp.MustCompile(`trueup ledger import (/[^\s"\\]+)`).FindStringSubmatch(r.out + r.err)
-	if folder != nil && a.says("import", folder[1]) || a.export == "" {
+	if answered || a.export == "" {
 		return
 	}
 	file := a.path("export.jsonl")

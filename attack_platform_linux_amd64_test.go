@@ -318,3 +318,15 @@ func (p *standIn) log() (executed, arrived map[string]int) {
 	})
 	return executed, arrived
 }
+
+// answers are those to the POSTs of one request.
+func (p *standIn) answers(key string) (answers []string) {
+	p.set(func() {
+		for _, e := range p.posts {
+			if e.key == key {
+				answers = append(answers, e.answer)
+			}
+		}
+	})
+	return answers
+}

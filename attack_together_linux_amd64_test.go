@@ -60,13 +60,7 @@ func (w *attackWorld) together(n int, ended map[int]int) map[int]int {
 		w.end(r)
 		ended[r.code]++
 		if r.code != 0 && r.code != 5 {
-			said := r.err
-			for _, o := range r.outcomes() {
-				if o.Verdict != "ok" {
-					said += fmt.Sprintf("%+v\n", o)
-				}
-			}
-			w.t.Errorf("one of %d runs at once: exit %d\n%s", n, r.code, strings.TrimSpace(said))
+			w.t.Errorf("one of %d runs at once: exit %d\n%s", n, r.code, r.said())
 		}
 	}
 	return ended

@@ -267,15 +267,32 @@ func (o attackOutcome) key() string { return o.Kind + "/" + o.Name }
 
 func (o attackOutcome) sentOnce() bool { return o.Kind != "CDN" }
 
-// outcomes reads what a run printed; a run that was killed may have said nothing.
-func (r *attackRun) outcomes() []attackOutcome {
-	var result struct {
-		Apply struct{ Outcomes []attackOutcome }
+// ofLedger tells whether a question is about the ledger as a whole.
+func (o attackOutcome) ofLedger() bool {
+	return strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import")
+}
+
+// attackResult is the JSON that a run printed.
+type attackResult struct {
+	Apply  struct{ Outcomes []attackOutcome }
+	Errors []string
+}
+
+// result reads what a run printed; a run that was killed may have said nothing.
+func (r *attackRun) result() (read attackResult) {
+	_ = json.Unmarshal([]byte(r.out), &read)
+	return read
+}
+
+// said is what a run said of what did not go well.
+func (r *attackRun) said() string {
+	said := r.err + strings.Join(r.result().Errors, "\n")
+	for _, o := range r.result().Apply.Outcomes {
+		if o.Verdict != "ok" || o.Message != "" {
+			said += fmt.Sprintf("\n%s %s (%s): %s", o.key(), o.Status, o.Verdict, o.Message)
+		}
 	}
-	if json.Unmarshal([]byte(r.out), &result) != nil {
-		return nil
-	}
-	return result.Apply.Outcomes
+	return strings.TrimSpace(said)
 }
 
 // keepCopy keeps a copy of a ledger in files, to turn it back to.
