@@ -36,6 +36,9 @@ type attackWorld struct {
 	// keepsState says that what a machine has seen of the ledger outlives it.
 	keepsState bool
 	runners    int
+	// manifests replaces the manifests, and prepare changes a runner's clone.
+	manifests func() string
+	prepare   func(clone string)
 
 	// ttl and once are what the manifests say: the CDN's edge TTL, and the
 	// requests that are sent once, by KIND/NAME.
@@ -138,10 +141,11 @@ func (w *attackWorld) gitFrom(stdin, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes the manifests, and pushes them; project is trueup.yaml, or empty
-// to leave it.
-func (w *attackWorld) commit(project string) {
-	w.t.Helper()
+// objects gives the manifests.
+func (w *attackWorld) objects() string {
+	if w.manifests != nil {
+		return w.manifests()
+	}
 	var text strings.Builder
 	cdn, _, _ := strings.Cut(crashManifests, "---\n")
 	text.WriteString(strings.Replace(cdn, "upstream: origin}", fmt.Sprintf("upstream: origin, cache: {level: standard, edgeTTL: %q, ttlTimeUnit: second}}", fmt.Sprint(w.ttl)), 1))
@@ -153,7 +157,14 @@ func (w *attackWorld) commit(project string) {
 		}
 		fmt.Fprintf(&text, "---\napiVersion: snapshot.storage.k8s.io/v1\nkind: VolumeSnapshot\nmetadata: {name: %s}\nspec: {source: {persistentVolumeClaimName: db}, volumeSnapshotClassName: general-purpose}\n", name)
 	}
-	files := map[string]string{"work/manifests/all.yaml": text.String()}
+	return text.String()
+}
+
+// commit writes the manifests, and pushes them; project is trueup.yaml, or empty
+// to leave it.
+func (w *attackWorld) commit(project string) {
+	w.t.Helper()
+	files := map[string]string{"work/manifests/all.yaml": w.objects()}
 	if project != "" {
 		files["work/trueup.yaml"] = project
 	}
@@ -196,6 +207,9 @@ func (w *attackWorld) runner() (dir string) {
 		w.t.Fatal(err)
 	}
 	w.git("", "clone", "-q", "file://"+w.path("remote.git"), dir+"/clone")
+	if w.prepare != nil {
+		w.prepare(dir + "/clone")
+	}
 	return dir
 }
 
