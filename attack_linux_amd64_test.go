@@ -36,26 +36,14 @@ func attackNumber(name string, otherwise int) int {
 	return n
 }
 
-// attackTally is what came of the rounds of one row of the table.
-type attackTally struct {
-	rounds, runs, kills, tampered int
-	// doubled were executed twice; told of these after the ledger was turned back
-	// on machines that had seen nothing, which nobody can notice.
-	doubled, told int
-	// lost were called done, and never executed.
-	lost int
-	// asked are questions to a person; nothing are those of which the platform's
-	// log has no request; beyond are those of them that exceed what the killed runs
-	// of the round can have had in flight.
-	asked, nothing, beyond int
-	// stuck are rounds that did not come to an end.
-	stuck int
-}
-
-func (a *attackTally) add(b attackTally) {
-	a.rounds, a.runs, a.kills, a.tampered = a.rounds+b.rounds, a.runs+b.runs, a.kills+b.kills, a.tampered+b.tampered
-	a.doubled, a.told, a.lost, a.stuck = a.doubled+b.doubled, a.told+b.told, a.lost+b.lost, a.stuck+b.stuck
-	a.asked, a.nothing, a.beyond = a.asked+b.asked, a.nothing+b.nothing, a.beyond+b.beyond
+// attackColumns are those of the table. "untold" are doubled after the ledger was
+// turned back on machines without a witness, which nobody can notice. "lost" were
+// called done and never executed. "for nothing" are questions about requests of
+// which the platform's log has none; "beyond" are those of them that exceed what
+// the killed runs of the round can have had in flight. "stuck" are rounds that did
+// not come to an end.
+func attackColumns() []string {
+	return []string{"rounds", "runs", "kills", "tampered", "doubled", "untold", "lost", "asked", "for nothing", "beyond", "stuck"}
 }
 
 // TestAttack: random runs of the real program that are killed at random times,
@@ -66,7 +54,7 @@ func TestAttack(t *testing.T) {
 	program := buildProgram(t)
 	rounds := attackNumber(attackEnv, attackRounds)
 	var mu sync.Mutex
-	table := map[string]*attackTally{}
+	table := map[string]map[string]int{}
 	t.Run("rounds", func(t *testing.T) {
 		cells := attackCells()
 		for i, cell := range cells {
@@ -76,11 +64,11 @@ func TestAttack(t *testing.T) {
 			}
 			t.Run(cell.name(), func(t *testing.T) {
 				t.Parallel()
-				tally := &attackTally{}
+				tally := map[string]int{}
 				for s := uint64(attackNumber(attackSeedEnv, 1+1000*i)); share > 0; s, share = s+1, share-attackLife {
 					a := &attack{attackCell: cell, seed: s, tally: tally, counted: map[string]bool{}}
 					a.live(t, program, min(share, attackLife))
-					t.Logf("%s, seed %d: %+v", cell.name(), s, *tally)
+					t.Logf("%s, seed %d: %v", cell.name(), s, tally)
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -91,19 +79,21 @@ func TestAttack(t *testing.T) {
 	t.Log("\n" + attackTable(table))
 }
 
-func attackTable(table map[string]*attackTally) string {
-	text := "| store, duplicates, witness | rounds | runs | kills | tampered | doubled | of these untold | lost | asked | for nothing | beyond parallelism | stuck |\n" +
-		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-	all := &attackTally{}
-	row := func(name string, a *attackTally) {
-		text += fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", name,
-			a.rounds, a.runs, a.kills, a.tampered, a.doubled, a.told, a.lost, a.asked, a.nothing, a.beyond, a.stuck)
+func attackTable(table map[string]map[string]int) string {
+	columns, all := attackColumns(), map[string]int{}
+	text := "| store-duplicates-witness | " + strings.Join(columns, " | ") + " |\n|---|" + strings.Repeat("--:|", len(columns)) + "\n"
+	for _, name := range append(slices.Sorted(maps.Keys(table)), "all") {
+		row := table[name]
+		if name == "all" {
+			row = all
+		}
+		text += "| " + name + " |"
+		for _, column := range columns {
+			text += fmt.Sprintf(" %d |", row[column])
+			all[column] += row[column]
+		}
+		text += "\n"
 	}
-	for _, name := range slices.Sorted(maps.Keys(table)) {
-		row(name, table[name])
-		all.add(*table[name])
-	}
-	row("all", all)
 	return text
 }
 
@@ -132,7 +122,7 @@ type attack struct {
 	attackCell
 	*attackWorld
 	seed  uint64
-	tally *attackTally
+	tally map[string]int
 	// counted are findings that were counted, by what and whose.
 	counted map[string]bool
 	// tampered says that the ledger was changed by force in this round, and back
@@ -142,7 +132,9 @@ type attack struct {
 	inFlight       int
 	// export is what a person has kept of the ledger.
 	export string
-	trace  []string
+	// rescued is the output of runs with rescue records.
+	rescued string
+	trace   []string
 }
 
 func (a *attack) live(t *testing.T, program string, rounds int) {
@@ -153,14 +145,14 @@ func (a *attack) live(t *testing.T, program string, rounds int) {
 	for n := range rounds {
 		a.note("round %d", n+1)
 		a.inFlight, a.tampered, a.back = 0, false, false
-		a.tally.rounds++
+		a.tally["rounds"]++
 		a.platform.set(func() { a.platform.faulty = true })
 		a.change()
 		for range 2 + a.random.IntN(3) {
 			a.act()
 		}
 		if !a.settles() {
-			a.tally.stuck++
+			a.tally["stuck"]++
 			a.report("the round did not come to an end")
 			return
 		}
@@ -279,23 +271,26 @@ func (a *attack) tamper() {
 	if done {
 		a.note("the ledger is tampered with: a record removed %t, or %d changes taken back", removes, n)
 		a.tampered = true
-		a.tally.tampered++
+		a.tally["tampered"]++
 	}
 }
 
 // judge counts what is wrong with the end of a run, and with what the platform
 // has seen by then.
 func (a *attack) judge(r *attackRun) *attackRun {
-	a.tally.runs++
-	if r.killed {
-		a.tally.kills++
+	a.tally["runs"]++
+	if r.code == killed {
+		a.tally["kills"]++
 		a.inFlight += attackParallelism
 	} else if r.code == 0 && r.args[0] == "apply" {
 		a.usual = r.took
 	}
 	a.note("trueup %s %s: exit %d after %s", r.args[0], r.args[1], r.code, r.took.Round(time.Millisecond))
-	if !slices.Contains([]int{0, 1, 5, 6, killed}, r.code) && a.first("exit", fmt.Sprint(r.code)) {
+	if !slices.Contains([]int{0, 1, 3, 5, 6, killed}, r.code) && a.first("exit", fmt.Sprint(r.code)) {
 		a.report("exit %d: %s", r.code, r.said())
+	}
+	if strings.Contains(r.err, "rescue record: ") {
+		a.rescued += r.err
 	}
 	executed, arrived := a.platform.log()
 	for key, n := range executed {
@@ -312,7 +307,7 @@ func (a *attack) judge(r *attackRun) *attackRun {
 	}
 	for _, key := range slices.Sorted(maps.Keys(done)) {
 		if done[key] && executed[key] == 0 && a.first("lost", key) {
-			a.tally.lost++
+			a.tally["lost"]++
 			a.report("%s was called done, and was not executed: answers %q, %s", key, a.platform.answers(key), r.said())
 		}
 	}
@@ -328,9 +323,9 @@ func (a *attack) first(what, whose string) bool {
 }
 
 func (a *attack) doubled(key string) {
-	a.tally.doubled++
+	a.tally["doubled"]++
 	if a.back {
-		a.tally.told++
+		a.tally["untold"]++
 		return
 	}
 	a.report("%s was executed twice: answers %q", key, a.platform.answers(key))
@@ -350,31 +345,35 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 			continue
 		}
 		a.note("it asks about %s: %s", o.key(), o.Message)
-		a.tally.asked++
+		a.tally["asked"]++
 		if arrived[o.key()] > 0 || a.tampered && o.sentOnce() {
 			continue
 		}
-		a.tally.nothing++
+		a.tally["for nothing"]++
 		if a.inFlight--; !o.sentOnce() || a.inFlight < 0 {
-			a.tally.beyond++
+			a.tally["beyond"]++
 			a.report("asked about %s for nothing: the platform's log has no such request\n%s", o.key(), o.Message)
 		}
 	}
-	if named || !a.first("asked", fmt.Sprint("ledger ", a.tally.rounds)) {
+	if named || !a.first("asked", fmt.Sprint("ledger ", a.tally["rounds"])) {
 		return
 	}
-	a.tally.asked++
+	a.tally["asked"]++
 	if a.tampered {
 		return
 	}
-	a.tally.nothing++
-	a.tally.beyond++
+	a.tally["for nothing"]++
+	a.tally["beyond"]++
 	a.report("exit 6 without a question, and nobody has touched the ledger: %s", r.said())
 }
 
 // settles runs apply until it ends well, and answers what it asks by what is so.
 func (a *attack) settles() bool {
 	a.platform.calm()
+	if a.rescued != "" {
+		a.imports(a.rescued)
+		a.rescued = ""
+	}
 	var r *attackRun
 	for range 6 {
 		a.platform.set(func() { a.platform.ahead += lease + time.Minute })
@@ -408,11 +407,15 @@ func (a *attack) answer(r *attackRun) {
 		}
 		answered = slices.ContainsFunc(answers, func(args []string) bool { return a.says(append(args, "--reason", "seen")...) }) || answered
 	}
-	if answered || a.export == "" {
-		return
+	if !answered && a.export != "" {
+		a.imports(a.export)
 	}
-	file := a.path("export.jsonl")
-	if err := os.WriteFile(file, []byte(a.export), 0o600); err != nil {
+}
+
+// imports gives a text to ledger import.
+func (a *attack) imports(text string) {
+	file := a.path("import.jsonl")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
 	a.says("import", file)

@@ -104,8 +104,8 @@ func (w *attackWorld) path(name string) string { return filepath.Join(w.base, na
 func (w *attackWorld) env(home string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "USER=tester", "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + w.path("state"),
-		"TRUEUP_DELIVERY_URL=" + w.platform.web.URL + "/delivery/v2.1", "TRUEUP_DELIVERY_TOKEN=d",
-		"TRUEUP_COMPUTE_URL=" + w.platform.web.URL + "/compute/v1/region-1", "TRUEUP_COMPUTE_TOKEN=c",
+		"TRUEUP_DELIVERY_URL=" + w.platform.web.URL + "/delivery/v2.1", "TRUEUP_DELIVERY_TOKEN=delivery-token",
+		"TRUEUP_COMPUTE_URL=" + w.platform.web.URL + "/compute/v1/region-1", "TRUEUP_COMPUTE_TOKEN=compute-token",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 	}
@@ -283,7 +283,7 @@ func (o attackOutcome) sentOnce() bool { return o.Kind != "CDN" }
 
 // ofLedger tells whether a question is about the ledger as a whole.
 func (o attackOutcome) ofLedger() bool {
-	return strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import")
+	return o.Status == "blocked" && (strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import"))
 }
 
 // attackResult is the JSON that a run printed.
