@@ -51,6 +51,7 @@ func attackColumns() []string {
 // back. Nothing is executed twice or lost, and a person is asked only about what
 // may have been sent.
 func TestAttack(t *testing.T) {
+	t.Parallel()
 	program := buildProgram(t)
 	rounds := attackNumber(attackEnv, attackRounds)
 	var mu sync.Mutex
@@ -260,16 +261,16 @@ func (a *attack) tamper() {
 	if r := a.run("ledger", "export"); r.code == 0 {
 		a.export = r.out
 	}
-	removes, n := a.random.IntN(3) == 0, 1+a.random.IntN(20)
-	done := false
-	if removes {
+	n, done := 1+a.random.IntN(20), false
+	if a.random.IntN(3) == 0 {
 		done = a.removeRecord()
+		a.note("a record is removed: %t", done)
 	} else {
 		done = a.turnBack(n)
+		a.note("the ledger is turned back by %d changes: %t", n, done)
 		a.back = a.back || done && !a.witness
 	}
 	if done {
-		a.note("the ledger is tampered with: a record removed %t, or %d changes taken back", removes, n)
 		a.tampered = true
 		a.tally["tampered"]++
 	}

@@ -100,27 +100,27 @@ func (p *standIn) calm() {
 	}
 }
 
-// standInFaults are what befalls a request that writes, of a hundred.
-func standInFaults() map[string]int {
-	return map[string]int{"cut before": 6, "cut after": 7, "504 after": 5, "503": 4, "409 Conflict": 3, "slow": 6}
-}
-
-// draw chooses a fault, or none, and how long to wait.
+// draw chooses a fault for a request that writes, or none, and how long to wait.
 func (p *standIn) draw() (fault string, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.faulty {
 		return "", 0
 	}
-	n, faults := p.random.IntN(100), standInFaults()
+	// Of a hundred requests.
+	n, faults := p.random.IntN(100), []struct {
+		name  string
+		share int
+	}{{"cut before", 6}, {"cut after", 7}, {"504 after", 5}, {"503", 4}, {"409 Conflict", 3}, {"slow", 6}}
 	wait = time.Duration(p.random.IntN(20)) * time.Millisecond
-	for _, name := range []string{"cut before", "cut after", "504 after", "503", "409 Conflict", "slow"} {
-		if n -= faults[name]; n < 0 {
-			if name == "slow" {
-				wait *= 50
-			}
-			return name, wait
+	for _, f := range faults {
+		if n -= f.share; n >= 0 {
+			continue
 		}
+		if f.name == "slow" {
+			wait *= 50
+		}
+		return f.name, wait
 	}
 	return "", wait
 }

@@ -9,6 +9,7 @@ import (
 // TestTogether: runs of one commit at the same time, in pairs and in a crowd. Each
 // ends with 0, or with 5 where another run was still at it, whatever the store.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	program := buildProgram(t)
 	rounds := attackNumber(attackEnv, attackRounds)
 	for _, store := range []string{"file", "git", "s3"} {

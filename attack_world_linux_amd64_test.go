@@ -124,16 +124,13 @@ func (w *attackWorld) env(home string) []string {
 // git runs git in a folder, and returns what it printed.
 func (w *attackWorld) git(dir string, args ...string) string {
 	w.t.Helper()
-	return w.gitFrom("", dir, args...)
+	return w.gitReads("", dir, args...)
 }
 
-func (w *attackWorld) gitFrom(stdin, dir string, args ...string) string {
+func (w *attackWorld) gitReads(stdin, dir string, args ...string) string {
 	w.t.Helper()
 	cmd := exec.CommandContext(w.t.Context(), "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, append(w.env(w.base), "GIT_INDEX_FILE="+w.path("index")), strings.NewReader(stdin)
-	if !slices.Contains(args, "read-tree") && stdin == "" {
-		cmd.Env = w.env(w.base)
-	}
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, w.env(w.base), strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -374,14 +371,10 @@ func (w *attackWorld) removeRecord() bool {
 	case "git":
 		remote := w.path("remote.git")
 		name, ok := w.chosen(strings.Fields(w.git(remote, "ls-tree", "-r", "--name-only", attackRef)))
-		if !ok {
-			return false
+		if ok {
+			w.gitReads(fmt.Sprintf("commit %s\ncommitter a <a@example.com> 0 +0000\ndata 0\nfrom %s^0\nD %s\n", attackRef, attackRef, name), remote, "fast-import", "--quiet")
 		}
-		w.git(remote, "read-tree", attackRef)
-		w.gitFrom("0 "+strings.Repeat("0", 40)+"\t"+name+"\n", remote, "update-index", "--index-info")
-		tree := w.gitFrom("\n", remote, "write-tree")
-		w.git(remote, "update-ref", attackRef, w.git(remote, "commit-tree", "-p", attackRef, "-m", "cleaned up", tree))
-		return true
+		return ok
 	}
 	var names []string
 	_ = filepath.WalkDir(w.path("ledger"), func(name string, d fs.DirEntry, err error) error {
