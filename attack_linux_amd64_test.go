@@ -171,9 +171,13 @@ func (a *attack) report(format string, args ...any) {
 		attackSeedEnv, a.seed, attackEnv, attackLife*len(attackCells()), a.name(), fmt.Sprintf(format, args...), strings.Join(a.trace, "\n"))
 }
 
-// change pushes some purges, and sometimes a snapshot and a change of the CDN.
+// change pushes some purges, and sometimes many, a snapshot and a change of the CDN.
 func (a *attack) change() {
-	for range 1 + a.random.IntN(3) {
+	n := 1 + a.random.IntN(3)
+	if a.random.IntN(6) == 0 {
+		n += 9
+	}
+	for range n {
 		a.once = append(a.once, fmt.Sprintf("Purge/rel-%03d", len(a.once)))
 	}
 	if a.random.IntN(3) == 0 {
