@@ -341,24 +341,31 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 	if r.code != 6 {
 		return
 	}
-	named := false
+	named, beyond := false, ""
 	for _, o := range r.result().Apply.Outcomes {
 		if o.Verdict != "needs-person" || o.ofLedger() {
 			continue
 		}
-		if named = true; !a.first("asked", o.key()) {
+		whose := o.key()
+		if !o.sentOnce() {
+			whose += fmt.Sprint(" in round ", a.tally["rounds"])
+		}
+		if named = true; !a.first("asked", whose) {
 			continue
 		}
 		a.note("it asks about %s: %s", o.key(), o.Message)
 		a.tally["asked"]++
-		if arrived[o.key()] > 0 || a.tampered && o.sentOnce() {
+		if a.tampered || o.sentOnce() && arrived[o.key()] > 0 {
 			continue
 		}
 		a.tally["for nothing"]++
 		if a.inFlight--; !o.sentOnce() || a.inFlight < 0 {
 			a.tally["beyond"]++
-			a.report("asked about %s for nothing: the platform's log has no such request\n%s", o.key(), o.Message)
+			beyond += "\n" + o.key() + ": " + o.Message
 		}
+	}
+	if beyond != "" {
+		a.report("asked for nothing: the platform's log has no such request:%s", beyond)
 	}
 	if named || !a.first("asked", fmt.Sprint("ledger ", a.tally["rounds"])) {
 		return
