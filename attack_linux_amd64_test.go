@@ -355,7 +355,7 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 		}
 		a.note("it asks about %s: %s", o.key(), o.Message)
 		a.tally["asked"]++
-		if a.tampered || o.sentOnce() && arrived[o.key()] > 0 {
+		if o.sentOnce() && arrived[o.key()] > 0 || !o.sentOnce() && a.tampered {
 			continue
 		}
 		a.tally["for nothing"]++
