@@ -213,8 +213,10 @@ func (a *attack) act() {
 	}
 }
 
+// moment is a random time within a run, which takes longer the more it sends.
 func (a *attack) moment() time.Duration {
-	return time.Duration(a.random.Int64N(int64(min(a.usual*5/4, 1500*time.Millisecond))))
+	span := a.usual * time.Duration(1+a.random.IntN(3))
+	return time.Duration(a.random.Int64N(int64(min(span, 1500*time.Millisecond))))
 }
 
 func (a *attack) killedRun() {

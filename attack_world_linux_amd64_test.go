@@ -56,7 +56,7 @@ func newAttackWorld(t testing.TB, program, store string, seed uint64, refuses bo
 	t.Helper()
 	w := &attackWorld{
 		t: t, program: program, base: tempDir(t), store: store, random: rand.New(rand.NewPCG(seed, 0)),
-		platform: newStandIn(seed, refuses), keepsState: true, ttl: 60, usual: time.Second,
+		platform: newStandIn(seed, refuses), keepsState: true, ttl: 60, usual: 300 * time.Millisecond,
 	}
 	if store == "s3" {
 		w.bucket = newStandInBucket(t)
