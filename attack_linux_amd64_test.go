@@ -21,7 +21,7 @@ const (
 	attackEnv     = "TRUEUP_ATTACK"
 	attackSeedEnv = "TRUEUP_ATTACK_SEED"
 	// attackRounds is the number of rounds without attackEnv.
-	attackRounds = 12
+	attackRounds = 6
 	// attackLife is the number of rounds that one ledger lives.
 	attackLife = 8
 	// attackParallelism is how many requests a run sends at once, by default.
@@ -106,9 +106,11 @@ type attackCell struct {
 
 func attackCells() []attackCell {
 	var cells []attackCell
-	for _, store := range []string{"file", "git", "s3"} {
-		for _, refuses := range []bool{false, true} {
-			cells = append(cells, attackCell{store, refuses, true}, attackCell{store, refuses, false})
+	for _, refuses := range []bool{false, true} {
+		for _, witness := range []bool{true, false} {
+			for _, store := range []string{"file", "git", "s3"} {
+				cells = append(cells, attackCell{store, refuses, witness})
+			}
 		}
 	}
 	return cells
