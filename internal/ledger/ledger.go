@@ -293,6 +293,13 @@ func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, e
 	if err != nil {
 		return nil, err
 	}
+	if whole, ok := l.store.(interface {
+		holds(ctx context.Context, keys []Key) error
+	}); ok {
+		if err := whole.holds(ctx, recent); err != nil {
+			return nil, err
+		}
+	}
 	all := slices.Clone(keys)
 	for _, key := range recent {
 		all = append(all, key.Key)
