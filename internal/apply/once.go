@@ -142,6 +142,7 @@ func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome
 		}
 		if _, ok := r.absent(ctx, k, name, end); !ok {
 			r.heed(end.cause)
+			r.yieldIfClaimed(ctx, it, end)
 			return
 		}
 	}
@@ -307,6 +308,18 @@ func (r *run) yield(end *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.elsewhere = append(r.elsewhere, end.Key)
+}
+
+// yieldIfClaimed leaves what appeared since the plan was made to the run that made it, if
+// the ledger has it of one.
+func (r *run) yieldIfClaimed(ctx context.Context, it plan.Item, end *Outcome) {
+	if end.Verdict != Stale || r.Journal == nil {
+		return
+	}
+	records, err := r.Journal.Look(ctx, []kind.Key{it.Key})
+	if rec := records[it.Key]; err == nil && (rec.State == ledger.Claimed || rec.State == ledger.Posted) {
+		r.yield(end)
+	}
 }
 
 func madeOf(obj kind.Object) ledger.Made {
