@@ -88,17 +88,12 @@ type row struct {
 	class Class
 }
 
-var (
-	reads  = []kind.Verb{kind.List, kind.Get}
-	named  = []kind.Verb{kind.Get, kind.Patch, kind.Delete}
-	writes = []kind.Verb{kind.Create, kind.Patch, kind.Delete}
-	create = []kind.Verb{kind.Create}
-)
-
 // answers is the one place that says what an answer means that is not a success. The
 // platform's document names 401 and 403 alone (platform-api 7); the rest is HTTP, and
 // Kubernetes' reasons, which its siblings use.
-var answers = sync.OnceValue(func() []row {
+func answers() []row {
+	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
+	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
 	return []row{
 		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
 		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
@@ -121,7 +116,7 @@ var answers = sync.OnceValue(func() []row {
 		{verbs: writes, from: 100, to: 399, says: "no object, or a redirection that may come after the act", class: Unclear},
 		{from: 100, to: 399, class: Misdirected},
 	}
-})
+}
 
 func (w row) matches(r reply) bool {
 	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
@@ -150,7 +145,7 @@ func unanswered(verb kind.Verb) Class {
 func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
 
 // consequences say what trueup does about each class.
-var consequences = sync.OnceValue(func() map[Class]string {
+func consequences() map[Class]string {
 	return map[Class]string{
 		Absent:      "The object is absent.",
 		Denied:      "Not done. The token or its role is wrong: nothing more is sent, exit code 8.",
@@ -163,7 +158,7 @@ var consequences = sync.OnceValue(func() map[Class]string {
 		Unavailable: "Unknown. The read is tried again.",
 		Unclear:     "Unknown: it may be done. What can be read is looked up; a purge is a question, exit code 6, unless duplicates are known to be refused.",
 	}
-})
+}
 
 // AnswersPage returns the table as Markdown, for docs/answers.md.
 func AnswersPage() string {

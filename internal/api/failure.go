@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"trueup/internal/kind"
 )
@@ -108,10 +107,10 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
 	e.RetryAfter = r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
 	c.advise(a, e)
-	if e.RetryAfter > r.cfg.Retry.MaxRetryAfter {
-		e.Message = joinSentences(e.Message, "the platform asks to wait until "+stamp(time.Now().Add(e.RetryAfter)))
-	}
 	r.heed(c, e, e.RetryAfter)
+	if pause, waited := r.gates[c.kind.Area].standing(); pause != nil && !waited {
+		e.Message = joinSentences(e.Message, "the platform asks to wait until "+stamp(deadline(pause)))
+	}
 	return e
 }
 

@@ -89,6 +89,8 @@ type Deps struct {
 	// Hurry is closed when what is in flight is to be given up at once; it may
 	// be nil.
 	Hurry <-chan struct{}
+	// Now is this machine's clock; without it no look at the clock is used twice.
+	Now func() time.Time
 	// Sleep waits, or returns the context's error.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Options Options

@@ -38,7 +38,7 @@ func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool
 		return false
 	case err == nil:
 		t.doubt = nil
-	case exists(err) || conflict(err) || uncertain(err):
+	case mayBeThere(err):
 		return r.lookFor(ctx, t, err, end)
 	case notSent(err):
 		if transient(err) && r.retry(ctx, t, err) {
@@ -51,6 +51,9 @@ func (r *run) tryCreate(ctx context.Context, t *tries, end *Outcome) (again bool
 	r.stopIfLost(err)
 	return false
 }
+
+// mayBeThere reports that an object may be there after a POST that failed.
+func mayBeThere(err error) bool { return exists(err) || conflict(err) || uncertain(err) }
 
 func (t *tries) created() write {
 	return write{kind: t.kind, key: t.item.Key, spec: t.spec, sent: t.spec, made: true, done: "created"}
@@ -79,14 +82,7 @@ func (r *run) lookFor(ctx context.Context, t *tries, err error, end *Outcome) (a
 	if uncertain(err) {
 		t.doubt = nil // it is this try that is asked about
 	}
-	obj, looked := r.Writer.Get(r.net, t.kind, t.item.Name)
-	if notFound(looked) {
-		if r.Sleep(ctx, r.Options.Retry.LookAgain) != nil {
-			end.unknown(err, "")
-			return false
-		}
-		obj, looked = r.Writer.Get(r.net, t.kind, t.item.Name)
-	}
+	obj, looked := r.lookTwice(ctx, t)
 	switch {
 	case looked == nil:
 		r.appeared(ctx, t, obj, end)
@@ -103,6 +99,19 @@ func (r *run) lookFor(ctx context.Context, t *tries, err error, end *Outcome) (a
 		end.unknown(err, "")
 	}
 	return false
+}
+
+// lookTwice reads an object, and again after a while if it is not there; a run that ends
+// in between gets the context's error.
+func (r *run) lookTwice(ctx context.Context, t *tries) (kind.Object, error) {
+	obj, err := r.Writer.Get(r.net, t.kind, t.item.Name)
+	if !notFound(err) {
+		return obj, err
+	}
+	if err := r.Sleep(ctx, r.Options.Retry.LookAgain); err != nil {
+		return obj, err
+	}
+	return r.Writer.Get(r.net, t.kind, t.item.Name)
 }
 
 // appeared ends an item whose object is there after a try: ours, or as git says

@@ -225,7 +225,10 @@ func (r *run) lately(area kind.Area) (reckoning, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at, ok := r.looks[area]
-	now := time.Now()
+	if r.Now == nil {
+		return reckoning{}, false
+	}
+	now := r.Now()
 	passed := now.Sub(at.when)
 	if wall := now.Round(0).Sub(at.when.Round(0)); !ok || max(wall, passed) > recentLook || min(wall, passed) < 0 {
 		return reckoning{}, false
@@ -238,7 +241,9 @@ func (r *run) lately(area kind.Area) (reckoning, bool) {
 func (r *run) looked(area kind.Area, now ledger.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.looks[area] = reckoning{now: now, when: time.Now()}
+	if r.Now != nil {
+		r.looks[area] = reckoning{now: now, when: r.Now()}
+	}
 }
 
 // reckon looks at the clock for a claim. Without a ledger there is none.

@@ -327,3 +327,22 @@ func TestWaitForWhatAnEarlierRunMade(t *testing.T) {
 	s.on("GET "+db, 0, denied(), false)
 	s.ends(s.run(), db, apply.Failed, apply.Auth, "403")
 }
+
+// TestALimitDefersItsHostname and nothing else: no purge is lost, and nobody is asked.
+func TestALimitDefersItsHostname(t *testing.T) {
+	other := `{hostname: other.example.com, paths: [/a]}`
+	s := begin(t, cdn("shop", plain), cdn("other", `{hostname: other.example.com}`),
+		purge("a", relSpec), purge("b", relSpec), purge("c", other)).
+		has(shop, plain).applied(shop, plain).has("CDN/other", `{hostname: other.example.com}`).applied("CDN/other", `{hostname: other.example.com}`).
+		on("POST Purge/a", 1, full(), false)
+	res := s.run()
+	s.ends(res, "Purge/a", apply.Deferred, apply.Partial, "takes no more purges of", "403 exceeded quota")
+	s.ends(res, "Purge/b", apply.Deferred, apply.Partial, "takes no more purges of")
+	s.ends(res, "Purge/c", apply.Done, apply.OK)
+	if got := s.named("POST"); len(got) != 2 {
+		t.Errorf("sent %v", got)
+	}
+	res = s.run()
+	s.ends(res, "Purge/a", apply.Done, apply.OK)
+	s.ends(res, "Purge/b", apply.Done, apply.OK)
+}

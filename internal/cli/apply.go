@@ -175,6 +175,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 		Progress: applying.reached,
 		Hurry:    s.app.env.Hurry,
 		Sleep:    s.app.env.Sleep,
+		Now:      s.app.env.Now,
 		Options: apply.Options{
 			Parallelism:      s.app.global.parallelism,
 			AcceptNormalised: opts.acceptNormalised,

@@ -55,15 +55,24 @@ func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	return "", ""
 }
 
-func runResolve(ctx context.Context, a *app, opts resolveOptions, args []string) error {
-	to, follows := opts.answer()
+// check refuses an answer that is not whole.
+func (o resolveOptions) check(names int) error {
+	to, _ := o.answer()
+	reason := strings.TrimSpace(o.reason) != ""
 	switch {
-	case to != "" && len(args) == 0:
+	case to != "" && names == 0:
 		return errors.New("name the requests that the answer is for, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
-	case to == "" && opts.reason != "":
+	case to == "" && reason:
 		return errors.New("say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions")
-	case to != "" && strings.TrimSpace(opts.reason) == "":
+	case to != "" && !reason:
 		return errors.New("add --reason TEXT: why you know is kept in the record")
+	}
+	return nil
+}
+
+func runResolve(ctx context.Context, a *app, opts resolveOptions, args []string) error {
+	if err := opts.check(len(args)); err != nil {
+		return err
 	}
 	l, closeAll, err := a.openLedger(ctx)
 	if err != nil {
@@ -81,6 +90,7 @@ func runResolve(ctx context.Context, a *app, opts resolveOptions, args []string)
 	if err != nil {
 		return err
 	}
+	to, follows := opts.answer()
 	if to == "" {
 		return a.showQuestions(view, keys)
 	}

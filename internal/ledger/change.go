@@ -159,13 +159,19 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	case holder:
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		was, known := l.last(old.Key)
-		return !known || was == old.Seq || old.speaksOnlyOf(m.spec)
+		return l.asLeft(old) || old.speaksOnlyOf(m.spec)
 	case sameIntent:
 		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
 	case anyone:
 	}
 	return true
+}
+
+// asLeft reports whether a record is as this run left it, or else saw it. The lock is
+// held.
+func (l *Ledger) asLeft(rec Record) bool {
+	was, known := l.last(rec.Key)
+	return !known || was == rec.Seq
 }
 
 // speaksOnlyOf reports whether every spec that the record has as begun, or else the

@@ -15,13 +15,7 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.open() {
-		return
-	}
-	if d.unsettled() {
-		if d.rec.Open() && d.item.Op == Blocked {
-			d.showCandidates()
-		}
+	if d.open() || d.asked() {
 		return
 	}
 	if d.item.Live.Exists && !d.live.Terminating {
@@ -37,14 +31,21 @@ func (d *decision) createOnly() {
 	case d.live.Terminating:
 		d.item.Op, d.item.Reason = Blocked, "one of that name is being deleted"
 		d.item.Fix = "run again when it is gone, or choose another name"
-	case d.in.Ledger.Problem != "":
-		d.block(noLedger, d.in.Ledger.Fix)
-	case d.forgotten():
+	case d.unrecorded():
 	default:
 		d.create()
 		d.recreate(known)
 		d.resend()
 	}
+}
+
+// asked is unsettled for what can be looked for: a question shows what it may be.
+func (d *decision) asked() bool {
+	unsettled := d.unsettled()
+	if unsettled && d.rec.Open() && d.item.Op == Blocked {
+		d.showCandidates()
+	}
+	return unsettled
 }
 
 // made tells whether the ledger says that the object was made.

@@ -50,9 +50,7 @@ func (d *decision) once() {
 	case rec.State == ledger.Posted || rec.State == ledger.Adopted:
 	case rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
-	case d.in.Ledger.Problem != "":
-		d.block(noLedger, d.in.Ledger.Fix)
-	case d.forgotten():
+	case d.unrecorded():
 	case d.unserved(spec.Hostname):
 	default:
 		d.post()
@@ -82,13 +80,17 @@ func (d *decision) unserved(hostname string) bool {
 	return true
 }
 
-// forgotten blocks a request of which the ledger must have had a record.
-func (d *decision) forgotten() bool {
+// unrecorded blocks a request whose record can't be read, or must have been lost.
+func (d *decision) unrecorded() bool {
+	if d.in.Ledger.Problem != "" {
+		d.block(noLedger, d.in.Ledger.Fix)
+		return true
+	}
 	finished := d.in.Ledger.Finished
 	if d.rec.Seq > 0 || !finished.Had(d.item.Key) {
 		return false
 	}
-	name := ledger.ShellWord(d.item.Key.String())
+	name := ledger.ShellWord(d.item.String())
 	d.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and it may have been executed", d.item.Key, finished),
 		fmt.Sprintf("restore the ledger from a copy; or, if it was executed, run trueup ledger adopt %s, and if not, "+
 			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
