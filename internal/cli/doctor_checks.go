@@ -77,7 +77,7 @@ func (d *doctoring) checks() []check {
 			}
 		}
 	}
-	all = append(all, check{"ledger", "store", d.checkLedger})
+	all = append(all, check{"ledger", "store", d.checkLedger}, check{"ledger", "history", d.checkHistory})
 	for _, area := range areas() {
 		all = append(all, check{"ledger", "duplicates, " + string(area), func(context.Context) finding { return d.checkProof(area) }})
 	}
@@ -222,6 +222,17 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 		return finding{Status: failed, code: exitOf(err), Says: inOneLine(errors.New(view.Problem)), Fix: view.Fix}
 	}
 	return finding{Status: good, Says: "it can be read, and is " + says.ID + "; not tried: writing"}
+}
+
+// checkHistory looks whether this machine would notice a ledger that was turned back.
+func (d *doctoring) checkHistory(context.Context) finding {
+	switch {
+	case d.found.Ledger.ID == "" || d.found.Ledger.Problem != "":
+		return finding{Status: skipped, Says: "the ledger is not there", follows: true}
+	case d.ledger.Remembers():
+		return finding{Status: good, Says: "seen here before: one that was turned back is noticed"}
+	}
+	return finding{Status: skipped, Says: "never seen here: one that was turned back would not be noticed"}
 }
 
 // areas are those that the ledger must be bound to: of the manifests, or all where there

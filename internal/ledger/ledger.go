@@ -231,6 +231,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 			view.Terms[area] = l.terms(g, area)
 		}
 		view.Finished = g.Finished
+		view.Unseen = g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers()
 		keys, err = l.withRecent(ctx, keys)
 	}
 	if err == nil {

@@ -222,6 +222,9 @@ type View struct {
 	Terms map[kind.Area]Terms
 	// Finished is the last whole apply that changed which requests git has, or nil.
 	Finished *Finished
+	// Unseen says that there were requests before, and that this machine has seen none
+	// of them: a ledger that was turned back would not be noticed.
+	Unseen bool
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }

@@ -62,6 +62,17 @@ func (w witness) note(rec Record) {
 	}
 }
 
+// Remembers reports whether this machine has seen requests of the ledger before, so that
+// it notices one that was turned back.
+func (l *Ledger) Remembers() bool {
+	folder := l.witness()
+	if folder == "" {
+		return false
+	}
+	seen, err := os.ReadDir(string(folder))
+	return err == nil && len(seen) > 0
+}
+
 // singular tells whether requests of the key are sent once.
 func singular(key kind.Key) bool {
 	k, ok := kind.Named(key.Kind)

@@ -122,6 +122,9 @@ const noLedger = "the ledger can't be used"
 // says that.
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
+	if view.Unseen {
+		out.Notes = append(out.Notes, "this machine has seen nothing of the ledger before, so it would not notice one that was turned back (docs/ledger.md)")
+	}
 	if view.Problem == "" {
 		return
 	}
