@@ -524,7 +524,7 @@ func (s *stage) MarkTaken(ctx context.Context, k kind.Key, message string) error
 }
 
 func (s *stage) Pending(ctx context.Context, k kind.Key, spec []byte) error {
-	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.GzipJSON{spec} })
+	return s.move(ctx, "pending", k, nil, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec} })
 }
 
 func (s *stage) Applied(ctx context.Context, k kind.Key, a ledger.AppliedSpec) error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,21 +53,6 @@ func ledgerError(err error) error {
 		return withCode(exitNeedsPerson, fmt.Errorf("%w: %s", err, problem.Fix))
 	}
 	return err
-}
-
-// readable is a record whose specs are JSON and not gzipped.
-func readable(rec ledger.Record) any {
-	type plain ledger.Record
-	var pending []json.RawMessage
-	for _, p := range rec.Pending {
-		pending = append(pending, json.RawMessage(p))
-	}
-	return struct {
-		plain
-		Spec    json.RawMessage   `json:"spec,omitempty"`
-		Applied json.RawMessage   `json:"applied,omitempty"`
-		Pending []json.RawMessage `json:"pending,omitempty"`
-	}{plain(rec), json.RawMessage(rec.Spec), json.RawMessage(rec.Applied), pending}
 }
 
 func keyArg(arg string) (kind.Key, error) {

@@ -36,11 +36,7 @@ func runLedgerList(ctx context.Context, a *app, open bool) error {
 		records = slices.DeleteFunc(records, func(r ledger.Record) bool { return !r.Open() })
 	}
 	if a.global.output == "json" {
-		plain := make([]any, len(records))
-		for i, rec := range records {
-			plain[i] = readable(rec)
-		}
-		return a.out.JSON(plain)
+		return a.out.JSON(append([]ledger.Record{}, records...))
 	}
 	rows := make([][]string, len(records))
 	for i, rec := range records {

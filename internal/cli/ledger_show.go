@@ -47,7 +47,7 @@ func runLedgerShow(ctx context.Context, a *app, arg string) error {
 		return fmt.Errorf("the ledger has no record of %s", key)
 	}
 	if a.global.output == "json" {
-		return a.out.JSON(readable(rec))
+		return a.out.JSON(rec)
 	}
 	return writeRecord(a.out, rec)
 }
@@ -80,7 +80,7 @@ func writeRecord(out report.Lines, rec ledger.Record) error {
 	return err
 }
 
-func writeSpec(out report.Lines, title string, spec ledger.GzipJSON) error {
+func writeSpec(out report.Lines, title string, spec ledger.JSON) error {
 	if spec == nil {
 		return nil
 	}

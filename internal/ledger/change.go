@@ -180,7 +180,7 @@ func (r Record) speaksOnlyOf(spec []byte) bool {
 	if r.Pending == nil {
 		return bytes.Equal(r.Applied, spec)
 	}
-	return !slices.ContainsFunc(r.Pending, func(p GzipJSON) bool { return !bytes.Equal(p, spec) })
+	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
 }
 
 // last is the seq at which this run wrote a record, or else saw it. The lock is

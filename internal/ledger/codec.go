@@ -43,14 +43,17 @@ func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	if len(b) >= maxFile {
+	if b.Len() > maxFile {
 		return nil, fmt.Errorf("longer than %d bytes", maxFile)
 	}
-	return append(b, '\n'), nil
+	return b.Bytes(), nil
 }
 
 func decodeRecord(b []byte) (Record, error) {

@@ -21,8 +21,8 @@ func TestRecordsThatNobodyMayRelyOn(t *testing.T) {
 		"no digest":       func(r *Record) { r.SpecDigest = nil },
 		"no claim time":   func(r *Record) { r.State, r.ClaimedAt = Claimed, nil },
 		"no first claim":  func(r *Record) { r.State, r.FirstClaimAt = Unknown, nil },
-		"spec":            func(r *Record) { r.Spec = GzipJSON("{") },
-		"a spec too many": func(r *Record) { r.Pending = []GzipJSON{GzipJSON("{} {}")} },
+		"spec":            func(r *Record) { r.Spec = JSON("{") },
+		"a spec too many": func(r *Record) { r.Pending = []JSON{JSON("{} {}")} },
 	} {
 		rec := inState(Posted)
 		if _, err := encode(rec); err != nil {

@@ -23,7 +23,7 @@ func testRecord(name string, seq int) Record {
 	return Record{
 		Schema: Schema, Workspace: testWorkspace, Key: kind.Key{Kind: "Purge", Name: name},
 		Seq: seq, Nonce: fmt.Sprintf("nonce-%s-%d", name, seq),
-		State: Posted, SpecDigest: &digest, Spec: GzipJSON(`{"hostname":"a.example"}`),
+		State: Posted, SpecDigest: &digest, Spec: JSON(`{"hostname":"a.example"}`),
 	}
 }
 

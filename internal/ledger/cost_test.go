@@ -31,7 +31,7 @@ func benchTree(objects int) []Record {
 		rec := testRecord(fmt.Sprint("site-", i), 1)
 		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
 		const location = `{"action":"proxy_http","cache":{"edgeTTL":"3600","level":"standard"},"path":"/static/%d/*","upstream":"origin-%d"},`
-		rec.Applied = GzipJSON(`{"locations":[` + strings.Repeat(fmt.Sprintf(location, i, i), 25) + `{}]}`)
+		rec.Applied = JSON(`{"locations":[` + strings.Repeat(fmt.Sprintf(location, i, i), 25) + `{}]}`)
 		records = append(records, rec)
 	}
 	for i := range benchPurges {

@@ -58,9 +58,9 @@ func TestExplain(t *testing.T) {
 		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "Purge/a is to be sent again, as mina said", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
-		{plain(Record{Applied: GzipJSON(`{}`)}), "Purge/shop was applied", ""},
-		{plain(Record{Applied: GzipJSON(`{}`), NotConverged: true}), "did not keep all", ""},
-		{plain(Record{Applied: GzipJSON(`{}`), Pending: []GzipJSON{GzipJSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
+		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},
+		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep all", ""},
+		{plain(Record{Applied: JSON(`{}`), Pending: []JSON{JSON(`{}`)}}), "no outcome was recorded; the next apply", ""},
 	} {
 		message, fix := Explain(c.rec)
 		if !strings.Contains(message, c.message) || !strings.Contains(fix, c.fix) || c.fix == "" && fix != "" {

@@ -87,14 +87,14 @@ func writer(s Store, mode string) error {
 	}
 }
 
-func bigSpec() GzipJSON {
+func bigSpec() JSON {
 	var b strings.Builder
 	b.WriteString(`["`)
 	for i := range 4000 {
 		fmt.Fprintf(&b, "/%x", i*i)
 	}
 	b.WriteString(`"]`)
-	return GzipJSON(b.String())
+	return JSON(b.String())
 }
 
 func child(ctx context.Context, t *testing.T, dir, mode string) *exec.Cmd {

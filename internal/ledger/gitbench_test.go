@@ -88,8 +88,8 @@ func (in *importer) records(tb testing.TB, n int, rec Record, alike bool) {
 		for seq := range 2 {
 			r.History = append(r.History, Step{Seq: seq + 1, Nonce: id, At: at, Event: "posted", By: "https://ci.example/run/1"})
 		}
-		r.Spec = GzipJSON(strings.ReplaceAll(string(r.Spec), name, key.Name))
-		r.Applied = GzipJSON(strings.ReplaceAll(string(r.Applied), name, key.Name))
+		r.Spec = JSON(strings.ReplaceAll(string(r.Spec), name, key.Name))
+		r.Applied = JSON(strings.ReplaceAll(string(r.Applied), name, key.Name))
 		if r.State != "" {
 			digest := canon.Digest(r.Spec)
 			r.SpecDigest, r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &digest, &at, &at, &at
@@ -132,8 +132,8 @@ func oldLedger(tb testing.TB, bare string, purges, old int) []Key {
 	_, _ = fmt.Fprintf(&in, "feature done\ncommit %s\ncommitter a <a> now\ndata <<END\nimport\n\n%sEND\n", testRef, hints)
 	in.file(gitGenesis, genesis)
 	in.file(gitRecents, nil)
-	spec := GzipJSON(`{"hostname":"N-A-M-E.example","paths":["/css/","/js/N-A-M-E.js","/index.html"],"subdomains":["www","static"]}`)
-	in.records(tb, 10*purges, Record{Key: kind.Key{Kind: "CDN", Name: "site-"}, Applied: GzipJSON(benchSpec)}, false)
+	spec := JSON(`{"hostname":"N-A-M-E.example","paths":["/css/","/js/N-A-M-E.js","/index.html"],"subdomains":["www","static"]}`)
+	in.records(tb, 10*purges, Record{Key: kind.Key{Kind: "CDN", Name: "site-"}, Applied: JSON(benchSpec)}, false)
 	in.records(tb, purges, Record{Key: kind.Key{Kind: "Purge", Name: "rel-"}, State: Posted, Spec: spec}, false)
 	keys := in.keys
 	in.records(tb, old, Record{Key: kind.Key{Kind: "Purge", Name: "old-"}, State: Posted, Spec: spec}, true)

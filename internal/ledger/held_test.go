@@ -13,7 +13,7 @@ func TestASpecThatIsHeldIsNotHeldTwice(t *testing.T) {
 	same, other := testRecord("same", 1), testRecord("other", 1)
 	for _, rec := range []*Record{&same, &other} {
 		rec.Kind, rec.State, rec.SpecDigest, rec.Spec = "CDN", "", nil, nil
-		rec.Applied = GzipJSON(`{"hostname":"` + rec.Name + `.example"}`)
+		rec.Applied = JSON(`{"hostname":"` + rec.Name + `.example"}`)
 	}
 	specs := map[kind.Key][]byte{same.Key: bytes.Clone(same.Applied), other.Key: []byte(`{"hostname":"new.example"}`)}
 	hold := func(k kind.Key) []byte { return specs[k] }

@@ -100,7 +100,7 @@ type Ledger struct {
 type mark struct {
 	rec Record
 	// pending are the pending specs that the record had before.
-	pending []GzipJSON
+	pending []JSON
 }
 
 // Open returns the ledger that cfg names. It creates nothing and reads nothing:

@@ -248,7 +248,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
 	}
-	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p GzipJSON) bool { return string(p) == string(spec) })
+	rest := slices.DeleteFunc(slices.Clone(r.Pending), func(p JSON) bool { return string(p) == string(spec) })
 	r.Pending = append(rest, spec)
 	return r, nil
 }

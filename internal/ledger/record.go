@@ -37,7 +37,7 @@ type Record struct {
 	// The intent of a request that is sent once.
 	State        State      `json:"state,omitempty"`
 	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
-	Spec         GzipJSON   `json:"spec,omitempty"`
+	Spec         JSON   `json:"spec,omitempty"`
 	FirstClaimAt *time.Time `json:"firstClaimAt,omitempty"`
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
@@ -58,8 +58,8 @@ type Record struct {
 	// The specs of an object that converges, canonical JSON: the one that was
 	// applied last, and those whose write was begun and not confirmed since,
 	// oldest first.
-	Applied GzipJSON   `json:"applied,omitempty"`
-	Pending []GzipJSON `json:"pending,omitempty"`
+	Applied JSON   `json:"applied,omitempty"`
+	Pending []JSON `json:"pending,omitempty"`
 	// NotConverged says that the server did not keep what was sent.
 	NotConverged bool `json:"notConverged,omitempty"`
 

@@ -78,7 +78,7 @@ func (h held) share(rec *Record) {
 		return
 	}
 	spec := h(rec.Key)
-	for _, own := range []*GzipJSON{&rec.Spec, &rec.Applied} {
+	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
 		if bytes.Equal(*own, spec) && spec != nil {
 			*own = spec
 		}

@@ -95,7 +95,7 @@ func ofAnother(rec ledger.Record, live kind.Object) bool {
 
 func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
 
-func sameJSON(a ledger.GzipJSON, b []byte) bool { return a != nil && string(a) == string(b) }
+func sameJSON(a ledger.JSON, b []byte) bool { return a != nil && string(a) == string(b) }
 
 // create plans the POST of the whole object.
 func (d *decision) create() {
@@ -241,7 +241,7 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 	if ofAnother(rec, live) {
 		return in
 	}
-	tree := func(record ledger.GzipJSON) any {
+	tree := func(record ledger.JSON) any {
 		switch {
 		case bytes.Equal(record, live.Spec):
 			return in.Live

@@ -172,7 +172,7 @@ func (w *world) applied(name, text string) *world {
 }
 
 func (w *world) pending(name, text string) *world {
-	return w.record(name, func(r *ledger.Record) { r.Pending = []ledger.GzipJSON{spec(w.t, text)} })
+	return w.record(name, func(r *ledger.Record) { r.Pending = []ledger.JSON{spec(w.t, text)} })
 }
 
 // sent records that a request was sent with a spec, and came to a state at a time.
