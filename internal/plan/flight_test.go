@@ -138,6 +138,13 @@ func (w *world) listed(name, disk, made string) *world {
 	return w
 }
 
+// renaming lets the platform have answered the creation of VolumeSnapshot/first with an
+// object of that name.
+func (w *world) renaming(name string) *world {
+	return w.sent("VolumeSnapshot/first", ledger.Posted, disked("data"), ago()).
+		record("VolumeSnapshot/first", func(r *ledger.Record) { r.RemoteName, r.Outcome = name, &ledger.Outcome{How: ledger.Created} })
+}
+
 // after lets a request be claimed after snapshots of those names were live.
 func (w *world) after(k string, names ...string) *world {
 	var before ledger.Listing
@@ -155,7 +162,9 @@ func madeAt(text string) func(*kind.Object) {
 func TestASnapshotIsFound(t *testing.T) {
 	const activeDay = 25 * time.Hour
 	const soon, before, late = "2026-11-21T08:51:00Z", "2026-11-21T08:44:59Z", "2026-11-21T09:00:00Z"
-	lost := func() *world { return git(t, snapshot("db", "data")).claimed(db, disked("data"), ago()).after(db) }
+	lost := func() *world {
+		return git(t, snapshot("db", "data")).claimed(db, disked("data"), ago()).after(db).renaming("content-1")
+	}
 	for name, tt := range map[string]struct {
 		set   func(*world)
 		found string
@@ -174,12 +183,9 @@ func TestASnapshotIsFound(t *testing.T) {
 		"nobody listed before the claim": {func(w *world) {
 			w.listed("content-7", "data", soon).record(db, func(r *ledger.Record) { r.Before = nil })
 		}, ""},
-		"on a platform that keeps names": {func(w *world) {
-			w.listed("content-7", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
-				record("VolumeSnapshot/left", func(r *ledger.Record) { r.RemoteName, r.Outcome = "left", &ledger.Outcome{How: ledger.Created} })
-		}, ""},
-		"two of them":               {func(w *world) { w.listed("content-7", "data", soon).listed("content-8", "data", soon) }, ""},
-		"one that the ledger knows": {func(w *world) { w.listed("x", "data", soon).applied("VolumeSnapshot/x", disked("data")) }, ""},
+		"on a platform that keeps names": {func(w *world) { w.listed("content-7", "data", soon).renaming("first") }, ""},
+		"two of them":                    {func(w *world) { w.listed("content-7", "data", soon).listed("content-8", "data", soon) }, ""},
+		"one that the ledger knows":      {func(w *world) { w.listed("x", "data", soon).applied("VolumeSnapshot/x", disked("data")) }, ""},
 		"one that the ledger knows by the server's name": {func(w *world) {
 			w.listed("x", "data", soon).sent("VolumeSnapshot/left", ledger.Posted, disked("data"), ago()).
 				record("VolumeSnapshot/left", func(r *ledger.Record) { r.RemoteName = "x" })

@@ -44,13 +44,12 @@ func (d *decision) foundAs(where string) {
 	d.progress()
 }
 
-// foundElsewhere finds what the server calls by another name: the one live object
-// that fits the open request, was not there before its claim, was made before the
-// claim's lease was over, and that no other open request can have made. A platform
-// that was seen to keep names calls nothing by another one.
+// foundElsewhere finds what the server calls by another name, where it was seen to do
+// so: the one live object that fits the open request, was not there before its claim, was
+// made before the claim's lease was over, and that no other open request can have made.
 func (d *decision) foundElsewhere() bool {
 	candidates := d.candidates()
-	if len(candidates) != 1 || d.rec.Before == nil || d.keepsNames() || d.contested(candidates[0]) {
+	if len(candidates) != 1 || d.rec.Before == nil || !d.renames() || d.contested(candidates[0]) {
 		return false
 	}
 	obj := candidates[0]
@@ -84,11 +83,11 @@ func (d *decision) candidates() []kind.Object {
 	return found
 }
 
-// keepsNames reports whether the platform answered a creation of the kind with an
-// object of the very name.
-func (d *decision) keepsNames() bool {
+// renames reports whether the platform answered a creation of the kind with an object of
+// another name.
+func (d *decision) renames() bool {
 	for key, rec := range d.in.Ledger.Records {
-		if key.Kind == d.item.Kind && rec.Ours() && rec.RemoteName == key.Name {
+		if key.Kind == d.item.Kind && rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name {
 			return true
 		}
 	}
