@@ -27,12 +27,22 @@ func (s *bucketStore) Recent(ctx context.Context, workspace string, since time.T
 	return indexedKeys(workspace, names), nil
 }
 
-// enter makes those entries of the index that this run did not make.
-func (s *bucketStore) enter(ctx context.Context, entries []string) error {
+// taken is as of a store in files.
+func (s *bucketStore) taken(ctx context.Context, key Key) (bool, error) {
+	page, err := s.list(ctx, markersOf(key), start{}, 1)
+	if err != nil || len(page.names) > 0 {
+		return false, err
+	}
+	rec, err := s.record(ctx, key)
+	return rec.Seq == 0, err
+}
+
+// enter makes those entries of the index that this run did not make, in their order.
+func (s *bucketStore) enter(ctx context.Context, entries []string) (err error) {
 	missing := s.seen.notEntered(entries)
-	err := eachParallel(ctx, len(missing), func(ctx context.Context, i int) error {
-		return s.ensure(ctx, missing[i])
-	})
+	for i := 0; i < len(missing) && err == nil; i++ {
+		err = s.ensure(ctx, missing[i])
+	}
 	if err == nil {
 		s.seen.enter(missing)
 	}

@@ -34,6 +34,27 @@ func (s fileStore) Recent(ctx context.Context, workspace string, since time.Time
 	return indexedKeys(workspace, paths), nil
 }
 
+// taken reports whether there was a record of a key that has none: its request has no
+// marker any more.
+func (s fileStore) taken(ctx context.Context, key Key) (bool, error) {
+	root, err := s.open()
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = root.Close() }()
+	dir, base := path.Split(markersOf(key))
+	markers, err := fs.ReadDir(root.FS(), path.Clean(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, s.indexFault("read", err)
+	}
+	if slices.ContainsFunc(markers, func(m fs.DirEntry) bool { return strings.HasPrefix(m.Name(), base) }) {
+		return false, nil
+	}
+	// It may have been written and closed since it was looked for.
+	found, err := s.Read(ctx, []Key{key})
+	return len(found) == 0, err
+}
+
 // entriesSince are the entries of a workspace's index but for those of earlier
 // hours.
 func entriesSince(ctx context.Context, root *os.Root, dir, hour string) ([]string, error) {

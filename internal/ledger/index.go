@@ -22,9 +22,10 @@ import (
 //	<yyyymm>/<ddhh>/<entry>   for the UTC hour in which a request was claimed or accepted
 //	open/<entry>=<seq>        for the transition that left it open
 //
-// They are there durably before the record is: an entry without its record is of
-// a claim that never happened, or is being made, and the reader who finds no
-// such record passes over it. A marker of open/ may be removed once the record's
+// They are there durably before the record is, and the marker before the hours: an entry
+// with a marker and without its record is of a claim that never happened, or is being
+// made, and the reader passes over it. Without a marker there was a record, and somebody
+// took it away. A marker of open/ may be removed once the record's
 // seq is no less than its own and its request not open: any later claim has a
 // higher seq, and a marker of its own.
 const (
@@ -44,6 +45,9 @@ func (r Record) entries() []string {
 		return nil
 	}
 	var paths []string
+	if r.Open() {
+		paths = append(paths, markerOf(r.key(), r.Seq))
+	}
 	for _, t := range []*time.Time{r.ClaimedAt, r.AcceptedAt} {
 		if t == nil {
 			continue
@@ -52,9 +56,6 @@ func (r Record) entries() []string {
 		if !slices.Contains(paths, p) {
 			paths = append(paths, p)
 		}
-	}
-	if r.Open() {
-		paths = append(paths, markerOf(r.key(), r.Seq))
 	}
 	return paths
 }

@@ -225,6 +225,7 @@ const lately = 27 * time.Hour
 func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	l.refresh()
 	g, err := l.usable(ctx, keys)
+	var recent []Key
 	view := View{ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}}
 	if err == nil {
 		for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
@@ -232,10 +233,13 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 		}
 		view.Finished = g.Finished
 		view.Unseen = g.Finished != nil && len(g.Finished.Requests) > 0 && !l.Remembers()
-		keys, err = l.withRecent(ctx, keys)
+		keys, recent, err = l.withRecent(ctx, keys)
 	}
 	if err == nil {
 		err = l.Add(ctx, &view, keys)
+	}
+	if err == nil {
+		err = l.taken(ctx, recent, view.Records)
 	}
 	if p := Problem(err); p != nil {
 		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
@@ -288,25 +292,43 @@ func (l *Ledger) places(keys []kind.Key) []Key {
 	return places
 }
 
-// withRecent adds the keys of what was claimed lately or is open.
-func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, error) {
+// withRecent adds the keys of what was claimed lately or is open, and returns these.
+func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, []Key, error) {
 	recent, err := l.store.Recent(ctx, l.cfg.Workspace.UUID, l.cfg.Now().Add(-lately))
 	if err != nil {
-		return nil, err
-	}
-	if whole, ok := l.store.(interface {
-		holds(ctx context.Context, keys []Key) error
-	}); ok {
-		if err := whole.holds(ctx, recent); err != nil {
-			return nil, err
-		}
+		return nil, nil, err
 	}
 	all := slices.Clone(keys)
 	for _, key := range recent {
 		all = append(all, key.Key)
 	}
 	slices.SortFunc(all, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
-	return slices.Compact(all), nil
+	return slices.Compact(all), recent, nil
+}
+
+// taken returns an error that names a record which the index has and the store lacks,
+// because somebody took it away.
+func (l *Ledger) taken(ctx context.Context, recent []Key, found map[kind.Key]Record) error {
+	var missing []Key
+	for _, key := range recent {
+		if _, ok := found[key.Key]; !ok {
+			missing = append(missing, key)
+		}
+	}
+	s, ok := l.store.(interface {
+		taken(ctx context.Context, missing Key) (bool, error)
+	})
+	if !ok {
+		return nil
+	}
+	for _, key := range missing {
+		if gone, err := s.taken(ctx, key); err != nil {
+			return err
+		} else if gone {
+			return fmt.Errorf("%w: the index of recent requests names the record of %s, which is missing: restore it from a copy", ErrDamaged, key.Key)
+		}
+	}
+	return nil
 }
 
 // terms decide about open requests of an area.
