@@ -37,7 +37,7 @@ type Record struct {
 	// The intent of a request that is sent once.
 	State        State      `json:"state,omitempty"`
 	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
-	Spec         JSON   `json:"spec,omitempty"`
+	Spec         JSON       `json:"spec,omitempty"`
 	FirstClaimAt *time.Time `json:"firstClaimAt,omitempty"`
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
