@@ -145,7 +145,7 @@ func openLike(view ledger.View, args []string) ([]kind.Key, error) {
 // showQuestions lists requests without an outcome, with what a wrong answer costs.
 func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 	if len(keys) == 0 {
-		return a.out.Text("no request is without an outcome\n")
+		return a.out.Printf("no request is without an outcome\n")
 	}
 	var err error
 	spared := ""
@@ -153,9 +153,12 @@ func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 		rec := view.Records[key]
 		err = cmp.Or(err, a.out.Printf("%s\n", ledger.Ask(rec)))
 		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && !view.Terms[k.Area].Proven && !rec.NameTaken() {
-			spared = "\nOnce trueup has seen that the platform refuses duplicates, it sends such requests again by itself: " +
-				"trueup doctor --probe-duplicates HOSTNAME finds out\n"
+			spared = "Once trueup has seen that the platform refuses duplicates, it sends such requests again by itself: " +
+				"trueup doctor --probe-duplicates HOSTNAME finds out"
 		}
 	}
-	return cmp.Or(err, a.out.Text(spared+"\nAnswer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT\n"))
+	if spared != "" {
+		err = cmp.Or(err, a.out.Printf("\n%s\n", spared))
+	}
+	return cmp.Or(err, a.out.Printf("\nAnswer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT\n"))
 }
