@@ -332,6 +332,10 @@ func (w *attackWorld) turnBack(n int) bool {
 			return false
 		}
 		n = min(n, len(commits))
+		// A killed run may have left the lock of its push.
+		if err := os.Remove(filepath.Join(remote, attackRef+".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.t.Fatal(err)
+		}
 		w.git(remote, "update-ref", attackRef, commits[n-1]+"^")
 		return true
 	}
