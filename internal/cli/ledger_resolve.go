@@ -147,16 +147,17 @@ func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 	if len(keys) == 0 {
 		return a.out.Printf("no request is without an outcome\n")
 	}
-	var err error
+	var rows [][]string
 	spared := ""
 	for _, key := range keys {
 		rec := view.Records[key]
-		err = cmp.Or(err, a.out.Printf("%s\n", ledger.Ask(rec)))
+		rows = append(rows, ledger.Ask(rec))
 		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && !view.Terms[k.Area].Proven && !rec.NameTaken() {
 			spared = "Once trueup has seen that the platform refuses duplicates, it sends such requests again by itself: " +
 				"trueup doctor --probe-duplicates HOSTNAME finds out"
 		}
 	}
+	err := a.out.Table("", rows)
 	if spared != "" {
 		err = cmp.Or(err, a.out.Printf("\n%s\n", spared))
 	}

@@ -56,22 +56,22 @@ func unanswered(rec Record) (message, fix string) {
 	return fmt.Sprintf("%s and its outcome is not known%s: it may or may not have been executed", sent, said(rec.Outcome)), Question(rec.Key)
 }
 
-// Ask says in one line what is not known of a request, and what either answer costs if it
-// is wrong.
-func Ask(rec Record) string {
-	sent := "may have been sent by"
+// Ask returns the columns of a question: the request, what is known of it, and what each
+// answer costs if it is wrong.
+func Ask(rec Record) []string {
+	sent := "may have been sent"
 	if rec.State == Unknown && !rec.gaveUp() {
-		sent = "was sent by"
+		sent = "sent"
 	}
-	text := fmt.Sprintf("%s %s %s%s", rec.Key, sent, sender(rec.Claim), at(rec.ClaimedAt))
-	if rec.NameTaken() {
-		return text + ": the name is taken; --posted if that object is this request, --abandon if not"
-	}
+	ask := []string{rec.String(), sent + at(rec.ClaimedAt) + " by " + sender(rec.Claim)}
 	k, ok := kind.Named(rec.Kind)
-	if ok && k.Policy == kind.Once {
-		return text + ": a wrong --posted leaves old content in the cache, a wrong --repost purges the same paths twice"
+	switch {
+	case rec.NameTaken():
+		return append(ask, "the name is taken: ledger adopt, if that is this request", "--abandon, if not")
+	case ok && k.Policy == kind.Once:
+		return append(ask, "--posted: old content may stay", "--repost: may purge twice")
 	}
-	return text + ": a wrong --posted leaves no snapshot, a wrong --repost makes a second one, of later data"
+	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
 }
 
 // gaveUp reports that a later run made the request unknown because the run that had
