@@ -24,9 +24,9 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 	"error-details":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"error-problem":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"error-nil-cause":      {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	// A 404 that is no JSON may as well be of another server: nothing is absent.
-	"error-html": {verdict{exitError, "wrong base address", true}, verdict{exitOK, "17 requests sent", false}},
-	"error-text": {verdict{exitError, "wrong base address", true}, verdict{exitOK, "17 requests sent", false}},
+	// The list was whole, so a 404 that is no JSON is absence as well.
+	"error-html": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"error-text": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	// The corpus has only documented fields; what is dropped is tested below.
 	"drop-unknown-fields":   {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
 	"wrong-namespace-empty": {verdict{exitPartial, "not found", false}, verdict{exitNeedsPerson, "is this the right workspace?", true}},
