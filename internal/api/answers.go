@@ -70,8 +70,13 @@ func (r reply) exists() bool {
 // limitReached is how quotas and limits are worded. A conflict about a quota object is
 // none of these.
 var limitReached = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)exceeded quota|(quota|limit)( is| was| has been)? (exceeded|reached)|exceeds the (quota|limit)|maximum number of`)
+	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
+
+// overQuota is limited for an answer that else speaks of the rate of requests.
+func (r reply) overQuota() bool {
+	return r.limited() && strings.Contains(strings.ToLower(r.said.message), "quota")
+}
 
 func (r reply) limited() bool { return limitReached().MatchString(r.said.message) }
 
@@ -95,14 +100,17 @@ func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
 	return []row{
+		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.said.reason == "Conflict" }, class: Contended},
 		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
 		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
-		{verbs: writes, from: 409, says: "anything else, such as reason `Conflict`", class: Contended},
+		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unclear},
+		{verbs: writes, from: 409, class: Contended},
 		{verbs: reads, from: 409, class: Rejected},
 		{from: 401, class: Denied},
 		{verbs: writes, from: 400, to: 403, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
 		{verbs: writes, from: 422, says: "that a quota or limit is reached", when: reply.limited, class: Limited},
 		{from: 403, class: Denied},
+		{verbs: writes, from: 429, says: "that a quota is reached", when: reply.overQuota, class: Limited},
 		{from: 429, class: Unsent},
 		{from: http.StatusRequestTimeout},
 		{from: http.StatusNotAcceptable, says: "the form of the answer was refused, so the request may be carried out"},

@@ -88,7 +88,8 @@ func (r *Reader) objectOf(c *call, tree map[string]any) *kind.Object {
 		return nil
 	}
 	o, err := newObject(tree, c.kind, r.cfg.Workspace)
-	if err != nil || o.Name != c.name || o.Spec == nil {
+	made := o.UID != "" || o.CreationTimestamp != "" // else it may echo what was sent
+	if err != nil || o.Name != c.name || o.Spec == nil || !made {
 		return nil
 	}
 	return &o

@@ -159,10 +159,11 @@ func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
 		if pause == nil {
 			return r.shut(g, c)
 		}
-		if !waited {
+		limit, bounded := ctx.Deadline()
+		if !waited && !bounded {
 			return c.paused(pause, fmt.Sprintf(", more than the %s that are waited for", r.cfg.Retry.MaxRetryAfter))
 		}
-		if limit, ok := ctx.Deadline(); ok && limit.Before(deadline(pause)) {
+		if bounded && limit.Before(deadline(pause)) {
 			return c.paused(pause, ", more than is left until "+stamp(limit)+", when the run's time is over")
 		}
 		if err := sleepUntil(ctx, pause, newBackOff(r.cfg.Retry).NextBackOff()); err != nil {

@@ -141,6 +141,7 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
+	_, r.bounded = ctx.Deadline()
 	ctx, end := r.lasting(ctx)
 	defer end()
 	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly} {
@@ -176,6 +177,9 @@ type run struct {
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
+	// bounded says that the time of the run is limited: what a server asks for is then
+	// waited for if it fits.
+	bounded bool
 	// full says of hostnames why the platform takes no more purges of them for now.
 	full map[string]string
 	// looks are the last looks at the clock of each area.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -57,7 +58,11 @@ func (r *run) pauses() *pauses {
 	// A factor of 1 draws from zero to twice the interval: full jitter.
 	growing.RandomizationFactor, growing.Multiplier = 1, 2
 	growing.InitialInterval, growing.MaxInterval = r.Options.Retry.Initial/2, r.Options.Retry.Max/2
-	return &pauses{growing: growing, maxWait: r.Options.Retry.MaxWait, tries: r.Options.Retry.Tries}
+	p := &pauses{growing: growing, maxWait: r.Options.Retry.MaxWait, tries: r.Options.Retry.Tries}
+	if r.bounded {
+		p.maxWait = math.MaxInt64 // rest waits for what fits
+	}
+	return p
 }
 
 // left counts a try that failed, and tells whether there is another.
@@ -112,6 +117,7 @@ func turnedAway(err error) bool {
 // The answers of HTTP that a rule speaks of.
 const (
 	statusNotFound       = 404
+	statusConflict       = 409
 	statusRequestTimeout = 408
 	statusServerError    = 500
 	statusBadGateway     = 502

@@ -72,10 +72,7 @@ func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
 		a := r.try(ctx, s, end)
 		again := pauses.left(a.err) && a.again
 		if a.fate == open {
-			s.certain = false
-			if obj, ok := r.findMade(s); ok {
-				a = answer{fate: duplicate, obj: obj}
-			}
+			a = r.clarified(s, a)
 			// Sent again only on proof that it can't be executed twice (design 0.7).
 			sends++
 			again = a.fate == open && s.hold.Terms.Proven && sends < maxSends
@@ -88,6 +85,21 @@ func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
 			return a
 		}
 	}
+}
+
+// clarified looks what a send without a clear answer did. One that was answered with a
+// conflict, and that live does not show, made nothing.
+func (r *run) clarified(s *shot, a answer) answer {
+	sure := s.certain
+	s.certain = false
+	if obj, ok := r.findMade(s); ok {
+		return answer{fate: duplicate, obj: obj}
+	}
+	if s.look != nil && sure && httpStatus(a.err) == statusConflict {
+		s.certain = true
+		return answer{fate: refused, err: a.err}
+	}
+	return a
 }
 
 // findMade looks for what a send without an answer made.

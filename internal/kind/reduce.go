@@ -102,9 +102,6 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 		return false, ""
 	}
 	tree, _ := v.(map[string]any)
-	if tree[k.ReadyField] == true || tree[k.ReadyField] == "true" {
-		return true, ""
-	}
 	switch reason := tree["error"].(type) {
 	case string:
 		return false, reason
@@ -114,7 +111,7 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 		}
 		return false, string(canon.Bytes(reason))
 	}
-	return false, ""
+	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
 
 // Envelope returns the canonical JSON of an object as it is sent to create it:

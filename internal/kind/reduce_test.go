@@ -171,7 +171,7 @@ func TestReady(t *testing.T) {
 		`{"readyToUse":"true"}`: {ready: true},
 		`{"boundVolumeSnapshotContentName":"c","creationTime":"t","readyToUse":true,"restoreSize":"1Ti"}`: {ready: true},
 		`{"error":{"message":"disk is gone","time":"t"},"readyToUse":false}`:                              {failure: "disk is gone"},
-		`{"error":{"message":"first try failed"},"readyToUse":true}`:                                      {ready: true},
+		`{"error":{"message":"first try failed"},"readyToUse":true}`:                                      {failure: "first try failed"},
 		`{"error":"disk is gone"}`:          {failure: "disk is gone"},
 		`{"error":{"time":"t"}}`:            {failure: `{"time":"t"}`},
 		`{"error":null,"readyToUse":false}`: {},
