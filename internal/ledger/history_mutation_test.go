@@ -19,7 +19,7 @@ var mistakes = []struct {
 	edits       []edit
 }{
 	{"a take-over is a new intent", "was executed 2 times", []edit{
-		{"machine.go", "first = *r.FirstClaimAt", "_ = r.FirstClaimAt"},
+		{"machine.go", "first, i.Before = *r.FirstClaimAt", "_, i.Before = *r.FirstClaimAt"},
 	}},
 	{"the last answer frees what an earlier send may have done", "was executed 2 times", []edit{
 		{"machine.go", "if (e == evReject || e == evRelease) && r.Uncertain {", "if false {"},
