@@ -20,17 +20,18 @@ var gitlabFile = filepath.Join("templates", "trueup.gitlab-ci.yml")
 
 // gitlabJob is what these tests look at.
 type gitlabJob struct {
-	Extends       string            `yaml:"extends"`
-	Stage         string            `yaml:"stage"`
-	Needs         []string          `yaml:"needs"`
-	Timeout       string            `yaml:"timeout"`
-	Rules         []gitlabRule      `yaml:"rules"`
-	Interruptible bool              `yaml:"interruptible"`
-	ResourceGroup string            `yaml:"resource_group"`
-	AllowFailure  any               `yaml:"allow_failure"`
-	Variables     map[string]string `yaml:"variables"`
-	Environment   gitlabEnvironment `yaml:"environment"`
-	Script        []string          `yaml:"script"`
+	Extends       string                       `yaml:"extends"`
+	Stage         string                       `yaml:"stage"`
+	Needs         []string                     `yaml:"needs"`
+	Timeout       string                       `yaml:"timeout"`
+	Rules         []gitlabRule                 `yaml:"rules"`
+	Interruptible bool                         `yaml:"interruptible"`
+	ResourceGroup string                       `yaml:"resource_group"`
+	Cache         struct{ Key, Policy string } `yaml:"cache"`
+	AllowFailure  any                          `yaml:"allow_failure"`
+	Variables     map[string]string            `yaml:"variables"`
+	Environment   gitlabEnvironment            `yaml:"environment"`
+	Script        []string                     `yaml:"script"`
 	Artifacts     struct {
 		When    string            `yaml:"when"`
 		Paths   []string          `yaml:"paths"`
@@ -199,6 +200,12 @@ func TestGitLabTemplateWritesOneAtATime(t *testing.T) {
 		}
 		if name != "." && (j.Interruptible == writes || j.ResourceGroup != group) {
 			t.Errorf("job %s: interruptible %v, group %q", name, j.Interruptible, j.ResourceGroup)
+		}
+	}
+	for name, j := range jobs {
+		policy, reads := map[string]string{"-apply": "", "-settle": "pull"}[name]
+		if (j.Cache.Key != "") != reads || j.Cache.Policy != policy {
+			t.Errorf("job %s: what was seen of the ledger is in the cache %+v", name, j.Cache)
 		}
 	}
 	if jobs["-comment"].AllowFailure != true || fmt.Sprint(jobs["-drift"].AllowFailure) != "map[exit_codes:2]" || jobs["-apply"].AllowFailure != nil {
