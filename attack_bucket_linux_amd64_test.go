@@ -24,8 +24,8 @@ type standInBucket struct {
 
 	mu      sync.Mutex
 	objects map[string]storedObject
-	// sorted are the keys in order; made are those of PUTs, the newest last.
-	sorted, made []string
+	// sorted are the keys in order.
+	sorted []string
 	// calls counts requests by method, bytes what was sent either way in bodies.
 	calls map[string]int
 	bytes int
@@ -136,7 +136,6 @@ func (b *standInBucket) put(key string, o storedObject) {
 		b.sorted = slices.Insert(b.sorted, at, key)
 	}
 	b.objects[key] = o
-	b.made = append(b.made, key)
 }
 
 func (b *standInBucket) remove(key string) {
@@ -195,17 +194,4 @@ func s3Refuses(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, code)
-}
-
-// turnBack takes away the newest objects, but no genesis.
-func (b *standInBucket) turnBack(n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for ; n > 0 && len(b.made) > 0; b.made = b.made[:len(b.made)-1] {
-		key := b.made[len(b.made)-1]
-		if _, there := b.objects[key]; there && !strings.Contains(key, "/genesis") {
-			b.remove(key)
-			n--
-		}
-	}
 }

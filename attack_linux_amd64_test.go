@@ -194,7 +194,6 @@ func (a *attack) change() {
 
 // act is one step of a round.
 func (a *attack) act() {
-	a.keepCopy()
 	switch n := a.random.IntN(20); {
 	case n < 7:
 		a.killedRun()
@@ -270,14 +269,15 @@ func (a *attack) tamper() {
 		a.export = r.out
 	}
 	n, done := 1+a.random.IntN(20), false
+	back := true
 	if a.random.IntN(3) == 0 {
-		done = a.removeRecord()
-		a.note("a record is removed: %t", done)
+		done, back = a.removeOne()
+		a.note("a file of the ledger is removed: %t, the newest: %t", done, back)
 	} else {
 		done = a.turnBack(n)
 		a.note("the ledger is turned back by %d changes: %t", n, done)
-		a.back = a.back || done && !a.witness
 	}
+	a.back = a.back || done && back && !a.witness
 	if done {
 		a.tampered = true
 		a.tally["tampered"]++
@@ -424,6 +424,9 @@ func (a *attack) answer(r *attackRun) {
 		answered = slices.ContainsFunc(answers, func(args []string) bool { return a.says(append(args, "--reason", "seen")...) }) || answered
 	}
 	if !answered && a.export != "" {
+		if strings.Contains(r.out+r.err, "damaged ledger") {
+			a.moveAway()
+		}
 		a.imports(a.export)
 	}
 }

@@ -44,10 +44,8 @@ type attackWorld struct {
 	// requests that are sent once, by KIND/NAME.
 	ttl  int
 	once []string
-	// root is the oldest commit that a ledger in git is turned back to, copies are
-	// older states of a ledger in files.
-	root   string
-	copies []string
+	// root is the oldest commit that a ledger in git is turned back to.
+	root string
 	// usual is how long an apply that nothing befell took.
 	usual time.Duration
 }
@@ -306,28 +304,13 @@ func (r *attackRun) said() string {
 	return strings.TrimSpace(said)
 }
 
-// keepCopy keeps a copy of a ledger in files, to turn it back to.
-func (w *attackWorld) keepCopy() {
-	if w.store != "file" {
-		return
-	}
-	name := w.path(fmt.Sprintf("copy-%d", len(w.copies)))
-	// Files are replaced whole, so that a link is a copy; one that is away again is none.
-	_ = exec.CommandContext(w.t.Context(), "cp", "-al", w.path("ledger"), name).Run()
-	w.copies = append(w.copies, name)
-}
-
 // turnBack takes the newest n changes of the ledger away, and reports whether
 // there were any.
 func (w *attackWorld) turnBack(n int) bool {
 	w.t.Helper()
-	switch w.store {
-	case "s3":
-		w.bucket.turnBack(n)
-		return true
-	case "git":
+	if w.store == "git" {
 		remote := w.path("remote.git")
-		commits := strings.Fields(w.git(remote, "rev-list", "--first-parent", "--max-count=21", w.root+".."+attackRef))
+		commits := strings.Fields(w.git(remote, "rev-list", "--min-parents=1", "--max-count=21", w.root+".."+attackRef))
 		if len(commits) == 0 {
 			return false
 		}
@@ -339,90 +322,105 @@ func (w *attackWorld) turnBack(n int) bool {
 		w.git(remote, "update-ref", attackRef, commits[n-1]+"^")
 		return true
 	}
-	n = min(n/4+1, len(w.copies))
-	if n == 0 {
-		return false
+	// The newest pieces are the first.
+	pieces := w.pieces()
+	for _, name := range pieces[:min(n, len(pieces))] {
+		w.removePiece(name)
 	}
-	older := w.copies[len(w.copies)-n]
-	w.copies = w.copies[:len(w.copies)-n]
-	if err := errors.Join(os.RemoveAll(w.path("ledger")), os.Rename(older, w.path("ledger"))); err != nil {
-		w.t.Fatal(err)
-	}
-	return true
+	return len(pieces) > 0
 }
 
-// isOnceRecord tells whether a name in a store is that of the record of a request
-// that is sent once.
-func isOnceRecord(name string) bool {
-	return !strings.Contains(name, "index") && (strings.Contains(name, "/Purge") || strings.Contains(name, "/VolumeSnapshot"))
+// pieces are the files of the ledger's log, the newest first, but for its first entry.
+func (w *attackWorld) pieces() []string {
+	w.t.Helper()
+	var names []string
+	switch w.store {
+	case "s3":
+		w.bucket.mu.Lock()
+		defer w.bucket.mu.Unlock()
+		names = slices.Clone(w.bucket.sorted)
+	case "git":
+		names = strings.Fields(w.git(w.path("remote.git"), "ls-tree", "-r", "--name-only", attackRef))
+	default:
+		_ = filepath.WalkDir(w.path("ledger/log"), func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				names = append(names, name)
+			}
+			return nil
+		})
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, "log/") || strings.HasSuffix(name, "-1.jsonl") })
 }
 
-// removeRecord takes one record away, and leaves all that points to it.
-func (w *attackWorld) removeRecord() bool {
+func (w *attackWorld) removePiece(name string) {
 	w.t.Helper()
 	switch w.store {
 	case "s3":
 		w.bucket.mu.Lock()
 		defer w.bucket.mu.Unlock()
-		key, ok := w.chosen(w.bucket.sorted)
-		dir := key[:strings.LastIndex(key, "/")+1]
-		for _, other := range slices.Clone(w.bucket.sorted) {
-			if ok && strings.HasPrefix(other, dir) {
-				w.bucket.remove(other)
-			}
-		}
-		return ok
+		w.bucket.remove(name)
 	case "git":
-		remote := w.path("remote.git")
-		name, ok := w.chosen(strings.Fields(w.git(remote, "ls-tree", "-r", "--name-only", attackRef)))
-		if ok {
-			w.gitReads(fmt.Sprintf("commit %s\ncommitter a <a@example.com> 0 +0000\ndata 0\nfrom %s^0\nD %s\n", attackRef, attackRef, name), remote, "fast-import", "--quiet")
+		w.gitReads(fmt.Sprintf("commit %s\ncommitter a <a@example.com> 0 +0000\ndata 0\nfrom %s^0\nD %s\n", attackRef, attackRef, name),
+			w.path("remote.git"), "fast-import", "--quiet")
+	default:
+		if err := os.Remove(name); err != nil {
+			w.t.Fatal(err)
 		}
-		return ok
 	}
-	var names []string
-	_ = filepath.WalkDir(w.path("ledger"), func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			names = append(names, strings.TrimPrefix(name, w.base))
-		}
-		return err
-	})
-	name, ok := w.chosen(names)
-	return ok && os.Remove(w.path(name)) == nil
 }
 
-func (w *attackWorld) chosen(names []string) (string, bool) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isOnceRecord(name) })
-	if len(names) == 0 {
-		return "", false
+// removeOne takes a file of the ledger's log away, and reports whether it was the
+// newest: then the ledger was turned back.
+func (w *attackWorld) removeOne() (done, newest bool) {
+	w.t.Helper()
+	pieces := w.pieces()
+	if len(pieces) == 0 {
+		return false, false
 	}
-	return names[w.random.IntN(len(names))], true
+	n := w.random.IntN(len(pieces))
+	w.removePiece(pieces[n])
+	return true, n == 0
 }
 
-// outage takes the store away for a time: its server dies, or another process
-// holds its lock.
-func (w *attackWorld) outage(d time.Duration) {
+// moveAway is what a person does with a ledger that is damaged and of which there is an
+// export.
+func (w *attackWorld) moveAway() {
 	w.t.Helper()
 	switch w.store {
 	case "s3":
+		w.bucket.mu.Lock()
+		defer w.bucket.mu.Unlock()
+		for _, name := range slices.Clone(w.bucket.sorted) {
+			w.bucket.remove(name)
+		}
+	case "git":
+		w.git(w.path("remote.git"), "update-ref", "-d", attackRef)
+	default:
+		if err := os.RemoveAll(w.path("ledger")); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// outage takes the store away for a time: its server dies, or its disk takes no files.
+func (w *attackWorld) outage(d time.Duration) {
+	w.t.Helper()
+	if w.store == "s3" {
 		w.bucket.stop()
 		time.Sleep(d)
 		w.bucket.start(w.t)
-	case "git":
-		remote := w.path("remote.git")
-		err := os.Rename(remote, remote+".off")
-		time.Sleep(d)
-		if err = errors.Join(err, os.Rename(remote+".off", remote)); err != nil {
-			w.t.Fatal(err)
-		}
-	case "file":
-		f, err := os.OpenFile(w.path("ledger/lock"), os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return
-		}
-		defer func() { _ = f.Close() }()
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			time.Sleep(d)
-		}
+		return
+	}
+	folder := w.path(map[string]string{"git": "remote.git", "file": "ledger/tmp"}[w.store])
+	err := os.Rename(folder, folder+".off")
+	if w.store == "file" {
+		err = errors.Join(err, os.WriteFile(folder, nil, 0o600))
+	}
+	time.Sleep(d)
+	if w.store == "file" {
+		err = errors.Join(err, os.Remove(folder))
+	}
+	if err = errors.Join(err, os.Rename(folder+".off", folder)); err != nil {
+		w.t.Fatal(err)
 	}
 }

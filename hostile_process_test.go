@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -155,19 +156,26 @@ func newerFormat(p *place) {
 	begin(p)
 	p.must(0, applied...)
 	p.sent()
-	genesis := p.read("ledger/genesis.json")
-	newer := strings.Replace(genesis, "trueup.ledger/v1", "trueup.ledger/v2", 1)
-	if newer == genesis {
-		p.Fatal(genesis)
+	log, err := filepath.Glob(p.path("ledger/log/*/*"))
+	if err != nil || len(log) == 0 {
+		p.Fatal(log, err)
 	}
-	p.write("ledger/genesis.json", newer)
+	const newer = `{"schema":"trueup.ledger/v2"}` + "\n"
+	before := map[string]string{}
+	for _, name := range log {
+		name = filepath.ToSlash(strings.TrimPrefix(name, p.path("")))
+		before[name] = p.read(name)
+		p.write(name, newer)
+	}
 	p.write("manifests/purge.yaml", purgeNamed("rel-43", "/a"))
 	p.says(1, applied, "written by a newer version of trueup")
 	p.nothingSent()
-	if p.read("ledger/genesis.json") != newer {
-		p.Error("a ledger of a newer version was written to")
+	for name, content := range before {
+		if p.read(name) != newer {
+			p.Error("a ledger of a newer version was written to")
+		}
+		p.write(name, content)
 	}
-	p.write("ledger/genesis.json", genesis)
 	p.write("trueup.yaml", strings.Replace(p.read("trueup.yaml"), "trueup/v1", "trueup/v2", 1))
 	p.says(4, []string{"plan"}, "write apiVersion: trueup/v1")
 }

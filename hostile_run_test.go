@@ -279,7 +279,7 @@ func ledgerLost(p *place) {
 		p.Fatal(err)
 	}
 	p.says(6, applied, "is missing at file:ledger: what was sent already is not known")
-	p.write("ledger/genesis.json", "{}")
+	p.write("ledger/log/9999999/9999999998-1.jsonl", "{}")
 	p.must(6, applied...)
 	p.nothingSent()
 	if err := os.RemoveAll(p.path("ledger")); err != nil {
@@ -289,14 +289,20 @@ func ledgerLost(p *place) {
 	if err := os.Rename(p.path("elsewhere"), p.path("ledger")); err != nil {
 		p.Fatal(err)
 	}
-	if err := os.RemoveAll(p.path("ledger/records")); err != nil {
-		p.Fatal(err)
+	newest, err := filepath.Glob(p.path("ledger/log/*/*-[3-9]*"))
+	if err != nil || len(newest) == 0 {
+		p.Fatal(newest, err)
+	}
+	for _, name := range newest {
+		if err := os.Remove(name); err != nil {
+			p.Fatal(err)
+		}
 	}
 	p.must(6, applied...)
 	p.nothingSent()
 }
 
-// spoil puts a file in the place of the folder that records are written in, so
+// spoil puts a file in the place of the folder that entries are written in, so
 // that no write succeeds, and returns what mends it.
 func spoil(p *place) (mend func()) {
 	tmp := p.path("ledger/tmp")
@@ -341,7 +347,7 @@ func powerLoss(p *place) {
 	begin(p)
 	found := false
 	atWrite(p, func() {
-		err := filepath.WalkDir(p.path("ledger/records"), func(path string, d os.DirEntry, err error) error {
+		err := filepath.WalkDir(p.path("ledger/log"), func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				record := readText(p.T, path)
 				found = found || strings.Contains(record, `"rel-42"`) && strings.Contains(record, `"claimed"`)

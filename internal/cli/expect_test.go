@@ -111,11 +111,12 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			t.Cleanup(web.Close)
 			before := s.vars["TRUEUP_DELIVERY_URL"]
 			s.vars["TRUEUP_DELIVERY_URL"] = web.URL + sandbox.DeliveryBase
-			genesis, err := os.ReadFile(filepath.Join(s.dir, "ledger", "genesis.json"))
+			const file = "ledger/log/9999999/9999999998-1.jsonl"
+			genesis, err := os.ReadFile(filepath.Join(s.dir, file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.write("ledger/genesis.json", strings.Replace(string(genesis), before, s.vars["TRUEUP_DELIVERY_URL"], 1))
+			s.write(file, strings.Replace(string(genesis), before, s.vars["TRUEUP_DELIVERY_URL"], 1))
 		}},
 		"an override":        {why: "options: overrides of trueup.yaml", change: func(s *stage) { s.more("overrides: [{kind: CDN, path: spec.x, ignore: true}]\n") }},
 		"another window":     {why: "options: purge.window of trueup.yaml", change: func(s *stage) { s.more("purge: {window: 2h}\n") }},

@@ -43,7 +43,7 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	if err != nil || len(found.Damage) == 0 {
 		return err
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it, "+
-		"and where nothing else is said take what is damaged away, and give trueup ledger import an export that has it",
+	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it; restore the files that are named, "+
+		"or else move the ledger away and give trueup ledger import the newest export (docs/ledger.md)",
 		len(found.Damage), found.Records))
 }

@@ -100,9 +100,11 @@ func (s wiredStore) Put(ctx context.Context, expectSeq int, rec ledger.Record) e
 	return s.wire.call("put "+rec.String(), func() error { return s.under.Put(ctx, expectSeq, rec) })
 }
 
-func (s wiredStore) All(ctx context.Context, each func(ledger.Record) error) error {
+func (s wiredStore) All(ctx context.Context, each func(ledger.Record, error) error) error {
 	return s.wire.call("all", func() error { return s.under.All(ctx, each) })
 }
+
+func (s wiredStore) Forget() { s.under.Forget() }
 
 func (s wiredStore) Scratch(ctx context.Context, name string) (ledger.Store, func() error, error) {
 	return s.under.Scratch(ctx, name)

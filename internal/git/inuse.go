@@ -45,31 +45,3 @@ func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
 	out, err := call{dir: m.top, alone: true, args: args}.run(ctx)
 	return string(out), err
 }
-
-// Entries are what a folder of a commit holds, by name: a tree, a blob, or "" for
-// what is neither; nil where there is no such folder. The topmost one is "".
-func (m *Mirror) Entries(ctx context.Context, commit, folder string) (map[string]string, error) {
-	c, err := m.head(ctx, commit)
-	if err != nil {
-		return nil, err
-	}
-	at := entry{kind: "tree", id: c.root}
-	if folder != "" {
-		found, err := m.find(ctx, commit, []string{folder})
-		if err != nil {
-			return nil, err
-		}
-		at = found[folder]
-	}
-	if at.kind != "tree" {
-		return nil, nil
-	}
-	if err := m.load(ctx, []string{at.id}, false); err != nil {
-		return nil, err
-	}
-	kinds := map[string]string{}
-	for name, e := range m.tree(at.id) {
-		kinds[name] = e.kind
-	}
-	return kinds, nil
-}

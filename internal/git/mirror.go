@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,27 +28,14 @@ const tipRef = "refs/trueup/tip"
 // repository of its own in a temporary folder, which talks to the remote as the
 // user's repository is configured to. So a fetch of one commit leaves no shallow
 // boundary behind, and index, work tree, refs and objects of the user stay as
-// they are. Of a commit it brings the files that are asked for, and not more if
-// the remote can leave out the others. Fetch, Commit, Push and Holds are for one
-// goroutine at a time, all else for any.
+// they are. Fetch, Commit, Push and Holds are for one goroutine at a time, all else
+// for any.
 type Mirror struct {
 	remote string
 	// dir is the mirror's folder, top where relative addresses start.
 	dir, top string
 	config   []setting
-	// sum is the hash of the repository's objects.
-	sum func() hash.Hash
-
-	// fetching is held by who fetches.
-	fetching chan struct{}
-
-	mu   sync.Mutex
-	made int
-	// ref is the one that was fetched last.
-	ref string
-	// heads are of commits that were read, trees what is in those.
-	heads map[string]head
-	trees map[string]map[string]entry
+	made     int
 }
 
 // ErrNoRemote says that the user's repository has no remote of that name.
@@ -92,10 +78,7 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{
-		remote: remote, dir: temp, top: top, config: configured(string(listed), remote), sum: hasher(format),
-		fetching: make(chan struct{}, 1), heads: map[string]head{}, trees: map[string]map[string]entry{},
-	}
+	m := &Mirror{remote: remote, dir: temp, top: top, config: configured(string(listed), remote)}
 	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -150,16 +133,11 @@ func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
 // git runs a command in the mirror.
 func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
-	return m.gitWith(ctx, nil, in, args...)
-}
-
-// gitWith is git with settings for this command.
-func (m *Mirror) gitWith(ctx context.Context, more []setting, in string, args ...string) (string, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
 		return "", fmt.Errorf("the temporary repository %s is gone: %w", filepath.Base(m.dir), err)
 	}
-	env := mirrorEnv(m.dir, slices.Concat(m.config, more))
+	env := mirrorEnv(m.dir, m.config)
 	out, err := call{dir: m.top, env: env, in: strings.NewReader(in), args: args}.run(ctx)
 	return string(out), err
 }

@@ -81,97 +81,41 @@ func fetch(t *testing.T, m *Mirror, want string) {
 func TestSwap(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
-			_, dir := pair(t, "--object-format="+format)
+			bare, dir := pair(t, "--object-format="+format)
 			m, other := mirror(t, dir), mirror(t, dir)
 			fetch(t, m, "")
-			one := commit(t, m, Commit{Message: "one\n", Files: []File{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}}})
+			one := commit(t, m, Commit{Message: "one\n", Files: []File{{"a/b.json", []byte("x\nmissing\n")}, {"c", nil}, {"gone/x", nil}}})
 			rival := commit(t, other, Commit{Message: "rival"})
 			push(t, m, "", one, true)
 			push(t, m, "", one, false)
 			push(t, other, "", rival, false)
 			fetch(t, other, one)
-			two := commit(t, other, Commit{Parent: one, Message: "two", Files: []File{{"a/d", []byte("y")}}})
+			two := commit(t, other, Commit{Parent: one, Message: "two", Files: []File{{"a/d", []byte("y")}}, Removed: []string{"gone/x"}})
 			stale := commit(t, m, Commit{Parent: one, Message: "stale"})
 			push(t, other, one, two, true)
 			push(t, m, one, stale, false)
 			fetch(t, m, two)
-			files, err := m.Read(t.Context(), two, []string{"a/b.json", "c", "a/d", "a/none", "a/d"})
-			if err != nil || len(files) != 3 || string(files["a/b.json"]) != "x\nmissing\n" || string(files["a/d"]) != "y" {
-				t.Errorf("files are %q, %v", files, err)
+			for name, want := range map[string]string{"a/b.json": "x\nmissing\n", "c": "", "a/d": "y"} {
+				if content, err := m.Read(t.Context(), two, name); err != nil || string(content) != want {
+					t.Errorf("%s is %q, %v", name, content, err)
+				}
 			}
-			paths, err := m.Files(t.Context(), two)
-			if err != nil || strings.Join(paths, " ") != "a/b.json a/d c" {
+			if content, err := m.Read(t.Context(), two, "a/none"); err == nil {
+				t.Errorf("what is not there is %q", content)
+			}
+			paths, plain, err := m.Files(t.Context(), two)
+			if err != nil || strings.Join(paths, " ") != "a/b.json a/d c" || !plain["a/d"] {
 				t.Errorf("paths are %q, %v", paths, err)
 			}
-			for commits, want := range map[string]bool{one: true, two: true, stale: false} {
-				if held, err := m.Holds(t.Context(), ref, 5, []string{rival, commits}); err != nil || held != want {
+			git(t, bare, "fsck", "--strict")
+			for commit, want := range map[string]bool{one: true, two: true, stale: false, rival: false} {
+				if held, err := m.Holds(t.Context(), ref, 5, commit); err != nil || held != want {
 					t.Errorf("holds %v, %v", held, err)
 				}
 			}
 			push(t, m, one, "", false)
 			push(t, m, two, "", true)
 			fetch(t, m, "")
-		})
-	}
-}
-
-// TestPart reads a file of a commit, and not the others, from a remote that can
-// leave them out; where it gives no single objects, the rest comes all the same.
-func TestPart(t *testing.T) {
-	for name, c := range map[string]struct {
-		format, protocol, filter string
-		first, second            int
-	}{
-		"as hosts do":  {"sha1", "2", "true", 1, 5},
-		"sha256":       {"sha256", "2", "true", 1, 5},
-		"no filter":    {"sha1", "2", "false", 7, 7},
-		"old protocol": {"sha1", "0", "false", 7, 7},
-		"no objects":   {"sha1", "0", "true", 1, 7},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bare, dir := pair(t, "--object-format="+c.format)
-			git(t, bare, "config", "uploadpack.allowFilter", c.filter)
-			git(t, bare, "config", "uploadpackfilter.tree.maxDepth", "0")
-			git(t, dir, "remote", "set-url", "origin", "file://"+bare)
-			git(t, dir, "config", "protocol.version", c.protocol)
-			w := mirror(t, dir)
-			files := []File{{"a/one", []byte("1")}, {"a/two", []byte("2")}, {"b/three", []byte("3")}}
-			one := commit(t, w, Commit{Message: "one\n\nhint", Files: files})
-			push(t, w, "", one, true)
-			m := mirror(t, dir)
-			here := func(want int) {
-				t.Helper()
-				list, err := m.git(t.Context(), "", "cat-file", "--batch-all-objects", "--batch-check")
-				if n := strings.Count(list, "\n"); err != nil || n != want {
-					t.Errorf("%d objects, %v, want %d", n, err, want)
-				}
-			}
-			fetch(t, m, one)
-			here(c.first)
-			if message, err := m.Message(t.Context(), one); err != nil || message != "one\n\nhint" {
-				t.Errorf("message %q, %v", message, err)
-			}
-			hint := map[string]string{"one": m.BlobID([]byte("1")), "two": m.BlobID([]byte("2"))}
-			if err := m.Expect(t.Context(), one, hint); err != nil {
-				t.Error(err)
-			}
-			read, err := m.Read(t.Context(), one, []string{"a/one", "c/none"})
-			if err != nil || len(read) != 1 || string(read["a/one"]) != "1" {
-				t.Errorf("files %q, %v", read, err)
-			}
-			here(c.second)
-			if err := m.Expect(t.Context(), one, map[string]string{"x": strings.Repeat("1", len(one))}); err != nil {
-				t.Error(err)
-			}
-			if err := m.Bring(t.Context(), one); err != nil {
-				t.Error(err)
-			}
-			two := commit(t, m, Commit{Parent: one, Message: "two", Files: []File{{"b/four", []byte("4")}, {"new/five", nil}}})
-			push(t, m, one, two, true)
-			if paths, err := m.Files(t.Context(), two); err != nil || strings.Join(paths, " ") != "a/one a/two b/four b/three new/five" {
-				t.Errorf("paths %q, %v", paths, err)
-			}
-			git(t, bare, "fsck", "--strict")
 		})
 	}
 }
@@ -197,10 +141,10 @@ func TestRefuses(t *testing.T) {
 	}
 	m := mirror(t, dir)
 	one := commit(t, m, Commit{Message: "one", Files: []File{{"a/b", nil}}})
-	if _, err := m.Read(t.Context(), one, []string{"a"}); err == nil {
+	if _, err := m.Read(t.Context(), one, "a"); err == nil {
 		t.Error("a folder was read as a file")
 	}
-	if _, err := m.Read(t.Context(), strings.Repeat("0", 40), []string{"a"}); err == nil {
+	if _, err := m.Read(t.Context(), strings.Repeat("0", 40), "a"); err == nil {
 		t.Error("a commit that is not there has no files, and no error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +156,7 @@ func TestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *Error
-	if _, err := m.Read(t.Context(), one, []string{"a/b"}); err == nil || errors.As(err, &failed) {
+	if _, err := m.Read(t.Context(), one, "a/b"); err == nil || errors.As(err, &failed) {
 		t.Errorf("a mirror that is gone gave %v", err)
 	}
 }

@@ -89,36 +89,43 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
 	where := l.at(key)
-	found, err := l.store.Read(ctx, []Key{where})
+	old, rec, err := l.nextOf(ctx, where, m, to)
 	if err != nil {
-		return Record{}, fmt.Errorf("record %s: %w", key, err)
+		// What the store kept may be no longer so.
+		l.refresh()
+		old, rec, err = l.nextOf(ctx, where, m, to)
 	}
-	if have := found[where]; have.passed(m.nonce) {
-		// An earlier try was written, although its answer was lost.
-		l.written(have, have)
-		return have, nil
-	}
-	old, rec, err := l.next(found, where, m, to)
 	if err != nil {
 		return Record{}, err
 	}
-	if err := l.put(ctx, change{expectSeq: old.Seq, rec: rec}); err != nil {
+	if old.passed(m.nonce) {
+		// An earlier try was written, although its answer was lost.
+		l.written(old, old)
+		return old, nil
+	}
+	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
 		return rec, err
 	}
 	l.written(old, rec)
 	return rec, nil
 }
 
+// nextOf is next of the record as the store has it, or that one twice where the move was
+// made already.
+func (l *Ledger) nextOf(ctx context.Context, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
+	found, err := l.store.Read(ctx, []Key{where})
+	if err != nil {
+		return old, rec, fmt.Errorf("record %s: %w", where.Key, err)
+	}
+	if have := found[where]; have.passed(m.nonce) {
+		return have, have, nil
+	}
+	return l.next(found, where, m, to)
+}
+
 // passed reports whether the record has gone through the step of a nonce.
 func (r Record) passed(nonce string) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool { return s.Nonce == nonce })
-}
-
-func (l *Ledger) put(ctx context.Context, c change) error {
-	if l.local {
-		return l.together.put(ctx, l.store, c)
-	}
-	return l.store.Put(ctx, c.expectSeq, c.rec)
 }
 
 // next is a record as it was found, and as it is after a move.

@@ -39,14 +39,22 @@ func damage(err error) error {
 }
 
 // encode writes what decode reads, and refuses what decode would refuse.
-func encode(v interface{ validate() error }) ([]byte, error) {
+func encode(v interface{ validate() error }) ([]byte, error) { return encodeAs(v, "  ") }
+
+// encodeLine is encode in one line, without its end.
+func encodeLine(v interface{ validate() error }) ([]byte, error) {
+	b, err := encodeAs(v, "")
+	return bytes.TrimSuffix(b, []byte("\n")), err
+}
+
+func encodeAs(v interface{ validate() error }, indent string) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
@@ -62,16 +70,6 @@ func decodeRecord(b []byte) (Record, error) {
 		return Record{}, damage(err)
 	}
 	return rec, damage(rec.validate())
-}
-
-// decodeRecordAt reads the record that a store has at a path. It must belong
-// there: a file that was copied over another would else speak for it.
-func decodeRecordAt(b []byte, name string) (Record, error) {
-	rec, err := decodeRecord(b)
-	if err == nil && recordPath(rec.key()) != name {
-		err = fmt.Errorf("it holds the record of %s in workspace %s, which belongs elsewhere", rec.Key, rec.Workspace)
-	}
-	return rec, damage(err)
 }
 
 func decodeGenesis(b []byte) (Genesis, error) {

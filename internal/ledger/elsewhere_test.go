@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func TestElsewhere(t *testing.T) {
 func TestAdmit(t *testing.T) {
 	elsewhere := "https://else.example.com/delivery/v2.1"
 	damaged := func(c *Config) {
-		must(t, os.WriteFile(filepath.Join(c.Dir, "ledger", genesisFile), []byte("{"), 0o600))
+		must(t, os.WriteFile(genesisOf(*c), []byte("{"), 0o600))
 	}
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -140,7 +139,7 @@ func TestInitReplacesNothingByItself(t *testing.T) {
 	}
 	// A ledger of before knows no name, which binds nothing until Init took it in.
 	cfg := made(t)
-	file := filepath.Join(cfg.Dir, "ledger", genesisFile)
+	file := genesisOf(cfg)
 	text, err := os.ReadFile(file)
 	must(t, err)
 	old := regexp.MustCompile(`,?\s*"workspaceName": ?"acme"`).ReplaceAll(text, nil)

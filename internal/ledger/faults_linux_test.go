@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -59,7 +57,6 @@ func TestFileFaults(t *testing.T) {
 		{"write", []string{"error=ENOSPC"}},
 		{"mkdirat", []string{"error=ENOSPC"}},
 		{"linkat", []string{"error=ENOSPC", "signal=KILL"}},
-		{"renameat", []string{"error=EIO", "signal=KILL"}},
 		{"unlinkat", []string{"signal=KILL"}},
 	} {
 		_, _, log, err := strace(t, t.TempDir(), c.call, "")
@@ -84,7 +81,7 @@ func TestFileFaults(t *testing.T) {
 func checkFault(t *testing.T, call, fault string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
-	s := fileStore{dir: dir}
+	s := inFolder(dir)
 	said, complaint, log, err := strace(t, dir, call, fault)
 	if met := err != nil || strings.Contains(strings.Join(log, ""), "(INJECTED)"); !met {
 		t.Error("the fault was not met")
@@ -104,7 +101,7 @@ func checkFault(t *testing.T, call, fault string) {
 }
 
 // checkLeft is what a writer left that said which seqs it had written.
-func checkLeft(t *testing.T, s fileStore, said []string) {
+func checkLeft(t *testing.T, s *logStore, said []string) {
 	t.Helper()
 	if _, err := s.ReadGenesis(t.Context()); errors.Is(err, ErrNoGenesis) && len(said) == 0 {
 		// It died before there was a ledger; the next one makes it.
@@ -120,54 +117,4 @@ func checkLeft(t *testing.T, s fileStore, said []string) {
 	checkFound(t, s, "after the fault")
 	// The next writer needs no help.
 	mustPut(t, s, seq, testRecord("a", seq+1))
-}
-
-// TestFileWithoutRights: a folder that can't be written to is read, and what to
-// do about it is said.
-func TestFileWithoutRights(t *testing.T) {
-	// Directories of t.TempDir can't be entered by others, nor may any be where the
-	// mask of rights says so.
-	defer syscall.Umask(syscall.Umask(0o022))
-	dir, err := os.MkdirTemp("", "ledger")
-	must(t, err)
-	folders := func(mode fs.FileMode) {
-		must(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				err = os.Chmod(p, mode)
-			}
-			return err
-		}))
-	}
-	t.Cleanup(func() {
-		folders(0o755)
-		remove(t, dir)
-	})
-	s := fileStore{dir: dir}
-	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
-	claimed := testRecord("a", 1).after(life{Claimed, 0, never})
-	mustPut(t, s, 0, claimed)
-	// Nor may the owner write, who may be the one that runs this.
-	folders(0o555)
-	must(t, os.Chmod(filepath.Join(dir, lockFile), 0o666))
-	var keys []Key
-	var recent, put, genesis, read error
-	asNobody(t, func() {
-		keys, recent = s.Recent(t.Context(), testWorkspace, testLately)
-		put = s.Put(t.Context(), 1, testRecord("a", 2))
-	})
-	if recent != nil || len(keys) != 1 {
-		t.Errorf("recent are %v, %v", keys, recent)
-	}
-	wantErr(t, put, fs.ErrPermission)
-	if !strings.Contains(put.Error(), dir) || !strings.Contains(put.Error(), "must be allowed") {
-		t.Errorf("Put gave %v", put)
-	}
-	must(t, os.Chmod(filepath.Join(dir, genesisFile), 0))
-	must(t, os.Chmod(place(dir, claimed), 0))
-	asNobody(t, func() {
-		_, genesis = s.ReadGenesis(t.Context())
-		_, read = s.Read(t.Context(), []Key{claimed.key()})
-	})
-	wantErr(t, genesis, fs.ErrPermission)
-	wantErr(t, read, fs.ErrPermission)
 }

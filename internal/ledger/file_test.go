@@ -13,12 +13,10 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 func TestFileStore(t *testing.T) {
-	contract(t, func() Store { return fileStore{dir: filepath.Join(t.TempDir(), "made", "as needed")} })
+	contract(t, func() Store { return inFolder(filepath.Join(t.TempDir(), "made", "as needed")) })
 }
 
 // childEnv makes the test binary a writer of the store that it names.
@@ -26,7 +24,7 @@ const childEnv = "TRUEUP_TEST_LEDGER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
-		if err := writer(fileStore{dir: dir}, os.Args[1]); err != nil {
+		if err := asChild(inFolder(dir), os.Args[1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -41,19 +39,29 @@ func TestMain(m *testing.M) {
 
 const processes, recordsEach = 8, 100
 
-// writer runs in a process of its own: "race" tries to create each record once
+// asChild runs in a process of its own: "race" tries to create each record once
 // and says which it made; "life" makes a ledger and has one claimed and posted; "endless" moves
 // records on until it is killed.
-func writer(s Store, mode string) error {
+func asChild(s *logStore, mode string) error {
 	ctx := context.Background()
 	if mode == "life" {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
-		if err := s.WriteGenesis(ctx, 0, testGenesis()); err != nil {
+		put := func(c change) error {
+			w, err := c.waiter()
+			if err != nil {
+				return err
+			}
+			batch := []*waiter{w}
+			finish(batch, s.write(ctx, func() []*waiter { return batch }))
+			return <-w.done
+		}
+		g := testGenesis()
+		if err := errors.Join(s.blobs.Make(ctx), put(change{genesis: &g})); err != nil {
 			return err
 		}
 		for i, to := range []life{{Claimed, time.Hour, never}, {Posted, time.Hour, 0}} {
-			if err := s.Put(ctx, i, testRecord("a", i+1).after(to)); err != nil {
+			if err := put(change{expectSeq: i, rec: testRecord("a", i+1).after(to)}); err != nil {
 				return err
 			}
 			fmt.Println(i + 1)
@@ -105,10 +113,10 @@ func child(ctx context.Context, t *testing.T, dir, mode string) *exec.Cmd {
 	return cmd
 }
 
-func born(t *testing.T) (fileStore, string) {
+func born(t *testing.T) (*logStore, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s := fileStore{dir: dir}
+	s := inFolder(dir)
 	if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +146,7 @@ func TestProcessesRaceWithOneWinnerEach(t *testing.T) {
 			t.Errorf("record %d was created %d times", i, n)
 		}
 	}
+	s.Forget()
 	if all := readAll(t, s); len(all) != recordsEach {
 		t.Errorf("%d records are there", len(all))
 	}
@@ -173,6 +182,7 @@ func TestKilledWriterLeavesRecordsWhole(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the writer ended by itself")
 		}
+		s.Forget()
 		all := readAll(t, s)
 		for key, seq := range last {
 			if all[key].Seq < seq {
@@ -182,219 +192,42 @@ func TestKilledWriterLeavesRecordsWhole(t *testing.T) {
 	}
 	// The next writer needs no help.
 	mustPut(t, s, 0, testRecord("after", 1))
-	left, err := os.ReadDir(filepath.Join(dir, tempDir))
-	if err != nil || len(left) != 0 {
-		t.Errorf("temporary files are left: %v, %v", left, err)
-	}
 }
 
-// place returns the file of a record.
-func place(dir string, rec Record) string {
-	return filepath.Join(dir, filepath.FromSlash(recordPath(rec.key())))
-}
-
-func TestDamageIsNamedAndNeverAbsence(t *testing.T) {
-	rec := testRecord("a", 1)
-	other := testRecord("b", 1)
-	damage := map[string]func(t *testing.T, file string){
-		"empty":     func(t *testing.T, file string) { write(t, file, "") },
-		"truncated": func(t *testing.T, file string) { write(t, file, read(t, file)[:150]) },
-		"no schema": func(t *testing.T, file string) { write(t, file, "{}") },
-		"not utf-8": func(t *testing.T, file string) { write(t, file, "{\"a\":\"\xff\"}") },
-		"newer": func(t *testing.T, file string) {
-			write(t, file, strings.Replace(read(t, file), Schema, "trueup.ledger/v2", 1))
+// TestFolderDamage is what stands where the log should be.
+func TestFolderDamage(t *testing.T) {
+	for name, harm := range map[string]func(dir, entry string) error{
+		"a folder for an entry": func(_, entry string) error { return errors.Join(os.Remove(entry), os.Mkdir(entry, 0o777)) },
+		"a link for an entry": func(_, entry string) error {
+			return errors.Join(os.Rename(entry, entry+".away"), os.Symlink(entry+".away", entry))
 		},
-		"unknown field": func(t *testing.T, file string) {
-			write(t, file, strings.Replace(read(t, file), `"seq"`, `"later": 1, "seq"`, 1))
+		"a file for the log": func(dir, _ string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, logDir)), os.WriteFile(filepath.Join(dir, logDir), []byte("x"), 0o600))
 		},
-		"of another": func(t *testing.T, file string) {
-			write(t, file, strings.Replace(read(t, file), `"name": "a"`, `"name": "b"`, 1))
-		},
-		"directory": func(t *testing.T, file string) {
-			remove(t, file)
-			if err := os.Mkdir(file, 0o777); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"link to another": func(t *testing.T, file string) {
-			remove(t, file)
-			if err := os.Symlink(filepath.Base(file)+".away", file); err != nil {
-				t.Fatal(err)
-			}
-		},
-	}
-	for name, harm := range damage {
-		t.Run(name, func(t *testing.T) {
-			s, dir := born(t)
-			mustPut(t, s, 0, rec)
-			mustPut(t, s, 0, other)
-			file := place(dir, rec)
-			harm(t, file)
-			_, err := s.Read(t.Context(), []Key{rec.key()})
-			if !errors.Is(err, ErrDamaged) && name != "newer" || !strings.Contains(filepath.ToSlash(err.Error()), filepath.Base(file)) {
-				t.Errorf("Read gave %v, want damage that names the file", err)
-			}
-			for seq := range 2 {
-				if err := s.Put(t.Context(), seq, testRecord("a", seq+1)); err == nil {
-					t.Errorf("Put over seq %d replaced it", seq)
-				}
-			}
-			if name == "directory" {
-				return
-			}
-			if err := s.All(t.Context(), func(Record) error { return nil }); err == nil {
-				t.Error("All passed over it")
-			}
-			if name == "newer" {
-				wantErr(t, err, ErrNewer)
-			}
-		})
-	}
-}
-
-func TestGenesisDamage(t *testing.T) {
-	for name, content := range map[string]string{
-		"empty": "", "cut": `{"schema":"trueup.ledger/v1","ledgerId":`, "newer": `{"schema":"trueup.ledger/v9"}`,
-		"no id":     `{"schema":"trueup.ledger/v1","seq":1,"workspace":"w","createdAt":"2026-11-21T09:00:00Z","origins":{}}`,
-		"workspace": `{"schema":"trueup.ledger/v1","seq":1,"ledgerId":"x","workspace":"../w","createdAt":"2026-11-21T09:00:00Z","origins":{}}`,
-		"seq":       `{"schema":"trueup.ledger/v1","seq":0,"ledgerId":"x","workspace":"w","createdAt":"2026-11-21T09:00:00Z","origins":{}}`,
+		"an editor's copy": func(_, entry string) error { return os.WriteFile(entry+"~", nil, 0o600) },
 	} {
 		s, dir := born(t)
-		write(t, filepath.Join(dir, genesisFile), content)
-		want := ErrDamaged
-		if name == "newer" {
-			want = ErrNewer
+		mustPut(t, s, 0, testRecord("a", 1))
+		mustPut(t, s, 0, testRecord("b", 1))
+		must(t, harm(dir, s.blobs.Place(span{2, 1}.name(true))))
+		run := s.another()
+		_, err := run.Read(t.Context(), []Key{testRecord("a", 1).key()})
+		if name == "an editor's copy" {
+			must(t, err) // it is no newest entry
+			continue
 		}
-		if _, err := s.ReadGenesis(t.Context()); !errors.Is(err, want) || !strings.Contains(err.Error(), filepath.Join(dir, genesisFile)) {
-			t.Errorf("%s: ReadGenesis gave %v", name, err)
+		if errors.Is(err, ErrNoGenesis) || err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
 		}
-		if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err == nil {
-			t.Errorf("%s: WriteGenesis replaced it", name)
+		if err := run.Put(t.Context(), 0, testRecord("c", 1)); err == nil || errors.Is(err, ErrConflict) {
+			t.Errorf("%s: Put gave %v", name, err)
 		}
 	}
-}
-
-func TestIrregularPlaces(t *testing.T) {
-	t.Run("lock is a link", func(t *testing.T) {
-		s, dir := born(t)
-		remove(t, filepath.Join(dir, lockFile))
-		target := filepath.Join(t.TempDir(), "elsewhere")
-		if err := os.Symlink(target, filepath.Join(dir, lockFile)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil {
-			t.Error("Put locked what a link points to")
-		}
-		if _, err := os.Stat(target); err == nil {
-			t.Error("a file was made outside the ledger")
-		}
-	})
-	t.Run("lock is never let go", func(t *testing.T) {
-		s, dir := born(t)
-		held := flock.New(filepath.Join(dir, lockFile))
-		if ok, err := held.TryLock(); err != nil || !ok {
-			t.Fatal(ok, err)
-		}
-		defer func() { _ = held.Close() }()
-		s.wait = time.Millisecond
-		if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil || !strings.Contains(err.Error(), "another process has held it") {
-			t.Errorf("Put gave %v", err)
-		}
-	})
-	t.Run("records lead out", func(t *testing.T) {
-		s, dir := born(t)
-		out := t.TempDir()
-		remove(t, filepath.Join(dir, recordsDir))
-		if err := os.Symlink(out, filepath.Join(dir, recordsDir)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil {
-			t.Error("Put wrote outside the ledger")
-		}
-		if left, _ := os.ReadDir(out); len(left) != 0 {
-			t.Errorf("outside the ledger: %v", left)
-		}
-	})
-	t.Run("records are gone", func(t *testing.T) {
-		s, dir := born(t)
-		rec := testRecord("a", 1)
-		mustPut(t, s, 0, rec)
-		if err := os.RemoveAll(filepath.Join(dir, recordsDir)); err != nil {
-			t.Fatal(err)
-		}
-		check := func() {
-			_, err := s.Read(t.Context(), []Key{rec.key()})
-			wantErr(t, err, ErrDamaged)
-			_, err = s.Recent(t.Context(), testWorkspace, testLately)
-			wantErr(t, err, ErrDamaged)
-			wantErr(t, s.Put(t.Context(), 0, rec), ErrDamaged)
-			wantErr(t, s.All(t.Context(), func(Record) error { return nil }), ErrDamaged)
-		}
-		check()
-		write(t, filepath.Join(dir, recordsDir), "a file where a folder should be")
-		check()
-	})
-	t.Run("a version control of the project does not turn it back", func(t *testing.T) {
-		_, dir := born(t)
-		if got := read(t, filepath.Join(dir, ignoreFile)); got != "*\n" {
-			t.Errorf("%s holds %q", ignoreFile, got)
-		}
-	})
-	t.Run("the store is a file", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "file")
-		write(t, file, "x")
-		s := fileStore{dir: file}
-		if _, err := s.ReadGenesis(t.Context()); err == nil || errors.Is(err, ErrNoGenesis) {
-			t.Errorf("ReadGenesis gave %v", err)
-		}
-		if err := s.WriteGenesis(t.Context(), 0, testGenesis()); err == nil {
-			t.Error("WriteGenesis went on")
-		}
-		wantErr(t, fileStore{dir: filepath.Join(t.TempDir(), "none")}.WriteGenesis(t.Context(), 1,
-			Genesis{Schema: Schema, Seq: 2, LedgerID: "x", Workspace: "w"}), os.ErrNotExist)
-	})
-	t.Run("foreign files are passed over", func(t *testing.T) {
-		s, dir := born(t)
-		mustPut(t, s, 0, testRecord("a", 1))
-		write(t, place(dir, testRecord("a", 1))+"~", "an editor's copy")
-		if all := readAll(t, s); len(all) != 1 {
-			t.Errorf("records are %v", all)
-		}
-	})
-	t.Run("what dead writers left is cleared", func(t *testing.T) {
-		s, dir := born(t)
-		write(t, filepath.Join(dir, tempDir, "dead"), `{"half":`)
-		mustPut(t, s, 0, testRecord("a", 1))
-		if left, err := os.ReadDir(filepath.Join(dir, tempDir)); err != nil || len(left) != 0 {
-			t.Errorf("left: %v, %v", left, err)
-		}
-		remove(t, filepath.Join(dir, tempDir))
-		write(t, filepath.Join(dir, tempDir), "in the way")
-		if err := s.Put(t.Context(), 1, testRecord("a", 2)); err == nil {
-			t.Error("Put did without temporary files")
-		}
-	})
 }
 
 func write(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-func remove(t *testing.T, file string) {
-	t.Helper()
-	if err := os.RemoveAll(file); err != nil {
 		t.Fatal(err)
 	}
 }

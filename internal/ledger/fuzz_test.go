@@ -3,12 +3,9 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
-	"path"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 )
 
 // FuzzBackup: whatever is given to an import is refused or understood, and what
@@ -78,61 +75,53 @@ func FuzzStored(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	line := `{"workspace":"w","kind":"Purge","name":"a","open":true,"claimedAt":"2026-11-21T10:00:00Z"}` + "\n"
-	hints := gitHints{genesis: strings.Repeat("a", 40), recent: strings.Repeat("b", 40), records: 7}
 	for _, seed := range []struct{ content, name string }{
-		{string(rec), recordPath(testRecord("a", 1).key())},
-		{string(rec), gitRecordPath(testRecord("a", 1).key())},
-		{line + line, "ledger/recent.jsonl"},
-		{"x\n" + hints.String(), "index/w/2026-11-21T10/Purge/a"},
-		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "s3://bucket/prefix?region=eu&endpoint=http://evil.example"},
-		{"", "s3://user:password@bucket"},
+		{pieceText, span{1, 1}.name(true)},
+		{string(rec), "a"},
+		{`{"schema":"` + Schema + `","seq":1,"ledgerId":"l","workspace":"w"}`, "log/9999999/9999999997-2.jsonl"},
 		{"{}", "../../etc/passwd"},
-		{"\xff", "index/w/open/UHVyZ2UKYQ"},
+		{"\xff", "log/9999999/9999999995-4-last-4.jsonl.gz"},
 	} {
 		f.Add([]byte(seed.content), seed.name)
 	}
 	f.Fuzz(func(t *testing.T, content []byte, name string) {
-		if rec, err := gitRecord(content, name); err == nil && gitRecordPath(rec.key()) != name {
-			t.Fatalf("the record of %s is read at %q", rec.Key, name)
-		}
-		if rec, err := decodeRecordAt(content, name); err == nil && recordPath(rec.key()) != name {
-			t.Fatalf("the record of %s is read at %q", rec.Key, name)
-		}
+		checkPiece(t, content, name)
 		if g, err := decodeGenesis(content); err == nil {
 			if b, err := encode(g); err != nil {
 				t.Fatalf("%s: %v", b, err)
 			}
 		}
-		checkIndex(t, content)
-		if h := readHints(string(content)); h.genesis != "" && !strings.HasSuffix(string(content), h.String()) && h.records >= 0 {
-			t.Fatalf("%q has the hints %+v", content, h)
-		}
-		for _, key := range indexedKeys("w", []string{name, string(content), path.Join(indexDir, "w", name)}) {
-			if key.Workspace != "w" || key.Kind == "" || key.Name == "" {
-				t.Fatalf("%q holds %+v", name, key)
-			}
-		}
-		if at, err := parseBucket(name, false); err == nil && at.endpoint != "" {
-			t.Fatalf("%q names an endpoint, and who says so is a repository", name)
-		}
 	})
 }
 
-func checkIndex(t *testing.T, content []byte) {
+// pieceText is an entry of a log.
+const pieceText = `{"schema":"` + Schema + `","entry":1,"entries":1,"id":"x","records":1}
+{"at":1,"seq":1,"workspace":"w","kind":"Purge","name":"a"}
+{"schema":"` + Schema + `","workspace":"w","kind":"Purge","name":"a","seq":1,"nonce":"n"}
+`
+
+// checkPiece: what is read as a piece of a log is written as one that reads the same.
+func checkPiece(t *testing.T, content []byte, name string) {
 	t.Helper()
-	x, err := decodeIndex(content)
+	want, err := spanOf(name)
+	if err != nil {
+		want = span{1, 1}
+	}
+	p, err := decodePiece(content, want)
 	if err != nil {
 		return
 	}
-	b, err := x.encode()
-	if err != nil {
-		t.Fatalf("%q: %v", content, err)
+	for i := range p.lines {
+		if rec, err := p.lines[i].record(); err == nil && rec.key() != p.lines[i].key() {
+			t.Fatalf("the record of %s is read for %s", rec.Key, p.lines[i].Key)
+		}
 	}
-	again, err := decodeIndex(b)
-	if err != nil || len(again) != len(x) || len(x) > 0 && !reflect.DeepEqual(mustJSON(t, again), mustJSON(t, x)) {
+	b, err := p.encode(true)
+	if err != nil {
+		return
+	}
+	again, err := decodePiece(b, want)
+	if err != nil || len(again.lines) != len(p.lines) || again.head.ID != p.head.ID {
 		t.Fatalf("%q became %q, %v", content, b, err)
 	}
-	x.since("w", time.Time{})
-	again.trimmed().with(testRecord("b", 2))
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"trueup/internal/blob"
 )
 
 // StoreOpener opens the store of one history, as each of its runs does.
@@ -24,28 +26,33 @@ func HistoryStores() map[string]func(t *testing.T) func(n int) StoreOpener {
 func filesForHistories(t *testing.T) func(n int) StoreOpener {
 	dir := t.TempDir()
 	return func(n int) StoreOpener {
-		return func() (Store, error) { return fileStore{dir: filepath.Join(dir, fmt.Sprint(n))}, nil }
+		return func() (Store, error) { return inFolder(filepath.Join(dir, fmt.Sprint(n))), nil }
 	}
 }
 
 func refsForHistories(t *testing.T) func(n int) StoreOpener {
 	dir := clone(t, "file://"+filepath.ToSlash(bareRemote(t)), "--depth", "1")
 	return func(n int) StoreOpener {
-		return func() (Store, error) { return newGitStore(fmt.Sprintf("refs/trueup/history-%d", n), dir) }
+		return func() (Store, error) { return refStore(dir, fmt.Sprintf("refs/trueup/history-%d", n)) }
 	}
+}
+
+func refStore(dir, ref string) (Store, error) {
+	r, err := blob.OpenRef(ref, dir, true)
+	return newLogStore(r, nil, farMoment), err
 }
 
 func prefixesForHistories(t *testing.T) func(n int) StoreOpener {
 	where := os.Getenv("TRUEUP_TEST_S3_URL")
 	if where == "" {
-		f := newFakeBucket(t)
-		return func(n int) StoreOpener {
-			return func() (Store, error) { return f.store(t, fmt.Sprintf("history-%d", n)), nil }
+		return func(int) StoreOpener {
+			blobs := newMemoryBlobs()
+			return func() (Store, error) { return newLogStore(blobs, nil, 0), nil }
 		}
 	}
 	address, query, _ := strings.Cut(where, "?")
 	return func(int) StoreOpener {
 		prefix := uuid.NewString()
-		return func() (Store, error) { return openBucket(t.Context(), address+"/"+prefix+"?"+query, true) }
+		return func() (Store, error) { return onServer(t, address+"/"+prefix+"?"+query), nil }
 	}
 }

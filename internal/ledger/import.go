@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ func (l *Ledger) Exists(ctx context.Context) (bool, error) {
 	if p := l.refusedHere(); p != nil {
 		return false, p
 	}
+	l.refresh()
 	_, err := l.store.ReadGenesis(ctx)
 	if errors.Is(err, ErrNoGenesis) {
 		return false, nil
@@ -72,7 +74,7 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (Imported, error) {
 	if err != nil {
 		return Imported{}, err
 	}
-	if err := l.putAll(ctx, jobs); err != nil {
+	if err := cmp.Or(putAll(ctx, l.store, jobs)...); err != nil {
 		return Imported{}, fmt.Errorf("import: %w; what was written stays, and the same import goes on from there", err)
 	}
 	if restored {
@@ -164,15 +166,8 @@ func (l *Ledger) endRestore(ctx context.Context, g Genesis) error {
 	return nil
 }
 
-// advance is a record of a backup that goes into the store, and the seq that is
-// there.
-type advance struct {
-	rec  Record
-	from int
-}
-
 // compareBackup holds each record of a backup against the store's.
-func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Imported, error) {
+func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Imported, error) {
 	keys := make([]Key, len(b.Records))
 	for i, rec := range b.Records {
 		keys[i] = rec.key()
@@ -182,7 +177,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 		return nil, Imported{}, err
 	}
 	var done Imported
-	var jobs []advance
+	var jobs []change
 	var conflicts []ImportConflict
 	records, err := latest(b.Records)
 	if err != nil {
@@ -193,12 +188,12 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 		switch {
 		case !ok:
 			done.Added++
-			jobs = append(jobs, advance{rec: rec})
+			jobs = append(jobs, change{rec: rec})
 		case stored.follows(rec) || stored.forgot(rec):
 			done.Left++
 		case rec.later(stored):
 			done.Advanced++
-			jobs = append(jobs, advance{rec: rec, from: stored.Seq})
+			jobs = append(jobs, change{rec: rec, expectSeq: stored.Seq})
 		case stored.ends(rec):
 			done.Left++
 		default:
@@ -211,12 +206,11 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]advance, Import
 	return jobs, done, nil
 }
 
-// later tells whether a record of a backup may replace the stored one: that is
-// one of its own past, or a step on the way to it of an import that was cut
-// short. Of an object that converges few steps are kept; its record may be so
-// old that they do not reach back to it.
+// later tells whether a record of a backup may replace the stored one: that is one of its
+// own past. Of an object that converges few steps are kept; its record may be so old that
+// they do not reach back to it.
 func (r Record) later(stored Record) bool {
-	return r.follows(stored) || stored.Nonce == filler(r, stored.Seq) || !singular(r.Key) && r.forgot(stored)
+	return r.follows(stored) || !singular(r.Key) && r.forgot(stored)
 }
 
 // ends reports whether both records say of one intent that it was executed.
@@ -242,42 +236,6 @@ func latest(records []Record) ([]Record, error) {
 	}
 	return out, nil
 }
-
-// putAll writes records, several at once: a store that is far away takes them
-// together.
-func (l *Ledger) putAll(ctx context.Context, jobs []advance) error {
-	return eachParallel(ctx, len(jobs), func(ctx context.Context, i int) error { return l.putSteps(ctx, jobs[i]) })
-}
-
-// putSteps brings a stored record to the seq of the given one by single steps,
-// because a store takes no others. Each step on the way is the record itself
-// already, so that one which is the last for want of power forgets nothing.
-func (l *Ledger) putSteps(ctx context.Context, a advance) error {
-	for seq := a.from + 1; seq <= a.rec.Seq; seq++ {
-		if err := l.store.Put(ctx, seq-1, a.rec.asOf(seq)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// asOf is the record with the history that it had at an earlier seq.
-func (r Record) asOf(seq int) Record {
-	cut := len(r.History) - (r.Seq - seq)
-	r.Nonce = filler(r, seq)
-	if cut > 0 {
-		r.History = r.History[:cut]
-		r.Nonce = r.History[cut-1].Nonce
-	} else {
-		// So early a step is not kept any more.
-		r.History = []Step{{Seq: seq, Nonce: r.Nonce, At: r.History[0].At, Event: string(evImport)}}
-	}
-	r.Seq = seq
-	return r
-}
-
-// filler is the nonce of a step that the history of a record does not reach.
-func filler(r Record, seq int) string { return fmt.Sprintf("%s/%d", r.Nonce, seq) }
 
 // AdoptNew records of each key that has no record that it was done without us,
 // and returns how many those were.

@@ -89,7 +89,7 @@ func TestAnExportMovesToAnyStore(t *testing.T) {
 	before, backup := listed(t, l), exported(t, l)
 	for name, store := range map[string]Store{
 		"git":    openGit(t, clone(t, "file://"+bareRemote(t)), "refs/trueup/ledger"),
-		"bucket": newFakeBucket(t).store(t, "some/ledger"),
+		"bucket": newLogStore(newMemoryBlobs(), nil, 0),
 	} {
 		cfg.Backend = store
 		l := open(t, cfg)
@@ -136,12 +136,12 @@ func TestARestoreThatIsCutShort(t *testing.T) {
 	for n := 0; ; n++ {
 		lose(t, cfg)
 		cut := cfg
-		store := &stopping{Store: fileStore{dir: dir}}
+		store := &stopping{Store: inFolder(dir)}
 		store.left.Store(int64(n))
 		cut.Backend = store
 		_, err := open(t, cut).Import(t.Context(), backup)
 		if err == nil {
-			if n < 10 {
+			if n < 5 {
 				t.Errorf("it took %d writes", n)
 			}
 			break

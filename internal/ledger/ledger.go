@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/blob"
 	"trueup/internal/kind"
 )
 
@@ -82,10 +83,8 @@ type Config struct {
 type Ledger struct {
 	cfg   Config
 	store Store
-	// local says that the store is a disk of this machine; what is written at the
-	// same time then goes together.
-	local    bool
-	together together
+	// local says that the store is a disk of this machine.
+	local bool
 
 	mu sync.Mutex
 	// own are the records that this run wrote last, seen the seqs of those that
@@ -127,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if l.store, err = OpenStore(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	_, l.local = l.store.(fileStore)
+	l.local = strings.HasPrefix(cfg.Store, "file:")
 	return l, nil
 }
 
@@ -135,15 +134,18 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 // before it hands that over as Config.Backend.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if strings.HasPrefix(cfg.Store, "s3://") {
-		s, err := openBucket(ctx, cfg.Store, cfg.StoreFromEnv)
+		bucket, err := blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv)
 		if err != nil {
 			return nil, err
 		}
-		s.held = cfg.Held
-		return s, nil
+		return newLogStore(bucket, cfg.Held, farMoment), nil
 	}
 	if where, ok := strings.CutPrefix(cfg.Store, "git:"); ok {
-		return openGitStore(where, cfg)
+		ref, err := blob.OpenRef(where, cfg.Dir, cfg.StoreFromEnv)
+		if err != nil {
+			return nil, fmt.Errorf("store %.200q: %w", shownStore(cfg.Store), err)
+		}
+		return newLogStore(ref, cfg.Held, farMoment), nil
 	}
 	path, ok := strings.CutPrefix(cfg.Store, "file:")
 	if !ok || path == "" {
@@ -158,7 +160,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
 	}
-	return fileStore{dir: path, held: cfg.Held}, nil
+	return newLogStore(blob.Folder(path), cfg.Held, 0), nil
 }
 
 // staysInside holds that a folder which a repository names is one of its own:
@@ -195,8 +197,11 @@ func (l *Ledger) Close() error {
 }
 
 // farBatch is how many requests are claimed together where the store is far
-// away (design A7).
-const farBatch = 20
+// away (design A7), farMoment how long a first write there waits for others.
+const (
+	farBatch  = 20
+	farMoment = 10 * time.Millisecond
+)
 
 // Batch is how many requests are best claimed together: where a claim costs next
 // to nothing one, so that a run that dies leaves no more than one question.
@@ -207,10 +212,10 @@ func (l *Ledger) Batch() int {
 	return farBatch
 }
 
-// refresh makes a store that keeps what it read ask again.
+// refresh makes the store look again.
 func (l *Ledger) refresh() {
-	if s, ok := l.store.(interface{ forget() }); ok {
-		s.forget()
+	if l.store != nil {
+		l.store.Forget()
 	}
 }
 
@@ -238,8 +243,10 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	if err == nil {
 		err = l.Add(ctx, &view, keys)
 	}
-	if err == nil {
-		err = l.taken(ctx, recent, view.Records)
+	for _, key := range recent {
+		if _, ok := view.Records[key.Key]; err == nil && !ok {
+			err = fmt.Errorf("%w: the index of recent requests names the record of %s, which is missing: restore it from a copy", ErrDamaged, key.Key)
+		}
 	}
 	if p := Problem(err); p != nil {
 		return View{Problem: p.Problem, Fix: p.Fix, Elsewhere: p.Elsewhere}, nil
@@ -304,31 +311,6 @@ func (l *Ledger) withRecent(ctx context.Context, keys []kind.Key) ([]kind.Key, [
 	}
 	slices.SortFunc(all, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(all), recent, nil
-}
-
-// taken returns an error that names a record which the index has and the store lacks,
-// because somebody took it away.
-func (l *Ledger) taken(ctx context.Context, recent []Key, found map[kind.Key]Record) error {
-	var missing []Key
-	for _, key := range recent {
-		if _, ok := found[key.Key]; !ok {
-			missing = append(missing, key)
-		}
-	}
-	s, ok := l.store.(interface {
-		taken(ctx context.Context, missing Key) (bool, error)
-	})
-	if !ok {
-		return nil
-	}
-	for _, key := range missing {
-		if gone, err := s.taken(ctx, key); err != nil {
-			return err
-		} else if gone {
-			return fmt.Errorf("%w: the index of recent requests names the record of %s, which is missing: restore it from a copy", ErrDamaged, key.Key)
-		}
-	}
-	return nil
 }
 
 // terms decide about open requests of an area.
@@ -398,9 +380,9 @@ func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 		return nil, err
 	}
 	var records []Record
-	err := l.store.All(ctx, func(rec Record) error {
+	err := l.store.All(ctx, func(rec Record, err error) error {
 		records = append(records, rec)
-		return nil
+		return err
 	})
 	slices.SortFunc(records, func(a, b Record) int {
 		return strings.Compare(a.Workspace+"/"+a.String(), b.Workspace+"/"+b.String())

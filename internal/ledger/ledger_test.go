@@ -36,6 +36,11 @@ func testConfig(dir string) Config {
 }
 
 // made returns the configuration of a ledger that exists.
+// genesisOf is the file that has the genesis of a ledger in a folder.
+func genesisOf(cfg Config) string {
+	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(span{1, 1}.name(true)))
+}
+
 func made(t *testing.T) Config {
 	t.Helper()
 	cfg := testConfig(t.TempDir())
@@ -217,12 +222,12 @@ func TestInitRefuses(t *testing.T) {
 	})
 	t.Run("a damaged genesis", func(t *testing.T) {
 		cfg := made(t)
-		write(t, filepath.Join(cfg.Dir, "ledger", genesisFile), "{")
+		write(t, genesisOf(cfg), "{")
 		if _, err := Init(t.Context(), cfg); err == nil || errors.As(err, &problem) {
 			t.Errorf("init gave %v", err)
 		}
 		v, err := open(t, cfg).View(t.Context(), nil)
-		if err != nil || !strings.Contains(v.Problem, genesisFile) || v.Fix == "" {
+		if err != nil || !strings.Contains(v.Problem, genesisOf(cfg)) || v.Fix == "" {
 			t.Errorf("the view of a damaged genesis is %+v, %v", v, err)
 		}
 	})
@@ -254,7 +259,7 @@ func TestInitAtOnceMakesOneLedger(t *testing.T) {
 			t.Errorf("ledgers %v", ids)
 		}
 	}
-	left, err := os.ReadDir(filepath.Join(cfg.Dir, "ledger", tempDir))
+	left, err := os.ReadDir(filepath.Join(cfg.Dir, "ledger", "tmp"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left of the proofs: %v, %v", left, err)
 	}

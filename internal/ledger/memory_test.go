@@ -24,7 +24,7 @@ func NewMemory() *Memory { return &Memory{records: map[Key]Record{}, scratch: ma
 
 // successor refuses what the stores that last refuse to write.
 func successor(expectSeq, seq int, v interface{ validate() error }) error {
-	if seq != expectSeq+1 {
+	if seq <= expectSeq {
 		return fmt.Errorf("seq %d does not follow %d", seq, expectSeq)
 	}
 	return v.validate()
@@ -102,7 +102,7 @@ func (m *Memory) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return nil
 }
 
-func (m *Memory) All(ctx context.Context, each func(Record) error) error {
+func (m *Memory) All(ctx context.Context, each func(Record, error) error) error {
 	leave, err := m.enter(ctx, true)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (m *Memory) All(ctx context.Context, each func(Record) error) error {
 	records := maps.Clone(m.records)
 	leave()
 	for _, rec := range records {
-		if err := each(rec); err != nil {
+		if err := each(rec, nil); err != nil {
 			return err
 		}
 	}
@@ -134,6 +134,9 @@ func (m *Memory) Recent(ctx context.Context, workspace string, since time.Time) 
 	}
 	return keys, nil
 }
+
+// Forget does nothing: nothing is kept beside the records.
+func (m *Memory) Forget() {}
 
 func (m *Memory) Scratch(_ context.Context, name string) (Store, func() error, error) {
 	m.mu.Lock()
@@ -193,7 +196,7 @@ func (g Gated) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return g.Write(expectSeq, rec, func() error { return g.Store.Put(context.WithoutCancel(ctx), expectSeq, rec) })
 }
 
-func (g Gated) All(ctx context.Context, each func(Record) error) error {
+func (g Gated) All(ctx context.Context, each func(Record, error) error) error {
 	return g.through(ctx, "read all", func(ctx context.Context) error { return g.Store.All(ctx, each) })
 }
 
@@ -203,10 +206,4 @@ func (g Gated) Recent(ctx context.Context, workspace string, since time.Time) (k
 		return err
 	})
 	return keys, err
-}
-
-func (g Gated) forget() {
-	if s, ok := g.Store.(interface{ forget() }); ok {
-		s.forget()
-	}
 }

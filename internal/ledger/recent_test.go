@@ -82,15 +82,6 @@ func checkFound(t *testing.T, s Store, when string) {
 	}
 }
 
-// oldPurge is the life of a purge of long ago; each i is another.
-func oldPurge(i int) []Record {
-	rec := testRecord(fmt.Sprint("old-", i), 1)
-	at := 48*time.Hour + time.Duration(i)*10*time.Minute
-	done := rec.after(life{Posted, at, at})
-	done.Seq = 2
-	return []Record{rec.after(life{Claimed, at, never}), done}
-}
-
 func contractRecent(t *testing.T, s Store) {
 	const long = 100 * time.Hour
 	odd := strings.Repeat("../é A%\n", 30)

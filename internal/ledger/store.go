@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/kind"
 )
 
@@ -21,7 +22,7 @@ var ErrNoGenesis = errors.New("no ledger here")
 
 // ErrStore says that a store is refused, whatever is in it: it is for something
 // else, or somebody else could write there.
-var ErrStore = errors.New("it is refused as a ledger")
+var ErrStore = blob.ErrStore
 
 // Key is a record's place in a store (design A2).
 type Key struct {
@@ -39,7 +40,7 @@ func (k Key) check() error {
 }
 
 // Store keeps one genesis and one record a key, each replaced as a whole by
-// compare-and-swap on its Seq. Every call but WriteGenesis and Scratch gives
+// compare-and-swap on its Seq. Every call but WriteGenesis, Forget and Scratch gives
 // ErrNoGenesis where there is no genesis. What can't be read or is damaged is an
 // error that names it, never an absent record.
 //
@@ -54,15 +55,18 @@ type Store interface {
 	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
 	// Read returns the records of those keys that have one.
 	Read(ctx context.Context, keys []Key) (map[Key]Record, error)
-	// Put replaces the record of seq expectSeq by rec, whose seq is one more;
-	// 0 creates it.
+	// Put replaces the record of seq expectSeq by rec, whose seq is higher; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
 	// Recent returns the keys of the workspace's records that were claimed or
 	// accepted since then, and of all whose request is open; it may return others
 	// too. Its cost does not grow with the number of other records.
 	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
-	// All calls each for every record, in no particular order.
-	All(ctx context.Context, each func(Record) error) error
+	// All calls each for every record, in no particular order, and for what should be one
+	// and is damaged with an error that names it. What each returns ends it.
+	All(ctx context.Context, each func(Record, error) error) error
+	// Forget makes the next call look for what others wrote: a store may keep what it
+	// read until it meets a conflict.
+	Forget()
 	// Scratch opens a store of the same make beside this one, for a proof, and
 	// returns what removes it.
 	Scratch(ctx context.Context, name string) (Store, func() error, error)
@@ -85,24 +89,6 @@ func (h held) share(rec *Record) {
 	}
 }
 
-// change is a record that is to replace the one of seq expectSeq.
-type change struct {
-	expectSeq int
-	rec       Record
-}
-
-// encode is the content of the record's file.
-func (c change) encode() ([]byte, error) {
-	b, err := encode(c.rec)
-	if err == nil && c.rec.Seq != c.expectSeq+1 {
-		err = fmt.Errorf("seq %d does not follow %d", c.rec.Seq, c.expectSeq)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("write record of %s: %w", c.rec.Key, err)
-	}
-	return b, nil
-}
-
 // putAll is Put for many, which some stores do at less cost together; the errors
 // are in their order.
 func putAll(ctx context.Context, s Store, changes []change) []error {
@@ -112,17 +98,11 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 		return many.putAll(ctx, changes)
 	}
 	errs := make([]error, len(changes))
-	done := make([]bool, len(changes))
-	err := eachParallel(ctx, len(changes), func(ctx context.Context, i int) error {
-		errs[i] = s.Put(ctx, changes[i].expectSeq, changes[i].rec)
-		done[i] = true
-		return nil
-	})
-	for i := range errs {
-		if !done[i] {
-			errs[i] = err
-		}
+	var wg sync.WaitGroup
+	for i, c := range changes {
+		wg.Go(func() { errs[i] = surviving(func() error { return s.Put(ctx, c.expectSeq, c.rec) }) })
 	}
+	wg.Wait()
 	return errs
 }
 

@@ -22,14 +22,26 @@ type Verified struct {
 // that runs would not see, and what this machine has seen and is gone.
 func (l *Ledger) Verify(ctx context.Context) (Verified, error) {
 	l.refresh()
-	if _, err := l.usable(ctx, nil); err != nil {
+	v := verifier{ledger: l, since: l.cfg.Now().Add(-lately)}
+	if s, ok := l.store.(*logStore); ok {
+		wrong, err := s.inspect(ctx)
+		if err != nil {
+			return Verified{}, fmt.Errorf("verify ledger: %w", err)
+		}
+		for _, err := range wrong {
+			v.damaged("%v", err)
+		}
+	}
+	if _, err := l.usable(ctx, nil); errors.Is(err, ErrDamaged) && v.Damage != nil {
+		return v.Verified, nil // nothing can be read that has no copy
+	} else if err != nil {
 		return Verified{}, err
 	}
-	v := verifier{ledger: l, since: l.cfg.Now().Add(-lately)}
 	if err := v.listRecent(ctx); err != nil {
 		return Verified{}, err
 	}
-	if err := v.audit(ctx); err != nil {
+	err := l.store.All(ctx, func(rec Record, err error) error { v.record(rec, err); return ctx.Err() })
+	if err != nil {
 		return Verified{}, fmt.Errorf("verify ledger: %w", err)
 	}
 	v.unseen(ctx)
@@ -61,31 +73,6 @@ func (v *verifier) listRecent(ctx context.Context) error {
 		v.recent[key] = true
 	}
 	return err
-}
-
-// auditor is a store that can read on after a record that is damaged.
-type auditor interface {
-	// audit calls each for every record, and for what should be one and is
-	// damaged with an error that names it.
-	audit(ctx context.Context, each func(Record, error) error) error
-}
-
-// undamaged makes what audit calls of what All calls: damage ends it.
-func undamaged(each func(Record) error) func(Record, error) error {
-	return func(rec Record, err error) error {
-		if err != nil {
-			return err
-		}
-		return each(rec)
-	}
-}
-
-func (v *verifier) audit(ctx context.Context) error {
-	s, ok := v.ledger.store.(auditor)
-	if !ok {
-		return v.ledger.store.All(ctx, func(rec Record) error { v.record(rec, nil); return nil })
-	}
-	return s.audit(ctx, func(rec Record, err error) error { v.record(rec, err); return ctx.Err() })
 }
 
 // record judges one record.

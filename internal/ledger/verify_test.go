@@ -2,13 +2,13 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"trueup/internal/blob"
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
@@ -46,16 +46,13 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// bare is a store of the contract and nothing else.
-type bare struct{ Store }
-
 // forgetful is a store whose index names nothing.
-type forgetful struct{ fileStore }
+type forgetful struct{ *logStore }
 
 func (forgetful) Recent(context.Context, string, time.Time) ([]Key, error) { return nil, nil }
 
 // blind is a store whose index is damaged.
-type blind struct{ fileStore }
+type blind struct{ *logStore }
 
 func (blind) Recent(context.Context, string, time.Time) ([]Key, error) { return nil, ErrDamaged }
 
@@ -64,32 +61,31 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	dir := filepath.Join(cfg.Dir, "ledger")
 	other := testRecord("other", 1)
 	other.Workspace = "other"
-	must(t, fileStore{dir: dir}.Put(t.Context(), 0, other))
-	for _, key := range []kind.Key{purgeKey, cdnKey} {
-		file := filepath.Join(dir, filepath.FromSlash(recordPath(l.at(key))))
-		must(t, os.WriteFile(file, []byte("{"), 0o600))
-	}
+	must(t, inFolder(dir).Put(t.Context(), 0, other))
 	v, err := l.Verify(t.Context())
-	text := strings.Join(v.Damage, "\n")
 	// The record of another workspace has no history either.
-	if err != nil || v.Records != 2 || len(v.Damage) != 4 || strings.Count(text, "damaged ledger") != 2 || !strings.Contains(text, "workspace other") {
+	if err != nil || v.Records != 4 || len(v.Damage) != 2 || !strings.Contains(v.Damage[1], "workspace other") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// What is open must be seen by runs that do not know its name.
-	cfg.Backend = forgetful{fileStore{dir: dir}}
+	cfg.Backend = forgetful{inFolder(dir)}
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 5 || !strings.Contains(text, "VolumeSnapshot/db-1: it is claimed") {
+	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 4 || !strings.Contains(text, "VolumeSnapshot/db-1: it is claimed") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	cfg.Backend = blind{fileStore{dir: dir}}
+	cfg.Backend = blind{inFolder(dir)}
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 5 || !strings.Contains(text, "the index of what is recent or open: damaged") {
+	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 3 || !strings.Contains(text, "the index of what is recent or open: damaged") {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// A store that can't go on after the first says so.
-	cfg.Backend = bare{fileStore{dir: dir}}
-	if v, err = open(t, cfg).Verify(t.Context()); !errors.Is(err, ErrDamaged) {
-		t.Errorf("%+v, %v", v, err)
+	// A piece that has a copy, and one that has none.
+	cfg.Backend = nil
+	for _, p := range []span{{4, 4}, {2, 1}} {
+		must(t, os.WriteFile(blob.Folder(dir).Place(p.name(true)), []byte("{"), 0o600))
+	}
+	v, err = open(t, cfg).Verify(t.Context())
+	if text := filepath.ToSlash(strings.Join(v.Damage, "\n")); err != nil || len(v.Damage) != 2 || !strings.Contains(text, span{2, 1}.name(true)) || !strings.Contains(text, span{4, 4}.name(true)) {
+		t.Errorf("without a copy: %+v, %v", v, err)
 	}
 	lose(t, cfg)
 	if _, err = l.Verify(t.Context()); Problem(err) == nil {

@@ -1,4 +1,4 @@
-package ledger
+package blob
 
 import (
 	"context"
@@ -24,6 +24,9 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
+// parallel is how many connections are kept for requests that are under way at once.
+const parallel = 32
+
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
 
 var (
@@ -42,11 +45,12 @@ type bucketPlace struct {
 	trusted bool
 }
 
-// openBucket makes the store of a name, which may hold an endpoint if whoever
-// runs the program gave it. It asks no server: credentials, region and endpoint
+// OpenBucket makes the store of a name, s3://BUCKET/PREFIX with the parameters region,
+// path-style and endpoint; the last only if it is trusted, because whoever runs the
+// program gave it. It asks no server: credentials, region and endpoint
 // are looked up in the usual order of the environment and the user's files, and,
 // for a name of the user, the role of the machine.
-func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, error) {
+func OpenBucket(ctx context.Context, store string, trusted bool) (*Bucket, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
 		return nil, err
@@ -55,7 +59,7 @@ func openBucket(ctx context.Context, store string, trusted bool) (*bucketStore, 
 	if err != nil {
 		return nil, err
 	}
-	return &bucketStore{
+	return &Bucket{
 		client: client, bucket: at.bucket, prefix: at.prefix,
 		pause: 100 * time.Millisecond, patience: time.Minute,
 	}, nil
@@ -124,7 +128,7 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-			t.MaxIdleConnsPerHost = bucketParallel
+			t.MaxIdleConnsPerHost = parallel
 		})),
 		config.WithRetryer(func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, 3*time.Second })

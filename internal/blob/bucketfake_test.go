@@ -1,6 +1,8 @@
-package ledger
+package blob
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -26,7 +28,7 @@ type fakeBucket struct {
 	URL string
 
 	mu      sync.Mutex
-	objects map[string]object
+	objects map[string][]byte
 	// sorted are the keys in order, if they did not change since.
 	sorted []string
 	// calls are the requests, as METHOD key, bytes what was answered.
@@ -46,7 +48,7 @@ type fakeBucket struct {
 const fakeName = "ledgers"
 
 func newFakeBucket(t testing.TB) *fakeBucket {
-	f := &fakeBucket{objects: map[string]object{}}
+	f := &fakeBucket{objects: map[string][]byte{}}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.URL = server.URL
@@ -61,14 +63,14 @@ func newFakeBucket(t testing.TB) *fakeBucket {
 }
 
 // store opens a prefix of the bucket, with short waits.
-func (f *fakeBucket) store(t testing.TB, prefix string) *bucketStore {
+func (f *fakeBucket) store(t testing.TB, prefix string) *Bucket {
 	t.Helper()
 	return quickBucket(t, "s3://"+fakeName+"/"+prefix+"?path-style=true")
 }
 
-func quickBucket(t testing.TB, where string) *bucketStore {
+func quickBucket(t testing.TB, where string) *Bucket {
 	t.Helper()
-	s, err := openBucket(t.Context(), where, true)
+	s, err := OpenBucket(t.Context(), where, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,15 +120,16 @@ func (f *fakeBucket) serve(w http.ResponseWriter, r *http.Request, key string, b
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	case r.Method == http.MethodPut:
 		f.sorted = nil
-		f.objects[key] = object{body: body, mark: r.Header.Get("X-Amz-Meta-" + writeMark)}
+		f.objects[key] = body
+		sum := md5.Sum(body)
+		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:])+`"`)
 	case r.Method == http.MethodGet && key == "":
 		f.list(w, r)
 	case r.Method == http.MethodGet && !there:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	case r.Method == http.MethodGet:
-		w.Header().Set("X-Amz-Meta-"+writeMark, have.mark)
-		w.Header().Set("Content-Length", strconv.Itoa(len(have.body)))
-		_, _ = w.Write(have.body)
+		w.Header().Set("Content-Length", strconv.Itoa(len(have)))
+		_, _ = w.Write(have)
 	case r.Method == http.MethodDelete:
 		f.sorted = nil
 		delete(f.objects, key)

@@ -1,4 +1,4 @@
-package ledger
+package blob
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,39 +22,57 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	"github.com/cenkalti/backoff/v5"
-	"github.com/google/uuid"
 )
-
-// writeMark is the name of the metadata that tells our object from one that is
-// otherwise the same.
-const writeMark = "trueup-write"
 
 // createTries bounds how often one creation is sent.
 const createTries = 6
 
 var (
-	errAbsent   = errors.New("it is not there")
 	errAnswered = errors.New("the server took it")
 	errUnsafe   = errors.New("the server took a second creation of an object that is there (it ignores If-None-Match): " +
 		"it is not safe for a ledger, for two runs could send the same request; keep the ledger elsewhere")
 )
 
-// object is what an object holds, and the mark of the write that made it.
-type object struct {
-	body []byte
-	mark string
+// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. An object is
+// created only where nothing is (If-None-Match: *), and none is ever replaced.
+// Servers that ignore the condition exist: RefusesCreation tells.
+type Bucket struct {
+	client         *s3.Client
+	bucket, prefix string
+	// pause is what the first wait between two tries is near, patience bounds
+	// one request with all its tries.
+	pause, patience time.Duration
 }
 
-// create makes an object where there is none, and returns nil only once it was
-// read back. It gives ErrConflict if another is there.
-func (s *bucketStore) create(ctx context.Context, name string, body []byte) error {
-	want := object{body: body, mark: uuid.NewString()}
-	return s.repeated(ctx, "create", name, func() (bool, error) { return s.tryCreate(ctx, name, want) })
+// Make does nothing: a bucket needs no folders.
+func (s *Bucket) Make(context.Context) error { return nil }
+
+// Below is the store of a longer prefix.
+func (s *Bucket) Below(folder string) Store {
+	below := *s
+	below.prefix = path.Join(s.prefix, folder)
+	return &below
+}
+
+// Place is the object's address.
+func (s *Bucket) Place(name string) string { return "s3://" + path.Join(s.bucket, s.at(name)) }
+
+// Create makes an object.
+func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
+	err := s.create(ctx, b.Name, b.Content)
+	for i := 0; i < len(copies) && err == nil && s.create(ctx, copies[i].Name, copies[i].Content) == nil; {
+		i++
+	}
+	return err
+}
+
+func (s *Bucket) create(ctx context.Context, name string, content []byte) error {
+	return s.repeated(ctx, "create", name, func() (bool, error) { return s.tryCreate(ctx, name, content) })
 }
 
 // repeated tries until it is done, or no other try would do it. The pauses are
 // random, and longer each time.
-func (s *bucketStore) repeated(ctx context.Context, doing, name string, try func() (again bool, err error)) error {
+func (s *Bucket) repeated(ctx context.Context, doing, name string, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
 	for n := 1; ; n++ {
@@ -61,25 +80,29 @@ func (s *bucketStore) repeated(ctx context.Context, doing, name string, try func
 		if err == nil {
 			return nil
 		}
-		if !again || n == createTries || !pause(ctx, wait.NextBackOff()) {
+		if !again || n == createTries || pauseFor(ctx, wait.NextBackOff()) != nil {
 			return s.failed(doing, name, err)
 		}
 	}
 }
 
-// tryCreate sends a creation once and looks what is there then, whatever the
-// answer was: an answer may be lost, and a proxy may have sent twice. Again says
-// that nothing is there and that another try may do it.
-func (s *bucketStore) tryCreate(ctx context.Context, name string, want object) (again bool, err error) {
-	sent := s.put(ctx, name, want)
-	if refusedForGood(sent) {
+// tryCreate sends a creation once. Unless the answer is that the server has taken these
+// very bytes it looks what is there then: an answer may be lost, and a proxy may have
+// sent twice. Again says that nothing is there and that another try may do it.
+func (s *Bucket) tryCreate(ctx context.Context, name string, content []byte) (again bool, err error) {
+	taken, sent := s.put(ctx, name, content)
+	if taken || refusedForGood(sent) {
 		return false, sent
 	}
 	have, err := s.get(ctx, name)
 	switch {
+	case err == nil && bytes.Equal(have, content):
+		return false, nil
+	case err == nil && sent == nil:
+		return false, errUnsafe
 	case err == nil:
-		return false, judge(sent, have, want)
-	case !errors.Is(err, errAbsent):
+		return false, ErrExists
+	case !errors.Is(err, ErrAbsent):
 		return false, fmt.Errorf("%w; looking whether it was written: %w", cmp.Or(sent, errAnswered), err)
 	case sent == nil || statusOf(sent) == http.StatusPreconditionFailed:
 		return false, errors.New("the server said that it is there, and does not show it: it is not safe for a ledger")
@@ -87,25 +110,15 @@ func (s *bucketStore) tryCreate(ctx context.Context, name string, want object) (
 	return true, sent
 }
 
-// judge says what it means that an object is there after a creation was sent.
-func judge(sent error, have, want object) error {
-	switch {
-	case have.mark == want.mark && bytes.Equal(have.body, want.body):
-		return nil
-	case have.mark == want.mark:
-		return errors.New("what is there is not what was written: the server damages objects")
-	case sent == nil:
-		return errUnsafe
-	default:
-		return ErrConflict
+// RefusesCreation creates an object that is there, with the same bytes, which must be
+// refused.
+func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
+	content, err := s.Get(ctx, name)
+	if err != nil {
+		return err
 	}
-}
-
-// refusesCreation creates an object that is there, with the same bytes, which
-// must be refused.
-func (s *bucketStore) refusesCreation(ctx context.Context, name string, have object) error {
 	return s.repeated(ctx, "prove", name, func() (bool, error) {
-		err := s.put(ctx, name, have)
+		_, err := s.put(ctx, name, content)
 		switch {
 		case err == nil:
 			return false, errUnsafe
@@ -116,50 +129,50 @@ func (s *bucketStore) refusesCreation(ctx context.Context, name string, have obj
 	})
 }
 
-// ensure makes an empty object, which may be there already.
-func (s *bucketStore) ensure(ctx context.Context, name string) error {
-	return s.repeated(ctx, "create", name, func() (bool, error) {
-		err := s.put(ctx, name, object{})
-		if statusOf(err) == http.StatusPreconditionFailed {
-			return false, nil
-		}
-		return !refusedForGood(err), err
-	})
-}
-
-// put sends one conditional PUT, once.
-func (s *bucketStore) put(ctx context.Context, name string, o object) error {
+// put sends one conditional PUT, once. Taken says that the server answered with the sum
+// of these bytes.
+func (s *Bucket) put(ctx context.Context, name string, content []byte) (taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	// Every server of the protocol knows this sum, which is against damage only.
-	sum := md5.Sum(o.body)
-	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: aws.String(s.at(name)), Body: bytes.NewReader(o.body),
+	sum := md5.Sum(content)
+	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: aws.String(s.at(name)), Body: bytes.NewReader(content),
 		IfNoneMatch: aws.String("*"), ContentType: aws.String("application/json"),
 		ContentMD5: aws.String(base64.StdEncoding.EncodeToString(sum[:])),
-		Metadata:   map[string]string{writeMark: o.mark},
 	}, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
-	return short(err)
+	if err != nil {
+		return false, short(err)
+	}
+	return strings.Trim(aws.ToString(out.ETag), `"`) == hex.EncodeToString(sum[:]), nil
 }
 
-// get reads an object whole; errAbsent if there is none of that name.
-func (s *bucketStore) get(ctx context.Context, name string) (object, error) {
+// Get reads an object.
+func (s *Bucket) Get(ctx context.Context, name string) ([]byte, error) {
+	content, err := s.get(ctx, name)
+	if err != nil {
+		return nil, s.failed("read", name, err)
+	}
+	return content, nil
+}
+
+func (s *Bucket) get(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: aws.String(s.at(name))})
 	var none *types.NoSuchKey
 	if errors.As(err, &none) {
-		return object{}, errAbsent
+		return nil, ErrAbsent
 	}
 	if err != nil {
-		return object{}, short(err)
+		return nil, short(err)
 	}
 	defer func() { _ = out.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(out.Body, maxFile+1))
-	if err == nil && len(body) > maxFile {
-		err = fmt.Errorf("longer than %d bytes", maxFile)
+	content, err := io.ReadAll(io.LimitReader(out.Body, maxSize+1))
+	if err == nil && len(content) > maxSize {
+		err = fmt.Errorf("%w: longer than %d bytes", ErrIrregular, maxSize)
 	}
-	return object{body: body, mark: out.Metadata[writeMark]}, err
+	return content, err
 }
 
 // page is a part of a listing.
@@ -170,17 +183,32 @@ type page struct {
 	next string
 }
 
-// start is where a listing goes on: after a name, or where a page ended.
-type start struct{ after, token string }
+// List lists the objects.
+func (s *Bucket) List(ctx context.Context, under string, most int) ([]string, error) {
+	const all = 1000
+	var names []string
+	for token := ""; ; {
+		p, err := s.page(ctx, under+"/", token, int32(min(cmp.Or(most, all), all)))
+		if err != nil {
+			return nil, s.failed("list", under, err)
+		}
+		names = append(names, p.names...)
+		switch {
+		case p.next == "" || most > 0 && len(names) >= most:
+			return names, nil
+		case p.next == token:
+			return nil, s.failed("list", under, errors.New("the listing goes in a circle"))
+		}
+		token = p.next
+	}
+}
 
-func (s *bucketStore) list(ctx context.Context, under string, from start, most int32) (page, error) {
+func (s *Bucket) page(ctx context.Context, under, token string, most int32) (page, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.at(under)), MaxKeys: &most}
-	if from.token != "" {
-		in.ContinuationToken = &from.token
-	} else if from.after != "" {
-		in.StartAfter = aws.String(s.at(from.after))
+	if token != "" {
+		in.ContinuationToken = &token
 	}
 	out, err := s.client.ListObjectsV2(ctx, in)
 	if err = short(err); err == nil && aws.ToString(out.Prefix) != s.at(under) {
@@ -188,85 +216,54 @@ func (s *bucketStore) list(ctx context.Context, under string, from start, most i
 		err = errors.New("the answer is not the listing that was asked for")
 	}
 	if err != nil {
-		return page{}, s.failed("list", under, err)
+		return page{}, err
 	}
 	var p page
 	for _, o := range out.Contents {
 		name, ok := strings.CutPrefix(aws.ToString(o.Key), s.at(under))
 		if !ok {
-			return page{}, s.failed("list", under, fmt.Errorf("the answer holds %q", aws.ToString(o.Key)))
+			return page{}, fmt.Errorf("the answer holds %q", aws.ToString(o.Key))
 		}
 		p.names = append(p.names, under+name)
 	}
 	if aws.ToBool(out.IsTruncated) {
 		p.next = aws.ToString(out.NextContinuationToken)
 		if p.next == "" && most > 1 {
-			return page{}, s.failed("list", under, errors.New("the answer is cut and can't be continued"))
+			return page{}, errors.New("the answer is cut and can't be continued")
 		}
 	}
 	return p, nil
 }
 
-// listAll returns every name under a folder that sorts after another.
-func (s *bucketStore) listAll(ctx context.Context, under, after string) ([]string, error) {
-	const most = 1000
-	var names []string
-	for from := (start{after: after}); ; {
-		p, err := s.list(ctx, under, from, most)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, p.names...)
-		if p.next == "" {
-			return names, nil
-		}
-		if p.next == from.token {
-			return nil, s.failed("list", under, errors.New("the listing goes in a circle"))
-		}
-		from.token = p.next
-	}
-}
-
-// removeAll removes what is below the prefix of a proof.
-func (s *bucketStore) removeAll(ctx context.Context) error {
-	names, err := s.listAll(ctx, "", "")
+// Clear removes every object below the prefix.
+func (s *Bucket) Clear(ctx context.Context) error {
+	whole := *s
+	whole.prefix = ""
+	names, err := whole.List(ctx, s.prefix, 0)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := s.remove(ctx, name); err != nil {
-			return s.failed("remove", name, err)
+		if err := whole.remove(ctx, name); err != nil {
+			return whole.failed("remove", name, err)
 		}
 	}
 	return nil
 }
 
-func (s *bucketStore) remove(ctx context.Context, name string) error {
+func (s *Bucket) remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: aws.String(s.at(name))})
 	return short(err)
 }
 
-// at is the key of a name; a name that ends in a slash, and the empty one, are
-// prefixes of keys.
-func (s *bucketStore) at(name string) string {
+// at is the key of a name, or a prefix of keys.
+func (s *Bucket) at(name string) string {
 	if s.prefix == "" {
 		return name
 	}
 	return s.prefix + "/" + name
-}
-
-// pause waits, and says whether it was not interrupted.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // statusOf is the HTTP status that an error stands for, 0 if there was none.
@@ -302,21 +299,21 @@ func codeOf(err error) string {
 }
 
 // failed names the object, and what to do.
-func (s *bucketStore) failed(doing, name string, err error) error {
-	err = fmt.Errorf("%s s3://%s: %w", doing, path.Join(s.bucket, s.at(name)), err)
+func (s *Bucket) failed(doing, name string, err error) error {
+	err = fmt.Errorf("%s %s: %w", doing, s.Place(name), err)
 	if hint := s.hint(err); hint != "" {
 		return fmt.Errorf("%w: %s", err, hint)
 	}
 	return err
 }
 
-func (s *bucketStore) hint(err error) string {
+func (s *Bucket) hint(err error) string {
 	switch codeOf(err) {
 	case "NoSuchBucket":
 		return "make the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
 		return "the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
-			cmp.Or(s.prefix, "it") + " (and s3:DeleteObject: to apply below index/, for ledger init also below tmp/)"
+			cmp.Or(s.prefix, "it") + " (for ledger init also s3:DeleteObject below tmp/)"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		return "renew the credentials"
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":

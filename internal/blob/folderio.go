@@ -1,4 +1,4 @@
-package ledger
+package blob
 
 import (
 	"bytes"
@@ -41,59 +41,18 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	}
 	// There is room to see that nothing follows.
 	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	_, err = content.ReadFrom(io.LimitReader(f, maxFile+1))
+	_, err = content.ReadFrom(io.LimitReader(f, maxSize+1))
 	return content.Bytes(), err
 }
 
 func checkRegular(info fs.FileInfo, name string) error {
 	switch {
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is not a regular file", ErrDamaged, name)
-	case info.Size() > maxFile:
-		return fmt.Errorf("%w: %s is longer than %d bytes", ErrDamaged, name, maxFile)
+		return fmt.Errorf("%w: %s", ErrIrregular, name)
+	case info.Size() > maxSize:
+		return fmt.Errorf("%w: %s is longer than %d bytes", ErrIrregular, name, maxSize)
 	}
 	return nil
-}
-
-func checkIsRegular(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	return checkRegular(info, name)
-}
-
-// clearTemp makes the folder for temporary files, and empties it of what dead
-// processes left. The lock is held, so that nobody alive has a file there.
-func clearTemp(root *os.Root) error {
-	if err := root.Mkdir(tempDir, 0o777); err == nil {
-		return nil
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	left, err := fs.ReadDir(root.FS(), tempDir)
-	if err != nil {
-		return err
-	}
-	for _, entry := range left {
-		// A folder is a proof that is being made.
-		if entry.IsDir() {
-			continue
-		}
-		if err := root.Remove(path.Join(tempDir, entry.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plainRune keeps of a nonce what can stand in the name of a file.
-func plainRune(r rune) rune {
-	switch {
-	case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '-':
-		return r
-	}
-	return -1
 }
 
 func writeSynced(root *os.Root, name string, content []byte) error {
@@ -132,19 +91,13 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// syncUp makes the names of files durable, and those of the folders that lead to
-// them.
-func syncUp(root *os.Root, names ...string) error {
-	synced := map[string]bool{}
-	for _, name := range names {
-		for dir := path.Dir(name); !synced[dir]; dir = path.Dir(dir) {
-			if err := syncDir(root, dir); err != nil {
-				return err
-			}
-			synced[dir] = true
+// syncUp makes the name of a file durable, and those of the folders that lead to it.
+func syncUp(root *os.Root, name string) error {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if err := syncDir(root, dir); err != nil || dir == "." {
+			return err
 		}
 	}
-	return nil
 }
 
 // syncDir makes the names in a directory durable.
@@ -166,7 +119,7 @@ func advised(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
 		// A file is where a folder was.
-		return damage(err)
+		return fmt.Errorf("%w: %w", ErrIrregular, err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		advice = "make room on that disk"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

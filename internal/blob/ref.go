@@ -1,0 +1,304 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/git"
+)
+
+// ErrStore says that a store is refused, whatever is in it: it is for something
+// else, or somebody else could write there.
+var ErrStore = errors.New("it is refused as a ledger")
+
+const (
+	// refRemote is the remote where none is named.
+	refRemote = "origin"
+	// refFolder is where blobs are in a commit.
+	refFolder = "log"
+	// refTries is how often a push may fail although nobody else moved the ref, before
+	// it counts as refused; refPause is near the first pause between two.
+	refTries = 3
+	refPause = 40 * time.Millisecond
+	// refDepth is how far back a commit of ours is looked for: more pushes than
+	// that don't fit between a push and the look.
+	refDepth = 256
+)
+
+var (
+	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
+	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
+	// ownForm are the refs that a repository may name: no request to merge, and
+	// nothing else that a host writes for strangers, is among them.
+	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
+)
+
+// Ref is a ref on a remote of a repository, with a history of its own without code. Each
+// blob is a commit, which removes what its copies are of: a reader fetches the newest
+// alone. That nobody else came first is the remote's to say: a push names the commit
+// that it expects. A creation fails with ErrExists whoever moved the ref since List.
+type Ref struct {
+	dir, ref, remote string
+
+	// turn is held by who talks to the remote or uses tip.
+	turn   chan struct{}
+	mirror *git.Mirror
+	// tip is what List saw, or Create made; nil before.
+	tip *refTip
+}
+
+// refTip is a commit and its files; without an id the remote has no such ref.
+type refTip struct {
+	commit string
+	files  []string
+}
+
+// OpenRef makes the store of REF or REF@REMOTE, of the repository that a folder is in. One
+// that is not trusted may name refs below refs/trueup/ and refs/heads/ alone. The remote
+// is asked when something is. It must be closed.
+func OpenRef(where, dir string, trusted bool) (*Ref, error) {
+	ref, remote, named := strings.Cut(where, "@")
+	if !named {
+		remote = refRemote
+	}
+	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
+	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
+		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
+	}
+	if !trusted && !ownForm().MatchString(ref) {
+		return nil, errors.New("trueup.yaml may name refs below refs/trueup/ and refs/heads/: name one of those, " +
+			"or set TRUEUP_LEDGER where another one is meant")
+	}
+	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}, nil
+}
+
+// Close removes what was fetched.
+func (s *Ref) Close() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	m := s.mirror
+	if s.mirror, s.tip = nil, nil; m == nil {
+		return nil
+	}
+	return m.Close()
+}
+
+// Make does nothing: the first push makes the ref.
+func (s *Ref) Make(context.Context) error { return nil }
+
+// Below is another ref beside this one.
+func (s *Ref) Below(folder string) Store {
+	return &Ref{dir: s.dir, ref: s.ref + "-" + path.Base(folder), remote: s.remote, turn: make(chan struct{}, 1)}
+}
+
+// Place names the ref and the remote.
+func (s *Ref) Place(name string) string {
+	return strings.TrimPrefix(name+" in ", " in ") + s.ref + " of remote " + s.remote
+}
+
+// RefusesCreation has nothing to show: git checks what a push expects.
+func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
+
+// alone runs do with the mirror, while nobody else does.
+func (s *Ref) alone(ctx context.Context, do func(m *git.Mirror) error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	if err := s.open(ctx); err != nil {
+		return s.unreadable(err)
+	}
+	return do(s.mirror)
+}
+
+// open makes the mirror of a ref that is nobody else's: no commit of ours goes onto a
+// branch of code, nor is one of it read.
+func (s *Ref) open(ctx context.Context) error {
+	if s.mirror != nil {
+		return nil
+	}
+	m, err := git.Open(ctx, s.dir, s.remote)
+	if err != nil {
+		return err
+	}
+	use, err := m.InUse(ctx, s.ref)
+	if err == nil && use != "" {
+		err = fmt.Errorf("%w: %s", ErrStore, use)
+	}
+	if err != nil {
+		return errors.Join(err, m.Close())
+	}
+	s.mirror = m
+	return nil
+}
+
+// fetch brings the newest commit, which must hold blobs and nothing else.
+func (s *Ref) fetch(ctx context.Context) (*refTip, error) {
+	commit, err := s.mirror.Fetch(ctx, s.ref, 1)
+	t := &refTip{commit: commit}
+	if err == nil && commit != "" {
+		var plain map[string]bool
+		t.files, plain, err = s.mirror.Files(ctx, commit)
+		for _, name := range t.files {
+			if err == nil && (!plain[name] || !strings.HasPrefix(name, refFolder+"/")) {
+				err = fmt.Errorf("%w: it holds %q, which is no part of a ledger", ErrStore, name)
+			}
+		}
+	}
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	return t, nil
+}
+
+// List fetches the newest commit.
+func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
+	err = s.alone(ctx, func(*git.Mirror) (err error) {
+		if s.tip, err = s.fetch(ctx); err != nil {
+			return err
+		}
+		for _, name := range s.tip.files {
+			if strings.HasPrefix(name, under+"/") && (most == 0 || len(names) < most) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	return names, err
+}
+
+// Get reads a file of the commit that List saw.
+func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
+	err = s.alone(ctx, func(m *git.Mirror) (err error) {
+		if s.tip == nil {
+			if s.tip, err = s.fetch(ctx); err != nil {
+				return err
+			}
+		}
+		if !slices.Contains(s.tip.files, name) {
+			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
+		}
+		if content, err = m.Read(ctx, s.tip.commit, name); err != nil {
+			return s.unreadable(err)
+		}
+		return nil
+	})
+	return content, err
+}
+
+// Create pushes a commit. What failed is never judged by its text: the remote is asked
+// what it has.
+func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
+	return s.alone(ctx, func(m *git.Mirror) (err error) {
+		if s.tip == nil {
+			if s.tip, err = s.fetch(ctx); err != nil {
+				return err
+			}
+		}
+		if slices.Contains(s.tip.files, b.Name) {
+			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
+		}
+		next, err := s.commit(ctx, *s.tip, b, copies)
+		if err != nil {
+			return err
+		}
+		for n, pause := 1, refPause; ; n, pause = n+1, 2*pause {
+			won, failed := m.Push(ctx, s.ref, s.tip.commit, next.commit)
+			if won {
+				s.tip = next
+				return nil
+			}
+			now, err := s.fetch(ctx)
+			if err == nil && now.commit != s.tip.commit {
+				return s.settle(ctx, next)
+			}
+			failed = cmp.Or(failed, err)
+			if n == refTries || pauseFor(ctx, pause/2+rand.N(pause)) != nil {
+				return s.unwritable(failed)
+			}
+		}
+	})
+}
+
+// settle says of a push what it came to, where the ref has moved on since.
+func (s *Ref) settle(ctx context.Context, next *refTip) error {
+	arrived, err := s.mirror.Holds(ctx, s.ref, refDepth, next.commit)
+	switch {
+	case err != nil:
+		return s.unreadable(err)
+	case !arrived:
+		return fmt.Errorf("%s has moved on: %w", s.Place(""), ErrExists)
+	}
+	s.tip = next // others may have come after: the next push will tell
+	return nil
+}
+
+// commit makes a commit of a blob and its copies. The id makes each another one: a remote
+// that has the very same commit already would call the push done.
+func (s *Ref) commit(ctx context.Context, on refTip, b Blob, copies []Copy) (*refTip, error) {
+	c := git.Commit{Parent: on.commit, Files: []git.File{{Path: b.Name, Content: b.Content}}}
+	c.Message = b.Note + "\n\npush " + uuid.NewString() + "\n"
+	files := append(slices.Clone(on.files), b.Name)
+	for _, one := range copies {
+		c.Files = append(c.Files, git.File{Path: one.Name, Content: one.Content})
+		files = append(files, one.Name)
+		c.Removed = append(c.Removed, one.Of...)
+	}
+	gone := func(name string) bool { return slices.Contains(c.Removed, name) }
+	c.Files = slices.DeleteFunc(c.Files, func(f git.File) bool { return gone(f.Path) })
+	c.Removed = slices.DeleteFunc(c.Removed, func(name string) bool { return !slices.Contains(on.files, name) })
+	files = slices.DeleteFunc(files, gone)
+	slices.Sort(files)
+	commit, err := s.mirror.Commit(ctx, c)
+	if err != nil {
+		return nil, s.unwritable(err)
+	}
+	return &refTip{commit: commit, files: files}, nil
+}
+
+// Clear removes the ref.
+func (s *Ref) Clear(ctx context.Context) error {
+	err := s.alone(ctx, func(m *git.Mirror) error {
+		t, err := s.fetch(ctx)
+		if err != nil || t.commit == "" {
+			return err
+		}
+		if gone, err := m.Push(ctx, s.ref, t.commit, ""); !gone {
+			return s.unwritable(err)
+		}
+		return nil
+	})
+	return errors.Join(err, s.Close())
+}
+
+func (s *Ref) unwritable(err error) error {
+	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
+	return fmt.Errorf("write ledger %s of remote %s: %w: this run must be allowed to push there (in CI often contents: write), "+
+		"and the host to keep such a ref; where only branches are kept, use git:refs/heads/trueup-ledger", s.ref, s.remote, err)
+}
+
+func (s *Ref) unreadable(err error) error {
+	advice := "check that the remote can be reached and that this run may read it"
+	switch {
+	case errors.Is(err, git.ErrNoRepository):
+		advice = "the ledger is on a remote of the git repository that trueup.yaml is in: run trueup in a clone of it"
+	case errors.Is(err, ErrStore):
+		advice = "a ledger needs a ref of its own, such as git:refs/trueup/ledger"
+	case errors.Is(err, git.ErrNoRemote):
+		advice = "add the remote, or name another one: git:" + s.ref + "@REMOTE"
+	}
+	return fmt.Errorf("read ledger %s of remote %s: %w: %s", s.ref, s.remote, err, advice)
+}

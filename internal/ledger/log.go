@@ -1,0 +1,507 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/blob"
+)
+
+// logStore keeps a ledger as a log of blobs. An entry has the records that
+// one write changes, and is made only where no other run has made one of its number:
+// that is the compare-and-swap. Whoever makes each fourth, sixteenth … entry also keeps
+// together what these left, so that a reader needs few pieces however many entries there
+// are; those are no more than a copy, and where one is missing its parts are read.
+//
+// What was read is kept, and only what is new is asked for, after Forget and where
+// another run came first.
+type logStore struct {
+	blobs blob.Store
+	held  held
+	// packed says that copies are packed: git packs by itself.
+	packed bool
+	// moment is how long a first change waits for others.
+	moment   time.Duration
+	together together
+
+	// turn is held by who uses the state.
+	turn  chan struct{}
+	state logState
+	// newest is the first blob of a listing; proven says that this run saw the store
+	// refuse to make it a second time.
+	newest string
+	proven bool
+	// fresh says that nobody asked for a new look.
+	fresh atomic.Bool
+}
+
+// maxStuck bounds how often a listing may lack an entry that is said to be there.
+const maxStuck = 3
+
+func newLogStore(blobs blob.Store, held held, moment time.Duration) *logStore {
+	_, ref := blobs.(*blob.Ref)
+	return &logStore{blobs: blobs, held: held, packed: !ref, moment: moment, turn: make(chan struct{}, 1)}
+}
+
+// Close lets go of what the store keeps on this machine.
+func (s *logStore) Close() error {
+	if c, ok := s.blobs.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// logState is a log as of its last entry.
+type logState struct {
+	last int
+	// ids are those of the entries with which pieces end.
+	ids       map[int]string
+	genesis   *Genesis
+	genesisAt int
+	lines     map[Key]*line
+}
+
+// add takes a piece, in place of what the state has of its entries. It begins after an
+// entry with which one that was taken before ended.
+func (t *logState) add(p piece) error {
+	first := p.head.Entry - p.head.Entries
+	if p.head.After != t.ids[first] {
+		return fmt.Errorf("%w: entry %d does not follow entry %d: the log was put together of two", ErrDamaged, first+1, first)
+	}
+	if t.lines == nil {
+		t.lines, t.ids = map[Key]*line{}, map[int]string{}
+	}
+	if first < t.last {
+		maps.DeleteFunc(t.lines, func(_ Key, l *line) bool { return l.At > first })
+	}
+	t.last = p.head.Entry
+	t.ids[t.last] = p.head.ID
+	if p.head.Genesis != nil {
+		t.genesis, t.genesisAt = p.head.Genesis, p.head.GenesisAt
+	}
+	for i := range p.lines {
+		t.lines[p.lines[i].key()] = &p.lines[i]
+	}
+	return nil
+}
+
+// gathered is the piece with what the last entries left, where an entry comes next.
+func (t *logState) gathered(next piece, entries int) piece {
+	p := piece{head: next.head, lines: slices.Clone(next.lines)}
+	first := next.head.Entry - entries
+	p.head.Entries, p.head.After = entries, t.ids[first]
+	if p.head.Genesis == nil && t.genesisAt > first {
+		p.head.Genesis, p.head.GenesisAt = t.genesis, t.genesisAt
+	}
+	newer := map[Key]bool{}
+	for _, l := range next.lines {
+		newer[l.key()] = true
+	}
+	for key, l := range t.lines {
+		if l.At > first && !newer[key] {
+			p.lines = append(p.lines, *l)
+		}
+	}
+	slices.SortFunc(p.lines, func(a, b line) int { return a.key().compare(b.key()) })
+	return p
+}
+
+// use calls do with the state that is up to date, unless there is no genesis.
+func (s *logStore) use(ctx context.Context, do func() error) error {
+	return s.alone(ctx, func() error {
+		if s.state.genesis == nil {
+			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
+		}
+		return do()
+	})
+}
+
+// alone is use whatever there is.
+func (s *logStore) alone(ctx context.Context, do func() error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	if !s.fresh.Swap(true) {
+		if err := s.refresh(ctx); err != nil {
+			s.fresh.Store(false)
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return do()
+}
+
+// Forget makes the next call look for new entries.
+func (s *logStore) Forget() { s.fresh.Store(false) }
+
+// refresh reads the entries that are new.
+func (s *logStore) refresh(ctx context.Context) error {
+	names, err := s.blobs.List(ctx, logDir, 1)
+	if err != nil {
+		return irregular(err)
+	}
+	newest := span{}
+	if len(names) > 0 {
+		s.newest = names[0]
+		if newest, err = spanOf(names[0]); err != nil {
+			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
+		}
+	}
+	if newest.last < s.state.last {
+		s.state = logState{} // it was turned back
+	}
+	// Their parts may be gone.
+	pieces := slices.DeleteFunc(cover(newest.last), func(p span) bool { return p.last <= s.state.last })
+	read := make([][]piece, len(pieces))
+	err = eachParallel(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
+		read[i], err = s.read(ctx, pieces[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(read...) {
+		if err := s.state.add(p); err != nil {
+			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(logDir), err)
+		}
+	}
+	return nil
+}
+
+// read returns a piece, or the parts of one that can't be read.
+func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
+	one, err := s.get(ctx, p)
+	if err == nil {
+		return []piece{one}, nil
+	}
+	if p.entries == 1 || !errors.Is(err, ErrDamaged) {
+		return nil, err
+	}
+	var all []piece
+	for _, part := range p.parts() {
+		pieces, err := s.read(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, pieces...)
+	}
+	return all, nil
+}
+
+// get reads one piece. Each that is asked for must be there.
+func (s *logStore) get(ctx context.Context, p span) (piece, error) {
+	b, err := s.blobs.Get(ctx, p.name(s.packed))
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("%w: later entries are there: %w", ErrDamaged, err)
+	}
+	var one piece
+	if err == nil {
+		one, err = decodePiece(b, p)
+	}
+	if err != nil {
+		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(p.name(s.packed)), irregular(err))
+	}
+	return one, nil
+}
+
+// irregular makes damage of what is no blob.
+func irregular(err error) error {
+	if errors.Is(err, blob.ErrIrregular) {
+		return damage(err)
+	}
+	return err
+}
+
+func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
+	err = s.use(ctx, func() error { g = *s.state.genesis; return nil })
+	return g, err
+}
+
+func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
+	c := change{expectSeq: expectSeq, genesis: &g}
+	if _, err := c.encode(); err == nil && expectSeq == 0 {
+		if err := s.blobs.Make(ctx); err != nil {
+			return fmt.Errorf("write genesis: %w", err)
+		}
+	}
+	return s.putAll(ctx, []change{c})[0]
+}
+
+func (s *logStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+	records := make(map[Key]Record, len(keys))
+	err := s.use(ctx, func() error {
+		wanted := map[Key]*line{}
+		for _, key := range keys {
+			if err := key.check(); err != nil {
+				return err
+			}
+			if l, ok := s.state.lines[key]; ok {
+				wanted[key] = l
+			}
+		}
+		if err := s.decode(ctx, slices.Collect(maps.Values(wanted))); err != nil {
+			return err
+		}
+		for key, l := range wanted {
+			records[key] = l.rec
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// decode decodes the records of lines.
+func (s *logStore) decode(ctx context.Context, lines []*line) error {
+	return eachParallel(ctx, len(lines), func(_ context.Context, i int) error {
+		if lines[i].text == nil {
+			return nil
+		}
+		_, err := lines[i].record()
+		s.held.share(&lines[i].rec)
+		return err
+	})
+}
+
+func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
+	err = s.use(ctx, func() error {
+		for key, l := range s.state.lines {
+			if l.since(workspace, since) {
+				keys = append(keys, key)
+			}
+		}
+		return nil
+	})
+	return keys, err
+}
+
+func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
+	return s.use(ctx, func() error {
+		for _, l := range s.state.lines {
+			rec, err := l.record()
+			if err := each(rec, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inspect reads every piece and returns what is wrong with the log.
+func (s *logStore) inspect(ctx context.Context) ([]error, error) {
+	names, err := s.blobs.List(ctx, logDir, 0)
+	if err != nil {
+		return nil, err
+	}
+	found, heads := make([]error, len(names)), make([]pieceHead, len(names))
+	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
+		at, err := spanOf(names[i])
+		heads[i] = pieceHead{Entry: at.last, Entries: at.entries}
+		if err == nil {
+			var p piece
+			if p, err = s.get(ctx, at); err == nil {
+				heads[i] = p.head
+			}
+			for j := 0; j < len(p.lines) && err == nil; j++ {
+				_, err = p.lines[j].record()
+			}
+		}
+		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			return err
+		}
+		return nil
+	})
+	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.unconnected(heads)...), err
+}
+
+// unconnected are the places where the pieces of a log don't follow each other.
+func (s *logStore) unconnected(heads []pieceHead) (wrong []error) {
+	ids, covered := map[int]string{}, map[int]bool{}
+	newest := 0
+	for _, h := range heads {
+		newest = max(newest, h.Entry)
+		for n := h.Entry - h.Entries + 1; n <= h.Entry; n++ {
+			covered[n] = true
+		}
+		for entry, id := range map[int]string{h.Entry: h.ID, h.Entry - h.Entries: h.After} {
+			if was := cmp.Or(ids[entry], id); id != "" && was != id {
+				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d of the log is of another one", ErrDamaged, entry))
+			}
+			ids[entry] = cmp.Or(ids[entry], id)
+		}
+	}
+	for n := 1; n <= newest; n++ {
+		if !covered[n] {
+			wrong = append(wrong, fmt.Errorf("%w: %s is missing", ErrDamaged, s.blobs.Place(span{last: n, entries: 1}.name(s.packed))))
+		}
+	}
+	return wrong
+}
+
+func (s *logStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
+	proof := newLogStore(s.blobs.Below(path.Join("tmp", "proof-"+name)), nil, s.moment)
+	// What was made is removed even where the proof was interrupted.
+	return proof, func() error { return proof.blobs.Clear(context.WithoutCancel(ctx)) }, nil
+}
+
+func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
+	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
+}
+
+func (s *logStore) putAll(ctx context.Context, changes []change) []error {
+	return s.together.put(ctx, s.moment, changes, s.write)
+}
+
+// write makes the next entry. Where another run has made it first, those changes are
+// tried again that it did not touch.
+func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
+	return s.alone(ctx, func() error {
+		batch := take()
+		fit := s.fitting(batch)
+		if len(fit) < len(batch) {
+			// Nothing is called too late without a look.
+			if err := s.refresh(ctx); err != nil {
+				return err
+			}
+			fit = s.fitting(batch)
+		}
+		stuck := 0
+		for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
+			was := s.state.last
+			err := s.append(ctx, fit)
+			if err == nil {
+				finish(fit, nil)
+				break
+			}
+			if errors.Is(err, blob.ErrExists) {
+				// Others came first, who are left a moment.
+				err = errors.Join(s.refresh(ctx), sleep(ctx, rand.N(pause)))
+				if stuck++; s.state.last != was {
+					stuck = 0
+				}
+			}
+			if stuck == maxStuck {
+				err = fmt.Errorf("entry %d is there, and no listing of %s shows it: the store is not safe for a ledger", was+1, s.blobs.Place(logDir))
+			}
+			if err != nil {
+				s.Forget() // it may have been done
+				return err
+			}
+			fit = s.fitting(batch)
+		}
+		if s.state.genesis == nil {
+			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
+		}
+		return ErrConflict // for the others
+	})
+}
+
+// fitting are the changes that can be made on the state; of two to the same record the
+// first.
+func (s *logStore) fitting(batch []*waiter) []*waiter {
+	var fit []*waiter
+	taken := map[Key]bool{}
+	for _, w := range batch {
+		key, have, there := w.rec.key(), 0, s.state.genesis != nil
+		switch l := s.state.lines[key]; {
+		case w.genesis != nil && there:
+			have = s.state.genesis.Seq
+		case w.genesis == nil && l != nil:
+			have = l.Seq
+		}
+		if have == w.expectSeq && !taken[key] && (there || w.genesis != nil) {
+			taken[key] = true
+			fit = append(fit, w)
+		}
+	}
+	return fit
+}
+
+// append makes an entry of the changes.
+func (s *logStore) append(ctx context.Context, changes []*waiter) error {
+	if err := s.proveOnce(ctx); err != nil {
+		return err
+	}
+	at := s.state.last + 1
+	p := piece{head: pieceHead{Entry: at, Entries: 1, ID: uuid.NewString(), After: s.state.ids[s.state.last]}}
+	for _, c := range changes {
+		if c.genesis != nil {
+			p.head.Genesis, p.head.GenesisAt = c.genesis, at
+			continue
+		}
+		p.lines = append(p.lines, line{lineHead: lineHead{At: at, Seq: c.rec.Seq, indexed: c.rec.indexed()}, text: c.text})
+	}
+	entry, err := s.blob(p, changes)
+	copies := s.copies(p)
+	if err == nil {
+		err = s.blobs.Create(ctx, entry, copies...)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody took the folder away
+	}
+	if err == nil {
+		err = s.state.add(p)
+	}
+	return irregular(err)
+}
+
+// blob is the file of an entry.
+func (s *logStore) blob(p piece, changes []*waiter) (blob.Blob, error) {
+	content, err := p.encode(s.packed)
+	var note strings.Builder
+	if len(changes) > 1 {
+		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
+	}
+	for _, c := range changes {
+		note.WriteString(c.note() + "\n")
+	}
+	return blob.Blob{Name: span{last: p.head.Entry, entries: p.head.Entries}.name(s.packed), Content: content, Note: note.String()}, err
+}
+
+// copies keep together what the last entries left, where an entry ends some. Where one can't
+// be made, its parts are read.
+func (s *logStore) copies(next piece) (copies []blob.Copy) {
+	for entries := pieceFactor; next.head.Entry%entries == 0; entries *= pieceFactor {
+		b, err := s.blob(s.state.gathered(next, entries), nil)
+		if err != nil {
+			return copies
+		}
+		one := blob.Copy{Blob: b}
+		for _, part := range (span{last: next.head.Entry, entries: entries}).parts() {
+			one.Of = append(one.Of, part.name(s.packed))
+		}
+		copies = append(copies, one)
+	}
+	return copies
+}
+
+// proveOnce makes the newest blob again before the first write of a run: a store that
+// takes it would let two runs claim the same request.
+func (s *logStore) proveOnce(ctx context.Context) error {
+	if s.proven || s.state.last == 0 {
+		return nil
+	}
+	err := s.blobs.RefusesCreation(ctx, s.newest)
+	s.proven = err == nil
+	return irregular(err)
+}
