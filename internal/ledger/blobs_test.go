@@ -80,8 +80,11 @@ func (m memoryBlobs) create(ctx context.Context, b blob.Blob) error {
 }
 
 func (m memoryBlobs) RefusesCreation(ctx context.Context, name string) error {
-	return m.call(ctx, "prove", name, func(string) error {
-		if m.ignores {
+	return m.call(ctx, "prove", name, func(at string) error {
+		switch _, there := m.blobs[at]; {
+		case !there:
+			return blob.ErrAbsent
+		case m.ignores:
 			return errUnsafe
 		}
 		return nil

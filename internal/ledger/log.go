@@ -40,8 +40,8 @@ type logStore struct {
 	// turn is held by who uses the state.
 	turn  chan struct{}
 	state logState
-	// newest is the first blob of a listing; proven says that this run saw the store
-	// refuse to make it a second time.
+	// newest is a blob that is there; proven says that this run saw the store refuse to
+	// make it a second time.
 	newest string
 	proven bool
 	// fresh says that nobody asked for a new look.
@@ -460,6 +460,7 @@ func (s *logStore) append(ctx context.Context, changes []*waiter) error {
 		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody took the folder away
 	}
 	if err == nil {
+		s.newest = entry.Name
 		err = s.state.add(p)
 	}
 	return irregular(err)
