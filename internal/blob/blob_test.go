@@ -70,9 +70,11 @@ func contract(t *testing.T, newStore func() Store) {
 	must(t, below.Make(ctx))
 	must(t, create(ctx, below, "log/1/a-1.json", nil))
 	must(t, below.Clear(ctx))
-	if names, err := below.List(ctx, "log", 0); err != nil || len(names) != 0 {
+	again := s.Below("tmp/proof-1")
+	if names, err := again.List(ctx, "log", 0); err != nil || len(names) != 0 {
 		t.Errorf("the proof left %v, %v", names, err)
 	}
+	must(t, again.Clear(ctx))
 	if names, err := s.List(ctx, "log", 0); err != nil || len(names) < 5 {
 		t.Errorf("the proof took others away: %v, %v", names, err)
 	}

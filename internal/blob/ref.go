@@ -52,10 +52,13 @@ type Ref struct {
 	dir, ref, remote string
 
 	// turn is held by who talks to the remote or uses tip.
-	turn   chan struct{}
-	mirror *git.Mirror
+	turn chan struct{}
 	// tip is what List saw, or Create made; nil before.
 	tip *refTip
+
+	mu     sync.Mutex
+	mirror *git.Mirror
+	closed bool
 }
 
 // refTip is a commit and its files; without an id the remote has no such ref.
@@ -83,15 +86,16 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}, nil
 }
 
-// Close removes what was fetched.
+// Close removes what was fetched, and does not wait for a push that is under way. The
+// store is not used afterwards.
 func (s *Ref) Close() error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	m := s.mirror
-	if s.mirror, s.tip = nil, nil; m == nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.mirror == nil {
 		return nil
 	}
-	return m.Close()
+	return s.mirror.Close()
 }
 
 // Make does nothing: the first push makes the ref.
@@ -118,40 +122,46 @@ func (s *Ref) alone(ctx context.Context, do func(m *git.Mirror) error) error {
 		return ctx.Err()
 	}
 	defer func() { <-s.turn }()
-	if err := s.open(ctx); err != nil {
+	m, err := s.open(ctx)
+	if err != nil {
 		return s.unreadable(err)
 	}
-	return do(s.mirror)
+	return do(m)
 }
 
 // open makes the mirror of a ref that is nobody else's: no commit of ours goes onto a
 // branch of code, nor is one of it read.
-func (s *Ref) open(ctx context.Context) error {
-	if s.mirror != nil {
-		return nil
+func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, errors.New("it is closed")
+	case s.mirror != nil:
+		return s.mirror, nil
 	}
 	m, err := git.Open(ctx, s.dir, s.remote)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	use, err := m.InUse(ctx, s.ref)
 	if err == nil && use != "" {
 		err = fmt.Errorf("%w: %s", ErrStore, use)
 	}
 	if err != nil {
-		return errors.Join(err, m.Close())
+		return nil, errors.Join(err, m.Close())
 	}
 	s.mirror = m
-	return nil
+	return m, nil
 }
 
 // fetch brings the newest commit, which must hold blobs and nothing else.
-func (s *Ref) fetch(ctx context.Context) (*refTip, error) {
-	commit, err := s.mirror.Fetch(ctx, s.ref, 1)
+func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
+	commit, err := m.Fetch(ctx, s.ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
 		var plain map[string]bool
-		t.files, plain, err = s.mirror.Files(ctx, commit)
+		t.files, plain, err = m.Files(ctx, commit)
 		for _, name := range t.files {
 			if err == nil && (!plain[name] || !strings.HasPrefix(name, refFolder+"/")) {
 				err = fmt.Errorf("%w: it holds %q, which is no part of a ledger", ErrStore, name)
@@ -166,8 +176,8 @@ func (s *Ref) fetch(ctx context.Context) (*refTip, error) {
 
 // List fetches the newest commit.
 func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = s.alone(ctx, func(*git.Mirror) (err error) {
-		if s.tip, err = s.fetch(ctx); err != nil {
+	err = s.alone(ctx, func(m *git.Mirror) (err error) {
+		if s.tip, err = s.fetch(ctx, m); err != nil {
 			return err
 		}
 		for _, name := range s.tip.files {
@@ -184,7 +194,7 @@ func (s *Ref) List(ctx context.Context, under string, most int) (names []string,
 func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
 	err = s.alone(ctx, func(m *git.Mirror) (err error) {
 		if s.tip == nil {
-			if s.tip, err = s.fetch(ctx); err != nil {
+			if s.tip, err = s.fetch(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -204,14 +214,14 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return s.alone(ctx, func(m *git.Mirror) (err error) {
 		if s.tip == nil {
-			if s.tip, err = s.fetch(ctx); err != nil {
+			if s.tip, err = s.fetch(ctx, m); err != nil {
 				return err
 			}
 		}
 		if slices.Contains(s.tip.files, b.Name) {
 			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
 		}
-		next, err := s.commit(ctx, *s.tip, b, copies)
+		next, err := s.commit(ctx, m, b, copies)
 		if err != nil {
 			return err
 		}
@@ -221,9 +231,9 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 				s.tip = next
 				return nil
 			}
-			now, err := s.fetch(ctx)
+			now, err := s.fetch(ctx, m)
 			if err == nil && now.commit != s.tip.commit {
-				return s.settle(ctx, next)
+				return s.settle(ctx, m, next)
 			}
 			failed = cmp.Or(failed, err)
 			if n == refTries || pauseFor(ctx, pause/2+rand.N(pause)) != nil {
@@ -234,8 +244,8 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 }
 
 // settle says of a push what it came to, where the ref has moved on since.
-func (s *Ref) settle(ctx context.Context, next *refTip) error {
-	arrived, err := s.mirror.Holds(ctx, s.ref, refDepth, next.commit)
+func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
+	arrived, err := m.Holds(ctx, s.ref, refDepth, next.commit)
 	switch {
 	case err != nil:
 		return s.unreadable(err)
@@ -248,7 +258,8 @@ func (s *Ref) settle(ctx context.Context, next *refTip) error {
 
 // commit makes a commit of a blob and its copies. The id makes each another one: a remote
 // that has the very same commit already would call the push done.
-func (s *Ref) commit(ctx context.Context, on refTip, b Blob, copies []Copy) (*refTip, error) {
+func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
+	on := s.tip
 	c := git.Commit{Parent: on.commit, Files: []git.File{{Path: b.Name, Content: b.Content}}}
 	c.Message = b.Note + "\n\npush " + uuid.NewString() + "\n"
 	files := append(slices.Clone(on.files), b.Name)
@@ -262,17 +273,17 @@ func (s *Ref) commit(ctx context.Context, on refTip, b Blob, copies []Copy) (*re
 	c.Removed = slices.DeleteFunc(c.Removed, func(name string) bool { return !slices.Contains(on.files, name) })
 	files = slices.DeleteFunc(files, gone)
 	slices.Sort(files)
-	commit, err := s.mirror.Commit(ctx, c)
+	commit, err := m.Commit(ctx, c)
 	if err != nil {
 		return nil, s.unwritable(err)
 	}
 	return &refTip{commit: commit, files: files}, nil
 }
 
-// Clear removes the ref.
+// Clear removes the ref, and ends the use of the store.
 func (s *Ref) Clear(ctx context.Context) error {
 	err := s.alone(ctx, func(m *git.Mirror) error {
-		t, err := s.fetch(ctx)
+		t, err := s.fetch(ctx, m)
 		if err != nil || t.commit == "" {
 			return err
 		}
