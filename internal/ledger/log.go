@@ -463,7 +463,7 @@ func (s *logStore) append(ctx context.Context, changes []*waiter) error {
 		s.newest = entry.Name
 		err = s.state.add(p)
 	}
-	return irregular(err)
+	return err
 }
 
 // blob is the file of an entry.
@@ -504,5 +504,5 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	}
 	err := s.blobs.RefusesCreation(ctx, s.newest)
 	s.proven = err == nil
-	return irregular(err)
+	return err
 }
