@@ -91,7 +91,7 @@ func syncedBeforeSends(t *testing.T, calls []heldCall) {
 	for _, c := range calls {
 		// What is in tmp has no name yet that counts.
 		name := filepath.Dir(cmp.Or(c.to, c.path))
-		nameless := filepath.Base(name) == "tmp" || filepath.Base(c.path) == "tmp" || lockOpen(c)
+		nameless := filepath.Base(name) == "tmp" || filepath.Base(c.path) == "tmp"
 		switch {
 		case c.post:
 			posts++

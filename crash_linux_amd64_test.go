@@ -39,9 +39,9 @@ func needsRoom(c heldCall) bool {
 	return fileCall(c) && slices.Contains([]string{"write", "openat", "mkdirat", "linkat", "renameat"}, c.name)
 }
 
-// lockOpen is the one call of a change to a ledger in files that comes before
-// its lock is held.
-func lockOpen(c heldCall) bool { return filepath.Base(c.path) == "lock" }
+// entryLink is the call that gives an entry of a ledger in files its name, unless another
+// run came first.
+func entryLink(c heldCall) bool { return c.name == "linkat" }
 
 func harms() []harm {
 	return []harm{
@@ -50,25 +50,15 @@ func harms() []harm {
 		{name: "ENOSPC", befalls: needsRoom, fate: fate{errno: syscall.ENOSPC}},
 		{name: "ECONNRESET", befalls: socketCall, fate: fate{errno: syscall.ECONNRESET}},
 		{name: "stall", befalls: anyCall, meanwhile: overtaken, sparse: true},
-		{name: "sleep", befalls: func(c heldCall) bool { return (socketCall(c) || lockOpen(c)) && !c.post }, meanwhile: overslept},
+		{name: "sleep", befalls: func(c heldCall) bool { return (socketCall(c) || entryLink(c)) && !c.post }, meanwhile: overslept},
 	}
 }
 
 // overtaken is another run at a time when the claims of the one that stands
-// still look dead. A run that stands still with the lock in its hand is not
-// waited for by the other longer than it takes.
-func overtaken(w *crashWorld, c heldCall) {
+// still look dead. It waits for nothing that the other has in its hand.
+func overtaken(w *crashWorld, _ heldCall) {
 	w.advance(lease + time.Minute)
-	if socketCall(c) || lockOpen(c) {
-		w.ends(w.runApply(), 0, 5, 6)
-		return
-	}
-	cmd, out := w.command(apply()...)
-	if err := cmd.Start(); err != nil {
-		w.t.Error(err)
-		return
-	}
-	w.behind = append(w.behind, func() { w.ends(ended{exitCode(w.t, cmd.Wait()), out.String()}, 0, 5, 6) })
+	w.ends(w.runApply(), 0, 5, 6)
 }
 
 // overslept is a day in which others, and a person, brought everything to its
@@ -177,9 +167,6 @@ func crashAt(t *testing.T, w *crashWorld, h harm, n int) bool {
 		return h.fate
 	}, apply()...)
 	first := ended{code, out}
-	for _, wait := range w.behind {
-		wait()
-	}
 	w.settle()
 	w.noneTwice()
 	if h.fate.kill {

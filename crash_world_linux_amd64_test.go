@@ -40,8 +40,6 @@ type crashWorld struct {
 	env    []string
 	// proven says that the platform was seen to refuse duplicates.
 	proven bool
-	// behind waits for the runs that were not waited for.
-	behind []func()
 
 	mu   sync.Mutex
 	open map[net.Conn]bool
