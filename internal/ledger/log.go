@@ -210,7 +210,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 func (s *logStore) get(ctx context.Context, p span) (piece, error) {
 	b, err := s.blobs.Get(ctx, p.name(s.packed))
 	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("%w: later entries are there: %w", ErrDamaged, err)
+		err = fmt.Errorf("%w: it is missing, and later entries are there", ErrDamaged)
 	}
 	var one piece
 	if err == nil {
