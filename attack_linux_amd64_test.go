@@ -386,6 +386,7 @@ func (a *attack) questions(r *attackRun, arrived map[string]int) {
 // settles runs apply until it ends well, and answers what it asks by what is so.
 func (a *attack) settles() bool {
 	a.platform.calm()
+	a.unlock()
 	if a.rescued != "" {
 		a.imports(a.rescued)
 		a.rescued = ""

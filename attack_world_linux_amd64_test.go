@@ -315,10 +315,7 @@ func (w *attackWorld) turnBack(n int) bool {
 			return false
 		}
 		n = min(n, len(commits))
-		// A killed run may have left the lock of its push.
-		if err := os.Remove(filepath.Join(remote, attackRef+".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.t.Fatal(err)
-		}
+		w.unlock()
 		w.git(remote, "update-ref", attackRef, commits[n-1]+"^")
 		return true
 	}
@@ -328,6 +325,15 @@ func (w *attackWorld) turnBack(n int) bool {
 		w.removePiece(name)
 	}
 	return len(pieces) > 0
+}
+
+// unlock removes the lock that a push left which was killed together with its server:
+// nothing of it runs any more.
+func (w *attackWorld) unlock() {
+	w.t.Helper()
+	if err := os.Remove(filepath.Join(w.path("remote.git"), attackRef+".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatal(err)
+	}
 }
 
 // pieces are the files of the ledger's log, the newest first, but for its first entry.
