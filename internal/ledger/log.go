@@ -48,6 +48,8 @@ type logStore struct {
 	fresh atomic.Bool
 }
 
+var errMissing = fmt.Errorf("%w: it is missing, and later entries are there", ErrDamaged)
+
 // maxStuck bounds how often a listing may lack an entry that is said to be there.
 const maxStuck = 3
 
@@ -197,9 +199,12 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	}
 	var all []piece
 	for _, part := range p.parts() {
-		pieces, err := s.read(ctx, part)
-		if err != nil {
-			return nil, err
+		pieces, partErr := s.read(ctx, part)
+		if errors.Is(partErr, errMissing) && !errors.Is(err, errMissing) {
+			return nil, err // in git the parts are gone, and only the copy can be mended
+		}
+		if partErr != nil {
+			return nil, partErr
 		}
 		all = append(all, pieces...)
 	}
@@ -210,7 +215,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 func (s *logStore) get(ctx context.Context, p span) (piece, error) {
 	b, err := s.blobs.Get(ctx, p.name(s.packed))
 	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("%w: it is missing, and later entries are there", ErrDamaged)
+		err = errMissing
 	}
 	var one piece
 	if err == nil {

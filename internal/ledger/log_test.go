@@ -226,6 +226,22 @@ func TestLogCopies(t *testing.T) {
 	}
 }
 
+// TestLogCopyWithoutParts: where the parts of a copy are gone, it is the copy that is named.
+func TestLogCopyWithoutParts(t *testing.T) {
+	blobs, s := bornLog(t)
+	blobs.drops = true
+	for i := range 20 {
+		mustPut(t, s, 0, testRecord(fmt.Sprint(i), 1))
+	}
+	harmed := span{16, 16}.name(true)
+	blobs.blobs[harmed] = []byte("{")
+	_, err := s.another().ReadGenesis(t.Context())
+	wantErr(t, err, ErrDamaged)
+	if !strings.Contains(err.Error(), harmed) {
+		t.Errorf("%v does not name %s", err, harmed)
+	}
+}
+
 // TestLogFaults is what a creation that goes wrong comes to.
 func TestLogFaults(t *testing.T) {
 	lost := errors.New("no answer")
