@@ -15,8 +15,8 @@ type Store interface {
 	// Make makes room for the first blob; where there is some already it stays.
 	Make(ctx context.Context) error
 	// Create makes a blob where there is none of that name, and returns once it is
-	// durable; ErrExists if there is another one. After any other error it may or may
-	// not have been made. No two calls give the same content. Copies are made after it;
+	// durable; ErrExists if there is another one, ErrAbsent if what Make made is gone.
+	// After any other error it may or may not have been made. No two calls give the same content. Copies are made after it;
 	// whether they are made is not said.
 	Create(ctx context.Context, b Blob, copies ...Copy) error
 	// RefusesCreation shows that the store keeps the blob of a name, which is there, from

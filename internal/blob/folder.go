@@ -53,6 +53,9 @@ func (d Folder) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 // within opens the directory for do.
 func (d Folder) within(doing, name string, do func(root *os.Root) error) error {
 	root, err := os.OpenRoot(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrAbsent, err)
+	}
 	if err == nil {
 		err = do(root)
 		_ = root.Close()
@@ -63,7 +66,8 @@ func (d Folder) within(doing, name string, do func(root *os.Root) error) error {
 	return nil
 }
 
-// Create makes a file.
+// Create makes a file. The directory must exist: it is not made again after somebody
+// removed it.
 func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	err := d.create(ctx, b.Name, b.Content)
 	for i := 0; i < len(copies) && err == nil && d.create(ctx, copies[i].Name, copies[i].Content) == nil; {

@@ -155,3 +155,19 @@ func commitFile(t *testing.T, bare, ref, file, content string) {
 		"git update-ref $1 $(git commit-tree -p $1 -m tamper $(" + index + "write-tree))"
 	gitCmd(t, bare, "-c", "alias.tamper=!f() { "+script+"; }; f", "tamper", ref, file)
 }
+
+// TestGitWithoutItsFolder: a temporary repository that was removed is no missing ledger.
+func TestGitWithoutItsFolder(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	s := openGit(t, clone(t, bareRemote(t)), testRef)
+	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
+	mirrors, err := filepath.Glob(filepath.Join(temp, "trueup-git-*"))
+	must(t, err)
+	for _, m := range mirrors {
+		must(t, os.RemoveAll(m))
+	}
+	if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil || errors.Is(err, ErrNoGenesis) {
+		t.Errorf("%d mirrors, error %v", len(mirrors), err)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -40,9 +39,7 @@ type logStore struct {
 	// turn is held by who uses the state.
 	turn  chan struct{}
 	state logState
-	// newest is a blob that is there; proven says that this run saw the store refuse to
-	// make it a second time.
-	newest string
+	// proven says that this run saw the store refuse to make an entry a second time.
 	proven bool
 	// fresh says that nobody asked for a new look.
 	fresh atomic.Bool
@@ -154,7 +151,7 @@ func (s *logStore) alone(ctx context.Context, do func() error) error {
 // Forget makes the next call look for new entries.
 func (s *logStore) Forget() { s.fresh.Store(false) }
 
-// refresh reads the entries that are new.
+// refresh reads the entries that are new, or all if the log was rolled back.
 func (s *logStore) refresh(ctx context.Context) error {
 	names, err := s.blobs.List(ctx, logDir, 1)
 	if err != nil {
@@ -162,13 +159,17 @@ func (s *logStore) refresh(ctx context.Context) error {
 	}
 	newest := span{}
 	if len(names) > 0 {
-		s.newest = names[0]
 		if newest, err = spanOf(names[0]); err != nil {
 			return fmt.Errorf("read ledger %s: %w", s.blobs.Place(names[0]), err)
 		}
 	}
-	if newest.last < s.state.last {
-		s.state = logState{} // it was turned back
+	switch goesOn, err := s.continues(ctx); {
+	case err != nil:
+		return err
+	case !goesOn:
+		s.state = logState{}
+	case newest.last < s.state.last:
+		return s.unlisted(s.state.last)
 	}
 	// Their parts may be gone.
 	pieces := slices.DeleteFunc(cover(newest.last), func(p span) bool { return p.last <= s.state.last })
@@ -186,6 +187,26 @@ func (s *logStore) refresh(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// continues reports whether the log still has the entry that the state ends with. It does
+// not after a rollback, even if other runs have since written as many entries.
+func (s *logStore) continues(ctx context.Context) (bool, error) {
+	last := s.state.last
+	if last == 0 {
+		return true, nil
+	}
+	pieces := cover(last)
+	for _, p := range []span{{last: last, entries: 1}, pieces[len(pieces)-1]} {
+		one, err := s.get(ctx, p)
+		if err == nil {
+			return one.head.ID == s.state.ids[last], nil
+		}
+		if !errors.Is(err, ErrDamaged) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // read returns a piece, or the parts of one that can't be read.
@@ -406,7 +427,7 @@ func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
 				}
 			}
 			if stuck == maxStuck {
-				err = fmt.Errorf("entry %d is there, and no listing of %s shows it: the store is not safe for a ledger", was+1, s.blobs.Place(logDir))
+				err = s.unlisted(was + 1)
 			}
 			if err != nil {
 				s.Forget() // it may have been done
@@ -419,6 +440,11 @@ func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
 		}
 		return ErrConflict // for the others
 	})
+}
+
+// unlisted is the error of a store that does not list an entry that it has.
+func (s *logStore) unlisted(entry int) error {
+	return fmt.Errorf("entry %d is there, and no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
 // fitting are the changes that can be made on the state; of two to the same record the
@@ -458,14 +484,20 @@ func (s *logStore) append(ctx context.Context, changes []*waiter) error {
 	}
 	entry, err := s.blob(p, changes)
 	copies := s.copies(p)
+	if err == nil && len(copies) > 0 {
+		// A copy hides the entries that it was not made of.
+		var goesOn bool
+		if goesOn, err = s.continues(ctx); err == nil && !goesOn {
+			err = blob.ErrExists
+		}
+	}
 	if err == nil {
 		err = s.blobs.Create(ctx, entry, copies...)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody took the folder away
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
 	}
 	if err == nil {
-		s.newest = entry.Name
 		err = s.state.add(p)
 	}
 	return err
@@ -501,13 +533,17 @@ func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	return copies
 }
 
-// proveOnce makes the newest blob again before the first write of a run: a store that
+// proveOnce makes the newest entry again before the first write of a run: a store that
 // takes it would let two runs claim the same request.
 func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	err := s.blobs.RefusesCreation(ctx, s.newest)
+	newest := span{last: s.state.last, entries: 1}.name(s.packed)
+	err := s.blobs.RefusesCreation(ctx, newest)
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)
+	}
 	s.proven = err == nil
 	return err
 }

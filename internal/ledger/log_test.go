@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,19 @@ func TestLogCopyWithoutParts(t *testing.T) {
 	}
 }
 
+// TestLogProvesAnEntry: a run makes the newest entry again, which is small, and no copy.
+func TestLogProvesAnEntry(t *testing.T) {
+	blobs, s := bornLog(t)
+	for i := range 15 {
+		mustPut(t, s, 0, testRecord(fmt.Sprint(i), 1))
+	}
+	blobs.calls = nil
+	mustPut(t, s.another(), 0, testRecord("a", 1))
+	if !slices.Contains(blobs.calls, "prove "+(span{16, 1}).name(true)) {
+		t.Errorf("calls: %q", blobs.calls)
+	}
+}
+
 // TestLogFaults is what a creation that goes wrong comes to.
 func TestLogFaults(t *testing.T) {
 	lost := errors.New("no answer")
@@ -304,6 +318,43 @@ func TestLogTurnedBack(t *testing.T) {
 	wantErr(t, err, ErrDamaged)
 	if wrong, err := s.inspect(t.Context()); err != nil || len(wrong) == 0 {
 		t.Errorf("inspected: %v, %v", wrong, err)
+	}
+}
+
+// TestLogRegrown: after a rollback another run has written as many entries as this run
+// has read. This run sees them when it looks again, and before it makes a copy.
+func TestLogRegrown(t *testing.T) {
+	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), bareRemote(t), newMemoryBlobs()
+	clones := clone(t, bare)
+	last := span{3, 1}.name(true)
+	for name, store := range map[string]struct {
+		open     func() *logStore
+		rollBack func()
+	}{
+		"memory": {func() *logStore { return newLogStore(memory, nil, 0) }, func() { delete(memory.blobs, last) }},
+		"folder": {func() *logStore { return inFolder(dir) }, func() { must(t, os.Remove(filepath.Join(dir, last))) }},
+		"git":    {func() *logStore { return openGit(t, clones, testRef) }, func() { gitCmd(t, bare, "update-ref", testRef, testRef+"~1") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store.open()
+			must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
+			mustPut(t, s, 0, testRecord("a", 1))
+			mustPut(t, s, 0, testRecord("b", 1))
+			unaware := s.another()
+			_ = readAll(t, unaware)
+			store.rollBack()
+			other := testRecord("p", 1)
+			other.Nonce = "of the other run"
+			mustPut(t, store.open(), 0, other)
+			s.Forget()
+			wantErr(t, s.Put(t.Context(), 0, testRecord("p", 1)), ErrConflict)
+			wantErr(t, unaware.Put(t.Context(), 0, testRecord("p", 1)), ErrConflict)
+			mustPut(t, unaware, 0, testRecord("c", 1))
+			all := readAll(t, store.open())
+			if len(all) != 3 || all["Purge/p"].Nonce != other.Nonce {
+				t.Errorf("records are %v", all)
+			}
+		})
 	}
 }
 
