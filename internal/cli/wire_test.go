@@ -106,8 +106,8 @@ func (s wiredStore) All(ctx context.Context, each func(ledger.Record, error) err
 
 func (s wiredStore) Forget() { s.under.Forget() }
 
-func (s wiredStore) Scratch(ctx context.Context, name string) (ledger.Store, func() error, error) {
-	return s.under.Scratch(ctx, name)
+func (s wiredStore) Scratch(name string) (func() ledger.Store, func(context.Context) error) {
+	return s.under.Scratch(name)
 }
 
 func (s wiredStore) Recent(ctx context.Context, workspace string, since time.Time) ([]ledger.Key, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/blob"
 	"trueup/internal/kind"
 )
 
@@ -225,10 +226,12 @@ type brokenStore struct {
 	ignoreCreate, ignoreStale, forget, failGenesis bool
 }
 
-func (b brokenStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
-	s, remove, err := b.Store.Scratch(ctx, name)
-	b.Store = s
-	return b, remove, err
+func (b brokenStore) Scratch(name string) (func() Store, func(context.Context) error) {
+	open, remove := b.Store.Scratch(name)
+	return func() Store {
+		b.Store = open()
+		return b
+	}, remove
 }
 
 func (b brokenStore) WriteGenesis(ctx context.Context, seq int, g Genesis) error {
@@ -252,6 +255,24 @@ func (b brokenStore) Read(ctx context.Context, keys []Key) (map[Key]Record, erro
 		return nil, nil
 	}
 	return b.Store.Read(ctx, keys)
+}
+
+// laxBlobs takes every creation, and nothing but a race shows it.
+type laxBlobs struct{ memoryBlobs }
+
+func (laxBlobs) RefusesCreation(context.Context, string) error { return nil }
+
+func (s laxBlobs) Below(folder string) blob.Store {
+	return laxBlobs{s.memoryBlobs.Below(folder).(memoryBlobs)}
+}
+
+func TestProveCatchesBrokenBlobs(t *testing.T) {
+	blobs := newMemoryBlobs()
+	must(t, prove(t.Context(), newLogStore(laxBlobs{blobs}, nil, 0), testIDs()))
+	blobs.ignores = true
+	if err := prove(t.Context(), newLogStore(laxBlobs{blobs}, nil, 0), testIDs()); err == nil {
+		t.Error("a store that takes every creation is proved")
+	}
 }
 
 func TestProveCatchesBrokenStores(t *testing.T) {

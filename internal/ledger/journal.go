@@ -274,8 +274,8 @@ func (e *UnrecordedError) Unwrap() error { return e.err }
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) error {
 	m = l.numbered(m)
 	_, err := l.change(ctx, key, m, to)
-	pause := outcomePause
-	for waited := time.Duration(0); passing(err) && waited < outcomePatience && ctx.Err() == nil; waited += pause {
+	pause, began := outcomePause, l.cfg.Now()
+	for waited := time.Duration(0); passing(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
 		if l.cfg.Delayed != nil {
 			l.cfg.Delayed(key, err)
 		}

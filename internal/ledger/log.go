@@ -362,13 +362,8 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 
 // unconnected are the places where the pieces of a log don't follow each other.
 func (s *logStore) unconnected(heads []pieceHead) (wrong []error) {
-	ids, covered := map[int]string{}, map[int]bool{}
-	newest := 0
+	ids := map[int]string{}
 	for _, h := range heads {
-		newest = max(newest, h.Entry)
-		for n := h.Entry - h.Entries + 1; n <= h.Entry; n++ {
-			covered[n] = true
-		}
 		for entry, id := range map[int]string{h.Entry: h.ID, h.Entry - h.Entries: h.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
 				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d of the log is of another one", ErrDamaged, entry))
@@ -376,18 +371,35 @@ func (s *logStore) unconnected(heads []pieceHead) (wrong []error) {
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	for n := 1; n <= newest; n++ {
-		if !covered[n] {
-			wrong = append(wrong, fmt.Errorf("%w: %s is missing", ErrDamaged, s.blobs.Place(span{last: n, entries: 1}.name(s.packed))))
+	slices.SortFunc(heads, func(a, b pieceHead) int { return cmp.Compare(a.Entry-a.Entries, b.Entry-b.Entries) })
+	covered := 0
+	for _, h := range heads {
+		if first := h.Entry - h.Entries; first > covered {
+			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d", ErrDamaged,
+				s.blobs.Place(span{last: covered + 1, entries: 1}.name(s.packed)), first-covered))
 		}
+		covered = max(covered, h.Entry)
 	}
 	return wrong
 }
 
-func (s *logStore) Scratch(ctx context.Context, name string) (Store, func() error, error) {
-	proof := newLogStore(s.blobs.Below(path.Join("tmp", "proof-"+name)), nil, s.moment)
-	// What was made is removed even where the proof was interrupted.
-	return proof, func() error { return proof.blobs.Clear(context.WithoutCancel(ctx)) }, nil
+func (s *logStore) Scratch(name string) (open func() Store, remove func(context.Context) error) {
+	below := func() *logStore { return newLogStore(s.blobs.Below(path.Join("tmp", "proof-"+name)), nil, s.moment) }
+	var opened []*logStore
+	open = func() Store {
+		run := below()
+		opened = append(opened, run)
+		return run
+	}
+	remove = func(ctx context.Context) error {
+		last := below()
+		err := last.blobs.Clear(ctx)
+		for _, run := range append(opened, last) {
+			err = errors.Join(err, run.Close())
+		}
+		return err
+	}
+	return open, remove
 }
 
 func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {

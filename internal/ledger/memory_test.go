@@ -138,11 +138,12 @@ func (m *Memory) Recent(ctx context.Context, workspace string, since time.Time) 
 // Forget does nothing: nothing is kept beside the records.
 func (m *Memory) Forget() {}
 
-func (m *Memory) Scratch(_ context.Context, name string) (Store, func() error, error) {
+func (m *Memory) Scratch(name string) (open func() Store, remove func(context.Context) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.scratch[name] = NewMemory()
-	return m.scratch[name], func() error { return nil }, nil
+	s := NewMemory()
+	m.scratch[name] = s
+	return func() Store { return s }, func(context.Context) error { return nil }
 }
 
 func TestMemoryStore(t *testing.T) { contract(t, func() Store { return NewMemory() }) }

@@ -58,7 +58,7 @@ func spanOf(name string) (span, error) {
 	if several && err == nil {
 		p.entries, err = strconv.Atoi(entries)
 	}
-	if err != nil || last < 1 || p.name(packed) != name {
+	if err != nil || last < 1 || p.entries < 1 || p.entries > last || p.name(packed) != name {
 		return span{}, fmt.Errorf("%w: %s was not put there by trueup: remove it", ErrDamaged, name)
 	}
 	return p, nil

@@ -59,7 +59,7 @@ type Store interface {
 	Put(ctx context.Context, expectSeq int, rec Record) error
 	// Recent returns the keys of the workspace's records that were claimed or
 	// accepted since then, and of all whose request is open; it may return others
-	// too. Its cost does not grow with the number of other records.
+	// too.
 	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
 	// All calls each for every record, in no particular order, and for what should be one
 	// and is damaged with an error that names it. What each returns ends it.
@@ -67,9 +67,9 @@ type Store interface {
 	// Forget makes the next call look for what others wrote: a store may keep what it
 	// read until it meets a conflict.
 	Forget()
-	// Scratch opens a store of the same make beside this one, for a proof, and
-	// returns what removes it.
-	Scratch(ctx context.Context, name string) (Store, func() error, error)
+	// Scratch names an empty store of the same make beside this one, for a proof. Each
+	// call of open is another run that uses it; remove ends them and removes it.
+	Scratch(name string) (open func() Store, remove func(context.Context) error)
 }
 
 // held gives the spec that somebody holds anyway for an object, or nil.
@@ -114,19 +114,17 @@ const proofWriters = 4
 // update, and a stale update that must be refused. Stores that ignore such
 // conditions exist, and on them a request could be sent twice.
 func prove(ctx context.Context, s Store, newID func() string) (err error) {
-	scratch, remove, err := s.Scratch(ctx, newID())
-	if err != nil {
-		return fmt.Errorf("prove the ledger's store: %w", err)
-	}
+	open, remove := s.Scratch(newID())
 	defer func() {
-		if rerr := remove(); rerr != nil {
+		// What was made is removed even if the proof was interrupted.
+		if rerr := remove(context.WithoutCancel(ctx)); rerr != nil {
 			err = errors.Join(err, fmt.Errorf("remove the proof: %w", rerr))
 		}
 	}()
-	if err := proveGenesis(ctx, scratch, newID); err != nil {
+	if err := proveGenesis(ctx, open(), newID); err != nil {
 		return fmt.Errorf("prove the ledger's store: %w", err)
 	}
-	if err := proveRecord(ctx, scratch, newID); err != nil {
+	if err := proveRecord(ctx, open, newID); err != nil {
 		return fmt.Errorf("prove the ledger's store: %w", err)
 	}
 	return nil
@@ -140,18 +138,18 @@ func proveGenesis(ctx context.Context, s Store, newID func() string) error {
 	return refused(s.WriteGenesis(ctx, 0, g), "a second creation of the genesis")
 }
 
-func proveRecord(ctx context.Context, s Store, newID func() string) error {
+func proveRecord(ctx context.Context, open func() Store, newID func() string) error {
 	at := func(seq int) Record {
 		return Record{
 			Schema: Schema, Workspace: "proof", Key: kind.Key{Kind: "proof", Name: "proof"},
 			Seq: seq, Nonce: newID(),
 		}
 	}
-	nonce, err := race(ctx, s, at)
+	nonce, err := race(ctx, open, at)
 	if err != nil {
 		return err
 	}
-	key := Key{Workspace: "proof", Key: at(1).Key}
+	s, key := open(), at(1).key()
 	have, err := s.Read(ctx, []Key{key})
 	if err != nil {
 		return err
@@ -174,14 +172,19 @@ func proveRecord(ctx context.Context, s Store, newID func() string) error {
 	return refused(s.Put(ctx, 0, at(1)), "a second creation")
 }
 
-// race lets writers create one record at once and returns the nonce of the
-// only one that may win.
-func race(ctx context.Context, s Store, at func(int) Record) (string, error) {
+// race lets runs that know that there is no record create it at once, and returns the
+// nonce of the only one that may win.
+func race(ctx context.Context, open func() Store, at func(int) Record) (string, error) {
 	var wg sync.WaitGroup
-	recs, errs := make([]Record, proofWriters), make([]error, proofWriters)
-	for i := range recs {
-		recs[i] = at(1)
-		wg.Go(func() { errs[i] = s.Put(ctx, 0, recs[i]) })
+	recs, errs, runs := make([]Record, proofWriters), make([]error, proofWriters), make([]Store, proofWriters)
+	for i := range runs {
+		recs[i], runs[i] = at(1), open()
+		if _, err := runs[i].Read(ctx, []Key{recs[i].key()}); err != nil {
+			return "", err
+		}
+	}
+	for i, run := range runs {
+		wg.Go(func() { errs[i] = run.Put(ctx, 0, recs[i]) })
 	}
 	wg.Wait()
 	var winners []string
