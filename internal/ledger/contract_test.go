@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"trueup/internal/canon"
 	"trueup/internal/blob"
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
