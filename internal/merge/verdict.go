@@ -149,38 +149,56 @@ func originsOf(n node, have []any) []base {
 	})
 }
 
-// originsOfDropped is originsOf for the live elements that git's are not paired
-// with. Without keys, a record's elements are those that git found in live before
-// they are others that look the same: who doubled an element did not take one out
-// of git.
-func originsOfDropped(n node, have []any, paired []int) []base {
+// originsOfDropped is originsOf for the live elements that are paired with none of
+// git's. Without keys, an element that git still has is not one that git removed, even
+// if live has another that looks like it; and a record's element belongs to a live
+// element that git has before it belongs to one that looks the same: whoever doubled an
+// element did not take one out of git.
+func originsOfDropped(n node, want, have []any, paired []int) []base {
 	if _, keyed := keysOf(n.rules.key(), have); keyed {
 		return originsOf(n, have)
 	}
-	var order, dropped []int
-	for j := range have {
-		if paired[j] >= 0 {
-			order = append(order, j)
-		} else {
-			dropped = append(dropped, j)
-		}
-	}
-	order = append(order, dropped...)
-	ordered := make([]any, len(order))
-	for i, j := range order {
-		ordered[i] = have[j]
-	}
+	item := n.rules.item()
 	return n.base.spread(len(have), func(list []any) []int {
+		unchanged, kept := make([]bool, len(want)), make([]bool, len(list))
+		for i, j := range pair(n.rules, want, list).of {
+			if j >= 0 && same(item, want[i], list[j]) {
+				unchanged[i], kept[j] = true, true
+			}
+		}
+		removed := where(len(list), func(j int) bool { return !kept[j] })
+		live := append(where(len(have), func(j int) bool { return paired[j] >= 0 && !unchanged[paired[j]] }),
+			where(len(have), func(j int) bool { return paired[j] < 0 })...)
 		// What is paired once stays so: those that come first are.
-		back := matchValues(n.rules.item(), ordered, list, func(i, j int) bool { return Covers(n.rules.item(), list[j], ordered[i]) })
-		of := inverse(back, len(list))
-		for i, k := range of {
-			if k >= 0 {
-				of[i] = order[k]
+		pairs := matchValues(item, at(have, live), at(list, removed), func(i, j int) bool { return Covers(item, list[removed[j]], have[live[i]]) })
+		of := filled(len(list), -1)
+		for i, j := range pairs {
+			if j >= 0 {
+				of[removed[j]] = live[i]
 			}
 		}
 		return of
 	})
+}
+
+// where returns the indices below n for which is holds.
+func where(n int, is func(int) bool) []int {
+	var all []int
+	for i := range n {
+		if is(i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// at returns the elements of a list at the indices.
+func at(list []any, indices []int) []any {
+	out := make([]any, len(indices))
+	for k, i := range indices {
+		out[k] = list[i]
+	}
+	return out
 }
 
 // spread hands out the elements of a list's records to so many live ones; of says

@@ -222,7 +222,7 @@ func (w *walker) overlay(n node, want, have []any) []any {
 		}
 		out[order[i]], _ = w.value(c)
 	}
-	w.dropped(n, have, live, names)
+	w.dropped(n, want, have, live, names)
 	w.unplaced(n, want, have, p, names)
 	w.moved(n, want, have, p, names)
 	return out
@@ -264,14 +264,14 @@ func (n node) element(name string, step Step) node {
 func (n node) value(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
 
 // dropped says of each live element that git does not have why it goes.
-func (w *walker) dropped(n node, have []any, paired []int, names namer) {
+func (w *walker) dropped(n node, want, have []any, paired []int, names namer) {
 	var origins []base
 	for j, e := range have {
 		if paired[j] >= 0 {
 			continue
 		}
 		if origins == nil {
-			origins = originsOfDropped(n, have, paired)
+			origins = originsOfDropped(n, want, have, paired)
 		}
 		c := n.element(names.of(e, j), liveElement(j))
 		c.have, c.base = e, origins[j]
