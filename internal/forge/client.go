@@ -88,7 +88,7 @@ func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	s := sticky{wall: c.host.comments(p.Pull), mark: mark{use: "comment", key: p.Key, run: c.run}, body: body}
+	s := sticky{store: c.host.comments(p.Pull), mark: mark{use: "comment", key: p.Key, run: c.run}, body: body}
 	if p.Pull == c.context.PullRequest {
 		s.pull, s.commit = p.Pull, c.context.HeadCommit
 	}
@@ -102,7 +102,7 @@ func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
 		return Result{}, err
 	}
 	return c.put(ctx, sticky{
-		wall: c.host.issues(), mark: mark{use: "issue", key: p.Key, run: c.run},
+		store: c.host.issues(), mark: mark{use: "issue", key: p.Key, run: c.run},
 		title: p.Title, body: body, resolved: p.Resolved,
 	})
 }

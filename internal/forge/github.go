@@ -6,48 +6,40 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/google/go-github/v89/github"
 )
 
 // gitHub is GitHub's REST API, and one question of its GraphQL API.
 type gitHub struct {
-	client      *github.Client
-	graphql     string
-	owner, name string
+	*rest
+	repository, graphql string
 }
 
-func newGitHub(web *http.Client, base *url.URL, repository string, o Options) (host, error) {
+func newGitHub(client *http.Client, base *url.URL, repository string, o Options) (host, error) {
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || !isName(owner) || !isName(name) {
 		return nil, fmt.Errorf("the repository is %q: write OWNER/NAME", repository)
 	}
-	address := base.String() + "/"
-	client, err := github.NewClient(
-		github.WithHTTPClient(web), github.WithURLs(&address, nil), github.WithAuthToken(o.Token.secret),
-		github.WithUserAgent(o.UserAgent), github.WithDisableRateLimitCheck(),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the client of GitHub: %w", err)
-	}
-	// A server of one's own has it beside its REST API, which is at /api/v3.
-	graphql := strings.TrimSuffix(base.Path, "/v3") + "/graphql"
-	return &gitHub{client: client, graphql: graphql, owner: owner, name: name}, nil
+	// On a company's own server REST is at /api/v3 and GraphQL at /api/graphql.
+	graphql := *base
+	graphql.Path = strings.TrimSuffix(base.Path, "/v3") + "/graphql"
+	return &gitHub{
+		rest: &rest{client: client, header: http.Header{
+			"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"},
+			"Authorization": {"Bearer " + o.Token.secret}, "User-Agent": {o.UserAgent},
+		}},
+		repository: base.String() + "/repos/" + repository, graphql: graphql.String(),
+	}, nil
 }
 
-// isName tells whether s is a name that needs no escaping in a path.
+// isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool {
 	return s != "" && s != "." && s != ".." && strings.Trim(s, nameCharacters) == ""
 }
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// viewer asks the GraphQL API: REST does not tell it to the token of a workflow.
+// viewer asks the GraphQL API: REST does not say it to the token of a workflow.
 func (g *gitHub) viewer(ctx context.Context) (string, error) {
-	req, err := g.client.NewRequest(ctx, http.MethodPost, g.graphql, map[string]string{"query": "{viewer{login}}"})
-	if err != nil {
-		return "", fmt.Errorf("make the request: %w", err)
-	}
 	var answer struct {
 		Data struct {
 			Viewer struct {
@@ -55,117 +47,36 @@ func (g *gitHub) viewer(ctx context.Context) (string, error) {
 			} `json:"viewer"`
 		} `json:"data"`
 	}
-	_, err = g.client.Do(req, &answer)
+	_, err := g.call(ctx, http.MethodPost, g.graphql, map[string]string{"query": "{viewer{login}}"}, &answer)
 	return answer.Data.Viewer.Login, err
 }
 
 func (g *gitHub) head(ctx context.Context, pull int) (string, error) {
-	p, _, err := g.client.PullRequests.Get(ctx, g.owner, g.name, pull)
-	if err != nil {
+	var answer struct {
+		Head struct {
+			SHA string `json:"sha"`
+		} `json:"head"`
+	}
+	if _, err := g.call(ctx, http.MethodGet, fmt.Sprintf("%s/pulls/%d", g.repository, pull), nil, &answer); err != nil {
 		return "", fmt.Errorf("read pull request %d: %w", pull, err)
 	}
-	return p.GetHead().GetSHA(), nil
+	return answer.Head.SHA, nil
 }
 
-func (g *gitHub) comments(pull int) wall { return gitHubComments{g, pull} }
-func (g *gitHub) issues() wall           { return gitHubIssues{g} }
-
-// gitHubComments are the comments of a pull request.
-type gitHubComments struct {
-	*gitHub
-	pull int
-}
-
-func (g gitHubComments) list(ctx context.Context) ([]note, error) {
-	return pages(fmt.Sprintf("list the comments of pull request %d", g.pull), func(page int) ([]note, int, error) {
-		opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: perPage, Page: page}}
-		found, resp, err := g.client.Issues.ListComments(ctx, g.owner, g.name, g.pull, opts)
-		if err != nil {
-			return nil, 0, err
-		}
-		notes := make([]note, len(found))
-		for i, c := range found {
-			notes[i] = gitHubComment(c)
-		}
-		return notes, resp.NextPage, nil
-	})
-}
-
-func gitHubComment(c *github.IssueComment) note {
-	return note{id: c.GetID(), author: c.GetUser().GetLogin(), body: c.GetBody(), url: c.GetHTMLURL()}
-}
-
-func (g gitHubComments) create(ctx context.Context, _, body string) (note, error) {
-	c, _, err := g.client.Issues.CreateComment(ctx, g.owner, g.name, g.pull, &github.IssueComment{Body: &body})
-	if err != nil {
-		return note{}, fmt.Errorf("comment on pull request %d: %w", g.pull, err)
-	}
-	return gitHubComment(c), nil
-}
-
-func (g gitHubComments) update(ctx context.Context, id int64, _, body string) error {
-	if _, _, err := g.client.Issues.EditComment(ctx, g.owner, g.name, id, &github.IssueComment{Body: &body}); err != nil {
-		return fmt.Errorf("update comment %d: %w", id, err)
-	}
-	return nil
-}
-
-func (g gitHubComments) remove(ctx context.Context, id int64) error {
-	if _, err := g.client.Issues.DeleteComment(ctx, g.owner, g.name, id); err != nil {
-		return fmt.Errorf("delete comment %d: %w", id, err)
-	}
-	return nil
-}
-
-// gitHubIssues are the open issues of a repository.
-type gitHubIssues struct{ *gitHub }
-
-func (g gitHubIssues) list(ctx context.Context) ([]note, error) {
-	return pages("list the issues", func(page int) ([]note, int, error) {
-		opts := &github.IssueListByRepoOptions{
-			State: "open", ListOptions: github.ListOptions{PerPage: perPage, Page: page},
-		}
-		found, resp, err := g.client.Issues.ListByRepo(ctx, g.owner, g.name, opts)
-		if err != nil {
-			return nil, 0, err
-		}
-		var notes []note
-		for _, i := range found {
-			if !i.IsPullRequest() {
-				notes = append(notes, gitHubIssue(i))
-			}
-		}
-		return notes, resp.NextPage, nil
-	})
-}
-
-func gitHubIssue(i *github.Issue) note {
-	return note{
-		id: int64(i.GetNumber()), author: i.GetUser().GetLogin(), url: i.GetHTMLURL(),
-		title: i.GetTitle(), body: i.GetBody(),
+func (g *gitHub) comments(pull int) commentStore {
+	return commentStore{
+		rest: g.rest, notes: fmt.Sprintf("comments of pull request %d", pull), note: "comment",
+		address: fmt.Sprintf("%s/issues/%d/comments", g.repository, pull),
+		item:    func(id int64) string { return fmt.Sprintf("%s/issues/comments/%d", g.repository, id) },
+		method:  http.MethodPatch, bodyField: "body",
 	}
 }
 
-func (g gitHubIssues) create(ctx context.Context, title, body string) (note, error) {
-	i, _, err := g.client.Issues.Create(ctx, g.owner, g.name, &github.IssueRequest{Title: &title, Body: &body})
-	if err != nil {
-		return note{}, fmt.Errorf("open an issue: %w", err)
+func (g *gitHub) issues() commentStore {
+	return commentStore{
+		rest: g.rest, notes: "issues", note: "issue",
+		address: g.repository + "/issues", query: "state=open&",
+		item:   func(number int64) string { return fmt.Sprintf("%s/issues/%d", g.repository, number) },
+		method: http.MethodPatch, bodyField: "body", closing: map[string]string{"state": "closed"},
 	}
-	return gitHubIssue(i), nil
-}
-
-func (g gitHubIssues) update(ctx context.Context, id int64, title, body string) error {
-	return g.edit(ctx, id, &github.IssueRequest{Title: &title, Body: &body})
-}
-
-func (g gitHubIssues) remove(ctx context.Context, id int64) error {
-	closed := "closed"
-	return g.edit(ctx, id, &github.IssueRequest{State: &closed})
-}
-
-func (g gitHubIssues) edit(ctx context.Context, id int64, r *github.IssueRequest) error {
-	if _, _, err := g.client.Issues.Edit(ctx, g.owner, g.name, int(id), r); err != nil {
-		return fmt.Errorf("update issue %d: %w", id, err)
-	}
-	return nil
 }

@@ -18,17 +18,6 @@ type note struct {
 	url         string
 }
 
-// wall is where notes of one use hang: the comments of a pull request, or the
-// issues of a repository.
-type wall interface {
-	// list reads all that are open, whoever wrote them.
-	list(ctx context.Context) ([]note, error)
-	create(ctx context.Context, title, body string) (note, error)
-	update(ctx context.Context, id int64, title, body string) error
-	// remove takes a comment away, and closes an issue.
-	remove(ctx context.Context, id int64) error
-}
-
 // perPage is the most that either host gives at once, and maxPages how many
 // pages of a list are read.
 const (
@@ -36,32 +25,14 @@ const (
 	maxPages = 100
 )
 
-// pages reads a list to its end: a note of ours may stand on any page.
-func pages(what string, read func(page int) (notes []note, next int, err error)) ([]note, error) {
-	var all []note
-	page := 1
-	for range maxPages {
-		notes, next, err := read(page)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-		all = append(all, notes...)
-		if next == 0 {
-			return all, nil
-		}
-		page = next
-	}
-	return nil, fmt.Errorf("%s: there are more than %d, so it is not known whether one is ours", what, perPage*maxPages)
-}
-
 // host is one code host's API.
 type host interface {
 	// viewer is the author of what the token writes, as note.author has it.
 	viewer(ctx context.Context) (string, error)
 	// head is the newest commit of a pull request.
 	head(ctx context.Context, pull int) (string, error)
-	comments(pull int) wall
-	issues() wall
+	comments(pull int) commentStore
+	issues() commentStore
 }
 
 // Outcome says what became of a text.
@@ -85,9 +56,9 @@ type Result struct {
 	Removed int
 }
 
-// sticky is one text to be kept on a wall.
+// sticky is one text to be kept in a store.
 type sticky struct {
-	wall        wall
+	store       commentStore
 	mark        mark
 	title, body string
 	// resolved says that the text has no reason any more.
@@ -104,7 +75,7 @@ const tries = 4
 // longestWait is the longest pause that a host may ask for.
 const longestWait = 2 * time.Minute
 
-// put looks at the wall and then writes, until it succeeds. After any failure
+// put reads the store and then writes, until it succeeds. After any failure
 // that may have written something it looks again, so nothing is written twice
 // for an answer that got lost.
 func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
@@ -132,7 +103,7 @@ func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
 // errGone is a note that somebody took away between the look and the write.
 var errGone = errors.New("it has just been taken away")
 
-// passing tells whether the same may go well a moment later.
+// passing reports whether the same may go well a moment later.
 func passing(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -171,7 +142,7 @@ func (c *Client) putOnce(ctx context.Context, s sticky) (Result, error) {
 // same meanwhile; and who wrote it is now known for certain, so older copies are
 // found where the host does not say before whom the token belongs to.
 func (c *Client) create(ctx context.Context, s sticky) (Result, error) {
-	made, err := s.wall.create(ctx, s.title, s.text())
+	made, err := s.store.create(ctx, s.title, s.text())
 	if err != nil {
 		return Result{}, err
 	}
@@ -193,7 +164,7 @@ func (s sticky) text() string { return s.mark.String() + s.body }
 // and what was just made, which a host may list late. A note of somebody else is
 // none, whatever it says.
 func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, error) {
-	all, err := s.wall.list(ctx)
+	all, err := s.store.list(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -225,18 +196,18 @@ func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
 		res.Outcome = Outdated
 	case !sameText(keep.body, text) || !sameText(keep.title, s.title):
 		res.Outcome = Updated
-		if err := s.wall.update(ctx, keep.id, s.title, text); err != nil {
+		if err := s.store.update(ctx, keep.id, s.title, text); err != nil {
 			return Result{}, gone(err)
 		}
 	}
 	if s.resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
-		if err := s.wall.remove(ctx, keep.id); err != nil {
+		if err := s.store.remove(ctx, keep.id); err != nil {
 			return Result{}, gone(err)
 		}
 	}
 	for _, extra := range ours[1:] {
-		if err := s.wall.remove(ctx, extra.id); err != nil && status(err) != http.StatusNotFound {
+		if err := s.store.remove(ctx, extra.id); err != nil && status(err) != http.StatusNotFound {
 			return res, fmt.Errorf("take an older copy away: %w", err)
 		}
 		res.Removed++
