@@ -37,7 +37,7 @@ func attackNumber(name string, otherwise int) int {
 }
 
 // attackColumns are those of the table. "untold" are doubled after the ledger was
-// turned back on machines without a witness, which nobody can notice. "lost" were
+// rolled back on machines without a witness, which nobody can notice. "lost" were
 // called done and never executed. "for nothing" are questions about requests of
 // which the platform's log has none; "beyond" are those of them that exceed what
 // the killed runs of the round can have had in flight. "stuck" are rounds that did
@@ -129,7 +129,7 @@ type attack struct {
 	// counted are findings that were counted, by what and whose.
 	counted map[string]bool
 	// tampered says that the ledger was changed by force in this round, and back
-	// that it was turned back and the machines have no witness. inFlight is how many
+	// that it was rolled back and the machines have no witness. inFlight is how many
 	// requests the killed runs of the round can have had in flight.
 	tampered, back bool
 	inFlight       int
@@ -275,7 +275,7 @@ func (a *attack) tamper() {
 		a.note("a file of the ledger is removed: %t, the newest: %t", done, back)
 	} else {
 		done = a.turnBack(n)
-		a.note("the ledger is turned back by %d changes: %t", n, done)
+		a.note("the ledger is rolled back by %d changes: %t", n, done)
 	}
 	a.back = a.back || done && back && !a.witness
 	if done {

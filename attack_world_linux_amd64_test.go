@@ -44,7 +44,7 @@ type attackWorld struct {
 	// requests that are sent once, by KIND/NAME.
 	ttl  int
 	once []string
-	// root is the oldest commit that a ledger in git is turned back to.
+	// root is the oldest commit that a ledger in git is rolled back to.
 	root string
 	// usual is how long an apply that nothing befell took.
 	usual time.Duration
@@ -276,7 +276,7 @@ func (o attackOutcome) key() string { return o.Kind + "/" + o.Name }
 
 func (o attackOutcome) sentOnce() bool { return o.Kind != "CDN" }
 
-// ofLedger tells whether a question is about the ledger as a whole.
+// ofLedger reports whether a question is about the ledger as a whole.
 func (o attackOutcome) ofLedger() bool {
 	return o.Status == "blocked" && (strings.Contains(o.Message, "ledger can't be used") || strings.Contains(o.Fix, "trueup ledger import"))
 }
@@ -376,7 +376,7 @@ func (w *attackWorld) removePiece(name string) {
 }
 
 // removeOne takes a file of the ledger's log away, and reports whether it was the
-// newest: then the ledger was turned back.
+// newest: then the ledger was rolled back.
 func (w *attackWorld) removeOne() (done, newest bool) {
 	w.t.Helper()
 	pieces := w.pieces()

@@ -25,7 +25,7 @@ import (
 const crashEnv = "TRUEUP_CRASH"
 
 // lease is how long a claim is taken for one that somebody still works on
-// (design A3).
+// (docs/design.md A3).
 const lease = 10 * time.Minute
 
 // crashWorld is a platform and a project whose runs are processes of the program

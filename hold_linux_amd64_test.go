@@ -289,7 +289,7 @@ func (h *holder) kill(caller int) bool {
 	return serves(caller)
 }
 
-// serves tells whether a process is a git that takes a push, or works for one.
+// serves reports whether a process is a git that takes a push, or works for one.
 func serves(pid int) bool {
 	for pid > 1 {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -285,7 +285,7 @@ func ledgerLost(p *place) {
 	if err := os.RemoveAll(p.path("ledger")); err != nil {
 		p.Fatal(err)
 	}
-	// A ledger that was turned back is noticed where more was seen.
+	// A ledger that was rolled back is noticed where more was seen.
 	if err := os.Rename(p.path("elsewhere"), p.path("ledger")); err != nil {
 		p.Fatal(err)
 	}

@@ -56,14 +56,14 @@ func process() (cli.Env, error) {
 func run(env cli.Env) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	env.Hurry = heed(cancel)
+	env.Hurry = handleSignals(cancel)
 	return cli.Main(ctx, os.Args[1:], env)
 }
 
-// heed listens to who wants the process to end. The first time nothing new is
+// handleSignals listens to who wants the process to end. The first time nothing new is
 // begun, the second what is in flight is given up and recorded as that, and the
 // third ends the process at once.
-func heed(cancel func()) <-chan struct{} {
+func handleSignals(cancel func()) <-chan struct{} {
 	hurry, told := make(chan struct{}), make(chan os.Signal, 3)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
 	// A run that was begun with nohup outlives its terminal.

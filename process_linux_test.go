@@ -70,7 +70,7 @@ func into() {
 // deaf is a program that hears signals, and never ends by itself.
 func deaf() {
 	say := func(text string) { _, _ = fmt.Println(text) }
-	hurry := heed(func() { say("first") })
+	hurry := handleSignals(func() { say("first") })
 	say("ready")
 	<-hurry
 	say("second")

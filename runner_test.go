@@ -282,7 +282,7 @@ func (r *runner) runJob(j *runnerState) error {
 	return nil
 }
 
-// due tells whether a condition holds; one that asks for no state of the job
+// due reports whether a condition holds; one that asks for no state of the job
 // holds only while nothing has failed.
 func (r *runner) due(condition, result string, names lookup) (bool, error) {
 	condition = strings.TrimSpace(condition)

@@ -303,7 +303,7 @@ type planned struct {
 	Body                      map[string]any
 }
 
-// is tells whether a request is the planned one. A patch of a whole list may
+// is reports whether a request is the planned one. A patch of a whole list may
 // also say which version it was compared with.
 func (p planned) is(r sandbox.Request) bool {
 	var body map[string]any

@@ -227,7 +227,7 @@ func (s *soak) answer(out string) int {
 	return len(names)
 }
 
-// has tells whether live has all of want: a comparison of its own, simpler than
+// has reports whether live has all of want: a comparison of its own, simpler than
 // the program's, for specs without a server's additions to lists.
 func has(live, want any) bool {
 	switch want := want.(type) {

@@ -93,7 +93,7 @@ type workflowStep struct {
 	Run   string            `yaml:"run"`
 }
 
-// ofTrueup tells whether the step checks trueup out, and not a user's repository.
+// ofTrueup reports whether the step checks trueup out, and not a user's repository.
 func (s workflowStep) ofTrueup() bool { return s.With["path"] == ".trueup-source" }
 
 // steps are those of all jobs, and a called workflow like a step.

@@ -275,7 +275,7 @@ func TestAnswersThatSayNothing(t *testing.T) {
 			case verb == "get":
 				want = false
 			case asked == "create VolumeSnapshot" && name == "another name":
-				want = true // platform-api 1
+				want = true // docs/platform.md 1
 			}
 			err := operate(t.Context(), c, verb, named(t, k))
 			if (err == nil) != want {

@@ -94,7 +94,7 @@ type row struct {
 }
 
 // answers is the one place that says what an answer means that is not a success. The
-// platform's document names 401 and 403 alone (platform-api 7); the rest is HTTP, and
+// platform's document names 401 and 403 alone (docs/platform.md 7); the rest is HTTP, and
 // Kubernetes' reasons, which its siblings use.
 func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}

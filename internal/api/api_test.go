@@ -123,7 +123,7 @@ const (
 	compute  = "/delivery/v2.1/apis/snapshot.storage.k8s.io/v1/namespaces/acme"
 )
 
-// documented are the nine operations of platform-api 4.
+// documented are the nine operations of docs/platform.md 4.
 var documented = map[string]sent{
 	"list CDN":              {"GET", delivery + "/cdns", "", jsonType, ""},
 	"get CDN":               {"GET", delivery + "/cdns/a.b%20c", "", jsonType, ""},

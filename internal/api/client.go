@@ -39,7 +39,7 @@ func NewClient(cfg Config) *Client {
 
 // Turn waits until the rate limit, and the pause that the platform may have
 // asked for, let the next write of a kind go. No write waits by itself, so that
-// nothing stands between a last look and the write that it is for (design 0.8).
+// nothing stands between a last look and the write that it is for (docs/design.md 0.8).
 // Its error is a NotSent.
 func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	w, g := &call{kind: k, turn: true}, c.gates[k.Area]
@@ -54,21 +54,21 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	return c.await(ctx, g, w)
 }
 
-// Create makes an object (platform-api 4 rows 3, 7 and 9). Any 2xx is success;
+// Create makes an object (docs/platform.md 4 rows 3, 7 and 9). Any 2xx is success;
 // where the answer does not show the object, only its name is returned. Where
 // the object is of another name, or of another kind, it is not known what was
-// made; but the platform may name a snapshot as it likes (platform-api 1).
+// made; but the platform may name a snapshot as it likes (docs/platform.md 1).
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
 	return c.write(ctx, kind.Create, k, nameOf(body), body)
 }
 
-// Patch sends a merge patch (platform-api 4 row 8). Any 2xx is success; where
+// Patch sends a merge patch (docs/platform.md 4 row 8). Any 2xx is success; where
 // the answer does not show the object, only its name is returned.
 func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
 	return c.write(ctx, kind.Patch, k, name, body)
 }
 
-// Delete removes an object (platform-api 4 row 4). Success means accepted: the
+// Delete removes an object (docs/platform.md 4 row 4). Success means accepted: the
 // object may go on terminating for a while.
 func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 	_, err := c.write(ctx, kind.Delete, k, name, nil)
@@ -103,7 +103,7 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 // written reads the answer to a write that was accepted: the object, or any
 // other JSON, or nothing. What is no JSON, is about another object, or says that
 // it failed, leaves open what happened. The version is not looked at: the
-// platform has two of one kind (platform-api 2.3).
+// platform has two of one kind (docs/platform.md 2.3).
 func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	bare := kind.Object{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -138,11 +138,11 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	return o, err
 }
 
-// renames tells whether the object may have another name than was asked for:
-// the platform says so of what is made at a moment (platform-api 1).
+// renames reports whether the object may have another name than was asked for:
+// the platform says so of what is made at a moment (docs/platform.md 1).
 func (c *call) renames() bool { return c.verb == kind.Create && c.kind.Policy == kind.CreateOnly }
 
-// holdsObject tells whether an answer names an object.
+// holdsObject reports whether an answer names an object.
 func holdsObject(tree map[string]any) bool {
 	meta, _ := tree["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)

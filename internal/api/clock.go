@@ -10,7 +10,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Reading is what one uncached GET said of the time (design 0.8).
+// Reading is what one uncached GET said of the time (docs/design.md 0.8).
 type Reading struct {
 	// Server is the Date of the answer plus its Age; zero where it had no Date
 	// that can be read.

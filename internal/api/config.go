@@ -27,7 +27,7 @@ type Config struct {
 	ListTimeout time.Duration
 	// MaxObject bounds one object, MaxList a whole list, MaxErrorBody what is
 	// read of an error, in bytes after decompression; default 16 MiB, 1 GiB
-	// (design 0.14) and 64 KiB. What a creation is told may show an object, and
+	// (docs/design.md 0.14) and 64 KiB. What a creation is told may show an object, and
 	// is read as one.
 	MaxObject, MaxList, MaxErrorBody int64
 	// MaxHeader bounds the head of an answer, in bytes; default 1 MiB.
@@ -38,7 +38,7 @@ type Config struct {
 	MaxPages, MaxItems int
 	Retry              Retry
 	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
-	// are on loopback; default 5 (design 0.15).
+	// are on loopback; default 5 (docs/design.md 0.15).
 	WritesPerSecond float64
 	// Duplicate is how the platform refuses the name of a once-only request that
 	// exists already; the zero value is a 409.
@@ -81,7 +81,7 @@ type Retry struct {
 	Second time.Duration
 	// Failures is how many answers of an area may be server errors in a row
 	// until a Reader begins no new read of it; default 5. A Client goes on: who
-	// writes counts what failed (design C3).
+	// writes counts what failed (docs/design.md C3).
 	Failures int
 }
 
@@ -147,7 +147,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// onLoopback tells whether nothing that is sent leaves the machine.
+// onLoopback reports whether nothing that is sent leaves the machine.
 func (c Config) onLoopback() bool {
 	for _, e := range c.Endpoints {
 		if e.Base != nil && !isLoopback(e.Base) {

@@ -12,7 +12,7 @@ import (
 // Duplicate says which answers to a creation of an object that can't be read mean that
 // the name exists already, beside those that say so by themselves. The platform's
 // document says that the names of once-only requests are unique, and not how a second
-// one is refused (design A3).
+// one is refused (docs/design.md A3).
 type Duplicate struct {
 	// Status are the status codes; none stands for 409.
 	Status []int

@@ -42,7 +42,7 @@ func (e Endpoint) authorised(ctx context.Context) (Endpoint, error) {
 
 // ParseBase checks the base address of an area: https, or http on loopback;
 // without user, query, fragment or dot segments, and not the deprecated purge
-// address (platform-api 9), which is not compared where it is empty. Errors
+// address (docs/platform.md 9), which is not compared where it is empty. Errors
 // never quote the address, for it might hold a password.
 func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	u, err := url.Parse(raw)
@@ -61,7 +61,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: leave it out"},
 		{hasDotSegment(u.Path), "has a dot segment in its path: write the path out"},
 		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be removed: " +
-			"use the delivery area's address (platform-api 9)"},
+			"use the delivery area's address"},
 	} {
 		if fault.found {
 			return nil, errors.New("base address " + fault.says)
@@ -75,7 +75,7 @@ func hasDotSegment(path string) bool {
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
-// isBelow tells whether u is the other address or lies below it.
+// isBelow reports whether u is the other address or lies below it.
 func isBelow(u *url.URL, other string) bool {
 	o, err := url.Parse(other)
 	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
@@ -84,7 +84,7 @@ func isBelow(u *url.URL, other string) bool {
 	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
-// isLoopback tells whether the address never leaves the machine.
+// isLoopback reports whether the address never leaves the machine.
 func isLoopback(u *url.URL) bool {
 	if strings.EqualFold(u.Hostname(), "localhost") {
 		return true
@@ -103,7 +103,7 @@ func (e Endpoint) join(escaped string) (*url.URL, error) {
 	return u, nil
 }
 
-// sameOrigin tells whether the token may go to u.
+// sameOrigin reports whether the token may go to u.
 func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
 }

@@ -41,13 +41,13 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 		e.Class = Unclear
 	}
 	e.hopeless = hopeless(err)
-	c.because(ctx, e, err)
+	c.setTransportCause(ctx, e, err)
 	return e
 }
 
-// because says in e what went wrong below HTTP; the context's own reason comes
+// setTransportCause says in e what went wrong below HTTP; the context's own reason comes
 // first, and the URL that net/http puts before it is left out.
-func (c *call) because(ctx context.Context, e *Error, err error) {
+func (c *call) setTransportCause(ctx context.Context, e *Error, err error) {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
@@ -107,7 +107,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	e.Reason, e.Message, e.Causes, e.restart = said.reason, said.message, said.causes, said.restart
 	e.RetryAfter = r.scaled(max(r.retryAfter(a.Response), said.retryAfter))
 	c.advise(a, e)
-	r.heed(c, e, e.RetryAfter)
+	r.applyAnswer(c, e, e.RetryAfter)
 	if pause, waited := r.gates[c.kind.Area].standing(); pause != nil && !waited {
 		e.Message = joinSentences(e.Message, "the platform asks to wait until "+stamp(deadline(pause)))
 	}
@@ -129,7 +129,7 @@ func (c *call) advise(a *answer, e *Error) {
 	}
 }
 
-// holder says whose token a request needs (platform-api 5).
+// holder says whose token a request needs (docs/platform.md 5).
 func (c *call) holder() string {
 	if c.kind.Area == kind.Compute {
 		return "a service user with the access compute-admin"

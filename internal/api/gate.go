@@ -20,7 +20,7 @@ func gates() map[kind.Area]*gate {
 
 // gate stands before the requests of one area, whoever sends them: it keeps the
 // pause that the platform asked for, and what shows that no request could
-// succeed (design C3 and C4).
+// succeed (docs/design.md C3 and C4).
 type gate struct {
 	mu sync.Mutex
 	// pause is over when requests may go again, nil before the first one;

@@ -41,7 +41,7 @@ type stopped struct{ err error }
 func (s *stopped) Error() string { return s.err.Error() }
 
 // decodeList reads the shapes that the platform's siblings answer
-// (platform-observed): {"items": […] or null}, a bare array, {"data": […]},
+// (docs/platform.md 10): {"items": […] or null}, a bare array, {"data": […]},
 // {"results": […]}. Anything else is an error and never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
 	d := &listDecoder{text: text{src: src}, kind: k, ws: ws, each: each, seen: map[string]bool{}}

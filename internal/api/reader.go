@@ -49,7 +49,7 @@ func (r *Reader) ServerTime() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Get reads one object (platform-api 4 rows 2 and 6). An *Error with NotFound
+// Get reads one object (docs/platform.md 4 rows 2 and 6). An *Error with NotFound
 // is the platform's word that there is none; any other error leaves it open.
 func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error) {
 	c, err := r.newCall(kind.Get, k, name)
@@ -128,7 +128,7 @@ type listing struct {
 }
 
 // List passes every item of the collection to each as it is decoded
-// (platform-api 4 rows 1 and 5), page by page, in the server's order. Where it
+// (docs/platform.md 4 rows 1 and 5), page by page, in the server's order. Where it
 // returns an error, what it has passed on is not the whole. An error of each
 // is returned as it is.
 func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {

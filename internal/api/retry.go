@@ -32,8 +32,8 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	return last
 }
 
-// worthwhile tells whether a read that failed so may succeed on another try:
-// the network, 408, 429 and 5xx (design C4).
+// worthwhile reports whether a read that failed so may succeed on another try:
+// the network, 408, 429 and 5xx (docs/design.md C4).
 func worthwhile(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.hopeless {
@@ -54,9 +54,9 @@ func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 	return exponential
 }
 
-// heed takes from an answer what concerns more than the one request: a pause
+// applyAnswer takes from an answer what concerns more than the one request: a pause
 // that the platform asks for, that it refuses the token, or that it fails.
-func (r *Reader) heed(c *call, e *Error, asked time.Duration) {
+func (r *Reader) applyAnswer(c *call, e *Error, asked time.Duration) {
 	g := r.gates[c.kind.Area]
 	if e.Status >= http.StatusInternalServerError && !isWrite(c.verb) {
 		g.failed(e)

@@ -42,7 +42,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	}
 	switch {
 	case !k.Can(verb):
-		return nil, c.unsent("the platform documents no %s of a %s (platform-api 4)", c.op(), k.Name)
+		return nil, c.unsent("the platform documents no %s of a %s", c.op(), k.Name)
 	case byName && isStep(name):
 		return nil, c.unsent("%q can't be the name of an object", name)
 	case !fitsPath(r.cfg.Workspace):
@@ -74,10 +74,10 @@ func (c *call) authorise(ctx context.Context) error {
 	return nil
 }
 
-// isStep tells whether a segment of a path would lead elsewhere.
+// isStep reports whether a segment of a path would lead elsewhere.
 func isStep(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
-// fitsPath tells whether a server can take neither the workspace's name nor its
+// fitsPath reports whether a server can take neither the workspace's name nor its
 // uuid for several segments or a step: a project file would lead elsewhere.
 func fitsPath(ws kind.Workspace) bool {
 	for _, text := range []string{ws.Name, ws.UUID} {
@@ -108,7 +108,7 @@ func (c *call) op() string {
 	return "unknown operation"
 }
 
-// method is the operation's HTTP method (platform-api 4).
+// method is the operation's HTTP method (docs/platform.md 4).
 func (c *call) method() string {
 	switch c.verb {
 	case kind.List, kind.Get:
@@ -123,7 +123,7 @@ func (c *call) method() string {
 	return ""
 }
 
-// contentType is what the platform's document asks for (platform-api 4).
+// contentType is what the platform's document asks for (docs/platform.md 4).
 func (c *call) contentType() string {
 	if c.verb == kind.Patch {
 		return "application/merge-patch+json"

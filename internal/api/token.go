@@ -11,7 +11,7 @@ import (
 // hidden is what every rendering of a Token shows.
 const hidden = "***"
 
-// Token is a Bearer token (platform-api 5). Every way of printing it prints
+// Token is a Bearer token (docs/platform.md 5). Every way of printing it prints
 // "***": the value is kept in a closure, so that not even a printer that walks
 // unexported fields reaches it. The zero Token is none.
 type Token struct{ reveal func() string }
@@ -32,7 +32,7 @@ func NewToken(text string) (Token, error) {
 	return Token{reveal: func() string { return text }}, nil
 }
 
-// IsZero tells whether there is no token.
+// IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
 // value is the secret itself, for the Authorization header and for taking the

@@ -31,7 +31,7 @@ type Writer interface {
 }
 
 // Intents keeps the requests that are sent once: each method is durable when
-// it returns (design A3).
+// it returns (docs/design.md A3).
 type Intents interface {
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	ClaimAgain(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
@@ -48,7 +48,7 @@ type Intents interface {
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 }
 
-// Specs keeps the last-applied spec of each object (design B1 and 0.2).
+// Specs keeps the last-applied spec of each object (docs/design.md B1 and 0.2).
 type Specs interface {
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
@@ -72,7 +72,7 @@ type Deps struct {
 	// once-only request.
 	Journal Journal
 	// Clock asks the platform's area of the kind for the time, right now
-	// (design 0.8).
+	// (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
 	// Replan plans one object again against what is live now (nil: nothing).
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
@@ -115,10 +115,10 @@ type Options struct {
 	// Retry says how writes are repeated.
 	Retry Retry
 	// Breaker is how many operations in a row the platform may fail, with a 5xx or
-	// without an answer, before nothing new is begun; default 5 (design C3).
+	// without an answer, before nothing new is begun; default 5 (docs/design.md C3).
 	Breaker int
 	// Grace is how long requests in flight may take when the run is stopped, and
-	// Recording how much longer the ledger; default 5 s and 2 s (design C5).
+	// Recording how much longer the ledger; default 5 s and 2 s (docs/design.md C5).
 	Grace, Recording time.Duration
 }
 

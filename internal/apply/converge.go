@@ -69,7 +69,7 @@ func (r *run) conclude(t *tries, end *Outcome) {
 	if end.Status == Failed && t.pauses.usedUp() {
 		end.Message += fmt.Sprintf(" (gave up after %d tries)", t.pauses.failed)
 	}
-	r.heed(end.cause)
+	r.noteResult(end.cause)
 	if t.begun && !t.arrived {
 		r.aside(func() { r.dropPending(t.item.Key, end) })
 	}
@@ -99,7 +99,7 @@ func (o *Outcome) stale(why string) {
 	o.Fix = "run plan again and look at what is different now"
 }
 
-// begin stores the spec as pending before a write (design 0.2).
+// begin stores the spec as pending before a write (docs/design.md 0.2).
 func (r *run) begin(t *tries, end *Outcome) bool {
 	if !t.begun && r.Journal != nil {
 		if err := r.Journal.Pending(r.books, t.item.Key, t.spec); err != nil {
@@ -137,7 +137,7 @@ type patching struct {
 
 // patch sends the merge patch that the plan shows, if live is still what the
 // plan compared; after a conflict, and after a try that failed for the moment,
-// it looks and compares again (design C4).
+// it looks and compares again (docs/design.md C4).
 func (r *run) patch(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	p := &patching{tries: r.tries(k, it)}
 	// Before the look, so that a slow ledger does not stand between that and the
@@ -266,7 +266,7 @@ func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	return obj, now, ok
 }
 
-// sameVersion tells whether live still has the version that the server called
+// sameVersion reports whether live still has the version that the server called
 // stale: then it is the precondition that it does not take.
 func (r *run) sameVersion(k *kind.Kind, name, version string) bool {
 	obj, err := r.Writer.Get(r.net, k, name)
@@ -274,7 +274,7 @@ func (r *run) sameVersion(k *kind.Kind, name, version string) bool {
 }
 
 // body is the planned patch, with the version that was compared as a
-// precondition where a list is sent whole (design 0.17).
+// precondition where a list is sent whole (docs/design.md 0.17).
 func body(it plan.Item, obj kind.Object, precondition bool) []byte {
 	if !precondition {
 		return it.Request.Body
@@ -285,7 +285,7 @@ func body(it plan.Item, obj kind.Object, precondition bool) []byte {
 }
 
 // recheck plans the object again against what is live now: the new plan may do
-// no more than the one that was shown (design 0.23).
+// no more than the one that was shown (docs/design.md 0.23).
 func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, bool) {
 	now, err := r.Replan(it.Key, &obj)
 	switch {

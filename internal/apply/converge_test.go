@@ -78,7 +78,7 @@ func TestWithoutALedgerWhatConvergesStillDoes(t *testing.T) {
 	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422")
 }
 
-// TestWhatChangedSinceThePlan: nothing of it is overwritten (design 0.17, 0.23).
+// TestWhatChangedSinceThePlan: nothing of it is overwritten (docs/design.md 0.17, 0.23).
 func TestWhatChangedSinceThePlan(t *testing.T) {
 	for name, tt := range map[string]struct {
 		git, live, now string
@@ -307,7 +307,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 }
 
 // TestAWriteThatCantBeReadBack: the record holds it, because the server took it
-// (design 0.2).
+// (docs/design.md 0.2).
 func TestAWriteThatCantBeReadBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err     error
@@ -379,7 +379,7 @@ func TestALostRemovalIsNotDone(t *testing.T) {
 	if strings.Contains(s.spec(shop), "forced") {
 		t.Errorf("live %s", s.spec(shop))
 	}
-	// What came back after a certain answer is its default (design B8).
+	// What came back after a certain answer is its default (docs/design.md B8).
 	s = begin(t, cdn("shop", plain)).has(shop, forced).applied(shop, forced)
 	s.keeps = func(spec map[string]any) map[string]any {
 		spec["tls"] = map[string]any{"forced": "false"}

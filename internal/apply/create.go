@@ -10,7 +10,7 @@ import (
 
 // create sends the POST of an object that converges, after a GET has shown that
 // there is none. It is sent again where it was not written, or where live shows
-// that a try without an answer made nothing (design C4).
+// that a try without an answer made nothing (docs/design.md C4).
 func (r *run) create(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	t := r.tries(k, it)
 	for r.tryCreate(ctx, &t, end) {

@@ -39,16 +39,16 @@ type removal struct {
 type removed int
 
 const (
-	// spared was certainly left alone; perhaps was not seen to be gone; going and
-	// gone were.
-	spared removed = iota
-	perhaps
-	going
-	gone
+	// deleteNotSent: the object is certainly still there. deleteUnknown: nobody saw it go.
+	// deletePending: the platform is deleting it. deleteConfirmed: it is gone.
+	deleteNotSent removed = iota
+	deleteUnknown
+	deletePending
+	deleteConfirmed
 )
 
 // deleteAll deletes what the plan says, one after the other, and only while
-// everything before ended well (design C3).
+// everything before ended well (docs/design.md C3).
 func (r *run) deleteAll(ctx context.Context, p *plan.Plan) {
 	for i, it := range p.Items {
 		if it.Op == plan.Delete {
@@ -78,10 +78,10 @@ func (r *run) deletion(ctx context.Context, it plan.Item) (end Outcome) {
 		}
 		r.tellDeleted(d, &end)
 	}
-	if d.fate == going && r.Options.Wait && end.Verdict == OK {
+	if d.fate == deletePending && r.Options.Wait && end.Verdict == OK {
 		r.awaitGone(ctx, d, &end)
 	}
-	r.heed(end.cause)
+	r.noteResult(end.cause)
 	r.over(&end)
 	return end
 }
@@ -121,7 +121,7 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 	}
 	err := r.Writer.Delete(r.net, d.kind, d.name)
 	r.sent(d.item, err, end)
-	if arrived(err) {
+	if deleteMayHaveSucceeded(err) {
 		d.doubt = err
 	}
 	if transient(err) && d.pauses.left(err) && r.rest(ctx, d.item.Key, d.pauses.after(err), err) {
@@ -135,9 +135,9 @@ func (r *run) tryDelete(ctx context.Context, d *removal, end *Outcome) (again bo
 	return false
 }
 
-// arrived tells whether a DELETE that failed so may have been carried out, or was
+// deleteMayHaveSucceeded reports whether a DELETE that failed so may have been carried out, or was
 // not needed any more.
-func arrived(err error) bool {
+func deleteMayHaveSucceeded(err error) bool {
 	return err != nil && !notSent(err) && (uncertain(err) || notFound(err))
 }
 
@@ -166,20 +166,20 @@ func (r *run) sameStill(ctx context.Context, d *removal, end *Outcome) bool {
 	return false
 }
 
-// tookEffect tells whether a look shows that the object is gone, or on its way.
+// tookEffect reports whether a look shows that the object is gone, or on its way.
 func (d *removal) tookEffect(obj kind.Object, err error, end *Outcome) bool {
 	switch {
 	case notFound(err), err == nil && !d.is(obj):
-		d.seen(gone, end)
+		d.seen(deleteConfirmed, end)
 	case err == nil && obj.Terminating:
-		d.seen(going, end)
+		d.seen(deletePending, end)
 	default:
 		return false
 	}
 	return true
 }
 
-// is tells whether an object is the one that the plan spoke of.
+// is reports whether an object is the one that the plan spoke of.
 func (d *removal) is(obj kind.Object) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
 }
@@ -187,7 +187,7 @@ func (d *removal) is(obj kind.Object) bool {
 // seen notes that the object is gone, or on its way.
 func (d *removal) seen(fate removed, end *Outcome) {
 	d.fate, end.Message = fate, "deleted"
-	if fate == going {
+	if fate == deletePending {
 		end.Message = "accepted; it is being deleted (--wait waits)"
 	}
 }
@@ -196,7 +196,7 @@ func (d *removal) seen(fate removed, end *Outcome) {
 // about ten seconds; err is why the DELETE is not known to have been carried out.
 func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Outcome) {
 	r.Report(Event{Key: d.item.Key, Phase: "verify"})
-	d.fate = perhaps
+	d.fate = deleteUnknown
 	var last error
 	for _, pause := range looks() {
 		if pause > 0 && r.Sleep(ctx, pause) != nil {
@@ -217,7 +217,7 @@ func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Out
 		end.fault(last, "its deletion was accepted, and it can't be looked for: "+last.Error())
 		end.Fix = "run plan: it shows whether it is still there"
 	default:
-		d.fate = spared
+		d.fate = deleteNotSent
 		end.fail(NotConverged, "the server said that it was deleted, and it is there as before")
 		end.Fix = "run plan again later; if it is still there, delete it in the web console"
 	}
@@ -227,9 +227,9 @@ func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Out
 // stays begun: the next run looks.
 func (r *run) tellDeleted(d *removal, end *Outcome) {
 	switch {
-	case d.fate >= going:
+	case d.fate >= deletePending:
 		r.unrecorded(r.Journal.Deleted(r.books, d.item.Key, end.Message), end)
-	case d.fate == perhaps:
+	case d.fate == deleteUnknown:
 	case d.doubt != nil:
 		end.Message += "; it may have been deleted before: " + d.doubt.Error()
 	default:

@@ -19,7 +19,7 @@ import (
 // postAll sends the requests that are sent once, in the plan's order. Those that a
 // run claims together it sends together: each claim is durable before the first byte
 // of its request, and a run that dies leaves no more questions than it has requests
-// in flight (design A3).
+// in flight (docs/design.md A3).
 func (r *run) postAll(ctx context.Context, p *plan.Plan) {
 	var recording sync.WaitGroup
 	defer recording.Wait()
@@ -134,14 +134,14 @@ func (r *run) claimAll(ctx context.Context, p *plan.Plan, batch []int) []*shot {
 }
 
 // make creates an object that is a moment in time, under the same intent
-// record (design 0.5).
+// record (docs/design.md 0.5).
 func (r *run) make(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	for _, name := range []string{it.RemoteName, it.Name} {
 		if name == "" {
 			continue
 		}
 		if _, ok := r.absent(ctx, k, name, end); !ok {
-			r.heed(end.cause)
+			r.noteResult(end.cause)
 			r.yieldIfClaimed(ctx, it, end)
 			return
 		}
@@ -259,7 +259,7 @@ func (r *run) reckon(ctx context.Context, k *kind.Kind) (at reckoning) {
 		return err
 	})
 	if at.err != nil {
-		r.heed(at.err)
+		r.noteResult(at.err)
 	}
 	return at
 }
@@ -419,7 +419,7 @@ func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record,
 	end.Message, end.Fix = message, fix
 }
 
-// another tells whether a record speaks of a request with another spec than git's:
+// another reports whether a record speaks of a request with another spec than git's:
 // two commits may use one name.
 func (r *run) another(it plan.Item, rec ledger.Record) bool {
 	k, ok := kind.Named(it.Kind)

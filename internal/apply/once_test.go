@@ -36,7 +36,7 @@ func TestAPurgeIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestOutcomesOfAPurge is design A3 without its second sends.
+// TestOutcomesOfAPurge is docs/design.md A3 without its second sends.
 func TestOutcomesOfAPurge(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err     error
@@ -242,7 +242,7 @@ func TestASnapshotThatCantBeReadBack(t *testing.T) {
 }
 
 // TestTheServerNamesASnapshot: it is looked up by the name that it was given
-// (platform-api 1).
+// (docs/platform.md 1).
 func TestTheServerNamesASnapshot(t *testing.T) {
 	s := begin(t, snapshot("db"))
 	s.calls = func(name string) string { return "content-" + name }

@@ -28,7 +28,7 @@ func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 // pollEvery is how often a waiting run looks whether something is ready.
 const pollEvery = 2 * time.Second
 
-// isOver tells whether the looks of a wait took all of its time, and the run goes
+// isOver reports whether the looks of a wait took all of its time, and the run goes
 // on: each may take long where the platform does not answer.
 func isOver(looking, ctx context.Context) bool { return looking.Err() != nil && ctx.Err() == nil }
 

@@ -51,7 +51,7 @@ type Mismatch struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-// Verdict is what an outcome means for the run (design 0.24).
+// Verdict is what an outcome means for the run (docs/design.md 0.24).
 type Verdict string
 
 // The verdicts, by name as every machine-readable output has them.

@@ -12,7 +12,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Retry says how a write is repeated (design C4). What is zero has its default.
+// Retry says how a write is repeated (docs/design.md C4). What is zero has its default.
 type Retry struct {
 	// Tries bounds how often a request is made that was not written, or may be
 	// made twice; default 4.
@@ -73,7 +73,7 @@ func (p *pauses) left(err error) bool {
 	return !p.usedUp() && waitOf(err) <= p.maxWait
 }
 
-// usedUp tells whether there is no try left.
+// usedUp reports whether there is no try left.
 func (p *pauses) usedUp() bool { return p.failed >= p.tries }
 
 // after is the pause after a failure: longer where the server asked for it.
@@ -90,8 +90,8 @@ func (r *run) rest(ctx context.Context, key kind.Key, d time.Duration, err error
 	return r.Sleep(ctx, d) == nil
 }
 
-// transient tells whether a write that failed so may succeed on another try: it
-// was not written, or the platform was out of reach or out of breath (design C4).
+// transient reports whether a write that failed so may succeed on another try: it
+// was not written, or the platform was out of reach or out of breath (docs/design.md C4).
 func transient(err error) bool {
 	switch {
 	case err == nil || auth(err) || hopeless(err):
@@ -108,7 +108,7 @@ func transient(err error) bool {
 	return false
 }
 
-// turnedAway tells whether a write was not even tried, because the platform has
+// turnedAway reports whether a write was not even tried, because the platform has
 // asked another request of its area to wait: that uses up no try of its own.
 func turnedAway(err error) bool {
 	return notSent(err) && httpStatus(err) == 0 && waitOf(err) > 0

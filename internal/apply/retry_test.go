@@ -20,7 +20,7 @@ func answered(status int) *said {
 	}
 }
 
-// TestAPatchIsTriedAgain is design C4: on 429, 408, 502 to 504 and where the
+// TestAPatchIsTriedAgain is docs/design.md C4: on 429, 408, 502 to 504 and where the
 // network fails, four times in all, each after a look.
 func TestAPatchIsTriedAgain(t *testing.T) {
 	for _, err := range []*said{
@@ -54,7 +54,7 @@ func TestAPatchIsTriedAgain(t *testing.T) {
 }
 
 // TestALostPatchIsComparedAgain: what it did is seen, and no more is sent than
-// what was shown (design 0.23).
+// what was shown (docs/design.md 0.23).
 func TestALostPatchIsComparedAgain(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, unclear(), true)
 	s.ends(s.run(), shop, apply.Done, apply.OK, "1 changed")
@@ -135,7 +135,7 @@ func TestAPauseOfAnotherRequestUsesUpNoTry(t *testing.T) {
 	}
 }
 
-// TestAPostOfWhatConverges is design C4: repeated where it was not written, or
+// TestAPostOfWhatConverges is docs/design.md C4: repeated where it was not written, or
 // where live shows, twice, that it made nothing.
 func TestAPostOfWhatConverges(t *testing.T) {
 	const head = "GET CDN/shop, pending CDN/shop, POST CDN/shop"
@@ -255,7 +255,7 @@ func TestALostPostAndWhatFollows(t *testing.T) {
 }
 
 // TestWhatIsSentOnceAndWasNotWritten is sent again under the same claim: nothing
-// of it has arrived (design A3).
+// of it has arrived (docs/design.md A3).
 func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		for _, err := range []error{answered(429), unsent()} {

@@ -73,12 +73,12 @@ func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
 		again := pauses.left(a.err) && a.again
 		if a.fate == open {
 			a = r.clarified(s, a)
-			// Sent again only on proof that it can't be executed twice (design 0.7).
+			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
 			again = a.fate == open && s.hold.Terms.Proven && sends < maxSends
 		}
 		if !again || !r.rest(ctx, s.item.Key, pauses.after(a.err), a.err) {
-			r.heed(a.err)
+			r.noteResult(a.err)
 			if a.fate == refused {
 				r.stopIfLost(a.err)
 			}
@@ -164,7 +164,7 @@ func (s *shot) overdue(now ledger.Instant) answer {
 	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
 }
 
-// judge says what an answer means (design A3).
+// judge says what an answer means (docs/design.md A3).
 func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	a := answer{obj: obj, err: err}
 	switch {

@@ -45,7 +45,7 @@ const (
 	sendAgain = "take over Purge/rel, POST Purge/rel"
 )
 
-// TestWhatAnAnswerMeans is design A3: the fate of a first send, and of one after
+// TestWhatAnAnswerMeans is docs/design.md A3: the fate of a first send, and of one after
 // a send that may have arrived.
 func TestWhatAnAnswerMeans(t *testing.T) {
 	const other = `{hostname: shop.example.com, paths: [/b]}`
@@ -149,7 +149,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	}
 }
 
-// TestSentAgainOnlyOnProof is design 0.7: up to three sends under one claim
+// TestSentAgainOnlyOnProof is docs/design.md 0.7: up to three sends under one claim
 // where the platform is known to refuse duplicates, else one.
 func TestSentAgainOnlyOnProof(t *testing.T) {
 	s := due(t).on("POST Purge/rel", 1, unclear(), true)
@@ -185,7 +185,7 @@ func TestSentAgainOnlyOnProof(t *testing.T) {
 	s.wrote(sendOnce + ", POST Purge/rel, leave Purge/rel")
 }
 
-// TestTheWindowIsCheckedBeforeEverySend: the one rule (design A1 and 0.8).
+// TestTheWindowIsCheckedBeforeEverySend: the one rule (docs/design.md A1 and 0.8).
 func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	sleepsAt := func(s *stage, n int) *stage {
 		s.proven = true

@@ -21,7 +21,7 @@ var (
 
 // lasting gives the run the contexts of what has begun. They outlive the one
 // that is returned, which ends at the first signal: requests by Options.Grace,
-// or until the hurry, the ledger by Options.Recording more (design C5). The
+// or until the hurry, the ledger by Options.Recording more (docs/design.md C5). The
 // function ends them all.
 func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 	ctx, interrupt := context.WithCancel(ctx)
@@ -123,11 +123,11 @@ func (r *run) stop(why string) {
 	r.stopped = cmp.Or(r.stopped, why)
 }
 
-// heed notes how an operation ended, and stops the run where nothing else can
+// noteResult notes how an operation ended, and stops the run where nothing else can
 // succeed either: the token was refused, or the platform failed, or gave no answer,
-// too often in a row (design C3): each request that is sent once and gets none is
+// too often in a row (docs/design.md C3): each request that is sent once and gets none is
 // a question to a person.
-func (r *run) heed(err error) {
+func (r *run) noteResult(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()
 	switch {

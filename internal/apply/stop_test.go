@@ -26,7 +26,7 @@ func row(t *testing.T, n int) *stage {
 
 const inARow = "stopped: the platform failed 5 times in a row: 500"
 
-// TestAPlatformThatFailsInARow is not bothered any further (design C3).
+// TestAPlatformThatFailsInARow is not bothered any further (docs/design.md C3).
 func TestAPlatformThatFailsInARow(t *testing.T) {
 	s := row(t, 7)
 	for i := range 7 {
@@ -226,7 +226,7 @@ func (c stopping) run(t *testing.T) {
 
 // TestARunThatIsAskedToEnd: at the first signal nothing new begins and nothing is
 // waited for; what is in flight has five seconds, and two more are the ledger's;
-// at the second it ends. Whatever happened is recorded (design C5).
+// at the second it ends. Whatever happened is recorded (docs/design.md C5).
 func TestARunThatIsAskedToEnd(t *testing.T) {
 	const never = time.Hour
 	creating := func(t *testing.T) *stage { return begin(t, cdn("shop", forced)) }

@@ -142,7 +142,7 @@ func (r *run) kept(k *kind.Kind, sent []byte, obj kind.Object) bool {
 }
 
 // applied records the spec as applied, and compares what came back with git
-// and with what was sent (design 0.17 and B8).
+// and with what was sent (docs/design.md 0.17 and B8).
 func (r *run) applied(w write, got kind.Object, end *Outcome) {
 	var filled bool
 	end.Mismatches, filled = r.mismatches(w, got)
@@ -180,7 +180,7 @@ func (r *run) record(key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 // git has null, which is its default and is not sent again.
 func (r *run) mismatches(w write, got kind.Object) (out []Mismatch, filled bool) {
 	k, live := w.kind, canon.MustDecode(got.Spec)
-	// What was removed and came back, came back as its default (design B8).
+	// What was removed and came back, came back as its default (docs/design.md B8).
 	found := merge.Mismatches(r.Rules(k), merge.StripNulls(canon.MustDecode(w.sent)), live)
 	if len(found) == 0 && !w.leaves {
 		spec := canon.MustDecode(w.spec)

@@ -259,7 +259,7 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	return end, false, false
 }
 
-// isShortEscape tells whether Append writes it too.
+// isShortEscape reports whether Append writes it too.
 func isShortEscape(c byte) bool {
 	switch c {
 	case '"', '\\', 'n', 't', 'r', 'b', 'f':

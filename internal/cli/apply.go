@@ -208,7 +208,7 @@ func (a *app) explainInterruption(ctx context.Context) (stop func() bool) {
 }
 
 // maxSkew is how far the platform's clock and this machine's may be apart
-// before somebody is told (design A6).
+// before somebody is told (docs/design.md A6).
 const maxSkew = 5 * time.Minute
 
 // clock asks for an object of the area to learn what time it is: one that is

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asksSecretly tells whether somebody is asked for what must not be seen at the
+// asksSecretly reports whether somebody is asked for what must not be seen at the
 // terminal that f is, as ssh asks for a passphrase: what is typed is not shown.
 func asksSecretly(f *os.File) bool {
 	state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)

@@ -100,7 +100,7 @@ func (b *baseReader) notCheckedOut(ctx context.Context) (missing, fix string) {
 	return "", ""
 }
 
-// holds tells whether a name is a folder's, or of something in it.
+// holds reports whether a name is a folder's, or of something in it.
 func holds(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }
@@ -202,14 +202,14 @@ func (b *baseReader) elsewhere(ctx context.Context, gone []kind.Key, ws kind.Wor
 	return found, nil
 }
 
-// reads tells whether a name is in the places, which are in the folder.
+// reads reports whether a name is in the places, which are in the folder.
 func (p places) reads(folder, name string) bool {
 	return slices.ContainsFunc(p, func(n string) bool {
 		return holds(path.Join(folder, filepath.ToSlash(n)), name)
 	})
 }
 
-// ofAnother tells whether a folder belongs to a project of another workspace.
+// ofAnother reports whether a folder belongs to a project of another workspace.
 func ofAnother(ws kind.Workspace, dir string) bool {
 	p, err := loadProject(dir)
 	return err == nil && p.exists() && p.Workspace.UUID != ws.UUID
@@ -220,7 +220,7 @@ func mayHold(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// wants tells whether a file of the places may hold manifests.
+// wants reports whether a file of the places may hold manifests.
 func (p places) wants(name string) bool {
 	return mayHold(name) ||
 		slices.ContainsFunc(p, func(n string) bool { return path.Clean(filepath.ToSlash(n)) == name })

@@ -113,7 +113,7 @@ func (c *chooser) target(ctx context.Context) plan.Blame {
 	return c.absent(shown)
 }
 
-// within tells whether the commit is one of the default branch, or of a branch
+// within reports whether the commit is one of the default branch, or of a branch
 // that nothing is known to be beside.
 func (c *chooser) within(ctx context.Context, mainline string) bool {
 	if mainline == "" {

@@ -131,11 +131,11 @@ func (r *pastReader) open(ctx context.Context) (problem, fix string) {
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
 		return "", ""
 	}
-	return r.rise(ctx)
+	return r.rebaseToRepoRoot(ctx)
 }
 
-// rise starts from the top of the repository.
-func (r *pastReader) rise(ctx context.Context) (problem, fix string) {
+// rebaseToRepoRoot starts from the top of the repository.
+func (r *pastReader) rebaseToRepoRoot(ctx context.Context) (problem, fix string) {
 	top, folder, err := r.repository.Top(ctx)
 	if err != nil {
 		failed := unreadable(err)
@@ -167,7 +167,7 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 		return plan.Past{}, fmt.Errorf("read folder: %w", plain(err))
 	}
 	defer func() { _ = root.Close() }()
-	// stood tells whether the project, if it is that which is read, was in this folder.
+	// stood reports whether the project, if it is that which is read, was in this folder.
 	stood := r.dir != r.base.loaded.project.dir
 	want := func(name, id string) bool {
 		stood = stood || name == projectFile
@@ -222,7 +222,7 @@ func (r *pastReader) stoodElsewhere(p project) bool {
 	return len(r.names) > n
 }
 
-// differs tells whether a file of the commit may hold manifests that are not now
+// differs reports whether a file of the commit may hold manifests that are not now
 // as they were.
 func (r *pastReader) differs(now fs.FS, name, id string) bool {
 	project := r.dir == r.base.loaded.project.dir && name == projectFile

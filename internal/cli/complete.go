@@ -100,7 +100,7 @@ func offer(all []string, word, about string) []string {
 	return append(all, cobra.CompletionWithDesc(word, report.Clean(about)))
 }
 
-// plainWord tells whether a text is one word in every shell, and no flag.
+// plainWord reports whether a text is one word in every shell, and no flag.
 func plainWord(s string) bool {
 	other := func(r rune) bool {
 		isAlnum := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

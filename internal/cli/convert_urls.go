@@ -59,7 +59,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err := list.readAll(a, l.project, args); err != nil {
 		return err
 	}
-	m := &purgeMaker{app: a, by: "convert", opts: making, loaded: l, kind: onceKind(), source: &purgeSource{
+	m := &purgeMaker{app: a, by: "convert", opts: making, loaded: l, kind: purgeKind(), source: &purgeSource{
 		app: a, wanted: list.wanted, unplaced: list.unplaced, head: []string{"from lists of addresses"},
 	}}
 	if m.place, err = a.purgePlace(l, making.dir); err != nil {
@@ -147,7 +147,7 @@ func (l *addressList) outcome(a *app) error {
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(beside)) {
-		a.log(slog.LevelInfo, host+" is purged together with its subdomains: a purge names them beside their hostname (platform-api 2.3)")
+		a.log(slog.LevelInfo, host+" is purged together with its subdomains: a purge names them beside their hostname")
 	}
 	for _, u := range l.unplaced {
 		a.log(slog.LevelWarn, u)

@@ -121,7 +121,7 @@ func runDoctor(ctx context.Context, a *app) error {
 	return nil
 }
 
-// worst is the exit code of all checks together, as design 0.24 ranks them.
+// worst is the exit code of all checks together, as docs/design.md 0.24 ranks them.
 func worst(checks []finding) int {
 	for _, code := range []int{exitAuth, exitNeedsPerson, exitError} {
 		if slices.ContainsFunc(checks, func(f finding) bool { return f.Status == failed && f.code == code }) {

@@ -33,7 +33,7 @@ type visit struct {
 
 func (v *visit) endpoint() api.Endpoint { return v.world.api.Endpoints[v.area] }
 
-// needed tells whether a manifest is of the area.
+// needed reports whether a manifest is of the area.
 func (v *visit) needed() bool {
 	return v.set != nil && slices.ContainsFunc(v.set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == v.area })
 }

@@ -127,7 +127,7 @@ func (d *doctoring) loadManifests(ctx context.Context) {
 }
 
 // open prepares the world as a run does, but goes on after what is wrong. No
-// real platform and no real ledger stands in for a sandbox (design 0.13).
+// real platform and no real ledger stands in for a sandbox (docs/design.md 0.13).
 func (d *doctoring) open(ctx context.Context) {
 	a := d.app
 	if a.global.sandbox {
@@ -224,15 +224,15 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 	return finding{Status: good, Says: "it can be read, and is " + says.ID + "; not tried: writing"}
 }
 
-// checkHistory looks whether this machine would notice a ledger that was turned back.
+// checkHistory looks whether this machine would notice a ledger that was rolled back.
 func (d *doctoring) checkHistory(context.Context) finding {
 	switch {
 	case d.found.Ledger.ID == "" || d.found.Ledger.Problem != "":
 		return finding{Status: skipped, Says: "the ledger is not there", follows: true}
 	case d.ledger.Remembers():
-		return finding{Status: good, Says: "seen here before: one that was turned back is noticed"}
+		return finding{Status: good, Says: "seen here before: one that was rolled back is noticed"}
 	}
-	return finding{Status: skipped, Says: "never seen here: one that was turned back would not be noticed"}
+	return finding{Status: skipped, Says: "never seen here: one that was rolled back would not be noticed"}
 }
 
 // areas are those that the ledger must be bound to: of the manifests, or all where there

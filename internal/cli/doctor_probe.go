@@ -27,7 +27,7 @@ type probe struct {
 	item plan.Item
 }
 
-// runProbe sends a harmless request as apply would, and once more (design 0.7).
+// runProbe sends a harmless request as apply would, and once more (docs/design.md 0.7).
 func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	doc := report.Document{Command: "doctor"}
 	k, ok := probed(kind.Delivery)

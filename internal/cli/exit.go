@@ -10,7 +10,7 @@ import (
 	"trueup/internal/apply"
 )
 
-// The exit codes (docs/exit-codes.md; design 0.24).
+// The exit codes (docs/exit-codes.md; docs/design.md 0.24).
 const (
 	exitOK           = 0
 	exitError        = 1
@@ -75,7 +75,7 @@ func (e *codedError) Unwrap() error { return e.err }
 func withCode(code int, err error) error { return &codedError{code: code, err: err} }
 
 // exitOfApply picks the code of an apply; if several things happened, the one
-// that a person must know first (design 0.24). Stale objects alone end with
+// that a person must know first (docs/design.md 0.24). Stale objects alone end with
 // exitStale only if nothing was sent at all.
 func exitOfApply(res apply.Result) int {
 	seen := map[apply.Verdict]bool{}
@@ -103,7 +103,7 @@ func exitOfApply(res apply.Result) int {
 }
 
 // orInterrupted is the code of a run that writes: an interruption counts,
-// whatever else happened (design 0.24).
+// whatever else happened (docs/design.md 0.24).
 func orInterrupted(ctx context.Context, code int) int {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return exitInterrupted

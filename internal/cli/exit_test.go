@@ -9,7 +9,7 @@ import (
 	"trueup/internal/apply"
 )
 
-// TestExitOfApply is design 0.24: if several things happened, 130, 8, 6, 7, 5
+// TestExitOfApply is docs/design.md 0.24: if several things happened, 130, 8, 6, 7, 5
 // in that order, and 3 only where nothing was sent.
 func TestExitOfApply(t *testing.T) {
 	type verdicts []apply.Verdict

@@ -68,7 +68,7 @@ func lineOf(name string, f *kind.Field) fieldLine {
 	return fieldLine{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required}
 }
 
-// listInWords is the rule of a list (design B3).
+// listInWords is the rule of a list (docs/design.md B3).
 func listInWords(f *kind.Field) string {
 	if f.Type != kind.ListType {
 		return ""

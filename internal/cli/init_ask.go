@@ -154,7 +154,7 @@ func (in *interview) usualManifests() string {
 	return fromExamples
 }
 
-// knowsAddress tells whether somebody says where the platform is.
+// knowsAddress reports whether somebody says where the platform is.
 func (a *app) knowsAddress() bool {
 	s, err := a.settings()
 	return err == nil && slices.ContainsFunc(areas(), func(area kind.Area) bool { return s.urls[area].Value != "" })

@@ -36,7 +36,7 @@ func editSchema(was []byte) ([]byte, error) {
 	return now, nil
 }
 
-// sameJSON tells whether two texts differ in their layout alone.
+// sameJSON reports whether two texts differ in their layout alone.
 func sameJSON(a, b []byte) bool {
 	var one, other bytes.Buffer
 	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
@@ -140,7 +140,7 @@ func memberOf(o *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// hasText tells whether a value is a list with a text.
+// hasText reports whether a value is a list with a text.
 func hasText(v *hujson.Value, text string) bool {
 	if v == nil {
 		return false

@@ -136,7 +136,7 @@ func (s *setup) goOn(opts initOptions) error {
 	return s.checkStore()
 }
 
-// noLedger refuses to give a sandbox a ledger of the real world (design 0.13).
+// noLedger refuses to give a sandbox a ledger of the real world (docs/design.md 0.13).
 func noLedger(asked string) error {
 	if asked != "" && asked != none {
 		return errors.New("--sandbox has a ledger of its own: leave --ledger out; trueup init --ledger STORE adds one for the real platform later")

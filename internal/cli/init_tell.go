@@ -10,7 +10,7 @@ import (
 	"trueup/internal/report"
 )
 
-// changes tells whether there is anything to do.
+// changes reports whether there is anything to do.
 func (s *setup) changes() bool {
 	return s.store != "" || s.manifests == fromLive || slices.ContainsFunc(s.edits, func(e *edit) bool {
 		return e.state == fileToWrite || e.state == fileToAdd

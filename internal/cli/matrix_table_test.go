@@ -85,7 +85,7 @@ func (f matrixFault) moments(role string) []string {
 
 // mayEnd are the exit codes that a fault may end a run with, by the role of the
 // operation that it meets and its class; where there is none, the run must end
-// well. They are the platform's document's and design C4's and C5's; nothing of
+// well. They are the platform's document's and docs/design.md C4's and C5's; nothing of
 // the program takes part.
 var mayEnd = map[string]map[string][]int{
 	// Before anything is planned a run can only be given up, or need no answer.

@@ -165,7 +165,7 @@ func (c *cell) try(t *testing.T) {
 	c.heals(t, code)
 }
 
-// impatient tells whether the run waits only briefly for an answer.
+// impatient reports whether the run waits only briefly for an answer.
 func (c *cell) impatient() bool { return c.fault.effect == "stall" || c.fault.class == overdue }
 
 // quiet waits until the platform has done with what it was sent.

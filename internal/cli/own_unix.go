@@ -22,7 +22,7 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 // ownID is the number of the user that the program runs as.
 func ownID() int { return os.Geteuid() }
 
-// onReadOnly tells whether a file is on a file system that can't be written, so
+// onReadOnly reports whether a file is on a file system that can't be written, so
 // that nobody can change its mode.
 func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
 

@@ -42,10 +42,10 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`: live elements that it lacks are dropped; repeatable")
 	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "make `KIND/NAME` again although it is gone: it will hold other data; repeatable")
 	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
-	f.IntVar(&o.maxCreates, "max-creates", 0, "create up to `N` objects of an area that was applied to before; few need no word")
+	f.IntVar(&o.maxCreates, "max-creates", 0, "refuse to create more than `N` objects where trueup applied some before; 0 allows a few")
 	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
 	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
-	f.StringVar(&o.baseRef, "base-ref", "", "the `REF` that this change is to be told from (docs/causes.md); with --prune, what must have had a manifest that is gone")
+	f.StringVar(&o.baseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
 	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "`POLICY` for what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
 }
 

@@ -130,7 +130,7 @@ func (a *app) patience() time.Duration {
 	return lineEvery
 }
 
-// hasBars tells whether a person sits at a terminal that can show a bar, and did
+// hasBars reports whether a person sits at a terminal that can show a bar, and did
 // not ask for lines.
 func (a *app) hasBars() bool {
 	return a.env.StderrWidth != nil && a.env.StderrIsTTY && a.env.Getenv("TERM") != "dumb" &&

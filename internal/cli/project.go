@@ -154,7 +154,7 @@ func readProject(dir string) ([]byte, error) {
 
 func (p project) exists() bool { return p.dir != "" }
 
-// partly tells whether a run reads only some of what the project may have: PATHs,
+// partly reports whether a run reads only some of what the project may have: PATHs,
 // or the folder in which it was started, where trueup.yaml names none.
 func (p project) partly(dir string, paths []string) bool {
 	return p.exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.dir)
@@ -212,7 +212,7 @@ const (
 	maxSegment = 253
 )
 
-// isSegment tells whether a name can stand in the path of an address as it is.
+// isSegment reports whether a name can stand in the path of an address as it is.
 func isSegment(name string) bool {
 	if len(name) > maxSegment {
 		return false

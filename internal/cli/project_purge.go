@@ -32,7 +32,7 @@ type duplicateSetting struct {
 const usualWait = time.Minute
 
 // window is how long after its first attempt an unanswered request may be sent
-// again (design A1).
+// again (docs/design.md A1).
 func (s purgeSettings) window() time.Duration { return timeOf(s.Window, ledger.DefaultWindow) }
 
 // wait is how long apply waits for requests that another run has claimed.

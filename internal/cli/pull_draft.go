@@ -65,7 +65,7 @@ func (p *pulling) judge(item *pulled) {
 	}
 }
 
-// settled tells whether a plan of an object is empty where git has the spec.
+// settled reports whether a plan of an object is empty where git has the spec.
 func (p *pulling) settled(item *pulled, spec []byte) bool {
 	return plan.Settled(item.live.Kind, p.project.Overrides, p.view.Records[item.key], spec, item.live)
 }
@@ -119,7 +119,7 @@ func (p *pulling) head(item *pulled) []string {
 	return lines
 }
 
-// foreign tells whether an object that is made once is none of ours, as the ledger
+// foreign reports whether an object that is made once is none of ours, as the ledger
 // knows.
 func (p *pulling) foreign(item *pulled) bool {
 	known := p.ledger != nil && p.view.Problem == ""
@@ -144,7 +144,7 @@ func (p *pulling) refuseInvalid(ctx context.Context) error {
 	}
 }
 
-// refuseOnce tells whether it refused any: what is refused may have been what
+// refuseOnce reports whether it refused any: what is refused may have been what
 // made others invalid.
 func (p *pulling) refuseOnce(ctx context.Context) (bool, error) {
 	sources := slices.Clone(p.sources)

@@ -177,7 +177,7 @@ func (p *pulling) sayNext() error {
 	var err error
 	wrote := slices.ContainsFunc(p.items, func(item *pulled) bool { return item.verdict == pullWritten })
 	if slices.ContainsFunc(p.items, func(item *pulled) bool { return item.adopt }) {
-		err = p.app.out.Printf("From now on git has them whole: what you take out of a manifest,\napply takes out of live.\n")
+		err = p.app.out.Printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
 	}
 	if p.view.Problem != "" && !p.opts.diff {
 		err = p.app.out.Printf("The ledger learnt nothing of this, so apply may drop no element of a list yet: %s; %s. Then run pull again.\n",

@@ -30,7 +30,7 @@ func (k ask) has(key kind.Key) bool {
 	return k.kind.Name == key.Kind && (k.name == "" || k.name == key.Name || like)
 }
 
-// exact tells whether the ask names one object.
+// exact reports whether the ask names one object.
 func (k ask) exact() bool { return k.name != "" && !strings.ContainsAny(k.name, `*?[\`) }
 
 // selection is what was asked for.
@@ -52,7 +52,7 @@ func parseSelection(args []string) (selection, error) {
 			return s, fmt.Errorf("%q is no KIND or KIND/NAME: write %s, or one of these with a name, such as %s/NAME",
 				arg, strings.Join(listedKinds(), ", "), strings.TrimSuffix(listedKinds()[0], "s"))
 		case !listed(k):
-			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull (platform-api 4): trueup ledger ls shows those that were posted", k.Plural())
+			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull: trueup ledger ls shows those that were posted", k.Plural())
 		}
 		if _, err := path.Match(object, ""); err != nil {
 			return s, fmt.Errorf("%q is no pattern of names: write one such as cdn/shop-*", arg)
@@ -69,7 +69,7 @@ func parseSelection(args []string) (selection, error) {
 	return s, nil
 }
 
-// listed tells whether the platform shows all objects of a kind.
+// listed reports whether the platform shows all objects of a kind.
 func listed(k *kind.Kind) bool { return k.Can(kind.List) && k.Can(kind.Get) }
 
 func listedKinds() []string {

@@ -220,7 +220,7 @@ func (p *pulling) reread(ctx context.Context, item *pulled, data []byte) (*manif
 	return set, o, nil
 }
 
-// onlyChanged tells whether a file has the objects that it had, all but one as
+// onlyChanged reports whether a file has the objects that it had, all but one as
 // they were, and that one as live.
 func (p *pulling) onlyChanged(item *pulled, before, after *manifest.Set) bool {
 	if len(before.Objects) != len(after.Objects) {
@@ -242,7 +242,7 @@ func (p *pulling) onlyChanged(item *pulled, before, after *manifest.Set) bool {
 	return true
 }
 
-// adopt records what was written, so that lists are git's whole (design 0.1). What
+// adopt records what was written, so that lists are git's whole (docs/design.md 0.1). What
 // an earlier run wrote and could not record is recorded too.
 func (p *pulling) adopt(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}
@@ -268,7 +268,7 @@ func (p *pulling) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adopts tells whether the ledger is to learn of an object: of what it never knew,
+// adopts reports whether the ledger is to learn of an object: of what it never knew,
 // if it stands where a plan reads it, as it was pulled. What it knows is another branch's too, and that
 // branch's next apply would remove what is only in the manifest of this one. For
 // the same reason it learns nothing of what is written over a manifest: an apply

@@ -102,7 +102,7 @@ func (a *app) failed(command string, err error) error {
 // errTextOrJSON is a format that no purge command has.
 var errTextOrJSON = errors.New("this command has the formats text and json, and no --report")
 
-// hosting returns the objects whose hostnames a request may name (platform-api 2.3): of
+// hosting returns the objects whose hostnames a request may name (docs/platform.md 2.3): of
 // those that share one, the first.
 func hosting(set *manifest.Set) []*manifest.Object {
 	seen := map[string]bool{}
@@ -116,8 +116,8 @@ func hosting(set *manifest.Set) []*manifest.Object {
 	})
 }
 
-// onceKind is the kind of requests that are sent once, to a hostname.
-func onceKind() *kind.Kind {
+// purgeKind is the kind of requests that are sent once, to a hostname.
+func purgeKind() *kind.Kind {
 	all := kind.All()
 	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Policy == kind.Once && k.HostField != "" })]
 }

@@ -131,7 +131,7 @@ func (s *purgeSource) changed(mappings purge.Mappings, changes []git.Change, lin
 // leftOut are the names that git says changed, and that name no path.
 type leftOut struct{ outside, links, leading, modules []string }
 
-// takes tells whether a change is one of a file that is served, and keeps what else
+// takes reports whether a change is one of a file that is served, and keeps what else
 // is to be said of it.
 func (l *leftOut) takes(c git.Change, inside bool) bool {
 	either := func(k git.FileKind) bool { return c.Was == k || c.Is == k }

@@ -30,7 +30,7 @@ func newPurgeList(a *app) *cobra.Command {
 		Short: "List purges: due, posted, active, unknown, and what is used of each hostname's limits",
 		Long: "List the purges of git, and those of the ledger that were sent in the last day or have no outcome: what is due,\n" +
 			"what was posted, what is active and until when, and what only a person can tell. Then what is used of the limits\n" +
-			"of each hostname (platform-api 8). Manifests and ledger are read, and the platform is not asked: a purge that\n" +
+			"of each hostname. Manifests and ledger are read, and the platform is not asked: a purge that\n" +
 			"somebody sent from the console is not known here. -o json has the form trueup.purge-ls/v1 (docs/purges.md).\n\n" +
 			"  due        in git, and not sent: the next apply sends it\n" +
 			"  refused    the platform refused it: the next apply tries again\n" +

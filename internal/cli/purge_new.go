@@ -77,7 +77,7 @@ func runPurgeNew(ctx context.Context, a *app, opts purgeNewOptions, args []strin
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
 	}
-	m := &purgeMaker{app: a, by: "purge new", opts: opts, loaded: l, kind: onceKind()}
+	m := &purgeMaker{app: a, by: "purge new", opts: opts, loaded: l, kind: purgeKind()}
 	if m.place, err = a.purgePlace(l, opts.dir); err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
@@ -104,7 +104,7 @@ func (m *purgeMaker) finish(ctx context.Context) error {
 	return m.show()
 }
 
-// validBase tells whether names of files and of objects may begin so everywhere.
+// validBase reports whether names of files and of objects may begin so everywhere.
 func validBase(name string) bool {
 	const most = 150
 	odd := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }

@@ -256,7 +256,7 @@ func (m *purgeMaker) warnOfLimits(hosts []plan.HostUsage) {
 // overLimits says what there is no room for, or nothing.
 func overLimits(h plan.HostUsage) string {
 	if over := h.WithDue.Exceeds(purge.Limits()); over != nil {
-		return fmt.Sprintf("%s would have %s active at once: what has no room is sent by later runs of apply (platform-api 8)",
+		return fmt.Sprintf("%s would have %s active at once: what has no room is sent by later runs of apply",
 			h.Hostname, strings.Join(over, " and "))
 	}
 	if over := h.AtMost.Exceeds(purge.Limits()); over != nil {

@@ -152,7 +152,7 @@ func (s *purgeSource) place(host string) (purge.Wanted, error) {
 	case s.open:
 		return purge.Wanted{Hostname: host}, nil
 	case !ok:
-		return purge.Wanted{}, fmt.Errorf("is on %s, which is no hostname in git, nor a subdomain of one%s", host, didYouMean(host, s.known))
+		return purge.Wanted{}, fmt.Errorf("is served by no CDN in git%s", didYouMean(host, s.known))
 	case subdomain != "":
 		s.beside[host] = hostname
 	}
@@ -264,7 +264,7 @@ func (s *purgeSource) report() error {
 		s.app.log(slog.LevelWarn, n+" are left out; the first are named above")
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.beside)) {
-		s.app.log(slog.LevelInfo, fmt.Sprintf("%s is purged together with %s: a purge names subdomains beside their hostname (platform-api 2.3)", s.beside[host], host))
+		s.app.log(slog.LevelInfo, fmt.Sprintf("%s is purged together with %s: a purge names subdomains beside their hostname", s.beside[host], host))
 	}
 	return nil
 }

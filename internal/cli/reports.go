@@ -105,7 +105,7 @@ func (a *app) addReport(format, file string, doc report.Document) error {
 	return errors.Join(report.Write(f, format, doc, opts), f.Close())
 }
 
-// sharedFile tells whether a file is one that all commands of a CI step add to:
+// sharedFile reports whether a file is one that all commands of a CI step add to:
 // that of its summary or of its outputs. Such a file is not emptied.
 func (a *app) sharedFile(file string) bool {
 	for _, name := range []string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"} {

@@ -164,7 +164,7 @@ func servedAt(dir string) (string, error) {
 	return where, nil
 }
 
-// onLoopback tells whether HOST:PORT is of this machine.
+// onLoopback reports whether HOST:PORT is of this machine.
 func onLoopback(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {

@@ -52,7 +52,7 @@ func newSandboxFill(a *app) *cobra.Command {
 }
 
 // The most that a world is made of: of each kind, and purges of one hostname
-// (platform-api 8).
+// (docs/platform.md 8).
 const (
 	maxMade      = 100_000
 	maxPurgesFor = 100

@@ -206,7 +206,7 @@ func remoteNames(v ledger.View) map[kind.Key]string {
 }
 
 // addLeft looks up what the ledger says of live objects that git does not name:
-// direct keys again, never a scan (design 0.26).
+// direct keys again, never a scan (docs/design.md 0.26).
 func (s *session) addLeft(ctx context.Context) error {
 	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (s *session) addLeft(ctx context.Context) error {
 }
 
 // describe fills in the document. Any error among the findings stops the run
-// (design 0.6).
+// (docs/design.md 0.6).
 func (s *session) describe(doc *report.Document) {
 	doc.Findings, doc.Silenced, doc.Objects = s.findings, s.silenced, s.objects
 	if s.plan != nil {

@@ -18,8 +18,8 @@ type setting struct {
 	Value, Origin string
 }
 
-// settings are what a run uses of flags, environment and profile, in this order
-// (product: configuration 3). No repository has a say in them.
+// settings are what a run uses of flags, environment and profile, in this order.
+// No repository has a say in them.
 type settings struct {
 	profile profile
 	// profileFrom is the flag or the variable that chose the profile.

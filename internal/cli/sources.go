@@ -143,7 +143,7 @@ func (o *opener) open(base, inside, shown string) error {
 	return nil
 }
 
-// isRead tells whether commands without PATH read a file or folder.
+// isRead reports whether commands without PATH read a file or folder.
 func (a *app) isRead(p project, full string) bool {
 	folders := []string{a.dir()}
 	if len(p.Manifests) > 0 {
@@ -161,7 +161,7 @@ func (a *app) isRead(p project, full string) bool {
 	return false
 }
 
-// hidden tells whether a part of a path is passed over where manifests are read.
+// hidden reports whether a part of a path is passed over where manifests are read.
 func hidden(path string) bool {
 	return path != "." && (strings.HasPrefix(path, ".") || strings.Contains(filepath.ToSlash(path), "/."))
 }

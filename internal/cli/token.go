@@ -149,7 +149,7 @@ func (a *app) exposed(file string, info fs.FileInfo, readOnly bool) (warning str
 	return "", fmt.Errorf("%s may be read or written by others on this machine (mode %04o): chmod 600 %s", file, mode, file)
 }
 
-// inCI tells whether the run is on a machine that CI made for it.
+// inCI reports whether the run is on a machine that CI made for it.
 func (a *app) inCI() bool { return a.env.Getenv("CI") != "" && a.env.Getenv("CI") != "false" }
 
 // readSmall reads a regular file of at most limit bytes; it waits for nobody to

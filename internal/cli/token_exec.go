@@ -83,7 +83,7 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 	return text, nil
 }
 
-// hides tells whether a variable holds a token or says where one is.
+// hides reports whether a variable holds a token or says where one is.
 func (t tokenSetting) hides(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	if strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN") {

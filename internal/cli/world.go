@@ -76,7 +76,7 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 }
 
 // point makes the world of the real platform, and says which addresses are wrong.
-// A repository has no say in where that is (product: configuration 2).
+// A repository has no say in where that is.
 func (a *app) point(s settings, p project) (w *world, wrong map[kind.Area]error) {
 	w = &world{
 		workspace: p.Workspace, origins: map[kind.Area]string{}, api: a.apiConfig(p.Workspace),
@@ -195,7 +195,7 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		Delayed: func(key kind.Key, err error) {
 			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record what was done; trying again: %s", key, err))
 		},
-		Witness: witnessDir(env),
+		SeenCache: witnessDir(env),
 	}
 }
 

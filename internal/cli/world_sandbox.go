@@ -23,7 +23,7 @@ import (
 )
 
 // sandboxOrigin stands for the sandbox's address in its ledger, whatever port
-// it has in a run, so that a record can't cross to a real platform (design 0.13).
+// it has in a run, so that a record can't cross to a real platform (docs/design.md 0.13).
 const sandboxOrigin = "http://sandbox.invalid"
 
 // sandboxDir is where the embedded platform and its ledger are kept.

@@ -50,7 +50,7 @@ func writeNew(root *os.Root, f newFile) (string, error) {
 	return fileWritten, err
 }
 
-// sameFile tells whether a file says just that.
+// sameFile reports whether a file says just that.
 func sameFile(root *os.Root, name string, content []byte) bool {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(content)) {

@@ -93,7 +93,7 @@ func (l List) Count(s Severity) int {
 	return n
 }
 
-// HasErrors tells whether any finding is an error.
+// HasErrors reports whether any finding is an error.
 func (l List) HasErrors() bool { return l.Count(Error) > 0 }
 
 // Sort orders the list by file and place, then by rule and text.

@@ -59,7 +59,7 @@ func readMark(text string) (mark, bool) {
 	return mark{use: said[1], key: key, run: run{id, attempt}}, err == nil
 }
 
-// sameText tells whether two texts are one, for a host that keeps neither line
+// sameText reports whether two texts are one, for a host that keeps neither line
 // ends nor the space around a text.
 func sameText(a, b string) bool {
 	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }

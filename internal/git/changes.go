@@ -171,7 +171,7 @@ func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]
 	return files, nil
 }
 
-// Has tells whether a commit has a file, or a folder with a slash at its end. The
+// Has reports whether a commit has a file, or a folder with a slash at its end. The
 // name starts from the top of the repository.
 func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
 	out, err := r.git(ctx, "", "ls-tree", "-z", "--full-tree", commit, "--", ":(literal)"+name)

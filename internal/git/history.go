@@ -21,7 +21,7 @@ func (r Repository) Alone() Repository {
 	return r
 }
 
-// Partial tells whether a remote promised to give later what was left out when
+// Partial reports whether a remote promised to give later what was left out when
 // it was cloned.
 func (r Repository) Partial(ctx context.Context) bool {
 	_, err := r.git(ctx, "", "config", "--get-regexp", `^remote\..*\.promisor$`)

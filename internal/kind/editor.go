@@ -68,7 +68,7 @@ func EditorSchema() []byte {
 	return append(out.Bytes(), '\n')
 }
 
-// IsEditorSchema tells whether a text is what EditorSchema returns, or has
+// IsEditorSchema reports whether a text is what EditorSchema returns, or has
 // returned in another version, and nobody has edited.
 func IsEditorSchema(text []byte) bool {
 	v, err := canon.Decode(text)

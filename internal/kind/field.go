@@ -1,6 +1,6 @@
 package kind
 
-// Type is the type that the platform's document gives a field (platform-api 2).
+// Type is the type that the platform's document gives a field (docs/platform.md 2).
 type Type uint8
 
 // The types of fields. AnyType is a field on which the document is silent.
@@ -18,7 +18,7 @@ func (t Type) String() string {
 	return [...]string{"any", "text", "boolean", "number", "object", "list"}[t]
 }
 
-// ListRule is what the schema's x-trueup-list says of a list (design B3).
+// ListRule is what the schema's x-trueup-list says of a list (docs/design.md B3).
 type ListRule struct {
 	// Key names the fields that identify an element; empty pairs by position.
 	Key []string `json:"key"`

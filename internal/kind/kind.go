@@ -22,7 +22,7 @@ const (
 )
 
 // Area is the part of the platform that serves a kind; each has its own base
-// address and token (platform-api 1).
+// address and token (docs/platform.md 1).
 type Area string
 
 // The two areas of the platform.
@@ -34,7 +34,7 @@ const (
 // Verb is an operation that the platform's document names.
 type Verb uint8
 
-// The documented operations (platform-api 4).
+// The documented operations (docs/platform.md 4).
 const (
 	List Verb = iota
 	Get
@@ -53,7 +53,7 @@ type Kind struct {
 	APIVersion string
 	// Alias matches other values of apiVersion that mean the same kind, and
 	// AliasForm is their form with {vendor} in it: the envelope of the
-	// command-line route (platform-api 2.3). Both are empty for most kinds.
+	// command-line route (docs/platform.md 2.3). Both are empty for most kinds.
 	Alias     *regexp.Regexp
 	AliasForm string
 	Area      Area
@@ -71,13 +71,13 @@ type Kind struct {
 	// from, or empty.
 	DiskField []string
 	// NamespaceOnWire says whether metadata.namespace is sent: the Purge
-	// envelope of the API has none (platform-api 2.3).
+	// envelope of the API has none (docs/platform.md 2.3).
 	NamespaceOnWire bool
 	// ReadyField is the field of status that is true once the object has
 	// become what it is for, or "" where there is nothing to wait for.
 	ReadyField string
 	// Role is what a caller must hold to create an object, or "" where the
-	// document names none (platform-api 5).
+	// document names none (docs/platform.md 5).
 	Role string
 
 	tree lazyTree
@@ -95,12 +95,12 @@ func (k *Kind) Plural() string { return k.Short + "s" }
 
 // Workspace names the place that all objects of a project live in.
 type Workspace struct {
-	// Name is {namespace}, UUID is {workspace_uuid} of platform-api 1.
+	// Name is {namespace}, UUID is {workspace_uuid} of docs/platform.md 1.
 	Name string `json:"name"`
 	UUID string `json:"uuid"`
 }
 
-// Can tells whether the platform documents the operation for the kind.
+// Can reports whether the platform documents the operation for the kind.
 func (k *Kind) Can(v Verb) bool {
 	for _, has := range k.Verbs {
 		if has == v {

@@ -7,7 +7,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// TestDocumentedOperations is platform-api 4, row by row.
+// TestDocumentedOperations is docs/platform.md 4, row by row.
 func TestDocumentedOperations(t *testing.T) {
 	all := []kind.Verb{kind.List, kind.Get, kind.Create, kind.Patch, kind.Delete}
 	for name, want := range map[string]struct {

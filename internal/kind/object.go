@@ -34,10 +34,10 @@ type Object struct {
 func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 
 // KeepAnnotation is the annotation that keeps an object from being deleted
-// (design C6). It counts in a manifest and on a live object alike.
+// (docs/design.md C6). It counts in a manifest and on a live object alike.
 const KeepAnnotation = "trueup.dev/keep"
 
-// Kept tells whether metadata marks its object as one to keep: any value of the
+// Kept reports whether metadata marks its object as one to keep: any value of the
 // annotation does, but for false.
 func Kept(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -116,7 +116,7 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 
 // Envelope returns the canonical JSON of an object as it is sent to create it:
 // the envelope of the API whatever the manifest's was, metadata with the name
-// and, where the kind has one, the namespace (platform-api 2). The spec must
+// and, where the kind has one, the namespace (docs/platform.md 2). The spec must
 // be canonical JSON.
 func (k *Kind) Envelope(ws Workspace, name string, spec []byte) []byte {
 	meta := map[string]any{"name": name}

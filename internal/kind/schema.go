@@ -287,9 +287,9 @@ func (f *Field) item() *Field {
 
 func isIndex(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// Knows tells whether a field of an object needs no warning: the schema has
+// Knows reports whether a field of an object needs no warning: the schema has
 // it, the object is open, or it is the one that the object's discriminator
-// names (platform-api 2.2: "an object named like the type").
+// names (docs/platform.md 2.2: "an object named like the type").
 func (f *Field) Knows(name string, object map[string]any) bool {
 	if f.Fields[name] != nil || f.Open {
 		return true

@@ -18,10 +18,10 @@ import (
 	"trueup/schemas"
 )
 
-// textBool is "string (true/false)" of platform-api 2.2.
+// textBool is "string (true/false)" of docs/platform.md 2.2.
 const textBool = "string (true/false)"
 
-// documented is platform-api 2, row by row; [] is the element of a list.
+// documented is docs/platform.md 2, row by row; [] is the element of a list.
 var documented = map[string]map[string]string{
 	"VolumeSnapshot": {
 		"apiVersion":                            "string",
@@ -173,7 +173,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	}
 }
 
-// TestListRules is the table of design B3.
+// TestListRules is the table of docs/design.md B3.
 func TestListRules(t *testing.T) {
 	for _, tt := range []struct {
 		kind, path string
@@ -260,7 +260,7 @@ func TestKeywords(t *testing.T) {
 			t.Errorf("%s: table and schema differ on metadata.namespace", k.Name)
 		}
 	}
-	if f := at(t, "CDN", "spec.tls.forced"); f.Title != "TLS only" || f.Section != "platform-api 2.2" {
+	if f := at(t, "CDN", "spec.tls.forced"); f.Title != "TLS only" || f.Section != "docs/platform.md 2.2" {
 		t.Errorf("a $ref with siblings became %q, %q", f.Title, f.Section)
 	}
 }

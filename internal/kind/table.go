@@ -7,7 +7,7 @@ import (
 )
 
 // table is the platform: a fourth kind is one more row, one schema and its
-// rules (platform-api 2 and 4).
+// rules (docs/platform.md 2 and 4).
 var table = []*Kind{
 	{
 		Name:            "CDN",

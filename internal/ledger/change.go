@@ -144,7 +144,7 @@ func (l *Ledger) next(found map[Key]Record, where Key, m move, to func(Record) (
 }
 
 func (l *Ledger) written(old, rec Record) {
-	l.witness().note(rec)
+	l.seenRecords().put(rec)
 	l.remember(old, rec)
 }
 

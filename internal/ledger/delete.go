@@ -10,7 +10,7 @@ import (
 // Deleting records that the object that a request made is about to be deleted,
 // and returns once that is durable; after an error it must not be. The record
 // must be as View showed it, and speak of the object with that uid and
-// creationTimestamp: what proves that we made it was read there (design C6).
+// creationTimestamp: what proves that we made it was read there (docs/design.md C6).
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -54,17 +54,17 @@ func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) e
 	})
 }
 
-// Ours tells whether the object of the record was surely made by a request of
+// Ours reports whether the object of the record was surely made by a request of
 // this ledger: its answer said so, or the platform refused a second one of the
 // name. What was adopted, or found to be there, may be somebody else's.
 func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
-// Blank tells whether there is no record, or one of which nothing is left to say.
+// Blank reports whether there is no record, or one of which nothing is left to say.
 func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
 
-// Gone tells whether the object of the record was deleted by us.
+// Gone reports whether the object of the record was deleted by us.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
 
 // Unmade says in a clause what is known of the deletion of the record's object by

@@ -52,8 +52,8 @@ func asChild(s *logStore, mode string) error {
 			if err != nil {
 				return err
 			}
-			batch := []*waiter{w}
-			finish(batch, s.write(ctx, func() []*waiter { return batch }))
+			batch := []*pendingChange{w}
+			finish(batch, s.write(ctx, func() []*pendingChange { return batch }))
 			return <-w.done
 		}
 		g := testGenesis()

@@ -9,7 +9,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// row is a transition of design A3, or what its section 0 adds.
+// row is a transition of docs/design.md A3, or what its section 0 adds.
 type row string
 
 // The rows: from, event, to.

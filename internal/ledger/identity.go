@@ -48,7 +48,7 @@ func Unreadable(err error) View {
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 	fixDamaged = "restore what is damaged from a copy; trueup ledger verify shows all of it, and docs/ledger.md what to do without one"
-	fixAnew    = "restore the ledger, for one by giving trueup ledger import an export of it, or begin a new one: remove its id from " +
+	fixAnew    = "restore it: trueup ledger import FILE; or begin a new one: remove its id from " +
 		"trueup.yaml, and run trueup ledger init, which asks what in git was sent already"
 )
 

@@ -44,7 +44,7 @@ func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("nothing was imported: the file contradicts the ledger in records: %d", len(e.Conflicts))
 }
 
-// Exists tells whether there is a ledger in the store, whosesoever it is.
+// Exists reports whether there is a ledger in the store, whosesoever it is.
 func (l *Ledger) Exists(ctx context.Context) (bool, error) {
 	if p := l.refusedHere(); p != nil {
 		return false, p
@@ -206,7 +206,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Importe
 	return jobs, done, nil
 }
 
-// later tells whether a record of a backup may replace the stored one: that is one of its
+// later reports whether a record of a backup may replace the stored one: that is one of its
 // own past. Of an object that converges few steps are kept; its record may be so old that
 // they do not reach back to it.
 func (r Record) later(stored Record) bool {

@@ -163,7 +163,7 @@ func TestARestoreThatIsCutShort(t *testing.T) {
 	}
 }
 
-// TestTheRuleOfImport: one for backups, rescue records and what was turned back.
+// TestTheRuleOfImport: one for backups, rescue records and what was rolled back.
 func TestTheRuleOfImport(t *testing.T) {
 	cfg := made(t)
 	l := open(t, cfg)

@@ -38,7 +38,7 @@ func (e indexed) latest() time.Time {
 	return at
 }
 
-// since tells whether it is of a workspace, and open, or claimed or accepted since then.
+// since reports whether it is of a workspace, and open, or claimed or accepted since then.
 func (e indexed) since(workspace string, then time.Time) bool {
 	return e.Workspace == workspace && (e.Open || !e.latest().IsZero() && !e.latest().Before(then))
 }

@@ -19,7 +19,7 @@ type Made struct {
 	HTTP int
 	// AcceptedAt is the time of the answer; zero means now.
 	AcceptedAt time.Time
-	// RemoteName may differ from the name that was asked for (platform-api 1).
+	// RemoteName may differ from the name that was asked for (docs/platform.md 1).
 	RemoteName string
 	UID        string
 	// CreationTimestamp is the server's own text.
@@ -90,7 +90,7 @@ func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error
 }
 
 // ClaimAgain is Claim for an object that was made and is gone since, which a
-// person wants made again (design 0.5). Requests that are sent once are refused,
+// person wants made again (docs/design.md 0.5). Requests that are sent once are refused,
 // and so is a record that is not as View showed it: another run may have made
 // the object again meanwhile.
 func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
@@ -105,7 +105,7 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 }
 
 // TakeOver is Claim for a request that a run which is gone had claimed: it is
-// sent again under its name, and the time of its first claim stays (design A3).
+// sent again under its name, and the time of its first claim stays (docs/design.md A3).
 // It gives a *TakenError where that is not, or not yet, or no longer safe.
 func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evTakeOver, key, i)
@@ -168,7 +168,7 @@ func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 }
 
 // Found records that the object of an open intent, whoever sent it, was found
-// (design 0.5).
+// (docs/design.md 0.5).
 func (l *Ledger) Found(ctx context.Context, key kind.Key, m Made) error {
 	m.How = Found
 	return l.posted(ctx, key, m, asSeen)
@@ -201,7 +201,7 @@ func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message s
 }
 
 // Release takes back this run's claim: provably nothing was written to the
-// server (design 0.9).
+// server (docs/design.md 0.9).
 func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
 }
@@ -214,14 +214,14 @@ func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error 
 
 // MarkUnknown records that it can't be known what became of the request that
 // this run claimed: a person decides, and it is never sent again by itself
-// (design 0.7).
+// (docs/design.md 0.7).
 func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
 
 // MarkTaken records that the name of the request that this run claimed belongs
 // to somebody else's object: a person decides whether it is the same request
-// (design A3).
+// (docs/design.md A3).
 func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
@@ -306,7 +306,7 @@ func passing(err error) bool {
 }
 
 // Pending records the spec that a POST or PATCH of a converging object is about
-// to send (design 0.2). After an error it must not be sent.
+// to send (docs/design.md 0.2). After an error it must not be sent.
 func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
@@ -404,7 +404,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 
 // Adopt records what was done without us. A request that is sent once is then
 // never sent; the lists of an object that converges are then owned whole
-// (design 0.1).
+// (docs/design.md 0.1).
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	k, err := kindOf(key)
 	if err != nil {

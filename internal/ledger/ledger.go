@@ -55,9 +55,9 @@ type Config struct {
 	Window time.Duration
 	// Dir is what a relative PATH starts from.
 	Dir string
-	// Witness is a folder of this machine in which it keeps what it has seen of
-	// ledgers, so that it notices one that was turned back; empty means none.
-	Witness string
+	// SeenCache is a folder of this machine in which it keeps what it has seen of
+	// ledgers, so that it notices one that was rolled back; empty means none.
+	SeenCache string
 	// InCI refuses stores that don't outlive a runner, unless EphemeralOK.
 	InCI        bool
 	EphemeralOK bool
@@ -197,7 +197,7 @@ func (l *Ledger) Close() error {
 }
 
 // farBatch is how many requests are claimed together where the store is far
-// away (design A7), farMoment how long a first write there waits for others.
+// away (docs/design.md A7), farMoment how long a first write there waits for others.
 const (
 	farBatch  = 20
 	farMoment = 10 * time.Millisecond
@@ -220,7 +220,7 @@ func (l *Ledger) refresh() {
 }
 
 // lately is how long after its claim a request is of interest to all runs: it
-// counts against limits for 25 hours (design A6), and clocks differ.
+// counts against limits for 25 hours (docs/design.md A6), and clocks differ.
 const lately = 27 * time.Hour
 
 // View reads the records of the keys, of what was claimed lately and of what is
@@ -260,7 +260,7 @@ func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 // Add reads the records of more keys into a view, as of when it was made.
 func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	where := l.places(keys)
-	found, err := l.readWitnessed(ctx, where)
+	found, err := l.readChecked(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -321,7 +321,7 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 
 // Prove records how the platform refused a second request of the same name;
 // from then on requests whose outcome is open are sent again inside their
-// window (design 0.7).
+// window (docs/design.md 0.7).
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		g.Proofs = maps.Clone(g.Proofs)
@@ -418,6 +418,6 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 	return g, nil
 }
 
-func (l *Ledger) witness() witness { return witness(l.cfg.Witness).of(l.cfg.ID) }
+func (l *Ledger) seenRecords() seenCache { return seenCache(l.cfg.SeenCache).ofLedger(l.cfg.ID) }
 
 func (l *Ledger) at(key kind.Key) Key { return Key{Workspace: l.cfg.Workspace.UUID, Key: key} }

@@ -19,29 +19,29 @@ import (
 	"trueup/internal/blob"
 )
 
-// logStore keeps a ledger as a log of blobs. An entry has the records that
-// one write changes, and is made only where no other run has made one of its number:
-// that is the compare-and-swap. Whoever makes each fourth, sixteenth … entry also keeps
-// together what these left, so that a reader needs few pieces however many entries there
-// are; those are no more than a copy, and where one is missing its parts are read.
+// logStore keeps a ledger as a log of blobs. An entry holds the records that one write
+// changes. It is created only if no other run has created an entry of its number: that is
+// the compare-and-swap. With each fourth, sixteenth … entry goes a copy that combines
+// these entries, so a reader needs few pieces of a long log. If a copy is missing, its
+// parts are read.
 //
-// What was read is kept, and only what is new is asked for, after Forget and where
-// another run came first.
+// The store keeps what it read. It asks for newer entries after Forget, and if another
+// run wrote first.
 type logStore struct {
 	blobs blob.Store
 	held  held
-	// packed says that copies are packed: git packs by itself.
+	// packed reports whether copies are compressed. They are not in git, which compresses.
 	packed bool
-	// moment is how long a first change waits for others.
+	// moment is how long a first change waits for others, to share one entry.
 	moment   time.Duration
-	together together
+	together batcher
 
-	// turn is held by who uses the state.
+	// turn is the lock of state.
 	turn  chan struct{}
 	state logState
-	// proven says that this run saw the store refuse to make an entry a second time.
+	// proven reports whether this run saw the store refuse a second creation of an entry.
 	proven bool
-	// fresh says that nobody asked for a new look.
+	// fresh is false after Forget.
 	fresh atomic.Bool
 }
 
@@ -55,7 +55,7 @@ func newLogStore(blobs blob.Store, held held, moment time.Duration) *logStore {
 	return &logStore{blobs: blobs, held: held, packed: !ref, moment: moment, turn: make(chan struct{}, 1)}
 }
 
-// Close lets go of what the store keeps on this machine.
+// Close releases what the store holds on this machine.
 func (s *logStore) Close() error {
 	if c, ok := s.blobs.(io.Closer); ok {
 		return c.Close()
@@ -73,8 +73,8 @@ type logState struct {
 	lines     map[Key]*line
 }
 
-// add takes a piece, in place of what the state has of its entries. It begins after an
-// entry with which one that was taken before ended.
+// add applies a piece to the state, in place of what the state has of the same entries.
+// The piece must follow one that the state has.
 func (t *logState) add(p piece) error {
 	first := p.head.Entry - p.head.Entries
 	if p.head.After != t.ids[first] {
@@ -97,8 +97,8 @@ func (t *logState) add(p piece) error {
 	return nil
 }
 
-// gathered is the piece with what the last entries left, where an entry comes next.
-func (t *logState) gathered(next piece, entries int) piece {
+// combined returns one piece for the last entries, of which next is the newest.
+func (t *logState) combined(next piece, entries int) piece {
 	p := piece{head: next.head, lines: slices.Clone(next.lines)}
 	first := next.head.Entry - entries
 	p.head.Entries, p.head.After = entries, t.ids[first]
@@ -118,9 +118,9 @@ func (t *logState) gathered(next piece, entries int) piece {
 	return p
 }
 
-// use calls do with the state that is up to date, unless there is no genesis.
-func (s *logStore) use(ctx context.Context, do func() error) error {
-	return s.alone(ctx, func() error {
+// withGenesis calls do with an up-to-date state, or fails if the log has no genesis.
+func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
+	return s.locked(ctx, func() error {
 		if s.state.genesis == nil {
 			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
 		}
@@ -128,8 +128,8 @@ func (s *logStore) use(ctx context.Context, do func() error) error {
 	})
 }
 
-// alone is use whatever there is.
-func (s *logStore) alone(ctx context.Context, do func() error) error {
+// locked calls do with an up-to-date state, while no other call uses it.
+func (s *logStore) locked(ctx context.Context, do func() error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -171,8 +171,8 @@ func (s *logStore) refresh(ctx context.Context) error {
 	case newest.last < s.state.last:
 		return s.unlisted(s.state.last)
 	}
-	// Their parts may be gone.
-	pieces := slices.DeleteFunc(cover(newest.last), func(p span) bool { return p.last <= s.state.last })
+	// A new piece may cover entries that were read already: in git their own files are gone.
+	pieces := slices.DeleteFunc(fewestPieces(newest.last), func(p span) bool { return p.last <= s.state.last })
 	read := make([][]piece, len(pieces))
 	err = eachParallel(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.read(ctx, pieces[i])
@@ -196,7 +196,7 @@ func (s *logStore) continues(ctx context.Context) (bool, error) {
 	if last == 0 {
 		return true, nil
 	}
-	pieces := cover(last)
+	pieces := fewestPieces(last)
 	for _, p := range []span{{last: last, entries: 1}, pieces[len(pieces)-1]} {
 		one, err := s.get(ctx, p)
 		if err == nil {
@@ -209,7 +209,7 @@ func (s *logStore) continues(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// read returns a piece, or the parts of one that can't be read.
+// read returns a piece. If it is a copy that can't be read, it returns the parts.
 func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	one, err := s.get(ctx, p)
 	if err == nil {
@@ -232,7 +232,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	return all, nil
 }
 
-// get reads one piece. Each that is asked for must be there.
+// get reads one piece, which must exist.
 func (s *logStore) get(ctx context.Context, p span) (piece, error) {
 	b, err := s.blobs.Get(ctx, p.name(s.packed))
 	if errors.Is(err, blob.ErrAbsent) {
@@ -248,7 +248,7 @@ func (s *logStore) get(ctx context.Context, p span) (piece, error) {
 	return one, nil
 }
 
-// irregular makes damage of what is no blob.
+// irregular returns damage if something other than a blob has its name.
 func irregular(err error) error {
 	if errors.Is(err, blob.ErrIrregular) {
 		return damage(err)
@@ -257,7 +257,7 @@ func irregular(err error) error {
 }
 
 func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
-	err = s.use(ctx, func() error { g = *s.state.genesis; return nil })
+	err = s.withGenesis(ctx, func() error { g = *s.state.genesis; return nil })
 	return g, err
 }
 
@@ -273,7 +273,7 @@ func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 
 func (s *logStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
 	records := make(map[Key]Record, len(keys))
-	err := s.use(ctx, func() error {
+	err := s.withGenesis(ctx, func() error {
 		wanted := map[Key]*line{}
 		for _, key := range keys {
 			if err := key.check(); err != nil {
@@ -310,7 +310,7 @@ func (s *logStore) decode(ctx context.Context, lines []*line) error {
 }
 
 func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
-	err = s.use(ctx, func() error {
+	err = s.withGenesis(ctx, func() error {
 		for key, l := range s.state.lines {
 			if l.since(workspace, since) {
 				keys = append(keys, key)
@@ -322,7 +322,7 @@ func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time
 }
 
 func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
-	return s.use(ctx, func() error {
+	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
 			rec, err := l.record()
 			if err := each(rec, err); err != nil {
@@ -333,7 +333,7 @@ func (s *logStore) All(ctx context.Context, each func(Record, error) error) erro
 	})
 }
 
-// inspect reads every piece and returns what is wrong with the log.
+// inspect reads every piece and returns everything that is damaged.
 func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	names, err := s.blobs.List(ctx, logDir, 0)
 	if err != nil {
@@ -357,11 +357,11 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 		}
 		return nil
 	})
-	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.unconnected(heads)...), err
+	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(heads)...), err
 }
 
-// unconnected are the places where the pieces of a log don't follow each other.
-func (s *logStore) unconnected(heads []pieceHead) (wrong []error) {
+// gaps returns an error for each place where the pieces of a log don't follow each other.
+func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	ids := map[int]string{}
 	for _, h := range heads {
 		for entry, id := range map[int]string{h.Entry: h.ID, h.Entry - h.Entries: h.After} {
@@ -410,18 +410,18 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	return s.together.put(ctx, s.moment, changes, s.write)
 }
 
-// write makes the next entry. Where another run has made it first, those changes are
-// tried again that it did not touch.
-func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
-	return s.alone(ctx, func() error {
+// write creates the next entry. If another run created it first, write tries again with
+// the changes that still apply.
+func (s *logStore) write(ctx context.Context, take func() []*pendingChange) error {
+	return s.locked(ctx, func() error {
 		batch := take()
-		fit := s.fitting(batch)
+		fit := s.applicable(batch)
 		if len(fit) < len(batch) {
-			// Nothing is called too late without a look.
+			// The state may be old: only after a look is a change too late.
 			if err := s.refresh(ctx); err != nil {
 				return err
 			}
-			fit = s.fitting(batch)
+			fit = s.applicable(batch)
 		}
 		stuck := 0
 		for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
@@ -432,7 +432,7 @@ func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
 				break
 			}
 			if errors.Is(err, blob.ErrExists) {
-				// Others came first, who are left a moment.
+				// Another run wrote first. A random pause lets it finish.
 				err = errors.Join(s.refresh(ctx), sleep(ctx, rand.N(pause)))
 				if stuck++; s.state.last != was {
 					stuck = 0
@@ -445,7 +445,7 @@ func (s *logStore) write(ctx context.Context, take func() []*waiter) error {
 				s.Forget() // it may have been done
 				return err
 			}
-			fit = s.fitting(batch)
+			fit = s.applicable(batch)
 		}
 		if s.state.genesis == nil {
 			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
@@ -459,10 +459,10 @@ func (s *logStore) unlisted(entry int) error {
 	return fmt.Errorf("entry %d is there, and no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
-// fitting are the changes that can be made on the state; of two to the same record the
-// first.
-func (s *logStore) fitting(batch []*waiter) []*waiter {
-	var fit []*waiter
+// applicable returns the changes whose expected seq the state has; of two changes of one
+// record, the first.
+func (s *logStore) applicable(batch []*pendingChange) []*pendingChange {
+	var fit []*pendingChange
 	taken := map[Key]bool{}
 	for _, w := range batch {
 		key, have, there := w.rec.key(), 0, s.state.genesis != nil
@@ -480,8 +480,8 @@ func (s *logStore) fitting(batch []*waiter) []*waiter {
 	return fit
 }
 
-// append makes an entry of the changes.
-func (s *logStore) append(ctx context.Context, changes []*waiter) error {
+// append creates an entry with the changes.
+func (s *logStore) append(ctx context.Context, changes []*pendingChange) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
@@ -515,8 +515,8 @@ func (s *logStore) append(ctx context.Context, changes []*waiter) error {
 	return err
 }
 
-// blob is the file of an entry.
-func (s *logStore) blob(p piece, changes []*waiter) (blob.Blob, error) {
+// blob returns the file of an entry.
+func (s *logStore) blob(p piece, changes []*pendingChange) (blob.Blob, error) {
 	content, err := p.encode(s.packed)
 	var note strings.Builder
 	if len(changes) > 1 {
@@ -528,11 +528,11 @@ func (s *logStore) blob(p piece, changes []*waiter) (blob.Blob, error) {
 	return blob.Blob{Name: span{last: p.head.Entry, entries: p.head.Entries}.name(s.packed), Content: content, Note: note.String()}, err
 }
 
-// copies keep together what the last entries left, where an entry ends some. Where one can't
-// be made, its parts are read.
+// copies returns the copies that go with an entry. One that can't be encoded is left out:
+// readers then read its parts.
 func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	for entries := pieceFactor; next.head.Entry%entries == 0; entries *= pieceFactor {
-		b, err := s.blob(s.state.gathered(next, entries), nil)
+		b, err := s.blob(s.state.combined(next, entries), nil)
 		if err != nil {
 			return copies
 		}
@@ -545,8 +545,8 @@ func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	return copies
 }
 
-// proveOnce makes the newest entry again before the first write of a run: a store that
-// takes it would let two runs claim the same request.
+// proveOnce tries to create the newest entry again, before the first write of a run. A
+// store that accepts this would let two runs claim the same request.
 func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil

@@ -138,7 +138,7 @@ func TestLogIsReadInFewPieces(t *testing.T) {
 
 func TestCover(t *testing.T) {
 	for _, last := range []int{0, 1, 4, 15, 16, 63, 100_000, 262_143} {
-		at, pieces := 0, cover(last)
+		at, pieces := 0, fewestPieces(last)
 		for _, p := range pieces {
 			if p.last-p.entries != at || p.last%p.entries != 0 {
 				t.Fatalf("after %d the cover of %d has %+v", at, last, p)

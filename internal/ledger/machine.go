@@ -10,7 +10,7 @@ import (
 	"trueup/internal/canon"
 )
 
-// event is what moves a once-only request from state to state (design A3).
+// event is what moves a once-only request from state to state (docs/design.md A3).
 type event string
 
 const (
@@ -165,7 +165,7 @@ func (e event) to() State {
 	return map[event]State{evPost: Posted, evReject: Rejected, evDoubt: Unknown, evLeave: Claimed}[e]
 }
 
-// released forgets the intent: as if it had never been (design 0.9). The
+// released forgets the intent: as if it had never been (docs/design.md 0.9). The
 // record stays, and its seq counts on.
 func (r Record) released() Record {
 	r.State = ""
@@ -183,7 +183,7 @@ func (r Record) reopened(claimed Record) Record {
 	return r
 }
 
-// sameIntent tells whether two records are of the same intent, whoever holds it.
+// sameIntent reports whether two records are of the same intent, whoever holds it.
 func (r Record) sameIntent(o Record) bool {
 	return r.FirstClaimAt != nil && o.FirstClaimAt != nil && r.FirstClaimAt.Equal(*o.FirstClaimAt)
 }
@@ -242,7 +242,7 @@ func (r Record) adopted(a Adoption) (Record, error) {
 }
 
 // begun is the record of a write to a converging object that is about to be
-// sent (design 0.2). Other writes may have been begun and never confirmed: what
+// sent (docs/design.md 0.2). Other writes may have been begun and never confirmed: what
 // they may have put on the server is still ours to remove, so they stay.
 func (r Record) begun(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
@@ -255,7 +255,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 
 // confirmed is the record after a write of a converging object, or after it was
 // found to be as git wants it. Whether the server kept what was sent is a flag
-// of its own (design 0.2).
+// of its own (docs/design.md 0.2).
 func (r Record) confirmed(a AppliedSpec) Record {
 	r.Applied, r.Pending = a.Spec, nil
 	r.NotConverged = !a.Converged
@@ -288,7 +288,7 @@ func (r Record) moved(s Step) Record {
 	return r
 }
 
-// follows tells whether the record is a later one of the same history.
+// follows reports whether the record is a later one of the same history.
 func (r Record) follows(earlier Record) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool {
 		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce

@@ -32,7 +32,7 @@ func inState(s State) Record {
 	return rec
 }
 
-// TestTransitions is the table of design A3: for each event and state where it
+// TestTransitions is the table of docs/design.md A3: for each event and state where it
 // leads; what is not named is forbidden.
 func TestTransitions(t *testing.T) {
 	digest := canon.Digest([]byte(`{}`))

@@ -64,8 +64,8 @@ func spanOf(name string) (span, error) {
 	return p, nil
 }
 
-// cover are the fewest pieces for all entries up to the last, oldest first.
-func cover(last int) []span {
+// fewestPieces are the fewest pieces for all entries up to the last, oldest first.
+func fewestPieces(last int) []span {
 	var pieces []span
 	for last > 0 {
 		p := span{last: last, entries: 1}

@@ -9,7 +9,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// State is how far a once-only request has come (design A3).
+// State is how far a once-only request has come (docs/design.md A3).
 type State string
 
 // The states of an intent. A record without a state is of a kind that
@@ -23,7 +23,7 @@ const (
 	Abandoned State = "abandoned"
 )
 
-// Record is what has been done to one object (design A2, B1 and 0.2).
+// Record is what has been done to one object (docs/design.md A2, B1 and 0.2).
 type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
@@ -147,7 +147,7 @@ type Outcome struct {
 }
 
 // Genesis is the birth certificate of a ledger: it binds the records to one
-// project and to the platform's addresses (design A2 and 0.13).
+// project and to the platform's addresses (docs/design.md A2 and 0.13).
 type Genesis struct {
 	Schema   string `json:"schema"`
 	LedgerID string `json:"ledgerId"`
@@ -162,7 +162,7 @@ type Genesis struct {
 	// its place; older ledgers have none.
 	WorkspaceName string `json:"workspaceName,omitempty"`
 	// Proofs say how the platform was seen to refuse a second request of the
-	// same name, by area (design 0.7).
+	// same name, by area (docs/design.md 0.7).
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
 	// Finished is the last whole apply that changed which requests git has.
 	Finished *Finished `json:"finished,omitempty"`
@@ -223,7 +223,7 @@ type View struct {
 	// Finished is the last whole apply that changed which requests git has, or nil.
 	Finished *Finished
 	// Unseen says that there were requests before, and that this machine has seen none
-	// of them: a ledger that was turned back would not be noticed.
+	// of them: a ledger that was rolled back would not be noticed.
 	Unseen bool
 }
 

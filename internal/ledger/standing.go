@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Instant is what is known of the present at one moment (design 0.8).
+// Instant is what is known of the present at one moment (docs/design.md 0.8).
 type Instant struct {
 	// Now is the platform's time, or this machine's where the platform gave none.
 	Now time.Time
@@ -32,13 +32,13 @@ func (i Instant) Add(d time.Duration) Instant {
 	return Instant{Now: i.Now.Add(d), Early: i.Early.Add(d), Late: i.Late.Add(d), Alone: i.Alone}
 }
 
-// The times of design A1 and A3. An intent of another run that is younger than
+// The times of docs/design.md A1 and A3. An intent of another run that is younger than
 // the lease is taken to be under way; it is no safety margin.
 const (
 	DefaultWindow = 20 * time.Hour
 	Lease         = 10 * time.Minute
 	// aloneMargin is taken off the window where only this machine's clock spoke
-	// (design A6).
+	// (docs/design.md A6).
 	aloneMargin = time.Hour
 )
 
@@ -48,11 +48,11 @@ type Terms struct {
 	// less than the platform remembers names.
 	Window time.Duration
 	// Proven says that the platform was seen to refuse a second request of the
-	// same name (design 0.7). Without it none is sent again.
+	// same name (docs/design.md 0.7). Without it none is sent again.
 	Proven bool
 }
 
-// MaySend is the one rule, for right before every send (design A1).
+// MaySend is the one rule, for right before every send (docs/design.md A1).
 func (t Terms) MaySend(first time.Time, now Instant) bool {
 	return now.Late.Before(t.Until(first, now))
 }
@@ -68,7 +68,7 @@ func (t Terms) Until(first time.Time, now Instant) time.Time {
 // Standing says what a run that is not its writer may make of a record.
 type Standing string
 
-// The standings of a record (design A3).
+// The standings of a record (docs/design.md A3).
 const (
 	// Free may be claimed.
 	Free Standing = "free"
@@ -107,15 +107,15 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	return Settled
 }
 
-// young tells whether the run that claimed the request may still be at it.
+// young reports whether the run that claimed the request may still be at it.
 func (r Record) young(now Instant) bool {
 	return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease
 }
 
-// Open tells whether it is not known what became of the request.
+// Open reports whether it is not known what became of the request.
 func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
 
-// NameTaken tells whether the platform has an object of the request's name that
+// NameTaken reports whether the platform has an object of the request's name that
 // is not from this ledger.
 func (r Record) NameTaken() bool {
 	return r.State == Unknown && r.Outcome != nil && r.Outcome.How == NotOurs

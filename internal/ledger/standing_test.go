@@ -119,7 +119,7 @@ func standingOf(state State, age time.Duration, left, safe bool) Standing {
 }
 
 // TestTheWindowByTheLaterClock: a claim that was first made long ago is taken
-// over by its first time, and judged by the later clock (design 0.8).
+// over by its first time, and judged by the later clock (docs/design.md 0.8).
 func TestTheWindowByTheLaterClock(t *testing.T) {
 	rec, terms := inState(Claimed), Terms{Window: DefaultWindow, Proven: true}
 	at := testTime.Add(DefaultWindow - time.Minute)

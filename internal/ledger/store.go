@@ -24,7 +24,7 @@ var ErrNoGenesis = errors.New("no ledger here")
 // else, or somebody else could write there.
 var ErrStore = blob.ErrStore
 
-// Key is a record's place in a store (design A2).
+// Key is a record's place in a store (docs/design.md A2).
 type Key struct {
 	// Workspace is {workspace_uuid}.
 	Workspace string
@@ -100,7 +100,7 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 	errs := make([]error, len(changes))
 	var wg sync.WaitGroup
 	for i, c := range changes {
-		wg.Go(func() { errs[i] = surviving(func() error { return s.Put(ctx, c.expectSeq, c.rec) }) })
+		wg.Go(func() { errs[i] = recoverPanic(func() error { return s.Put(ctx, c.expectSeq, c.rec) }) })
 	}
 	wg.Wait()
 	return errs

@@ -34,7 +34,7 @@ func by(t *testing.T, cfg Config, run string) *Ledger {
 }
 
 // TestTakeOver carries the time of the first claim forward, and leaves no way
-// back to free (design A3).
+// back to free (docs/design.md A3).
 func TestTakeOver(t *testing.T) {
 	cfg, ctx := proven(t, made(t)), t.Context()
 	one, two, three := by(t, cfg, "1"), by(t, cfg, "2"), by(t, cfg, "3")

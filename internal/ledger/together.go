@@ -21,7 +21,7 @@ const (
 	parallel = 32
 )
 
-// change is a record that is to replace the one of seq expectSeq, or such a genesis.
+// change replaces the record, or the genesis, whose seq is expectSeq.
 type change struct {
 	expectSeq int
 	rec       Record
@@ -35,7 +35,7 @@ func (c change) what() string {
 	return "record of " + c.rec.String()
 }
 
-// note says what changes, with the nonce; texts from outside stay on the line.
+// note describes the change in one line, with the nonce.
 func (c change) note() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
@@ -52,8 +52,8 @@ func (c change) note() string {
 	}, line)
 }
 
-// encode is the JSON of what is to be written, on one line. What could not be read, or does
-// not follow, is refused.
+// encode returns the new record or genesis as one line of JSON. It rejects what a reader
+// would reject, and a seq that does not follow.
 func (c change) encode() (text []byte, err error) {
 	seq := c.rec.Seq
 	if c.genesis != nil {
@@ -68,20 +68,20 @@ func (c change) encode() (text []byte, err error) {
 	return text, err
 }
 
-// waiter is a change that waits for its end.
-type waiter struct {
+// pendingChange is a change that waits for its result.
+type pendingChange struct {
 	change
 	text []byte
 	done chan error
 }
 
-func (c change) waiter() (*waiter, error) {
+func (c change) waiter() (*pendingChange, error) {
 	text, err := c.encode()
-	return &waiter{change: c, text: text, done: make(chan error, 1)}, err
+	return &pendingChange{change: c, text: text, done: make(chan error, 1)}, err
 }
 
-// finish ends those that have not ended.
-func finish(batch []*waiter, err error) {
+// finish sends the result to the changes that have none yet.
+func finish(batch []*pendingChange, err error) {
 	for _, w := range batch {
 		select {
 		case w.done <- err:
@@ -90,24 +90,24 @@ func finish(batch []*waiter, err error) {
 	}
 }
 
-// together lets those who write at the same time write in one go: who is first takes
-// along what waits. Its zero value is ready.
-type together struct {
+// batcher combines changes that are made at the same time into one write. Its zero value
+// is ready to use.
+type batcher struct {
 	mu      sync.Mutex
-	waiting []*waiter
+	waiting []*pendingChange
 	working bool
 }
 
-// writer takes a batch when it can write, and ends each of it that does not end as its
-// error says.
-type writer func(ctx context.Context, take func() []*waiter) error
+// writer writes the batch that take returns. Its error is the result of every change for
+// which it did not call finish.
+type writer func(ctx context.Context, take func() []*pendingChange) error
 
-// put hands changes over and waits for each; the errors are in their order. First a moment
-// is left for others to come.
-func (t *together) put(ctx context.Context, moment time.Duration, changes []change, write writer) []error {
+// put writes changes and returns their errors, in the same order. It first waits a moment
+// for the changes of others.
+func (t *batcher) put(ctx context.Context, moment time.Duration, changes []change, write writer) []error {
 	errs := make([]error, len(changes))
-	all := make([]*waiter, len(changes))
-	var ready []*waiter
+	all := make([]*pendingChange, len(changes))
+	var ready []*pendingChange
 	for i, c := range changes {
 		w, err := c.waiter()
 		if errs[i] = cmp.Or(ctx.Err(), err); errs[i] == nil {
@@ -118,7 +118,7 @@ func (t *together) put(ctx context.Context, moment time.Duration, changes []chan
 	t.waiting = append(t.waiting, ready...)
 	if !t.working && len(t.waiting) > 0 {
 		t.working = true
-		// One that gives up must not take the others of the batch with it.
+		// A caller that gives up must not end the others of its batch.
 		go t.work(context.WithoutCancel(ctx), moment, write)
 	}
 	t.mu.Unlock()
@@ -133,7 +133,7 @@ func (t *together) put(ctx context.Context, moment time.Duration, changes []chan
 	return errs
 }
 
-func (t *together) wait(ctx context.Context, w *waiter) error {
+func (t *batcher) wait(ctx context.Context, w *pendingChange) error {
 	select {
 	case err := <-w.done:
 		return err
@@ -148,12 +148,12 @@ func (t *together) wait(ctx context.Context, w *waiter) error {
 	return fmt.Errorf("a write was under way, and it was not waited for: %w", ctx.Err())
 }
 
-// work writes until nothing waits.
-func (t *together) work(ctx context.Context, moment time.Duration, write writer) {
+// work writes batches until no change is waiting.
+func (t *batcher) work(ctx context.Context, moment time.Duration, write writer) {
 	_ = sleep(ctx, moment)
 	for more := true; more; {
-		var batch []*waiter
-		take := func() []*waiter {
+		var batch []*pendingChange
+		take := func() []*pendingChange {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			for size := 0; len(batch) < min(len(t.waiting), batchMost) && size < batchSize; {
@@ -164,10 +164,10 @@ func (t *together) work(ctx context.Context, moment time.Duration, write writer)
 			return batch
 		}
 		bounded, cancel := context.WithTimeout(ctx, batchTime)
-		err := surviving(func() error { return write(bounded, take) })
+		err := recoverPanic(func() error { return write(bounded, take) })
 		cancel()
 		if batch == nil {
-			take() // it could not even begin
+			take() // write failed before it called take
 		}
 		finish(batch, err)
 		t.mu.Lock()
@@ -177,9 +177,8 @@ func (t *together) work(ctx context.Context, moment time.Duration, write writer)
 	}
 }
 
-// surviving calls do; a panic in it is its error, so that the work of others goes
-// on to its end.
-func surviving(do func() error) (err error) {
+// recoverPanic calls do and returns a panic in it as an error, so that other work goes on.
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("ledger: internal error: %.300v; this is a bug", value)
@@ -198,7 +197,7 @@ func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int
 	for range min(n, parallel) {
 		wg.Go(func() {
 			for i := range next {
-				if err := surviving(func() error { return do(ctx, i) }); err != nil {
+				if err := recoverPanic(func() error { return do(ctx, i) }); err != nil {
 					cancel(err)
 				}
 			}

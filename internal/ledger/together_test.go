@@ -83,7 +83,7 @@ func TestManyAreRecordedAsOneByOne(t *testing.T) {
 	record := func(together bool) ([]Record, []string) {
 		dir := t.TempDir()
 		cfg := testConfig(dir)
-		cfg.Witness = filepath.Join(dir, "witness")
+		cfg.SeenCache = filepath.Join(dir, "witness")
 		g, err := Init(t.Context(), cfg)
 		must(t, err)
 		cfg.ID = g.LedgerID
@@ -157,8 +157,8 @@ func TestWhoWritesAtTheSameTime(t *testing.T) {
 }
 
 func TestAMistakeWhileMuchIsWritten(t *testing.T) {
-	var both together
-	odd := func(context.Context, func() []*waiter) error { panic("odd") }
+	var both batcher
+	odd := func(context.Context, func() []*pendingChange) error { panic("odd") }
 	for range 2 {
 		if err := both.put(t.Context(), 0, []change{{rec: testRecord("a", 1)}}, odd)[0]; err == nil || !strings.Contains(err.Error(), "odd") {
 			t.Errorf("it gave %v", err)

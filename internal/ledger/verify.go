@@ -94,7 +94,7 @@ func (v *verifier) record(rec Record, err error) {
 	}
 }
 
-// wanted tells whether all runs look for a record, whatever they have in git.
+// wanted reports whether all runs look for a record, whatever they have in git.
 func (v *verifier) wanted(rec Record) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(v.since) }
 	return rec.Open() || rec.State == Posted && (late(rec.ClaimedAt) || late(rec.AcceptedAt))
@@ -102,7 +102,7 @@ func (v *verifier) wanted(rec Record) bool {
 
 // unseen names what this machine has seen of the ledger and is not there.
 func (v *verifier) unseen(ctx context.Context) {
-	folder := v.ledger.witness()
+	folder := v.ledger.seenRecords()
 	if folder == "" {
 		return
 	}
@@ -116,7 +116,7 @@ func (v *verifier) unseen(ctx context.Context) {
 			continue // it is named already
 		}
 		var back *ProblemError
-		if _, err := v.ledger.readWitnessed(ctx, []Key{key}); errors.As(err, &back) {
+		if _, err := v.ledger.readChecked(ctx, []Key{key}); errors.As(err, &back) {
 			v.damaged("record of %s: %s: %s", key.Key, back.Problem, back.Fix)
 		}
 	}

@@ -95,17 +95,17 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 
 func TestVerifyKnowsWhatThisMachineHasSeen(t *testing.T) {
 	cfg := made(t)
-	cfg.Witness = t.TempDir()
+	cfg.SeenCache = t.TempDir()
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
 		must(t, l.Posted(t.Context(), purgeKey, Made{}))
 	})
 	v, err := open(t, cfg).Verify(t.Context())
-	if err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0], "turned back") {
+	if err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0], "rolled back") {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	b, err := ReadBackupFolder(os.DirFS(filepath.Join(cfg.Witness, cfg.ID)))
+	b, err := ReadBackupFolder(os.DirFS(filepath.Join(cfg.SeenCache, cfg.ID)))
 	must(t, err)
 	if done, err := open(t, cfg).Import(t.Context(), b); err != nil || done != (Imported{Added: 1}) {
 		t.Errorf("%+v, %v", done, err)

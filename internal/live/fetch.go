@@ -20,7 +20,7 @@ type Options struct {
 	// Parallelism bounds the requests at a time; default 4.
 	Parallelism int
 	// Names are the server's names of objects that it calls otherwise than git
-	// (platform-api 1: {snapshot_name}).
+	// (docs/platform.md 1: {snapshot_name}).
 	Names map[kind.Key]string
 	// Also are kinds to list although no manifest may be of them.
 	Also []*kind.Kind
@@ -32,7 +32,7 @@ type Options struct {
 }
 
 // Fetch reads what the manifests name: presence and content from the lists,
-// absence only from a GET that says so (design 0.14). Kinds that can't be read
+// absence only from a GET that says so (docs/design.md 0.14). Kinds that can't be read
 // are passed over. Any failure to read is an error: nothing is guessed.
 func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
 	f := &fetch{reader: r, opts: opts, wanted: wanted(set), inGit: map[kind.Key]kind.Key{}}

@@ -205,7 +205,7 @@ func TestOnlyKindsInUseAreRead(t *testing.T) {
 }
 
 // TestTheServerMayCallAnObjectOtherwise: a snapshot's name may differ from the
-// one that was asked for (platform-api 1).
+// one that was asked for (docs/platform.md 1).
 func TestTheServerMayCallAnObjectOtherwise(t *testing.T) {
 	listed, unlisted := object("VolumeSnapshot", "content-1", ""), object("VolumeSnapshot", "content-2", "")
 	db, logs := kind.Key{Kind: "VolumeSnapshot", Name: "db"}, kind.Key{Kind: "VolumeSnapshot", Name: "logs"}

@@ -78,7 +78,7 @@ func (c *converter) unquoted(n *yaml.Node, f *kind.Field, what plain) any {
 	return c.emit(n, text)
 }
 
-// sees tells whether the document or an example shows the value for the field.
+// sees reports whether the document or an example shows the value for the field.
 func sees(f *kind.Field, value string) bool {
 	for _, s := range f.Seen {
 		if s == value {

@@ -13,7 +13,7 @@ import (
 
 // Route is a way on which manifests reach the platform: its API, or the
 // command-line route, where a kind may have another apiVersion and needs
-// metadata.namespace (platform-api 2.3).
+// metadata.namespace (docs/platform.md 2.3).
 type Route struct {
 	// Vendor is the vendor's name in the envelope of the command-line route, and
 	// empty for the API.

@@ -113,7 +113,7 @@ func (c *converter) undocumented(word string) bool {
 	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
-// onlyKeeps tells whether annotations hold nothing but the one that this program
+// onlyKeeps reports whether annotations hold nothing but the one that this program
 // reads.
 func onlyKeeps(annotations any) bool {
 	m, _ := annotations.(map[string]any)

@@ -286,7 +286,7 @@ func (f *fixer) leads(list *yaml.Node) int {
 	return n
 }
 
-// onlySeparates tells whether there is nothing between two elements but what
+// onlySeparates reports whether there is nothing between two elements but what
 // parts them.
 func onlySeparates(text []byte) bool {
 	return len(bytes.Trim(text, " \t\r\n")) == 1 && bytes.IndexByte(text, ',') >= 0
@@ -329,7 +329,7 @@ type change struct {
 	drop  map[*yaml.Node]bool
 }
 
-// made tells whether a node became another just as it should.
+// made reports whether a node became another just as it should.
 func (c change) made(was, is *yaml.Node) bool {
 	if want, ok := c.value[was]; ok {
 		return is.Kind == yaml.ScalarNode && is.Value == want && is.Anchor == was.Anchor
@@ -346,5 +346,5 @@ func (c change) made(was, is *yaml.Node) bool {
 	return true
 }
 
-// Fixable tells whether Fix may repair what a finding says.
+// Fixable reports whether Fix may repair what a finding says.
 func Fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }

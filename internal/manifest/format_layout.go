@@ -122,12 +122,12 @@ func (l *sheet) asItIs(root *yaml.Node) error {
 	return nil
 }
 
-// isBlock tells whether a node is a mapping or list of lines and not of brackets.
+// isBlock reports whether a node is a mapping or list of lines and not of brackets.
 func isBlock(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor tells whether anything at or below the node has a name: then the
+// hasAnchor reports whether anything at or below the node has a name: then the
 // order of fields matters.
 func hasAnchor(n *yaml.Node) bool {
 	if n.Anchor != "" {
@@ -171,7 +171,7 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	return nil
 }
 
-// beginsHere tells whether nothing but spaces and hyphens stands before a place.
+// beginsHere reports whether nothing but spaces and hyphens stands before a place.
 func (l *sheet) beginsHere(at, column int) bool {
 	return strings.Trim(l.in[at][:offset(l.in[at], column)], " -") == ""
 }

@@ -80,7 +80,7 @@ func (l *sheet) close(e *entry, column, limit int) {
 	e.loose = e.end < limit && l.isComment(e.end) && l.levels[e.end] == column
 }
 
-// belongs tells whether a line may be a part of a field at the column, or stand
+// belongs reports whether a line may be a part of a field at the column, or stand
 // between its parts.
 func (l *sheet) belongs(at, column int) bool {
 	switch l.kinds[at] {
@@ -93,7 +93,7 @@ func (l *sheet) belongs(at, column int) bool {
 	return true
 }
 
-// isInline tells whether a key stands behind a hyphen.
+// isInline reports whether a key stands behind a hyphen.
 func (l *sheet) isInline(at, column int) bool { return l.tokens[at][0].to != column }
 
 // sortParagraph puts fields in order that follow each other without a gap.
@@ -117,7 +117,7 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 	copy(l.order[start:], moved)
 }
 
-// mayLead tells whether another field may take the place of the first of a
+// mayLead reports whether another field may take the place of the first of a
 // mapping: a comment there may speak of the whole mapping.
 func (l *sheet) mayLead(m ordering, first, now entry) bool {
 	if first.head < first.line || now.head < now.line {

@@ -18,15 +18,15 @@ var errDiffers = left(0, "the result would not say the same")
 // their order, the same values in the same forms, and comments to this program
 // at the same fields.
 func sameFile(before, after []byte) error {
-	if !slices.Equal(inked(before), inked(after)) {
+	if !slices.Equal(significantLines(before), significantLines(after)) {
 		return errDiffers
 	}
 	return sameNodes(before, after)
 }
 
-// inked are the lines of a text without their white space and the hyphens before
+// significantLines are the lines of a text without their white space and the hyphens before
 // them, sorted.
-func inked(text []byte) []string {
+func significantLines(text []byte) []string {
 	var all []string
 	for line := range strings.Lines(string(text)) {
 		all = append(all, strings.Join(strings.Fields(strings.TrimLeft(line, " -\n")), ""))
@@ -59,7 +59,7 @@ func sameNodes(before, after []byte) error {
 	return nil
 }
 
-// sameNode tells whether two nodes are the same but for the order of fields.
+// sameNode reports whether two nodes are the same but for the order of fields.
 func sameNode(a, b *yaml.Node) bool {
 	if !alike(a, b) || len(a.Content) != len(b.Content) {
 		return false
@@ -79,7 +79,7 @@ func sameNode(a, b *yaml.Node) bool {
 	return true
 }
 
-// alike tells whether two nodes are the same but for what is below them.
+// alike reports whether two nodes are the same but for what is below them.
 func alike(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
 }

@@ -20,7 +20,7 @@ type ignore struct {
 	from, to     int
 }
 
-// governs tells whether the comment silences a finding of the rule in the line.
+// governs reports whether the comment silences a finding of the rule in the line.
 func (i ignore) governs(f diag.Finding) bool {
 	return i.rule == f.Rule && i.from <= f.Line && f.Line <= i.to
 }
@@ -93,7 +93,7 @@ func (w *worker) odd(m mark) (message, fix string) {
 	return "", ""
 }
 
-// silenceable tells whether a comment can silence the rule: one of file names has no
+// silenceable reports whether a comment can silence the rule: one of file names has no
 // place for it, and of the comments themselves the last must be seen.
 func (r *Rule) silenceable() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != ruleIgnoreOdd && r.Name != ruleIgnoreUnused
@@ -125,12 +125,12 @@ func (w *worker) reportUnused(s *subject, found diag.List) {
 	}
 }
 
-// certain tells whether a document alone shows what the rule finds in it.
+// certain reports whether a document alone shows what the rule finds in it.
 func (r *Rule) certain(opts Options) bool {
 	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(opts))
 }
 
-// nearIgnore tells whether the word was to be ignore.
+// nearIgnore reports whether the word was to be ignore.
 func nearIgnore(word string) bool {
 	const slips = 2
 	return fuzzy.LevenshteinDistance(strings.ToLower(strings.TrimSpace(word)), "ignore") <= slips

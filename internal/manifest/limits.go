@@ -47,7 +47,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// tooMuch tells whether what was read so far passes a bound of all files.
+// tooMuch reports whether what was read so far passes a bound of all files.
 func (l *loader) tooMuch() bool {
 	return l.total.Load() > l.options.Limits.Total || l.count.Load() > int64(l.options.Limits.Objects) || l.said.Load() > maxOfAll
 }

@@ -89,7 +89,7 @@ type Options struct {
 	// Workspace is the name that metadata.namespace must have; empty where
 	// there is no project.
 	Workspace string
-	// DeprecatedPurgeURL is the legacy purge address (platform-api 9); a
+	// DeprecatedPurgeURL is the legacy purge address (docs/platform.md 9); a
 	// manifest that mentions it gets a warning. Empty where it is not known.
 	DeprecatedPurgeURL string
 	// Undocumented are fields and values that the platform has and its document does

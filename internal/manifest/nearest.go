@@ -44,7 +44,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// swapped tells whether two words differ in the order of two neighbours.
+// swapped reports whether two words differ in the order of two neighbours.
 func swapped(a, b string) bool {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {

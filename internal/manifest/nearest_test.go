@@ -87,7 +87,7 @@ func isSlip(t *testing.T, word string, known []string) {
 }
 
 // TestWhatPlatformsHaveIsNoMisspelling: fields and values that were observed beside
-// the document (platform-observed, CDN fields) are unknown and no errors.
+// the document (docs/platform.md 10) are unknown and no errors.
 func TestWhatPlatformsHaveIsNoMisspelling(t *testing.T) {
 	text := cdnStart + `  firewall:
     rules:

@@ -8,7 +8,7 @@ import (
 )
 
 // Location is how the requests of one path are served, as far as advice is
-// about it (platform-api 2.2).
+// about it (docs/platform.md 2.2).
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
 	Field, Path, Host, Action, Upstream string
@@ -112,10 +112,10 @@ func (l Location) Purged() string {
 	return path
 }
 
-// anyHost tells whether a location's host means all of them.
+// anyHost reports whether a location's host means all of them.
 func anyHost(host string) bool { return host == "" || host == "*" }
 
-// HostIn tells whether the location serves one of the hosts, which are in the
+// HostIn reports whether the location serves one of the hosts, which are in the
 // form of kind.HostKey. Where its own host has a star, that can't be ruled out.
 func (l Location) HostIn(hosts map[string]bool) bool {
 	return anyHost(l.Host) || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]

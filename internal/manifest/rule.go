@@ -31,7 +31,7 @@ type Rule struct {
 	object func(*subject)
 	// set checks what only all objects together show; nil for none.
 	set func(*Set, *reporter)
-	// idle tells whether the options leave nothing to check; nil for never.
+	// idle reports whether the options leave nothing to check; nil for never.
 	idle func(Options) bool
 }
 

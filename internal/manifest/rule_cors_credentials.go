@@ -16,7 +16,7 @@ func corsCredentials() Rule {
 		Why: "Browsers refuse an answer that allows credentials and names * as its origin (Fetch: CORS protocol and credentials), so it does not " +
 			"work; and where a server answers with the origin that asked instead, the pages of every site can read what " +
 			"its visitors see when they are logged in. The platform's document does not say which of the two it does " +
-			"(platform-api 2.2).",
+			"(docs/platform.md 2.2).",
 		Fix: `Name the origins that need credentials, or write allowCredentials: "false".`,
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -64,7 +64,7 @@ func checkCORSCredentials(s *subject) {
 	}
 }
 
-// everyOrigin tells whether one of the origins in a text means all.
+// everyOrigin reports whether one of the origins in a text means all.
 func everyOrigin(origins string) bool {
 	for _, origin := range strings.FieldsFunc(origins, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		switch origin {

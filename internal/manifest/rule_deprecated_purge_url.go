@@ -13,7 +13,7 @@ func deprecatedPurgeURL() Rule {
 		Severity: diag.Warning,
 		Summary:  "The manifest mentions the address of the older purge service.",
 		Why: "The older purge service is deprecated and will be removed; callers must migrate to the purge " +
-			"operation of version 2.1 (platform-api 9). The address is a setting of the project; without it " +
+			"operation of version 2.1 (docs/platform.md 9). The address is a setting of the project; without it " +
 			"nothing is looked for.",
 		Fix: "Purge with a manifest of kind Purge instead, and remove the address.",
 		Bad: `apiVersion: delivery/v2.1

@@ -12,7 +12,7 @@ func duplicateLocation() Rule {
 		Severity: diag.Error,
 		Summary:  "Two locations of a CDN have the same path and host.",
 		Why: "A request can be served by one of them only, and the platform's document does not say by which " +
-			"(platform-api 2.2). trueup pairs the locations of git with the live ones by path and host.",
+			"(docs/platform.md 2.2). trueup pairs the locations of git with the live ones by path and host.",
 		Fix: "Merge the two into one, or give one another path or host.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN

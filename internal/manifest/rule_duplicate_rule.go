@@ -9,7 +9,7 @@ func duplicateRule() Rule {
 		Name:     "duplicate-rule",
 		Severity: diag.Error,
 		Summary:  "Two firewall rules of a CDN have the same name.",
-		Why: "trueup pairs the firewall rules of git with the live ones by their name (platform-api 2.2). " +
+		Why: "trueup pairs the firewall rules of git with the live ones by their name (docs/platform.md 2.2). " +
 			"With a name twice, a change of one could be sent to the other.",
 		Fix: "Rename one of them, or remove it.",
 		Bad: `apiVersion: delivery/v2.1

@@ -11,7 +11,7 @@ func duplicateServer() Rule {
 		Name:     "duplicate-server",
 		Severity: diag.Warning,
 		Summary:  "An upstream lists the same host and port twice.",
-		Why: "trueup pairs the servers of git with the live ones by host and port (platform-api 2.2). With a " +
+		Why: "trueup pairs the servers of git with the live ones by host and port (docs/platform.md 2.2). With a " +
 			"pair twice, they are paired by position, so fields that only the platform knows are dropped " +
 			"whenever the list is sent. Some use it to give a server a greater share: weight is meant for " +
 			"that.",

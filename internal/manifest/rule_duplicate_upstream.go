@@ -9,7 +9,7 @@ func duplicateUpstream() Rule {
 		Name:     "duplicate-upstream",
 		Severity: diag.Error,
 		Summary:  "Two upstreams of a CDN have the same name.",
-		Why: "Locations refer to an upstream by its name (platform-api 2.2), and trueup pairs the upstreams " +
+		Why: "Locations refer to an upstream by its name (docs/platform.md 2.2), and trueup pairs the upstreams " +
 			"of git with the live ones by it. With a name twice, neither can tell which is meant.",
 		Fix: "Rename one of them, or remove it.",
 		Bad: `apiVersion: delivery/v2.1

@@ -64,7 +64,7 @@ func text(parent map[string]any, field string) (string, bool) {
 	return s, ok
 }
 
-// numberIn tells whether the text is decimal digits with a value between both
+// numberIn reports whether the text is decimal digits with a value between both
 // bounds.
 func numberIn(text string, least, most uint64) bool {
 	n, err := strconv.ParseUint(text, 10, 64)
@@ -146,7 +146,7 @@ func encoded(path string) string {
 	return "the characters " + strings.Join(found, " ")
 }
 
-// dotted tells whether a segment is . or .., which clients take out before
+// dotted reports whether a segment is . or .., which clients take out before
 // they ask for a path (RFC 3986, 5.2.4).
 func dotted(path string) bool {
 	if !strings.Contains(path, "/.") {

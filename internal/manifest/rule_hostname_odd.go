@@ -12,7 +12,7 @@ func hostnameOdd() Rule {
 		Name:     "hostname-odd",
 		Severity: diag.Warning,
 		Summary:  "A hostname, or the host of a location or a server, is not one of RFC 1123.",
-		Why: "The platform's document says no more than that spec.hostname is a domain, and that a server has a name or an address (platform-api 2.2). " +
+		Why: "The platform's document says no more than that spec.hostname is a domain, and that a server has a name or an address (docs/platform.md 2.2). " +
 			"Names in DNS are labels of at most 63 letters, digits and hyphens with dots between, 253 in " +
 			"all; others are likely to be refused, or to answer to nobody. A name in capitals or with a dot " +
 			"at its end may come back in another form. What no name can have is an error: hostname-shape.",

@@ -11,7 +11,7 @@ func hostnameShape() Rule {
 		Name:     "hostname-shape",
 		Severity: diag.Error,
 		Summary:  "A hostname, or the host of a location or a server, holds what no name of a machine can.",
-		Why: "spec.hostname is a domain (platform-api 2.2), a purge must have exactly that of its CDN (platform-api 2.3), and a server " +
+		Why: "spec.hostname is a domain (docs/platform.md 2.2), a purge must have exactly that of its CDN (docs/platform.md 2.3), and a server " +
 			"has a name or an address: no scheme, user, port, path, query or white space. A character beyond ASCII is an error, too, not only " +
 			"in the host of a server. Some look like a letter or a dot of ASCII, so a reviewer reads good.example.net where " +
 			"the manifest names another host. The CDN would fetch from that host, answer for another hostname, or lose the location. " +

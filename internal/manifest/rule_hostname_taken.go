@@ -16,8 +16,8 @@ func hostnameTaken() Rule {
 		Name:     RuleHostnameTaken,
 		Severity: diag.Warning,
 		Summary:  "Two CDNs have the same hostname.",
-		Why: "The hostname is the domain of the CDN (platform-api 2.2), and a purge finds its CDN by it " +
-			"(platform-api 2.3). Two CDNs of one hostname are mostly a copied manifest in which it was " +
+		Why: "The hostname is the domain of the CDN (docs/platform.md 2.2), and a purge finds its CDN by it " +
+			"(docs/platform.md 2.3). Two CDNs of one hostname are mostly a copied manifest in which it was " +
 			"forgotten. A plan makes it an error, unless the platform has the hostname at this CDN already: then " +
 			"it allows that, and trueup pull writes both.",
 		Fix: "Give one of them another hostname, or remove it.",

@@ -12,7 +12,7 @@ func locationPathOdd() Rule {
 		Severity: diag.Warning,
 		Summary: "The path of a location holds something of which the platform's document does not say what it " +
 			"means.",
-		Why: "The document shows path patterns with a * at their end (platform-api 2.2) and is silent about a " +
+		Why: "The document shows path patterns with a * at their end (docs/platform.md 2.2) and is silent about a " +
 			"* elsewhere, a query, a fragment, white space, characters that are not ASCII, characters that clients " +
 			"encode (\" < > \\ ^ ` { | }), a % without two hexadecimal digits, empty segments (//), the segments . and .., and a path without / at its start. Such a location may match nothing, or more than was meant.",
 		Fix: "Write a path that starts with /, has * only at its end, and no //, . or ..; encode other characters " +

@@ -14,7 +14,7 @@ func locationUnreachable() Rule {
 		Name:     "location-unreachable",
 		Severity: diag.Advice,
 		Summary:  "If the first location that matches wins, another one above takes all requests of this one.",
-		Why: "Locations match by path, with a * at the end for all below it, and by host (platform-api 2.2). The document " +
+		Why: "Locations match by path, with a * at the end for all below it, and by host (docs/platform.md 2.2). The document " +
 			"does not say which of two that match serves a request. If it is the first in the list, a location below a " +
 			"wider one serves nothing. With special paths above general ones the order says the same either way.",
 		Fix: "Move the wider location below the others.",

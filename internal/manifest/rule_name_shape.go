@@ -13,7 +13,7 @@ func nameShape() Rule {
 		Name:     "name-shape",
 		Severity: diag.Error,
 		Summary:  "The name of an object can't stand in the address of a request, or hides what it is.",
-		Why: "metadata.name becomes a part of the path (platform-api 4), where a slash, \".\" or \"..\" would " +
+		Why: "metadata.name becomes a part of the path (docs/platform.md 4), where a slash, \".\" or \"..\" would " +
 			"address something else. It is escaped there; but servers exist that undo an escape twice, or that take the " +
 			"other dots and slashes of Unicode for these. Control characters and characters that change the direction of " +
 			"text make a name look like another.",

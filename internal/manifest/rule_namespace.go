@@ -14,7 +14,7 @@ func namespace() Rule {
 		Severity: diag.Error,
 		Summary:  "metadata.namespace is missing where it is needed, or names another workspace.",
 		Why: "A snapshot needs metadata.namespace, the name of the workspace and the same as in the address " +
-			"of the request (platform-api 2.1). Where a project file names the workspace, it may be left out " +
+			"of the request (docs/platform.md 2.1). Where a project file names the workspace, it may be left out " +
 			"and is the project's; a manifest that names another one belongs to another project, and is " +
 			"refused before it is created in the wrong place.",
 		Fix: "Write the workspace's name in metadata.namespace, or leave it out where trueup.yaml names the " +

@@ -12,7 +12,7 @@ func portRange() Rule {
 		Name:     "port-range",
 		Severity: diag.Error,
 		Summary:  "The port of a server is not a number from 1 to 65535.",
-		Why:      "A port is numeric text (platform-api 2.2), and TCP knows no others.",
+		Why:      "A port is numeric text (docs/platform.md 2.2), and TCP knows no others.",
 		Fix:      "Write the port as digits in quotes.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN

@@ -12,7 +12,7 @@ func purgeEverything() Rule {
 		Severity: diag.Advice,
 		Summary:  "A purge invalidates all that is held of a hostname.",
 		Why: "/* is a prefix path of all there is, and so are prefixes that have all locations of the CDN below them; each " +
-			"subdomain is purged together with the hostname (platform-api 2.3). Until the edges hold answers again, the " +
+			"subdomain is purged together with the hostname (docs/platform.md 2.3). Until the edges hold answers again, the " +
 			"servers behind the CDN get every request, which is more than they get on other days.",
 		Fix: "Name the paths that changed; or go on, if all of it did, at an hour when the servers can take it.",
 		Bad: `apiVersion: delivery/v2.1

@@ -12,7 +12,7 @@ func purgeHostname() Rule {
 		Severity: diag.Error,
 		Summary:  "The hostname of a purge is that of no CDN, neither in these manifests nor on the platform, or is not spelled as there.",
 		Why: "A purge's hostname is the domain of a CDN that was created before and must equal that CDN's " +
-			"hostname (platform-api 2.3). The name of a purge works only once, so a mistake here spends it.",
+			"hostname (docs/platform.md 2.3). The name of a purge works only once, so a mistake here spends it.",
 		Fix: "Write the hostname exactly as the CDN has it; names before it go into spec.subdomains.",
 		Bad: `apiVersion: delivery/v2.1
 kind: Purge

@@ -13,7 +13,7 @@ func purgeHostnameCase() Rule {
 		Severity: diag.Error,
 		Summary:  "The hostname of a purge differs from that of its CDN in capitals, or in a dot at its end.",
 		Why: "DNS does not tell such names apart, but the hostname of a purge must equal that of its CDN " +
-			"(platform-api 2.3). The name of a purge works only once, so one that the platform does not match spends it.",
+			"(docs/platform.md 2.3). The name of a purge works only once, so one that the platform does not match spends it.",
 		Fix: "Write the hostname exactly as the CDN has it.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN

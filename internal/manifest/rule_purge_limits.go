@@ -14,7 +14,7 @@ func purgeLimits() Rule {
 		Severity: diag.Error,
 		Summary:  "A purge names more paths than all active purges of its hostname may have together.",
 		Why: "The active purges of one hostname may have 20000 absolute and 1000 prefix paths, taken together " +
-			"(platform-api 8), so a larger one can never be accepted.",
+			"(docs/platform.md 8), so a larger one can never be accepted.",
 		Fix: "Split it into as many purges as the finding says and send them a day apart, or replace paths by " +
 			"prefix paths: trueup purge new does both.",
 		Bad:    manyPrefixes("rel-42", 0, 1001),

@@ -17,7 +17,7 @@ func purgeLimitsSet() Rule {
 		Summary: "The purges of one hostname in these manifests have more paths together than may be active at a " +
 			"time.",
 		Why: "The active purges of one hostname may be 100 requests with 20000 absolute and 1000 prefix " +
-			"paths, taken together (platform-api 8). A purge is active for about 24 hours, and manifests of " +
+			"paths, taken together (docs/platform.md 8). A purge is active for about 24 hours, and manifests of " +
 			"purges that were posted long ago may stay in git, so this is no error: only those that are " +
 			"active count.",
 		Fix:  "Remove manifests of purges that were posted. What there is no room for is deferred: apply sends it when it fits.",

@@ -11,13 +11,13 @@ func purgeMissing() Rule {
 		Name:     RulePurgeMissing,
 		Severity: diag.Advice,
 		Summary:  "What shapes the answers of a location changes, and no purge of the same change covers its paths.",
-		Why: "The edges go on giving what they hold until its time is over or a purge invalidates it (platform-api 1). " +
+		Why: "The edges go on giving what they hold until its time is over or a purge invalidates it (docs/platform.md 1). " +
 			"So another edge TTL, rewrite, upstream or header of a location shows for each file as late as that; the " +
 			"same holds for all locations of an upstream whose scheme changes, or of which one server takes the place of " +
 			"another. Purges that wait, or that a person must decide about, count as there; nothing is said of a location whose " +
 			"edge TTL was 0, because nothing of it is held.",
 		Fix: "Write a purge of what the finding names with the command that it shows, trueup purge new; apply sends it after " +
-			"the change. Or let what is held end by itself.",
+			"the change. Or wait for the cache to expire.",
 		Live: `apiVersion: delivery/v2.1
 kind: CDN
 metadata:

@@ -13,7 +13,7 @@ func purgeNameGeneric() Rule {
 		Name:     "purge-name-generic",
 		Severity: diag.Warning,
 		Summary:  "The name of a purge says nothing of its occasion, so it will be wanted again.",
-		Why: "A purge's name is unique among the purge requests of the workspace (platform-api 2.3), and " +
+		Why: "A purge's name is unique among the purge requests of the workspace (docs/platform.md 2.3), and " +
 			"trueup sends each name once, for good. Somebody else may have used such a name from the console " +
 			"or another repository; the next purge will need another one anyway.",
 		Fix: "Name the release, ticket or date, such as rel-42 or 20261121-logo.",
@@ -50,7 +50,7 @@ func checkPurgeNameGeneric(s *subject) {
 const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today " +
 	"cdn web site static release deploy latest hotfix fix update example sample request foo bar "
 
-// generic tells whether a name has nothing but generic words and at most one
+// generic reports whether a name has nothing but generic words and at most one
 // digit.
 func generic(name string) bool {
 	digits := 0

@@ -14,7 +14,7 @@ func purgePath() Rule {
 		Severity: diag.Error,
 		Summary:  "A path of a purge does not start with /, or has * before its last character.",
 		Why: "A path that ends in * is a prefix path and any other is absolute; * may only be the last " +
-			"character (platform-api 2.3). The host belongs in spec.hostname.",
+			"character (docs/platform.md 2.3). The host belongs in spec.hostname.",
 		Fix: "Start the path with /, and put * only at its end.",
 		Bad: `apiVersion: delivery/v2.1
 kind: Purge

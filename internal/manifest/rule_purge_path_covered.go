@@ -16,9 +16,9 @@ func purgePathCovered() Rule {
 		Name:     coveredRule,
 		Severity: diag.Warning,
 		Summary:  "A path of a purge is named twice, or a prefix path of the same purge covers it.",
-		Why: "A prefix path purges everything below it (platform-api 2.3), so the others change nothing. They " +
+		Why: "A prefix path purges everything below it (docs/platform.md 2.3), so the others change nothing. They " +
 			"still count against the limits of the hostname: 20000 absolute and 1000 prefix paths " +
-			"(platform-api 8).",
+			"(docs/platform.md 8).",
 		Fix: "Drop the paths that the finding names, or the prefix path if it is wider than was meant.",
 		Bad: `apiVersion: delivery/v2.1
 kind: Purge

@@ -10,7 +10,7 @@ func purgePathOdd() Rule {
 		Name:     "purge-path-odd",
 		Severity: diag.Warning,
 		Summary:  "A path of a purge holds something of which the platform's document does not say what it means.",
-		Why: "The document knows absolute paths and prefix paths (platform-api 2.3) and is silent about a " +
+		Why: "The document knows absolute paths and prefix paths (docs/platform.md 2.3) and is silent about a " +
 			"query, a fragment, white space, characters that are not ASCII, characters that clients encode " +
 			"(\" < > \\ ^ ` { | }), a % without two hexadecimal digits, empty segments (//) and the " +
 			"segments . and .., which clients resolve before they ask. Such a purge may be accepted and purge " +

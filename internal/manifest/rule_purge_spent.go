@@ -12,7 +12,7 @@ func purgeSpent() Rule {
 		Severity: diag.Error,
 		Summary:  "A purge was edited after it was posted.",
 		Why: "A purge is a request and not a state: it is sent once, under a name that is unique among the purge " +
-			"requests of the workspace (platform-api 2.3), and can't be changed afterwards. " +
+			"requests of the workspace (docs/platform.md 2.3), and can't be changed afterwards. " +
 			"The order of paths and subdomains, the file's name and the envelope may change freely.",
 		Fix: "Undo the change, and write what is to be purged now as a new manifest with a new name.",
 		Bad: `# rel-42 was posted with the path /index.html

@@ -12,7 +12,7 @@ func purgeSubdomain() Rule {
 		Name:     "purge-subdomain",
 		Severity: diag.Error,
 		Summary:  "A subdomain of a purge is not just the part before the hostname.",
-		Why: "Each entry is prefixed to the hostname, and must not contain the hostname itself (platform-api " +
+		Why: "Each entry is prefixed to the hostname, and must not contain the hostname itself (docs/platform.md " +
 			"2.3): with shop.example.com, www means www.shop.example.com. The hostname is purged anyway.",
 		Fix: "Write each part before the hostname once, without dots at its ends.",
 		Bad: `apiVersion: delivery/v2.1

@@ -11,7 +11,7 @@ func purgeUnmatched() Rule {
 		Name:     RulePurgeUnmatched,
 		Severity: diag.Advice,
 		Summary:  "A path of a purge is served by no location of its CDN.",
-		Why: "The edges hold answers of paths that a location serves (platform-api 2.2). A path outside of all of them, as " +
+		Why: "The edges hold answers of paths that a location serves (docs/platform.md 2.2). A path outside of all of them, as " +
 			"they are live and as git has them, is often a slip; the purge is sent all the same, and its name is spent.",
 		Fix: "Correct the path, or add the location.",
 		Bad: `apiVersion: delivery/v2.1

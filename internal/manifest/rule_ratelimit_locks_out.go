@@ -14,7 +14,7 @@ func ratelimitLocksOut() Rule {
 		Severity: diag.Advice,
 		Summary:  "A rate limit leaves nothing to visitors, or so little for all of them together that a few lock out the rest.",
 		Why: "rate is how many requests a period allows, and identifier.type what tells one visitor from another " +
-			"(platform-api 2.2). A rate of 0 allows none. A limit that is counted by something that visitors share, " +
+			"(docs/platform.md 2.2). A rate of 0 allows none. A limit that is counted by something that visitors share, " +
 			"such as the host or the path, is one limit for all who share it: with less than 10 requests for each unit of " +
 			"the period, a few of them use it up. Rules that only bots or other chosen requests match are not looked at. " +
 			"The document shows one identifier, ip, and names no unit.",
@@ -61,7 +61,7 @@ spec:
 	}
 }
 
-// shared tells whether many visitors have in common what a limit is counted by;
+// shared reports whether many visitors have in common what a limit is counted by;
 // the names are those that constraints of this platform have.
 func shared(key string) bool {
 	switch key {
@@ -107,7 +107,7 @@ func number(parent map[string]any, field string) (float64, bool) {
 	return value, err == nil
 }
 
-// meetsPeople tells whether a rule matches all visitors, or all that are no
+// meetsPeople reports whether a rule matches all visitors, or all that are no
 // known bots: the requests that fulfil all constraints of any of its groups.
 func meetsPeople(rule map[string]any) bool {
 	groups, _ := rule["constraints"].([]any)

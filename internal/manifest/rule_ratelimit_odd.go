@@ -14,7 +14,7 @@ func ratelimitOdd() Rule {
 		Name:     "ratelimit-odd",
 		Severity: diag.Warning,
 		Summary:  "A number of a rate limit is less than zero or a fraction.",
-		Why: "rate, period and penalty_period are numbers without documented bounds (platform-api 2.2), so this " +
+		Why: "rate, period and penalty_period are numbers without documented bounds (docs/platform.md 2.2), so this " +
 			"is no error; but nobody can send half a request, and a time before now limits nothing. Such a " +
 			"limit is likely to be refused, or to let everything through.",
 		Fix: "Write a whole number from 0.",

@@ -7,7 +7,7 @@ func ruleUnnamed() Rule {
 		Name:     "rule-unnamed",
 		Severity: diag.Warning,
 		Summary:  "A firewall rule has no name.",
-		Why: "trueup pairs the firewall rules of git with the live ones by their name (platform-api 2.2). With a rule " +
+		Why: "trueup pairs the firewall rules of git with the live ones by their name (docs/platform.md 2.2). With a rule " +
 			"without one, all rules of the CDN are compared by their position: a new one in between shows as a " +
 			"change of each below it, and fields that only the platform knows are dropped when the list is sent.",
 		Fix: "Give it a name, of lower-case letters, digits and hyphens.",

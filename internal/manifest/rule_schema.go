@@ -14,7 +14,7 @@ func schemaRefused() Rule {
 		Name:     ruleSchema,
 		Severity: diag.Error,
 		Summary:  "A field is missing, or has another type or value than the documented one.",
-		Why: "The schema says no more than the platform's document (platform-api 2), " +
+		Why: "The schema says no more than the platform's document (docs/platform.md 2), " +
 			"so the platform is likely to refuse the request, or to drop the field.",
 		Fix: "Write what the finding says; trueup explain shows type, rule and example of any field.",
 		Bad: `apiVersion: delivery/v2.1
@@ -43,7 +43,7 @@ func textUnquoted() Rule {
 		Name:     ruleUnquoted,
 		Severity: diag.Error,
 		Summary:  "A boolean or number stands without quotes where the platform wants text.",
-		Why: "Many fields are text even where they mean a boolean or a number (platform-api 2.2), " +
+		Why: "Many fields are text even where they mean a boolean or a number (docs/platform.md 2.2), " +
 			"and YAML reads true and 443 as something else.",
 		Fix: "Put the value in quotes; trueup fmt --fix does it for you.",
 		Bad: `apiVersion: delivery/v2.1
@@ -139,7 +139,7 @@ func misspeltValue() Rule {
 		Severity: diag.Error,
 		Summary:  "A value resembles a documented one.",
 		Why: "The platform is likely to refuse it, or to do something else. The document shows values that were seen and does not list all that " +
-			"are allowed (platform-api 2.2), so a value that resembles none of them is only an unknown-value. " + whatIsMisspelt,
+			"are allowed (docs/platform.md 2.2), so a value that resembles none of them is only an unknown-value. " + whatIsMisspelt,
 		Fix: "Correct the value; trueup fmt --fix does it where only the case of letters differs." + hasItAllTheSame +
 			"spec.locations.action, undocumented: [proxy_https]}]. It is then an unknown-value, and reviewers see the change of trueup.yaml.",
 		Bad: `apiVersion: delivery/v2.1
@@ -171,7 +171,7 @@ func unknownField() Rule {
 		Severity: diag.Warning,
 		Summary:  "The platform's document does not show this field, nor one whose name resembles it.",
 		Why: "Servers of this family drop unknown fields in silence, so a mistake would never take effect. " +
-			"The document does not list all fields (platform-api 2.2), so it is no error; --strict makes it one. " +
+			"The document does not list all fields (docs/platform.md 2.2), so it is no error; --strict makes it one. " +
 			"A name that resembles a documented one is an error: misspelt-field.",
 		Fix: "Correct the name, or move the field to where it belongs, if it is a mistake.",
 		Bad: `apiVersion: delivery/v2.1
@@ -201,7 +201,7 @@ func unknownValue() Rule {
 		Name:     ruleUnknownValue,
 		Severity: diag.Warning,
 		Summary:  "The platform's document does not show this value, nor one that resembles it.",
-		Why: "The document shows values that were seen and does not list all that are allowed (platform-api 2.2), " +
+		Why: "The document shows values that were seen and does not list all that are allowed (docs/platform.md 2.2), " +
 			"so it is no error; --strict makes it one. A value that resembles a documented one is an error: misspelt-value.",
 		Fix: "Correct the value, if it is a mistake.",
 		Bad: `apiVersion: delivery/v2.1

@@ -7,7 +7,7 @@ func serverOwned() Rule {
 		Name:     "server-owned",
 		Severity: diag.Error,
 		Summary:  "The manifest holds fields that the server writes.",
-		Why: "Reads return status and metadata of the server's own (platform-api 2.1); they come into a " +
+		Why: "Reads return status and metadata of the server's own (docs/platform.md 2.1); they come into a " +
 			"manifest when the output of a read is pasted. They can't be set, change by themselves and would " +
 			"make every plan differ.",
 		Fix: "Remove the fields that the findings name.",

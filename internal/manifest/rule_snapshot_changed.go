@@ -11,7 +11,7 @@ func snapshotChanged() Rule {
 		Name:     RuleSnapshotChanged,
 		Severity: diag.Error,
 		Summary:  "A snapshot is live with another spec.",
-		Why: "A snapshot is a moment of a disk: the platform documents no way to change one (platform-api 4.1), and " +
+		Why: "A snapshot is a moment of a disk: the platform documents no way to change one (docs/platform.md 4.1), and " +
 			"to replace it would destroy that moment and take another.",
 		Fix: "Put the old spec back, and write the new snapshot as a manifest with a name of its own.",
 		Bad: `# db-2026-11-21 is live, taken from the disk db-data

@@ -11,7 +11,7 @@ func snapshotClass() Rule {
 		Name:     "snapshot-class",
 		Severity: diag.Error,
 		Summary:  "The class of a snapshot is not general-purpose.",
-		Why: "spec.volumeSnapshotClassName must be general-purpose (platform-api 2.1). Manifests from a " +
+		Why: "spec.volumeSnapshotClassName must be general-purpose (docs/platform.md 2.1). Manifests from a " +
 			"Kubernetes cluster name the class of that cluster's driver, which this platform does not have.",
 		Fix: "Write volumeSnapshotClassName: general-purpose.",
 		Bad: `apiVersion: snapshot.storage.k8s.io/v1

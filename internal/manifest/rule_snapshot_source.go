@@ -10,7 +10,7 @@ func snapshotSource() Rule {
 		Severity: diag.Error,
 		Summary:  "A snapshot does not name the disk that it is taken of.",
 		Why: "spec.source.persistentVolumeClaimName is required and is exactly the name of the disk " +
-			"(platform-api 2.1). It is the only source that the platform knows: volumeSnapshotContentName, " +
+			"(docs/platform.md 2.1). It is the only source that the platform knows: volumeSnapshotContentName, " +
 			"which a Kubernetes cluster uses to import a snapshot, and the claim directly below spec, as " +
 			"older resources had it, mean nothing here.",
 		Fix: "Write spec.source.persistentVolumeClaimName with the name of the disk, and no other source.",

@@ -11,7 +11,7 @@ func statusCode() Rule {
 		Name:     "status-code",
 		Severity: diag.Error,
 		Summary:  "A status code of a rate limit is not an HTTP status.",
-		Why: "statusCode and validationStatusCode are HTTP statuses as text (platform-api 2.2), and those are " +
+		Why: "statusCode and validationStatusCode are HTTP statuses as text (docs/platform.md 2.2), and those are " +
 			"numbers from 100 to 599.",
 		Fix: "Write a number from 100 to 599 in quotes.",
 		Bad: `apiVersion: delivery/v2.1

@@ -7,7 +7,7 @@ func tlsNotForced() Rule {
 		Name:     "tls-not-forced",
 		Severity: diag.Advice,
 		Summary:  "A CDN answers over TLS, and plain HTTP is not sent on to it.",
-		Why: "tls.forced stands beside tls.enabled (platform-api 2.2). Without it whoever follows a link with http:// " +
+		Why: "tls.forced stands beside tls.enabled (docs/platform.md 2.2). Without it whoever follows a link with http:// " +
 			"stays there: pages, cookies and signed addresses can be read and changed on the way. Where tls.forced is " +
 			"not written, git does not say it, and the platform's document shows no default.",
 		Fix: `Write tls.forced: "true".`,

@@ -12,7 +12,7 @@ func ttlNumber() Rule {
 		Name:     "ttl-number",
 		Severity: diag.Error,
 		Summary:  "A TTL of a location is not a number.",
-		Why: "edgeTTL and browserTTL are numeric text (platform-api 2.2); their unit stands apart, in " +
+		Why: "edgeTTL and browserTTL are numeric text (docs/platform.md 2.2); their unit stands apart, in " +
 			"ttlTimeUnit.",
 		Fix: "Write the number as digits in quotes, and its unit in ttlTimeUnit.",
 		Bad: `apiVersion: delivery/v2.1

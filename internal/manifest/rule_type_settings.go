@@ -14,7 +14,7 @@ func typeSettings() Rule {
 		Severity: diag.Error,
 		Summary:  "A constraint or an action of a firewall rule lacks the object that its type names.",
 		Why: "A constraint has a type and an object of the same name with what is tested, and the action ratelimit has its " +
-			"numbers in action.ratelimit (platform-api 2.2). Without that object the rule tests nothing, or limits nothing. " +
+			"numbers in action.ratelimit (docs/platform.md 2.2). Without that object the rule tests nothing, or limits nothing. " +
 			"An action of a type that the document does not show may need no object.",
 		Fix: "Add the object, or name the one that is there like the type.",
 		Bad: `apiVersion: delivery/v2.1

@@ -11,7 +11,7 @@ func upstreamUnknown() Rule {
 		Name:     "upstream-unknown",
 		Severity: diag.Error,
 		Summary:  "A location names an upstream that spec.upstreams does not have.",
-		Why: "The upstream of a location is the name of an entry of spec.upstreams (platform-api 2.2); a " +
+		Why: "The upstream of a location is the name of an entry of spec.upstreams (docs/platform.md 2.2); a " +
 			"location with another one has nowhere to send its requests. A manifest without spec.upstreams " +
 			"leaves them as they are on the platform, so its locations are not checked.",
 		Fix: "Correct the name, or add the upstream to spec.upstreams.",

@@ -11,7 +11,7 @@ func upstreamUnused() Rule {
 		Name:     "upstream-unused",
 		Severity: diag.Warning,
 		Summary:  "No location names this upstream.",
-		Why: "Locations refer to upstreams by name (platform-api 2.2). An upstream that none names serves " +
+		Why: "Locations refer to upstreams by name (docs/platform.md 2.2). An upstream that none names serves " +
 			"nothing; often a location was renamed or removed and this was left behind. A manifest without " +
 			"spec.locations leaves them as they are on the platform, so its upstreams are not checked.",
 		Fix: "Remove the upstream, or name it in a location.",

@@ -12,7 +12,7 @@ func weightNumber() Rule {
 		Name:     "weight-number",
 		Severity: diag.Error,
 		Summary:  "The weight of a server is not a number.",
-		Why: "A weight is numeric text (platform-api 2.2): the share of the requests that the server gets. " +
+		Why: "A weight is numeric text (docs/platform.md 2.2): the share of the requests that the server gets. " +
 			"Less than nothing can't be shared out.",
 		Fix: "Write the weight as digits in quotes.",
 		Bad: `apiVersion: delivery/v2.1

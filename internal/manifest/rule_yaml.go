@@ -74,7 +74,7 @@ func yamlKey() Rule {
 		Name:     ruleKey,
 		Severity: diag.Error,
 		Summary:  "A key is not plain text.",
-		Why: "Requests are JSON (platform-api), where keys are text. " +
+		Why: "Requests are JSON (docs/platform.md), where keys are text. " +
 			"A key such as on or 1 is text for some readers of YAML and a boolean or a number for others.",
 		Fix: "Put the key in quotes.",
 		Bad: `apiVersion: delivery/v2.1
@@ -107,7 +107,7 @@ func yamlTag() Rule {
 		Name:     ruleTag,
 		Severity: diag.Error,
 		Summary:  "A tag changes what a value means.",
-		Why:      "Requests are JSON (platform-api), which has no tags, and each reader of YAML understands others.",
+		Why:      "Requests are JSON (docs/platform.md), which has no tags, and each reader of YAML understands others.",
 		Fix:      "Remove the tag and write the value as plain YAML.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -135,7 +135,7 @@ func yamlNumber() Rule {
 		Name:     ruleNumber,
 		Severity: diag.Error,
 		Summary:  "A number is too large, or too near to zero, for double precision.",
-		Why: "Requests are JSON (platform-api), whose readers have no other numbers in common (RFC 8259, 6): " +
+		Why: "Requests are JSON (docs/platform.md), whose readers have no other numbers in common (RFC 8259, 6): " +
 			"one takes 1e309 for infinity, another refuses it, so what would be set is not what git says.",
 		Fix: "Write the number that is meant.",
 		Bad: `apiVersion: delivery/v2.1
@@ -225,7 +225,7 @@ func yamlDepth() Rule {
 		Name:     ruleDepth,
 		Severity: diag.Error,
 		Summary:  "Values are nested too deeply.",
-		Why:      "No documented field is nested more than ten levels deep (platform-api 2.2); a file that goes far beyond is a mistake or an attack.",
+		Why:      "No documented field is nested more than ten levels deep (docs/platform.md 2.2); a file that goes far beyond is a mistake or an attack.",
 		Fix:      "Check that the file is what it should be.",
 		Bad: `apiVersion: delivery/v2.1
 kind: CDN
@@ -252,7 +252,7 @@ func yamlSize() Rule {
 		Name:     ruleSize,
 		Severity: diag.Error,
 		Summary:  "There is too much in a document, in a file, or in all files together.",
-		Why: "A purge at the limit of platform-api 8 is 1.3 MB and has 40,000 values. A file may have 16 MiB, a document 500,000 values, " +
+		Why: "A purge at the limit of docs/platform.md 8 is 1.3 MB and has 40,000 values. A file may have 16 MiB, a document 500,000 values, " +
 			"and all together 512 MiB, 200,000 files and 200,000 objects, in folders at most 64 deep: beyond that a mistake or an attack " +
 			"would take all memory of the machine.",
 		Fix: "Split the document or the file, or name fewer files at once.",

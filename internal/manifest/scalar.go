@@ -75,7 +75,7 @@ func booleanWord(s string) (value, ok bool) {
 	return false, false
 }
 
-// isJSONNumber tells whether s is a number as JSON writes it.
+// isJSONNumber reports whether s is a number as JSON writes it.
 func isJSONNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	whole := digits(s)
@@ -105,7 +105,7 @@ func isExponent(s string) bool {
 	return n > 0 && n == len(s)
 }
 
-// fitsDouble tells whether a number of JSON's grammar is neither infinity nor,
+// fitsDouble reports whether a number of JSON's grammar is neither infinity nor,
 // unless it is written so, zero in double precision.
 func fitsDouble(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)

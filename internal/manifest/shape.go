@@ -54,7 +54,7 @@ func (r shaper) shape(schema any) *shape {
 	return s
 }
 
-// isNote tells whether a keyword refuses nothing.
+// isNote reports whether a keyword refuses nothing.
 func isNote(keyword string) bool {
 	switch keyword {
 	case "title", "description", "examples", "$schema", "$defs":
@@ -141,7 +141,7 @@ func whole(v any) (int, bool) {
 	return int(n), err == nil
 }
 
-// holds tells whether the validator would take a value. Of null it never says
+// holds reports whether the validator would take a value. Of null it never says
 // so: what that means is decided elsewhere.
 func (s *shape) holds(v any) bool {
 	if s.unsure || s.ref != nil && !s.ref.holds(v) {
@@ -162,7 +162,7 @@ func (s *shape) holds(v any) bool {
 	return false
 }
 
-// admits tells whether a value of a type other than text may stand here.
+// admits reports whether a value of a type other than text may stand here.
 func (s *shape) admits(typ string) bool {
 	return (s.typ == "" || s.typ == typ) && s.words == nil
 }

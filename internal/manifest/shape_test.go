@@ -127,7 +127,7 @@ func TestAShapeIsUnsureOfKeywordsThatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// harmless tells whether what is not known is below a value of another type.
+// harmless reports whether what is not known is below a value of another type.
 func harmless(schema, value string) bool {
 	return strings.HasPrefix(schema, `{"properties`) && value[0] != '{' || strings.HasPrefix(schema, `{"items`) && value[0] != '['
 }

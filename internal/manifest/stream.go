@@ -76,7 +76,7 @@ const (
 	maxBroken   = 20
 )
 
-// full tells whether the current document, or the file, has findings enough to
+// full reports whether the current document, or the file, has findings enough to
 // drop another.
 func (f *file) full(severity diag.Severity) bool {
 	switch {

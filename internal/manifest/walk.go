@@ -131,7 +131,7 @@ func (l *lister) sameButForCase(dir string, entries []fs.DirEntry) {
 	}
 }
 
-// leadsToFolder tells whether a link means a folder; one that leads out of the
+// leadsToFolder reports whether a link means a folder; one that leads out of the
 // root or nowhere is taken for one, because nobody can tell.
 func (*lister) leadsToFolder(s Source, name string) bool {
 	info, err := fs.Stat(s.FS, name)

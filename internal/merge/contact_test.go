@@ -14,7 +14,7 @@ func paths(values []Value) []string {
 }
 
 // TestFirstContact: no patch drops a live list element that git never had from
-// a list that nobody took over (design 0.1).
+// a list that nobody took over (docs/design.md 0.1).
 func TestFirstContact(t *testing.T) {
 	const (
 		ab  = `{"upstreams":[{"name":"a"},{"name":"b"}]}`

@@ -1,12 +1,12 @@
 package merge
 
-// leaves tells whether live's value at n stays, because somebody else changed it
+// leaves reports whether live's value at n stays, because somebody else changed it
 // or may have. What belongs to a list that is sent is judged with the whole list.
 func (w *walker) leaves(n node) bool {
 	return w.leave && w.mode == sparse && w.stays(w.classify(n))
 }
 
-// stays tells whether a verdict says that git did not change anything: without a
+// stays reports whether a verdict says that git did not change anything: without a
 // record nobody can tell, unless a person has said that the object is git's.
 func (w *walker) stays(c Class) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
@@ -26,9 +26,9 @@ func (w *walker) extent() extent {
 	return extent{len(r.Changes), len(r.Preserved), len(r.Collateral), len(r.Lists), len(r.FirstContact), len(r.Unplaced)}
 }
 
-// leavesList tells whether the list at n, of which all was said since, stays as
+// leavesList reports whether the list at n, of which all was said since, stays as
 // live has it: where git changed nothing in it. A list can only be sent whole, so
-// one that git changed as well is neither sent nor left (design B4).
+// one that git changed as well is neither sent nor left (docs/design.md B4).
 func (w *walker) leavesList(n node, since extent) bool {
 	said := w.res.Changes[since.changes:]
 	drifted := 0

@@ -57,10 +57,10 @@ type Input struct {
 	LeaveDrift bool
 }
 
-// Class is the verdict on one path (design B4).
+// Class is the verdict on one path (docs/design.md B4).
 type Class string
 
-// The classes of design B4.
+// The classes of docs/design.md B4.
 const (
 	InSync          Class = "in-sync"
 	Converged       Class = "converged"
@@ -146,7 +146,7 @@ type SentList struct {
 
 // Compare returns the smallest merge patch after which live has everything
 // that desired says and nothing that git removed, and says of each difference
-// why it is there (design B5, 0.1 to 0.4). Desired and Live are objects;
+// why it is there (docs/design.md B5, 0.1 to 0.4). Desired and Live are objects;
 // anything else stands for an empty one. The inputs are never changed.
 func Compare(in Input) Result {
 	root := node{rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending}, byKey: true}

@@ -11,7 +11,7 @@ import (
 	"trueup/internal/effect"
 )
 
-// caseRules are those of design B6: L is keyed by host and path and ordered, U
+// caseRules are those of docs/design.md B6: L is keyed by host and path and ordered, U
 // by name and a set, S in U by host and port and a set.
 func caseRules() *Rules {
 	server := &Rules{Fields: map[string]*Rules{"host": {Type: Text}, "port": {Type: Text}}}
@@ -23,7 +23,7 @@ func caseRules() *Rules {
 	}}
 }
 
-// TestDesignCases is the table of design B6.
+// TestDesignCases is the table of docs/design.md B6.
 func TestDesignCases(t *testing.T) {
 	for _, c := range []struct {
 		name, base, desired, live, patch string

@@ -17,7 +17,7 @@ type Mismatch struct {
 }
 
 // Mismatches lists where got, a spec that was read back, lacks what want says:
-// want is Apply(patch, live) or desired itself (design 0.17, 0.19, B8). What
+// want is Apply(patch, live) or desired itself (docs/design.md 0.17, 0.19, B8). What
 // got has beyond want does not matter, but for elements of lists.
 func Mismatches(rules *Rules, want, got any) []Mismatch {
 	var c comparison

@@ -13,7 +13,7 @@ import (
 type mutation struct{ name, file, code, mistake string }
 
 // mutations are mistakes that a comparison can have: the first eight are those
-// of design B7, the others what section 0 adds.
+// of docs/design.md B7, the others what section 0 adds.
 var mutations = []mutation{
 	{"removal not sent", "walk.go", "case n.base.known():\n\t\tw.remove(n)\n\t\treturn nil, true", "case n.base.known():\n\t\treturn nil, false"},
 	{"live-only element fields dropped", "walk.go", "w.mode == sending && !n.byKey", "w.mode == sending"},

@@ -86,14 +86,14 @@ func (n node) field(name string) node {
 	}
 }
 
-// isNull tells whether v is an object that says null of the field.
+// isNull reports whether v is an object that says null of the field.
 func isNull(v any, name string) bool {
 	m, _ := v.(map[string]any)
 	value, said := m[name]
 	return said && value == nil
 }
 
-// takenOver tells whether the list at n is git's whole (design 0.1).
+// takenOver reports whether the list at n is git's whole (docs/design.md 0.1).
 func (n node) takenOver() bool {
 	_, ok := n.base.applied.([]any)
 	return ok || n.owned
@@ -159,7 +159,7 @@ func (r *Rules) scalarType() Type {
 }
 
 // staleSibling returns the field that belonged to the discriminator's live
-// value where git asks for another, or "" (design B3, case d).
+// value where git asks for another, or "" (docs/design.md B3, case d).
 func (r *Rules) staleSibling(want, have map[string]any) string {
 	if r == nil || r.Discriminator == "" {
 		return ""
@@ -172,7 +172,7 @@ func (r *Rules) staleSibling(want, have map[string]any) string {
 }
 
 // elements returns v as a list without its nulls, and whether it is a list: a
-// null inside a list says nothing, and may not be sent (design B2.4).
+// null inside a list says nothing, and may not be sent (docs/design.md B2.4).
 func elements(v any) ([]any, bool) {
 	list, ok := v.([]any)
 	for i, e := range list {

@@ -11,7 +11,7 @@ import (
 // The oracle says what a comparison must achieve, in the plainest way and
 // without the package's pairing: it is slow and short.
 
-// oracleEqual is design B2.3 for the scalars that the generator makes.
+// oracleEqual is docs/design.md B2.3 for the scalars that the generator makes.
 func oracleEqual(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -23,7 +23,7 @@ func oracleEqual(a, b any) bool {
 
 func plain(v any) string { return strings.Trim(string(canon.Bytes(v)), `"`) }
 
-// oracleCovers tells whether live has all that git says: in an ordered list
+// oracleCovers reports whether live has all that git says: in an ordered list
 // index by index, in a set in some order.
 func oracleCovers(r *Rules, want, have any) bool {
 	if r.excluded() {
@@ -64,7 +64,7 @@ func oracleAssign(r *Rules, want, have []any) bool {
 	return false
 }
 
-// sameElement tells whether two elements of a keyed list are the same: no part
+// sameElement reports whether two elements of a keyed list are the same: no part
 // of their keys differs. The generator makes no key that agrees with two.
 func sameElement(r *Rules, a, b any) bool {
 	for _, k := range r.key() {
@@ -85,7 +85,7 @@ func find(r *Rules, list []any, e any) (any, bool) {
 	return nil, false
 }
 
-// oracleGone tells whether live has nothing left that the record has and git
+// oracleGone reports whether live has nothing left that the record has and git
 // lacks: fields, elements of keyed lists, fields of their elements.
 func oracleGone(r *Rules, record, want, have any) bool {
 	switch b := record.(type) {
@@ -245,7 +245,7 @@ func (p place) sameAt(i int, e any) (c place, same bool) {
 	return place{rules: p.rules.item(), path: p.path + "[]", live: e, want: want[i], result: result[i]}, true
 }
 
-// keptAs tells whether a value that goes along is the same.
+// keptAs reports whether a value that goes along is the same.
 func keptAs(r *Rules, live, now any) bool {
 	switch l := live.(type) {
 	case map[string]any:
@@ -292,7 +292,7 @@ func mistyped(r *Rules, want, sent any, path string, inList bool) string {
 }
 
 // lost returns the path of a live list element that the result lacks and that
-// no record knows, where no list was ever applied; "" for none (design 0.1).
+// no record knows, where no list was ever applied; "" for none (docs/design.md 0.1).
 func lost(p place) string {
 	switch live := p.live.(type) {
 	case map[string]any:

@@ -14,7 +14,7 @@ type pairing struct {
 	byKey []bool
 }
 
-// pair pairs the elements of xs, which is git's, with those of ys (design B3,
+// pair pairs the elements of xs, which is git's, with those of ys (docs/design.md B3,
 // 0.16): by key where every element has one and none has it twice; else by what
 // covers what in a set; else by position.
 func pair(r *Rules, xs, ys []any) pairing {
@@ -167,7 +167,7 @@ func joinKey(parts []string) string {
 	return strings.Join(parts, "\x00")
 }
 
-// agree tells whether two keys can mean the same element.
+// agree reports whether two keys can mean the same element.
 func agree(a, b []string) bool {
 	common := false
 	for i := range a {

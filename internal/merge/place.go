@@ -97,7 +97,7 @@ func FieldPath(at []Step) string {
 }
 
 // History holds what git says beside what it said before. It explains changes
-// that Compare found; Compare itself never sees it (design 0.3).
+// that Compare found; Compare itself never sees it (docs/design.md 0.3).
 type History struct {
 	rules *Rules
 	// was and now are the two; a nil was is an object that git did not have.
@@ -119,7 +119,7 @@ type spot struct {
 	had, has bool
 }
 
-// Touched tells whether the two differ in what a change speaks of.
+// Touched reports whether the two differ in what a change speaks of.
 func (h *History) Touched(c Change) bool {
 	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
 	for i, step := range c.At {
@@ -164,7 +164,7 @@ func (h *History) down(s spot, c Change, i int) spot {
 	return below
 }
 
-// byPlace tells whether nothing but its place says which element is which.
+// byPlace reports whether nothing but its place says which element is which.
 func byPlace(r *Rules, was, now []any) bool {
 	if r.set() && len(r.key()) == 0 {
 		return false
@@ -223,7 +223,7 @@ func (h *History) list(s spot, at []Step) *versions {
 	return l
 }
 
-// reordered tells whether git says otherwise than before in which order the element
+// reordered reports whether git says otherwise than before in which order the element
 // of a moved change and those that it has to pass stand. A conflict is of the list.
 func (h *History) reordered(s spot, c Change, i int) bool {
 	l := h.list(s, c.At[:len(c.At)-1])

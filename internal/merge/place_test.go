@@ -47,7 +47,7 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// named tells whether every element on the way is found by its key.
+// named reports whether every element on the way is found by its key.
 func named(rules *Rules, at []Step) bool {
 	for _, s := range at {
 		if s.Element && len(rules.key()) == 0 {

@@ -27,7 +27,7 @@ func checks(t *testing.T, n int) {
 	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
 
-// TestProperties holds P1 to P10 of design B7, and what section 0 adds.
+// TestProperties holds P1 to P10 of docs/design.md B7, and what section 0 adds.
 func TestProperties(t *testing.T) {
 	checks(t, 10_000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -63,7 +63,7 @@ func reached(in Input, live any) bool {
 		goneAll(in, live)
 }
 
-// goneAll tells whether nothing that git had before and dropped is there.
+// goneAll reports whether nothing that git had before and dropped is there.
 func goneAll(in Input, live any) bool {
 	for _, record := range append([]any{in.Applied}, in.Pending...) {
 		if !oracleGone(in.Rules, record, in.Desired, live) {
@@ -107,7 +107,7 @@ func patchIsRight(fail func(string), in Input, res Result) {
 	}
 }
 
-// onlyPositional tells whether taking away from a list without keys may be what
+// onlyPositional reports whether taking away from a list without keys may be what
 // the patch is for, which the oracle does not look at.
 func onlyPositional(in Input) bool {
 	for _, c := range Compare(in).Changes {
@@ -168,7 +168,7 @@ func isMinimal(fail func(string), in Input, res Result) {
 	}
 }
 
-// isStale tells whether a null stands for a discriminator's old sibling.
+// isStale reports whether a null stands for a discriminator's old sibling.
 func isStale(res Result, path string) bool {
 	for _, c := range res.Collateral {
 		if "."+c.Path == path {

@@ -6,7 +6,7 @@ import (
 	"trueup/internal/canon"
 )
 
-// scalarEqual compares two scalars as design B2.3 says, at known and unknown
+// scalarEqual compares two scalars as docs/design.md B2.3 says, at known and unknown
 // paths alike (0.18): numbers by value; text with a boolean or a number where
 // the text is its canonical form; never "1.0" with 1, "" with null, or one case
 // with another. Only where the documented type is a number is numeric text
@@ -79,7 +79,7 @@ func number(v any) (string, bool) {
 }
 
 // typed returns a scalar in the documented type if nothing is lost by that
-// (design 0.17), else as it is.
+// (docs/design.md 0.17), else as it is.
 func typed(t Type, v any) any {
 	s, kind := text(v)
 	switch {

@@ -2,9 +2,9 @@ package merge
 
 import "slices"
 
-// Covers tells whether live has everything that desired says: fields that only
+// Covers reports whether live has everything that desired says: fields that only
 // live has do not matter, a null in desired asks for absence, and lists pair
-// one to one (design B5).
+// one to one (docs/design.md B5).
 func Covers(rules *Rules, desired, live any) bool {
 	return settled(rules, base{}, desired, live)
 }
@@ -12,7 +12,7 @@ func Covers(rules *Rules, desired, live any) bool {
 // same is equality under the rules.
 func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 
-// settled tells whether nothing needs sending: have covers want, and nothing
+// settled reports whether nothing needs sending: have covers want, and nothing
 // that git had before and dropped is still there. It builds no paths and
 // allocates next to nothing where the lists stand in the same order, because
 // most comparisons end here.
@@ -44,7 +44,7 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 		!slices.ContainsFunc(b.pending, func(p any) bool { return holdsDropped(r, p, want, have) })
 }
 
-// holdsDropped tells whether have still has a field that the record had and
+// holdsDropped reports whether have still has a field that the record had and
 // want has not.
 func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
@@ -151,7 +151,7 @@ func inStep(r *Rules, xs, ys []any) bool {
 	return true
 }
 
-// equalKeys tells whether two objects have the same value in every part of the
+// equalKeys reports whether two objects have the same value in every part of the
 // key; an empty key is equal.
 func equalKeys(key []string, x, y any) bool {
 	for _, k := range key {

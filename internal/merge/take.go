@@ -16,8 +16,8 @@ func Take(rules *Rules, live any) any {
 	return taken
 }
 
-// Keyed tells whether the elements of a list are told apart by their keys, so that
-// one which is sent takes along what git does not mention of it (design B3).
+// Keyed reports whether the elements of a list are told apart by their keys, so that
+// one which is sent takes along what git does not mention of it (docs/design.md B3).
 func Keyed(r *Rules, list []any) bool {
 	list, _ = elements(list)
 	_, keyed := keysOf(r.key(), list)

@@ -3,7 +3,7 @@ package merge
 import "trueup/internal/canon"
 
 // LeftAlone lists the fields of live that git neither has nor had: the server's
-// defaults, and what somebody set beside git (design B4, unmanaged). Elements of
+// defaults, and what somebody set beside git (docs/design.md B4, unmanaged). Elements of
 // lists are no such fields: a list that git has is git's whole.
 func LeftAlone(in Input) []Change {
 	n := node{rules: in.Rules, base: base{applied: in.Applied, pending: in.Pending}, want: in.Desired, have: in.Live, byKey: true}

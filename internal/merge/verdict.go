@@ -31,7 +31,7 @@ func (w *walker) remove(n node) {
 	w.contact(n)
 }
 
-// classify is the table of design B4 for a place where git and live differ.
+// classify is the table of docs/design.md B4 for a place where git and live differ.
 func (w *walker) classify(n node) Class {
 	b := n.before()
 	liveIsBase := b != nil && n.have != nil && Covers(n.rules, b, n.have)
@@ -221,7 +221,7 @@ func (b base) spread(n int, of func(record []any) []int) []base {
 }
 
 // contact lists the live list elements at and below n, which goes, that git
-// never had, in lists that nobody took over (design 0.1).
+// never had, in lists that nobody took over (docs/design.md 0.1).
 func (w *walker) contact(n node) {
 	list := isList(n.have)
 	if w.takeOver || list && !w.guards(n) {
@@ -238,7 +238,7 @@ func (w *walker) contact(n node) {
 	})
 }
 
-// guards tells whether the elements of the list n need to be known to git.
+// guards reports whether the elements of the list n need to be known to git.
 func (w *walker) guards(n node) bool {
 	return !w.takeOver && w.mode != looking && !n.takenOver()
 }

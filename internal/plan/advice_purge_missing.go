@@ -40,7 +40,7 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 	return append(r.locations(), r.upstreams()...)
 }
 
-// reroutes tells whether a patch changes anything of what manifest.Routes has.
+// reroutes reports whether a patch changes anything of what manifest.Routes has.
 func reroutes(patch map[string]any) bool {
 	_, locations := patch[locationsPath]
 	_, upstreams := patch[upstreamsPath]
@@ -77,7 +77,7 @@ func (r rerouting) locations() diag.List {
 			}
 		}
 		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
-			fmt.Sprintf("%s of %s changes, and no purge of this plan covers what the edges hold of it", strings.Join(changed, ", "), l.Path),
+			fmt.Sprintf("%s of %s changes: cached copies stay until they expire, and this plan does not purge them", strings.Join(changed, ", "), l.Path),
 			r.fix([]manifest.Location{l})))
 	}
 	return found
@@ -105,7 +105,7 @@ func (r rerouting) upstreams() diag.List {
 			field = g.Field + "." + field
 		}
 		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
-			fmt.Sprintf("upstream %s has %s, and no purge of this plan covers what the edges hold of it", u.Name, what),
+			fmt.Sprintf("upstream %s has %s: cached copies stay until they expire, and this plan does not purge them", u.Name, what),
 			r.fix(of)))
 	}
 	return found
@@ -131,7 +131,7 @@ func replaced(was, is manifest.Upstream) (field, what string) {
 	return "", ""
 }
 
-// lacks tells whether the first list has not all of the second.
+// lacks reports whether the first list has not all of the second.
 func lacks(list, of []string) bool {
 	has := make(map[string]bool, len(list))
 	for _, s := range list {
@@ -186,10 +186,10 @@ func (r rerouting) fix(of []manifest.Location) string {
 	if more := len(paths) - maxNamed; more > 0 {
 		text = fmt.Sprintf("%s, with %d more paths, writes a purge, which is sent after the change", command.String(), more)
 	}
-	return text + "; or let what is held end by itself"
+	return text + "; or wait for the cache to expire"
 }
 
-// held tells whether the edges keep anything of the location.
+// held reports whether the edges keep anything of the location.
 func held(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0" }
 
 // differing are the fields that are not the same, in the order of their names.
@@ -264,7 +264,7 @@ func newFlushed(requests []purge.Spec) flushed {
 	return f
 }
 
-// has tells whether one of the requests invalidates all that a location serves;
+// has reports whether one of the requests invalidates all that a location serves;
 // of a host that none can name, whichever is for the hostname.
 func (f flushed) has(l manifest.Location) bool {
 	path := l.Purged()
@@ -276,7 +276,7 @@ func (f flushed) has(l manifest.Location) bool {
 	return ok
 }
 
-// canName tells whether a purge of the hostname can name the host.
+// canName reports whether a purge of the hostname can name the host.
 func canName(host, hostname string) bool {
 	host, hostname = kind.HostKey(host), kind.HostKey(hostname)
 	return host == hostname || strings.HasSuffix(host, "."+hostname)

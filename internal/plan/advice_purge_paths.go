@@ -106,7 +106,7 @@ func newReach(locations []manifest.Location, hosts map[string]bool) reach {
 	return r
 }
 
-// has tells whether a location serves the path, or a part of what is below it.
+// has reports whether a location serves the path, or a part of what is below it.
 func (r reach) has(path string) bool {
 	if _, _, ok := r.cover.By(path, func(int, string) bool { return true }); ok || r.files[path] {
 		return true

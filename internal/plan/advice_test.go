@@ -140,7 +140,7 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 func TestPurgeMissingNamesACommand(t *testing.T) {
 	spec := `{hostname: shop.example.com, locations: [{path: "/it's; rm -rf $HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
-	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which is sent after the change; or let what is held end by itself`
+	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which is sent after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
 		t.Errorf("%v", p.Advice)
 	}

@@ -150,7 +150,7 @@ func apart(file []byte) (rest []byte, items [][]byte) {
 	return file, nil
 }
 
-// canonical tells whether a file, its items and the rest of it are the canonical
+// canonical reports whether a file, its items and the rest of it are the canonical
 // form of what they say.
 func canonical(file, rest []byte, fields map[string]any, items [][]byte) bool {
 	size := len(rest) + max(0, len(items)-1) // commas
@@ -193,7 +193,7 @@ func checksumOf(file []byte, fields map[string]any) string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// Of tells whether a plan is of just these manifests; one that was made offline
+// Of reports whether a plan is of just these manifests; one that was made offline
 // does not say of which.
 func (p *Plan) Of(set *manifest.Set) bool {
 	return p.Manifests == nil || *p.Manifests == *setDigest(set)

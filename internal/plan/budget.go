@@ -14,7 +14,7 @@ import (
 )
 
 // activeFor is how long a purge counts against its hostname's limits: the
-// platform keeps it for about 24 hours (platform-api 3), and an hour is margin.
+// platform keeps it for about 24 hours (docs/platform.md 3), and an hour is margin.
 const activeFor = 25 * time.Hour
 
 // minutes is how a plan writes a time for people.
@@ -35,7 +35,7 @@ func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
 
 // spending is what is used of a hostname's limits: each path counted once, and
 // counted once more for each subdomain, because the platform's document does
-// not say which (design A6).
+// not say which (docs/design.md A6).
 type spending struct{ once, each purge.Usage }
 
 func (s spending) add(u use) spending {
@@ -62,7 +62,7 @@ type wish struct {
 }
 
 // spend decides what fits into the limits of each hostname, in the order of the
-// items: what does not is deferred (design A6).
+// items: what does not is deferred (docs/design.md A6).
 func (p *Planner) spend(items []Item) {
 	wishes := p.wishes(items)
 	if len(wishes) == 0 {
@@ -145,7 +145,7 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 	return budgets
 }
 
-// activeSince tells whether a request counts against its hostname's limits at a
+// activeSince reports whether a request counts against its hostname's limits at a
 // time, and since when.
 func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {

@@ -14,7 +14,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// TestBudget is design A6: what is active, then this plan in the order of the
+// TestBudget is docs/design.md A6: what is active, then this plan in the order of the
 // names.
 func TestBudget(t *testing.T) {
 	const one = `{hostname: shop.example.com, paths: [/a, /a, "/b/*"]}`

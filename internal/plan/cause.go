@@ -10,7 +10,7 @@ import (
 )
 
 // Past is what git said before this change, as far as it could be read: it
-// explains a plan that is made, and has no part in making it (design 0.3).
+// explains a plan that is made, and has no part in making it (docs/design.md 0.3).
 type Past struct {
 	Blame Blame
 	// Project is trueup.yaml of the base, nil where the base has none. It counts
@@ -92,9 +92,9 @@ func causeOf(c Class) Cause {
 	return FromUnknown
 }
 
-// because is why the object as a whole is made or posted, as far as live and
+// reasonOf is why the object as a whole is made or posted, as far as live and
 // ledger tell it; empty where it is not.
-func (d *decision) because() Cause {
+func (d *decision) reasonOf() Cause {
 	switch {
 	case d.item.Op == None:
 		return ""
@@ -108,17 +108,17 @@ func (d *decision) because() Cause {
 	return FromGit
 }
 
-// AsksGit tells whether what git said before may explain any line of a plan.
+// AsksGit reports whether what git said before may explain any line of a plan.
 func (p *Plan) AsksGit() bool {
 	return p.says(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
 }
 
-// isExplained tells whether whose change of git it is matters to any line of a plan.
+// isExplained reports whether whose change of git it is matters to any line of a plan.
 func (p *Plan) isExplained() bool {
 	return p.says(func(c Cause, by By) bool { return by != "" || ofGit(c) })
 }
 
-// says tells whether something is so of any cause in a plan.
+// says reports whether something is so of any cause in a plan.
 func (p *Plan) says(so func(Cause, By) bool) bool {
 	for _, it := range p.Items {
 		if so(it.Cause, it.By) {
@@ -133,7 +133,7 @@ func (p *Plan) says(so func(Cause, By) bool) bool {
 	return false
 }
 
-// ofGit tells whether a cause is a change of git, or may be one.
+// ofGit reports whether a cause is a change of git, or may be one.
 func ofGit(c Cause) bool {
 	switch c {
 	case FromGit, FromThisChange, FromPending, FromBoth, FromTakeOver, FromRemoval, FromUnknown:
@@ -180,7 +180,7 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 	}
 }
 
-// touchedWhole tells whether this change is why an object is made, posted, or
+// touchedWhole reports whether this change is why an object is made, posted, or
 // gone from git.
 func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	switch {

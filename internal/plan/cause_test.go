@@ -51,7 +51,7 @@ func unexplained(t tester, p *plan.Plan) []byte {
 	return encoded(t, bare)
 }
 
-// TestBlameDecidesNothing is design 0.3: whatever git said before, the plan is
+// TestBlameDecidesNothing is docs/design.md 0.3: whatever git said before, the plan is
 // the same but for whose change a line is; so are its digest and its requests.
 func TestBlameDecidesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

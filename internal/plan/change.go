@@ -83,7 +83,7 @@ type Value = merge.Value
 // SentList is a list that a patch replaces whole.
 type SentList = merge.SentList
 
-// The classes of changes (design B4).
+// The classes of changes (docs/design.md B4).
 const (
 	InSync          = merge.InSync
 	Converged       = merge.Converged
@@ -97,6 +97,6 @@ const (
 	Unmanaged       = merge.Unmanaged
 	UnknownBase     = merge.UnknownBase
 	// ServerNormalised is a value that the server did not keep when git's was
-	// last sent, unless somebody changed it since (design B8).
+	// last sent, unless somebody changed it since (docs/design.md B8).
 	ServerNormalised Class = "server-normalised"
 )

@@ -11,7 +11,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// The methods and content types of platform-api 4: PATCH differs from all else.
+// The methods and content types of docs/platform.md 4: PATCH differs from all else.
 const (
 	methodPost   = "POST"
 	methodPatch  = "PATCH"
@@ -78,14 +78,14 @@ func (p *Planner) firstOf(o *manifest.Object) *manifest.Object {
 	return o
 }
 
-// recorded tells whether the ledger knows already that live is as git says: a
+// recorded reports whether the ledger knows already that live is as git says: a
 // write that was begun, or that the server did not keep, is over then too.
 func (d *decision) recorded() bool {
 	kept := !d.rec.NotConverged || d.item.Refused()
 	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && kept && !d.replaced()
 }
 
-// replaced tells whether live is another object than the one that the ledger
+// replaced reports whether live is another object than the one that the ledger
 // speaks of, under its name.
 func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
 

@@ -13,7 +13,7 @@ import (
 
 const shop = "CDN/shop"
 
-// TestClasses is design B4: each verdict of the comparison reaches the item.
+// TestClasses is docs/design.md B4: each verdict of the comparison reaches the item.
 func TestClasses(t *testing.T) {
 	for _, tt := range []struct {
 		name, base, git, live string
@@ -193,7 +193,7 @@ func TestFirstContactIsBlockedUntilATakeOver(t *testing.T) {
 	}
 }
 
-// TestAnAbsentHostIsAWildcard is design 0.16: the server's host is kept.
+// TestAnAbsentHostIsAWildcard is docs/design.md 0.16: the server's host is kept.
 func TestAnAbsentHostIsAWildcard(t *testing.T) {
 	of := func(level, host string) string {
 		return `{hostname: shop.example.com, upstreams: [{name: o, scheme: https}],

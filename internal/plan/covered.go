@@ -69,7 +69,7 @@ func (b *budget) coveredBy(w wish, c purge.Cover) []covering {
 	return found
 }
 
-// includes tells whether the first list has all names of the second.
+// includes reports whether the first list has all names of the second.
 func includes(all, names []string) bool {
 	has := map[string]bool{}
 	for _, name := range all {

@@ -11,7 +11,7 @@ import (
 )
 
 // createOnly plans an object that is a moment in time: made once, never
-// patched, never made again by itself (design 0.5 and C6).
+// patched, never made again by itself (docs/design.md 0.5 and C6).
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
@@ -48,7 +48,7 @@ func (d *decision) asked() bool {
 	return unsettled
 }
 
-// made tells whether the ledger says that the object was made.
+// made reports whether the ledger says that the object was made.
 func (d *decision) made() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
 
 // recreate marks a creation of what the ledger knows: it was allowed.

@@ -72,7 +72,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 }
 
 // TestAMomentThatPassed: what the ledger knows and live lacks is never made
-// again without a person's word (design 0.5).
+// again without a person's word (docs/design.md 0.5).
 func TestAMomentThatPassed(t *testing.T) {
 	for _, state := range []ledger.State{ledger.Posted, ledger.Adopted} {
 		w := git(t, snapshot("db", "data"), snapshot("here", "data")).

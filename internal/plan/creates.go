@@ -15,7 +15,7 @@ const (
 	hundredPercent     = 100
 )
 
-// knows tells whether the ledger says that an object was live.
+// knows reports whether the ledger says that an object was live.
 func knows(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
@@ -37,7 +37,7 @@ func (p *Planner) history() map[kind.Area]bool {
 
 // manyCreates blocks the creations of an area that was applied to before, where
 // they are so many that live may be the wrong place, or git: a first apply is
-// free (design C4).
+// free (docs/design.md C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {

@@ -67,7 +67,7 @@ func many(t tester, n int) *world {
 	return git(t, documents...)
 }
 
-// TestManyCreationsNeedAWord where the ledger knows of objects: design C4.
+// TestManyCreationsNeedAWord where the ledger knows of objects: docs/design.md C4.
 func TestManyCreationsNeedAWord(t *testing.T) {
 	if p := many(t, 41).make(); p.Summary.Create != 41 {
 		t.Errorf("a first apply: %+v", p.Summary)

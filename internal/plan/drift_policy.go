@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// DriftPolicy says what becomes of what was changed outside git (design B4). The
+// DriftPolicy says what becomes of what was changed outside git (docs/design.md B4). The
 // empty policy is DriftOverwrite.
 type DriftPolicy string
 
@@ -23,7 +23,7 @@ func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOn
 
 func (p DriftPolicy) orUsual() DriftPolicy { return cmp.Or(p, OverwriteDrift) }
 
-// leavesDrift tells whether drift is only reported.
+// leavesDrift reports whether drift is only reported.
 func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }
 
 // leaveDeleted keeps an object away that somebody deleted outside git; false
@@ -54,13 +54,13 @@ func (d *decision) leaveAll() {
 	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
 }
 
-// unsettled tells whether an object is left of which no record says what git
+// unsettled reports whether an object is left of which no record says what git
 // changed: what comes after such a change must not be sent before it.
 func (it Item) unsettled() bool {
 	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
 }
 
-// unsure tells whether no record says of any change who made it.
+// unsure reports whether no record says of any change who made it.
 func unsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Class != UnknownBase && c.Class != ServerNormalised
@@ -107,7 +107,7 @@ func blockDrifted(it *Item) {
 	block(it, what+", and --drift fail sends nothing then", fix)
 }
 
-// drifted tells whether an item holds what trueup drift shows; one that a person
+// drifted reports whether an item holds what trueup drift shows; one that a person
 // wants made again is known to be gone.
 func (p *Planner) drifted(it Item) bool {
 	if p.in.Options.AllowRecreate[it.Key] {

@@ -26,7 +26,7 @@ func (w *world) claimed(name, text string, at time.Time) *world {
 	})
 }
 
-// TestWhatARunLeft is design A3 for what another run has claimed: by the age of
+// TestWhatARunLeft is docs/design.md A3 for what another run has claimed: by the age of
 // its claim, by whether that run has ended, and by what is known of the platform.
 func TestWhatARunLeft(t *testing.T) {
 	left := func(r *ledger.Record) { r.Left, r.Uncertain = true, true }
@@ -84,7 +84,7 @@ func TestAnUnknownRequestIsNeverSent(t *testing.T) {
 	}
 }
 
-// TestOpenRequestsThatLeftGit are never sent, and never forgotten (design 0.10).
+// TestOpenRequestsThatLeftGit are never sent, and never forgotten (docs/design.md 0.10).
 func TestOpenRequestsThatLeftGit(t *testing.T) {
 	const old = "Purge/old"
 	left := func(state ledger.State, at time.Time) *world { return served(t).proven().sent(old, state, relSpec, at) }
@@ -158,7 +158,7 @@ func madeAt(text string) func(*kind.Object) {
 	return func(o *kind.Object) { o.CreationTimestamp = text }
 }
 
-// TestASnapshotIsFound: the name first, then the list (design 0.5).
+// TestASnapshotIsFound: the name first, then the list (docs/design.md 0.5).
 func TestASnapshotIsFound(t *testing.T) {
 	const activeDay = 25 * time.Hour
 	const soon, before, late = "2026-11-21T08:51:00Z", "2026-11-21T08:44:59Z", "2026-11-21T09:00:00Z"

@@ -15,7 +15,7 @@ import (
 const clockSkew = 5 * time.Minute
 
 // open plans an object whose request got no answer, by what live shows: by its
-// name, then among the live objects that nobody knows (design 0.5). It is false
+// name, then among the live objects that nobody knows (docs/design.md 0.5). It is false
 // where live does not tell.
 func (d *decision) open() bool {
 	if !d.rec.Open() || d.standing() == ledger.InFlight {
@@ -105,7 +105,7 @@ func (d *decision) showCandidates() {
 	}
 }
 
-// known tells whether a live object is what another record speaks of: by its
+// known reports whether a live object is what another record speaks of: by its
 // name, or by what the server said when it was made.
 func (d *decision) known(obj kind.Object) bool {
 	if _, ok := d.in.Ledger.Records[obj.Key()]; ok {
@@ -120,7 +120,7 @@ func (d *decision) known(obj kind.Object) bool {
 	return false
 }
 
-// contested tells whether another open request may have made the object.
+// contested reports whether another open request may have made the object.
 func (d *decision) contested(obj kind.Object) bool {
 	for key, rec := range d.in.Ledger.Records {
 		if rec.Open() && key.Kind == d.item.Kind && key != d.item.Key && d.fits(rec, obj) {
@@ -130,7 +130,7 @@ func (d *decision) contested(obj kind.Object) bool {
 	return false
 }
 
-// fits tells whether a live object can be what the request of a record made: it
+// fits reports whether a live object can be what the request of a record made: it
 // has what was sent, and was made after the intent.
 func (d *decision) fits(rec ledger.Record, obj kind.Object) bool {
 	made, err := madeAt(obj)

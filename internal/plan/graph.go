@@ -152,7 +152,7 @@ func servesNamed(key kind.Key) bool {
 	return known && serves(k)
 }
 
-// serves tells whether objects of the kind answer for a hostname, all the time.
+// serves reports whether objects of the kind answer for a hostname, all the time.
 func serves(k *kind.Kind) bool { return k.Policy == kind.Converge && k.HostField != "" }
 
 func hostOf(o *manifest.Object, item *Item, rules *merge.Rules) GraphHost {
@@ -232,5 +232,5 @@ func (h *GraphHost) lacks(name string, listed bool) int {
 	return len(h.Upstreams) - 1
 }
 
-// goes tells whether the part is live and not in git.
+// goes reports whether the part is live and not in git.
 func (m Mark) goes() bool { return m == MarkRemoved || m == MarkLost }

@@ -161,7 +161,7 @@ func (m *marker) outside(c Change, goes bool) bool {
 	return true
 }
 
-// isList tells whether the path is of the list or of one of its elements.
+// isList reports whether the path is of the list or of one of its elements.
 func isList(path, list string) bool {
 	return path == list || strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, "]")
 }

@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // Override is what a project says of a server that sorts, rewrites or adds
-// (design 0.20).
+// (docs/design.md 0.20).
 type Override struct {
 	Kind     string   `json:"kind"`
 	Path     string   `json:"path"`

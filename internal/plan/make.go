@@ -68,7 +68,7 @@ func spelledHosts(state live.State) map[string]bool {
 
 // Make compares git, live and ledger. The findings are mistakes in manifests
 // that only live or the ledger show; while any is an error, the plan must not
-// be applied (design 0.6).
+// be applied (docs/design.md 0.6).
 func Make(in Inputs) (*Plan, diag.List) { return NewPlanner(in).Make() }
 
 // Make plans every object.
@@ -123,12 +123,12 @@ const noLedger = "the ledger can't be used"
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
-		out.Notes = append(out.Notes, "this machine has seen nothing of the ledger before, so it would not notice one that was turned back (docs/ledger.md)")
+		out.Notes = append(out.Notes, "this machine has seen nothing of the ledger before, so it would not notice one that was rolled back (docs/ledger.md)")
 	}
 	if view.Problem == "" {
 		return
 	}
-	note := noLedger + ": " + view.Problem + "; removals can't be told, and requests that are sent once are held"
+	note := noLedger + ": " + view.Problem + "; trueup can't detect removals and won't send purges or snapshots"
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to mend it, " + view.Fix
 	}
@@ -195,15 +195,15 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		d.once()
 	}
 	if sends(d.item.Op) || d.item.leavesChange() {
-		d.doubtWhere()
+		d.blockOnWrongTarget()
 	}
-	d.item.Cause = d.because()
+	d.item.Cause = d.reasonOf()
 	return d.item, d.findings
 }
 
-// doubtWhere blocks what would be sent to, or left as it is in, a place that may be
+// blockOnWrongTarget blocks what would be sent to, or left as it is in, a place that may be
 // the wrong one.
-func (d *decision) doubtWhere() {
+func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
 		return
@@ -235,7 +235,7 @@ func block(item *Item, reason, fix string) {
 func sends(op Op) bool { return op == Create || op == Patch || op == Post }
 
 // emptyAreas finds the areas where the ledger knows objects of the tree and not
-// one of them is live: a wrong workspace looks just like that (design C4). One
+// one of them is live: a wrong workspace looks just like that (docs/design.md C4). One
 // that a person wants made again, or that we deleted, is known to be gone; one
 // whose creation was begun and not confirmed may never have been there.
 func (p *Planner) emptyAreas() map[kind.Area]int {
@@ -262,7 +262,7 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 }
 
 // openLeft reports requests whose outcome is open and whose manifest has left
-// git: they are never sent, and never forgotten (design 0.10).
+// git: they are never sent, and never forgotten (docs/design.md 0.10).
 func (p *Planner) openLeft(out *Plan) {
 	elsewhere := 0
 	for key, rec := range p.in.Ledger.Records {
@@ -383,24 +383,24 @@ func (it Item) Removals() int {
 	return n
 }
 
-// Differs tells whether live is not what git says, or apply would send
+// Differs reports whether live is not what git says, or apply would send
 // something, now or when there is room for it. A request that waits for a
 // person's answer is no difference: an old question must not turn every pull
-// request red (design 0.24).
+// request red (docs/design.md 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
 		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 
-// lacks tells whether live has no object of a kind that converges. Whether one
+// lacks reports whether live has no object of a kind that converges. Whether one
 // that is made once is missing, or was asked for already, only a person knows.
 func (it Item) lacks() bool {
 	k, ok := kind.Named(it.Kind)
 	return ok && k.Policy == kind.Converge && !it.Live.Exists
 }
 
-// Sends tells whether apply would send anything.
+// Sends reports whether apply would send anything.
 func (p *Plan) Sends() bool {
 	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
 }

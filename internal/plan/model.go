@@ -175,12 +175,12 @@ type Fingerprint struct {
 	UID    string     `json:"uid,omitempty"`
 	Digest *canon.Sum `json:"digest,omitempty"`
 	// Replaced is the digest of what the request overwrites: values, and lists
-	// whole, also with what git does not mention in them (design 0.17).
+	// whole, also with what git does not mention in them (docs/design.md 0.17).
 	Replaced *canon.Sum `json:"replaced,omitempty"`
 }
 
 // PurgeInfo counts what a purge invalidates and its hostname's budget
-// (platform-api 8).
+// (docs/platform.md 8).
 type PurgeInfo struct {
 	Hostname   string   `json:"hostname"`
 	Subdomains []string `json:"subdomains,omitempty"`
@@ -202,7 +202,7 @@ type PurgeInfo struct {
 	Earliest time.Time `json:"earliest,omitzero"`
 }
 
-// Budget counts against the limits of one hostname (platform-api 8).
+// Budget counts against the limits of one hostname (docs/platform.md 8).
 type Budget struct {
 	Requests int `json:"requests"`
 	Paths    int `json:"paths"`

@@ -18,7 +18,7 @@ const sampleSize = 10
 const allPaths = "/*"
 
 // SpecDigest is the digest that a record of the kind holds: for a once-only
-// request it does not depend on the order of lists (design A2).
+// request it does not depend on the order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
 	if k.Policy != kind.Once {
 		return canon.Digest(spec)
@@ -36,7 +36,7 @@ func parseSpec(spec []byte) (purge.Spec, error) {
 }
 
 // once plans a request that is sent a single time; only the ledger decides,
-// because live forgets (design A5).
+// because live forgets (docs/design.md A5).
 func (d *decision) once() {
 	o, rec := d.manifest, d.rec
 	spec, err := parseSpec(o.Spec)
@@ -59,7 +59,7 @@ func (d *decision) once() {
 }
 
 // unserved refuses, or blocks, a request whose hostname is not that of an object,
-// letter by letter (platform-api 2.3).
+// letter by letter (docs/platform.md 2.3).
 func (d *decision) unserved(hostname string) bool {
 	field := "spec." + d.manifest.Kind.HostField
 	switch {
@@ -104,7 +104,7 @@ func (d *decision) standing() ledger.Standing {
 
 // unsettled plans an item whose request may or may not have been executed, and
 // which must not be sent now: it is under way elsewhere, or only a person can
-// tell (design 0.7).
+// tell (docs/design.md 0.7).
 func (d *decision) unsettled() bool {
 	switch d.standing() {
 	case ledger.InFlight:

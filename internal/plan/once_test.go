@@ -51,7 +51,7 @@ func list(from, to int, end string) string {
 }
 
 // TestOnlyTheLedgerDecides: live forgets a purge, so what was sent is never
-// sent again (design A3 and A5).
+// sent again (docs/design.md A3 and A5).
 func TestOnlyTheLedgerDecides(t *testing.T) {
 	const again = `{paths: ["/c/*", /a, /b, /a], subdomains: [img, www], hostname: shop.example.com}`
 	const other = `{hostname: shop.example.com, subdomains: [www, img], paths: [/b, /a, /d]}`
@@ -139,7 +139,7 @@ func TestTheHostnameBelongsToACDN(t *testing.T) {
 	}
 }
 
-// TestAPurgeComesAfterItsCDN is design C3.
+// TestAPurgeComesAfterItsCDN is docs/design.md C3.
 func TestAPurgeComesAfterItsCDN(t *testing.T) {
 	const changed = `{hostname: shop.example.com, tls: {forced: "true"}}`
 	for name, tt := range map[string]struct {
@@ -214,7 +214,7 @@ func TestHostnamesHaveNoCase(t *testing.T) {
 }
 
 // TestAPurgeHasTheHostnameOfItsCDN letter by letter, or it is a mistake: the platform
-// says that it must be equal (platform-api 2.3).
+// says that it must be equal (docs/platform.md 2.3).
 func TestAPurgeHasTheHostnameOfItsCDN(t *testing.T) {
 	of := func(hostname string) string { return purge("rel", "{hostname: "+hostname+", paths: [/]}") }
 	w := git(t, of("Far.Example.com")).foreign("CDN/far", `{hostname: far.example.com}`)

@@ -9,7 +9,7 @@ import (
 
 // OpenOnly is the part of a plan that ends what was begun before: the items
 // whose request has no outcome yet, by the records that the plan was made from
-// (design 0.12). One that waits for an object which is not as git says goes on
+// (docs/design.md 0.12). One that waits for an object which is not as git says goes on
 // waiting: nothing is sent here that nobody has claimed.
 func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	var items []Item

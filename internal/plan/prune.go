@@ -12,7 +12,7 @@ import (
 )
 
 // Base is what git had before: a manifest that is gone now must have stood there,
-// or it did not leave git (design C6). It proves deletions and nothing else.
+// or it did not leave git (docs/design.md C6). It proves deletions and nothing else.
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
@@ -46,7 +46,7 @@ type departed struct {
 }
 
 // proofs are what a deletion needs, all of them, beside a whole list and a whole
-// project; each says why it is missing and what to do, or nothing (design C6).
+// project; each says why it is missing and what to do, or nothing (docs/design.md C6).
 func (d *departed) proofs() []func() (missing, fix string) {
 	return []func() (missing, fix string){
 		d.possible, d.standing, d.asked, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
@@ -190,7 +190,7 @@ func (d *departed) byHand() string {
 }
 
 // leftGit reports live objects that no manifest names: those that the ledger
-// knows have left git and are deleted or kept (design C6), the others are only
+// knows have left git and are deleted or kept (docs/design.md C6), the others are only
 // counted.
 func (p *Planner) leftGit(out *Plan, broken bool) {
 	elsewhere, unsure := 0, map[string]int{}
@@ -250,7 +250,7 @@ func renamed(in Inputs) map[kind.Key]kind.Key {
 	return names
 }
 
-// incomplete tells whether the list of a kind is known to leave something out.
+// incomplete reports whether the list of a kind is known to leave something out.
 func (p *Planner) incomplete(k *kind.Kind) bool {
 	list, listed := p.in.Live.Lists[k.Name]
 	return listed && !list.Complete

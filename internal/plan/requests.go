@@ -58,12 +58,12 @@ type RequestStatus struct {
 	Says, Fix string
 }
 
-// Waits tells whether the next apply sends it.
+// Waits reports whether the next apply sends it.
 func (r RequestStatus) Waits() bool {
 	return r.Manifest != nil && slices.Contains([]Status{Due, Refused, Again}, r.Status)
 }
 
-// HostUsage is what is used of the limits of a hostname (platform-api 8).
+// HostUsage is what is used of the limits of a hostname (docs/platform.md 8).
 type HostUsage struct {
 	Hostname string
 	// Active is what counts now, WithDue that and what is due, and AtMost the same

@@ -8,7 +8,7 @@ import (
 )
 
 // TestOverrides: what a project says of its server reaches the comparison
-// (design 0.20).
+// (docs/design.md 0.20).
 func TestOverrides(t *testing.T) {
 	const (
 		none  = ""

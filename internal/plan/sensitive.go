@@ -65,7 +65,7 @@ func specOf(kindName string) secretive {
 	return secretive{k.Spec()}
 }
 
-// hides tells whether any field is sensitive.
+// hides reports whether any field is sensitive.
 func (s secretive) hides() bool {
 	if s.Field == nil || s.Sensitive {
 		return s.Field != nil

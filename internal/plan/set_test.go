@@ -23,7 +23,7 @@ func onlyKind(name string) func(kind.Key) bool {
 	return func(k kind.Key) bool { return k.Kind == name }
 }
 
-// TestWhatLeftGitIsKept is design C6.
+// TestWhatLeftGitIsKept is docs/design.md C6.
 func TestWhatLeftGitIsKept(t *testing.T) {
 	w := served(t).
 		foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`).
@@ -51,7 +51,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 	}
 }
 
-// TestNothingThatTheLedgerKnowsIsLive is the guard of design C4, area by area.
+// TestNothingThatTheLedgerKnowsIsLive is the guard of docs/design.md C4, area by area.
 func TestNothingThatTheLedgerKnowsIsLive(t *testing.T) {
 	all := []string{cdn("shop", shopSpec), cdn("docs", `{hostname: docs.example.com}`), purge("rel", `{hostname: far.example.com, paths: [/]}`), snapshot("db", "data")}
 	w := git(t, all...).applied(shop, shopSpec).foreign("CDN/far", `{hostname: far.example.com}`)
@@ -204,7 +204,7 @@ func TestRemake(t *testing.T) {
 }
 
 // TestDiffers: what is held back is a difference all the same; a question about
-// a request is none (design 0.24).
+// a request is none (docs/design.md 0.24).
 func TestDiffers(t *testing.T) {
 	elsewhere := ledger.View{Problem: "it is of another workspace", Fix: "look", Elsewhere: true}
 	held := git(t, cdn("shop", shopSpec))

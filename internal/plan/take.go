@@ -24,7 +24,7 @@ type Taken struct {
 // that the schema knows, in the documented types. What it does not know, servers
 // add, and a write leaves it as it is; but in a list whose elements can't be told
 // apart, such as the constraints of a rule, it stays, because nothing is carried
-// over there and a later write would lose it (design B3). With all nothing is left
+// over there and a later write would lose it (docs/design.md B3). With all nothing is left
 // out but what the overrides ignore or leave to the server, and nulls, which are
 // absent.
 func Take(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
@@ -44,7 +44,7 @@ func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	return canon.Bytes(tree)
 }
 
-// Settled tells whether nothing is to be sent for a live object where git has the
+// Settled reports whether nothing is to be sent for a live object where git has the
 // spec: live has all of it, and nothing that the record had and the spec lacks.
 func Settled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
 	in, _ := refilled(comparison(Rules(k, overrides), rec, spec, live), rec)

@@ -6,9 +6,9 @@ import (
 	"trueup/internal/merge"
 )
 
-// Within tells whether an item that was planned again does nothing that the
+// Within reports whether an item that was planned again does nothing that the
 // shown one did not show: the same request, or one whose every change, kept
-// value and loss was shown with the same values (design 0.23).
+// value and loss was shown with the same values (docs/design.md 0.23).
 func Within(now, shown Item) bool {
 	if now.Op == None || now.Op == Kept {
 		return true

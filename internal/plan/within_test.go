@@ -8,7 +8,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// TestWithin is design 0.23: what is planned again right before a write may do
+// TestWithin is docs/design.md 0.23: what is planned again right before a write may do
 // less than what was shown, never more.
 func TestWithin(t *testing.T) {
 	const (

@@ -35,7 +35,7 @@ var (
 // what browsers ask for: characters that can't stand in an address are encoded,
 // escapes stay as they are, and a fragment, which is never sent, is cut off. An
 // address without a path means that of "/". It is an error where the path is none
-// of a purge (platform-api 2.3).
+// of a purge (docs/platform.md 2.3).
 func ParseAddress(text string) (Address, error) {
 	if !utf8.ValidString(text) {
 		return Address{}, errors.New("is not UTF-8")
@@ -146,7 +146,7 @@ func encode(text, set string) string {
 	return b.String()
 }
 
-// Hosts are the hostnames that a purge may name (platform-api 2.3).
+// Hosts are the hostnames that a purge may name (docs/platform.md 2.3).
 type Hosts struct{ names map[string]string }
 
 // NewHosts takes the hostnames as they are to be written.

@@ -36,7 +36,7 @@ type Collapsed struct {
 }
 
 // Compose makes as few requests as purge what is wanted and no more, but for the
-// hostname itself, which each request purges beside its subdomains (platform-api
+// hostname itself, which each request purges beside its subdomains (docs/platform.md
 // 2.3): one for each hostname and set of subdomains, in their order, with its
 // paths sorted. Each path is named once; what a prefix path covers, in the same
 // request or in one of more subdomains, is dropped. With pays above zero, a
@@ -116,7 +116,7 @@ func (c *Composed) dropBeside(groups []Composed) {
 	c.keep(func(i int) bool { return !needless[i] })
 }
 
-// Covers tells whether a request purges all that another one does.
+// Covers reports whether a request purges all that another one does.
 func (s Spec) Covers(other Spec) bool {
 	if hostKey(s.Hostname) != hostKey(other.Hostname) || !hasAll(sortedUnique(s.Subdomains), other.Subdomains) {
 		return false
@@ -130,7 +130,7 @@ func (s Spec) Covers(other Spec) bool {
 	return covered == len(other.Paths)
 }
 
-// hasAll tells whether a sorted list has all names of the second.
+// hasAll reports whether a sorted list has all names of the second.
 func hasAll(all, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		_, has := slices.BinarySearch(all, name)
@@ -149,7 +149,7 @@ func (c *Composed) keep(keeps func(i int) bool) {
 }
 
 // Pays is how many paths a prefix path is worth: the limits of a hostname have
-// room for so many absolute paths in place of each prefix path (platform-api 8).
+// room for so many absolute paths in place of each prefix path (docs/platform.md 8).
 const Pays = MaxPaths / MaxPrefixes
 
 // collapse names folders in place of at least so many paths in them, the deepest
@@ -213,7 +213,7 @@ func above(folder string) string {
 }
 
 // Split makes as few requests as possible of one that has more paths than all active
-// ones of a hostname may have together (platform-api 8): each keeps the limits alone,
+// ones of a hostname may have together (docs/platform.md 8): each keeps the limits alone,
 // and none is larger than it must be, because a large one waits until the window of
 // all others is over.
 func (s Spec) Split(limits Usage) []Spec {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Legacy says how a list of the older purge service (platform-api 9) is read.
+// Legacy says how a list of the older purge service (docs/platform.md 9) is read.
 type Legacy struct {
 	// Hosts are the hostnames that a purge may name.
 	Hosts Hosts
@@ -26,7 +26,7 @@ type Legacy struct {
 }
 
 // QueryPolicy is what becomes of the query of an address. The platform's document
-// does not say whether the path of a purge has one (platform-api 2.3).
+// does not say whether the path of a purge has one (docs/platform.md 2.3).
 type QueryPolicy uint8
 
 // The policies: QueryRefused gives such an address no place, QueryDropped names
@@ -120,7 +120,7 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	return named, isRequest || len(named) > 0
 }
 
-// isRequest tells whether an address is one of the older service, where that is
+// isRequest reports whether an address is one of the older service, where that is
 // known.
 func (l Legacy) isRequest(text string) bool {
 	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
@@ -237,8 +237,8 @@ var labels = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
 })
 
-// isSubdomain tells whether a text can be prefixed to a hostname, which it must
-// not contain (platform-api 2.3); the hostname itself has none.
+// isSubdomain reports whether a text can be prefixed to a hostname, which it must
+// not contain (docs/platform.md 2.3); the hostname itself has none.
 func isSubdomain(subdomain, hostname string) bool {
 	return subdomain == "" || labels().MatchString(subdomain) && !strings.Contains(subdomain, hostKey(hostname))
 }

@@ -44,7 +44,7 @@ func Reaching(links map[string]string, names []string) []string {
 	return found
 }
 
-// leads tells whether a link leads to what is reached, or through a whole one.
+// leads reports whether a link leads to what is reached, or through a whole one.
 func leads(link, target string, reached, whole map[string]bool) bool {
 	if path.IsAbs(target) {
 		return false

@@ -82,7 +82,7 @@ func (m Mappings) Serve(name string, withFolder bool) ([]Address, error) {
 	return served, nil
 }
 
-// Has tells whether the mapping is of a file of that name.
+// Has reports whether the mapping is of a file of that name.
 func (m Mapping) Has(name string) bool {
 	if m.From == "" || strings.HasSuffix(m.From, "/") {
 		return strings.HasPrefix(name, m.From)
@@ -90,7 +90,7 @@ func (m Mapping) Has(name string) bool {
 	return name == m.From
 }
 
-// Covers tells whether a mapping is of the name, or of files below it: it is that of
+// Covers reports whether a mapping is of the name, or of files below it: it is that of
 // a folder, or of what stands in the place of one.
 func (m Mappings) Covers(name string) bool {
 	return slices.ContainsFunc(m, func(each Mapping) bool { return each.Has(name) || strings.HasPrefix(each.From, name+"/") })

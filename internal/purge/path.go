@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Form is what a path of a purge names (platform-api 2.3).
+// Form is what a path of a purge names (docs/platform.md 2.3).
 type Form uint8
 
 // The two forms of a path.
@@ -27,7 +27,7 @@ func FormOf(path string) Form {
 	return Absolute
 }
 
-// The reasons why a path is refused (platform-api 2.3).
+// The reasons why a path is refused (docs/platform.md 2.3).
 var (
 	errNotAbsolute = errors.New("does not start with /")
 	errInnerStar   = errors.New("has * before its last character")

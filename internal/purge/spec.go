@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Spec is the spec of a purge request (platform-api 2.3).
+// Spec is the spec of a purge request (docs/platform.md 2.3).
 type Spec struct {
 	Hostname   string
 	Subdomains []string

@@ -3,7 +3,7 @@ package purge
 import "fmt"
 
 // The limits of all active purges of one hostname, taken together
-// (platform-api 8).
+// (docs/platform.md 8).
 const (
 	MaxRequests = 100
 	MaxPaths    = 20000
@@ -14,7 +14,7 @@ const (
 // paths and prefix paths.
 type Usage struct{ Requests, Paths, Prefixes int }
 
-// Limits returns the documented limits of one hostname (platform-api 8).
+// Limits returns the documented limits of one hostname (docs/platform.md 8).
 func Limits() Usage { return Usage{MaxRequests, MaxPaths, MaxPrefixes} }
 
 // Add returns the sum of two usages.

@@ -242,7 +242,7 @@ func flowText(s string) safe {
 	return clean(s)
 }
 
-// unquotable tells whether no character of s means something in a flow.
+// unquotable reports whether no character of s means something in a flow.
 func unquotable(s string) bool {
 	const others = "_-./*"
 	return !strings.ContainsFunc(s, func(r rune) bool {

@@ -39,7 +39,7 @@ func examplePlan() *plan.Plan {
 		Ledger:    "7c0e0000-0000-4000-8000-000000000000",
 		Items:     []plan.Item{blockedItem(), createdItem(), changedItem(), keptItem(), unchangedItem(), vanishedItem(), purgeItem(), deferredItem(), flightItem(), resentItem(), foundItem(), snapshotItem(), recreatedItem(), failedSnapshotItem(), goneItem(), deletedItem()},
 		Unmanaged: []kind.Key{key("CDN", "blog"), key("CDN", "old"), key("VolumeSnapshot", "manual")},
-		Notes:     []string{"the ledger has no record of CDN/legacy: removals can't be told for it"},
+		Notes:     []string{"the ledger has no record of CDN/legacy: trueup can't detect its removals"},
 		Summary:   plan.Summary{Create: 4, Change: 1, Purge: 2, Delete: 1, Deferred: 1, InFlight: 1, Removed: 4, Blocked: 2, Kept: 1, Unchanged: 3, Drifted: 5, Unmanaged: 3},
 	})
 }

@@ -104,7 +104,7 @@ func fitted(g plan.Graph, direction string) (s sketch, diagram []safe) {
 // out: it says what is.
 const minNamed = 40
 
-// mayFit tells whether a diagram is worth drawing to see whether it fits: of
+// mayFit reports whether a diagram is worth drawing to see whether it fits: of
 // thousands of hosts it is not.
 func mayFit(g plan.Graph, details []detail) bool {
 	edges, named := 0, 0
@@ -140,7 +140,7 @@ func edgesOf(h plan.GraphHost, d detail) int {
 	return n
 }
 
-// isMarked tells whether the plan has something to say of a host.
+// isMarked reports whether the plan has something to say of a host.
 func isMarked(h plan.GraphHost) bool {
 	return h.Blocked || len(marksOf(h)) > 0
 }

@@ -120,7 +120,7 @@ func entities(s safe, open string) safe {
 	return safe(b.String())
 }
 
-// harmless tells whether the rune at i means itself in every language of
+// harmless reports whether the rune at i means itself in every language of
 // diagrams. A point behind a number and a hyphen before a word make a list, and
 // Mermaid uses some letters for entities of its own.
 func harmless(text []rune, i int) bool {
@@ -139,7 +139,7 @@ func harmless(text []rune, i int) bool {
 	}
 }
 
-// alphanumeric tells whether a rune is a letter or a digit of ASCII.
+// alphanumeric reports whether a rune is a letter or a digit of ASCII.
 func alphanumeric(r rune) bool {
 	return strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }

@@ -163,7 +163,7 @@ func plainLine(s safe) htmlLine { return htmlLine{Class: "diff", Text: s} }
 
 func moreLines(n int) safe { return "… and " + count(n, "more line") }
 
-// tall tells whether a value is better read on several lines.
+// tall reports whether a value is better read on several lines.
 func tall(v any) bool {
 	switch t := v.(type) {
 	case map[string]any:

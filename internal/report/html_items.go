@@ -114,7 +114,7 @@ func anchor(k kind.Key, i int, taken map[safe]bool) safe {
 	return id
 }
 
-// addressable tells whether a text means itself in an address.
+// addressable reports whether a text means itself in an address.
 func addressable(s string) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._"
 	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""

@@ -2,7 +2,7 @@ package report
 
 import "trueup/internal/plan"
 
-// label is why a line is there, in the words of a reviewer (design B1, B4).
+// label is why a line is there, in the words of a reviewer (docs/design.md B1, B4).
 func label(c plan.Change) safe {
 	switch c.Cause {
 	case plan.FromThisChange, plan.FromPending, plan.FromGit:

@@ -20,7 +20,7 @@ type lineChange struct {
 	before, after *textLine
 }
 
-// same tells whether the line is in both texts.
+// same reports whether the line is in both texts.
 func (c lineChange) same() bool {
 	return c.before != nil && c.after != nil && c.before.text == c.after.text
 }

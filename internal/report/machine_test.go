@@ -117,7 +117,7 @@ func checkURI(t *testing.T, uri string) {
 	}
 }
 
-// local tells whether a path stays below the top.
+// local reports whether a path stays below the top.
 func local(file string) bool {
 	return file != "" && path.Clean(file) == file && !strings.HasPrefix(file, "/") && file != ".." && !strings.HasPrefix(file, "../")
 }

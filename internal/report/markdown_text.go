@@ -72,7 +72,7 @@ func code(s safe) markup {
 	return markup(b.String())
 }
 
-// literally tells whether the byte at i means itself in Markdown and HTML. A
+// literally reports whether the byte at i means itself in Markdown and HTML. A
 // point after a w does not: www. makes a link.
 func literally(s safe, i int) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -/,"

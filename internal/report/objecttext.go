@@ -195,7 +195,7 @@ func byIndex(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// holds tells whether there is anything of a side in a branch.
+// holds reports whether there is anything of a side in a branch.
 func (b *branch) holds(s side) bool {
 	if b.has[s] {
 		return true

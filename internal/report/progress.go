@@ -61,7 +61,7 @@ func (p Progress) row(parts []safe) safe {
 	return join(append([]safe{clean(p.Doing)}, parts...), "  ")
 }
 
-// counted tells whether it is known how much is left.
+// counted reports whether it is known how much is left.
 func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
 
 // parts are what is told, what matters most first.

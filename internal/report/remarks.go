@@ -100,7 +100,7 @@ func identify(found []remark) {
 	}
 }
 
-// ofRun tells whether a remark is about the run as a whole, and about no file.
+// ofRun reports whether a remark is about the run as a whole, and about no file.
 func (r remark) ofRun() bool { return r.rule == ruleFailed || r.rule == ruleNote }
 
 // lines are the text of a remark.

@@ -16,7 +16,7 @@ import (
 type Document struct {
 	// Command is the name of the subcommand: plan, apply, drift or validate.
 	Command string
-	// Result is the name of the exit code (product: exit codes).
+	// Result is the name of the exit code.
 	Result   string
 	ExitCode int
 	// Sandbox says that this is not the real platform.

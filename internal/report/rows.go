@@ -8,7 +8,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// mark is the sign of a line in front of its path (design B4).
+// mark is the sign of a line in front of its path (docs/design.md B4).
 type mark safe
 
 // The marks: what is added, changed, removed; with ! where live was changed
@@ -81,12 +81,12 @@ func (r *row) leave() {
 	}
 }
 
-// visible reports whether a class is shown (design B4).
+// visible reports whether a class is shown (docs/design.md B4).
 func visible(c plan.Class, opts Options) bool {
 	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
 }
 
-// explain sets mark and cause (design B4).
+// explain sets mark and cause (docs/design.md B4).
 func (r *row) explain(c plan.Change) {
 	r.cause = label(c)
 	switch c.Class {
@@ -202,7 +202,7 @@ func opRows(item plan.Item) []row {
 // lostCause is that of a live element that only a take-over may drop.
 const lostCause safe = "live only: would be lost"
 
-// mentioned tells whether an item is kept and there is no more to say of it.
+// mentioned reports whether an item is kept and there is no more to say of it.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
 // making says when and from what an object was made, or is.
@@ -220,7 +220,7 @@ func making(item plan.Item) safe {
 // losses are the paths of elements that only a take-over may drop.
 type losses map[string]bool
 
-// have tells whether a change is such a loss: it has a row of its own.
+// have reports whether a change is such a loss: it has a row of its own.
 func (l losses) have(c plan.Change) bool { return c.Desired == nil && l[c.Path] }
 
 func lossesOf(item plan.Item) losses {
@@ -268,7 +268,7 @@ func afterwards(item plan.Item) safe {
 	return join(parts, ", ")
 }
 
-// hidden tells whether an item needs no line of its own.
+// hidden reports whether an item needs no line of its own.
 func hidden(item plan.Item, opts Options) bool {
 	return item.Op == plan.None && len(item.Changes) == 0 && len(item.Hints) == 0 && !opts.Verbose
 }

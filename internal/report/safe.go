@@ -47,7 +47,7 @@ func clean(s string) safe {
 	return safe(b.String())
 }
 
-// shown tells whether a rune is visible and of one line.
+// shown reports whether a rune is visible and of one line.
 func shown(r rune) bool {
 	return unicode.IsPrint(r) && !diag.Unseen(r)
 }

@@ -196,7 +196,7 @@ type where struct {
 
 func (w where) String() string { return fmt.Sprintf("%s:%d", w.Filename, w.Line) }
 
-// keeps tells whether a node is the stream that an output is made of, a field
+// keeps reports whether a node is the stream that an output is made of, a field
 // that is set, or a method of output.
 func (w where) keeps(n ast.Expr) bool {
 	switch parent := w.stack[len(w.stack)-1].(type) {
@@ -276,7 +276,7 @@ func dotted(n ast.Expr) string {
 	return "?"
 }
 
-// constantText tells whether an expression is made of literals.
+// constantText reports whether an expression is made of literals.
 func constantText(n ast.Expr) bool {
 	switch n := n.(type) {
 	case *ast.BasicLit:

@@ -183,7 +183,7 @@ func nextSteps(r *apply.Result) []safe {
 	return steps
 }
 
-// step is the advice for a verdict (design 0.24).
+// step is the advice for a verdict (docs/design.md 0.24).
 func step(v apply.Verdict, which safe) safe {
 	switch v {
 	case apply.Interrupted:

@@ -6,7 +6,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// Banner heads every output of the embedded platform (design 0.13).
+// Banner heads every output of the embedded platform (docs/design.md 0.13).
 const Banner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
 
 const banner safe = Banner
@@ -166,7 +166,7 @@ func sourceColumn(pl *plan.Plan, columns int, opts Options) int {
 	return min(column, max(columns-24, columns/2))
 }
 
-// oneLine tells whether an item is only mentioned.
+// oneLine reports whether an item is only mentioned.
 func oneLine(item plan.Item) bool {
 	return mentioned(item) || item.Op == plan.None && len(item.Changes) == 0
 }

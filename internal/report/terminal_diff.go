@@ -55,7 +55,7 @@ type diffWriter struct {
 	left, columns, hidden int
 }
 
-// room tells whether one more line may be written.
+// room reports whether one more line may be written.
 func (w *diffWriter) room() bool {
 	if w.left == 0 {
 		w.hidden++

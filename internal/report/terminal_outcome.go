@@ -172,7 +172,7 @@ func textApply(p *printer, doc Document, opts Options) {
 	}
 }
 
-// untouched tells whether there is nothing to say of an item.
+// untouched reports whether there is nothing to say of an item.
 func untouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }

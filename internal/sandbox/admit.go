@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The limits of purges that are active for one hostname (platform-api 8), and
+// The limits of purges that are active for one hostname (docs/platform.md 8), and
 // their life, where Options name none: active until they are removed
-// (platform-api 3).
+// (docs/platform.md 3).
 const (
 	MaxPurges   = 100
 	MaxAbsolute = 20000
@@ -43,7 +43,7 @@ func twice(path string, value any) cause {
 	return cause{Reason: "FieldValueDuplicate", Field: path, Message: "Duplicate value: " + jsonText(value)}
 }
 
-// admitCDN validates a CDN whose types are right (platform-api 2.2).
+// admitCDN validates a CDN whose types are right (docs/platform.md 2.2).
 func admitCDN(a *admission) ([]cause, error) {
 	spec := a.obj.spec()
 	var found []cause
@@ -78,7 +78,7 @@ func admitCDN(a *admission) ([]cause, error) {
 	return found, nil
 }
 
-// checkUpstream validates an upstream and its servers (platform-observed).
+// checkUpstream validates an upstream and its servers (docs/platform.md 10).
 func checkUpstream(path string, upstream object, names map[string]bool) []cause {
 	var found []cause
 	switch name := text(upstream["name"]); {
@@ -144,7 +144,7 @@ func indexCDN(o objects, ws, host string, obj object) error {
 }
 
 // admitPurge validates a purge and holds the limits of its hostname
-// (platform-api 2.3 and 8).
+// (docs/platform.md 2.3 and 8).
 func admitPurge(a *admission) ([]cause, error) {
 	spec := a.obj.spec()
 	host := text(spec["hostname"])
@@ -272,7 +272,7 @@ func indexPurge(life time.Duration) func(o objects, ws, host string, obj object)
 	}
 }
 
-// admitSnapshot validates a snapshot (platform-api 2.1). That its disk exists
+// admitSnapshot validates a snapshot (docs/platform.md 2.1). That its disk exists
 // is not checked: only status tells, later.
 func admitSnapshot(a *admission) ([]cause, error) {
 	var found []cause

@@ -89,7 +89,7 @@ func invalid(c *call, name string, causes []cause) error {
 }
 
 // failed turns an error into an answer, in the shape that the quirks say
-// (platform-api 7.3: the shape is not shown).
+// (docs/platform.md 7.3: the shape is not shown).
 func failed(c *call, err error) reply {
 	var f *failure
 	if !errors.As(err, &f) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The nine operations of platform-api 4, and nothing that it calls "not
+// The nine operations of docs/platform.md 4, and nothing that it calls "not
 // shown" beyond what kubernetes-behaviour has seen.
 func TestDocumentedOperations(t *testing.T) {
 	w := newWorld(t)

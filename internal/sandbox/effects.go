@@ -44,7 +44,7 @@ type effectRow struct {
 	parse    func(w *words, name word) (action, error)
 }
 
-// named tells whether a word begins the effect.
+// named reports whether a word begins the effect.
 func (r effectRow) named(text string) bool {
 	switch r.Name {
 	case "status":

@@ -26,7 +26,7 @@ type fault struct {
 	seed        uint64
 }
 
-// matches tells whether a request is one of those that the fault is meant for.
+// matches reports whether a request is one of those that the fault is meant for.
 func (f *fault) matches(method, path string) bool {
 	return (f.method == "*" || f.method == method) && matchPath(f.path, path)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // cdnFields is what this platform knows of a CDN's spec, one field a line:
-// path, documented type (platform-api 2.2), the type that the quirk
-// typed-scalars answers in (platform-observed), and the default that the quirk
+// path, documented type (docs/platform.md 2.2), the type that the quirk
+// typed-scalars answers in (docs/platform.md 10), and the default that the quirk
 // defaults fills in, as JSON. A dash is none; @hostname is the CDN's own
 // hostname. The type "any" is an object or value whose inside is not known.
 const cdnFields = `
@@ -140,7 +140,7 @@ func (f *field) at(path string) *field {
 	return f
 }
 
-// accepts tells whether a value is of the documented type. A node that the
+// accepts reports whether a value is of the documented type. A node that the
 // table names only through its members or items takes their container.
 func (f *field) accepts(v any) bool {
 	ok := true

@@ -19,8 +19,8 @@ const tokenLife = 5 * time.Minute
 // quirkPage is the number of items of a page where a quirk makes pages.
 const quirkPage = 1
 
-// gone tells whether an object that is still stored has ended by now: a purge
-// after its life (platform-api 3), a snapshot after it was terminating.
+// gone reports whether an object that is still stored has ended by now: a purge
+// after its life (docs/platform.md 3), a snapshot after it was terminating.
 func (c *call) gone(obj object) bool {
 	switch c.res.role {
 	case RolePurger:
@@ -47,7 +47,7 @@ func (c *call) find(o objects) (object, error) {
 	return obj, nil
 }
 
-// get answers a GET of one object (platform-api 4 rows 2 and 6).
+// get answers a GET of one object (docs/platform.md 4 rows 2 and 6).
 func (s *Server) get(c *call) (reply, error) {
 	var shown []byte
 	err := s.store.db.View(func(tx *bolt.Tx) error {
@@ -89,7 +89,7 @@ type page struct {
 	whole bool
 }
 
-// list answers a GET of a collection (platform-api 4 rows 1 and 5). Limit and
+// list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). Limit and
 // continue are those of kubernetes-behaviour; the document shows no parameter.
 func (s *Server) list(c *call) (reply, error) {
 	limit, after, err := c.paging()

@@ -11,7 +11,7 @@ import (
 // resource is one of the platform's collections.
 type resource struct {
 	plural, kind, apiVersion, group string
-	// methods are the documented ones (platform-api 4): of the collection and
+	// methods are the documented ones (docs/platform.md 4): of the collection and
 	// of one object.
 	collection, single []string
 	// role may do everything with the resource.
@@ -98,9 +98,9 @@ func (c *call) verb() string {
 	return "get"
 }
 
-// route finds the resource of an escaped path (platform-api 4), or returns
+// route finds the resource of an escaped path (docs/platform.md 4), or returns
 // false: then nothing is served there. The slash of the compute area's group
-// may be escaped (platform-observed).
+// may be escaped (docs/platform.md 10).
 func (s *Server) route(c *call, escaped string) bool {
 	var segs []string
 	for seg := range strings.SplitSeq(strings.TrimPrefix(escaped, "/"), "/") {
@@ -167,7 +167,7 @@ func (s *Server) workspace(match func(Workspace) bool) (Workspace, bool) {
 	return Workspace{}, false
 }
 
-// authorize checks the token and its roles (platform-api 5 and 7.1).
+// authorize checks the token and its roles (docs/platform.md 5 and 7.1).
 func (s *Server) authorize(c *call) error {
 	value := c.header.Get("Authorization")
 	if value == "" {
@@ -187,7 +187,7 @@ func (s *Server) authorize(c *call) error {
 	return nil
 }
 
-// allowed tells whether the platform documents the method for the path.
+// allowed reports whether the platform documents the method for the path.
 func (c *call) allowed() bool {
 	if c.name == "" {
 		return slices.Contains(c.res.collection, c.method)

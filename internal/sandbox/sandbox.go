@@ -15,13 +15,13 @@ import (
 )
 
 // The base addresses of the two areas, as paths below the server's address
-// (platform-api 1: {delivery_base_url} and {compute_base_url}).
+// (docs/platform.md 1: {delivery_base_url} and {compute_base_url}).
 const (
 	DeliveryBase = "/delivery/v2.1"
 	ComputeBase  = "/compute/v1/region-1"
 )
 
-// The roles that a token can hold (platform-api 5), and one more that may read
+// The roles that a token can hold (docs/platform.md 5), and one more that may read
 // everything and change nothing.
 const (
 	RoleComputeAdmin = "compute-admin"
@@ -41,7 +41,7 @@ const (
 )
 
 // Workspace is a place that objects live in: Name is {namespace} and UUID is
-// {workspace_uuid} of platform-api 1.
+// {workspace_uuid} of docs/platform.md 1.
 type Workspace struct {
 	Name string `json:"name"`
 	UUID string `json:"uuid"`
@@ -62,7 +62,7 @@ type Options struct {
 	// Workspaces default to WorkspaceName alone.
 	Workspaces []Workspace
 	// PurgeLife is how long a purge is kept, and its name taken; default
-	// PurgeLife. The document says "about 24 hours" (platform-api 3).
+	// PurgeLife. The document says "about 24 hours" (docs/platform.md 3).
 	PurgeLife time.Duration
 	// Disks are the disks that exist. Empty: all but those whose name starts
 	// with "missing-".

@@ -191,7 +191,7 @@ func (s *Server) firstTime(c *call) bool {
 }
 
 // disguise changes the status and the body of a success as quirks say; the
-// status codes of successes are not shown (platform-api 7.4).
+// status codes of successes are not shown (docs/platform.md 7.4).
 func (c *call) disguise(p reply) reply {
 	if c.method != http.MethodGet {
 		switch {

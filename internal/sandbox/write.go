@@ -23,7 +23,7 @@ type admission struct {
 	obj object
 }
 
-// create answers a POST (platform-api 4 rows 3, 7 and 9).
+// create answers a POST (docs/platform.md 4 rows 3, 7 and 9).
 func (s *Server) create(c *call) (reply, error) {
 	if err := c.requireMedia(typeJSON); err != nil {
 		return reply{}, err
@@ -104,7 +104,7 @@ func (a *admission) run() ([]string, error) {
 }
 
 // checkEnvelope checks apiVersion, kind and metadata of a new object
-// (platform-api 2).
+// (docs/platform.md 2).
 func (c *call) checkEnvelope(obj object) error {
 	if err := c.checkKind(obj); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *call) checkNamespace(meta map[string]any) error {
 	return nil
 }
 
-// checkFree tells whether the name can be taken.
+// checkFree reports whether the name can be taken.
 func (s *Server) checkFree(c *call, o objects, name string) error {
 	old, err := o.get(c.res, c.ws.Name, name)
 	if err != nil || old == nil || c.gone(old) {
@@ -165,7 +165,7 @@ func (s *Server) checkFree(c *call, o objects, name string) error {
 }
 
 // taken refuses the name of an object. How that of a purge is refused is not
-// shown (platform-api 7.3).
+// shown (docs/platform.md 7.3).
 func (s *Server) taken(c *call, old object) error {
 	name, purge := old.name(), c.res.role == RolePurger
 	message := fmt.Sprintf("%s %q already exists", c.groupResource(), name)
@@ -213,7 +213,7 @@ func (c *call) managedFields() []any {
 	}}
 }
 
-// patch answers a PATCH (platform-api 4.2 row 8).
+// patch answers a PATCH (docs/platform.md 4.2 row 8).
 func (s *Server) patch(c *call) (reply, error) {
 	if err := c.requireMedia(typePatch); err != nil {
 		return reply{}, err
@@ -348,7 +348,7 @@ func (c *call) stampChange(o objects, old, obj object) (bool, error) {
 	return true, nil
 }
 
-// delete answers a DELETE (platform-api 4.1 row 4).
+// delete answers a DELETE (docs/platform.md 4.1 row 4).
 func (s *Server) delete(c *call) (reply, error) {
 	var obj object
 	err := s.store.db.Update(func(tx *bolt.Tx) error {

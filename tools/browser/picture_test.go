@@ -120,7 +120,7 @@ func smaller(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-// alike tells whether nobody would tell two colours apart.
+// alike reports whether nobody would tell two colours apart.
 func alike(a, b color.RGBA) bool {
 	square := func(x, y uint8) int { return (int(x) - int(y)) * (int(x) - int(y)) }
 	return square(a.R, b.R)+square(a.G, b.G)+square(a.B, b.B) < 120

@@ -13,27 +13,27 @@ import (
 	"trueup/internal/kind"
 )
 
-// witness is a folder of this machine, outside the store, with the newest record
-// that it saw of each request that is sent once. A store that was turned back,
-// from a copy or by force, can't know what it lacks; who saw it can. An empty
-// witness has seen nothing.
-type witness string
+// seenCache is a directory of this machine, outside the store, with the newest record of
+// each send-once request that the machine has read or written. It detects a ledger that
+// was restored from a backup or force-pushed: such a ledger does not know what it lacks.
+// An empty seenCache caches nothing.
+type seenCache string
 
-// of is the witness of one ledger.
-func (w witness) of(ledgerID string) witness {
+// ofLedger returns the cache of one ledger.
+func (w seenCache) ofLedger(ledgerID string) seenCache {
 	if w == "" || !part().MatchString(ledgerID) {
 		return ""
 	}
-	return witness(filepath.Join(string(w), ledgerID))
+	return seenCache(filepath.Join(string(w), ledgerID))
 }
 
-func (w witness) file(key Key) string {
+func (w seenCache) file(key Key) string {
 	sum := sha256.Sum256([]byte(key.Workspace + "/" + key.String()))
 	return filepath.Join(string(w), hex.EncodeToString(sum[:])+".json")
 }
 
-// saw returns the record that was seen last.
-func (w witness) saw(key Key) (Record, bool) {
+// get returns the record that the machine saw last.
+func (w seenCache) get(key Key) (Record, bool) {
 	if w == "" {
 		return Record{}, false
 	}
@@ -45,9 +45,9 @@ func (w witness) saw(key Key) (Record, bool) {
 	return rec, err == nil && rec.key() == key
 }
 
-// note remembers a record. It is a second line only, so that what keeps it from
-// being written is no error.
-func (w witness) note(rec Record) {
+// put stores a record. The cache is a second line of defence, so a failed write is no
+// error.
+func (w seenCache) put(rec Record) {
 	if w == "" || !singular(rec.Key) {
 		return
 	}
@@ -63,9 +63,9 @@ func (w witness) note(rec Record) {
 }
 
 // Remembers reports whether this machine has seen requests of the ledger before, so that
-// it notices one that was turned back.
+// it notices one that was rolled back.
 func (l *Ledger) Remembers() bool {
-	folder := l.witness()
+	folder := l.seenRecords()
 	if folder == "" {
 		return false
 	}
@@ -73,36 +73,36 @@ func (l *Ledger) Remembers() bool {
 	return err == nil && len(seen) > 0
 }
 
-// singular tells whether requests of the key are sent once.
+// singular reports whether requests of the key are sent once.
 func singular(key kind.Key) bool {
 	k, ok := kind.Named(key.Kind)
 	return ok && k.Policy != kind.Converge
 }
 
-// recall returns what was seen of the keys.
-func (w witness) recall(keys []Key) map[Key]Record {
+// all returns what was seen of the keys.
+func (w seenCache) all(keys []Key) map[Key]Record {
 	seen := map[Key]Record{}
 	for _, key := range keys {
 		if !singular(key.Key) {
 			continue
 		}
-		if rec, ok := w.saw(key); ok {
+		if rec, ok := w.get(key); ok {
 			seen[key] = rec
 		}
 	}
 	return seen
 }
 
-// readWitnessed reads records and holds them against what this machine has seen:
-// a *ProblemError says that the ledger was turned back.
-func (l *Ledger) readWitnessed(ctx context.Context, keys []Key) (map[Key]Record, error) {
+// readChecked reads records and compares them with what this machine has seen. It
+// returns a *ProblemError if the ledger was rolled back.
+func (l *Ledger) readChecked(ctx context.Context, keys []Key) (map[Key]Record, error) {
 	found, err := l.store.Read(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	w := l.witness()
-	seen := w.recall(keys)
-	if _, back := turnedBack(seen, found); back {
+	w := l.seenRecords()
+	seen := w.all(keys)
+	if _, back := rolledBack(seen, found); back {
 		// Another run of this machine may have written meanwhile. What it has seen
 		// was durable before that, so that a new look shows it.
 		l.refresh()
@@ -110,23 +110,23 @@ func (l *Ledger) readWitnessed(ctx context.Context, keys []Key) (map[Key]Record,
 			return nil, err
 		}
 	}
-	if key, back := turnedBack(seen, found); back {
+	if key, back := rolledBack(seen, found); back {
 		return nil, &ProblemError{
-			Problem: fmt.Sprintf("the ledger at %s was turned back: of %s it has %s, and this machine has seen step %d, %s",
+			Problem: fmt.Sprintf("the ledger at %s was rolled back: of %s it has %s, and this machine has seen step %d, %s",
 				l.cfg.Store, key.Key, stepWord(found[key]), seen[key].Seq, seen[key].standingWord()),
 			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", ShellWord(string(w))),
 		}
 	}
 	for key, rec := range found {
 		if rec.Seq > seen[key].Seq {
-			w.note(rec)
+			w.put(rec)
 		}
 	}
 	return found, nil
 }
 
-// turnedBack finds a record that lacks what was seen of it, the first by name.
-func turnedBack(seen, found map[Key]Record) (Key, bool) {
+// rolledBack returns the first record, by name, that lacks what this machine saw of it.
+func rolledBack(seen, found map[Key]Record) (Key, bool) {
 	var lacking []Key
 	for key, was := range seen {
 		if rec := found[key]; rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was) {
@@ -139,7 +139,7 @@ func turnedBack(seen, found map[Key]Record) (Key, bool) {
 	return slices.MinFunc(lacking, func(a, b Key) int { return strings.Compare(a.String(), b.String()) }), true
 }
 
-// forgot tells whether the record is so much later than another one that its
+// forgot reports whether the record is so much later than another one that its
 // history does not reach back to that.
 func (r Record) forgot(earlier Record) bool {
 	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq

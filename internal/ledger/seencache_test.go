@@ -23,7 +23,7 @@ func turnBack(t *testing.T, cfg Config, something func()) {
 
 func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 	cfg := made(t)
-	cfg.Witness = t.TempDir()
+	cfg.SeenCache = t.TempDir()
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
@@ -33,13 +33,13 @@ func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 		name    string
 		witness string
 		notices bool
-	}{{"who saw it", cfg.Witness, true}, {"who did not", t.TempDir(), false}, {"who keeps nothing", "", false}} {
-		cfg.Witness = who.witness
+	}{{"who saw it", cfg.SeenCache, true}, {"who did not", t.TempDir(), false}, {"who keeps nothing", "", false}} {
+		cfg.SeenCache = who.witness
 		v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey, cdnKey))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(v.Problem, "turned back"); got != who.notices {
+		if got := strings.Contains(v.Problem, "rolled back"); got != who.notices {
 			t.Errorf("%s: problem %q", who.name, v.Problem)
 		}
 		if who.notices && (!strings.Contains(v.Problem, "posted") || !strings.Contains(v.Fix, "ledger import")) {
@@ -52,32 +52,32 @@ func TestALedgerThatWasTurnedBackIsNoticed(t *testing.T) {
 // steps alone look right.
 func TestAnotherHistoryIsNoticed(t *testing.T) {
 	cfg := made(t)
-	cfg.Witness = t.TempDir()
+	cfg.SeenCache = t.TempDir()
 	l := open(t, cfg)
 	turnBack(t, cfg, func() {
 		must(t, tryClaim(t.Context(), l, purgeKey))
 		must(t, l.Posted(t.Context(), purgeKey, Made{}))
 	})
 	other := cfg
-	other.Witness = ""
+	other.SeenCache = ""
 	m := open(t, other)
 	for range 2 {
 		must(t, tryClaim(t.Context(), m, purgeKey))
 		must(t, m.Release(t.Context(), purgeKey, "no route"))
 	}
 	v, err := open(t, cfg).View(t.Context(), keysOf(purgeKey))
-	if err != nil || !strings.Contains(v.Problem, "turned back") {
+	if err != nil || !strings.Contains(v.Problem, "rolled back") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
 
 func TestWhatOthersDidIsNoTurnBack(t *testing.T) {
 	cfg := made(t)
-	cfg.Witness = t.TempDir()
+	cfg.SeenCache = t.TempDir()
 	must(t, tryClaim(t.Context(), open(t, cfg), purgeKey))
 	// So many steps that the history does not reach back to what was seen.
 	m := open(t, cfg)
-	m.cfg.Witness = ""
+	m.cfg.SeenCache = ""
 	m.cfg.Now = func() time.Time { return testTime.Add(Lease) }
 	must(t, m.Resolve(t.Context(), purgeKey, ResolveRepost, "gone", "mina"))
 	for range maxSteps {
@@ -110,7 +110,7 @@ func (s *lateStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error
 // between our look at the ledger and our look at what was seen is no turn back.
 func TestARunBesideUsTurnsNothingBack(t *testing.T) {
 	cfg := made(t)
-	cfg.Witness = t.TempDir()
+	cfg.SeenCache = t.TempDir()
 	ours, theirs := open(t, cfg), open(t, cfg)
 	ours.store = &lateStore{ours.store, func() { must(t, tryClaim(t.Context(), theirs, purgeKey)) }}
 	if rec := view(t, ours, purgeKey); rec.State != Claimed {
