@@ -273,7 +273,7 @@ func TestRefUnclearPush(t *testing.T) {
 	must(t, create(t.Context(), openRef(t, dir, testRef), "log/0", nil))
 	wrapper := filepath.Join(t.TempDir(), "receive")
 	gitCmd(t, dir, "config", "remote.origin.receivepack", wrapper)
-	once := "[ -e " + wrapper + ".once ] && exec git-receive-pack \"$1\"; touch " + wrapper + ".once; "
+	once := "[ -e " + wrapper + ".once ] && exec git-receive-pack \"$1\"; : >" + wrapper + ".once; "
 	env := "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; "
 	for i, c := range []struct{ name, receive, after string }{
 		{"answer lost", "", "kill -9 $PPID"},
