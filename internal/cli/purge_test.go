@@ -123,12 +123,12 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	if got != "a unknown*" || !strings.Contains(fmt.Sprint(p["fix"]), "ledger resolve") {
 		t.Errorf("listed %s: %v", got, p)
 	}
-	if text := s.must(exitOK, "purge", "ls"); !strings.Contains(text, "\n  fix: look whether it happened") {
+	if text := s.must(exitOK, "purge", "ls"); !strings.Contains(text, "\n  fix: check whether it happened") {
 		t.Errorf("no fix: %s", text)
 	}
 
 	// Only of what is not in the whole project is said that it left git.
-	const left = "its manifest has left git, so it is not sent again"
+	const left = "its manifest was removed from git, so trueup won't send it again"
 	if text := s.must(exitOK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in what was read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}

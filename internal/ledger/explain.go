@@ -81,9 +81,9 @@ func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == 
 // ExplainLeft is Explain of an open request whose manifest has left git.
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = Explain(rec)
-	return message + "; its manifest has left git, so it is not sent again",
-		"look whether it happened, then run trueup ledger resolve " + ShellWord(rec.String()) + " --reason TEXT with " +
-			"--posted (it was executed) or --abandon (it is never to be sent)"
+	return message + "; its manifest was removed from git, so trueup won't send it again",
+		"check whether it happened, then run trueup ledger resolve " + ShellWord(rec.String()) + " --reason TEXT with " +
+			"--posted (it was executed) or --abandon (never send it)"
 }
 
 // ExplainFlight says whose a claim is that another run may still be working on,
@@ -91,7 +91,7 @@ func ExplainLeft(rec Record) (message, fix string) {
 func ExplainFlight(rec Record) (message, fix string) {
 	gone := rec.ClaimedAt.Add(Lease)
 	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
-		fmt.Sprintf("run apply again when that run is over; if it died, that is noticed%s", at(&gone))
+		fmt.Sprintf("run apply again when that run has ended; if it died, trueup notices%s", at(&gone))
 }
 
 // explainPlain is for records without a state.
@@ -112,8 +112,8 @@ func explainPlain(key string, rec Record) string {
 
 // Question says how a person answers what became of a request.
 func Question(key kind.Key) string {
-	return "look whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
-		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (it is never to be sent)"
+	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
+		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 
 // NameQuestion says how a person answers whose the name of a request is.

@@ -6,7 +6,7 @@ import (
 )
 
 func TestExplain(t *testing.T) {
-	resolve := "look whether it happened, then run trueup ledger resolve Purge/a --reason TEXT with --posted"
+	resolve := "check whether it happened, then run trueup ledger resolve Purge/a --reason TEXT with --posted"
 	outcome := func(s State, o *Outcome) Record {
 		rec := inState(s)
 		rec.Outcome = o

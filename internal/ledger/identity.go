@@ -39,15 +39,15 @@ func Problem(err error) *ProblemError {
 // is not known, and none is planned.
 func Unreadable(err error) View {
 	return View{
-		Problem: "it can't be read, so that what was sent is not known: " + err.Error(),
-		Fix:     "run it again when the ledger can be reached, or where it may be read",
+		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
+		Fix:     "run it again when the ledger can be reached, or where this run may read it",
 	}
 }
 
 // The things to do about most problems.
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
-	fixDamaged = "restore what is damaged from a copy; trueup ledger verify shows all of it, and docs/ledger.md what to do without one"
+	fixDamaged = "restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md"
 	fixAnew    = "restore it: trueup ledger import FILE; or begin a new one: remove its id from " +
 		"trueup.yaml, and run trueup ledger init, which asks what in git was sent already"
 )
@@ -91,7 +91,7 @@ func (l *Ledger) refusedHere() *ProblemError {
 		}
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
 		return &ProblemError{
-			Problem: "a ledger in a file is refused in CI: the disk of a runner is forgotten, and what was sent with it",
+			Problem: "a ledger in a file is refused in CI: a runner's disk is lost after the run, and with it the record of what was sent",
 			Fix:     "use a ledger that all runs share; on a runner whose disk is kept, say --ledger-ephemeral-ok",
 		}
 	}
@@ -106,7 +106,7 @@ func (l *Ledger) missing() *ProblemError {
 		}
 	}
 	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is missing at %s: what was sent already is not known", l.cfg.ID, l.cfg.Store),
+		Problem: fmt.Sprintf("ledger %s is missing at %s: trueup does not know what was sent already", l.cfg.ID, l.cfg.Store),
 		Fix:     fixAnew,
 	}
 }
@@ -183,7 +183,7 @@ func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 		fix = fmt.Sprintf("set TRUEUP_%s_URL, and run trueup ledger init, which adds it to the ledger", strings.ToUpper(string(area)))
 	}
 	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is bound to no address of the %s area, so nothing that is sent once can be sent there", g.LedgerID, area),
+		Problem: fmt.Sprintf("ledger %s is bound to no address of the %s area, so trueup won't send purges or snapshots there", g.LedgerID, area),
 		Fix:     fix, Elsewhere: len(g.Origins) > 0 && l.cfg.Origins[area] != "",
 	}
 }
