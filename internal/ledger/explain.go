@@ -91,7 +91,7 @@ func ExplainLeft(rec Record) (message, fix string) {
 func ExplainFlight(rec Record) (message, fix string) {
 	gone := rec.ClaimedAt.Add(Lease)
 	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
-		fmt.Sprintf("run apply again when that run has ended; if it died, trueup notices%s", at(&gone))
+		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", gone.UTC().Format(time.RFC3339))
 }
 
 // explainPlain is for records without a state.
