@@ -304,7 +304,7 @@ func explainRule(r manifest.Rule) string {
 		fmt.Fprintf(&b, "\nLive:\n\n%s", indent(r.Live))
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n%s:\n\n%s\nMended:\n\n%s", r.Verdict(), indent(manifest.Excerpt(r.Bad)), indent(manifest.Excerpt(r.Good)))
+		fmt.Fprintf(&b, "\n%s:\n\n%s\nMended:\n\n%s", r.Verdict(), indent(r.Bad), indent(r.Good))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
 	return b.String()

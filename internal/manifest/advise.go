@@ -8,22 +8,15 @@ func Advise(o *Object) (advice, silenced diag.List) {
 	return advise(subject{Object: o, Tree: o.Tree()})
 }
 
-// advise runs the rules of objects that give advice.
+// advise runs the rules of objects that give advice, and so never stop a run.
 func advise(own subject) (advice, silenced diag.List) {
 	own.reporter = &reporter{limit: maxFindings}
-	for _, rule := range adviceRules() {
-		if rule.object != nil {
-			own.run(&rule)
+	rules := Rules()
+	for i := range rules {
+		if rule := &rules[i]; rule.Severity == diag.Advice && rule.object != nil {
+			own.run(rule)
 			rule.object(&own)
 		}
 	}
 	return own.findings, own.silenced
-}
-
-// adviceRules are the rules that never stop a run.
-func adviceRules() []Rule {
-	return []Rule{
-		corsCredentials(), locationUnreachable(), ratelimitLocksOut(), tlsNotForced(),
-		purgeMissing(), purgeEverything(), purgeUnmatched(),
-	}
 }

@@ -101,11 +101,11 @@ func page(t *testing.T, r Rule) string {
 		fmt.Fprintf(&b, "\n## Live\n\n```yaml\n%s```\n", r.Live)
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n## %s\n\n```yaml\n%s```\n", r.Verdict(), Excerpt(r.Bad))
+		fmt.Fprintf(&b, "\n## %s\n\n```yaml\n%s```\n", r.Verdict(), r.Bad)
 		if found := printed(t, r); found != "" {
 			fmt.Fprintf(&b, "\n```text\n%s```\n", found)
 		}
-		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", Excerpt(r.Good))
+		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", r.Good)
 	}
 	fmt.Fprintf(&b, "\n## Fix\n\n%s\n", r.Fix)
 	return b.String()
@@ -114,7 +114,7 @@ func page(t *testing.T, r Rule) string {
 // printed returns the findings of the bad example as they are printed.
 func printed(t *testing.T, r Rule) string {
 	t.Helper()
-	folder := fstest.MapFS{"example.yaml": {Data: []byte(r.Bad)}}
+	folder := fstest.MapFS{"example.yaml": {Data: []byte(written(r.Bad))}}
 	var b strings.Builder
 	for _, f := range foundIn(t, Source{FS: folder, Path: "example.yaml"}, ruleOptions()) {
 		fmt.Fprintf(&b, "%s\n    fix: %s\n", f, f.Fix)

@@ -4,24 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"trueup/internal/diag"
+	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
-
-func purgeLimits() Rule {
-	return Rule{
-		Name:     "purge-limits",
-		Severity: diag.Error,
-		Summary:  "A purge names more paths than all active purges of its hostname may have together.",
-		Why: "The active purges of one hostname may have 20000 absolute and 1000 prefix paths, taken together " +
-			"(docs/platform.md 8), so a larger one can never be accepted.",
-		Fix: "Split it into as many purges as the finding says and send them a day apart, or replace paths by " +
-			"prefix paths: trueup purge new does both.",
-		Bad:    manyPrefixes("rel-42", 0, 1001),
-		Good:   manyPrefixes("rel-42", 0, 1000),
-		object: only(purging, checkPurgeLimits),
-	}
-}
 
 func checkPurgeLimits(s *subject) {
 	spec, err := purge.Parse(s.Tree)
@@ -44,4 +30,41 @@ func manyPrefixes(name string, first, last int) string {
 		b = fmt.Appendf(b, "    - /product/%d/*\n", i)
 	}
 	return string(b)
+}
+
+// checkPurgeLimitsSet reports at the purge with which a hostname passes its
+// limits first. One that is too large alone is purge-limits' to report.
+func checkPurgeLimitsSet(set *Set, r *reporter) {
+	limits := purge.Limits()
+	total := map[string]purge.Usage{}
+	over := map[string]*Object{}
+	var hosts []string
+	for _, o := range set.Objects {
+		if o.Kind.Name != purging || o.Host == "" {
+			continue
+		}
+		usage, ok := usageOf(o)
+		if !ok || usage.Exceeds(limits) != nil {
+			continue
+		}
+		host := kind.HostKey(o.Host)
+		total[host] = total[host].Add(usage)
+		if over[host] == nil && total[host].Exceeds(limits) != nil {
+			over[host], hosts = o, append(hosts, host)
+		}
+	}
+	for _, host := range hosts {
+		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have together %s",
+			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; what there is no room for is deferred")
+	}
+}
+
+func usageOf(o *Object) (purge.Usage, bool) {
+	tree, err := canon.Decode(o.Spec)
+	if err != nil {
+		return purge.Usage{}, false
+	}
+	m, _ := tree.(map[string]any)
+	spec, err := purge.Parse(m)
+	return spec.Usage(), err == nil
 }

@@ -2,41 +2,11 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"trueup/internal/diag"
 	"trueup/internal/purge"
 )
-
-func purgePath() Rule {
-	return Rule{
-		Name:     "purge-path",
-		Severity: diag.Error,
-		Summary:  "A path of a purge does not start with /, or has * before its last character.",
-		Why: "A path that ends in * is a prefix path and any other is absolute; * may only be the last " +
-			"character (docs/platform.md 2.3). The host belongs in spec.hostname.",
-		Fix: "Start the path with /, and put * only at its end.",
-		Bad: `apiVersion: delivery/v2.1
-kind: Purge
-metadata:
-  name: rel-42
-spec:
-  hostname: shop.example.com
-  paths:
-    - /img/*/large.png
-`,
-		Good: `apiVersion: delivery/v2.1
-kind: Purge
-metadata:
-  name: rel-42
-spec:
-  hostname: shop.example.com
-  paths:
-    - /img/*
-`,
-		object: only(purging, checkPurgePath),
-	}
-}
 
 func checkPurgePath(s *subject) {
 	for at, path := range texts(s.Tree, "spec", "paths") {
@@ -66,4 +36,48 @@ func mendPath(path string) string {
 		return "write out the paths: /* would purge the whole hostname"
 	}
 	return "write " + before + "*, which purges more, or write out the paths"
+}
+
+func checkPurgePathOdd(s *subject) {
+	for at, path := range texts(s.Tree, "spec", "paths") {
+		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
+			s.report(at, oddPath(path, odd), "write the path as clients ask for it: without these, or with characters encoded as %XX")
+		}
+	}
+}
+
+const coveredRule = "purge-path-covered"
+
+// shownPaths bounds how many paths a message names.
+const shownPaths = 5
+
+// checkPurgePathCovered reports once for each path that makes others needless.
+func checkPurgePathCovered(s *subject) {
+	var paths, places []string
+	for at, path := range texts(s.Tree, "spec", "paths") {
+		paths, places = append(paths, path), append(places, at)
+	}
+	needless := map[int][]int{}
+	var order []int
+	for _, r := range purge.FindRedundant(paths) {
+		if needless[r.By] == nil {
+			order = append(order, r.By)
+		}
+		needless[r.By] = append(needless[r.By], r.Index)
+	}
+	for _, by := range order {
+		var drop []string
+		for _, i := range needless[by][:min(shownPaths, len(needless[by]))] {
+			drop = append(drop, paths[i])
+		}
+		list := strings.Join(drop, ", ")
+		if more := len(needless[by]) - len(drop); more > 0 {
+			list += fmt.Sprintf(" and %d more", more)
+		}
+		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
+		if !slices.ContainsFunc(needless[by], func(i int) bool { return paths[i] != paths[by] }) {
+			message, fix = paths[by]+" is named more than once", "keep one of them"
+		}
+		s.report(places[needless[by][0]], message, fix)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,10 +53,10 @@ func TestRuleExamples(t *testing.T) {
 				}
 				return
 			}
-			for _, f := range findingsOf(t, rule.Good, ruleOptions()) {
+			for _, f := range findingsOf(t, written(rule.Good), ruleOptions()) {
 				t.Errorf("the good example: %s", f)
 			}
-			bad := findingsOf(t, rule.Bad, ruleOptions())
+			bad := findingsOf(t, written(rule.Bad), ruleOptions())
 			if rule.NeedsLive {
 				if len(bad) > 0 {
 					t.Errorf("the bad example has findings of other rules: %v", bad)
@@ -140,4 +141,22 @@ func loaderNames(t *testing.T) []string {
 		}
 	}
 	return names
+}
+
+// written returns an example of a rule as a file would have it: with the
+// elements that "# ... N more ..." stands for, and the characters that can't be
+// seen.
+func written(example string) string {
+	more := regexp.MustCompile(`(?m)^(    - /product/)(\d+)(/\*\n)    # \.\.\. (\d+) more \.\.\.\n`)
+	example = more.ReplaceAllStringFunc(example, func(s string) string {
+		m := more.FindStringSubmatch(s)
+		last, _ := strconv.Atoi(m[2])
+		count, _ := strconv.Atoi(m[4])
+		out := m[1] + m[2] + m[3]
+		for i := last + 1; i <= last+count; i++ {
+			out += m[1] + strconv.Itoa(i) + m[3]
+		}
+		return out
+	})
+	return strings.ReplaceAll(example, "<U+200B>", "\u200b")
 }

@@ -30,8 +30,8 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 		})
 	}
 	for _, r := range Rules() {
-		add(r.Bad)
-		add(r.Good)
+		add(written(r.Bad))
+		add(written(r.Good))
 	}
 	add(string(benchmarkManifest()))
 	if len(all) != len(kind.All()) {

@@ -1,0 +1,121 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+func checkPurgeSubdomain(s *subject) {
+	host, _ := text(s.Tree, "hostname")
+	unique := s.unique("the subdomain", "remove one of them")
+	for at, sub := range texts(s.Tree, "spec", "subdomains") {
+		unique(at, strings.ToLower(sub))
+		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
+			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
+		}
+	}
+}
+
+func subdomainProblem(sub, host string) (problem, fix string) {
+	switch {
+	case sub == "":
+		return "", ""
+	case sub == host:
+		return "is the hostname, which is purged anyway", "remove it"
+	case host != "" && strings.HasSuffix(sub, "."+host):
+		return "contains the hostname", "write " + strings.TrimSuffix(sub, "."+host)
+	case host != "" && strings.Contains(sub, host):
+		return "contains the hostname", "write only the part before it"
+	case strings.Trim(sub, ".") != sub:
+		return "has a dot at its start or end", "write " + strings.Trim(sub, ".")
+	case len(hostnameOddities(sub)) > 0 || hostnameProblem(sub) != "":
+		if ascii := inASCII(sub); ascii != "" {
+			return "is not the start of a hostname", "write " + ascii + ", which is this name in ASCII"
+		}
+		return "is not the start of a hostname", "write letters, digits and hyphens, such as www"
+	}
+	return "", ""
+}
+
+func checkPurgeNameGeneric(s *subject) {
+	if generic(s.Name) {
+		s.report("metadata.name", fmt.Sprintf("the purge name %q is not likely to be unique, and a name works only once", s.Name),
+			"name the release, ticket or date, such as rel-42 or 20261121-logo")
+	}
+}
+
+// genericWords are names that people give to any purge at all.
+const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today " +
+	"cdn web site static release deploy latest hotfix fix update example sample request foo bar "
+
+// generic reports whether a name has nothing but generic words and at most one
+// digit.
+func generic(name string) bool {
+	digits := 0
+	for _, r := range name {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	if digits > 1 {
+		return false
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(word) > 1 && !strings.Contains(genericWords, " "+word+" ") {
+			return false
+		}
+	}
+	return true
+}
+
+func checkPurgeHostnameCase(set *Set, r *reporter) {
+	exact, serving := map[string]bool{}, map[string]*Object{}
+	for _, o := range set.Objects {
+		if o.Kind.Name != cdn || o.Host == "" {
+			continue
+		}
+		exact[o.Host] = true
+		if key := kind.HostKey(o.Host); serving[key] == nil {
+			serving[key] = o
+		}
+	}
+	for _, o := range set.Objects {
+		if o.Kind.Name != purging || exact[o.Host] {
+			continue
+		}
+		if of := serving[kind.HostKey(o.Host)]; of != nil {
+			line, _ := of.Place("spec.hostname")
+			r.reportOn(o, "spec.hostname",
+				fmt.Sprintf("the hostname %s must equal that of %s, %s (%s:%d)", o.Host, of.Key(), of.Host, of.Path, line),
+				"write "+of.Host)
+		}
+	}
+}
+
+func checkDeprecatedPurgeURL(s *subject) {
+	if address := strings.TrimRight(s.Options.DeprecatedPurgeURL, "/"); address != "" {
+		s.findText("", s.Doc, strings.ToLower(address))
+	}
+}
+
+// findText reports every text that holds the address, in the order of keys.
+func (s *subject) findText(at string, v any, address string) {
+	switch t := v.(type) {
+	case string:
+		if strings.Contains(strings.ToLower(t), address) {
+			s.report(at, "this is the address of the deprecated purge service", "write a manifest of kind Purge instead")
+		}
+	case []any:
+		for i, e := range t {
+			s.findText(element(at, i), e, address)
+		}
+	case map[string]any:
+		for _, k := range canon.SortedKeys(t) {
+			s.findText(child(at, k), t[k], address)
+		}
+	}
+}
