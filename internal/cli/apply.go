@@ -35,12 +35,7 @@ type applyOptions struct {
 func newApply(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := &cobra.Command{
-		Use:   "apply [PATH...]",
-		Short: "Make live match the manifests",
-		Long: "Show the plan, ask, and send what it shows. Each object is read again right before it is written, and read back after it.\n\n" +
-			"Exit codes: 0 done, 1 could not run, 3 not the expected plan, or live was not as the plan said, and nothing was sent,\n" +
-			"4 manifests are invalid, 5 partly done, 6 a person must decide, 7 the server did not keep what was sent,\n" +
-			"8 authentication or authorization, 130 interrupted.",
+		Use: "apply [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "expect", "drift", "base-ref"); err != nil {
 				return err

@@ -106,8 +106,6 @@ func (a *app) dir() string {
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "trueup",
-		Short:         "Keep a cloud platform true to git",
-		Long:          "trueup keeps CDNs, cache purges and disk snapshots true to the manifests of a git repository.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -142,6 +140,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommandGroupID(aroundGroup)
 	root.SetCompletionCommandGroupID(aroundGroup)
 	root.AddCommand(newMan(a))
+	describe(root)
 	root.SetIn(a.env.Stdin)
 	root.SetOut(report.Help(a.stdout))
 	root.SetErr(report.Help(a.env.Stderr))

@@ -31,16 +31,7 @@ type commentOptions struct {
 func newComment(a *app) *cobra.Command {
 	var opts commentOptions
 	cmd := &cobra.Command{
-		Use:   "comment FILE",
-		Short: "Put a plan's Markdown into the pull request, one comment, updated in place",
-		Long: "Put the Markdown that plan --report markdown=FILE wrote into the pull request (GitHub) or merge request\n" +
-			"(GitLab) of this CI run: as one comment, which later runs update and older runs leave alone. FILE may be -.\n" +
-			"With --issue it is one open issue instead, which --result ok closes.\n\n" +
-			"The token comes from TRUEUP_FORGE_TOKEN, or else GITHUB_TOKEN or GH_TOKEN, or GITLAB_TOKEN; the host, the\n" +
-			"repository and the pull request from what CI says. A host that fails or refuses is warned of and is no\n" +
-			"failure, unless --required is given: what a plan says, its own exit code tells.\n\n" +
-			"Exit codes: 0 it is there, or the host did not take it; 1 wrong usage, a FILE that can't be posted, or with\n" +
-			"--required one that was not.",
+		Use:  "comment FILE",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "issue", "result", "key", "repository"); err != nil {

@@ -33,24 +33,7 @@ type convertOptions struct {
 func newConvert(a *app) *cobra.Command {
 	var opts convertOptions
 	cmd := &cobra.Command{
-		Use:   "convert [PATH...]",
-		Short: "Convert a purge's envelope, or a list of purge addresses to manifests",
-		Long: "Convert manifests from the envelope of one route to that of another, or lists of the older purge service to manifests.\n\n" +
-			"--to api and --to command-line change apiVersion and metadata.namespace in the text of the files, and nothing else:\n" +
-			"comments, order and layout stay. What is written was read again and compared. The ledger knows a purge by its name\n" +
-			"and spec, so one that was posted is not posted again. The command-line route needs the vendor's name, --vendor, and\n" +
-			"metadata.namespace, which comes from --namespace or trueup.yaml; for the API it is taken out again, but not where\n" +
-			"nothing else says which workspace is meant. Documents of other kinds stay as they are, and are said.\n\n" +
-			"--urls reads lists of addresses, one a line or as JSON, and requests to the older service with an address in their\n" +
-			"query. They become manifests grouped by the hostnames of the CDNs in the project, and by subdomain; a hostname is\n" +
-			"purged together with each of its subdomains. What could not be placed is listed with its line and the reason.\n\n" +
-			"The result goes to standard output, back to the files (--write), or into a folder (--dir), where nothing is overwritten.\n\n" +
-			"Exit codes: 0 done, 1 could not run, 4 the manifests are invalid or can't be converted and nothing was written,\n" +
-			"5 some addresses could not be placed.",
-		Example: "  trueup convert --to api --write manifests/purges\n" +
-			"  trueup convert --to command-line --vendor acme rel-42.yaml\n" +
-			"  trueup convert --urls --dir manifests/purges urls.txt\n" +
-			"  trueup convert --urls --query drop --hostname www.shop.example.com -",
+		Use: "convert [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "to", "vendor", "namespace", "dir", "hostname", "query", "name"); err != nil {
 				return err

@@ -23,15 +23,7 @@ type doctorOptions struct {
 func newDoctor(a *app) *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor [--probe-duplicates HOSTNAME]",
-		Short: "Show the effective configuration and what works of it",
-		Long: "Show the effective configuration and who chose each value, whether the addresses can be reached, what the tokens may\n" +
-			"read, the ledger, and whether the platform was seen to refuse a second request of the same name: where it was, a request\n" +
-			"that got no answer is sent again under its name; where not, a person is asked. Nothing is written, and no secret is shown.\n" +
-			"With --probe-duplicates one harmless request, for a path that does not exist below HOSTNAME, is sent twice to see that.\n\n" +
-			"Exit codes: 0 nothing is wrong, 1 something is, 6 the ledger needs a person, 8 authentication or authorization; with\n" +
-			"--probe-duplicates also 1 nothing was proven, 4 manifests are invalid, 5 the probe was not sent now, 6 what became of it\n" +
-			"is not known.",
+		Use:  "doctor [--probe-duplicates HOSTNAME]",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.json {

@@ -18,18 +18,7 @@ import (
 func newExplain(a *app) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
-		Use:   "explain TOPIC",
-		Short: "Explain a rule, or a field: its type, meaning, example and where it is documented",
-		Long: "Explain a rule, or a field of a manifest, of trueup.yaml (project) or of your own file of profiles (config). A field is\n" +
-			"named by its path, as messages and plans name it: cdn.spec.tls.forced, cdn.tls.forced, or, with quotes for the shell,\n" +
-			"'cdn.locations[/static/*].cache.edgeTTL'. With the name of an object before the path, its value in git is shown, and\n" +
-			"with --live what is live beside it; only a GET is sent.\n\n" +
-			"Exit codes: 0 explained, 1 there is no such rule, field or object, 4 trueup.yaml is invalid, 8 authentication or\n" +
-			"authorization.",
-		Example: "  trueup explain upstream-unknown\n" +
-			"  trueup explain cdn.spec.locations.cache.edgeTTL\n" +
-			"  trueup explain project.ledger.store\n" +
-			"  trueup explain cdn/shop.spec.tls --live",
+		Use:  "explain TOPIC",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runExplain(cmd.Context(), a, args[0], live)

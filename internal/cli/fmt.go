@@ -20,22 +20,7 @@ type fmtOptions struct{ check, fix, diff bool }
 func newFmt(a *app) *cobra.Command {
 	var opts fmtOptions
 	cmd := &cobra.Command{
-		Use:   "fmt [PATH...]",
-		Short: "Lay manifests out in the canonical way, and repair what is certain",
-		Long: "Lay manifests out in the canonical way: two spaces a level, also for lists; no white space at the ends of lines;\n" +
-			"one empty line at most in a row; the fields of each paragraph in the order of the schema. Comments, anchors,\n" +
-			"quotes, brackets, line ends and the order of documents stay as they are, and so does what the manifests mean: each\n" +
-			"file is compared before it is written. JSON stays JSON. A file for which that can't be is left as it is, and\n" +
-			"named. With - the text of standard input is written to standard output.\n\n" +
-			"--fix also repairs what a finding is certain of: quotes of texts, names and values in another case than the\n" +
-			"documented one, true and false, paths of a purge that are named twice or covered by a prefix. Where a repair would\n" +
-			"lose a comment, or change what an alias brings in elsewhere, the finding stays.\n\n" +
-			"Exit codes: 0 done, or nothing to do; 1 could not run, or a file could not be written; 2 with --check: a file\n" +
-			"would be changed; 4 a file is no YAML, or with --fix: errors are left.",
-		Example: "  trueup fmt\n" +
-			"  trueup fmt --check --diff manifests\n" +
-			"  trueup fmt --fix manifests/shop.yaml\n" +
-			"  kustomize build . | trueup fmt - > all.yaml",
+		Use:               "fmt [PATH...]",
 		ValidArgsFunction: a.completePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFmt(cmd.Context(), a, opts, args)

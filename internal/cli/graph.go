@@ -23,16 +23,7 @@ type graphOptions struct {
 func newGraph(a *app) *cobra.Command {
 	var opts graphOptions
 	cmd := &cobra.Command{
-		Use:   "graph [PATH...]",
-		Short: "Draw which hostname serves which path from which servers",
-		Long: "Draw which hostname serves which path from which servers, from manifests alone: no token and no network. With\n" +
-			"--live or --plan, what is new, changed, drifted or removed is marked.\n" +
-			"Mermaid is drawn by code hosts in a comment or a page (--format markdown puts the fence around it), dot by Graphviz.\n\n" +
-			"Exit codes: 0 done, 1 could not run, 3 --plan is of other manifests, 4 manifests are invalid (what can be read is drawn),\n" +
-			"8 authentication or authorization (--live).",
-		Example: "  trueup graph --format markdown > docs/cdns.md\n" +
-			"  trueup graph --target 'cdn/web-*' --format dot | dot -Tsvg > cdns.svg\n" +
-			"  trueup graph --live",
+		Use: "graph [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "plan"); err != nil {
 				return err

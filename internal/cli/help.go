@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +13,27 @@ import (
 // widestHelp is how many columns help takes at most: longer lines are hard to
 // read.
 const widestHelp = 100
+
+// helpTexts has a file for each command of ours: one line that lists show, what
+// help says, and below a line "Examples:" the examples.
+//
+//go:embed help/*.txt
+var helpTexts embed.FS
+
+// describe gives a command, and all below it, the texts of its file. What the
+// command says itself comes last.
+func describe(cmd *cobra.Command) {
+	name := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "trueup "), " ", "-")
+	if text, err := helpTexts.ReadFile("help/" + name + ".txt"); err == nil {
+		short, rest, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+		long, examples, _ := strings.Cut(rest, "\nExamples:\n")
+		cmd.Short, cmd.Example = short, examples
+		cmd.Long = strings.Trim(strings.TrimSpace(long)+"\n\n"+cmd.Long, "\n")
+	}
+	for _, below := range cmd.Commands() {
+		describe(below)
+	}
+}
 
 // fitHelp makes the help of a command, and of all below it, fit a terminal of so
 // many columns.

@@ -29,25 +29,7 @@ type initOptions struct {
 func newInit(a *app) *cobra.Command {
 	var opts initOptions
 	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Start a repository: project file, ledger, manifests, settings of editors, files for CI",
-		Long: "Start a repository, or add to one what it lacks. On a terminal it asks what no flag says; elsewhere it names the flags\n" +
-			"that are missing. What it will do is shown before, and done once somebody says yes, or with --yes:\n" +
-			"  trueup.yaml          the project, with the id of the ledger, made before\n" +
-			"  manifests/           what is live, as trueup pull writes it, or examples\n" +
-			"  .trueup.schema.json  by which editors complete and check manifests offline\n" +
-			"  .vscode/             settings that name the schema, and an extension\n" +
-			"  .gitignore           what stays on this machine\n" +
-			"  with --ci            files by which CI plans, applies and looks for drift\n" +
-			"Nothing is overwritten: to a file that is there is added what it lacks, or it stays and what it lacks is shown. Run\n" +
-			"again it changes nothing, brings a schema that nobody has edited up to date, and adds what flags ask for. With\n" +
-			"--sandbox no ledger is made: the embedded platform has its own.\n\n" +
-			"Exit codes: 0 all is there, 1 it could not be written, or others are in its place, 6 the ledger needs a person; of\n" +
-			"pulling also 4 manifests are invalid, 5 some objects could not be written, 8 authentication or authorization.",
-		Example: "  trueup init                                          asks\n" +
-			"  trueup init --sandbox --yes                          to try things out\n" +
-			"  trueup init --workspace acme --uuid 5a1d... --yes    in a script\n" +
-			"  trueup init --ci github --trueup OWNER/NAME@COMMIT   adds files for CI",
+		Use:  "init",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkGiven(cmd, "workspace", "uuid", "ledger", "manifests", "editor", "ci", "trueup", "branch", "adopt"); err != nil {

@@ -13,10 +13,9 @@ import (
 
 func newLedger(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ledger",
-		Short: "What has been done, and the questions that only a person can answer",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:  "ledger",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), newLedgerShow(a), newLedgerResolve(a), newLedgerAdopt(a),
 		newLedgerSettle(a), newLedgerExport(a), newLedgerImport(a), newLedgerVerify(a))

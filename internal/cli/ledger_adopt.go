@@ -13,9 +13,8 @@ import (
 func newLedgerAdopt(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:   "adopt KIND/NAME [PATH...]",
-		Short: "Record what was done without trueup: a request as sent, an object's lists as owned by git",
-		Args:  cobra.MinimumNArgs(1),
+		Use:  "adopt KIND/NAME [PATH...]",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAdopt(cmd.Context(), a, reason, args[0], args[1:])
 		},

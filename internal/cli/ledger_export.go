@@ -15,10 +15,7 @@ import (
 
 func newLedgerExport(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "export [FILE]",
-		Short: "Write the whole ledger as JSON Lines, for a copy that import restores",
-		Long: "Write the whole ledger as JSON Lines to FILE, or to standard output: a line that says which ledger it is and how many\n" +
-			"records there are, then each record as it is stored. There is no secret in it.",
+		Use:  "export [FILE]",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, closeAll, err := a.openLedger(cmd.Context())

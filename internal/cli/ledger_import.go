@@ -17,13 +17,7 @@ import (
 func newLedgerImport(a *app) *cobra.Command {
 	var leave []string
 	cmd := &cobra.Command{
-		Use:   "import FILE|FOLDER|-",
-		Short: "Take in an export, the rescue records of a run, or what this machine has seen",
-		Long: "Take in an export, the output of a run with rescue records in it, or the folder in which this machine keeps what it has\n" +
-			"seen of a ledger; - is standard input. A record that the ledger lacks is written, one that is a later step of what it\n" +
-			"has replaces that, and one that it has gone on from is left. A record that contradicts the ledger stops the import\n" +
-			"before anything is written. Where the ledger that trueup.yaml names is missing, an export of it makes it again.\n\n" +
-			"Exit codes: 0 done, 1 could not run, 6 it contradicts the ledger, or is of another one.",
+		Use:  "import FILE|FOLDER|-",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLedgerImport(cmd.Context(), a, args[0], leave)

@@ -21,15 +21,7 @@ import (
 func newLedgerInit(a *app) *cobra.Command {
 	var adopt string
 	cmd := &cobra.Command{
-		Use:   "init [--adopt=all|none|GLOB]",
-		Short: "Make the ledger that trueup.yaml names, and prove that its store is safe",
-		Long: "Make the ledger that trueup.yaml names, and prove that its store is safe. A new ledger does not know which of the\n" +
-			"requests in git that are sent once, such as purges, were sent before: say which, and it will not send them again.\n" +
-			"  --adopt=all   all of them were sent\n" +
-			"  --adopt=none  none was: the next apply sends them\n" +
-			"  --adopt=GLOB  those whose name, or KIND/NAME, matches it were sent\n" +
-			"With a ledger that exists, --adopt records what it does not know yet. Tokens go only to the addresses that the\n" +
-			"ledger was made for: run it again to add that of another area. It asks at a terminal before it replaces one.",
+		Use:  "init [--adopt=all|none|GLOB]",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },
 	}

@@ -13,10 +13,9 @@ import (
 func newLedgerList(a *app) *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List what is recorded",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runLedgerList(cmd.Context(), a, open) },
+		Use:  "ls",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerList(cmd.Context(), a, open) },
 	}
 	cmd.Flags().BoolVar(&open, "open", false, "only requests that have no outcome yet")
 	return cmd

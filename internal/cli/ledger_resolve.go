@@ -22,13 +22,7 @@ type resolveOptions struct {
 func newLedgerResolve(a *app) *cobra.Command {
 	var opts resolveOptions
 	cmd := &cobra.Command{
-		Use:   "resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
-		Short: "Answer what happened to requests whose outcome is not known",
-		Long: "List the requests whose outcome is not known, one a line, or answer what happened to some of them.\n" +
-			"  --posted   it was executed: it is never sent again\n" +
-			"  --repost   it was not executed: the next apply sends it\n" +
-			"  --abandon  it is never to be sent\n" +
-			"A name may have wildcards, such as 'purge/rel-*', which mean the requests without an outcome that match.",
+		Use: "resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runResolve(cmd.Context(), a, opts, args)
 		},

@@ -14,13 +14,7 @@ import (
 func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
 	cmd := &cobra.Command{
-		Use:   "settle [PATH...]",
-		Short: "Finish requests that an earlier run has begun, and send nothing else",
-		Long: "Finish requests that an earlier run has claimed and that have no outcome: those that may be sent again are sent under\n" +
-			"their name, what can be looked up is looked up, and of the rest it is recorded that a person must decide. Nothing that\n" +
-			"was not claimed, and so approved, before is sent: it does not ask, and can run on a schedule.\n\n" +
-			"Exit codes: 0 nothing is open any more, 1 could not run, 4 manifests are invalid, 5 something is open still, 6 a person\n" +
-			"must decide, 8 authentication or authorization, 130 interrupted.",
+		Use: "settle [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLedgerSettle(cmd.Context(), a, opts, args)
 		},

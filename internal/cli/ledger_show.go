@@ -16,9 +16,8 @@ import (
 
 func newLedgerShow(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show KIND/NAME",
-		Short: "Show the record of one object: what is known, what can be done about it, its history and its spec",
-		Args:  cobra.ExactArgs(1),
+		Use:  "show KIND/NAME",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLedgerShow(cmd.Context(), a, args[0])
 		},

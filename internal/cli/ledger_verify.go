@@ -10,11 +10,7 @@ import (
 
 func newLedgerVerify(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "verify",
-		Short: "Read every record and name all that is damaged",
-		Long: "Read every record, and name all that is not as it was written: what can't be read, lies where it does not belong, has a\n" +
-			"gap in its history, would not be seen by a run, or was seen by this machine and is gone.\n\n" +
-			"Exit codes: 0 nothing is damaged, 1 could not run, 6 something is.",
+		Use:  "verify",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerVerify(cmd.Context(), a) },
 	}

@@ -16,13 +16,9 @@ import (
 // newMan writes the pages of the manual, for packages.
 func newMan(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "man DIR",
-		Short: "Write the pages of the manual, one for each command",
-		Long: "Write the pages of the manual, one for each command, for man(1). A page that is there is replaced.\n\n" +
-			"Exit codes: 0 written, 1 could not be.",
-		Example: "  trueup man share/man/man1",
-		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
+		Use:    "man DIR",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			// The texts of a command that fits a terminal have its lines.
 			return a.writePages(args[0], manual(newRoot(newApp(Env{}))))

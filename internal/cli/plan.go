@@ -122,11 +122,7 @@ func (o *planOptions) match(set *manifest.Set) error {
 func newPlan(a *app) *cobra.Command {
 	var opts planOptions
 	cmd := &cobra.Command{
-		Use:   "plan [PATH...]",
-		Short: "Show what is different, why, and what apply would send",
-		Long: "Compare manifests with what is live and show what apply would send. Nothing but GET is ever sent.\n\n" +
-			"Exit codes: 0 done, 1 could not run, 2 changes are pending (--detailed-exitcode), 4 manifests are invalid,\n" +
-			"8 authentication or authorization.",
+		Use: "plan [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "out", "drift", "base-ref"); err != nil {
 				return err
@@ -181,12 +177,7 @@ func (s *session) hidesLedger() bool {
 func newDrift(a *app) *cobra.Command {
 	var opts planOptions
 	cmd := &cobra.Command{
-		Use:   "drift [PATH...]",
-		Short: "Show only what was changed outside git",
-		Long: "Compare manifests, what was last applied and what is live, and show what changed outside git.\n" +
-			"Nothing but GET is ever sent.\n\n" +
-			"Exit codes: 0 nothing drifted, 1 could not run, 2 something did,\n" +
-			"4 manifests are invalid, 8 authentication or authorization.",
+		Use: "drift [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runDrift(cmd.Context(), a, opts, args)
 		},

@@ -29,24 +29,7 @@ type pullOptions struct {
 func newPull(a *app) *cobra.Command {
 	var opts pullOptions
 	cmd := &cobra.Command{
-		Use:   "pull [KIND[/NAME]...]",
-		Short: "Write manifests for what is live, to adopt an existing workspace",
-		Long: "Write a manifest for each live object that git does not have: cdns, snapshots, cdn/NAME, cdn/shop-*, or all that\n" +
-			"can be listed. A plan is empty then, and apply sends nothing. Only GETs are sent.\n\n" +
-			"A manifest has what is worth managing: fields that the schema knows, in the documented types; no status, nothing\n" +
-			"that the server owns, and no field that it added, which a write leaves as it is. What is left out is said, and\n" +
-			"--all-fields writes it too. What is new to the ledger is adopted into it: from then on git has it whole, and what\n" +
-			"you take out of a manifest, apply takes out of live, as the plan says.\n\n" +
-			"Objects that git has already, wherever their manifests stand, are left as they are and said. --diff shows how they\n" +
-			"differ and writes nothing; --replace writes live over them, and the next apply records that. Objects that no\n" +
-			"manifest can describe are said, with the reason.\n\n" +
-			"Exit codes: 0 all is written or in git, 1 could not run, 2 with --diff, something would be written or differs,\n" +
-			"4 the manifests that are there are invalid and nothing was written, 5 some objects could not be written or listed,\n" +
-			"8 authentication or authorization.",
-		Example: "  trueup pull                       every live object, one file each\n" +
-			"  trueup pull cdns --dir manifests  CDNs only, in a folder\n" +
-			"  trueup pull cdn/shop --diff       how the manifest differs from live\n" +
-			"  trueup pull snapshots --file -    to standard output; nothing is recorded",
+		Use:               "pull [KIND[/NAME]...]",
 		ValidArgsFunction: a.completePull,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "dir", "file"); err != nil {

@@ -17,10 +17,7 @@ import (
 
 func newPurge(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "purge",
-		Short: "Write manifests of purges, and list what became of them",
-		Long: "Write manifests of purges, and list what became of them (docs/purges.md). apply sends a purge, once;\n" +
-			"neither of these commands asks the platform anything.",
+		Use:  "purge",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,22 +38,7 @@ type purgeNewOptions struct {
 func newPurgeNew(a *app) *cobra.Command {
 	var opts purgeNewOptions
 	cmd := &cobra.Command{
-		Use:   "new [ADDRESS...]",
-		Short: "Write a manifest that purges paths, once",
-		Long: "Write a manifest that purges what is named: paths such as /img/logo.png, prefix paths such as '/img/*', and\n" +
-			"addresses such as https://www.example.com/a, whose hostname chooses the CDN. - reads a list from standard\n" +
-			"input, one entry a line. --from-git takes the files that differ between two commits, --sitemap the pages of a\n" +
-			"sitemap. Characters that can't stand in an address are encoded as browsers do (docs/purges.md).\n\n" +
-			"Each path is named once, and what a prefix path covers is left out. Several hostnames or sets of subdomains,\n" +
-			"and more paths than one purge may have, give several manifests. A name ends with a digest of what it purges:\n" +
-			"what stands in the manifests already, or was sent, is not written again, and no file is ever overwritten.\n\n" +
-			"Exit codes: 0 written, there already, or nothing to purge; 1 something can't be purged as it is named, or the\n" +
-			"file could not be written; 4 manifests are invalid.",
-		Example: "  trueup purge new /index.html '/img/*'\n" +
-			"  trueup purge new --hostname www.shop.example.com /prices\n" +
-			"  trueup purge new --from-git main...HEAD --map 'public/ -> /' --map 'static/ -> https://img.example.com/'\n" +
-			"  trueup purge new - <changed.txt\n" +
-			"  trueup purge new /a --dir - | trueup plan manifests -",
+		Use: "new [ADDRESS...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "from-git", "subdomain", "name", "dir"); err != nil {
 				return err

@@ -26,26 +26,7 @@ type purgeListOptions struct {
 func newPurgeList(a *app) *cobra.Command {
 	var opts purgeListOptions
 	cmd := &cobra.Command{
-		Use:   "ls [PATH...]",
-		Short: "List purges: due, posted, active, unknown, and what is used of each hostname's limits",
-		Long: "List the purges of git, and those of the ledger that were sent in the last day or have no outcome: what is due,\n" +
-			"what was posted, what is active and until when, and what only a person can tell. Then what is used of the limits\n" +
-			"of each hostname. Manifests and ledger are read, and the platform is not asked: a purge that\n" +
-			"somebody sent from the console is not known here. -o json has the form trueup.purge-ls/v1 (docs/purges.md).\n\n" +
-			"  due        in git, and not sent: the next apply sends it\n" +
-			"  refused    the platform refused it: the next apply tries again\n" +
-			"  in-flight  a run that may still be going has begun to send it\n" +
-			"  again      a run that is gone may have sent it: the next apply sends it again, under the same name\n" +
-			"  unknown    it may or may not have been carried out, and only a person can tell\n" +
-			"  active     posted, and counted against the limits of its hostname\n" +
-			"  posted     accepted by the platform\n" +
-			"  adopted    recorded as sent by somebody else\n" +
-			"  abandoned  never to be sent\n" +
-			"  no-ledger  in git; the ledger, which knows what was sent, can't be used\n\n" +
-			"Exit codes: 0 done, 1 could not run, 4 manifests are invalid.",
-		Example: "  trueup purge ls\n" +
-			"  trueup purge ls --only due --only unknown\n" +
-			"  trueup purge ls -o json",
+		Use: "ls [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.failed("purge ls", runPurgeList(cmd.Context(), a, opts, args))
 		},

@@ -26,10 +26,7 @@ type sandboxOptions struct {
 func newSandbox(a *app) *cobra.Command {
 	var opts sandboxOptions
 	cmd := &cobra.Command{
-		Use:   "sandbox",
-		Short: "Serve the embedded platform on loopback, with a request log",
-		Long: "Serve all documented endpoints on loopback, persistent in .trueup/sandbox, and log each request.\n" +
-			"It prints the variables that point other commands at it.",
+		Use:  "sandbox",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd.Context(), a, opts) },
 	}
@@ -102,9 +99,8 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 
 func newSandboxReset(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "reset",
-		Short: "Start the embedded platform and its ledger afresh",
-		Args:  cobra.NoArgs,
+		Use:  "reset",
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			p, err := a.findProject()
 			if err != nil {
@@ -125,9 +121,8 @@ func newSandboxReset(a *app) *cobra.Command {
 func newSandboxRequests(a *app) *cobra.Command {
 	var reset bool
 	cmd := &cobra.Command{
-		Use:   "requests",
-		Short: "Print the requests that the embedded platform was sent, one JSON object a line",
-		Args:  cobra.NoArgs,
+		Use:  "requests",
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) (err error) {
 			p, err := a.findProject()
 			if err != nil {
@@ -164,9 +159,8 @@ func newSandboxRequests(a *app) *cobra.Command {
 
 func newSandboxQuirks(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "quirks",
-		Short: "List the ways in which the sandbox can behave oddly",
-		Args:  cobra.NoArgs,
+		Use:  "quirks",
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			var rows [][]string
 			for _, q := range sandbox.Quirks() {

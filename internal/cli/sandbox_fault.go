@@ -22,9 +22,8 @@ import (
 func newSandboxFault(a *app) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
-		Use:   "fault [RULE...]",
-		Short: "Let coming requests to a served sandbox fail; without RULE, list the faults that wait",
-		Long:  "Let coming requests to the sandbox that is served in this folder fail, as each RULE says:\n\n" + faultHelp(),
+		Use:  "fault [RULE...]",
+		Long: faultHelp(),
 		RunE: func(cmd *cobra.Command, rules []string) error {
 			if forget && len(rules) > 0 {
 				return errors.New("either --clear or rules, not both")

@@ -29,15 +29,7 @@ type fillOptions struct {
 func newSandboxFill(a *app) *cobra.Command {
 	var opts fillOptions
 	cmd := &cobra.Command{
-		Use:   "fill --dir DIR",
-		Short: "Make up manifests by the thousand, and an embedded platform that holds the same",
-		Long: "Write manifests of a made-up project of any size into a folder, and put on the embedded platform what they\n" +
-			"say, to see how trueup does with so many. The platform is the one that sandbox seed puts objects on; requests\n" +
-			"that are sent once are only written. The same numbers make the same bytes. Run again with another --changed,\n" +
-			"it leaves the manifests and brings the platform there. What else the sandbox holds stays: sandbox reset.\n\n" +
-			"Exit codes: 0 it is done, 1 could not run, or a file is there and says something else.",
-		Example: "  trueup sandbox fill --cdns 10000 --dir big\n" +
-			"  trueup plan big --sandbox",
+		Use:  "fill --dir DIR",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandboxFill(cmd.Context(), a, opts) },
 	}

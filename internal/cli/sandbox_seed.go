@@ -15,15 +15,7 @@ import (
 
 func newSandboxSeed(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "seed PATH...",
-		Short: "Put objects on the embedded platform, as somebody in the console would",
-		Long: "Put the objects of manifests on the embedded platform, as somebody in the console would: the ledger learns\n" +
-			"nothing of it. An object of the same name is replaced. It goes to the sandbox that is served in this folder, or\n" +
-			"else to the one that commands with --sandbox use. Requests that are sent once are left out: they are no objects\n" +
-			"that somebody makes.\n\n" +
-			"Exit codes: 0 they are live, 1 could not run, 4 the manifests are invalid and nothing was put there.",
-		Example: "  trueup sandbox seed examples/manifests\n" +
-			"  trueup pull --sandbox --dir adopted",
+		Use:  "seed PATH...",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSandboxSeed(cmd.Context(), a, args) },
 	}

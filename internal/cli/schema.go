@@ -21,16 +21,8 @@ type schemaOptions struct {
 func newSchema(a *app) *cobra.Command {
 	var opts schemaOptions
 	cmd := &cobra.Command{
-		Use:   "schema KIND",
-		Short: "Print the JSON Schema of a kind, or of a file or an output of trueup",
-		Long: "Print the JSON Schema (2020-12) of a kind of manifest, or of a format of trueup: project is trueup.yaml, config your\n" +
-			"own file of profiles, plan what plan --out keeps, and result, doctor, fmt, pull, purge-ls and purge-new are forms\n" +
-			"of -o json. With --dir all of them become files of a folder; one that is there is replaced if it is an earlier\n" +
-			"schema of the same.\n" +
-			"For an editor, trueup init writes one schema of all kinds.\n\n" +
-			"Exit codes: 0 done, 1 there is no such schema, or it can't be written.",
-		Example: "  trueup schema cdn\n  trueup schema --list\n  trueup schema --dir schemas",
-		Args:    cobra.MaximumNArgs(1),
+		Use:  "schema KIND",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkGiven(cmd, "dir"); err != nil {
 				return err

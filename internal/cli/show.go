@@ -11,11 +11,7 @@ import (
 
 func newShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show FILE",
-		Short: "Show a plan that was kept with plan --out",
-		Long: "Show a plan that was kept with plan --out, in any format. Nothing is looked at: neither git, nor the ledger, nor what is\n" +
-			"live.\n\n" +
-			"Exit codes: 0 done, 1 the file can't be read or is not as it was written.",
+		Use:  "show FILE",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runShow(a, args[0])

@@ -19,10 +19,7 @@ type validateOptions struct{ strict bool }
 func newValidate(a *app) *cobra.Command {
 	var opts validateOptions
 	cmd := &cobra.Command{
-		Use:   "validate [PATH...]",
-		Short: "Check manifests offline: YAML, schema and rules",
-		Long: "Check manifests without a token and without a network.\n\n" +
-			"Exit codes: 0 nothing wrong (warnings do not count), 1 could not run, 4 manifests are invalid.",
+		Use: "validate [PATH...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runValidate(cmd.Context(), a, opts, args)
 		},

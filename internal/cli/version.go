@@ -24,11 +24,7 @@ type build struct {
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the commit and how trueup was built",
-		Long: "Print the version, the commit that trueup was built from and its date, the version of Go, and the platform; with\n" +
-			"-o json as an object.\n\n" +
-			"Exit codes: 0 printed, 1 wrong usage.",
+		Use:  "version",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return runVersion(a) },
 	}
