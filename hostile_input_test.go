@@ -45,10 +45,10 @@ func yamlAliasBomb(p *place) {
 	p.write("manifests/nested.yaml", cdnOf("shop", bomb()))
 	p.write("manifests/long.yaml", cdnOf("blog", "  a: &a "+long+"\n  b: ["+strings.Repeat("*a, ", 5000)+"]\n"))
 	p.says(4, []string{"validate"}, "manifests/nested.yaml:", "aliases expand to more than 100000 values",
-		"manifests/long.yaml:", "aliases expand to more than 16 MiB", "fix: write the values out")
+		"manifests/long.yaml:", "aliases expand to more than 16 MiB", "fix: write the values themselves")
 	p.says(4, []string{"fmt", "--fix"}, "manifests/nested.yaml:", "aliases expand to more than 100000 values")
 	p.write("trueup.yaml", projectText+"overrides:\n  - &a {kind: CDN, path: spec.x}\n  - *a\n")
-	p.says(4, []string{"validate"}, "trueup.yaml: line 8: an alias (*NAME) is not read here")
+	p.says(4, []string{"validate"}, "trueup.yaml: line 8: trueup does not read aliases (*NAME) here")
 }
 
 func deepNesting(p *place) {
@@ -70,10 +70,10 @@ func deepNesting(p *place) {
 
 func duplicateKeys(p *place) {
 	p.write("manifests/a.yaml", cdnOf("shop", "  hostname: other.example.com\n"))
-	p.says(4, []string{"validate"}, `manifests/a.yaml:8:3: error: the key "hostname" stands in the same mapping twice, first in line 5`, "keep one of the lines 5 and 8")
+	p.says(4, []string{"validate"}, `manifests/a.yaml:8:3: error: the mapping has the key "hostname" twice, first in line 5`, "keep one of the lines 5 and 8")
 	p.write("manifests/a.yaml", cdnOf("shop", ""))
 	p.write("manifests/b.yaml", cdnOf("shop", ""))
-	p.says(4, []string{"validate"}, "manifests/b.yaml:3:18: error: CDN/shop stands at manifests/a.yaml:1 too")
+	p.says(4, []string{"validate"}, "manifests/b.yaml:3:18: error: CDN/shop is also at manifests/a.yaml:1")
 }
 
 func norwayAndNumbers(p *place) {
@@ -90,7 +90,7 @@ func norwayAndNumbers(p *place) {
 		p.must(left, "validate")
 	}
 	p.write("manifests/a.yaml", cdnOf("shop", "  firewall: {rules: [{name: a, action: {type: ratelimit, ratelimit: {rate: 1e400}}}]}\n"))
-	p.says(4, []string{"validate"}, "1e400 is beyond the numbers that JSON's readers have in common")
+	p.says(4, []string{"validate"}, "1e400 is outside the range of numbers that all JSON parsers support")
 }
 
 func trailingDocuments(p *place) {
@@ -111,11 +111,11 @@ func encodings(p *place) {
 		"\xff\xfea\x00:\x00":              "the file is UTF-16",
 		cdnOf("shop", "  x: \xff\n"):      "the byte 0xFF is not UTF-8",
 		cdnOf("shop", "  x: \x00\n"):      "the control character U+0000",
-		cdnOf("shop", "  x: \"\\0\"\n"):   "U+0000, which cannot be seen",
-		cdnOf("shop", "  x: \"\\e[2J\""):  "U+001B, which cannot be seen",
-		cdnOf("shop", "  x: a\u202eb\n"):  "U+202E, which cannot be seen",
-		cdnOf("shop", "  a\u200bb: c\n"):  "U+200B, which cannot be seen",
-		cdnOf("shop", "  x: \"\\u2028\""): "U+2028, which cannot be seen",
+		cdnOf("shop", "  x: \"\\0\"\n"):   "U+0000",
+		cdnOf("shop", "  x: \"\\e[2J\""):  "U+001B",
+		cdnOf("shop", "  x: a\u202eb\n"):  "U+202E",
+		cdnOf("shop", "  a\u200bb: c\n"):  "U+200B",
+		cdnOf("shop", "  x: \"\\u2028\""): "U+2028",
 	} {
 		p.write("manifests/a.yaml", text)
 		p.says(4, []string{"validate"}, says, "yaml-encoding")
@@ -123,7 +123,7 @@ func encodings(p *place) {
 	text, said := cdnOf("shop", "  x:\n"), []string{"yaml-encoding"}
 	for _, r := range "\u00ad\u034f\u115f\u1160\u17b4\u180b\u180f\u2060\u2800\u3164\ufe00\ufe0f\uffa0\U000e0001\U000e0041\U000e007f\U000e0100" {
 		text += fmt.Sprintf("  - a%cb\n  - \"%c\"\n  - {a%cb: c}\n", r, r, r)
-		said = append(said, fmt.Sprintf("U+%04X, which cannot be seen", r))
+		said = append(said, fmt.Sprintf("U+%04X", r))
 	}
 	p.write("manifests/a.yaml", text)
 	p.says(4, []string{"validate"}, append(said, "1 object: 51 errors")...)
@@ -143,7 +143,7 @@ func linksAndPipes(p *place) {
 	}
 	args := []string{"validate", "-C", "project"}
 	p.says(4, args, "manifests/file.yaml", "is a symbolic link and is not read", "manifests/loop.yaml", "manifests/dev.yaml",
-		"manifests/dir: warning: a symbolic link to a folder is not followed", "manifests/turn")
+		"manifests/dir: warning: trueup does not follow symbolic links to folders", "manifests/turn")
 	if out := p.must(4, append(args, "-o", "json")...); strings.Contains(out, "hidden-text") {
 		p.Error("a file outside the tree is shown")
 	}
@@ -253,7 +253,7 @@ func nameInURL(p *place) {
 	pullsIntoItsFolder(p)
 	for _, uuid := range []string{"../x", "a/b", "a%2fb", "..", "a?b", strings.Repeat("a", 300)} {
 		p.write("trueup.yaml", strings.Replace(projectText, "5a1d0c7e-3b52-4f7e-9c1e-0d6f2a8b4c10", fmt.Sprintf("%q", uuid), 1))
-		p.says(4, []string{"plan"}, "workspace: name and uuid are letters, digits")
+		p.says(4, []string{"plan"}, "workspace: name and uuid have letters, digits")
 	}
 }
 

@@ -292,7 +292,7 @@ func tokenSources(p *place) {
 	if err := os.Chmod(file, 0o644); err != nil {
 		p.Fatal(err)
 	}
-	p.says(8, []string{"plan"}, "may be read or written by others on this machine")
+	p.says(8, []string{"plan"}, "other users can read or write ")
 	p.says(1, []string{"plan", "--token", "x"}, "unknown flag: --token")
 }
 

@@ -111,7 +111,7 @@ func interrupted(p *place) {
 	if took := time.Since(start); took > 30*time.Second {
 		p.Errorf("it took %s to end", took)
 	}
-	p.says(6, []string{"apply", "--auto-approve", "--target", "purge/rel-42"}, "its outcome is not known")
+	p.says(6, []string{"apply", "--auto-approve", "--target", "purge/rel-42"}, "its outcome is unknown")
 	p.must(0, "ledger", "ls", "--open")
 }
 

@@ -339,7 +339,7 @@ func hostileTree(t *testing.T) {
 	if out := p.looked("the rest", "plan"); !strings.Contains(out, "CDN shop") {
 		t.Errorf("the rest is not planned:\n%s", out)
 	}
-	if out := p.looked("the rest", "-C", "envs/x", "plan"); !strings.Contains(out, "set GIT_DIR if it is meant") {
+	if out := p.looked("the rest", "-C", "envs/x", "plan"); !strings.Contains(out, "set GIT_DIR to use it") {
 		t.Errorf("the planted repository is not named:\n%s", out)
 	}
 	if content := readText(t, p.secret); !strings.Contains(content, hidden) {

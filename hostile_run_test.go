@@ -278,7 +278,7 @@ func ledgerLost(p *place) {
 	if err := os.Rename(p.path("ledger"), p.path("elsewhere")); err != nil {
 		p.Fatal(err)
 	}
-	p.says(6, applied, "is missing at file:ledger: trueup does not know what was sent already")
+	p.says(6, applied, "is missing at file:ledger, so trueup does not know what was sent")
 	p.write("ledger/log/9999999/9999999998-1.jsonl", "{}")
 	p.must(6, applied...)
 	p.nothingSent()

@@ -36,7 +36,7 @@ const (
 )
 
 // TestSoak: a large tree, a platform of which one request in twenty fails, and
-// runs that are killed at any time. After a few more runs live is as git says,
+// runs that are killed at any time. After a few more runs live is in sync,
 // each purge was executed once and each snapshot taken once, and nothing is left
 // behind.
 func TestSoak(t *testing.T) {

@@ -149,7 +149,7 @@ func (s *soak) drift(name string) {
 func (s *soak) isAsGitSays() {
 	s.t.Helper()
 	if n := s.converged(); n != soakCDNs {
-		s.t.Errorf("%d of %d CDNs are as git says", n, soakCDNs)
+		s.t.Errorf("%d of %d CDNs are in sync", n, soakCDNs)
 	}
 	made := s.made()
 	for i := range soakPurges {

@@ -27,7 +27,7 @@ func TestStartDoesNoWork(t *testing.T) {
 	}
 	for _, line := range lines {
 		if size, err := strconv.Atoi(line[2]); err != nil || size > most {
-			t.Errorf("%s allocates %s bytes before main, at most %d: let it wait until it is asked for", line[1], line[2], most)
+			t.Errorf("%s allocates %s bytes before main, at most %d: let it wait until it", line[1], line[2], most)
 		}
 	}
 }

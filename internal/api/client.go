@@ -122,7 +122,7 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 			return kind.Object{}, errors.New("the answer says that it failed: " + said)
 		}
 		if other := tree["kind"]; other != nil && other != w.kind.Name {
-			return kind.Object{}, mismatchf("the answer is of another kind than %s: %v", w.kind.Name, other)
+			return kind.Object{}, mismatchf("the answer is not a %s: %v", w.kind.Name, other)
 		}
 		return bare, nil
 	}

@@ -53,15 +53,14 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		found bool
 		says  string
 	}{
-		{u.User != nil, "holds a user name or a password: leave it out, the token has a setting of its own"},
+		{u.User != nil, "contains a user name or a password: remove it, because the token has its own setting"},
 		{u.Hostname() == "", "has no host: write https://HOST/PATH"},
-		{strings.Contains(u.Host, "%"), "has a host with a percent sign: write its name out"},
-		{u.Scheme == "http" && !isLoopback(u), "is http: only https is used, but for loopback"},
-		{u.Scheme != "https" && u.Scheme != "http", "has another scheme than https"},
-		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: leave it out"},
-		{hasDotSegment(u.Path), "has a dot segment in its path: write the path out"},
-		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be removed: " +
-			"use the delivery area's address"},
+		{strings.Contains(u.Host, "%"), "has a host with a percent sign: write its plain name"},
+		{u.Scheme == "http" && !isLoopback(u), "is http: trueup uses https only, except on loopback"},
+		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
+		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
+		{hasDotSegment(u.Path), "has a dot segment in its path: write the whole path"},
+		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be shut down: use the delivery area's address"},
 	} {
 		if fault.found {
 			return nil, errors.New("base address " + fault.says)

@@ -132,7 +132,7 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 		return e
 	}
 	if failures, last := g.streak(); attempt == 1 && r.cfg.Retry.Failures > 0 && failures >= r.cfg.Retry.Failures {
-		e := c.unsent("not asked: try again later, for the last %d answers of the %s area were server errors: %v", failures, c.kind.Area, last)
+		e := c.unsent("not asked, because the last %d answers of the %s area were server errors: try again later: %v", failures, c.kind.Area, last)
 		e.Class, e.err = Unavailable, last
 		return e
 	}
@@ -145,7 +145,7 @@ func (r *Reader) shut(g *gate, c *call) error {
 	if refused == nil {
 		return nil
 	}
-	e := c.unsent("not sent, for the token of the %s area was refused before: %v", c.kind.Area, refused)
+	e := c.unsent("not sent, because the token of the %s area was refused before: %v", c.kind.Area, refused)
 	e.Class, e.err = Denied, refused
 	return e
 }
@@ -161,10 +161,10 @@ func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
 		}
 		limit, bounded := ctx.Deadline()
 		if !waited && !bounded {
-			return c.paused(pause, fmt.Sprintf(", more than the %s that are waited for", r.cfg.Retry.MaxRetryAfter))
+			return c.paused(pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
 		}
 		if bounded && limit.Before(deadline(pause)) {
-			return c.paused(pause, ", more than is left until "+stamp(limit)+", when the run's time is over")
+			return c.paused(pause, ", which is after the run's time limit, "+stamp(limit))
 		}
 		if err := sleepUntil(ctx, pause, newBackOff(r.cfg.Retry).NextBackOff()); err != nil {
 			e := c.paused(pause, ": "+err.Error())
@@ -177,7 +177,7 @@ func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
 // paused is a request that does not go because of a pause.
 func (c *call) paused(pause context.Context, why string) *Error {
 	until := deadline(pause)
-	e := c.unsent("not sent, for the platform asks to wait until %s%s", stamp(until), why)
+	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(until), why)
 	e.RetryAfter = max(time.Until(until), time.Nanosecond) // it is a pause, though it may be over by now
 	return e
 }

@@ -173,7 +173,7 @@ func TestAPauseIsOfOneArea(t *testing.T) {
 		}
 		// A write that had its turn before does not go, and does not wait.
 		_, err := c.Create(t.Context(), named(t, "CDN"), []byte(`{"metadata":{"name":"a"}}`))
-		if e := asError(t, err); !e.NotSent() || e.Hopeless() || len(p.at) != 2 || !strings.Contains(err.Error(), "create CDN/a: not sent, for the platform asks to wait until 2000-01-01T00:00:50Z") {
+		if e := asError(t, err); !e.NotSent() || e.Hopeless() || len(p.at) != 2 || !strings.Contains(err.Error(), "create CDN/a: not sent, because the platform asks to wait until 2000-01-01T00:00:50Z") {
 			t.Errorf("%v, requests at %v", err, p.at)
 		}
 	})
@@ -207,7 +207,7 @@ func TestAPauseIsTold(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(told) != 1 || told[0] != "get CDN: wait until 2000-01-01T00:00:30Z: no request of the delivery area goes before" {
+		if len(told) != 1 || told[0] != "get CDN: wait until 2000-01-01T00:00:30Z; trueup sends no request to the delivery area before that" {
 			t.Errorf("%q", told)
 		}
 	})
@@ -220,9 +220,9 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 		limit time.Duration
 		says  string
 	}{
-		"86400": {0, "get CDN/a: not sent, for the platform asks to wait until 2000-01-02T00:00:00Z, more than the 15m0s that are waited for"},
-		"901":   {0, "until 2000-01-01T00:15:01Z, more than the 15m0s that are waited for"},
-		"40":    {30 * time.Second, "until 2000-01-01T00:00:40Z, more than is left until 2000-01-01T00:00:30Z, when the run's time is over"},
+		"86400": {0, "get CDN/a: not sent, because the platform asks to wait until 2000-01-02T00:00:00Z, more than the 15m0s that trueup waits"},
+		"901":   {0, "until 2000-01-01T00:15:01Z, which is more than the 15m0s that trueup waits"},
+		"40":    {30 * time.Second, "until 2000-01-01T00:00:40Z, which is more than is left until 2000-01-01T00:00:30Z, when the run's time is over"},
 	} {
 		bubble(t, func(_ int, r *http.Request) *http.Response {
 			return respond(r, 429, map[string]string{"Retry-After": asked}, "")
@@ -237,7 +237,7 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 			if _ = asError(t, err); !strings.Contains(err.Error(), tt.says) || len(p.at) != 1 || time.Since(p.begun) > time.Second {
 				t.Errorf("%s: %v, requests at %v", asked, err, p.at)
 			}
-			if turn := c.Turn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless() || !strings.HasPrefix(turn.Error(), "write CDN: not sent, for the platform asks to wait until") {
+			if turn := c.Turn(ctx, named(t, "CDN")); !asError(t, turn).NotSent() || !asError(t, turn).Hopeless() || !strings.HasPrefix(turn.Error(), "write CDN: not sent, because the platform asks to wait until") {
 				t.Errorf("%s: %v", asked, turn)
 			}
 		})
@@ -295,7 +295,7 @@ func TestARefusedTokenStopsEverything(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-		if !strings.HasPrefix(get.Error(), "get CDN/b: not sent, for the token of the delivery area was refused before: get CDN/a: 401") || len(p.at) != 1 {
+		if !strings.HasPrefix(get.Error(), "get CDN/b: not sent, because the token of the delivery area was refused before: get CDN/a: 401") || len(p.at) != 1 {
 			t.Errorf("%v, %d requests", get, len(p.at))
 		}
 		if _, err := c.Get(t.Context(), named(t, "VolumeSnapshot"), "db"); err != nil {
@@ -343,7 +343,7 @@ func TestManyServerErrorsEndTheReading(t *testing.T) {
 			switch e := asError(t, err); {
 			case e.Status == 502:
 				failed++
-			case e.Class == api.Unavailable && strings.Contains(err.Error(), "not asked: try again later, for the last 5 answers of the delivery area were server errors: get CDN/0: 502 Bad Gateway: bad gateway (GET"):
+			case e.Class == api.Unavailable && strings.Contains(err.Error(), "not asked, because the last 5 answers of the delivery area were server errors: try again later: get CDN/0: 502 Bad Gateway: bad gateway (GET"):
 				refused++
 			default:
 				t.Fatal(err)

@@ -180,7 +180,7 @@ func TestAListThatDripsEnds(t *testing.T) {
 		begun := time.Now()
 		_, info, err := names(t, api.NewReader(cfg))
 		if e := asError(t, err); info.Complete || e.Class != api.Unavailable || time.Since(begun) != 10*time.Minute ||
-			!strings.Contains(err.Error(), "the list goes on coming after 10m0s, the time limit of a page of it (20 times --request-timeout)") {
+			!strings.Contains(err.Error(), "the list is still arriving after 10m0s, the time limit of a page (20 times --request-timeout)") {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 		time.Sleep(time.Minute)

@@ -80,7 +80,7 @@ func (d *listDecoder) object() error {
 			return err
 		}
 		if d.seen[name] {
-			return fmt.Errorf("unreadable list: the key %.100q stands twice in it", name)
+			return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
 		}
 		d.seen[name] = true
 		return d.field(name)
@@ -120,7 +120,7 @@ func (d *listDecoder) metadata() error {
 	meta, ok := v.(map[string]any)
 	next, isText := meta["continue"].(string)
 	if !ok && v != nil || !isText && meta["continue"] != nil {
-		return errors.New("unreadable list: its metadata is not an object, or holds a continue that is no text")
+		return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
 	}
 	d.page.next = next
 	remaining, _ := meta["remainingItemCount"].(json.Number)
@@ -136,7 +136,7 @@ func (d *listDecoder) word(into *string) error {
 	}
 	text, ok := v.(string)
 	if !ok && v != nil {
-		return errors.New("unreadable list: a text of its envelope is none")
+		return errors.New("unreadable list: a field of its envelope is not text")
 	}
 	*into = text
 	return nil
@@ -154,7 +154,7 @@ func (d *listDecoder) collection(name string) error {
 		d.at++
 		return d.items()
 	case first == '[':
-		return fmt.Errorf("unreadable list: both %s and %s hold one", d.found, name)
+		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
 	case first == '{':
 		return errNoList
 	}
@@ -177,7 +177,7 @@ func (d *listDecoder) items() error {
 			return err
 		}
 		if v[0] != '{' {
-			return mismatchf("unreadable list: an item is no object")
+			return mismatchf("unreadable list: an item is not an object")
 		}
 		o, err := readObject(v, d.kind, d.ws)
 		if err != nil {

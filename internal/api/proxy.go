@@ -29,7 +29,7 @@ func throughProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	fix := "the proxy, not the platform, says so: check HTTPS_PROXY, NO_PROXY, or proxy of the profile"
+	fix := "this answer is from the proxy, not the platform: check HTTPS_PROXY, NO_PROXY, or proxy in the profile"
 	if resp.StatusCode == http.StatusProxyAuthRequired {
 		fix = "write its user and password into the address of the proxy: http://USER:PASSWORD@" + proxy.Host
 	}
@@ -46,7 +46,7 @@ func asProxys(err error) error {
 		return err
 	}
 	return &proxyError{
-		says: fmt.Sprintf("the proxy can't be reached: %v: check HTTPS_PROXY, NO_PROXY, or proxy of the profile", op.Err),
+		says: fmt.Sprintf("the proxy can't be reached: %v: check HTTPS_PROXY, NO_PROXY, or proxy in the profile", op.Err),
 		err:  err,
 	}
 }

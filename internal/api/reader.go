@@ -159,7 +159,7 @@ func (r *Reader) pages(ctx context.Context, c *call, l *listing) error {
 		}
 		switch {
 		case l.seen[next.String()]:
-			return c.endless("the list never ends: a page leads back to one already read")
+			return c.endless("the list never ends: a page links to one that was already read")
 		case len(l.seen) >= r.cfg.MaxPages:
 			return c.endless(fmt.Sprintf("the list has more than %d pages", r.cfg.MaxPages))
 		}

@@ -84,7 +84,7 @@ func (r *Reader) hold(g *gate, c *call, asked time.Duration) {
 	}
 	r.cfg.Warn(Warning{
 		Op: c.op(), Kind: c.kind.Name, Name: c.name,
-		Text: fmt.Sprintf("wait until %s: no request of the %s area goes before", stamp(until), c.kind.Area),
+		Text: fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", stamp(until), c.kind.Area),
 	})
 }
 

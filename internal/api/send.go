@@ -170,7 +170,7 @@ type answer struct {
 // none that could be read.
 func (a *answer) Read(p []byte) (int, error) {
 	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return 0, fmt.Errorf("the answer is encoded as %s, which was not asked for", oneLine(encoding, excerptSize))
+		return 0, fmt.Errorf("the answer is encoded as %s, which trueup did not ask for", oneLine(encoding, excerptSize))
 	}
 	if a.stall > 0 {
 		a.timer.Reset(a.stall)
@@ -236,7 +236,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	if c.stream {
 		timer.Stop()
 		a.stall = limit
-		a.whole = after(r.cfg.ListTimeout, cancel, "the list goes on coming after %s, the time limit of a page of it (20 times --request-timeout)")
+		a.whole = after(r.cfg.ListTimeout, cancel, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
 	return a, nil
 }

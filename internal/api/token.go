@@ -26,7 +26,7 @@ func NewToken(text string) (Token, error) {
 	}
 	for _, r := range text {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r > unicode.MaxASCII {
-			return Token{}, errors.New("token holds white space, a control character or a character outside ASCII")
+			return Token{}, errors.New("token contains white space, a control character or a character outside ASCII")
 		}
 	}
 	return Token{reveal: func() string { return text }}, nil

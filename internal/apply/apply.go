@@ -52,7 +52,7 @@ type Intents interface {
 type Specs interface {
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
-	// AppliedAll is Applied for objects that were live as git says; the errors are
+	// AppliedAll is Applied for objects that were live in sync; the errors are
 	// in their order.
 	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
@@ -326,9 +326,9 @@ func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
 			continue
 		}
 		if normalised {
-			return "waits for " + key.String() + ": the server did not keep what was sent (--accept-normalised goes on)", Partial
+			return "waits for " + key.String() + ": the server did not keep what was sent (to continue anyway: --accept-normalised)", Partial
 		}
-		return "waits for " + key.String() + ", which did not end well", Partial
+		return "waits for " + key.String() + ", which failed", Partial
 	}
 	return "", OK
 }

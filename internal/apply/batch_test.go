@@ -87,7 +87,7 @@ func TestOneFailureOfABatchStopsNothing(t *testing.T) {
 	s.ends(res, "Purge/rel-00", apply.Done, apply.OK)
 	s.ends(res, "Purge/rel-01", apply.Failed, apply.Partial, "422")
 	s.ends(res, "Purge/rel-02", apply.Failed, apply.Partial, "nothing was sent")
-	s.ends(res, "Purge/rel-03", apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(res, "Purge/rel-03", apply.Failed, apply.NeedsPerson, "may have been executed")
 	s.ends(res, "Purge/rel-04", apply.Done, apply.OK)
 	if got := len(s.named("POST")); got != 4 {
 		t.Errorf("%d sends", got)
@@ -191,7 +191,7 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 		"adopted meanwhile": {after(2, ledger.Adopted), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
 		"given up":          {after(2, ledger.Abandoned), apply.Done, apply.OK, nil, 2 * time.Second, "claim Purge/rel"},
 		"made unknown": {
-			after(3, ledger.Unknown), apply.Blocked, apply.NeedsPerson, []string{"its outcome is not known", "ledger resolve"}, 6 * time.Second, "claim Purge/rel",
+			after(3, ledger.Unknown), apply.Blocked, apply.NeedsPerson, []string{"its outcome is unknown", "ledger resolve"}, 6 * time.Second, "claim Purge/rel",
 		},
 		"given back": {
 			after(2, ""), apply.Done, apply.OK,
@@ -204,7 +204,7 @@ func TestWhatAnotherRunHasClaimed(t *testing.T) {
 		},
 		"left open": {
 			after(2, ledger.Claimed, func(r *ledger.Record) { r.Left = true }), apply.Skipped, apply.Partial,
-			[]string{"may or may not", "run apply again"},
+			[]string{"may have been executed", "run apply again"},
 			2 * time.Second, "claim Purge/rel",
 		},
 		"claimed all the time": {
@@ -231,7 +231,7 @@ func TestANameThatAnotherRunTakesForAnotherSpec(t *testing.T) {
 			digest := canon.Digest([]byte("another"))
 			r.State, r.SpecDigest = state, &digest
 		})
-		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "with another spec", "this one was not sent", "a name of its own")
+		s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "another spec", "this one was not sent", "another name")
 		s.wrote("claim Purge/rel")
 	}
 	s := theirs(t, func(_ int, r *ledger.Record) {

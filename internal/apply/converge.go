@@ -61,9 +61,9 @@ func (r *run) retry(ctx context.Context, t *tries, err error) bool {
 // try was refused, or never left, the ledger forgets of it.
 func (r *run) conclude(t *tries, end *Outcome) {
 	if end.Verdict != OK && t.doubt != nil {
-		end.Message += "; it may have been written before: " + t.doubt.Error()
+		end.Message += "; it may already be written: " + t.doubt.Error()
 		if end.Verdict != Stale {
-			end.Status, end.Fix = Failed, "run apply again: it looks first"
+			end.Status, end.Fix = Failed, "run apply again, which checks first"
 		}
 	}
 	if end.Status == Failed && t.pauses.usedUp() {
@@ -95,8 +95,8 @@ func (r *run) sent(it plan.Item, err error, end *Outcome) {
 
 // stale ends an item whose object is not what the plan spoke of.
 func (o *Outcome) stale(why string) {
-	o.Status, o.Verdict, o.Message = Skipped, Stale, why+"; it was left alone"
-	o.Fix = "run plan again and look at what is different now"
+	o.Status, o.Verdict, o.Message = Skipped, Stale, why+"; trueup left it unchanged"
+	o.Fix = "run plan again and review what differs now"
 }
 
 // begin stores the spec as pending before a write (docs/design.md 0.2).
@@ -123,7 +123,7 @@ func (r *run) dropPending(key kind.Key, end *Outcome) {
 
 // butUntold adds that the ledger does not know how an item ended.
 func (o *Outcome) butUntold(err error) {
-	o.Message += " (and the ledger could not be told: " + err.Error() + ")"
+	o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 }
 
 // patching is the PATCH of one object.
@@ -217,14 +217,14 @@ func changed(it plan.Item) string {
 	}
 	text := fmt.Sprintf("%d changed", len(it.Changes)-left)
 	if left > 0 {
-		text += fmt.Sprintf(", %d left as somebody else changed it", left)
+		text += fmt.Sprintf(", %d left as another client changed it", left)
 	}
 	return text
 }
 
-// reached ends an item of which live is as git says by the time of a try.
+// reached ends an item of which live is in sync by the time of a try.
 func (r *run) reached(p *patching, now plan.Item, obj kind.Object, end *Outcome) {
-	end.Message = "live was brought there by somebody else meanwhile"
+	end.Message = "another client has already made this change"
 	if p.doubt != nil {
 		end.Message = changed(p.item)
 	}
@@ -242,7 +242,7 @@ func (r *run) refused(p *patching, obj kind.Object, err error, end *Outcome) (ag
 	if p.conflicts++; p.conflicts < maxConflicts {
 		return true
 	}
-	end.fault(err, "it changes faster than it can be written: the server answered 409 each time")
+	end.fault(err, "other clients keep changing it: the server answered 409 each time")
 	end.Fix = "run apply again"
 	return false
 }
@@ -256,7 +256,7 @@ func (r *run) fresh(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	obj, err := r.Writer.Get(ctx, k, it.Name)
 	switch {
 	case err != nil && notFound(err):
-		end.stale("it was deleted since the plan was made")
+		end.stale("it was deleted after the plan was made")
 		return obj, now, false
 	case err != nil:
 		end.broke(ctx, err, err.Error())
@@ -290,9 +290,9 @@ func (r *run) recheck(it plan.Item, obj kind.Object, end *Outcome) (plan.Item, b
 	now, err := r.Replan(it.Key, &obj)
 	switch {
 	case err != nil:
-		end.stale("it can't be planned against what is live now: " + err.Error())
+		end.stale("trueup can't plan against what is live now: " + err.Error())
 	case !plan.Within(now, it):
-		end.stale(cmp.Or(now.Reason, "live changed since the plan was made"))
+		end.stale(cmp.Or(now.Reason, "live changed after the plan was made"))
 	default:
 		return now, true
 	}

@@ -86,11 +86,11 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 		stale          string
 		patch          string
 	}{
-		"a managed field":               {git: forced, live: loose, now: strings.Replace(loose, `forced: "false"`, `forced: other`, 1), stale: "changed since"},
-		"an element of a list":          {git: group, live: lately, now: strings.Replace(lately, "scheme: http", "scheme: other", 1), stale: "changed since"},
-		"a kept field of an element":    {git: group, live: lately, now: strings.Replace(lately, "note: kept", "note: other", 1), stale: "changed since"},
-		"another element of the list":   {git: group, live: lately, now: strings.Replace(lately, "[{name: o", "[{name: x}, {name: o", 1), stale: "nobody took this object over"},
-		"it went":                       {git: forced, live: loose, stale: "deleted since"},
+		"a managed field":               {git: forced, live: loose, now: strings.Replace(loose, `forced: "false"`, `forced: other`, 1), stale: "changed after"},
+		"an element of a list":          {git: group, live: lately, now: strings.Replace(lately, "scheme: http", "scheme: other", 1), stale: "changed after"},
+		"a kept field of an element":    {git: group, live: lately, now: strings.Replace(lately, "note: kept", "note: other", 1), stale: "changed after"},
+		"another element of the list":   {git: group, live: lately, now: strings.Replace(lately, "[{name: o", "[{name: x}, {name: o", 1), stale: "git does not own this object's lists"},
+		"it went":                       {git: forced, live: loose, stale: "deleted after"},
 		"it is going":                   {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Terminating = true }, stale: "being deleted"},
 		"it has no spec":                {git: forced, live: loose, now: loose, change: func(o *kind.Object) { o.Spec = nil }, stale: "without a spec"},
 		"another object's hostname":     {git: forced, live: strings.Replace(loose, "shop.", "old.", 1), now: loose, patch: `{"spec":{"tls":{"forced":"true"}}}`},
@@ -127,7 +127,7 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 func TestSomebodyElseWasFaster(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
 	res := s.apply(t.Context(), func() { s.has(shop, forced) })
-	s.ends(res, shop, apply.Done, apply.OK, "somebody else")
+	s.ends(res, shop, apply.Done, apply.OK, "another client")
 	s.wrote("pending CDN/shop, GET CDN/shop, applied CDN/shop")
 }
 
@@ -155,7 +155,7 @@ func TestAFindingAgainstWhatIsLiveNow(t *testing.T) {
 		Replan: func(kind.Key, *kind.Object) (item plan.Item, err error) { return item, refused() },
 		Spec:   func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})
-	s.ends(res, shop, apply.Skipped, apply.Stale, "can't be planned")
+	s.ends(res, shop, apply.Skipped, apply.Stale, "can't plan")
 	s.wrote("pending CDN/shop, GET CDN/shop, drop CDN/shop")
 }
 
@@ -175,10 +175,10 @@ func TestAListGoesWithTheVersionThatWasCompared(t *testing.T) {
 	}
 	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop")
 
-	// Or what it does: then it is left alone, and the intent is taken back.
+	// Or what it does: then it is left it unchanged, and the intent is taken back.
 	s = begin(t, cdn("shop", group)).has(shop, lately).applied(shop, group)
 	s.at("PATCH CDN/shop", 1, func() { s.has(shop, strings.Replace(lately, "note: kept", "note: new", 1)) })
-	s.ends(s.run(), shop, apply.Skipped, apply.Stale, "changed since")
+	s.ends(s.run(), shop, apply.Skipped, apply.Stale, "changed after")
 	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, GET CDN/shop, drop CDN/shop")
 }
 
@@ -208,7 +208,7 @@ func TestAnObjectThatNeverStandsStill(t *testing.T) {
 	for n := range 5 {
 		s.at("PATCH CDN/shop", n+1, touch)
 	}
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "faster than it can be written", "run apply again")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "keep changing it:", "run apply again")
 	if log := s.took(); strings.Count(log, "PATCH") != 3 || !strings.HasSuffix(log, "drop CDN/shop") {
 		t.Errorf("calls %s", log)
 	}
@@ -252,7 +252,7 @@ func TestNotConverged(t *testing.T) {
 	}
 	s := begin(t, cdn("shop", forced)).on("applied CDN/shop", 1, unclear(), false)
 	s.keeps = func(map[string]any) map[string]any { return map[string]any{} }
-	s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep", "ledger could not be told")
+	s.ends(s.run(), shop, apply.Failed, apply.NotConverged, "did not keep", "ledger could not record it:")
 }
 
 // TestWhatIsLeftStaysNotKept: what the server did not keep, and is left so, does
@@ -265,7 +265,7 @@ func TestWhatIsLeftStaysNotKept(t *testing.T) {
 		r := s.records[key(shop)]
 		r.NotConverged = true
 		s.records[key(shop)] = r
-		s.ends(s.run(), shop, apply.Done, apply.OK, "left")
+		s.ends(s.run(), shop, apply.Done, apply.OK, "leaves")
 		if r := s.records[key(shop)]; !r.NotConverged || string(r.Applied) == string(canon.Bytes(s.tree(forced))) {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -290,7 +290,7 @@ func TestAnAnswerThatWasLost(t *testing.T) {
 		}
 		s = stage().on(write, 1, unclear(), true)
 		s.keeps = func(map[string]any) map[string]any { return map[string]any{"hostname": "x"} }
-		s.ends(s.run(), shop, apply.Skipped, apply.Stale, "left alone", "run plan again")
+		s.ends(s.run(), shop, apply.Skipped, apply.Stale, "left it unchanged", "run plan again")
 		if s.records[key(shop)].Pending == nil {
 			t.Error("the intent is forgotten")
 		}
@@ -353,24 +353,24 @@ func TestALedgerThatFailsStopsTheWrite(t *testing.T) {
 		s.wrote(calls)
 	}
 	s := begin(t, cdn("shop", forced)).on("applied CDN/shop", 1, unclear(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "ledger could not be told", "run apply again")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "ledger could not record it:", "run apply again")
 	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, refused(), false).on("drop CDN/shop", 1, unclear(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "ledger could not be told")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "ledger could not record it:")
 }
 
-// TestAnotherRunRecordsFirst: it may be writing what this one found as git says.
+// TestAnotherRunRecordsFirst: it may be writing what this one found in sync.
 func TestAnotherRunRecordsFirst(t *testing.T) {
 	s := begin(t, cdn("shop", plain)).has(shop, plain).on("applied CDN/shop", 1, ledger.ErrConflict, false)
 	s.ends(s.run(), shop, apply.Done, apply.OK)
 	s = begin(t, cdn("shop", plain)).has(shop, plain).on("applied CDN/shop", 1, unclear(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live is as git says, but the ledger could not be told")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live equals git, but the ledger could not record it")
 }
 
 // TestALostRemovalIsNotDone: a patch that only removes has nothing to find in
 // what is read back but what is gone.
 func TestALostRemovalIsNotDone(t *testing.T) {
 	s := begin(t, cdn("shop", plain)).has(shop, forced).applied(shop, forced).on("PATCH CDN/shop", 0, unclear(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live is not what was sent", "gave up after 4 tries")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "live differs from what was sent", "gave up after 4 tries")
 	if r := s.records[key(shop)]; r.Pending == nil || !strings.Contains(string(r.Applied), "forced") {
 		t.Errorf("record %+v", r)
 	}

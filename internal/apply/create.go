@@ -65,9 +65,9 @@ func (r *run) absent(ctx context.Context, k *kind.Kind, name string, end *Outcom
 	obj, err := r.Writer.Get(ctx, k, name)
 	switch {
 	case err == nil && !obj.Terminating:
-		end.stale("it appeared since the plan was made")
+		end.stale("it appeared after the plan was made")
 	case err == nil:
-		end.stale("one of that name is being deleted")
+		end.stale("an object of that name is being deleted")
 	case !notFound(err):
 		end.broke(ctx, err, err.Error())
 	default:
@@ -94,7 +94,7 @@ func (r *run) lookFor(ctx context.Context, t *tries, err error, end *Outcome) (a
 		t.doubt = err
 		return true
 	case notFound(looked):
-		end.unknown(err, fmt.Sprintf("sent %d times, and live does not show it: ", t.sends))
+		end.unknown(err, fmt.Sprintf("sent %d times, but live does not show it: ", t.sends))
 	default:
 		end.unknown(err, "")
 	}
@@ -114,7 +114,7 @@ func (r *run) lookTwice(ctx context.Context, t *tries) (kind.Object, error) {
 	return r.Writer.Get(r.net, t.kind, t.item.Name)
 }
 
-// appeared ends an item whose object is there after a try: ours, or as git says
+// appeared ends an item whose object is there after a try: ours, or in sync
 // anyway. What is something else is left alone.
 func (r *run) appeared(ctx context.Context, t *tries, obj kind.Object, end *Outcome) {
 	t.doubt = nil
@@ -124,12 +124,12 @@ func (r *run) appeared(ctx context.Context, t *tries, obj kind.Object, end *Outc
 		}
 	}
 	if !r.kept(t.kind, t.spec, obj) {
-		end.stale("it appeared meanwhile, and is not as git says")
+		end.stale("another client created it meanwhile, and it differs from git")
 		return
 	}
 	*end = Outcome{Key: end.Key, Status: Done, Verdict: OK, Sent: end.Sent, Message: "created"}
 	if !t.arrived {
-		end.Message = "somebody else created it meanwhile, as git says"
+		end.Message = "another client created it meanwhile, equal to git"
 	}
 	t.arrived = true
 	r.applied(t.created(), obj, end)

@@ -16,7 +16,7 @@ func TestWhatThereIsNoRoomForIsDeferred(t *testing.T) {
 		k, at := key(fmt.Sprintf("Purge/old-%d", i)), s.now
 		s.records[k] = ledger.Record{Key: k, State: ledger.Posted, AcceptedAt: &at, Spec: []byte(`{"hostname":"shop.example.com","paths":["/x"]}`)}
 	}
-	o := s.ends(s.run(), rel, apply.Deferred, apply.Partial, "101 purge requests", "fits from 2026-11-22T10:00Z", "run apply again")
+	o := s.ends(s.run(), rel, apply.Deferred, apply.Partial, "101 purge requests", "can send this from 2026-11-22T10:00Z", "run apply again")
 	if o.Sent {
 		t.Error("it says that it was sent")
 	}

@@ -90,7 +90,7 @@ func (r *run) deletion(ctx context.Context, it plan.Item) (end Outcome) {
 func (r *run) behind() (string, Verdict) {
 	for _, o := range r.outcomes {
 		if o.Verdict != "" && o.Verdict != OK {
-			return "deletions come last, and " + o.String() + " did not end well", Partial
+			return "deletions come last, and " + o.String() + " failed", Partial
 		}
 	}
 	return "", OK
@@ -99,7 +99,7 @@ func (r *run) behind() (string, Verdict) {
 // beginDeleting makes the intent durable; false means that nothing may be sent.
 func (r *run) beginDeleting(d *removal, end *Outcome) bool {
 	if r.Journal == nil {
-		end.fail(NeedsPerson, "nothing was sent: a deletion needs the ledger")
+		end.fail(NeedsPerson, "nothing was sent, because a deletion needs the ledger")
 		return false
 	}
 	err := r.Journal.Deleting(r.books, d.item.Key, d.item.Live.UID, d.item.Made)
@@ -107,7 +107,7 @@ func (r *run) beginDeleting(d *removal, end *Outcome) bool {
 	case err == nil:
 		d.begun = true
 	case errors.Is(err, ledger.ErrConflict):
-		end.stale("another run has changed its record since the plan was made")
+		end.stale("another run changed its record after the plan was made")
 	default:
 		end.fail(NeedsPerson, "nothing was sent: "+err.Error())
 	}
@@ -151,13 +151,13 @@ func (r *run) sameStill(ctx context.Context, d *removal, end *Outcome) bool {
 	}
 	switch {
 	case notFound(err):
-		end.Message = "it was gone already; nothing was sent"
+		end.Message = "it was already gone; nothing was sent"
 	case err != nil:
 		end.broke(ctx, err, err.Error())
 	case !d.is(obj):
-		end.stale("live is another object of that name now")
+		end.stale("live is now another object of that name")
 	case obj.Terminating:
-		end.stale("somebody else is deleting it")
+		end.stale("another client is deleting it")
 	case obj.Keep:
 		end.stale("live is marked " + kind.KeepAnnotation + " now")
 	default:
@@ -211,14 +211,14 @@ func (r *run) verifyDeleted(ctx context.Context, d *removal, err error, end *Out
 	}
 	switch {
 	case err != nil:
-		end.fault(err, "it is not known whether it will be deleted: "+err.Error())
-		end.Fix = "run apply again: it looks first"
+		end.fault(err, "trueup can't tell whether it will be deleted: "+err.Error())
+		end.Fix = "run apply again, which checks first"
 	case last != nil:
-		end.fault(last, "its deletion was accepted, and it can't be looked for: "+last.Error())
-		end.Fix = "run plan: it shows whether it is still there"
+		end.fault(last, "its deletion was accepted, but trueup can't check it: "+last.Error())
+		end.Fix = "run plan to see whether it is still there"
 	default:
 		d.fate = deleteNotSent
-		end.fail(NotConverged, "the server said that it was deleted, and it is there as before")
+		end.fail(NotConverged, "the server answered that it was deleted, but it is still there")
 		end.Fix = "run plan again later; if it is still there, delete it in the web console"
 	}
 }
@@ -231,7 +231,7 @@ func (r *run) tellDeleted(d *removal, end *Outcome) {
 		r.unrecorded(r.Journal.Deleted(r.books, d.item.Key, end.Message), end)
 	case d.fate == deleteUnknown:
 	case d.doubt != nil:
-		end.Message += "; it may have been deleted before: " + d.doubt.Error()
+		end.Message += "; it may already be deleted: " + d.doubt.Error()
 	default:
 		if err := r.Journal.NotDeleted(r.books, d.item.Key, end.Message); err != nil {
 			end.butUntold(err)
@@ -251,7 +251,7 @@ func (r *run) awaitGone(ctx context.Context, d *removal, end *Outcome) {
 			return
 		case waited >= r.Options.WaitTimeout, isOver(looking, ctx):
 			end.fail(Partial, fmt.Sprintf("accepted, but not gone within %s", r.Options.WaitTimeout))
-			end.Fix = "it may still go: look with plan"
+			end.Fix = "it may still be deleted: check with plan"
 			return
 		}
 		r.Report(Event{Key: end.Key, Phase: "wait", Message: fmt.Sprintf("not gone after %s", waited)})

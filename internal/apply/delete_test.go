@@ -125,7 +125,7 @@ func TestWhatIsNotAsThePlanSaidIsNotDeleted(t *testing.T) {
 	}{
 		"uid":         {func(o *kind.Object) { o.UID = "another" }, "another object of that name"},
 		"time":        {func(o *kind.Object) { o.CreationTimestamp = "2026-11-21T09:00:00Z" }, "another object of that name"},
-		"terminating": {func(o *kind.Object) { o.Terminating = true }, "somebody else is deleting it"},
+		"terminating": {func(o *kind.Object) { o.Terminating = true }, "another client is deleting it"},
 		"kept":        {func(o *kind.Object) { o.Keep = true }, "trueup.dev/keep"},
 	} {
 		s := departed(t)
@@ -136,7 +136,7 @@ func TestWhatIsNotAsThePlanSaidIsNotDeleted(t *testing.T) {
 		s.wrote(looked)
 	}
 	s := departed(t)
-	o := s.ends(s.apply(t.Context(), func() { delete(s.objects, key(leftOver)) }), leftOver, apply.Done, apply.OK, "gone already")
+	o := s.ends(s.apply(t.Context(), func() { delete(s.objects, key(leftOver)) }), leftOver, apply.Done, apply.OK, "already gone")
 	if o.Sent || s.records[key(leftOver)].Gone() {
 		t.Errorf("%+v", o)
 	}
@@ -169,7 +169,7 @@ func TestADeletionWhoseAnswerIsLost(t *testing.T) {
 	}
 	// It never is.
 	s = departed(t).on("DELETE VolumeSnapshot/old", 0, unclear(), false)
-	s.ends(s.run(), leftOver, apply.Failed, apply.Partial, "not known whether it will be deleted", "it looks first")
+	s.ends(s.run(), leftOver, apply.Failed, apply.Partial, "tell whether it will be deleted", "which checks first")
 	log := s.took()
 	if n := strings.Count(log, "DELETE"); n != 4 || strings.Contains(log, "not deleted") {
 		t.Errorf("%d requests: %s", n, log)
@@ -205,7 +205,7 @@ func TestADeletionThatWasNotSent(t *testing.T) {
 // TestAServerThatLies: what is there as before was not deleted.
 func TestAServerThatLies(t *testing.T) {
 	s := departed(t).on("DELETE VolumeSnapshot/old", 1, nil, false)
-	s.ends(s.run(), leftOver, apply.Failed, apply.NotConverged, "it is there as before")
+	s.ends(s.run(), leftOver, apply.Failed, apply.NotConverged, "it is still there")
 	if log := s.took(); !strings.HasSuffix(log, "not deleted VolumeSnapshot/old") || s.slept != 10*time.Second {
 		t.Error(log, s.slept)
 	}
@@ -213,7 +213,7 @@ func TestAServerThatLies(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		s.on("GET VolumeSnapshot/old", n, unclear(), false)
 	}
-	s.ends(s.run(), leftOver, apply.Failed, apply.Partial, "it can't be looked for")
+	s.ends(s.run(), leftOver, apply.Failed, apply.Partial, "trueup can't check it: ")
 }
 
 // TestDeletionsComeLast: nothing is deleted unless everything before ended well.
@@ -221,20 +221,20 @@ func TestDeletionsComeLast(t *testing.T) {
 	s := departed(t)
 	s.set = load(t, snapshot("db"), cdn("shop", `{hostname: shop.example.com}`))
 	s.on("POST CDN/shop", 1, refused(), false)
-	s.ends(s.run(), leftOver, apply.Skipped, apply.Partial, "deletions come last, and CDN/shop did not end well")
+	s.ends(s.run(), leftOver, apply.Skipped, apply.Partial, "deletions come last, and CDN/shop failed")
 	if log := s.took(); strings.Contains(log, "delet") || strings.Contains(log, "DELETE") {
 		t.Error(log)
 	}
 	// A deletion that fails ends the others.
 	s = departed(t).on("DELETE VolumeSnapshot/old", 1, refused(), false)
 	s.leaves("older")
-	s.ends(s.run(), "VolumeSnapshot/older", apply.Skipped, apply.Partial, "VolumeSnapshot/old did not end well")
+	s.ends(s.run(), "VolumeSnapshot/older", apply.Skipped, apply.Partial, "VolumeSnapshot/old failed")
 	// And so does a panic.
 	s = departed(t).on("DELETE VolumeSnapshot/old", 1, mistake("nil pointer"), false)
 	s.leaves("older")
 	res := s.run()
 	s.ends(res, leftOver, apply.Failed, apply.Partial, "internal error")
-	s.ends(res, "VolumeSnapshot/older", apply.Skipped, apply.Partial, "did not end well")
+	s.ends(res, "VolumeSnapshot/older", apply.Skipped, apply.Partial, "failed")
 }
 
 // TestInterruptedBeforeADeletion: nothing is sent, wherever it stops.
@@ -265,7 +265,7 @@ func TestALedgerThatFailsADeletion(t *testing.T) {
 	s.ends(s.run(), leftOver, apply.Failed, apply.NeedsPerson, "nothing was sent: disk full")
 	s.wrote("deleting VolumeSnapshot/old")
 	s = departed(t).on("deleting VolumeSnapshot/old", 1, ledger.ErrConflict, false)
-	s.ends(s.run(), leftOver, apply.Skipped, apply.Stale, "another run has changed its record")
+	s.ends(s.run(), leftOver, apply.Skipped, apply.Stale, "another run changed its record")
 	s.wrote("deleting VolumeSnapshot/old")
 	s = departed(t).on("deleted VolumeSnapshot/old", 1, fmt.Errorf("disk full"), false)
 	s.ends(s.run(), leftOver, apply.Failed, apply.NeedsPerson, "disk full")

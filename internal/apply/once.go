@@ -199,7 +199,7 @@ func (r *run) verify(ctx context.Context, s *shot, name string, end *Outcome) {
 	case got.obj == nil:
 		end.unread(got.err)
 	case got.obj.Terminating:
-		end.fail(Partial, "it was made, and is being deleted")
+		end.fail(Partial, "it was created, and is being deleted")
 	case !got.kept:
 		end.Mismatches, _ = r.mismatches(write{kind: k, spec: spec, sent: spec}, *got.obj)
 		end.fail(NotConverged, "the server did not keep what was sent")
@@ -267,7 +267,7 @@ func (r *run) reckon(ctx context.Context, k *kind.Kind) (at reckoning) {
 // claim makes the intent to send durable; false means that nothing may be sent.
 func (r *run) claim(ctx context.Context, s *shot, at reckoning, end *Outcome) bool {
 	if r.Journal == nil {
-		end.fail(NeedsPerson, "nothing was sent: a request that is sent once needs the ledger")
+		end.fail(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger")
 		return false
 	}
 	if at.err != nil {
@@ -393,8 +393,8 @@ func (r *run) other(ctx context.Context, p *plan.Plan, i int, rec ledger.Record,
 	}
 	message, fix := ledger.Explain(rec)
 	if r.another(it, rec) {
-		end.Status, end.Verdict, end.Message = Blocked, NeedsPerson, message+"; that was with another spec, and this one was not sent"
-		end.Fix = "give this one a name of its own"
+		end.Status, end.Verdict, end.Message = Blocked, NeedsPerson, message+"; that was another spec, and this one was not sent"
+		end.Fix = "give this one another name"
 		return
 	}
 	switch rec.State {

@@ -18,7 +18,7 @@ const (
 	db      = "VolumeSnapshot/db"
 )
 
-// due is a stage with a purge to send and a CDN that is as git says.
+// due is a stage with a purge to send and a CDN that is in sync.
 func due(t *testing.T) *stage {
 	return begin(t, cdn("shop", plain), purge("rel", relSpec)).has(shop, plain).applied(shop, plain)
 }
@@ -55,7 +55,7 @@ func TestOutcomesOfAPurge(t *testing.T) {
 		"unsent":  {broken(), false, apply.Partial, "", false, "run apply again", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
 		"taken":   {taken(), false, apply.NeedsPerson, ledger.Unknown, true, "another name", ""},
 		"unclear": {unclear(), true, apply.NeedsPerson, ledger.Unknown, true, "ledger resolve Purge/rel", ""},
-		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may or may not", ""},
+		"no word": {context.DeadlineExceeded, false, apply.NeedsPerson, ledger.Unknown, true, "may have been executed", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := due(t).on("POST Purge/rel", 1, tt.err, tt.did)
@@ -88,7 +88,7 @@ func TestALedgerThatFailsAPurge(t *testing.T) {
 	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "accepted", "--posted")
 	for call, err := range map[string]error{"rejected": refused(), "release": broken(), "unknown": unclear()} {
 		s := due(t).on("POST Purge/rel", 1, err, false).on(call+" Purge/rel", 1, unclear(), false)
-		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not be told", "ledger resolve")
+		s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "ledger could not record it:", "ledger resolve")
 		s.wrote("claim Purge/rel, POST Purge/rel, " + call + " Purge/rel")
 		// To another run it is in flight, until the lease is over.
 		s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "or after 2026-11-21T09:10:00Z if it died")
@@ -108,7 +108,7 @@ func TestAClaimLastsAsLongAsItsLease(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		s := sleep(due(t), 1, ledger.Lease)
 		s.proven = proven
-		s.ends(s.run(), rel, apply.Failed, apply.Partial, "stopped for too long", "run apply again")
+		s.ends(s.run(), rel, apply.Failed, apply.Partial, "paused for too long", "run apply again")
 		s.wrote("claim Purge/rel, release Purge/rel")
 		s.hook = nil
 		s.ends(s.run(), rel, apply.Done, apply.OK)
@@ -119,7 +119,7 @@ func TestAClaimLastsAsLongAsItsLease(t *testing.T) {
 
 	s = sleep(due(t).on("POST Purge/rel", 1, unclear(), true), 2, ledger.Lease)
 	s.proven = true
-	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not", "sends it again")
+	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may have been executed", "sends it again")
 	s.wrote("claim Purge/rel, POST Purge/rel, leave Purge/rel")
 }
 
@@ -129,7 +129,7 @@ func TestWhatIsSentOnceNeedsALedger(t *testing.T) {
 	res := apply.Run(t.Context(), p, apply.Deps{
 		Writer: s, Report: func(apply.Event) {}, Rules: planner.Rules, Spec: func(k kind.Key) []byte { return s.set.Find(k).Spec },
 	})
-	s.ends(res, rel, apply.Failed, apply.NeedsPerson, "needs the ledger")
+	s.ends(res, rel, apply.Failed, apply.NeedsPerson, "need the ledger")
 	s.wrote("")
 }
 
@@ -145,7 +145,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 	s.wrote("pending CDN/shop, GET CDN/shop, PATCH CDN/shop, GET CDN/shop, applied CDN/shop, claim Purge/rel, POST Purge/rel, posted Purge/rel")
 
 	s = of().on("PATCH CDN/shop", 1, refused(), false)
-	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "did not end well")
+	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "failed")
 	if strings.Contains(s.took(), rel) {
 		t.Error("it was begun")
 	}
@@ -163,7 +163,7 @@ func TestAPurgeWaitsForItsCDN(t *testing.T) {
 	s.at("GET CDN/shop", 2, func() { delete(s.objects, key(shop)) })
 	res := s.run()
 	s.ends(res, shop, apply.Failed, apply.NotConverged)
-	s.ends(res, rel, apply.Skipped, apply.Partial, "did not end well")
+	s.ends(res, rel, apply.Skipped, apply.Partial, "failed")
 
 	s = of()
 	planner, p := s.ready()
@@ -183,7 +183,7 @@ func TestASnapshotIsMadeOnce(t *testing.T) {
 	s.ends(s.run(), db, apply.Done, apply.OK)
 	s.wrote("")
 	delete(s.objects, key(db))
-	s.ends(s.run(), db, apply.Blocked, apply.NeedsPerson, "gone since")
+	s.ends(s.run(), db, apply.Blocked, apply.NeedsPerson, "is gone")
 	s.wrote("")
 	s.plan.AllowRecreate = map[kind.Key]bool{key(db): true}
 	s.ends(s.run(), db, apply.Done, apply.OK)
@@ -197,7 +197,7 @@ func TestOutcomesOfASnapshot(t *testing.T) {
 
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true)
 	s.keeps = func(map[string]any) map[string]any { return s.tree(disk("other")) }
-	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may have been executed")
 
 	for name, tt := range map[string]struct {
 		err     error
@@ -299,7 +299,7 @@ func TestReady(t *testing.T) {
 func TestBlockedAndKept(t *testing.T) {
 	s := begin(t, cdn("shop", forced)).has(shop, loose)
 	s.change(shop, func(o *kind.Object) { o.Terminating = true })
-	s.ends(s.run(), shop, apply.Blocked, apply.Partial, "being deleted", "run again")
+	s.ends(s.run(), shop, apply.Blocked, apply.Partial, "being deleted", "run trueup again")
 	s = begin(t, cdn("shop", group)).has(shop, strings.Replace(group, "[{name: o", "[{name: x}, {name: o", 1))
 	s.ends(s.run(), shop, apply.Blocked, apply.NeedsPerson, "--take-over")
 	s.wrote("")
@@ -312,7 +312,7 @@ func TestBlockedAndKept(t *testing.T) {
 	}
 }
 
-// TestWaitForWhatAnEarlierRunMade: what is live as git says is waited for too.
+// TestWaitForWhatAnEarlierRunMade: what is live in sync is waited for too.
 func TestWaitForWhatAnEarlierRunMade(t *testing.T) {
 	s := begin(t, snapshot("db"))
 	s.status = func(int) string { return `{"readyToUse":false}` }
@@ -336,8 +336,8 @@ func TestALimitDefersItsHostname(t *testing.T) {
 		has(shop, plain).applied(shop, plain).has("CDN/other", `{hostname: other.example.com}`).applied("CDN/other", `{hostname: other.example.com}`).
 		on("POST Purge/a", 1, full(), false)
 	res := s.run()
-	s.ends(res, "Purge/a", apply.Deferred, apply.Partial, "takes no more purges of", "403 exceeded quota")
-	s.ends(res, "Purge/b", apply.Deferred, apply.Partial, "takes no more purges of")
+	s.ends(res, "Purge/a", apply.Deferred, apply.Partial, "accepts no more purges of", "403 exceeded quota")
+	s.ends(res, "Purge/b", apply.Deferred, apply.Partial, "accepts no more purges of")
 	s.ends(res, "Purge/c", apply.Done, apply.OK)
 	if got := s.named("POST"); len(got) != 2 {
 		t.Errorf("sent %v", got)

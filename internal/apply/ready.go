@@ -15,7 +15,7 @@ func (r *run) await(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcom
 	name := cmp.Or(it.RemoteName, it.Name)
 	obj, err := r.Writer.Get(ctx, k, name)
 	if why, verdict := ended(ctx); err != nil && why != "" {
-		end.fail(verdict, why+" before it was known to be ready")
+		end.fail(verdict, why+" before it was ready")
 		return
 	}
 	if err != nil {
@@ -42,17 +42,17 @@ func (r *run) ready(ctx context.Context, k *kind.Kind, name string, obj kind.Obj
 		ready, failure := k.Ready(obj.Status)
 		switch {
 		case failure != "":
-			end.fail(Partial, "the server made it and says: "+failure)
+			end.fail(Partial, "the server created it and says: "+failure)
 			return
 		case ready:
 			end.Message = "made and ready"
 			return
 		case !r.Options.Wait:
-			end.Message = "made; not ready yet (--wait waits)"
+			end.Message = "created; not ready yet (--wait waits)"
 			return
 		case waited >= r.Options.WaitTimeout, isOver(looking, ctx):
-			end.fail(Partial, fmt.Sprintf("made, but not ready within %s", r.Options.WaitTimeout))
-			end.Fix = "it may still become ready: look with plan"
+			end.fail(Partial, fmt.Sprintf("created, but not ready within %s", r.Options.WaitTimeout))
+			end.Fix = "it may still become ready: check with plan"
 			return
 		}
 		r.Report(Event{Key: end.Key, Phase: "wait", Message: fmt.Sprintf("not ready after %s", waited)})

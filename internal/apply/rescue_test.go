@@ -46,7 +46,7 @@ func TestWhatTheLedgerLacksIsHandedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.journal = l
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "it was accepted (and the ledger could not be told", "no space left", "ledger import -")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "it was accepted (and the ledger could not record it", "no space left", "ledger import -")
 	var rescued ledger.Record
 	for _, e := range s.events {
 		if e.Phase == apply.PhaseRescue {

@@ -39,7 +39,7 @@ type Outcome struct {
 
 	// cause is what the platform answered where that ended the item.
 	cause error
-	// toRecord says that the ledger is still to learn that live is as git says.
+	// toRecord says that the ledger is still to learn that live is in sync.
 	toRecord bool
 }
 

@@ -75,14 +75,14 @@ func TestALostPatchIsComparedAgain(t *testing.T) {
 	s = begin(t, cdn("shop", forced)).has(shop, loose)
 	s.on("PATCH CDN/shop", 1, answered(503), false)
 	s.at("GET CDN/shop", 2, func() { s.has(shop, strings.Replace(loose, `forced: "false"`, "forced: other", 1)) })
-	s.ends(s.run(), shop, apply.Skipped, apply.Stale, "left alone", "may have been written before: 503", "run plan again")
+	s.ends(s.run(), shop, apply.Skipped, apply.Stale, "left it unchanged", "may already be written: 503", "run plan again")
 	if r := s.records[key(shop)]; r.Pending == nil || len(s.sent) != 0 {
 		t.Errorf("record %+v, sent %s", r, s.sent)
 	}
 
 	// What was refused for certain after that stays in doubt.
 	s = begin(t, cdn("shop", forced)).has(shop, loose).on("PATCH CDN/shop", 1, unclear(), false).on("PATCH CDN/shop", 2, refused(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "may have been written before: connection reset", "it looks first")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "may already be written: connection reset", "which checks first")
 	if s.records[key(shop)].Pending == nil {
 		t.Error("the intent is forgotten")
 	}
@@ -118,7 +118,7 @@ func TestAServerThatAsksForTime(t *testing.T) {
 // TestAPauseOfAnotherRequestUsesUpNoTry: whoever is turned away, because another
 // request of the area was asked to wait, was not tried.
 func TestAPauseOfAnotherRequestUsesUpNoTry(t *testing.T) {
-	away := &said{text: "not sent, for the platform asks to wait", notSent: true, wait: time.Millisecond}
+	away := &said{text: "not sent, because the platform asks to wait", notSent: true, wait: time.Millisecond}
 	for name, begun := range map[string]struct {
 		s    *stage
 		call string
@@ -162,7 +162,7 @@ func TestAPostOfWhatConverges(t *testing.T) {
 			calls: head + ", GET CDN/shop, POST CDN/shop, GET CDN/shop, POST CDN/shop, GET CDN/shop, POST CDN/shop, drop CDN/shop",
 		},
 		"throttled, and somebody else is faster": {
-			err: answered(429), at: appears(plain), status: apply.Skipped, verdict: apply.Stale, words: "appeared since",
+			err: answered(429), at: appears(plain), status: apply.Skipped, verdict: apply.Stale, words: "appeared after",
 			calls: head + ", GET CDN/shop, drop CDN/shop",
 		},
 		"not written": {
@@ -178,19 +178,19 @@ func TestAPostOfWhatConverges(t *testing.T) {
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, POST CDN/shop, GET CDN/shop, applied CDN/shop",
 		},
 		"never done, never answered": {
-			err: unclear(), always: true, status: apply.Failed, verdict: apply.Partial, words: "sent 3 times, and live does not show it", pending: true,
+			err: unclear(), always: true, status: apply.Failed, verdict: apply.Partial, words: "sent 3 times, but live does not show it", pending: true,
 			calls: head + strings.Repeat(", GET CDN/shop, GET CDN/shop, GET CDN/shop, POST CDN/shop", 2) + ", GET CDN/shop, GET CDN/shop",
 		},
 		"something else appeared": {
-			err: unclear(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: "is not as git says", pending: true,
+			err: unclear(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: "differs from git", pending: true,
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop",
 		},
 		"taken by the same": {
-			err: taken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "somebody else created it",
+			err: taken(), at: appears(forced), status: apply.Done, verdict: apply.OK, words: "another client created it",
 			calls: head + ", GET CDN/shop, applied CDN/shop",
 		},
-		"taken by something else": {
-			err: taken(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: "appeared meanwhile",
+		"taken: choose": {
+			err: taken(), at: appears(loose), status: apply.Skipped, verdict: apply.Stale, words: " meanwhile",
 			calls: head + ", GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, drop CDN/shop",
 		},
 		"a conflict about something else": {
@@ -237,14 +237,14 @@ func TestALostPostAndWhatFollows(t *testing.T) {
 	s.wrote("GET CDN/shop, pending CDN/shop, POST CDN/shop, GET CDN/shop, GET CDN/shop, GET CDN/shop, applied CDN/shop")
 
 	s = late().on("POST CDN/shop", 2, refused(), false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "may have been written before")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "422", "may already be written: ")
 	if s.records[key(shop)].Pending == nil {
 		t.Error("the intent is forgotten")
 	}
 	s = late().on("GET CDN/shop", 2, &said{text: "503"}, false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "not known whether it was written: connection reset", "it looks first")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "tell whether it was written: connection reset", "which checks first")
 	s = late().on("GET CDN/shop", 4, &said{text: "503"}, false)
-	s.ends(s.run(), shop, apply.Failed, apply.Partial, "503", "may have been written before: connection reset")
+	s.ends(s.run(), shop, apply.Failed, apply.Partial, "503", "may already be written: connection reset")
 
 	// It is there, and shows what was sent after a while.
 	s = begin(t, cdn("shop", forced)).on("POST CDN/shop", 1, unclear(), true)
@@ -280,14 +280,14 @@ func TestWhatIsSentOnceAndWasNotWritten(t *testing.T) {
 
 			// What may have arrived then is what it always is.
 			s = due(t).on("POST Purge/rel", 1, err, false).on("POST Purge/rel", 2, unclear(), true)
-			s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may or may not")
+			s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed")
 			s.wrote(sendOnce + ", POST Purge/rel, unknown Purge/rel")
 		}
 	}
 	// A 409 after a 429 is somebody else's: ours was never written.
 	s := due(t).on("POST Purge/rel", 1, answered(429), false).on("POST Purge/rel", 2, taken(), false)
 	s.proven = true
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "not from this ledger")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "this ledger did not create it")
 
 	// After a send that may have arrived, one that did not changes nothing.
 	s = due(t).on("POST Purge/rel", 1, unclear(), true).on("POST Purge/rel", 2, answered(429), false).on("POST Purge/rel", 3, taken(), false)

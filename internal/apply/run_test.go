@@ -67,7 +67,7 @@ func TestInterruption(t *testing.T) {
 		has("CDN/ok", plain).at("POST CDN/a", 1, cancel)
 	res := s.apply(ctx, nil)
 	s.ends(res, "CDN/a", apply.Done, apply.OK, "created")
-	s.ends(res, "CDN/ok", apply.Skipped, apply.Interrupted, "before the ledger was told")
+	s.ends(res, "CDN/ok", apply.Skipped, apply.Interrupted, "before the ledger recorded")
 	for _, name := range []string{"CDN/b", db, rel} {
 		s.ends(res, name, apply.Skipped, apply.Interrupted, "interrupted")
 	}

@@ -11,7 +11,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// settled ends an item that is as git says. What the ledger is to learn of that
+// settled ends an item that is in sync. What the ledger is to learn of that
 // it is told by recordSettled.
 func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
 	switch {
@@ -31,7 +31,7 @@ func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outc
 // can be stopped.
 const recordsTogether = 500
 
-// recordSettled tells the ledger of the items that were found to be as git says.
+// recordSettled tells the ledger of the items that were found to be in sync.
 // They come after what is sent, for the next run sees them as well.
 func (r *run) recordSettled(ctx context.Context, p *plan.Plan) {
 	var all []int
@@ -73,7 +73,7 @@ func (r *run) recordTogether(p *plan.Plan, some []int) {
 		if errors.Is(errs[n], ledger.ErrConflict) {
 			errs[n] = nil // another run is at it; what it leaves is compared by the next one
 		}
-		r.outcomes[i].untold("live is as git says", errs[n])
+		r.outcomes[i].untold("live equals git", errs[n])
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *run) found(it plan.Item, end *Outcome) {
 // unheard ends an item that the end of the run came upon before the ledger was
 // told of it.
 func (o *Outcome) unheard(ctx context.Context) bool {
-	return o.overtaken(ctx, "the ledger was told that live is as git says")
+	return o.overtaken(ctx, "the ledger recorded that live equals git")
 }
 
 // untold ends an item of which the ledger was to learn what live shows. The next
@@ -103,7 +103,7 @@ func (o *Outcome) untold(what string, err error) {
 	case o.Verdict != OK:
 		o.butUntold(err)
 	default:
-		o.fail(Partial, what+", but the ledger could not be told: "+err.Error())
+		o.fail(Partial, what+", but the ledger could not record it: "+err.Error())
 		o.Fix = "run apply again"
 	}
 }

@@ -158,10 +158,10 @@ func (r *run) trySafely(ctx context.Context, s *shot, end *Outcome) answer {
 // While its window lasts a later run may.
 func (s *shot) overdue(now ledger.Instant) answer {
 	if s.hold.Terms.MaySend(s.hold.First, now) {
-		return answer{fate: unsent, err: errors.New("it was not sent: this run was stopped for too long, and another one may have taken it over")}
+		return answer{fate: unsent, err: errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")}
 	}
 	until := stamp(s.hold.Terms.Until(s.hold.First, now))
-	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: the platform may have forgotten the name since", until)}
+	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", until)}
 }
 
 // judge says what an answer means (docs/design.md A3).
@@ -170,7 +170,7 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	switch {
 	case err == nil && madeBefore(obj, sentAt(now)):
 		a.fate = s.taken(obj, true)
-		a.err = fmt.Errorf("the platform answered with one that was made at %s, before it was sent", obj.CreationTimestamp)
+		a.err = fmt.Errorf("the platform answered with one that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
 		a.fate = executed
 	case notSent(err):
@@ -244,11 +244,11 @@ func (r *run) note(ctx context.Context, s *shot, a answer, end *Outcome) (done b
 			if a.err == nil {
 				made.How = ledger.Found // by a look, which does not prove who made it
 			}
-			end.Message = "accepted when it was first sent, as the platform says now"
+			end.Message = "accepted when it was first sent, as the platform now confirms"
 		}
 		return true, r.Journal.Posted(r.books, key, made)
 	case foreign:
-		end.fail(NeedsPerson, "the name exists already, and not from this ledger: "+a.err.Error())
+		end.fail(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error())
 		end.Fix = ledger.NameQuestion(key)
 		return false, r.Journal.MarkTaken(r.books, key, end.Message)
 	case late:
@@ -278,12 +278,12 @@ func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error
 		r.noRoom(s.item, end)
 		return r.Journal.Rejected(r.books, key, httpStatus(a.err), message)
 	case s.hold.Terms.Proven:
-		end.Message = "it may or may not have been executed: " + message
-		end.Fix = fmt.Sprintf("trueup ledger settle, or the next apply, sends it again under the same name; that is safe until %s",
+		end.Message = "it may have been executed: " + message
+		end.Fix = fmt.Sprintf("trueup ledger settle or the next apply sends it again under the same name, which is safe until %s",
 			stamp(s.hold.First.Add(s.hold.Terms.Window)))
 		return r.Journal.Leave(r.books, key, message)
 	default:
-		end.askPerson("it may or may not have been executed: " + message)
+		end.askPerson("it may have been executed: " + message)
 		return r.Journal.MarkUnknown(r.books, key, message)
 	}
 }
@@ -310,8 +310,8 @@ func (r *run) noRoom(it plan.Item, end *Outcome) bool {
 		return false
 	}
 	end.Status, end.Verdict = Deferred, Partial
-	end.Message = fmt.Sprintf("the platform takes no more purges of %s for now: %s", it.Purge.Hostname, why)
-	end.Fix = "run apply again when earlier purges have ended; they count for about 24 hours"
+	end.Message = fmt.Sprintf("the platform accepts no more purges of %s for now: %s", it.Purge.Hostname, why)
+	end.Fix = "run apply again when earlier purges have expired, after about 24 hours"
 	return true
 }
 
@@ -319,10 +319,10 @@ func (r *run) noRoom(it plan.Item, end *Outcome) bool {
 func (r *run) tooLate(s *shot, a answer, end *Outcome) error {
 	if s.certain {
 		end.fail(Partial, "it was not sent: "+a.err.Error())
-		end.Fix = "look at this machine's clock, and run apply again"
+		end.Fix = "check this machine's clock, and run apply again"
 		return r.Journal.Release(r.books, s.item.Key, a.err.Error())
 	}
-	end.askPerson("it may or may not have been executed: " + a.err.Error())
+	end.askPerson("it may have been executed: " + a.err.Error())
 	return r.Journal.MarkUnknown(r.books, s.item.Key, a.err.Error())
 }
 
@@ -347,11 +347,11 @@ func (r *run) unrecorded(err error, end *Outcome) {
 		if end.Verdict == OK {
 			end.Verdict = NeedsPerson
 		}
-		end.fail(end.Verdict, done+" (and somebody else has changed its record meanwhile)")
+		end.fail(end.Verdict, done+" (and another run changed its record meanwhile)")
 		end.Fix = fmt.Sprintf("trueup ledger show %s", end.Key)
 		return
 	}
-	end.fail(NeedsPerson, done+" (and the ledger could not be told: "+err.Error()+")")
+	end.fail(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")")
 	end.Fix = ledger.Question(end.Key)
 	var lacks *ledger.UnrecordedError
 	if !errors.As(err, &lacks) {
@@ -359,6 +359,6 @@ func (r *run) unrecorded(err error, end *Outcome) {
 	}
 	if b, jerr := json.Marshal(lacks.Record); jerr == nil {
 		r.Report(Event{Key: end.Key, Phase: PhaseRescue, Message: string(b)})
-		end.Fix = "once the ledger can be written, give trueup ledger import - the rescue record that stands on standard error"
+		end.Fix = "when the ledger can be written again, run trueup ledger import - with the rescue record from standard error"
 	}
 }

@@ -171,7 +171,7 @@ func TestSentAgainOnlyOnProof(t *testing.T) {
 
 	s = due(t).on("POST Purge/rel", 0, unclear(), false)
 	s.proven = true
-	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not", "ledger settle, or the next apply", "safe until 2026-11-22T05:00:00Z")
+	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not", "ledger settle or the next apply", "safe until 2026-11-22T05:00:00Z")
 	s.wrote(sendOnce + ", POST Purge/rel, POST Purge/rel, leave Purge/rel")
 	// The next run need not wait for the lease.
 	s.hook = nil
@@ -235,7 +235,7 @@ func TestAClockThatCantBeAsked(t *testing.T) {
 	// What a person is to be asked about is said all the same.
 	s = dead(t).on("clock", 1, refused(), false)
 	s.proven = false
-	s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "the ledger could not be told")
+	s.ends(s.run(), rel, apply.Blocked, apply.NeedsPerson, "the ledger could not record it:")
 	s.wrote("")
 }
 

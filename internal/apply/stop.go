@@ -15,7 +15,7 @@ import (
 // errGrace is why a request is given up that was in flight when the run was
 // stopped, errRecording why the ledger is not waited for any longer.
 var (
-	errGrace     = errors.New("it was given up, because the run was stopped")
+	errGrace     = errors.New("it was cancelled, because the run was stopped")
 	errRecording = errors.New("the run was stopped, and the ledger took too long")
 )
 
@@ -71,7 +71,7 @@ func ended(ctx context.Context) (string, Verdict) {
 	case err == nil:
 		return "", OK
 	case errors.Is(err, context.DeadlineExceeded):
-		return "the time of the run was over (--timeout)", Partial
+		return "the run reached its time limit (--timeout)", Partial
 	}
 	return "interrupted", Interrupted
 }
@@ -79,7 +79,7 @@ func ended(ctx context.Context) (string, Verdict) {
 // halted says why nothing new is begun: the run was stopped or interrupted.
 func (r *run) halted(ctx context.Context) (string, Verdict) {
 	if why, verdict := ended(ctx); why != "" {
-		return why + " before it was begun", verdict
+		return why + " before it started", verdict
 	}
 	if why := r.whyStopped(); why != "" {
 		return why, Partial
@@ -159,7 +159,7 @@ func (r *run) stopIfLost(err error) {
 func (r *run) survive(end *Outcome) {
 	if err := r.caught(end.Key, recover()); err != nil {
 		end.fail(Partial, err.Error())
-		end.Fix = "run apply again: it looks first. This is a mistake in trueup: please report it with what -v shows"
+		end.Fix = "run apply again, which checks first. This is a bug in trueup: report it with the output of -v"
 		r.over(end)
 	}
 }
@@ -196,5 +196,5 @@ func (r *run) caught(key kind.Key, panicked any) error {
 	case string:
 		what = p
 	}
-	return fmt.Errorf("internal error: %.300s; the rest went on", what)
+	return fmt.Errorf("internal error: %.300s; the rest continued", what)
 }

@@ -249,19 +249,19 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a patch that is not": func(t *testing.T) stopping {
 			return stopping{
 				stage: patching(t), world: slow{patch: never}, took: 6 * time.Second, pending: true,
-				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether", "run was stopped", "it looks first"},
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"tell whether", "run was stopped", "which checks first"},
 			}
 		},
 		"a patch, and a hurry": func(t *testing.T) stopping {
 			return stopping{
 				stage: patching(t), world: slow{patch: never}, hurry: 2 * time.Second, took: 2 * time.Second, pending: true,
-				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"tell whether"},
 			}
 		},
 		"a patch, and a hurry from the start": func(t *testing.T) stopping {
 			return stopping{
 				stage: patching(t), world: slow{patch: never}, hurry: time.Second / 2, took: time.Second / 2, pending: true,
-				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"tell whether"},
 			}
 		},
 		"a patch that is throttled": func(t *testing.T) stopping {
@@ -301,19 +301,19 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"the time of the run": func(t *testing.T) stopping {
 			return stopping{
 				stage: creating(t), world: slow{get: never}, deadline: true, took: time.Second,
-				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the time of the run was over (--timeout) before it was sent"},
+				ends: shop, status: apply.Skipped, verdict: apply.Partial, words: []string{"the run reached its time limit (--timeout) before it was sent"},
 			}
 		},
 		"a creation that is lost": func(t *testing.T) stopping {
 			return stopping{
 				stage: creating(t), world: slow{post: never}, took: 6 * time.Second, pending: true,
-				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether"},
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"tell whether"},
 			}
 		},
 		"a creation that failed, before it is looked for again": func(t *testing.T) stopping {
 			return stopping{
 				stage: creating(t).on("POST CDN/shop", 1, answered(500), false), took: time.Second, pending: true,
-				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"not known whether", "500"},
+				ends: shop, status: apply.Failed, verdict: apply.Partial, words: []string{"tell whether", "500"},
 			}
 		},
 		"an intent to create": func(t *testing.T) stopping {
@@ -355,7 +355,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a claim": func(t *testing.T) stopping {
 			return stopping{
 				stage: due(t), world: slow{claim: 2 * time.Second}, took: 2 * time.Second,
-				ends: rel, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it was begun"},
+				ends: rel, status: apply.Skipped, verdict: apply.Interrupted, words: []string{"interrupted before it started"},
 			}
 		},
 		"a ledger that is slow": func(t *testing.T) stopping {
@@ -395,7 +395,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 			s.records[key(db)] = ledger.Record{Key: key(db), State: ledger.Posted, RemoteName: "db", Spec: s.set.Find(key(db)).Spec}
 			return stopping{
 				stage: s, world: slow{get: never}, took: time.Second, state: ledger.Posted,
-				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"interrupted before it was known to be ready"},
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"interrupted before it was ready"},
 			}
 		},
 		"another run": func(t *testing.T) stopping {
@@ -446,7 +446,7 @@ func TestLooksThatTakeLongAreInTheWait(t *testing.T) {
 		s.status = func(int) string { return `{}` }
 		s.options.Wait, s.options.WaitTimeout = true, limit
 		start := time.Now()
-		s.ends(s.run(), db, apply.Failed, apply.Partial, "made, but not ready within 10m0s")
+		s.ends(s.run(), db, apply.Failed, apply.Partial, "created, but not ready within 10m0s")
 		// One look before it is made, one after, and those of the wait.
 		if took := time.Since(start); took != 2*long+limit {
 			t.Errorf("it took %s", took)
@@ -466,14 +466,14 @@ func TestAMistakeOfTheProgram(t *testing.T) {
 		words   string
 		calls   string
 	}{
-		"a look":   {shop, "GET CDN/shop", false, apply.Partial, "it looks first", "pending CDN/shop, GET CDN/shop"},
-		"a patch":  {shop, "PATCH CDN/shop", true, apply.Partial, "please report it", "pending CDN/shop, GET CDN/shop, PATCH CDN/shop"},
-		"a ledger": {shop, "pending CDN/shop", true, apply.Partial, "please report it", "pending CDN/shop"},
+		"a look":   {shop, "GET CDN/shop", false, apply.Partial, "which checks first", "pending CDN/shop, GET CDN/shop"},
+		"a patch":  {shop, "PATCH CDN/shop", true, apply.Partial, "in trueup: report it", "pending CDN/shop, GET CDN/shop, PATCH CDN/shop"},
+		"a ledger": {shop, "pending CDN/shop", true, apply.Partial, "in trueup: report it", "pending CDN/shop"},
 		"a purge": {
 			rel, "POST Purge/rel", true, apply.NeedsPerson, "may or may not",
 			"claim Purge/rel, POST Purge/rel, unknown Purge/rel",
 		},
-		"a claim":     {rel, "claim Purge/rel", true, apply.Partial, "please report it", "claim Purge/rel"},
+		"a claim":     {rel, "claim Purge/rel", true, apply.Partial, "in trueup: report it", "claim Purge/rel"},
 		"a clock":     {rel, "clock", false, apply.Partial, "the platform's time", ""},
 		"a turn":      {rel, "turn", false, apply.Partial, "run apply again", "claim Purge/rel, release Purge/rel"},
 		"its outcome": {rel, "posted Purge/rel", false, apply.NeedsPerson, "it was accepted (and the ledger could not be told", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
@@ -493,7 +493,7 @@ func TestAMistakeOfTheProgram(t *testing.T) {
 			}
 			s.on(tt.call, first, oops, tt.did)
 			res := s.run()
-			s.ends(res, tt.item, apply.Failed, tt.verdict, "internal error: index out of range; the rest went on", tt.words)
+			s.ends(res, tt.item, apply.Failed, tt.verdict, "internal error: index out of range; the rest continued", tt.words)
 			s.ends(res, "CDN/zoo", apply.Done, apply.OK)
 			var own []string
 			for _, call := range s.log {

@@ -37,8 +37,7 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	if err != nil && !uncertain(err) {
 		end.fault(err, err.Error())
 		if w.keeps {
-			end.Fix = "if the server rejects a field that goes along as it is live, leave it out by trueup.yaml: " +
-				"overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
+			end.Fix = "if the server rejects a field that the request repeats from live, omit it in trueup.yaml: overrides: [{kind: " + w.kind.Name + ", path: spec.FIELD, omit: true}]"
 		}
 		return
 	}
@@ -51,7 +50,7 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 	case err != nil:
 		why := ""
 		if got.obj != nil {
-			why = "the answer was lost, and live is not what was sent: "
+			why = "the answer was lost, and live differs from what was sent: "
 		}
 		end.unknown(err, why)
 	case got.cut:
@@ -67,8 +66,8 @@ func (r *run) settle(ctx context.Context, w write, err error, end *Outcome) {
 
 // unknown ends an item of which nobody knows whether it was written.
 func (o *Outcome) unknown(err error, why string) {
-	o.fault(err, cmp.Or(why, "it is not known whether it was written: ")+err.Error())
-	o.Fix = "run apply again: it looks first"
+	o.fault(err, cmp.Or(why, "trueup can't tell whether it was written: ")+err.Error())
+	o.Fix = "run apply again, which checks first"
 }
 
 // unverified ends an item that the server took, and that the end of the run kept
@@ -76,7 +75,7 @@ func (o *Outcome) unknown(err error, why string) {
 func (o *Outcome) unverified(ctx context.Context, done string) {
 	why, verdict := ended(ctx)
 	o.fail(verdict, done+"; "+why+" before live showed it")
-	o.Fix = "run plan: it shows whether anything is left"
+	o.Fix = "run plan to see whether anything is left"
 }
 
 // unread ends a write that can't be read back. The ledger holds it, because the
@@ -92,10 +91,10 @@ func (r *run) unread(w write, err error, end *Outcome) {
 // unread ends an item that the server took and that can't be read back.
 func (o *Outcome) unread(err error) {
 	if notFound(err) {
-		o.fail(NotConverged, "the server said that it was written, and does not have it")
+		o.fail(NotConverged, "the server answered that it was written, but does not have it")
 		return
 	}
-	o.fault(err, "it was written, and can't be read back: "+err.Error())
+	o.fault(err, "it was written, but can't be read back: "+err.Error())
 }
 
 // sentSpec is the part of the object that the patch speaks of, as live must
@@ -123,7 +122,7 @@ func (r *run) readBack(ctx context.Context, k *kind.Kind, name string, sent []by
 		}
 		obj, err := r.Writer.Get(r.net, k, name)
 		if err == nil && obj.Spec == nil {
-			err = errors.New("the platform answers it without a spec")
+			err = errors.New("the platform returns it without a spec")
 		}
 		if err != nil {
 			last.err = err
@@ -149,9 +148,9 @@ func (r *run) applied(w write, got kind.Object, end *Outcome) {
 	switch {
 	case len(end.Mismatches) > 0:
 		end.fail(NotConverged, "the server did not keep what was sent")
-		end.Fix = "look at each path: change the manifest, or write the override that the hint names"
+		end.Fix = "check each path: change the manifest, or write the override that the hint names"
 	case got.Terminating:
-		end.fail(Partial, "it was written, and is being deleted")
+		end.fail(Partial, "it was written, but is being deleted")
 	}
 	r.record(w.key, ledger.AppliedSpec{
 		Spec: w.spec, Converged: len(end.Mismatches) == 0 && !filled && !w.refused,
@@ -171,8 +170,8 @@ func (r *run) record(key kind.Key, a ledger.AppliedSpec, end *Outcome) {
 	case end.Verdict != OK:
 		end.butUntold(err)
 	default:
-		end.fail(Partial, "it was written, but the ledger could not be told: "+err.Error())
-		end.Fix = "run apply again: it finds live as git says and records it"
+		end.fail(Partial, "it was written, but the ledger could not record it: "+err.Error())
+		end.Fix = "run apply again, which finds that live equals git and records it"
 	}
 }
 

@@ -51,11 +51,11 @@ type Copy struct {
 
 var (
 	// ErrExists says that there is another blob of the name.
-	ErrExists = errors.New("it is there already")
+	ErrExists = errors.New("it already exists")
 	// ErrAbsent says that there is no blob of the name.
-	ErrAbsent = errors.New("it is not there")
+	ErrAbsent = errors.New("it does not exist")
 	// ErrIrregular says that what is there is no blob: a link, a folder, or too long.
-	ErrIrregular = errors.New("it is no regular file")
+	ErrIrregular = errors.New("it is not a regular file")
 )
 
 // pauseFor waits, unless it is interrupted.

@@ -28,9 +28,8 @@ import (
 const createTries = 6
 
 var (
-	errAnswered = errors.New("the server took it")
-	errUnsafe   = errors.New("the server took a second creation of an object that is there (it ignores If-None-Match): " +
-		"it is not safe for a ledger, for two runs could send the same request; keep the ledger elsewhere")
+	errAnswered = errors.New("the server accepted it")
+	errUnsafe   = errors.New("the server ignores If-None-Match and accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 
 // Bucket is a prefix of a bucket on a server that speaks the S3 protocol. An object is
@@ -105,7 +104,7 @@ func (s *Bucket) tryCreate(ctx context.Context, name string, content []byte) (ag
 	case !errors.Is(err, ErrAbsent):
 		return false, fmt.Errorf("%w; looking whether it was written: %w", cmp.Or(sent, errAnswered), err)
 	case sent == nil || statusOf(sent) == http.StatusPreconditionFailed:
-		return false, errors.New("the server said that it is there, and does not show it: it is not safe for a ledger")
+		return false, errors.New("the server answered that it exists, but does not show it: this store is not safe for a ledger")
 	}
 	return true, sent
 }
@@ -197,7 +196,7 @@ func (s *Bucket) List(ctx context.Context, under string, most int) ([]string, er
 		case p.next == "" || most > 0 && len(names) >= most:
 			return names, nil
 		case p.next == token:
-			return nil, s.failed("list", under, errors.New("the listing goes in a circle"))
+			return nil, s.failed("list", under, errors.New("the listing repeats itself"))
 		}
 		token = p.next
 	}
@@ -213,7 +212,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int32) (pag
 	out, err := s.client.ListObjectsV2(ctx, in)
 	if err = short(err); err == nil && aws.ToString(out.Prefix) != s.at(under) {
 		// Something else answered, and what it does not show is not absent.
-		err = errors.New("the answer is not the listing that was asked for")
+		err = errors.New("the answer is another listing")
 	}
 	if err != nil {
 		return page{}, err
@@ -222,7 +221,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int32) (pag
 	for _, o := range out.Contents {
 		name, ok := strings.CutPrefix(aws.ToString(o.Key), s.at(under))
 		if !ok {
-			return page{}, fmt.Errorf("the answer holds %q", aws.ToString(o.Key))
+			return page{}, fmt.Errorf("the answer contains %q", aws.ToString(o.Key))
 		}
 		p.names = append(p.names, under+name)
 	}
@@ -310,14 +309,14 @@ func (s *Bucket) failed(doing, name string, err error) error {
 func (s *Bucket) hint(err error) string {
 	switch codeOf(err) {
 	case "NoSuchBucket":
-		return "make the bucket, or correct ledger: in trueup.yaml"
+		return "create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
 		return "the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
 			cmp.Or(s.prefix, "it") + " (for ledger init also s3:DeleteObject below tmp/)"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 		return "renew the credentials"
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return "give the bucket's own region: s3://BUCKET/PREFIX?region=REGION"
+		return "name the bucket's region: s3://BUCKET/PREFIX?region=REGION"
 	case "NotImplemented":
 		return "the server lacks conditional writes and is not safe for a ledger"
 	}
@@ -360,6 +359,5 @@ type credentialsError struct{ err error }
 func (e *credentialsError) Unwrap() error { return e.err }
 
 func (e *credentialsError) Error() string {
-	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; " +
-		"the role of a machine, a container or a cluster is used only for a store that TRUEUP_LEDGER names"
+	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER names"
 }

@@ -172,7 +172,7 @@ func TestOpenBucket(t *testing.T) {
 	}{
 		{store: "s3://ledgers/a/b?region=eu-west-1"},
 		{store: "s3://ledgers", env: map[string]string{"AWS_REGION": "eu-west-1"}},
-		{store: "s3://ledgers/a", want: "region is not known"},
+		{store: "s3://ledgers/a", want: "region is unknown:"},
 		{store: "s3://ledgers/a", env: map[string]string{"AWS_ENDPOINT_URL_S3": "https://s3.example.com"}},
 		{store: "s3://ledgers/a", env: map[string]string{"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}},
 		{store: "s3://ledgers/a", env: map[string]string{"AWS_ENDPOINT_URL_S3": "http://s3.example.com"}, want: "https"},
@@ -247,7 +247,7 @@ func TestBucketRedirect(t *testing.T) {
 
 func TestBucketHints(t *testing.T) {
 	for code, want := range map[string]string{
-		"NoSuchBucket": "make the bucket", "ExpiredToken": "renew", "PermanentRedirect": "region",
+		"NoSuchBucket": "create the bucket", "ExpiredToken": "renew", "PermanentRedirect": "region",
 	} {
 		f := newFakeBucket(t)
 		f.before = times(-1, http.MethodGet, "", func(w http.ResponseWriter) { refuse(w, 403, code) })

@@ -93,7 +93,7 @@ func (at *bucketPlace) check() error {
 	// Names with a double hyphen are of special types, whose listings have no
 	// order.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
-		return fmt.Errorf("bucket %q is not of 3 to 63 lower-case letters, digits, dots and hyphens, or is of a special type", at.bucket)
+		return fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and not be of a special type", at.bucket)
 	}
 	if at.prefix != "" && !bucketPath().MatchString(at.prefix) {
 		return fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
@@ -114,8 +114,7 @@ func (at *bucketPlace) set(name, value string) (err error) {
 		}
 	case "endpoint":
 		if !at.trusted {
-			return errors.New("trueup.yaml may not say which server gets the credentials: " +
-				"leave endpoint out, and set AWS_ENDPOINT_URL_S3, or the whole store in TRUEUP_LEDGER")
+			return errors.New("trueup.yaml may not choose the server that gets the credentials: remove endpoint, and set AWS_ENDPOINT_URL_S3, or the whole store in TRUEUP_LEDGER")
 		}
 		at.endpoint = value
 	default:
@@ -176,7 +175,7 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 		}
 	})
 	if client.Options().Region == "" {
-		return nil, errors.New("the bucket's region is not known: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
+		return nil, errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
 	}
 	return client, checkEndpoint(client.Options().BaseEndpoint)
 }
@@ -208,7 +207,7 @@ func withoutRole() ([]func(*config.LoadOptions) error, error) {
 // noRole stands where a role of the machine would be asked for.
 type noRole struct{}
 
-var errNoRole = errors.New("the role of the machine is not used for a store that trueup.yaml names")
+var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
 
 // GetToken gives none.
 func (noRole) GetToken() (string, error) { return "", errNoRole }
@@ -229,7 +228,7 @@ func checkEndpoint(endpoint *string) error {
 	ip, err := netip.ParseAddr(u.Hostname())
 	loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 	if u.Scheme == "http" && !loopback {
-		return errors.New("the bucket's endpoint is not reached by https: the credentials would be readable on the way")
+		return errors.New("the bucket's endpoint does not use https, which would expose the credentials")
 	}
 	return nil
 }

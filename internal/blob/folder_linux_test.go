@@ -68,7 +68,7 @@ func TestFolderWithoutRights(t *testing.T) {
 	}
 	for _, err := range []error{made, another} {
 		wantErr(t, err, fs.ErrPermission)
-		if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "must be allowed") {
+		if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "needs permission") {
 			t.Errorf("it says %v", err)
 		}
 	}

@@ -26,7 +26,7 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		// Seen a moment ago, so this is no proof of absence.
-		return nil, fmt.Errorf("%s vanished while it was read", name)
+		return nil, fmt.Errorf("%s was deleted while trueup read it", name)
 	}
 	if err != nil {
 		return nil, err
@@ -121,11 +121,11 @@ func advised(err error) error {
 		// A file is where a folder was.
 		return fmt.Errorf("%w: %w", ErrIrregular, err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		advice = "make room on that disk"
+		advice = "free space on that disk"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		advice = "whoever runs trueup must be allowed to read and write the ledger"
+		advice = "the user that runs trueup needs permission to read and write the ledger"
 	case errors.Is(err, syscall.EIO):
-		advice = "the disk fails: see to it, and restore from a copy what can't be read"
+		advice = "the disk is failing: restore what can't be read from a backup"
 	default:
 		return err
 	}

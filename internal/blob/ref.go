@@ -80,8 +80,7 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 		return nil, errors.New("it is not of the form git:refs/trueup/ledger or git:refs/trueup/ledger@REMOTE")
 	}
 	if !trusted && !ownForm().MatchString(ref) {
-		return nil, errors.New("trueup.yaml may name refs below refs/trueup/ and refs/heads/: name one of those, " +
-			"or set TRUEUP_LEDGER where another one is meant")
+		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
 	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}, nil
 }
@@ -164,7 +163,7 @@ func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 		t.files, plain, err = m.Files(ctx, commit)
 		for _, name := range t.files {
 			if err == nil && (!plain[name] || !strings.HasPrefix(name, refFolder+"/")) {
-				err = fmt.Errorf("%w: it holds %q, which is no part of a ledger", ErrStore, name)
+				err = fmt.Errorf("%w: it has %q, which is not part of a ledger", ErrStore, name)
 			}
 		}
 	}
@@ -297,17 +296,16 @@ func (s *Ref) Clear(ctx context.Context) error {
 
 func (s *Ref) unwritable(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
-	return fmt.Errorf("write ledger %s of remote %s: %w: this run must be allowed to push there (in CI often contents: write), "+
-		"and the host to keep such a ref; where only branches are kept, use git:refs/heads/trueup-ledger", s.ref, s.remote, err)
+	return fmt.Errorf("write ledger %s of remote %s: %w: this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger", s.ref, s.remote, err)
 }
 
 func (s *Ref) unreadable(err error) error {
 	advice := "check that the remote can be reached and that this run may read it"
 	switch {
 	case errors.Is(err, git.ErrNoRepository):
-		advice = "the ledger is on a remote of the git repository that trueup.yaml is in: run trueup in a clone of it"
+		advice = "the ledger is on a remote of the repository of trueup.yaml: run trueup in a clone of it"
 	case errors.Is(err, ErrStore):
-		advice = "a ledger needs a ref of its own, such as git:refs/trueup/ledger"
+		advice = "a ledger needs its own ref, such as git:refs/trueup/ledger"
 	case errors.Is(err, git.ErrNoRemote):
 		advice = "add the remote, or name another one: git:" + s.ref + "@REMOTE"
 	}

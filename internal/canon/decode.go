@@ -113,7 +113,7 @@ func (r *reader) object(depth int) any {
 		r.space()
 		key := r.string()
 		if _, twice := fields[key]; twice && r.err == nil {
-			r.err = fmt.Errorf("the key %.100q stands twice in one object", key)
+			r.err = fmt.Errorf("one object has the key %.100q twice", key)
 		}
 		r.ends(':')
 		fields[key] = r.value(depth + 1)

@@ -46,12 +46,12 @@ func newApply(a *app) *cobra.Command {
 	opts.register(cmd)
 	a.global.registerDiff(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opts.expect, "expect", "", "apply only what the plan in `FILE` asserts (plan --out), or what has this digest (sha256:...); nothing of the file is sent")
+	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
-	f.BoolVar(&opts.acceptNormalised, "accept-normalised", false, "send purges although the server did not keep all of what was sent before them")
-	f.BoolVar(&opts.wait, "wait", false, "wait until what was made is ready")
-	f.DurationVar(&opts.waitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for one object")
-	f.Float64Var(&opts.writesPerSecond, "rps", 5, "writes a second; loopback has no limit")
+	f.BoolVar(&opts.acceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
+	f.BoolVar(&opts.wait, "wait", false, "wait until created objects are ready")
+	f.DurationVar(&opts.waitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
+	f.Float64Var(&opts.writesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (a *app) confirm(doc report.Document, expected expectation) error {
 	doc.Sandbox = a.global.sandbox
 	opts := report.Options{Color: a.useColor(a.env.StderrIsTTY), Width: a.env.Width, Diff: a.global.diff}
 	if err := report.Write(a.env.Stderr, "text", doc, opts); err != nil {
-		return fmt.Errorf("not applied, since the plan could not be shown: %w", err)
+		return fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
 	which := "Apply"
 	if expected.set() {
@@ -197,7 +197,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 func (a *app) explainInterruption(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			a.log(slog.LevelWarn, "interrupted: nothing new is begun, and what is in flight is brought to its end; a second signal gives it up")
+			a.log(slog.LevelWarn, "interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
 		}
 	})
 }
@@ -219,7 +219,7 @@ func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (l
 		}
 		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
 			s.warnedOfSkew.Do(func() {
-				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's are %s apart", skew.Round(time.Second)))
+				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
 			})
 		}
 		return ledger.Observed(read.Server, read.Wall), nil

@@ -64,19 +64,19 @@ func (a *app) base(l loaded, paths []string) *baseReader {
 func (b *baseReader) proofs(ctx context.Context, ref string) plan.Base {
 	for _, name := range b.names {
 		if !filepath.IsLocal(name) || name == "-" {
-			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests that are in the repository"}
+			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
 		}
 	}
 	var err error
 	if b.repository, err = git.At(ctx, b.dir); err != nil {
-		return plan.Base{Problem: err.Error(), Fix: "run it in a clone of the repository"}
+		return plan.Base{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
 	}
 	if missing, fix := b.notCheckedOut(ctx); missing != "" {
-		return plan.Base{Problem: missing + ", so what is absent may be in git", Fix: fix}
+		return plan.Base{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
 	}
 	base := b.read(ctx, ref)
 	if base.Elsewhere, err = b.elsewhere(ctx, left(base, b.loaded.set), b.loaded.project.Workspace); err != nil {
-		return plan.Base{Problem: "it is not known what else of it there is: " + err.Error(), Fix: "mend that"}
+		return plan.Base{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
 	}
 	return base
 }
@@ -124,13 +124,13 @@ func (b *baseReader) readAll(ctx context.Context, refs []string) plan.Base {
 		case err == nil:
 			base.Trees = append(base.Trees, plan.BaseTree{Ref: name, Set: set})
 		case !errors.Is(err, git.ErrNoCommit):
-			base.Problem, base.Fix = err.Error(), "mend that, or name another commit with --base-ref REF"
+			base.Problem, base.Fix = err.Error(), "fix that, or name another commit with --base-ref REF"
 		case b.repository.Shallow:
 			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", name)
-			base.Fix = "clone with more history (fetch-depth: 2, or 0), or name a commit that is here with --base-ref REF"
+			base.Fix = "fetch more history (fetch-depth: 2, or 0), or use --base-ref REF with a commit that is here"
 		case len(refs) == 1 || name == "HEAD":
 			base.Problem = fmt.Sprintf("the repository has no commit %s", name)
-			base.Fix = "fetch it first, or name another one with --base-ref REF"
+			base.Fix = "fetch it, or name another commit with --base-ref REF"
 		}
 	}
 	return base

@@ -57,7 +57,7 @@ func (c *chooser) base(ctx context.Context, ref string) plan.Blame {
 	}
 	if mainline == "" {
 		return plan.Blame{
-			Problem: "the repository knows no default branch of a remote origin to compare with",
+			Problem: "the remote origin has no default branch to compare with",
 			Fix:     "name a commit to compare with: --base-ref REF",
 		}
 	}
@@ -94,7 +94,7 @@ func (c *chooser) merged(ctx context.Context) (plan.Blame, bool) {
 	if c.ci.BaseRef != "" {
 		b.Ref = "origin/" + c.ci.BaseRef
 	}
-	return c.exactly(ctx, b, parents[0], "the commit that the pull request was merged with"), true
+	return c.exactly(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
 // target compares with the branch that a pull request is to be merged into. One
@@ -102,7 +102,7 @@ func (c *chooser) merged(ctx context.Context) (plan.Blame, bool) {
 func (c *chooser) target(ctx context.Context) plan.Blame {
 	shown := "origin/" + c.ci.BaseRef
 	if c.ci.PullRequest == 0 && c.ci.BaseCommit != "" {
-		return c.exactly(ctx, plan.Blame{Ref: shown}, c.ci.BaseCommit, "the commit that this one is queued behind")
+		return c.exactly(ctx, plan.Blame{Ref: shown}, c.ci.BaseCommit, "the commit before this one in the merge queue")
 	}
 	if _, err := c.Commit(ctx, "refs/remotes/"+shown); err == nil {
 		return c.since(ctx, shown, "refs/remotes/"+shown)
@@ -127,9 +127,9 @@ func (c *chooser) within(ctx context.Context, mainline string) bool {
 // so, else before the commit.
 func (c *chooser) landed(ctx context.Context) plan.Blame {
 	if before := c.ci.BaseCommit; before != "" {
-		b := c.exactly(ctx, plan.Blame{Ref: "what the branch was before the push"}, before, "what the branch was before the push")
+		b := c.exactly(ctx, plan.Blame{Ref: "the branch before the push"}, before, "the branch before the push")
 		if b.Base == "" && !c.Shallow {
-			b.Problem += ": it was probably pushed by force"
+			b.Problem += ": the branch was probably force-pushed"
 		}
 		return b
 	}
@@ -138,7 +138,7 @@ func (c *chooser) landed(ctx context.Context) plan.Blame {
 	case err != nil:
 		return unreadable(err)
 	case len(parents) == 0:
-		return plan.Blame{Problem: "it is the first commit: there is nothing before it"}
+		return plan.Blame{Problem: "this is the first commit, so there is nothing before it"}
 	}
 	return c.exactly(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
 }
@@ -172,14 +172,14 @@ func (c *chooser) since(ctx context.Context, shown, ref string) plan.Blame {
 	switch {
 	case errors.Is(err, git.ErrUnrelated) && c.Shallow:
 		b.Problem = fmt.Sprintf("where this branch left %s is not in this shallow clone", shown)
-		b.Fix = "clone with more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0)"
+		b.Fix = "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0)"
 	case errors.Is(err, git.ErrUnrelated):
 		b.Problem = fmt.Sprintf("this branch has no commit in common with %s", shown)
 		b.Fix = "name a commit to compare with: --base-ref REF"
 	case err != nil:
 		return unreadable(err)
 	case len(bases) > 1:
-		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so changes of either may count as this one's", shown)
+		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may count changes of either as this branch's", shown)
 		b.Fix = fmt.Sprintf("merge %s into it, or rebase it", shown)
 	case b.Base != other:
 		c.behind(ctx, &b, other)
@@ -210,7 +210,7 @@ func (c *chooser) behind(ctx context.Context, b *plan.Blame, other string) {
 	if n > 1 {
 		commits = fmt.Sprintf("%d commits", n)
 	}
-	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: what is live of them looks pending here, and would be undone", commits, b.Ref)
+	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: apply from here would undo what they changed", commits, b.Ref)
 	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
 }
 
@@ -219,12 +219,12 @@ func (c *chooser) absent(what string) plan.Blame {
 	if c.Shallow {
 		return plan.Blame{
 			Problem: what + " is not in this shallow clone",
-			Fix:     "clone with more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0), or name a commit that is here with --base-ref REF",
+			Fix:     "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0), or use --base-ref REF with a commit that is here",
 		}
 	}
 	return plan.Blame{
 		Problem: what + " is not in this clone",
-		Fix:     "fetch it first, or name a commit that is here with --base-ref REF",
+		Fix:     "fetch it, or use --base-ref REF with a commit that is here",
 	}
 }
 
@@ -239,5 +239,5 @@ func unreadable(err error) plan.Blame {
 	default:
 		text = failed.Err.Error()
 	}
-	return plan.Blame{Problem: text, Fix: "mend that, or name a commit to compare with: --base-ref REF"}
+	return plan.Blame{Problem: text, Fix: "fix that, or name a commit to compare with: --base-ref REF"}
 }

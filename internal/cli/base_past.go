@@ -49,8 +49,8 @@ func (b *baseReader) past(ctx context.Context, ref string, manifests bool) plan.
 		failed := unreadable(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
 		if r.repository.Partial(ctx) {
-			blame.Problem = "not all that the base holds is in this partial clone"
-			blame.Fix = "clone without --filter, or fetch its files first"
+			blame.Problem = "this partial clone lacks some files of the base"
+			blame.Fix = "clone without --filter, or fetch its files"
 		}
 	}
 	if manifests {
@@ -64,17 +64,17 @@ func (b *baseReader) past(ctx context.Context, ref string, manifests bool) plan.
 func (r *pastReader) judge(ctx context.Context, past *plan.Past, blame *plan.Blame) {
 	problem, fix := "", ""
 	if past.Unclear {
-		problem = "some manifests of the base have errors: what is not found among the rest may have stood there"
-		fix = "nothing to do: it is over once they are mended and merged"
+		problem = "some manifests of the base have errors, so trueup can't tell what they contained"
+		fix = "nothing to do: this ends when they are fixed and merged"
 	}
 	switch name := r.submodule(ctx); {
 	case name != "":
 		past.Unclear, past.Partial = true, true
-		problem = "the files of the submodule " + name + " have a history of their own"
-		fix = "run it in the submodule to see whose change a line of them is"
+		problem = "the files of the submodule " + name + " have their own history"
+		fix = "run trueup in the submodule to see the reason of each change"
 	case r.repository.Sparse:
 		past.Partial = true
-		problem = "only a part of the files is checked out (sparse checkout), so what is absent may be in git"
+		problem = "only a part of the files is checked out (sparse checkout), so files that are absent here may be in git"
 		fix = "check out the whole tree"
 	}
 	if blame.Problem == "" {
@@ -117,15 +117,15 @@ type pastReader struct {
 // open finds the repository that all names are in.
 func (r *pastReader) open(ctx context.Context) (problem, fix string) {
 	if slices.Contains(r.names, "-") {
-		return "standard input is not in git", "name the files that are in git"
+		return "standard input is not in git", "name files that are in git"
 	}
 	if _, found := above(r.dir, ".git"); !found && r.base.app.env.Getenv("GIT_DIR") == "" {
-		return "this is no git repository", "run it in a clone of the repository"
+		return "this is not a git repository", "run trueup in a clone of the repository"
 	}
 	var err error
 	if r.repository, err = git.At(ctx, r.dir); err != nil {
 		failed := unreadable(err)
-		return failed.Problem, "run it in a clone that git may read"
+		return failed.Problem, "run trueup in a clone that git may read"
 	}
 	r.repository = r.repository.Alone()
 	if !slices.ContainsFunc(r.names, func(name string) bool { return !filepath.IsLocal(name) }) {
@@ -150,7 +150,7 @@ func (r *pastReader) rebaseToRepoRoot(ctx context.Context) (problem, fix string)
 		}
 		names[i] = path.Join(folder, filepath.ToSlash(name))
 		if !filepath.IsLocal(names[i]) {
-			return r.names[i] + " is outside of the repository", "name files that are in it"
+			return r.names[i] + " is outside the repository", "name files inside it"
 		}
 	}
 	r.repository, r.dir, r.names = r.repository.In(top), top, names

@@ -116,11 +116,11 @@ func newRoot(a *app) *cobra.Command {
 				return err
 			}
 			if a.global.dir == "" && a.root.PersistentFlags().Changed("chdir") {
-				return errors.New("-C is empty: name the folder of a project, or leave it out")
+				return errors.New("-C is empty: name the folder of a project, or remove it")
 			}
 			if a.global.timeout > 0 {
 				ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
-					"the time limit of the whole run, %s, is over (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
+					"the run took longer than its time limit, %s (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
 				a.cancel = cancel
 				cmd.SetContext(ctx)
 			}

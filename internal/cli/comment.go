@@ -41,12 +41,12 @@ func newComment(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&opts.pull, "pr", 0, "`NUMBER` of the pull or merge request; else the one that CI says")
-	f.StringVar(&opts.repository, "repository", "", "`NAME` of the repository, such as OWNER/NAME; else the one that CI says")
-	f.StringVar(&opts.key, "key", "", "`NAME` that tells comments of one pull request apart: an environment; else the folder of -C")
-	f.StringVar(&opts.issue, "issue", "", "keep one open issue with this `TITLE` instead of a comment")
-	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` that FILE tells of, or its exit code: ok closes the issue, changes opens or updates it, any other leaves it")
-	f.BoolVar(&opts.required, "required", false, "exit 1 where the host did not take it")
+	f.IntVar(&opts.pull, "pr", 0, "`NUMBER` of the pull or merge request, if not the one that CI names")
+	f.StringVar(&opts.repository, "repository", "", "`NAME` of the repository, such as OWNER/NAME, if not the one that CI names")
+	f.StringVar(&opts.key, "key", "", "`NAME` of this comment, if a pull request has several, such as an environment (default the folder of -C)")
+	f.StringVar(&opts.issue, "issue", "", "instead of a comment, keep one open issue with this `TITLE`")
+	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
+	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
 	return cmd
 }
 
@@ -74,12 +74,11 @@ func runComment(ctx context.Context, a *app, opts commentOptions, file string) e
 	}
 	switch {
 	case ci.Host == forge.NoHost:
-		return errors.New("this is no run in the CI of GitHub or GitLab, so it is not known where to comment: " +
-			"run it there (docs/comment.md)")
+		return errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
 	case opts.issue != "":
 		return a.postIssue(ctx, opts, ci, p)
 	case p.Pull == 0:
-		return a.notPosted(opts, errors.New("this run is of no pull request: name one with --pr NUMBER"))
+		return a.notPosted(opts, errors.New("this run does not belong to a pull request: name one with --pr NUMBER"))
 	}
 	return a.post(ctx, opts, ci, p)
 }
@@ -89,13 +88,13 @@ func (o commentOptions) check() error {
 	case o.pull < 0:
 		return fmt.Errorf("--pr is %d: write the number of a pull request", o.pull)
 	case o.issue == "" && o.result != "":
-		return errors.New("--result says what becomes of an issue: use it with --issue TITLE")
+		return errors.New("--result belongs to an issue: use it with --issue TITLE")
 	case o.result != "" && codeOf(o.result) < 0:
 		return fmt.Errorf("--result is %q: write a name or an exit code of docs/exit-codes.md", o.result)
 	case o.issue != "" && o.pull != 0:
-		return errors.New("--issue and --pr are two places: use one of them")
+		return errors.New("use either --issue or --pr")
 	case strings.ContainsFunc(o.key+o.issue, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return errors.New("--key and --issue are one line of text each")
+		return errors.New("--key and --issue must each be one line of text")
 	}
 	return nil
 }
@@ -126,7 +125,7 @@ func (a *app) readPost(file string) (string, error) {
 			return "", plain(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return "", errors.New("it is a symbolic link, and whoever made it could choose what is published: name the file itself")
+			return "", errors.New("it is a symbolic link, which could publish any file: name the file itself")
 		}
 		f, err := openInside(a.dir(), file, full, os.O_RDONLY|noWait)
 		if err != nil {
@@ -154,7 +153,7 @@ func (a *app) holdsNoToken(body string) error {
 	}
 	for _, name := range names {
 		if token := strings.TrimSpace(a.env.Getenv(name)); len(token) >= shortestToken && strings.Contains(body, token) {
-			return fmt.Errorf("it holds the token of %s, so it is not posted: find out how it got there, and change the token", name)
+			return fmt.Errorf("it contains the token of %s, so trueup does not post it: find out how it got there, and replace the token", name)
 		}
 	}
 	return nil
@@ -207,7 +206,7 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 		}
 		return forge.Open(ci, o)
 	}
-	return nil, fmt.Errorf("there is no token to comment with: set %s", strings.Join(names, " or "))
+	return nil, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
 }
 
 // post keeps the comment, and says what became of it.
@@ -243,13 +242,13 @@ func outcomeText(res forge.Result, what, where string) string {
 	text := map[forge.Outcome]string{
 		forge.Created:   "the " + what + " is new: " + where,
 		forge.Updated:   "the " + what + " is updated: " + where,
-		forge.Unchanged: "the " + what + " says the same already: " + where,
+		forge.Unchanged: "the " + what + " is up to date: " + where,
 		forge.Closed:    "the " + what + " is closed: " + where,
-		forge.Nothing:   "there is nothing to tell, and no " + what + " that tells it: " + where,
-		forge.Outdated:  "nothing is written, for a newer run or commit has come before: " + where,
+		forge.Nothing:   "nothing to report, and no " + what + " that tells it: " + where,
+		forge.Outdated:  "nothing written, because a newer run or commit wrote first: " + where,
 	}[res.Outcome]
 	if res.Removed > 0 {
-		text += fmt.Sprintf(" (older copies taken away: %d)", res.Removed)
+		text += fmt.Sprintf(" (older copies deleted: %d)", res.Removed)
 	}
 	return text
 }
@@ -261,7 +260,7 @@ func (a *app) postIssue(ctx context.Context, opts commentOptions, ci forge.Conte
 	case code == exitOK:
 		p.Resolved = true
 	default:
-		return a.out.Printf("the issue is left as it is: the result was %s, which tells nothing of it\n", opts.result)
+		return a.out.Printf("the issue stays as it is: the result was %s, which neither opens nor closes it\n", opts.result)
 	}
 	return a.post(ctx, opts, ci, p)
 }

@@ -101,7 +101,7 @@ func (a *app) profile() (profile, string, error) {
 	}
 	file := a.userConfigPath()
 	if file == "" {
-		return profile{}, from, fmt.Errorf("%s is %s, and it is not known where your file of profiles is: set HOME or XDG_CONFIG_HOME", from, name)
+		return profile{}, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
 	}
 	data, err := readUserConfig(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,10 +132,10 @@ func readUserConfig(file string) ([]byte, error) {
 		return nil, err
 	}
 	if uid, known := ownerOf(info); known && uid != 0 && uid != ownID() {
-		return nil, fmt.Errorf("it belongs to the user with number %d, who could choose where your tokens go: make it your own", uid)
+		return nil, fmt.Errorf("it belongs to user %d, who could redirect your tokens: make yourself its owner", uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return nil, fmt.Errorf("others may write it (mode %04o), and choose where your tokens go: chmod go-w %s", mode, file)
+		return nil, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
 	}
 	return data, nil
 }
@@ -147,7 +147,7 @@ func parseUserConfig(data []byte) (userConfig, error) {
 		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {
-		return cfg, errors.New("not a file of profiles: write apiVersion: trueup/v1 and kind: Config")
+		return cfg, errors.New("not a profiles file: write apiVersion: trueup/v1 and kind: Config")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Profiles)) {
 		if err := cfg.Profiles[name].check(); err != nil {
@@ -171,7 +171,7 @@ func (p profile) check() error {
 		}
 	}
 	if strings.HasPrefix(p.CAFile, "~") {
-		return fmt.Errorf("caFile is %q: write the path out, ~ means nothing here", p.CAFile)
+		return fmt.Errorf("caFile is %q: write the whole path, because ~ has no meaning here", p.CAFile)
 	}
 	if p.Proxy != "" {
 		if _, err := parseProxy(p.Proxy); err != nil {
@@ -219,9 +219,9 @@ func (s tokenSource) check() error {
 		return errors.New(" names several sources: write one of env, file and exec")
 	case s.Env != "" && !variableName().MatchString(s.Env):
 		// It is not shown: somebody may have written the token itself.
-		return errors.New(".env is no name of a variable: write the name, not the token")
+		return errors.New(".env is not the name of a variable: write the name, not the token")
 	case strings.HasPrefix(s.File, "~"):
-		return fmt.Errorf(".file is %q: write the path out, ~ means nothing here", s.File)
+		return fmt.Errorf(".file is %q: write the whole path, because ~ has no meaning here", s.File)
 	case s.Exec != nil:
 		return s.Exec.check()
 	}

@@ -72,8 +72,8 @@ func TestTheLoaderOfProfilesHoldsTheSchema(t *testing.T) {
 		{configHead + "profiles: {a: {compute: {url: 'http://127.0.0.1:80/x', token: {file: '-'}}, caFile: ca.pem}}", ""},
 		{configHead + "profiles: {a: {compute: {token: {exec: {command: [get-token, -a], timeout: 1m30s}}}, proxy: 'http://u:p@proxy:3128'}}", ""},
 		{configHead + "profiles: {a: {proxy: 'proxy:3128'}, b: {proxy: 'socks5h://proxy:1080'}}", ""},
-		{"kind: Config", "not a file of profiles"},
-		{"apiVersion: trueup/v1\nkind: Project", "not a file of profiles"},
+		{"kind: Config", "not a profiles file:"},
+		{"apiVersion: trueup/v1\nkind: Project", "not a profiles file:"},
 		{configHead + "profile: a", `unknown field "profile"`},
 		{configHead + "current: a", `unknown field "current"`},
 		{configHead + "profiles: [a]", "profiles can't be a array"},
@@ -213,7 +213,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 		vars map[string]string
 		says string
 	}{
-		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL is another address than that of profile prod"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL differs from the address in profile prod"},
 		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "another address"},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://PROD.example.com/v3"}, ""},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2", "TRUEUP_DELIVERY_TOKEN": canary}, ""},
@@ -248,10 +248,10 @@ func TestAFileOfProfilesThatOthersCouldWriteIsRefused(t *testing.T) {
 		says string
 	}{
 		"mine":           {func(file string) error { return os.Chmod(file, 0o644) }, ""},
-		"group may":      {func(file string) error { return os.Chmod(file, 0o620) }, "others may write it (mode 0620)"},
+		"group may":      {func(file string) error { return os.Chmod(file, 0o620) }, "other users can write to it (mode 0620)"},
 		"all may":        {func(file string) error { return os.Chmod(file, 0o602) }, "chmod go-w"},
-		"a folder":       {func(file string) error { return remade(file, func() error { return os.Mkdir(file, 0o700) }) }, "it is no regular file"},
-		"a pipe":         {func(file string) error { return remade(file, func() error { return mkfifo(file) }) }, "it is no regular file"},
+		"a folder":       {func(file string) error { return remade(file, func() error { return os.Mkdir(file, 0o700) }) }, "it is not a regular file"},
+		"a pipe":         {func(file string) error { return remade(file, func() error { return mkfifo(file) }) }, "it is not a regular file"},
 		"gone":           {os.Remove, "and there is no "},
 		"a link to mine": {func(file string) error { return remade(file, func() error { return os.Symlink(linkTarget(t), file) }) }, ""},
 		"another user's": {func(file string) error { return os.Chown(file, 54321, -1) }, "belongs to the user with number 54321"},

@@ -48,16 +48,16 @@ func newConvert(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.to, "to", "", "the `ROUTE` whose envelope is wanted: api or command-line")
-	f.StringVar(&opts.vendor, "vendor", "", "the vendor's `NAME` in the envelope of the command-line route")
-	f.StringVar(&opts.namespace, "namespace", "", "the workspace's `NAME`; without it that of trueup.yaml")
-	f.BoolVar(&opts.write, "write", false, "change the files, instead of writing to standard output")
-	f.StringVar(&opts.dir, "dir", "", "write new files in `DIR`, instead of standard output")
+	f.StringVar(&opts.to, "to", "", "the `ROUTE` of the new envelope: api or command-line")
+	f.StringVar(&opts.vendor, "vendor", "", "the vendor's `NAME`, for the command-line route")
+	f.StringVar(&opts.namespace, "namespace", "", "the workspace's `NAME` (default the one in trueup.yaml)")
+	f.BoolVar(&opts.write, "write", false, "change the files instead of writing to standard output")
+	f.StringVar(&opts.dir, "dir", "", "write new files in `DIR` instead of standard output")
 	f.BoolVar(&opts.urls, "urls", false, "the PATHs are lists of addresses to purge")
-	f.StringArrayVar(&opts.cdns, "cdn", nil, "with --urls, the `HOSTNAME` of a CDN that is in no manifest; repeatable")
-	f.StringVar(&opts.host, "hostname", "", "with --urls, the `HOST` of paths that stand without one")
-	f.StringVar(&opts.query, "query", "", "with --urls, what becomes of a query, as `POLICY`: drop it, prefix to purge all that begins with its path, or keep it")
-	f.StringVar(&opts.name, "name", "", "with --urls, begin the names with `BASE`; without it, with the date")
+	f.StringArrayVar(&opts.cdns, "cdn", nil, "with --urls, the `HOSTNAME` of a CDN that no manifest has; repeatable")
+	f.StringVar(&opts.host, "hostname", "", "with --urls, the `HOST` of entries that are only a path")
+	f.StringVar(&opts.query, "query", "", "with --urls, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
+	f.StringVar(&opts.name, "name", "", "with --urls, start the names with `BASE` (default the date)")
 	for flag, words := range map[string][]string{"to": {routeAPI, routeLine}, "query": {"drop", "prefix", "keep"}} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeWords(words...)) // the flag is there
 	}
@@ -75,13 +75,13 @@ func (o convertOptions) check(output string) error {
 	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
 	switch {
 	case o.urls && (o.to != "" || o.vendor != "" || o.namespace != "" || o.write):
-		return errors.New("--urls makes new manifests: leave out --to, --vendor, --namespace and --write")
+		return errors.New("--urls makes new manifests: remove --to, --vendor, --namespace and --write")
 	case o.urls:
 		return nil
 	case output != "text":
-		return errors.New("convert writes manifests: leave out -o")
+		return errors.New("convert writes manifests: remove -o")
 	case aboutList:
-		return errors.New("--cdn, --hostname, --query and --name are of lists of addresses: add --urls")
+		return errors.New("--cdn, --hostname, --query and --name need a list of addresses: add --urls")
 	}
 	return o.checkRoute()
 }
@@ -90,17 +90,17 @@ func (o convertOptions) check(output string) error {
 func (o convertOptions) checkRoute() error {
 	switch {
 	case o.to == "":
-		return errors.New("say what is wanted: --to api or --to command-line, or --urls for a list of addresses")
+		return errors.New("add --to api or --to command-line, or --urls for a list of addresses")
 	case o.to != routeAPI && o.to != routeLine:
 		return oneOf("--to", o.to, []string{routeAPI, routeLine})
 	case o.to == routeAPI && o.vendor != "":
-		return errors.New("--vendor is of the command-line route: leave it out, or write --to command-line")
+		return errors.New("--vendor belongs to the command-line route: remove it, or write --to command-line")
 	case o.to == routeLine && o.vendor == "":
 		return errors.New("the envelope of the command-line route has the vendor's name: add --vendor NAME")
 	case o.write && o.dir != "":
-		return errors.New("--write changes the files and --dir writes others: give one of them")
+		return errors.New("--write changes the files and --dir writes others: use one of them")
 	case o.namespace != "" && !isSegment(o.namespace):
-		return fmt.Errorf("--namespace is %q: letters, digits, dots, dashes and underscores", o.namespace)
+		return fmt.Errorf("--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (o convertOptions) checkRoute() error {
 func (o convertOptions) route(p project) (manifest.Route, error) {
 	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
 	if o.namespace != "" && p.exists() && o.namespace != p.Workspace.Name {
-		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests where their workspace is managed",
+		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests in the project of their workspace",
 			o.namespace, p.Workspace.Name)
 	}
 	if o.vendor == "" {
@@ -121,7 +121,7 @@ func (o convertOptions) route(p project) (manifest.Route, error) {
 			return r, nil
 		}
 	}
-	return r, fmt.Errorf("--vendor is %q: write small letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
+	return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
 }
 
 // convertedFile is a file and what becomes of it.
@@ -141,7 +141,7 @@ func runConvert(a *app, opts convertOptions, args []string) error {
 		return err
 	}
 	if (opts.write || opts.dir != "") && slices.Contains(args, "-") {
-		return errors.New("standard input has no name to write to: leave out --write and --dir")
+		return errors.New("standard input has no file to write to: remove --write and --dir")
 	}
 	sources, closeAll, err := a.sources(p, args)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *app) refused(findings diag.List) error {
 		a.log(level, text)
 	}
 	if findings.HasErrors() {
-		return withCode(exitInvalid, errors.New("nothing was converted: see what is said above"))
+		return withCode(exitInvalid, errors.New("nothing was converted: see the messages above"))
 	}
 	return nil
 }
@@ -254,18 +254,18 @@ func (a *app) sayConverted(f convertedFile) {
 	}
 	for _, d := range f.docs {
 		namespace := map[manifest.NamespaceChange]string{
-			manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace taken out",
+			manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace removed",
 			manifest.NamespaceKept: ", metadata.namespace kept",
 		}[d.Namespace]
 		text := d.From + " became " + d.To + namespace
 		_, _, known := kind.ForEnvelope(d.From, d.Key.Kind)
 		switch {
 		case !known:
-			text = fmt.Sprintf("left as it is: the kind %q of %q is not managed here", d.Key.Kind, d.From)
+			text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
 		case d.To == "":
-			text = "left as it is: it has one envelope only"
+			text = "unchanged: it has only one envelope"
 		case d.From == d.To:
-			text = "left as it is: it says " + d.To + " already" + namespace
+			text = "unchanged: it says " + d.To + " already" + namespace
 		}
 		a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
 	}

@@ -34,7 +34,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	case !known:
 		return fmt.Errorf("--query is %q: write drop, prefix or keep", opts.query)
 	case len(args) == 0:
-		return errors.New("no list is named: write its file, or - for standard input")
+		return errors.New("no list: name its file, or - for standard input")
 	}
 	l, err := a.load(ctx, nil, false)
 	if err != nil {
@@ -42,7 +42,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	}
 	if err := refuseInvalid(a.ofManifests(l.findings, args), "the manifests are invalid, and nothing was written"); err != nil {
 		if !l.project.exists() {
-			err = withCode(exitInvalid, fmt.Errorf("%w; without a trueup.yaml every YAML and JSON file below this folder is read as a manifest", err))
+			err = withCode(exitInvalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
 		}
 		return err
 	}
@@ -51,7 +51,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 		hostnames = append(hostnames, o.Host)
 	}
 	if len(hostnames) == 0 {
-		return errors.New("no hostname of a CDN is known: write --cdn HOSTNAME for each, or pull their manifests first")
+		return errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
 	}
 	list := addressList{legacy: purge.Legacy{
 		Hosts: purge.NewHosts(hostnames), Service: l.project.Purge.DeprecatedURL, Host: opts.host, Query: query,
@@ -85,7 +85,7 @@ func (a *app) ofManifests(findings diag.List, lists []string) diag.List {
 		if !manifest.HoldsNothing(f) {
 			return false
 		}
-		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so it is not read as a manifest", f.Path, f.Line, f.Column, f.Message))
+		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message))
 		return true
 	})
 }
@@ -147,13 +147,13 @@ func (l *addressList) outcome(a *app) error {
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(beside)) {
-		a.log(slog.LevelInfo, host+" is purged together with its subdomains: a purge names them beside their hostname")
+		a.log(slog.LevelInfo, host+" is purged together with its subdomains, because a purge names them with their hostname")
 	}
 	for _, u := range l.unplaced {
 		a.log(slog.LevelWarn, u)
 	}
 	if len(l.unplaced) > 0 {
-		return withCode(exitPartial, fmt.Errorf("%d of %d addresses have no place and are in no manifest", len(l.unplaced), l.total))
+		return withCode(exitPartial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", len(l.unplaced), l.total))
 	}
 	return nil
 }

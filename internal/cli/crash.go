@@ -31,9 +31,9 @@ func (e *crashError) Error() string {
 	case string:
 		what = v
 	}
-	text := fmt.Sprintf("internal error: %.300s; this is a bug: please report it with what -v shows", what)
+	text := fmt.Sprintf("internal error: %.300s; this is a bug in trueup: report it with the output of -v", what)
 	if e.sent {
-		text += "; requests may have been sent: run apply again, it looks first what became of them"
+		text += "; requests may have been sent: run apply again, which first looks up what happened to them"
 	}
 	return text
 }

@@ -89,7 +89,7 @@ func TestAPanicAfterRequestsSaysSo(t *testing.T) {
 			t.Errorf("%s: exit %d", format, code)
 		}
 		oneLine(t, errs.String(), "runtime error: index out of range")
-		if !strings.Contains(errs.String(), "requests may have been sent: run apply again, it looks first") {
+		if !strings.Contains(errs.String(), "requests may have been sent: run apply again, which first looks up") {
 			t.Errorf("%s: standard error is %q", format, errs.String())
 		}
 		content, err := os.ReadFile(filepath.Join(s.dir, "out.json"))

@@ -38,7 +38,7 @@ func newDoctor(a *app) *cobra.Command {
 			return runDoctor(cmd.Context(), a)
 		},
 	}
-	cmd.Flags().StringVar(&opts.probe, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice: does the platform refuse the second?")
+	cmd.Flags().StringVar(&opts.probe, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform refuses the second")
 	cmd.Flags().BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask before sending")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "the same as -o json")
 	return cmd
@@ -210,9 +210,9 @@ func proofText(area kind.Area, proofs map[kind.Area]ledger.Proof) string {
 		return "refused" + proven(proof)
 	}
 	if _, ok := probed(area); ok {
-		return "not known; trueup doctor --probe-duplicates HOSTNAME finds out"
+		return "unknown; trueup doctor --probe-duplicates HOSTNAME finds out"
 	}
-	return "not known, and there is no harmless way to try"
+	return "unknown, and there is no harmless way to test it"
 }
 
 func proven(p ledger.Proof) string {

@@ -48,7 +48,7 @@ func (v *visit) checkToken(ctx context.Context) finding {
 	e := v.endpoint()
 	switch {
 	case v.unused():
-		return finding{Status: skipped, Says: "nothing needs this area"}
+		return finding{Status: skipped, Says: "not needed by any manifest"}
 	case !e.Token.IsZero():
 		return finding{Status: good, Says: "the sandbox's own"}
 	case e.Ask == nil:
@@ -83,7 +83,7 @@ func noneSent(err error) finding {
 func (v *visit) checkConnection(ctx context.Context) finding {
 	switch {
 	case v.unused():
-		return finding{Status: skipped, Says: "nothing needs this area", follows: true}
+		return finding{Status: skipped, Says: "not needed by any manifest", follows: true}
 	case v.wrong[v.area] != nil:
 		return finding{Status: failed, code: exitError, Says: v.wrong[v.area].Error()}
 	case v.endpoint().Base == nil:
@@ -123,13 +123,13 @@ func (v *visit) wayFix(err error) string {
 		// The line of the certificate says what to do.
 		return ""
 	case errors.As(err, &other):
-		return "check the address: whoever answers there has a certificate for another host"
+		return "check the address: the certificate there is for another host"
 	case v.seen.Issuer != "":
 		return "the certificate is by " + v.seen.Issuer + ": if that is yours, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
 	case strings.Contains(err.Error(), "proxy"):
 		return ""
 	case v.settings.proxy.Value == "":
-		return "check the address; if there is a proxy in between, set HTTPS_PROXY or proxy in a profile"
+		return "check the address; if you use a proxy, set HTTPS_PROXY or proxy in a profile"
 	}
 	return "check the address"
 }
@@ -138,7 +138,7 @@ func (v *visit) checkCertificate(context.Context) finding {
 	if v.seen.Expires.IsZero() {
 		says := "not seen"
 		if v.reach[v.area] {
-			says = "there is none: plain http, on loopback"
+			says = "none: plain http on loopback"
 		}
 		return finding{Status: skipped, Says: says, follows: true}
 	}
@@ -148,10 +148,10 @@ func (v *visit) checkCertificate(context.Context) finding {
 	case left <= 0:
 		return finding{
 			Status: failed, code: exitError, Says: says + ": it has expired",
-			Fix: "whoever runs the platform should renew it; if that was done, this machine's clock is wrong",
+			Fix: "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong",
 		}
 	case left < expiresSoon:
-		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: whoever runs the platform should renew it", counted(int(left.Hours()/24), "day", "days"))}
+		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", counted(int(left.Hours()/24), "day", "days"))}
 	}
 	return finding{Status: good, Says: fmt.Sprintf("%s, %s from now", says, counted(int(left.Hours()/24), "day", "days"))}
 }
@@ -162,7 +162,7 @@ func (v *visit) checkClock(context.Context) finding {
 	case !v.reach[v.area]:
 		return finding{Status: skipped, Says: "not seen", follows: true}
 	case server.IsZero():
-		return finding{Status: warned, Says: "answers have no Date, so this machine's clock decides", Fix: "keep this machine's clock right"}
+		return finding{Status: warned, Says: "answers have no Date, so trueup uses this machine's clock", Fix: "keep this machine's clock synchronised"}
 	}
 	ahead := server.Sub(v.seen.Clock.Wall)
 	if ahead.Abs() <= clocksApart {
@@ -186,13 +186,13 @@ var errEnough = errors.New("one is enough")
 func (v *visit) checkKind(ctx context.Context, k *kind.Kind) finding {
 	switch {
 	case v.unused():
-		return finding{Status: skipped, Says: "nothing needs this area", follows: true}
+		return finding{Status: skipped, Says: "not needed by any manifest", follows: true}
 	case !k.Can(kind.List) && !k.Can(kind.Get):
 		return finding{Status: skipped, Says: untried(k)}
 	case !v.reach[v.area] || v.token[v.area] != nil:
-		return finding{Status: skipped, Says: "it takes a connection and a token to know", follows: true}
+		return finding{Status: skipped, Says: "needs a connection and a token", follows: true}
 	case v.found.Workspace == nil:
-		return finding{Status: skipped, Says: "it takes a workspace to know", follows: true}
+		return finding{Status: skipped, Says: "needs a workspace", follows: true}
 	}
 	cfg := v.world.api
 	cfg.Retry.Tries = 1

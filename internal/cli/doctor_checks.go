@@ -152,17 +152,17 @@ func (d *doctoring) open(ctx context.Context) {
 func (d *doctoring) checkProject(context.Context) finding {
 	switch {
 	case d.projectErr != nil:
-		return finding{Status: failed, code: exitError, Says: d.projectErr.Error(), Fix: "docs/configuration.md shows what it holds"}
+		return finding{Status: failed, code: exitError, Says: d.projectErr.Error(), Fix: "see docs/configuration.md"}
 	case d.project.exists() && d.world.pinned() != nil:
 		return finding{Status: failed, code: exitError, Says: d.world.pinned().Error()}
 	case d.project.exists():
 		return finding{Status: good, Says: filepath.Join(d.project.dir, projectFile)}
 	case d.app.global.sandbox:
-		return finding{Status: skipped, Says: "there is none, and the sandbox does without"}
+		return finding{Status: skipped, Says: "none; the sandbox does not need one"}
 	}
 	return finding{
-		Status: failed, code: exitError, Says: "there is none " + d.app.searched() + ", so it is not known which workspace is meant",
-		Fix: "trueup init writes one; or try --sandbox",
+		Status: failed, code: exitError, Says: "there is none " + d.app.searched() + ", so trueup does not know the workspace",
+		Fix: "run trueup init, or try --sandbox",
 	}
 }
 
@@ -171,9 +171,9 @@ func (d *doctoring) checkManifests(context.Context) finding {
 	case d.setErr != nil:
 		return finding{Status: failed, code: exitError, Says: inOneLine(d.setErr), Fix: "correct manifests: in trueup.yaml"}
 	case d.set == nil:
-		return finding{Status: skipped, Says: "no project says where they are"}
+		return finding{Status: skipped, Says: "no trueup.yaml says where they are"}
 	case d.findings.HasErrors():
-		return finding{Status: failed, code: exitError, Says: "there are errors in them, so nothing would be sent", Fix: "trueup validate shows them"}
+		return finding{Status: failed, code: exitError, Says: "they have errors, so apply would send nothing", Fix: "trueup validate shows them"}
 	}
 	return finding{Status: good, Says: counted(len(d.set.Objects), "object", "objects")}
 }
@@ -185,7 +185,7 @@ func (d *doctoring) checkSettings(context.Context) finding {
 	case d.settingsErr != nil:
 		return finding{Status: failed, code: exitError, Says: inOneLine(d.settingsErr)}
 	case d.app.global.sandbox:
-		return finding{Status: good, Says: "of addresses and tokens the sandbox uses its own"}
+		return finding{Status: good, Says: "the sandbox has its own addresses and tokens"}
 	}
 	if above := d.settings.above(); len(above) > 0 {
 		return finding{Status: warned, Says: strings.Join(above, "; "), Fix: "unset it to use the profile's"}
@@ -199,7 +199,7 @@ func (d *doctoring) checkSettings(context.Context) finding {
 // checkLedger reads the ledger's first record, as every run does.
 func (d *doctoring) checkLedger(ctx context.Context) finding {
 	if !d.project.exists() && !d.app.global.sandbox {
-		return finding{Status: skipped, Says: "no project says where it is"}
+		return finding{Status: skipped, Says: "no trueup.yaml says where it is"}
 	}
 	says := &d.found.Ledger
 	err := d.ledgerErr
@@ -221,7 +221,7 @@ func (d *doctoring) checkLedger(ctx context.Context) finding {
 		says.Problem, says.Fix = view.Problem, view.Fix
 		return finding{Status: failed, code: exitOf(err), Says: inOneLine(errors.New(view.Problem)), Fix: view.Fix}
 	}
-	return finding{Status: good, Says: "it can be read, and is " + says.ID + "; not tried: writing"}
+	return finding{Status: good, Says: "readable, and is " + says.ID + "; writing was not tested"}
 }
 
 // checkHistory looks whether this machine would notice a ledger that was rolled back.
@@ -230,9 +230,9 @@ func (d *doctoring) checkHistory(context.Context) finding {
 	case d.found.Ledger.ID == "" || d.found.Ledger.Problem != "":
 		return finding{Status: skipped, Says: "the ledger is not there", follows: true}
 	case d.ledger.Remembers():
-		return finding{Status: good, Says: "seen here before: one that was rolled back is noticed"}
+		return finding{Status: good, Says: "seen on this machine before, so trueup would notice a rollback"}
 	}
-	return finding{Status: skipped, Says: "never seen here: one that was rolled back would not be noticed"}
+	return finding{Status: skipped, Says: "never seen on this machine, so trueup would not notice a rollback"}
 }
 
 // areas are those that the ledger must be bound to: of the manifests, or all where there
@@ -247,7 +247,7 @@ func (d *doctoring) areas() []kind.Area {
 // checkProof tells what is known of second requests of the same name.
 func (d *doctoring) checkProof(area kind.Area) finding {
 	if d.found.Ledger.ID == "" || d.found.Ledger.Problem != "" {
-		return finding{Status: skipped, Says: "the ledger would say", follows: true}
+		return finding{Status: skipped, Says: "needs the ledger", follows: true}
 	}
 	f := finding{Status: skipped, Says: proofText(area, d.found.Proofs)}
 	if _, ok := d.found.Proofs[area]; ok {
@@ -262,9 +262,9 @@ func (d *doctoring) checkGit(ctx context.Context) finding {
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
-		return finding{Status: failed, code: exitError, Says: "git is not installed, or not in PATH, and the ledger is kept with it", Fix: "install git"}
+		return finding{Status: failed, code: exitError, Says: "git is not installed or not in PATH, and the ledger needs it", Fix: "install git"}
 	case err != nil:
-		return finding{Status: skipped, Says: "git is not installed; nothing here needs it"}
+		return finding{Status: skipped, Says: "git is not installed, and is not needed here"}
 	}
 	if _, err := exec.LookPath("ssh"); err != nil && needed {
 		return finding{Status: warned, Says: says + ", and there is no ssh", Fix: "install ssh if the remote's address needs it"}
@@ -275,7 +275,7 @@ func (d *doctoring) checkGit(ctx context.Context) finding {
 // checkTerminal says what the run takes its surroundings for.
 func (d *doctoring) checkTerminal(context.Context) finding {
 	a := d.app
-	says := "standard output is no terminal"
+	says := "standard output is not a terminal"
 	if a.env.Width > 0 {
 		says = fmt.Sprintf("%d columns", a.env.Width)
 	}

@@ -32,7 +32,7 @@ func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	doc := report.Document{Command: "doctor"}
 	k, ok := probed(kind.Delivery)
 	if !ok {
-		return errors.New("there is no kind of request to probe with")
+		return errors.New("no kind of request can be used for this probe")
 	}
 	name := "trueup-probe-" + uuid.NewString()[:8]
 	text, err := probeManifest(k, name, opts.probe)
@@ -67,7 +67,7 @@ func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions
 		return a.fail(doc, withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
 	}
 	if p.terms().Proven {
-		return p.tell(ctx, "it is proven already that the platform refuses a second request of the same name: nothing was sent\n")
+		return p.tell(ctx, "nothing sent: the platform is already known to refuse a second request of the same name\n")
 	}
 	p.plan = p.plan.Only(p.key)
 	p.item = p.plan.Items[0]
@@ -104,7 +104,7 @@ func (p *probe) again(ctx context.Context) error {
 		return fmt.Errorf("the platform's time: %w", err)
 	}
 	if first := records[p.key].FirstClaimAt; first == nil || !p.terms().MaySend(*first, now) {
-		return fmt.Errorf("%s was sent, but not a second time: this run was stopped for too long; nothing is proven", p.key)
+		return fmt.Errorf("nothing proven: %s was sent only once, because this run was paused for too long", p.key)
 	}
 	_, err = client.Create(ctx, p.kind, p.item.Request.Body)
 	var refused interface {
@@ -113,18 +113,15 @@ func (p *probe) again(ctx context.Context) error {
 	}
 	switch {
 	case err == nil:
-		return fmt.Errorf("the platform accepted %s a second time, so it may carry duplicates out: nothing is recorded, "+
-			"and a request without an answer stays a question for a person", p.key)
+		return fmt.Errorf("the platform accepted %s a second time, so it may execute duplicates: trueup will keep asking a person about requests that got no answer", p.key)
 	case !errors.As(err, &refused) || !refused.Exists():
-		return fmt.Errorf("the second %s was not refused as a duplicate, and nothing is recorded; "+
-			"if this answer tells of one, purge.duplicate in trueup.yaml says so: %w", p.key, err)
+		return fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
 	proof := ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.HTTPStatus(), By: p.app.claim().Actor}
 	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
 		return ledgerError(err)
 	}
-	return p.tell(ctx, "%s: a second request of the same name is refused%s\n"+
-		"from now on a request without an answer is sent again under its name, as long as that is safe\n",
+	return p.tell(ctx, "%s: a second request of the same name is refused%s\nfrom now on trueup sends a request that got no answer again under its name, while that is safe\n",
 		p.kind.Area, proven(proof))
 }
 

@@ -42,7 +42,7 @@ func (d *doctoring) shownSettings() []shownSetting {
 		url, token := s.urls[area], s.tokens[area]
 		shown := url.Value
 		if d.wrong[area] != nil {
-			shown = "not an address that can be used"
+			shown = "not a usable address"
 		}
 		add(string(area)+".url", shown, url.Origin)
 		source := ""
@@ -53,7 +53,7 @@ func (d *doctoring) shownSettings() []shownSetting {
 	}
 	store, origin := d.found.Ledger.Store, projectFile
 	if d.ledgerErr != nil {
-		store = "not a store that can be used"
+		store = "not a usable store"
 	}
 	if d.world.ledger.StoreFromEnv {
 		origin = "TRUEUP_LEDGER"

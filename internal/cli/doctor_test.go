@@ -136,7 +136,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"one area alone": {
 			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exitOK,
-			[]string{"compute connection: skipped nothing needs this area", "delivery CDN: ok may"},
+			[]string{"compute connection: skipped not needed by any manifest", "delivery CDN: ok may"},
 		},
 		"another workspace": {
 			func(s *stage) {
@@ -248,14 +248,14 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
 		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
 		"ledger.store +file:ledger +trueup.yaml", "request-timeout +20s +--request-timeout",
-		"warn .*TRUEUP_COMPUTE_TOKEN stands above the token in profile prod",
+		"warn .*TRUEUP_COMPUTE_TOKEN overrides the token in profile prod",
 	} {
 		if !matches(out, want) {
 			t.Errorf("doctor does not show %q:\n%s", want, out)
 		}
 	}
 	// A run of the same says so too.
-	if _, _, errs := s.run("plan", "--profile", "prod"); !strings.Contains(errs, "TRUEUP_COMPUTE_TOKEN stands above the token in profile prod: unset it") {
+	if _, _, errs := s.run("plan", "--profile", "prod"); !strings.Contains(errs, "TRUEUP_COMPUTE_TOKEN overrides the token in profile prod: unset it") {
 		t.Errorf("%s", errs)
 	}
 }
@@ -319,7 +319,7 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	doc := s.examined(exitNeedsPerson, "--ca-file", "ca.pem")
 	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: ok may")
 	s.write("ca.pem", "nonsense")
-	finds(t, s.examined(exitNeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail holds no PEM certificate")
+	finds(t, s.examined(exitNeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail has no PEM certificate")
 }
 
 // TestDoctorSeesABadCertificate: one that no setting makes good, whoever made it.
@@ -331,11 +331,11 @@ func TestDoctorSeesABadCertificate(t *testing.T) {
 	doc := s.examined(exitNeedsPerson)
 	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired whoever runs the platform should renew it")
 	if _, _, fix := found(t, doc, "delivery", "connection"); fix != "" {
-		t.Errorf("no setting helps, and it says %q", fix)
+		t.Errorf("no setting helps, but it says %q", fix)
 	}
 	other, _ := s.overTLS(time.Now().Add(time.Hour))
 	s.vars["TRUEUP_DELIVERY_URL"] = strings.Replace(other, "127.0.0.1", "localhost", 1)
-	finds(t, s.examined(exitNeedsPerson), "delivery connection: fail check the address: whoever answers there has a certificate for another host")
+	finds(t, s.examined(exitNeedsPerson), "delivery connection: fail check the address: the certificate there is for another host")
 }
 
 // overTLS serves the platform with a certificate that is valid until then.

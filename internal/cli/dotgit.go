@@ -18,7 +18,7 @@ func notInGit(full, shown string) error {
 		places = append(places, resolved)
 	}
 	if slices.ContainsFunc(places, isWithinGit) {
-		return fmt.Errorf("%s is where git keeps its own files, and nothing there is a manifest: name the folder of your manifests, such as %s", shown, manifests)
+		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, manifests)
 	}
 	return nil
 }

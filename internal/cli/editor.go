@@ -48,18 +48,18 @@ func schemaPath(name string) string {
 func (d *doctoring) checkEditor(context.Context) finding {
 	p := d.project
 	if !p.exists() {
-		return finding{Status: skipped, Says: "there is no project", follows: true}
+		return finding{Status: skipped, Says: "no trueup.yaml", follows: true}
 	}
 	text, _, err := readSmall(filepath.Join(p.dir, schemaFile), maxProject)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return finding{Status: skipped, Says: "there is no schema for editors; trueup init writes it"}
+		return finding{Status: skipped, Says: "no schema for editors; trueup init writes one"}
 	case err != nil:
 		return finding{Status: warned, Says: schemaFile + ": " + plain(err).Error(), Fix: "remove it, and run trueup init"}
 	case sameJSON(text, kind.EditorSchema()):
 		return finding{Status: good, Says: schemaFile}
 	case kind.IsEditorSchema(text):
-		return finding{Status: warned, Says: schemaFile + " is of another version of trueup", Fix: "run trueup init, and commit it"}
+		return finding{Status: warned, Says: schemaFile + " was written by another version of trueup", Fix: "run trueup init, and commit it"}
 	}
-	return finding{Status: skipped, Says: schemaFile + " was edited by somebody"}
+	return finding{Status: skipped, Says: schemaFile + " was edited by hand"}
 }

@@ -118,14 +118,14 @@ func exitCodes() []int { return slices.Sorted(maps.Keys(resultNames())) }
 func exitMeaning(code int) string {
 	return map[int]string{
 		exitOK:           "done, or nothing to do",
-		exitError:        "wrong usage, or something that should not happen: an unreadable file, an unreachable address",
+		exitError:        "wrong usage, or trueup could not run: an unreadable file, an unreachable address",
 		exitChanges:      "changes are pending (plan --detailed-exitcode), or something drifted",
-		exitStale:        "not the plan that is expected, or live is not as it said; nothing was sent",
+		exitStale:        "not the expected plan, or live changed since; nothing was sent",
 		exitInvalid:      "manifests are invalid; nothing was sent",
-		exitPartial:      "some of it was done; the rest failed, was not reached, is in flight elsewhere or has no room yet",
+		exitPartial:      "done in part; the rest failed, was not reached, is in flight elsewhere or is deferred",
 		exitNeedsPerson:  "a person must decide",
-		exitNotConverged: "the server accepted a change and then showed something else",
-		exitAuth:         "a token is missing, wrong, or may not do this",
+		exitNotConverged: "the server accepted a change and did not keep it",
+		exitAuth:         "a token is missing, wrong or lacks a role",
 		exitInterrupted:  "interrupted by a signal",
 	}[code]
 }

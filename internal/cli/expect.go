@@ -41,10 +41,10 @@ func (a *app) expectation(arg string) (expectation, error) {
 	}
 	p, err := a.readPlan(arg)
 	if err == nil && p.Offline {
-		err = withCode(exitStale, errors.New("it was made with --offline, and asserts nothing of what is live"))
+		err = withCode(exitStale, errors.New("it was made with --offline and does not know what is live"))
 	}
 	if err != nil {
-		return expectation{}, withCode(exitOf(err), fmt.Errorf("--expect %s: %w; nothing was sent: make a new one with plan --out FILE", arg, err))
+		return expectation{}, withCode(exitOf(err), fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err))
 	}
 	return expectation{digest: p.Digest, plan: p}, nil
 }
@@ -75,9 +75,9 @@ func (a *app) readPlan(name string) (*plan.Plan, error) {
 func contentOf(f io.Reader, info fs.FileInfo) ([]byte, error) {
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	case info.Size() == 0:
-		return nil, errors.New("it is empty: the run that was to write it did not come to a plan")
+		return nil, errors.New("it is empty: the run that should have written it made no plan")
 	}
 	content, err := io.ReadAll(atMost(f, plan.MaxFile))
 	if err != nil {
@@ -94,8 +94,8 @@ func (e expectation) against(now *plan.Plan) []string {
 	}
 	if e.plan == nil {
 		return []string{
-			fmt.Sprintf("this is not the expected plan, and nothing was sent: its digest is %s, and %s is expected", now.Digest, e.digest),
-			"manifests, the ledger, live objects, the target or options changed since; with the file of the plan (plan --out FILE), apply --expect FILE says which",
+			fmt.Sprintf("this is not the expected plan, so nothing was sent: its digest is %s, expected %s", now.Digest, e.digest),
+			"manifests, the ledger, live objects, the target or options changed since. To see which, save the plan (plan --out FILE) and use apply --expect FILE",
 		}
 	}
 	lines := plan.Differences(e.plan, now)
@@ -106,7 +106,7 @@ func (e expectation) against(now *plan.Plan) []string {
 		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more", more))
 	}
 	return append([]string{
-		"this is not the expected plan, and nothing was sent: look at a new plan, and expect that one if it is right",
+		"this is not the expected plan, so nothing was sent: review a new plan, and expect that one if it is right",
 	}, lines...)
 }
 

@@ -70,10 +70,10 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		change func(s *stage)
 		why    string
 	}{
-		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL is now "7200", and the plan was made for "3600"`, change: func(s *stage) {
+		"a manifest": {why: `CDN/shop: git: locations[/*].cache.edgeTTL is now "7200"; the plan was made for "3600"`, change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("7200", "true", ""))
 		}},
-		"a manifest more": {why: "Purge/rel-43: git: its manifest is there now, and was not", change: func(s *stage) {
+		"a manifest more": {why: "Purge/rel-43: git: its manifest was added", change: func(s *stage) {
 			s.write("manifests/rel-43.yaml", onePurge("rel-43"))
 		}},
 		"a manifest less": {why: "Purge/rel-42: git: its manifest is not there any more", change: func(s *stage) {
@@ -81,13 +81,13 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL is now "5", and the plan was made for "60"`, change: func(s *stage) {
+		"the value in the console": {why: `CDN/shop: live: locations[/*].cache.edgeTTL is now "5"; the plan was made for "60"`, change: func(s *stage) {
 			s.put(shopOf("5", "true", ""))
 		}},
-		"another value in the console": {why: `CDN/shop: live: tls.forced is now "false", and was as git says ("true")`, change: func(s *stage) {
+		"another value in the console": {why: `CDN/shop: live: tls.forced is now "false"; it was equal to git ("true")`, change: func(s *stage) {
 			s.put(shopOf("60", "false", ""))
 		}},
-		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL was "60", and is now as git says`, change: func(s *stage) {
+		"somebody was faster": {why: `CDN/shop: live: locations[/*].cache.edgeTTL was "60"; now it equals git`, change: func(s *stage) {
 			s.put(shopOf("3600", "true", ""))
 		}},
 		"gone": {why: "CDN/shop: live: it is gone", change: func(s *stage) { s.remove("CDN", "shop") }},
@@ -95,7 +95,7 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 			s.remove("CDN", "shop")
 			s.put(shopOf("60", "true", ""))
 		}},
-		"another run": {why: "Purge/rel-42: ledger: its record is now transition 2 (posted), and the plan was made for none", change: func(s *stage) {
+		"another run": {why: "Purge/rel-42: ledger: its record is now transition 2 (posted); the plan was made for none", change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("60", "true", ""))
 			s.must(exitOK, "apply", "--auto-approve")
 			s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
@@ -137,9 +137,9 @@ func TestApplyRefusesOtherOptions(t *testing.T) {
 	t.Parallel()
 	s := planned(t)
 	for why, args := range map[string][]string{
-		"target: the platform is now the sandbox, and the plan was made for the real one": {"--sandbox"},
-		`options: --target is now ["CDN/*"], and the plan was made for none`:              {"--target", "CDN/*"},
-		`options: --drift is now "report", and the plan was made for "overwrite"`:         {"--drift", "report"},
+		"target: the platform is now the sandbox; the plan was made for the real one": {"--sandbox"},
+		`options: --target is now ["CDN/*"]; the plan was made for none`:              {"--target", "CDN/*"},
+		`options: --drift is now "report"; the plan was made for "overwrite"`:         {"--drift", "report"},
 		"options: --take-over":                        {"--take-over", "CDN/shop"},
 		"options: --allow-recreate":                   {"--allow-recreate", "CDN/shop"},
 		"options: --allow-empty-live":                 {"--allow-empty-live"},
@@ -188,7 +188,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	}
 	for _, wrong := range []string{"sha256:" + strings.Repeat("0", 64), canon.Digest(nil).String()} {
 		code, stdout, _ := s.run("apply", "--auto-approve", "--expect", wrong)
-		if code != exitStale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE says which") {
+		if code != exitStale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE") {
 			t.Errorf("exit %d, %s", code, stdout)
 		}
 	}
@@ -205,7 +205,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
-	s.refuses("and is now as git says")
+	s.refuses("and is now in sync")
 }
 
 // TestAFlagThatSaysNothingIsRefused: a variable of a script that is not set must

@@ -25,12 +25,12 @@ func newExplain(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeTopics,
 	}
-	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: show what is live, too")
+	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
 	return cmd
 }
 
 // errLiveObject refuses --live where no object was named.
-var errLiveObject = errors.New("--live is about an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+var errLiveObject = errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
 
 func runExplain(ctx context.Context, a *app, topic string, live bool) error {
 	if !slices.Contains([]string{"text", "json"}, a.global.output) {
@@ -104,7 +104,7 @@ func topicOf(asked string) (topic, error) {
 	k, ok := kind.Named(asked[:end])
 	if !ok {
 		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
-			cmp.Or(didYouMean(asked, topics()), ": name a rule, or a field that begins with "+strings.Join(fieldTopics(), ", ")))
+			cmp.Or(didYouMean(asked, topics()), ": name a rule, or a field that starts with "+strings.Join(fieldTopics(), ", ")))
 	}
 	t.kind, t.root = k, k.Root()
 	t.path = strings.TrimPrefix(t.path, ".")
@@ -119,7 +119,7 @@ func (t *topic) takeName() error {
 		t.name, t.path = t.asFields(rest)
 	}
 	if t.name == "" {
-		return fmt.Errorf("%q names no object: write KIND/NAME, such as cdn/shop", t.asked)
+		return fmt.Errorf("%q does not name an object: write KIND/NAME, such as cdn/shop", t.asked)
 	}
 	return nil
 }

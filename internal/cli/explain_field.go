@@ -73,22 +73,22 @@ func listInWords(f *kind.Field) string {
 	if f.Type != kind.ListType {
 		return ""
 	}
-	words := "owned whole: a list that git mentions is sent as git has it"
+	words := "owned as a whole: if a manifest has this list, trueup sends it as it is in git"
 	if f.List == nil {
 		return words
 	}
 	switch key := f.List.Key; {
 	case len(key) > 0:
-		words += "; its elements are told apart by " + strings.Join(key, " and ")
+		words += "; its elements are matched by " + strings.Join(key, " and ")
 	case f.List.Ordered:
-		words += "; its elements are told apart by their position"
+		words += "; its elements are matched by position"
 	default:
-		words += "; its elements are told apart by what they hold"
+		words += "; its elements are matched by value"
 	}
 	if f.List.Ordered {
-		return words + "; their order means something"
+		return words + "; their order matters"
 	}
-	return words + "; their order means nothing"
+	return words + "; their order does not matter"
 }
 
 func sentInWords(k *kind.Kind, f *kind.Field) string {
@@ -98,7 +98,7 @@ func sentInWords(k *kind.Kind, f *kind.Field) string {
 	case f.NotSent:
 		return "no: it stays in git"
 	case f.Immutable && k.Policy != kind.Converge:
-		return "once, when the object is made; a change needs a new name"
+		return "only when the object is created; a change needs a new name"
 	}
 	return "yes"
 }
@@ -204,7 +204,7 @@ func (f fieldFacts) text(root *kind.Field) (string, error) {
 	row("values", f.valuesInWords())
 	row("list", f.List)
 	row("sent", f.Sent)
-	row("sensitive", map[bool]string{true: "yes: a digest is shown in its place"}[f.Sensitive])
+	row("sensitive", map[bool]string{true: "yes: trueup shows a digest instead"}[f.Sensitive])
 	row("at stake", riskInWords(f.Risk))
 	row("documented", f.Section)
 	example, err := manifest.Snippet(f.Example, root)
@@ -236,7 +236,7 @@ func (f fieldFacts) valuesInWords() string {
 	case words == "":
 		return ""
 	case f.OnlyThese:
-		return words + ", and no other"
+		return words + ", and no others"
 	}
-	return words + ", as the platform's document shows; it does not say that there are no others"
+	return words + ", which the platform's document shows; there may be others"
 }

@@ -95,7 +95,7 @@ func conceal(ws kind.Workspace, key kind.Key, f placed) any {
 // getLive reads one object, and can do nothing else.
 func (a *app) getLive(ctx context.Context, t topic) (kind.Object, error) {
 	if !t.kind.Can(kind.Get) {
-		return kind.Object{}, fmt.Errorf("the platform can't be asked for a %s: it shows none", t.kind.Name)
+		return kind.Object{}, fmt.Errorf("the platform has no way to read a %s", t.kind.Name)
 	}
 	w, err := a.enter(ctx, t.l.project, t.l.set)
 	if err != nil {
@@ -225,7 +225,7 @@ func (a *app) showValues(v *objectValues, whole bool) error {
 	err := a.out.Printf("\n%s  (%s%s)\n", v.Object, git, live)
 	switch {
 	case whole:
-		err = errors.Join(err, a.out.Printf("  for a value, name a field behind it: %s.spec\n", v.Object))
+		err = errors.Join(err, a.out.Printf("  to see a value, add a field: %s.spec\n", v.Object))
 	case len(v.Values) == 0 && v.Git != "":
 		err = errors.Join(err, a.out.Printf("  not mentioned\n"))
 	}

@@ -23,11 +23,11 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"config.profiles.x.delivery.tokn": "did you mean token?",
 		"prject":                          "did you mean project?",
 		"cdn/shpo":                        "there is no manifest of CDN/shpo: did you mean CDN/shop?",
-		"cdn/":                            "names no object",
+		"cdn/":                            "does not name an object",
 		"cdn/shop.tls.froced":             "did you mean forced?",
-		"cdn.tls --live":                  "--live is about an object",
+		"cdn.tls --live":                  "--live needs an object",
 		"cdn.tls -o html":                 "explain writes text or json",
-		"upstream-unknown --live":         "--live is about an object",
+		"upstream-unknown --live":         "--live needs an object",
 		"plan":                            "name a rule, or a field that begins with cdn, purge, volumesnapshot, config, project",
 	} {
 		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exitError || !strings.Contains(wrong, want) {
@@ -39,16 +39,16 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 func TestExplainTells(t *testing.T) {
 	for topic, want := range map[string][]string{
 		"cdn.tls.forced": {
-			"CDN.spec.tls.forced  (text)", `values      "true", "false", and no other`, "sent        yes", "docs/platform.md 2.2",
+			"CDN.spec.tls.forced  (text)", `values      "true", "false", and no others`, "sent        yes", "docs/platform.md 2.2",
 			"  spec:\n    tls:\n      forced: \"true\"\n",
 		},
 		"cdn.locations[/static/*].cache.edgeTTL": {
 			"CDN.spec.locations[/static/*].cache.edgeTTL  (text)",
 			"  spec:\n    locations:\n      - path: /static/*\n        cache:\n          edgeTTL: \"3600\"\n",
 		},
-		"cdn.spec.upstreams":            {"told apart by name; their order means nothing", ".servers", "owned whole"},
-		"cdn.spec.locations":            {"told apart by host and path; their order means something"},
-		"purge.spec.paths":              {"told apart by what they hold", "once, when the object is made"},
+		"cdn.spec.upstreams":            {"told apart by name; their order does not matter", ".servers", "owned whole"},
+		"cdn.spec.locations":            {"told apart by host and path; their order matters"},
+		"purge.spec.paths":              {"matched by value", "only when the object is created;"},
 		"cdn.status":                    {"no: it belongs to the server"},
 		"cdn.metadata.labels":           {"no: it stays in git"},
 		"cdn.upstreams.scheme":          {`"https", "http", as the platform's document shows`},
@@ -142,7 +142,7 @@ func TestExplainShowsValues(t *testing.T) {
 		!strings.Contains(wrong, "CDN/legacy-blgo is neither in git nor live: did you mean CDN/legacy-blog?") {
 		t.Errorf("exit %d\n%s%s", code, out, wrong)
 	}
-	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "can't be asked") {
+	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
 	var doc fieldFacts

@@ -71,7 +71,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 // stdin is standard input. Who sits at a terminal is told that it is waited for.
 func (a *app) stdin(what string) io.Reader {
 	if a.env.StdinIsTTY {
-		a.log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on a line of its own")
+		a.log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on its own line")
 	}
 	return a.env.Stdin
 }
@@ -85,11 +85,10 @@ func (a *app) full(name string) string {
 }
 
 // errLink says why a report is not written through a symbolic link.
-var errLink = errors.New("it is a symbolic link, and whoever made it could choose another file to be overwritten: " +
-	"remove it, or name the file itself")
+var errLink = errors.New("it is a symbolic link, which could overwrite any file: remove it, or name the file itself")
 
 // errSource says why a file is not emptied for a result.
-var errSource = errors.New("no result is YAML, and a manifest or a project file may be: nothing is written there; give it another ending")
+var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
 
 // mayBeSource tells by its name whether a file may be one that a person wrote.
 func mayBeSource(name string) bool {
@@ -117,7 +116,7 @@ func openReport(dir, name string, how int) (*os.File, error) {
 	}
 	f, err := openInside(dir, name, full, flags)
 	if errors.Is(err, syscall.ENXIO) {
-		err = errors.New("nobody reads from the pipe")
+		err = errors.New("nothing reads from the pipe")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, plain(err))
@@ -150,7 +149,7 @@ func ownFolder(dir, name string) (string, error) {
 		case err != nil:
 			return "", err
 		case !info.IsDir():
-			return "", fmt.Errorf("%s is no folder, and trueup keeps its own there: remove it", at)
+			return "", fmt.Errorf("%s is not a folder, and trueup needs one there: remove it", at)
 		}
 	}
 	return at, nil

@@ -104,9 +104,9 @@ func TestStandardInputIsBounded(t *testing.T) {
 		says string
 	}{
 		{[]string{"validate", "-"}, "-:1:1: error: the file is larger than 16 MiB"},
-		{[]string{"validate", "-", "-"}, "- stands twice"},
-		{[]string{"fmt", "-"}, "there is nothing to write"},
-		{[]string{"fmt", "--fix", "-"}, "there is nothing to write"},
+		{[]string{"validate", "-", "-"}, "- is given twice"},
+		{[]string{"fmt", "-"}, "read"},
+		{[]string{"fmt", "--fix", "-"}, "read"},
 		{[]string{"convert", "--to", "api", "-"}, "nothing was converted"},
 	} {
 		var out bytes.Buffer
@@ -144,7 +144,7 @@ func TestAResultIsNoManifest(t *testing.T) {
 		{"plan", "--out", "keep.yaml"}, {"plan", "--report", "json=keep.yaml"}, {"validate", "--report", "markdown=KEEP.YML"},
 	} {
 		code, _, stderr := s.run(args...)
-		if code != exitError || !strings.Contains(stderr, "give it another ending") {
+		if code != exitError || !strings.Contains(stderr, "choose another ending") {
 			t.Errorf("%v: exit %d, %s", args, code, stderr)
 		}
 	}

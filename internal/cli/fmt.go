@@ -26,9 +26,9 @@ func newFmt(a *app) *cobra.Command {
 			return runFmt(cmd.Context(), a, opts, args)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would be changed")
-	cmd.Flags().BoolVar(&opts.fix, "fix", false, "also repair what findings are certain of")
-	cmd.Flags().BoolVar(&opts.diff, "diff", false, "show what changes, as -v does")
+	cmd.Flags().BoolVar(&opts.check, "check", false, "change nothing, and exit with 2 if a file would change")
+	cmd.Flags().BoolVar(&opts.fix, "fix", false, "also apply fixes that are certain")
+	cmd.Flags().BoolVar(&opts.diff, "diff", false, "show the changes")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (f *fmtFile) left() string {
 	if f.kept.Line > 0 {
 		at = fmt.Sprintf("%s:%d", at, f.kept.Line)
 	}
-	return at + ": the layout is left as it is: " + f.kept.Reason
+	return at + ": not formatted: " + f.kept.Reason
 }
 
 func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error {
@@ -104,7 +104,7 @@ func (a *app) checkFmt(opts fmtOptions, paths []string) error {
 	case len(a.global.reports) > 0:
 		return errors.New("--report: fmt writes none; validate --report has the findings")
 	case piped && len(paths) > 1:
-		return errors.New("- stands beside other names: what comes in there goes to standard output, so name it alone")
+		return errors.New("- goes to standard output, so it can't be combined with other names")
 	case piped && !opts.check && a.global.output != "text":
 		return errors.New("-o json: standard output is the manifest itself; add --check")
 	}
@@ -217,10 +217,10 @@ func (r *fmtRun) write() {
 func replaceText(t manifest.Text, content []byte) error {
 	inside, ok := t.FS.(tree)
 	if !ok {
-		return fmt.Errorf("%s: it can't be written to", t.Path)
+		return fmt.Errorf("%s: it is not writable", t.Path)
 	}
 	if !sameFile(inside.root, t.Name, t.Data) {
-		return fmt.Errorf("%s changed while it was read: run again when nobody writes to it", t.Path)
+		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
 	}
 	if err := replaceFile(inside.root, newFile{t.Name, content}); err != nil {
 		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
@@ -239,7 +239,7 @@ func (r *fmtRun) pipe() error {
 		r.log(level, x.String())
 	}
 	if r.code = r.result(); len(r.files) == 0 || r.code == exitInvalid && !r.opts.fix {
-		return withCode(r.code, errors.New("standard input can't be read, so there is nothing to write"))
+		return withCode(r.code, errors.New("standard input can't be read"))
 	}
 	f := &r.files[0]
 	r.note(f)

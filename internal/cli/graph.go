@@ -33,10 +33,10 @@ func newGraph(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.form.Format, "format", report.GraphFormats()[0], "`FORM` of the graph: "+strings.Join(report.GraphFormats(), ", "))
-	f.StringVar(&opts.form.Direction, "direction", report.GraphDirections()[0], "where the arrows lead, `LR` to the right or TB to the bottom")
+	f.StringVar(&opts.form.Direction, "direction", report.GraphDirections()[0], "direction of the arrows: `LR` (left to right) or TB (top to bottom)")
 	f.StringArrayVar(&opts.targets, "target", nil, "draw only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringVar(&opts.plan, "plan", "", "mark what the plan in `FILE` changes (plan --out)")
-	f.BoolVar(&opts.live, "live", false, "compare with what is live, and mark what differs; nothing but GET is sent")
+	f.BoolVar(&opts.live, "live", false, "compare with what is live, and mark what differs")
 	for name, values := range map[string][]string{"format": report.GraphFormats(), "direction": report.GraphDirections()} {
 		// The flags are there, and nothing was registered for them.
 		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(values...))
@@ -46,10 +46,10 @@ func newGraph(a *app) *cobra.Command {
 
 func (o graphOptions) check(a *app) error {
 	if a.global.output != "text" || len(a.global.reports) > 0 {
-		return errors.New("a graph is no report, which -o and --report are for: choose its form with --format")
+		return errors.New("-o and --report do not apply to a graph: choose its form with --format")
 	}
 	if o.plan != "" && o.live {
-		return errors.New("--plan marks what a plan says, --live what a plan of now says: leave one of the two out")
+		return errors.New("use either --plan (a saved plan) or --live (a plan made now)")
 	}
 	return errors.Join(oneOf("--format", o.form.Format, report.GraphFormats()), oneOf("--direction", o.form.Direction, report.GraphDirections()))
 }
@@ -105,7 +105,7 @@ func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (loa
 		return l, nil, withCode(exitError, fmt.Errorf("--plan %s: %w", opts.plan, err))
 	}
 	if !p.Of(l.set) {
-		return l, nil, withCode(exitStale, fmt.Errorf("--plan %s is of other manifests than these: make a new one with plan --out, of the same PATHs", opts.plan))
+		return l, nil, withCode(exitStale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
 	}
 	return l, p, nil
 }

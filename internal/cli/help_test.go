@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -57,16 +59,32 @@ func TestTextsAreBrokenBetweenWords(t *testing.T) {
 }
 
 // TestTextsHaveLines: what no terminal breaks, such as a page in a file, is broken
-// in the source; exit codes are a paragraph of their own.
+// in the source; exit codes are a paragraph of their own; each command of ours
+// has a text, and each text a command.
 func TestTextsHaveLines(t *testing.T) {
+	files, err := helpTexts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]bool{}
+	for _, f := range files {
+		texts[f.Name()] = true
+	}
 	for _, cmd := range shownCommands(newRoot(newApp(Env{}))) {
 		if before, _, has := strings.Cut(cmd.Long, "Exit codes:"); has && !strings.HasSuffix(before, "\n\n") {
 			t.Errorf("%s: exit codes stand in another paragraph", cmd.CommandPath())
+		}
+		delete(texts, strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "trueup "), " ", "-")+".txt")
+		if cmd.Short == "" {
+			t.Errorf("%s has no text", cmd.CommandPath())
 		}
 		for line := range strings.Lines(cmd.Long) {
 			if len(line) > 125 && !strings.HasPrefix(line, " ") {
 				t.Errorf("%s: a line of %d: %s", cmd.CommandPath(), len(line), line)
 			}
 		}
+	}
+	if len(texts) > 0 {
+		t.Errorf("texts of no command: %v", slices.Sorted(maps.Keys(texts)))
 	}
 }

@@ -47,12 +47,12 @@ func (o *initOptions) register(cmd *cobra.Command) {
 	f.StringVar(&o.workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
 	f.StringVar(&o.uuid, "uuid", "", "`UUID` of the workspace, from the same place")
 	f.StringVar(&o.ledger, "ledger", "", "`STORE` of the ledger: git:REF, file:PATH, s3://BUCKET/PREFIX or none (docs/ledger.md)")
-	f.StringVar(&o.adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (ledger init --help)")
-	f.StringVar(&o.manifests, "manifests", "", "`WHAT` to write manifests of: pull (what is live), examples or none")
-	f.StringVar(&o.editor, "editor", vsCode, "settings of which `EDITOR` to write: vscode or none; the schema is for all")
+	f.StringVar(&o.adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB` (see ledger init --help)")
+	f.StringVar(&o.manifests, "manifests", "", "`WHAT` the manifests describe: pull (what is live), examples or none")
+	f.StringVar(&o.editor, "editor", vsCode, "write settings for this `EDITOR`: vscode or none; every editor can use the schema")
 	f.StringVar(&o.ci, "ci", "", "the CI `SERVICE`: github, gitlab or none")
-	f.StringVar(&o.source, "trueup", "", "the repository on that host, and the commit of it, that trueup is built from: `OWNER/NAME@COMMIT`")
-	f.StringVar(&o.branch, "branch", "", "the `BRANCH` that is applied; without it the default of the remote, or the one that is checked out")
+	f.StringVar(&o.source, "trueup", "", "the repository on that host, and the commit, to build trueup from: `OWNER/NAME@COMMIT`")
+	f.StringVar(&o.branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
 	words := func(name string, of ...string) {
 		// The flag is there, and nothing was registered for it.
@@ -72,7 +72,7 @@ func (o *initOptions) check() error {
 		}
 	}
 	if err := oneOf("--editor", o.editor, editorChoices()); err != nil {
-		return fmt.Errorf("%w; other editors find the schema by the first line of a manifest", err)
+		return fmt.Errorf("%w; other editors find the schema from the first line of a manifest", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 		if err := s.outcome(""); err != nil {
 			return err
 		}
-		return a.out.Printf("nothing to do: all of it is there\n")
+		return a.out.Printf("nothing to do: everything is there\n")
 	}
 	if err := s.confirm(opts.yes); err != nil {
 		return err
@@ -113,7 +113,7 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 	}
 	if s.manifests == fromLive {
 		if err := runPull(ctx, a, pullOptions{}, nil); err != nil {
-			return fmt.Errorf("all is written but the manifests: %w; trueup pull writes them", err)
+			return fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 		}
 	}
 	err = s.next()

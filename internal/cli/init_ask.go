@@ -58,11 +58,11 @@ func (in *interview) fill(opts *initOptions) error {
 	for _, q := range []question{
 		{&opts.uuid, "--uuid UUID", id, "UUID of the workspace, from the same place", checkSegment},
 		{
-			&opts.ledger, "", in.usualLedger(), "Ledger, which keeps what was done: git:REF, file:PATH, s3://BUCKET/PREFIX or none",
+			&opts.ledger, "", in.usualLedger(), "Ledger, the record of what was sent: git:REF, file:PATH, s3://BUCKET/PREFIX or none",
 			in.app.checkLedger,
 		},
 		{
-			&opts.manifests, "", in.usualManifests(), "Manifests to begin with: pull (of what is live), examples or none",
+			&opts.manifests, "", in.usualManifests(), "Manifests to start with: pull (what is live), examples or none",
 			func(answer string) error { return oneOf("--manifests", answer, manifestChoices()) },
 		},
 	} {
@@ -71,7 +71,7 @@ func (in *interview) fill(opts *initOptions) error {
 		}
 	}
 	if err == nil && len(in.missing) > 0 {
-		err = fmt.Errorf("there is no terminal to ask on: add %s; both stand in your profile in the web console (--sandbox needs neither)",
+		err = fmt.Errorf("there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
 			strings.Join(in.missing, " and "))
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (in *interview) settleCI(opts *initOptions) error {
 func (in *interview) settleSource(opts *initOptions) error {
 	s := services()[opts.ci]
 	err := in.settle(question{
-		&opts.source, "", none, "Where trueup is hosted there, and the whole commit to build it from, " + s.example + " (it runs with your tokens)",
+		&opts.source, "", none, "Repository of trueup on that host, and the whole commit to build it from, " + s.example + " (it runs with your tokens)",
 		func(answer string) error {
 			if answer != none && !s.source.MatchString(answer) {
 				return fmt.Errorf("%.80q is not of the form %s with a commit of 40 digits", answer, s.example)

@@ -85,18 +85,17 @@ type ci struct {
 func (a *app) chooseCI(ctx context.Context, opts initOptions) (*ci, error) {
 	if opts.ci == "" || opts.ci == none {
 		if opts.source != "" || opts.branch != "" {
-			return nil, errors.New("--trueup and --branch are about files for a CI service: name it, --ci github or --ci gitlab")
+			return nil, errors.New("--trueup and --branch need a CI service: add --ci github or --ci gitlab")
 		}
 		return nil, nil
 	}
 	if err := oneOf("--ci", opts.ci, ciChoices()); err != nil {
-		return nil, fmt.Errorf("%w; for other services docs/ci.md has the commands", err)
+		return nil, fmt.Errorf("%w; for other services, see the commands in docs/ci.md", err)
 	}
 	s := services()[opts.ci]
 	source := s.source.FindStringSubmatch(opts.source)
 	if source == nil {
-		return nil, fmt.Errorf("--trueup is %q: write %s, where trueup is hosted and the whole commit to build it from "+
-			"(git rev-parse HEAD in a clone of it); CI runs what stands there with your tokens, so there is no default",
+		return nil, fmt.Errorf("--trueup is %q: write %s, the repository of trueup and the whole commit to build it from (git rev-parse HEAD in a clone of it). CI runs that commit with your tokens, so there is no default",
 			opts.source, s.example)
 	}
 	at, err := a.ciPlace(ctx, opts.branch)
@@ -124,7 +123,7 @@ func (a *app) ciPlace(ctx context.Context, branch string) (ciPlace, error) {
 	}
 	repository, err := git.At(ctx, cmp.Or(p.dir, a.dir()))
 	if errors.Is(err, git.ErrNoRepository) {
-		return ciPlace{}, fmt.Errorf("%s is in no git repository, and files for CI stand in the topmost folder of one: git init, or git clone", a.dir())
+		return ciPlace{}, fmt.Errorf("%s is not in a git repository, and files for CI belong at the top of one: run git init or git clone", a.dir())
 	}
 	if err != nil {
 		return ciPlace{}, err
@@ -156,7 +155,7 @@ func applied(ctx context.Context, r git.Repository, asked string) (string, error
 	}
 	branch := cmp.Or(strings.TrimPrefix(of, "origin/"), r.Branch(ctx))
 	if branch == "" {
-		return "", errors.New("it is not known which branch is applied: name it, --branch BRANCH")
+		return "", errors.New("trueup does not know which branch to apply: add --branch BRANCH")
 	}
 	return branch, nil
 }

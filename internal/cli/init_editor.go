@@ -31,7 +31,7 @@ func editSchema(was []byte) ([]byte, error) {
 	case sameJSON(was, now):
 		return was, nil
 	case !kind.IsEditorSchema(was):
-		return nil, errors.New("somebody has edited it")
+		return nil, errors.New("it was edited by hand")
 	}
 	return now, nil
 }

@@ -103,7 +103,7 @@ func (s *setup) firstManifests() ([]wanted, error) {
 func whole(content []byte) func([]byte) ([]byte, error) {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
-			return nil, errors.New("it says something else")
+			return nil, errors.New("it has other content")
 		}
 		return content, nil
 	}
@@ -137,7 +137,7 @@ func (e *edit) look() error {
 
 // errOnTheWay says why nothing is written below a link: it came with the
 // repository, and leads where nobody said that something be written.
-var errOnTheWay = errors.New("a folder on the way to it is a link, or no folder")
+var errOnTheWay = errors.New("a folder above it is a link, or is not a folder")
 
 // read returns what is there, nil for nothing, or why that is not looked at.
 func (e *edit) read() (was []byte, why, err error) {
@@ -161,7 +161,7 @@ func (e *edit) read() (was []byte, why, err error) {
 	case err != nil:
 		return nil, nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file"), nil
+		return nil, errors.New("it is not a regular file"), nil
 	case info.Size() > maxProject:
 		return nil, errors.New("it is too large"), nil
 	}
@@ -183,12 +183,12 @@ func (e *edit) write() error {
 	case fileToWrite:
 		e.state, err = writeNew(e.root, newFile{e.name, e.now})
 		if e.state == fileKept {
-			e.why = errors.New("it has come into being just now")
+			e.why = errors.New("another process has just created it")
 		}
 	case fileToAdd:
 		was, why, readErr := e.read()
 		if readErr != nil || why != nil || !bytes.Equal(was, e.was) {
-			return cmp.Or(readErr, errors.New("it was changed just now: run this again"))
+			return cmp.Or(readErr, errors.New("another process has just changed it: run trueup again"))
 		}
 		e.state, err = fileAdded, replaceFile(e.root, newFile{e.name, e.now})
 	}
@@ -203,7 +203,7 @@ func (s *setup) editProject(id string) func([]byte) ([]byte, error) {
 			return s.projectText(id), nil
 		}
 		if s.isNew {
-			return nil, errors.New("it is no project file")
+			return nil, errors.New("it is not a project file")
 		}
 		before, err := parseProject(was)
 		if err != nil {
@@ -367,8 +367,8 @@ func (s *setup) examples() ([]newFile, error) {
 		text, err := manifest.Write(manifest.Draft{
 			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: schemaPath(name),
 			Head: []string{
-				"An example: change it, or remove it, before anything is applied.",
-				"trueup explain " + strings.ToLower(k.Name) + " tells of every field.",
+				"An example: change or remove it before you apply.",
+				"trueup explain " + strings.ToLower(k.Name) + " describes every field.",
 			},
 		})
 		if err != nil {

@@ -68,8 +68,7 @@ func (a *app) newSetup(ctx context.Context, opts initOptions) (*setup, error) {
 		return nil, err
 	}
 	if opts.adopt != "" && s.store == "" {
-		return nil, errors.New("--adopt is for a ledger that is made here, and none is: leave it out; " +
-			"trueup ledger init --adopt records requests in the one that is there")
+		return nil, errors.New("--adopt is for a new ledger, and this project has one: use trueup ledger init --adopt instead")
 	}
 	if s.ci, err = a.chooseCI(ctx, opts); err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *setup) goOn(opts initOptions) error {
 		"uuid":      {opts.uuid, p.Workspace.UUID},
 	} {
 		if values[0] != "" && values[0] != values[1] {
-			return fmt.Errorf("--%s is %s, and %s says %s: edit that file, or leave the flag out",
+			return fmt.Errorf("--%s is %s, and %s says %s: edit that file, or remove the flag",
 				flag, values[0], filepath.Join(p.dir, projectFile), values[1])
 		}
 	}
@@ -127,7 +126,7 @@ func (s *setup) goOn(opts initOptions) error {
 	case p.Ledger.Store == "":
 		s.project.Ledger.Store = opts.ledger
 	case opts.ledger != p.Ledger.Store:
-		return fmt.Errorf("--ledger is %s, and %s names another: moving a ledger is more than that (docs/ledger.md)",
+		return fmt.Errorf("--ledger is %s, and %s names another: to move a ledger, see docs/ledger.md",
 			opts.ledger, filepath.Join(p.dir, projectFile))
 	}
 	if p.Ledger.ID == "" {
@@ -139,7 +138,7 @@ func (s *setup) goOn(opts initOptions) error {
 // noLedger refuses to give a sandbox a ledger of the real world (docs/design.md 0.13).
 func noLedger(asked string) error {
 	if asked != "" && asked != none {
-		return errors.New("--sandbox has a ledger of its own: leave --ledger out; trueup init --ledger STORE adds one for the real platform later")
+		return errors.New("--sandbox has its own ledger: remove --ledger. To add one for the real platform later, run trueup init --ledger STORE")
 	}
 	return nil
 }
@@ -183,7 +182,7 @@ func (s *setup) checkStore() error {
 	}
 	cfg := s.app.ledgerConfig(s.project)
 	if cfg.Store != s.store {
-		return fmt.Errorf("TRUEUP_LEDGER is set, and stands above %s: unset it, or leave --ledger out", s.store)
+		return fmt.Errorf("TRUEUP_LEDGER is set and overrides %s: unset it, or remove --ledger", s.store)
 	}
 	l, err := ledger.Open(context.Background(), cfg)
 	if err != nil {
@@ -223,7 +222,7 @@ func (s *setup) makeLedger(ctx context.Context, adopt string) (string, error) {
 	defer w.close()
 	id, err := s.app.makeLedger(ctx, s.project, w, adopt)
 	if err != nil {
-		return "", fmt.Errorf("nothing was written, because there is no ledger: %w", err)
+		return "", fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 	}
 	cfg := w.ledger
 	s.notReady = func() error { return s.app.notReady(ctx, s.project, cfg, id) }

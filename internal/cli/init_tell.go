@@ -30,9 +30,9 @@ func (s *setup) confirm(yes bool) error {
 		return err
 	}
 	if !s.app.env.StdinIsTTY {
-		return errors.New("nothing was written, and there is no terminal to ask on: add --yes")
+		return errors.New("nothing was written, because there is no terminal to ask on: add --yes")
 	}
-	answer, err := s.app.ask("\nDo that? Type yes: ")
+	answer, err := s.app.ask("\nType yes to do this: ")
 	if err != nil {
 		return fmt.Errorf("nothing was written: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s *setup) confirm(yes bool) error {
 func (s *setup) preview(out report.Lines) error {
 	err := out.Printf("In %s:\n", s.top.Name())
 	if s.store != "" {
-		err = errors.Join(err, out.Printf("  make the ledger %s, and prove its store\n", s.store))
+		err = errors.Join(err, out.Printf("  create the ledger %s, and test its store\n", s.store))
 	}
 	for _, e := range s.edits {
 		switch e.state {
@@ -86,7 +86,7 @@ func (s *setup) write(id string) error {
 func (s *setup) outcome(id string) error {
 	var err error
 	if dir := s.project.dir; dir != s.app.dir() {
-		err = s.app.out.Printf("the project is that of %s\n", dir)
+		err = s.app.out.Printf("the project file is %s\n", dir)
 	}
 	var kept []string
 	for _, e := range s.edits {
@@ -100,8 +100,7 @@ func (s *setup) outcome(id string) error {
 		err = errors.Join(err, s.askForID(id))
 	}
 	if err == nil && len(kept) > 0 {
-		err = fmt.Errorf("left as it is, because it was there and says something else: %s; what init would write is shown: "+
-			"add that, or remove the file and run this again", strings.Join(kept, ", "))
+		err = fmt.Errorf("unchanged, because it exists with other content: %s. Below is what init would write: add that, or remove the file and run init again", strings.Join(kept, ", "))
 	}
 	return err
 }
@@ -124,7 +123,7 @@ func (s *setup) askForID(id string) error {
 	}) {
 		return nil
 	}
-	return s.app.out.Printf("now write its id below ledger: in trueup.yaml, so that another one is never taken for it:\n\n  id: %s\n", id)
+	return s.app.out.Printf("now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:\n\n  id: %s\n", id)
 }
 
 // next says how to go on.
@@ -133,19 +132,18 @@ func (s *setup) next() error {
 	switch {
 	case !s.isNew:
 	case s.app.global.sandbox:
-		err = s.app.out.Printf("Next: trueup plan --sandbox, and git add what was written.\n")
+		err = s.app.out.Printf("Next: run trueup plan --sandbox, and git add the new files.\n")
 	case s.app.knowsAddress():
-		err = s.app.out.Printf("Next: trueup plan, and git add what was written.\n")
+		err = s.app.out.Printf("Next: run trueup plan, and git add the new files.\n")
 	default:
-		err = s.app.out.Printf("Next: git add what was written; set the addresses and tokens of your platform (docs/configuration.md), " +
-			"which trueup doctor tries; trueup plan.\n")
+		err = s.app.out.Printf("Next: git add the new files. Set the addresses and tokens of your platform (docs/configuration.md), and test them with trueup doctor. Then run trueup plan.\n")
 	}
 	store := cmp.Or(s.store, s.project.Ledger.Store)
 	if strings.HasPrefix(store, "file:") || store == "" {
-		store = "the store of a ledger that CI can share, once you have one"
+		store = "the store of a ledger that CI can use, once you have one"
 	}
 	if s.ci != nil && strings.HasPrefix(s.store, "file:") {
-		err = errors.Join(err, s.app.out.Printf("The ledger is on this machine alone, and no CI service shares it: docs/ledger.md has others.\n"))
+		err = errors.Join(err, s.app.out.Printf("The ledger is on this machine only, so CI can't use it: docs/ledger.md has other stores.\n"))
 	}
 	if s.ci != nil {
 		known := strings.NewReplacer("BRANCH", s.ci.place.branch, "UUID", s.project.Workspace.UUID, "STORE", store)

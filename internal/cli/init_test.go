@@ -53,8 +53,8 @@ func TestInitAsks(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
-		"name and uuid are letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[pull]: ",
-		"  write trueup.yaml\n", "Do that? Type yes: ",
+		"name and uuid have letters, digits", "[file:.trueup/ledger]: ", `--manifests is "live": write pull, examples or none`, "[pull]: ",
+		"  write trueup.yaml\n", "Type yes to do this: ",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is not in\n%s", want, stderr)
@@ -66,7 +66,7 @@ func TestInitAsks(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if code, stdout, _ := initIn(t, dir, []string{}); code != exitOK || !strings.Contains(stdout, "nothing to do: all of it is there") {
+	if code, stdout, _ := initIn(t, dir, []string{}); code != exitOK || !strings.Contains(stdout, "nothing to do: everything is there") {
 		t.Errorf("again: exit %d\n%s", code, stdout)
 	}
 }

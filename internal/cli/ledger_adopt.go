@@ -19,7 +19,7 @@ func newLedgerAdopt(a *app) *cobra.Command {
 			return runAdopt(cmd.Context(), a, reason, args[0], args[1:])
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it is kept in the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the record keeps")
 	return cmd
 }
 
@@ -37,7 +37,7 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	}
 	o := loaded.set.Find(key)
 	if o == nil {
-		return fmt.Errorf("there is no manifest of %s: what is adopted must be in git", key)
+		return fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 	}
 	w, err := a.enter(ctx, loaded.project, loaded.set)
 	if err != nil {
@@ -56,5 +56,5 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return ledgerError(err)
 	}
-	return a.out.Printf("%s: adopted as %s has it\n", key, o.Path)
+	return a.out.Printf("%s: adopted as in %s\n", key, o.Path)
 }

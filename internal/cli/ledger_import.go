@@ -23,7 +23,7 @@ func newLedgerImport(a *app) *cobra.Command {
 			return runLedgerImport(cmd.Context(), a, args[0], leave)
 		},
 	}
-	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as the ledger has it, whatever the file says; repeatable")
+	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as it is in the ledger; repeatable")
 	return cmd
 }
 
@@ -51,11 +51,10 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 		return ledgerError(err)
 	}
 	if done.Restored {
-		err = a.out.Printf("the ledger is made again as of %s: what was done since is not in it, and the next apply may send it again;\n"+
-			"before that, record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
+		err = a.out.Printf("the ledger is restored as of %s: it lacks what was sent since, and the next apply may send that again.\nFirst record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
 			backup.ExportedAt.UTC().Format(time.RFC3339))
 	}
-	return cmp.Or(err, a.out.Printf("records added: %d, brought up to date: %d, left as they are: %d\n", done.Added, done.Advanced, done.Left))
+	return cmp.Or(err, a.out.Printf("records added: %d, updated: %d, unchanged: %d\n", done.Added, done.Advanced, done.Left))
 }
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {

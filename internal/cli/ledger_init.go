@@ -50,8 +50,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if strings.Contains(w.ledger.Store, "endpoint=") {
 		store = "" // only the environment may name it
 	}
-	err = a.out.Printf("now write its id into trueup.yaml, so that another ledger is never taken for it:\n\n"+
-		"ledger: {%sid: %s}\n", store, id)
+	err = a.out.Printf("now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:\n\nledger: {%sid: %s}\n", store, id)
 	return cmp.Or(err, notReady)
 }
 
@@ -81,7 +80,7 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	}
 	err = a.out.Printf("ledger %s %s\n%s", g.LedgerID, state, changed)
 	if adopted > 0 {
-		err = cmp.Or(err, a.out.Printf("recorded as sent before, so that they are not sent again: %d\n", adopted))
+		err = cmp.Or(err, a.out.Printf("recorded as sent before, so trueup won't send them again: %d\n", adopted))
 	}
 	return g.LedgerID, err
 }
@@ -115,13 +114,11 @@ func (a *app) askRebind(what, from, to string) error {
 		return nil
 	}
 	if !a.env.StdinIsTTY {
-		return withCode(exitNeedsPerson, fmt.Errorf("the %s is %s in the ledger, and %s here: correct it here, "+
-			"or run trueup ledger init at a terminal: it asks before it replaces the ledger's", what, from, to))
+		return withCode(exitNeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here: correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
-	answer, err := a.ask("The %s is %s in the ledger, and %s here.\nTokens will be sent to %[3]s. Is that the same platform and workspace under a new name?\n"+
-		"Type yes to replace the ledger's: ", what, from, to)
+	answer, err := a.ask("The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 	if err == nil && answer != "yes" {
-		err = errors.New("not replaced: the ledger is as it was")
+		err = errors.New("nothing was replaced")
 	}
 	return err
 }
@@ -180,7 +177,7 @@ func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseInvalid(loaded.findings, "the manifests are invalid, so that it is not known what is in them"); err != nil {
+	if err := refuseInvalid(loaded.findings, "the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return o.Kind.Policy != kind.Once }), nil
@@ -190,17 +187,14 @@ func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, erro
 // the flag must say it.
 func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	if !a.env.StdinIsTTY {
-		return "", fmt.Errorf("the ledger does not know which of the requests in git that are sent once were sent before (%d, such as %s): "+
-			"add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
+		return "", fmt.Errorf("git has requests that are sent once (%d, such as %s), and the new ledger does not know which were sent before: add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
 	}
-	answer, err := a.ask("Requests in git that are sent once: %d, such as %s.\n"+
-		"Which of them were sent before, and are never to be sent again?\n"+
-		"all, none, or a pattern of their names: ", len(once), once[0].Key())
+	answer, err := a.ask("Requests in git that are sent once: %d, such as %s.\nWhich of them were sent before, so that trueup must not send them again?\nall, none, or a pattern of their names: ", len(once), once[0].Key())
 	if err != nil {
 		return "", err
 	}
 	if answer == "" {
-		return "", errors.New("no answer: no ledger was made")
+		return "", errors.New("no answer: no ledger was created")
 	}
 	return answer, nil
 }
@@ -224,7 +218,7 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 	}
 	chosen := slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool { return !like(o.Key()) })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--adopt is %q, which matches no request in git that is sent once", glob)
+		return nil, fmt.Errorf("--adopt is %q, which matches no purge or other request that is sent once", glob)
 	}
 	return chosen, nil
 }
@@ -244,7 +238,7 @@ func (a *app) adoptNew(ctx context.Context, w *world, id string, chosen []*manif
 	for _, o := range chosen {
 		all[o.Key()] = ledger.Adoption{
 			Spec: o.Spec, Digest: plan.SpecDigest(o.Kind, o.Spec),
-			Reason: "adopted when the ledger was made", By: a.claim().Actor,
+			Reason: "adopted when the ledger was created", By: a.claim().Actor,
 		}
 	}
 	return l.AdoptNew(ctx, all)

@@ -17,7 +17,7 @@ func newLedgerList(a *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerList(cmd.Context(), a, open) },
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "only requests that have no outcome yet")
+	cmd.Flags().BoolVar(&open, "open", false, "list only requests that have no outcome")
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func newLedgerResolve(a *app) *cobra.Command {
 	f.BoolVar(&opts.posted, "posted", false, "it was executed")
 	f.BoolVar(&opts.repost, "repost", false, "it was not executed: send it")
 	f.BoolVar(&opts.abandon, "abandon", false, "it is never to be sent")
-	f.StringVar(&opts.reason, "reason", "", "why you know; it is kept in the record")
+	f.StringVar(&opts.reason, "reason", "", "why you know, which the record keeps")
 	cmd.MarkFlagsMutuallyExclusive("posted", "repost", "abandon")
 	return cmd
 }
@@ -55,11 +55,11 @@ func (o resolveOptions) check(names int) error {
 	reason := strings.TrimSpace(o.reason) != ""
 	switch {
 	case to != "" && names == 0:
-		return errors.New("name the requests that the answer is for, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
+		return errors.New("name the requests that you answer for, such as purge/rel-42 or 'purge/rel-*'; without an answer, resolve lists them")
 	case to == "" && reason:
 		return errors.New("say what happened: --posted, --repost or --abandon; without --reason, resolve lists the questions")
 	case to != "" && !reason:
-		return errors.New("add --reason TEXT: why you know is kept in the record")
+		return errors.New("add --reason TEXT to say why you know; the record keeps it")
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func openLike(view ledger.View, args []string) ([]kind.Key, error) {
 // showQuestions lists requests without an outcome, with what a wrong answer costs.
 func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 	if len(keys) == 0 {
-		return a.out.Printf("no request is without an outcome\n")
+		return a.out.Printf("every request has an outcome\n")
 	}
 	var rows [][]string
 	spared := ""
@@ -147,8 +147,7 @@ func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 		rec := view.Records[key]
 		rows = append(rows, ledger.Ask(rec))
 		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && !view.Terms[k.Area].Proven && !rec.NameTaken() {
-			spared = "Once trueup has seen that the platform refuses duplicates, it sends such requests again by itself: " +
-				"trueup doctor --probe-duplicates HOSTNAME finds out"
+			spared = "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out"
 		}
 	}
 	err := a.out.Table("", rows)

@@ -21,8 +21,8 @@ func newLedgerSettle(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.targets, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
-	f.BoolVar(&opts.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
-	f.Float64Var(&opts.writesPerSecond, "rps", 5, "writes a second; loopback has no limit")
+	f.BoolVar(&opts.allowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.Float64Var(&opts.writesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
 }
 

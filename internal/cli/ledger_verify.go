@@ -39,7 +39,6 @@ func runLedgerVerify(ctx context.Context, a *app) error {
 	if err != nil || len(found.Damage) == 0 {
 		return err
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it; restore the files that are named, "+
-		"or else move the ledger away and give trueup ledger import the newest export (docs/ledger.md)",
+	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
 		len(found.Damage), found.Records))
 }

@@ -219,9 +219,9 @@ func (c *cell) reads(t *testing.T, code int, stdout, stderr string) {
 
 // toldGone finds what a run says that deletes nothing, as it was told that there
 // is nothing to delete, or not all that there is.
-var toldGone = regexp.MustCompile("it was gone already; nothing was sent|is not complete: what left git is not looked for")
+var toldGone = regexp.MustCompile("it was already gone; nothing was sent|is not complete: what left git is not looked for")
 
-// knows asserts that the platform is as it was or as git says, and that the
+// knows asserts that the platform is as it was or in sync, and that the
 // ledger does not say otherwise.
 func (c *cell) knows(t *testing.T, code int, said string) {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 // TestWhereThereIsNothing: a command that finds neither a project nor a manifest
 // says how to get them, and never that all is well alone.
 func TestWhereThereIsNothing(t *testing.T) {
-	const bare = "warning: there is neither a trueup.yaml nor a manifest here: trueup init starts a repository\n"
+	const bare = "warning: there is neither a trueup.yaml nor a manifest here: run trueup init\n"
 	dir := t.TempDir()
 	for args, want := range map[string]struct {
 		code     int
@@ -20,8 +20,8 @@ func TestWhereThereIsNothing(t *testing.T) {
 		"drift --sandbox":  {exitOK, "Drift: none.", bare},
 		"plan --offline":   {exitError, "", bare},
 		"plan":             {exitError, "", "trueup init writes one"},
-		"purge ls":         {exitOK, "\nledger: there is no trueup.yaml here or above, so none is known\n  fix: trueup init writes one; or try --sandbox\n", ""},
-		"convert":          {exitError, "", "say what is wanted: --to api or --to command-line, or --urls for a list of addresses"},
+		"purge ls":         {exitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
+		"convert":          {exitError, "", "add --to api or --to command-line, or --urls for a list of addresses"},
 		"convert --to=apy": {exitError, "", `--to is "apy" (did you mean api?): write api or command-line`},
 	} {
 		code, out, wrong := ran(t, dir, strings.Fields(args)...)
@@ -30,7 +30,7 @@ func TestWhereThereIsNothing(t *testing.T) {
 		}
 	}
 	empty := projectOf(t, map[string]string{"trueup.yaml": "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: a, uuid: b}\n"})
-	if _, _, wrong := ran(t, empty, "validate"); wrong != "warning: there is no manifest here: trueup pull writes those of what is live\n" {
+	if _, _, wrong := ran(t, empty, "validate"); wrong != "warning: there is no manifest here: trueup pull writes them from what is live\n" {
 		t.Error(wrong)
 	}
 }

@@ -22,7 +22,7 @@ func liveFlags() []string {
 func checkOffline(cmd *cobra.Command) error {
 	for _, name := range liveFlags() {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return fmt.Errorf("--offline compares git with git, so --%s would do nothing: leave one of the two out", name)
+			return fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
 	return nil

@@ -37,21 +37,21 @@ type globalOptions struct {
 
 func (g *globalOptions) register(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, where trueup.yaml is looked for")
-	f.StringVar(&g.profile, "profile", "", "use the addresses and tokens of profile `NAME` in your own file of profiles")
+	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, the folder of trueup.yaml")
+	f.StringVar(&g.profile, "profile", "", "use the addresses and tokens of profile `NAME` in your profiles file")
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
-	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "let requests of this --sandbox run fail as `RULE` says; repeatable (sandbox fault --help)")
+	f.StringArrayVar(&g.sandboxFaults, "sandbox-fault", nil, "make requests of this --sandbox run fail as `RULE` says; repeatable (see sandbox fault --help)")
 	f.StringVarP(&g.output, "output", "o", "text", "`FORMAT` of the result: "+strings.Join(report.Formats(), ", "))
 	f.StringArrayVar(&g.reports, "report", nil, "also write the result as `FORMAT=FILE`, - for standard output; repeatable")
 	f.StringVar(&g.color, "color", "auto", "colour: auto, always or never")
-	f.BoolVarP(&g.quiet, "quiet", "q", false, "no progress on standard error")
-	f.StringVar(&g.logFormat, "log-format", "text", "standard error as text or json, one line a message")
-	f.BoolVarP(&g.verbose, "verbose", "v", false, "show each request and everything that is hidden otherwise")
+	f.BoolVarP(&g.quiet, "quiet", "q", false, "show no progress")
+	f.StringVar(&g.logFormat, "log-format", "text", "`FORM` of messages on standard error: text, or json with one message a line")
+	f.BoolVarP(&g.verbose, "verbose", "v", false, "show each request, and everything that is otherwise hidden")
 	f.IntVar(&g.parallelism, "parallelism", 4, "how many files, requests or objects to work on at once")
-	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 is none")
+	f.DurationVar(&g.timeout, "timeout", 0, "time limit of the whole run; 0 means none")
 	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
-	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` with certificates to trust beside the system's; else TRUEUP_CA_FILE, or the profile's")
-	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where the disk usually vanishes with the runner")
+	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` of certificates to trust in addition to the system's (default TRUEUP_CA_FILE, or the profile's)")
+	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where a runner's disk is usually lost")
 }
 
 func logFormats() []string { return []string{"text", "json"} }
@@ -60,13 +60,13 @@ func colors() []string { return []string{"auto", "always", "never"} }
 
 // registerDiff adds the flag of commands that show what differs inside objects.
 func (g *globalOptions) registerDiff(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "what differs inside an object in the text format, as `FORM`: "+strings.Join(report.Diffs(), ", "))
+	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "how the text format shows what differs in an object, as `FORM`: "+strings.Join(report.Diffs(), ", "))
 }
 
 // check refuses values that no command could use, before anything is done.
 func (g *globalOptions) check() error {
 	if len(g.sandboxFaults) > 0 && !g.sandbox {
-		return errors.New("--sandbox-fault needs --sandbox: the real platform has faults of its own")
+		return errors.New("--sandbox-fault needs --sandbox")
 	}
 	err := errors.Join(oneOf("--log-format", g.logFormat, logFormats()), oneOf("--color", g.color, colors()))
 	if g.diff != "" {
@@ -85,7 +85,7 @@ func checkGiven(cmd *cobra.Command, names ...string) error {
 			empty = slices.Contains(list.GetSlice(), "")
 		}
 		if f.Changed && empty {
-			return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+			return fmt.Errorf("--%s is empty: give it a value, or remove it", name)
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func TestPipesDoNotHang(t *testing.T) {
 		says string
 	}{
 		{[]string{"validate", "manifests-pipe.yaml"}, exitInvalid, "a device, a pipe or a socket"},
-		{[]string{"validate", "--report", "json=pipe.json"}, exitError, "nobody reads from the pipe"},
+		{[]string{"validate", "--report", "json=pipe.json"}, exitError, "nothing reads from the pipe"},
 		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exitError, "no regular file"},
 		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exitError, "manifests-pipe.yaml"},
 	} {

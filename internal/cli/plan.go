@@ -39,14 +39,14 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	f.StringArrayVar(&o.targets, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
-	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`: live elements that it lacks are dropped; repeatable")
-	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "make `KIND/NAME` again although it is gone: it will hold other data; repeatable")
-	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "go on although nothing that the ledger knows is live")
-	f.IntVar(&o.maxCreates, "max-creates", 0, "refuse to create more than `N` objects where trueup applied some before; 0 allows a few")
-	f.BoolVar(&o.prune, "prune", false, "delete what left git, if it is proven to be ours (docs/deleting.md)")
-	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if it were more than `N` objects")
+	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
+	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
+	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.IntVar(&o.maxCreates, "max-creates", 0, "refuse to create more than `N` objects; 0 allows a few")
+	f.BoolVar(&o.prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
+	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
 	f.StringVar(&o.baseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
-	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "`POLICY` for what was changed outside git: overwrite puts git's back, fail sends nothing at all, report leaves it and sends the rest")
+	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
 }
 
 // driftPolicy reads --drift, which not every command has.
@@ -138,9 +138,9 @@ func newPlan(a *app) *cobra.Command {
 	}
 	opts.register(cmd)
 	a.global.registerDiff(cmd)
-	cmd.Flags().StringVar(&opts.out, "out", "", "also keep the plan in `FILE`, for apply --expect and show")
+	cmd.Flags().StringVar(&opts.out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
 	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
-	cmd.Flags().BoolVar(&opts.offline, "offline", false, "compare git with git alone, as for a fork's pull request: no token, no platform, no ledger (docs/causes.md)")
+	cmd.Flags().BoolVar(&opts.offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger (docs/causes.md)")
 	return cmd
 }
 

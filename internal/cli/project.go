@@ -54,14 +54,14 @@ func (a *app) findProject() (project, error) {
 // searched is where findProject looks, for messages.
 func (a *app) searched() string {
 	if a.global.dir != "" {
-		return "in " + a.global.dir + ", which -C names (one above it is not taken)"
+		return "in " + a.global.dir + ", which -C names (trueup does not search the folders above it)"
 	}
 	return "here or above"
 }
 
 // noProject says that there is no project where the run looked for it.
 func (a *app) noProject() error {
-	return fmt.Errorf("there is no %s %s, so it is not known which workspace is meant: trueup init writes one; or try --sandbox", projectFile, a.searched())
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", projectFile, a.searched())
 }
 
 // loadProject reads the nearest trueup.yaml from dir upwards; without one it
@@ -99,7 +99,7 @@ func projectIn(dir string) (project, error) {
 // parseProject reads the file strictly.
 func parseProject(data []byte) (project, error) {
 	if line := manifest.FirstAlias(data); line > 0 {
-		return project{}, fmt.Errorf("line %d: an alias (*NAME) is not read here: write the value out", line)
+		return project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p project
 	if err := unmarshalStrict(data, &p); err != nil {
@@ -118,7 +118,7 @@ var wrongType = sync.OnceValue(func() *regexp.Regexp {
 func inWords(err error) string {
 	text := strings.NewReplacer("error unmarshaling JSON: ", "", "error converting YAML to JSON: ", "",
 		"while decoding JSON: ", "", "json: ", "", "yaml: ", "", "unmarshal errors:\n  ", "").Replace(err.Error())
-	text = wrongType().ReplaceAllString(text, "$2 can't be a $1: docs/configuration.md shows what it holds")
+	text = wrongType().ReplaceAllString(text, "$2 can't be a $1: see docs/configuration.md")
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
 	}
@@ -181,7 +181,7 @@ func (p project) check() error {
 	}
 	for _, name := range p.Manifests {
 		if slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), isDotGit) {
-			return fmt.Errorf("manifests: %.60q is where git keeps its own files: name the folder of your manifests, such as %s", name, manifests)
+			return fmt.Errorf("manifests: %.60q is git's own folder: name the folder of your manifests, such as %s", name, manifests)
 		}
 	}
 	if err := p.Purge.check(); err != nil {
@@ -200,7 +200,7 @@ func checkWorkspace(ws kind.Workspace) error {
 	case ws.Name == "" || ws.UUID == "":
 		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
 	case !isSegment(ws.Name) || !isSegment(ws.UUID):
-		return errors.New("workspace: name and uuid are letters, digits, dots, dashes and underscores, and start with a letter or a digit")
+		return errors.New("workspace: name and uuid have letters, digits, dots, dashes and underscores, and start with a letter or a digit")
 	}
 	return nil
 }
@@ -232,8 +232,7 @@ func (a *app) allowOverrides(p project) error {
 	}
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
-			return withCode(exitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: its differences would be neither shown nor sent. "+
-				"Remove the override, or allow it in the environment of this run: TRUEUP_ALLOW_OVERRIDES=%q", projectFile, i, place, place))
+			return withCode(exitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", projectFile, i, place, place))
 		}
 	}
 	return nil
@@ -253,7 +252,7 @@ func checkOverride(o plan.Override) error {
 	case !slices.Contains([]string{"", "text", "boolean", "number"}, o.Type):
 		return fmt.Errorf("type is %.60q; write text, boolean or number", o.Type)
 	case o.Order == "set" && o.Key != nil && len(o.Key) == 0:
-		return errors.New("key: [] pairs elements by position, and order: set says that it means nothing: leave one of them out")
+		return errors.New("key: [] matches elements by position, but order: set says that position does not matter: remove one of them")
 	}
 	return nil
 }
@@ -262,7 +261,7 @@ func checkOverride(o plan.Override) error {
 // nothing is taken for a misspelling.
 func checkUndocumented(k *kind.Kind, o plan.Override) error {
 	if o.Ignore || o.ReadOnly || o.Order != "" || o.Key != nil || o.Type != "" {
-		return errors.New("undocumented says nothing of how a path is compared: write an override of its own for it")
+		return errors.New("undocumented does not change how a path is compared: write a separate override for that")
 	}
 	steps := strings.Split(o.Path, ".")
 	holder := k.Spec()

@@ -100,9 +100,9 @@ func (d duplicateSetting) check() error {
 		case code < http.StatusBadRequest || code >= http.StatusInternalServerError:
 			return fmt.Errorf("status[%d] is %d: write codes between 400 and 499", i, code)
 		case slices.Contains(others, code):
-			return fmt.Errorf("status[%d] is %d, which says something else: leave it out", i, code)
+			return fmt.Errorf("status[%d] is %d, which has another meaning: remove it", i, code)
 		case code != http.StatusConflict && d.BodyRegex == "":
-			return fmt.Errorf("status[%d] is %d, which may say anything: write bodyRegex as well, the words that only a duplicate is told", i, code)
+			return fmt.Errorf("status[%d] is %d, which can mean anything: also write bodyRegex with words that only the answer to a duplicate has", i, code)
 		}
 	}
 	pattern, err := regexp.Compile(d.BodyRegex)
@@ -110,9 +110,9 @@ func (d duplicateSetting) check() error {
 	case err != nil:
 		return fmt.Errorf("bodyRegex: %w", patternError(err))
 	case complexity(d.BodyRegex) > maxPattern:
-		return fmt.Errorf("bodyRegex comes to more than %d steps: write only the words that a duplicate is told", maxPattern)
+		return fmt.Errorf("bodyRegex is too large (over %d steps): write only words that the answer to a duplicate has", maxPattern)
 	case d.BodyRegex != "" && pattern.MatchString(""):
-		return errors.New("bodyRegex matches any text: write the words that only a duplicate is told")
+		return errors.New("bodyRegex matches any text: write words that only the answer to a duplicate has")
 	}
 	return nil
 }

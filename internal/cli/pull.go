@@ -39,11 +39,11 @@ func newPull(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.dir, "dir", "", "write files in `DIR`, one an object; without it the project's folder of manifests")
+	f.StringVar(&opts.dir, "dir", "", "write one file per object in `DIR` (default the project's folder of manifests)")
 	f.StringVar(&opts.file, "file", "", "write all objects to one new `FILE`, or - for standard output")
-	f.BoolVar(&opts.allFields, "all-fields", false, "write every field that live has, also those that the schema does not know")
-	f.BoolVar(&opts.diff, "diff", false, "write nothing; show how objects that git has differ from live")
-	f.BoolVar(&opts.replace, "replace", false, "write live over manifests that differ from it; their comments, labels and annotations are lost")
+	f.BoolVar(&opts.allFields, "all-fields", false, "write every live field, including those that the schema does not know")
+	f.BoolVar(&opts.diff, "diff", false, "write nothing, and show how the objects in git differ from live")
+	f.BoolVar(&opts.replace, "replace", false, "overwrite manifests that differ from live; their comments, labels and annotations are lost")
 	return cmd
 }
 
@@ -54,13 +54,13 @@ func (o pullOptions) check(g globalOptions) error {
 		given bool
 		says  string
 	}{
-		{o.dir != "" && o.file != "", "--dir writes a file an object and --file one for all: give one of them"},
-		{o.diff && o.replace, "--diff writes nothing, and --replace writes over manifests: give one of them"},
-		{stdout && (o.diff || o.replace), "--file - looks at no file: leave out --diff and --replace"},
-		{stdout && g.output != "text", "--file - writes manifests to standard output: leave out -o"},
-		{o.file != "" && !stdout && !mayBeSource(o.file), "--file names a file of manifests: they end in .yaml or .yml"},
-		{len(g.reports) > 0, "pull writes no report: leave out --report; -o json tells programs what became of each object"},
-		{g.output != "text" && g.output != "json", "pull writes text or json: give -o one of them"},
+		{o.dir != "" && o.file != "", "--dir writes one file per object and --file one for all: use one of them"},
+		{o.diff && o.replace, "--diff writes nothing and --replace overwrites manifests: use one of them"},
+		{stdout && (o.diff || o.replace), "--file - reads no file: remove --diff and --replace"},
+		{stdout && g.output != "text", "--file - writes manifests to standard output: remove -o"},
+		{o.file != "" && !stdout && !mayBeSource(o.file), "--file must end in .yaml or .yml"},
+		{len(g.reports) > 0, "pull writes no report: remove --report; for programs, use -o json"},
+		{g.output != "text" && g.output != "json", "pull writes text or json: use one of them with -o"},
 	} {
 		if refused.given {
 			return errors.New(refused.says)
@@ -172,7 +172,7 @@ func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
 	opts.Progress = reading.reached
 	set, findings, err := manifest.Load(ctx, sources, opts)
 	if err == nil {
-		err = invalid(append(findings, manifest.Check(set, opts)...), "nothing was written, because it is not known what is in git")
+		err = invalid(append(findings, manifest.Check(set, opts)...), "nothing was written, because trueup can't tell what is in git")
 	}
 	if err != nil {
 		closeAll()
@@ -185,7 +185,7 @@ func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
 // invalid refuses manifests that are wrong, and says who shows all of it.
 func invalid(findings diag.List, nothing string) error {
 	if err := refuseInvalid(findings, "the manifests are invalid, and "+nothing); err != nil {
-		return fmt.Errorf("%w; trueup validate shows all", err)
+		return fmt.Errorf("%w; trueup validate shows all of them", err)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (p *pulling) readLive(ctx context.Context, asked selection) error {
 	}
 	state, err := p.fetch(ctx, asked)
 	if err != nil && exitOf(err) == exitAuth && len(asked.kinds()) > 1 {
-		return fmt.Errorf("%w; to leave that out, name what to pull: %s", err, strings.Join(listedKinds(), ", "))
+		return fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(listedKinds(), ", "))
 	}
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (p *pulling) readLive(ctx context.Context, asked selection) error {
 	for _, k := range asked.listed() {
 		if !state.Lists[k.Name].Complete {
 			p.cut = true
-			p.app.log(slog.LevelWarn, fmt.Sprintf("the list of %s leaves some out, or was cut short: run pull again", k.Name))
+			p.app.log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
 		}
 	}
 	p.take(state, asked)

@@ -111,7 +111,7 @@ func (p *pulling) head(item *pulled) []string {
 	lines := []string{fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
 		p.world.api.Now().UTC().Format(time.DateOnly), p.world.workspace.Name, origin)}
 	if p.foreign(item) {
-		lines = append(lines, "Made elsewhere, such as by a cluster or in the console, so trueup never deletes it.")
+		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
 	}
 	for i, line := range lines {
 		lines[i] = report.Clean(line)
@@ -184,7 +184,7 @@ func (p *pulling) refuseOnce(ctx context.Context) (bool, error) {
 
 // refuseFor refuses an object for an error of its manifest.
 func (item *pulled) refuseFor(f diag.Finding) {
-	item.refuse(withField(f), "mend it where it was made and pull again, or leave it out of git; trueup explain "+f.Rule+" says more")
+	item.refuse(withField(f), "fix it where it was created and pull again, or keep it out of git; see trueup explain "+f.Rule)
 }
 
 func withField(f diag.Finding) string {
@@ -202,7 +202,7 @@ func (p *pulling) proveEmpty(set *manifest.Set, byPath map[string]*pulled) {
 		}
 		o := set.Find(item.key)
 		if o == nil || !p.settled(item, o.Spec) {
-			item.refuse("the manifest would not say what is live", "this is a bug: report it with the answer of the platform (-v)")
+			item.refuse("the manifest would not describe what is live", "this is a bug in trueup: report it with the platform's answer (-v)")
 		}
 	}
 }

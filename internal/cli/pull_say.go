@@ -89,9 +89,9 @@ func (p *pulling) say() error {
 func (item *pulled) note() string {
 	switch item.verdict {
 	case pullDiffers:
-		return fmt.Sprintf("live is not as it says: pull %s/%s --diff shows how", item.live.Kind.Short, item.key.Name)
+		return fmt.Sprintf("live differs from it: see pull %s/%s --diff", item.live.Kind.Short, item.key.Name)
 	case pullReplaced:
-		return "its comments, labels and annotations are gone"
+		return "its comments, labels and annotations are lost"
 	case pullWritten, pullNew, pullSame, pullGoing, pullRefused:
 	}
 	return item.why()
@@ -143,7 +143,7 @@ func (p *pulling) leftOut() string {
 		more = fmt.Sprintf(", and %d more", len(fields)-most)
 		fields = fields[:most]
 	}
-	return fmt.Sprintf("Left out, and left alone by apply, because the schema does not know them: %s%s. --all-fields writes them.",
+	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s%s. --all-fields writes them.",
 		strings.Join(fields, ", "), more)
 }
 
@@ -180,11 +180,11 @@ func (p *pulling) sayNext() error {
 		err = p.app.out.Printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
 	}
 	if p.view.Problem != "" && !p.opts.diff {
-		err = p.app.out.Printf("The ledger learnt nothing of this, so apply may drop no element of a list yet: %s; %s. Then run pull again.\n",
+		err = p.app.out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n",
 			p.view.Problem, p.view.Fix)
 	}
 	if at := cmp.Or(p.opts.file, p.opts.dir); wrote && at != "" && !p.app.isRead(p.project, p.app.full(at)) {
-		err = errors.Join(err, p.app.out.Printf("A plan without PATH does not read %s: name it below manifests: in trueup.yaml, or as a PATH.\n", at))
+		err = errors.Join(err, p.app.out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", at))
 	}
 	return err
 }

@@ -49,13 +49,13 @@ func parseSelection(args []string) (selection, error) {
 		k, ok := kind.Named(name)
 		switch {
 		case !ok || named && object == "":
-			return s, fmt.Errorf("%q is no KIND or KIND/NAME: write %s, or one of these with a name, such as %s/NAME",
+			return s, fmt.Errorf("%q is not a KIND or KIND/NAME: write %s, or one of these with a name, such as %s/NAME",
 				arg, strings.Join(listedKinds(), ", "), strings.TrimSuffix(listedKinds()[0], "s"))
 		case !listed(k):
-			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull: trueup ledger ls shows those that were posted", k.Plural())
+			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull: see trueup ledger ls for those that were posted", k.Plural())
 		}
 		if _, err := path.Match(object, ""); err != nil {
-			return s, fmt.Errorf("%q is no pattern of names: write one such as cdn/shop-*", arg)
+			return s, fmt.Errorf("%q is not a pattern of names: write one such as cdn/shop-*", arg)
 		}
 		s.asks = append(s.asks, ask{text: arg, kind: k, name: object})
 	}
@@ -142,7 +142,7 @@ func (s selection) unmet(items []*pulled) error {
 		case k.exact():
 			missing = append(missing, fmt.Errorf("%s/%s is not live: trueup pull %s --diff shows what is", k.kind.Name, k.name, k.kind.Plural()))
 		default:
-			missing = append(missing, fmt.Errorf("no live object is like %s", k.text))
+			missing = append(missing, fmt.Errorf("no live object matches %s", k.text))
 		}
 	}
 	return errors.Join(missing...)
@@ -157,7 +157,7 @@ func (p *pulling) reachable(s selection) (selection, error) {
 			there = append(there, k)
 			continue
 		}
-		p.app.log(slog.LevelInfo, fmt.Sprintf("%s are left out: no address of the %s area is configured", k.kind.Plural(), k.kind.Area))
+		p.app.log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", k.kind.Plural(), k.kind.Area))
 	}
 	if len(there) == 0 {
 		return s, errors.New("no address of the platform is configured: set TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, " +

@@ -55,7 +55,7 @@ func (p *pulling) findTarget() (target, error) {
 		}
 	}
 	if len(p.project.Manifests) > 0 {
-		return target{}, errors.New("trueup.yaml names no folder of manifests, only files: say where to write, --dir DIR or --file FILE")
+		return target{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
 	}
 	return p.app.targetAt(manifests), nil
 }
@@ -95,7 +95,7 @@ func (p *pulling) writeAll() error {
 		}
 		for _, item := range f.items {
 			if done == fileKept {
-				item.refuse(at.shown(f.name)+" is there and says something else", "move it away, or choose another place with --dir or --file")
+				item.refuse(at.shown(f.name)+" exists with other content", "move it away, or choose another place with --dir or --file")
 				continue
 			}
 			item.verdict = pullWritten
@@ -118,10 +118,10 @@ func noLinkTo(root *os.Root, folder string) error {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a symbolic link, and no manifest is read behind one: put a folder in its place", at)
+			return fmt.Errorf("%s is a symbolic link, and trueup reads no manifests through links: replace it with a folder", at)
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s is no folder: move it away, or choose another place with --dir", at)
+			return fmt.Errorf("%s is not a folder: move it away, or choose another place with --dir", at)
 		}
 	}
 	return nil
@@ -161,11 +161,11 @@ func (p *pulling) files() ([]pullFile, error) {
 // it is.
 func (p *pulling) replace(ctx context.Context, item *pulled) error {
 	if !mayBeSource(item.has.Path) {
-		item.refuse(item.has.Path+" is no YAML file, and a manifest is written as YAML", "move the object to a .yaml file, or write it by hand")
+		item.refuse(item.has.Path+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
 		return nil
 	}
 	if item.has.Keep {
-		item.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would go", "write it by hand: --diff shows what")
+		item.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
 		return nil
 	}
 	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: item.text}}, p.app.manifestOptions(p.project, false))
@@ -194,7 +194,7 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 	content := o.ReplaceIn(data, item.text)
 	after, _, err := p.reread(ctx, item, content)
 	if err != nil || !p.onlyChanged(item, before, after) {
-		item.refuse("its document can't be taken out of "+item.has.Path+" without touching others", "write it by hand: --diff shows what")
+		item.refuse("its document can't be replaced in "+item.has.Path+" without changing others", "edit it by hand; --diff shows how")
 		return nil
 	}
 	if err := replaceFile(root, newFile{filepath.Base(full), content}); err != nil {
@@ -208,14 +208,14 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 func (p *pulling) reread(ctx context.Context, item *pulled, data []byte) (*manifest.Set, *manifest.Object, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: data, Display: item.has.Path}}, p.app.manifestOptions(p.project, false))
 	if err == nil {
-		err = invalid(findings, "this one is left as it is")
+		err = invalid(findings, "this one stays as it is")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	o := set.Find(item.key)
 	if o == nil {
-		return nil, nil, fmt.Errorf("%s: %s stood there a moment ago, and does not any more: run it again", item.has.Path, item.key)
+		return nil, nil, fmt.Errorf("%s: %s was removed just now: run pull again", item.has.Path, item.key)
 	}
 	return set, o, nil
 }
@@ -263,7 +263,7 @@ func (p *pulling) adopt(ctx context.Context) error {
 		for _, item := range p.items {
 			item.adopt = false
 		}
-		return fmt.Errorf("the manifests are written, but not all of them adopted: %w; run it again", ledgerError(err))
+		return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", ledgerError(err))
 	}
 	return nil
 }

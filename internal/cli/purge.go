@@ -47,17 +47,17 @@ func newPurgeNew(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opts.hostnames, "hostname", nil, "the `HOST` of paths that are named without one; where one CDN is in git, its is meant; repeatable")
-	f.StringArrayVar(&opts.subdomains, "subdomain", nil, "purge paths that are named without a host on this `PART` before the hostname too; repeatable")
-	f.StringVar(&opts.fromGit, "from-git", "", "purge the files that differ between the commits of `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it left BASE")
-	f.StringArrayVar(&opts.maps, "map", nil, "where --from-git finds files and at which path they are served, as `'FROM -> TO'`: names from the top of the repository; repeatable")
-	f.BoolVar(&opts.noFolders, "no-index", false, "don't purge the path of the folder together with its "+purge.Index)
+	f.StringArrayVar(&opts.hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
+	f.StringArrayVar(&opts.subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
+	f.StringVar(&opts.fromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
+	f.StringArrayVar(&opts.maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
+	f.BoolVar(&opts.noFolders, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
 	f.StringArrayVar(&opts.sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
-	f.IntVar(&opts.collapse, "collapse", 0, "name a folder in place of `N` and more paths in it, which purges all else in it too; never /*")
+	f.IntVar(&opts.collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
-	f.StringVar(&opts.name, "name", "", "begin the name with `BASE`, such as a release; without it, with the date, and of --from-git the commit")
-	f.StringVar(&opts.dir, "dir", "", "write to `DIR`, - for standard output; without it to where most purges of the project stand, or else to purges/")
-	f.BoolVar(&opts.skipUnplaced, "skip-unplaced", false, "leave out what can't be purged as it is named, and go on")
+	f.StringVar(&opts.name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
+	f.StringVar(&opts.dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
+	f.BoolVar(&opts.skipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
 	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return a.hostsOf(cmd.Context()), noFiles
 	}
@@ -82,7 +82,7 @@ func (a *app) failed(command string, err error) error {
 }
 
 // errTextOrJSON is a format that no purge command has.
-var errTextOrJSON = errors.New("this command has the formats text and json, and no --report")
+var errTextOrJSON = errors.New("this command writes text or json, and has no --report")
 
 // hosting returns the objects whose hostnames a request may name (docs/platform.md 2.3): of
 // those that share one, the first.

@@ -23,7 +23,7 @@ func (s *purgeSource) fromGit(ctx context.Context) error {
 		mappings = append(mappings, m)
 	}
 	if mappings == nil {
-		return errors.New("it is not known where files are served: add --map 'FROM -> TO', such as --map 'public/ -> /'")
+		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
 	repository, err := git.At(ctx, s.app.dir())
 	if err != nil {
@@ -61,11 +61,11 @@ func (s *purgeSource) mendRange(r git.Repository, err error) error {
 	case !errors.Is(err, git.ErrNoCommit) && !errors.Is(err, git.ErrUnrelated):
 		return err
 	case base != "" && strings.Trim(base, "0") == "":
-		return fmt.Errorf("%s is what code hosts say of a branch that is new: compare with the branch that it left, such as main...HEAD", base)
+		return fmt.Errorf("%s means that the branch is new: compare with the branch that it started from, such as main...HEAD", base)
 	case r.Shallow:
-		return fmt.Errorf("%w, in this shallow clone: clone with more history (fetch-depth: 0)", err)
+		return fmt.Errorf("%w, in this shallow clone: fetch more history (fetch-depth: 0)", err)
 	}
-	return fmt.Errorf("%w: fetch it first, or name another commit", err)
+	return fmt.Errorf("%w: fetch it, or name another commit", err)
 }
 
 // refuseIdle refuses a mapping of which neither commit has anything: it is a slip,
@@ -84,7 +84,7 @@ func (s *purgeSource) refuseIdle(ctx context.Context, r git.Repository, mappings
 			return err
 		}
 		if !was && !is {
-			return fmt.Errorf("--map %q: neither commit has %s: names start from the top of the repository, case counts, and a submodule is a repository of its own", s.opts.maps[i], m.From)
+			return fmt.Errorf("--map %q: neither commit has %s. Names start at the top of the repository and are case-sensitive; a submodule is another repository", s.opts.maps[i], m.From)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (s *purgeSource) changed(mappings purge.Mappings, changes []git.Change, lin
 		}
 		served, err := mappings.Serve(c.Name, !s.opts.noFolders)
 		if err != nil {
-			s.unplaced = append(s.unplaced, fmt.Sprintf("the file %s %v: name a prefix path that it is below", plainText(c.Name), err))
+			s.unplaced = append(s.unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", plainText(c.Name), err))
 		}
 		for _, a := range served {
 			s.file(c.Name, a)
@@ -153,18 +153,18 @@ func (l *leftOut) say(a *app) {
 		names     []string
 		one, many string
 	}{
-		{slog.LevelInfo, l.outside, "changed file is outside of every --map", "changed files are outside of every --map"},
+		{slog.LevelInfo, l.outside, "changed file matches no --map", "changed files match no --map"},
 		{
-			slog.LevelWarn, l.links, "symbolic link changed, and what is served through it is not known: name its paths, if it is",
-			"symbolic links changed, and what is served through them is not known: name their paths, if it is",
+			slog.LevelWarn, l.links, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
+			"symbolic links changed, and trueup can't tell which paths they serve: name them yourself",
 		},
 		{
-			slog.LevelWarn, l.leading, "symbolic link leads to what changed, and whether that is served through it is not known: name its paths, if it is",
-			"symbolic links lead to what changed, and whether that is served through them is not known: name their paths, if it is",
+			slog.LevelWarn, l.leading, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
+			"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself",
 		},
 		{
-			slog.LevelWarn, l.modules, "submodule changed, whose files have a history of their own: run this in it too",
-			"submodules changed, whose files have histories of their own: run this in them too",
+			slog.LevelWarn, l.modules, "submodule changed: run this in it too",
+			"submodules changed: run this in them too",
 		},
 	} {
 		if len(each.names) > 0 {

@@ -32,7 +32,7 @@ func newPurgeList(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&opts.all, "all", false, "also list what the ledger keeps of purges that left git long ago")
+	f.BoolVar(&opts.all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&opts.only, "only", nil, "list only purges of `STATUS`; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeWords(purgeStatuses()...)) // it is there
 	return cmd
@@ -63,7 +63,7 @@ type known struct {
 func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (known, error) {
 	if !l.project.exists() && !a.global.sandbox {
 		return known{view: ledger.View{
-			Problem: "there is no trueup.yaml " + a.searched() + ", so none is known", Fix: "trueup init writes one; or try --sandbox",
+			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
 		}}, nil
 	}
 	w, err := a.enter(ctx, l.project, l.set)
@@ -117,7 +117,7 @@ func runPurgeList(ctx context.Context, a *app, opts purgeListOptions, paths []st
 	if err != nil {
 		return err
 	}
-	if err := refuseInvalid(l.findings, "the manifests are invalid (trueup validate shows all that is wrong)"); err != nil {
+	if err := refuseInvalid(l.findings, "the manifests are invalid (see trueup validate)"); err != nil {
 		return err
 	}
 	k, err := a.requests(ctx, l, nil)
@@ -251,7 +251,7 @@ func (p listedPurge) when() string {
 func (l *purgeList) where(p listedPurge) string {
 	switch {
 	case p.File == "" && l.PartOfTree:
-		return "(not in what was read)"
+		return "(not in the manifests that were read)"
 	case p.File == "":
 		return "(not in git)"
 	case p.Edited:
@@ -299,7 +299,7 @@ func (l *purgeList) writeHosts(a *app) error {
 		return nil
 	}
 	limits := purge.Limits()
-	rows := [][]string{{"limits of what is active", "requests", "paths", "prefixes"}}
+	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
 	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }
 	for _, h := range l.Hosts {
 		rows = append(rows, []string{
@@ -307,7 +307,7 @@ func (l *purgeList) writeHosts(a *app) error {
 		})
 		if h.WithDue != h.Active {
 			rows = append(rows, []string{
-				"    with what is due", strconv.Itoa(h.WithDue.Requests), strconv.Itoa(h.WithDue.Paths), strconv.Itoa(h.WithDue.Prefixes),
+				"    with due purges", strconv.Itoa(h.WithDue.Requests), strconv.Itoa(h.WithDue.Paths), strconv.Itoa(h.WithDue.Prefixes),
 			})
 		}
 	}

@@ -132,7 +132,7 @@ func newPurgeSource(a *app, opts purgeNewOptions, set *manifest.Set) *purgeSourc
 	}
 	s.hosts, s.open = purge.NewHosts(s.known), len(s.known) == 0
 	if s.open {
-		a.log(slog.LevelInfo, "there is no CDN in git that a hostname could be compared with; plan looks at those that are live")
+		a.log(slog.LevelInfo, "git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
 	return s
 }
@@ -164,7 +164,7 @@ func (m *purgeMaker) askLedger(ctx context.Context) {
 		m.unknown = known.view.Problem
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.app.log(slog.LevelWarn, "names are not compared with the ledger, nor is counted what is active: "+m.unknown)
+		m.app.log(slog.LevelWarn, "trueup can't check names against the ledger or count active purges: "+m.unknown)
 	}
 }
 
@@ -207,11 +207,10 @@ func (m *purgeMaker) nameAll(ctx context.Context) error {
 	for i := range m.made {
 		n := &m.made[i]
 		if n.unnamed() {
-			return fmt.Errorf("the name %s-%s is taken by something else: give another one with --name", m.base(), digest(n.digest))
+			return fmt.Errorf("the name %s-%s is taken: choose another with --name", m.base(), digest(n.digest))
 		}
 		if at := n.sent.AcceptedAt; at != nil && at.Before(m.source.commits.At) {
-			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged what was there then; "+
-				"begin the name with something of this release (--name)", n.key, at.UTC().Format(clock), m.source.commits.Head)
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged the content of that time; start the name with this release (--name)", n.key, at.UTC().Format(clock), m.source.commits.Head)
 		}
 		m.remember(ctx, n)
 	}
@@ -292,6 +291,5 @@ func (m *purgeMaker) remember(ctx context.Context, n *newManifest) {
 	if n.status == fileThere {
 		in = "is in git since"
 	}
-	m.app.log(slog.LevelWarn, fmt.Sprintf("%s %s commit %.12s: if it was sent, its name is spent; "+
-		"give another one with --name to purge again", n.key, in, commit))
+	m.app.log(slog.LevelWarn, fmt.Sprintf("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", n.key, in, commit))
 }

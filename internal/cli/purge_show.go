@@ -78,14 +78,14 @@ func (n *purgeNotes) log(a *app) {
 	}
 	for _, at := range order {
 		_, prefix, _ := strings.Cut(at, " ")
-		a.log(slog.LevelInfo, fmt.Sprintf("left out, because %s purges it too: %s", prefix, some(by[at], 3)))
+		a.log(slog.LevelInfo, fmt.Sprintf("left out, because %s covers it: %s", prefix, some(by[at], 3)))
 	}
 	for _, c := range n.Collapsed {
-		besides := "and all else that is below it: what there is, is not known"
+		besides := "and everything else below it, which trueup can't list"
 		if c.Others != nil {
-			besides = "and " + counted(*c.Others, "other file of the commit", "other files of the commit") + ", and what else is served below it"
+			besides = "and " + counted(*c.Others, "other file of the commit", "other files of the commit") + ", and everything else below it"
 		}
-		a.log(slog.LevelWarn, fmt.Sprintf("%s stands in place of %d paths on %s: it purges them %s", c.Prefix, c.Paths, c.Hostname, besides))
+		a.log(slog.LevelWarn, fmt.Sprintf("%s replaces %d paths on %s: it purges them %s", c.Prefix, c.Paths, c.Hostname, besides))
 	}
 }
 
@@ -158,7 +158,7 @@ func (m *purgeMaker) show() error {
 	case m.app.global.output == "json":
 		return m.app.out.JSON(m.result())
 	case len(m.made) == 0:
-		m.app.log(slog.LevelInfo, "there is nothing to purge, and nothing was written")
+		m.app.log(slog.LevelInfo, "nothing to purge, and nothing was written")
 		return nil
 	}
 	var text []byte
@@ -197,11 +197,11 @@ func (m *purgeMaker) warnOfSent() {
 	for _, n := range m.made {
 		switch {
 		case n.sent.Open():
-			m.app.log(slog.LevelWarn, n.says()+": apply says what to do about it")
+			m.app.log(slog.LevelWarn, n.says()+": apply says what to do")
 		case n.status == fileThere && n.sent.State != "":
-			m.app.log(level, fmt.Sprintf("not sent again: %s; to purge it once more, give another --name", n.says()))
+			m.app.log(level, fmt.Sprintf("not sent again: %s; to purge it again, use another --name", n.says()))
 		case n.status == sentAlready:
-			m.app.log(level, fmt.Sprintf("not written again: %s; to purge it once more, give another --name", n.says()))
+			m.app.log(level, fmt.Sprintf("not written again: %s; to purge it again, use another --name", n.says()))
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (m *purgeMaker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, n := range m.made {
 		for _, r := range requests {
 			if n.status == fileWritten && r.Key != n.key && r.Waits() && n.Covers(r.Spec) {
-				m.app.log(slog.LevelWarn, fmt.Sprintf("%s:%d: %s waits too, and purges nothing that %s does not: remove it",
+				m.app.log(slog.LevelWarn, fmt.Sprintf("%s:%d: %s is waiting too, and %s covers all of it: remove it",
 					r.Manifest.Path, r.Manifest.Line, r.Key, n.key))
 			}
 		}
@@ -256,11 +256,11 @@ func (m *purgeMaker) warnOfLimits(hosts []plan.HostUsage) {
 // overLimits says what there is no room for, or nothing.
 func overLimits(h plan.HostUsage) string {
 	if over := h.WithDue.Exceeds(purge.Limits()); over != nil {
-		return fmt.Sprintf("%s would have %s active at once: what has no room is sent by later runs of apply",
+		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit",
 			h.Hostname, strings.Join(over, " and "))
 	}
 	if over := h.AtMost.Exceeds(purge.Limits()); over != nil {
-		return fmt.Sprintf("%s would have %s active at once, if the platform counts each path for each subdomain too: it may refuse some",
+		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may refuse some",
 			h.Hostname, strings.Join(over, " and "))
 	}
 	return ""

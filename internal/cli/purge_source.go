@@ -54,10 +54,10 @@ type purgeSource struct {
 
 func (s *purgeSource) gather(ctx context.Context, args []string) error {
 	if len(args) == 0 && s.opts.fromGit == "" && len(s.opts.sitemaps) == 0 {
-		return errors.New("nothing is named that is to be purged: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
 	}
 	if s.opts.fromGit == "" && (len(s.opts.maps) > 0 || s.opts.noFolders) {
-		return errors.New("--map and --no-index say how the files of --from-git are served: add it, or leave them out")
+		return errors.New("--map and --no-index need --from-git: add it, or remove them")
 	}
 	if err := s.named(args); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *purgeSource) named(args []string) error {
 			continue
 		}
 		if list {
-			return errors.New("- stands twice, and there is one standard input: name it once")
+			return errors.New("- is given twice, and there is only one standard input: name it once")
 		}
 		list = true
 		lines, err := purge.ReadLines(atMost(s.app.stdin("paths"), maxList))
@@ -96,7 +96,7 @@ func (s *purgeSource) named(args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		s.head = append(s.head, "from paths that somebody named")
+		s.head = append(s.head, "from paths given by hand")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *purgeSource) choose() error {
 	for _, name := range names {
 		a, err := purge.ParseAddress("https://" + name)
 		if err != nil || a.Path != "/" || strings.ContainsAny(name, "/?#") {
-			return fmt.Errorf("--hostname %q is no hostname: write it as the CDN has it, such as shop.example.com", name)
+			return fmt.Errorf("--hostname %q is not a hostname: write it as the CDN has it, such as shop.example.com", name)
 		}
 		w, err := s.place(a.Host)
 		if err != nil {
@@ -214,14 +214,14 @@ func (s *purgeSource) sitemap(name string) error {
 		return plain(err)
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	content, err := io.ReadAll(atMost(f, maxSitemap))
 	if err != nil {
 		return plain(err)
 	}
 	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
-		return errors.New("it is packed: unpack it first (gunzip)")
+		return errors.New("it is compressed: decompress it first (gunzip)")
 	}
 	list, err := purge.ReadSitemap(bytes.NewReader(content))
 	if err != nil {
@@ -229,13 +229,13 @@ func (s *purgeSource) sitemap(name string) error {
 	}
 	for _, page := range list.Pages {
 		if strings.Contains(page.Text, "*") {
-			s.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which is a page to a sitemap and all that begins so to a purge: name it as a prefix path, if it is meant", page.Text))
+			s.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: name it as a prefix path if that is meant", page.Text))
 			continue
 		}
 		s.add(name, page)
 	}
 	for _, other := range list.Index {
-		s.refuse(name, other.Line, fmt.Errorf("it is an index of sitemaps, and %.200q is not fetched: fetch it, and name the file with --sitemap", other.Text))
+		s.refuse(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
 	}
 	s.head = append(s.head, "from the sitemap "+plainText(name))
 	return nil
@@ -248,23 +248,23 @@ const maxShown = 20
 // what is not purged stays old, and nobody notices.
 func (s *purgeSource) report() error {
 	if s.hostless > 0 {
-		return fmt.Errorf("it is not known which hostname is meant: add --hostname HOST%s, or name addresses (https://HOST/PATH)", suchAs(s.known))
+		return fmt.Errorf("trueup does not know the hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", suchAs(s.known))
 	}
 	if len(s.opts.subdomains) > 0 && len(s.wanted) > 0 && !s.toUsual {
-		return errors.New("--subdomain is for paths that are named without a host, and each has one: name addresses on the subdomain too (https://PART.HOST/PATH)")
+		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
 	}
 	for _, text := range s.unplaced[:min(maxShown, len(s.unplaced))] {
 		s.app.log(slog.LevelWarn, text)
 	}
 	n := counted(len(s.unplaced), "entry", "entries")
 	if len(s.unplaced) > 0 && !s.opts.skipUnplaced {
-		return fmt.Errorf("nothing is written: %s of those above can't be purged as named; mend or remove them, or leave them out with --skip-unplaced", n)
+		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
 	}
 	if len(s.unplaced) > maxShown {
-		s.app.log(slog.LevelWarn, n+" are left out; the first are named above")
+		s.app.log(slog.LevelWarn, n+" are left out; see the first ones above")
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.beside)) {
-		s.app.log(slog.LevelInfo, fmt.Sprintf("%s is purged together with %s: a purge names subdomains beside their hostname", s.beside[host], host))
+		s.app.log(slog.LevelInfo, fmt.Sprintf("%s is purged together with %s, because a purge names subdomains with their hostname", s.beside[host], host))
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 
 	// Only of what is not in the whole project is said that it left git.
 	const left = "its manifest was removed from git, so trueup won't send it again"
-	if text := s.must(exitOK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in what was read)") || strings.Contains(text, left) {
+	if text := s.must(exitOK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "manifests", "a.yaml")); err != nil {
@@ -233,7 +233,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	}
 	commit("public/b")
 	code, _, errs := s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "rel")
-	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s waits too, and purges nothing that Purge/rel-", first["name"]); code != exitOK || !strings.Contains(errs, want) {
+	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is waiting too, and Purge/rel-", first["name"]); code != exitOK || !strings.Contains(errs, want) {
 		t.Errorf("%d: %s, want %s", code, errs, want)
 	}
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
@@ -260,7 +260,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
 	code, _, errs = s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
-	if code != exitError || !strings.Contains(errs, "it purged what was there then; begin the name with something of this release (--name)") {
+	if code != exitError || !strings.Contains(errs, "it purged the content of that time; start the name with this release (--name)") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
 }
@@ -291,7 +291,7 @@ func TestPurgeNewWithoutALedger(t *testing.T) {
 	git("rm", "-q", name)
 	git("commit", "-q", "-m", "it is gone")
 	code, _, errs = s.run("purge", "new", "/a", "--name", "x")
-	if code != exitOK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names are not compared with the ledger") {
+	if code != exitOK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names against the ledger") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	if text := s.must(exitOK, "purge", "ls", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {

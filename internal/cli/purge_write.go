@@ -34,7 +34,7 @@ func (a *app) purgePlace(l loaded, dir string) (target, error) {
 	}
 	t := a.targetAt(dir)
 	if info, err := os.Stat(t.base); err != nil || !info.IsDir() {
-		return target{}, fmt.Errorf("%s is no folder: make it first", dir)
+		return target{}, fmt.Errorf("%s is not a folder: create it first", dir)
 	}
 	return t, nil
 }
@@ -134,7 +134,7 @@ func (m *purgeMaker) validate(ctx context.Context) error {
 		}
 		m.app.log(slog.LevelWarn, text)
 	}
-	if err := refuseInvalid(l.findings, "what was named makes an invalid manifest, and nothing was written"); err != nil {
+	if err := refuseInvalid(l.findings, "these paths make an invalid manifest, and nothing was written"); err != nil {
 		return err
 	}
 	m.loaded.set = l.set
@@ -157,7 +157,7 @@ func (m *purgeMaker) writeFiles() error {
 			return fmt.Errorf("%s: %w", m.place.shown(path.Base(n.file.name)), plain(err))
 		}
 		if _, err := root.Lstat(filepath.FromSlash(n.file.name)); err == nil && !sameFile(root, filepath.FromSlash(n.file.name), n.file.content) {
-			return fmt.Errorf("%s is there and says something else: nothing was written; remove it, or choose another --dir or --name", n.file.name)
+			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", n.file.name)
 		}
 	}
 	for i := range m.made {
@@ -170,10 +170,10 @@ func (m *purgeMaker) writeFiles() error {
 		}
 		n.where = m.place.shown(path.Base(n.file.name))
 		if n.status == fileKept {
-			return fmt.Errorf("%s is there and says something else: it is left as it is", n.where)
+			return fmt.Errorf("%s exists with other content and stays as it is", n.where)
 		}
 		if !m.app.isRead(m.loaded.project, m.place.full(path.Base(n.file.name))) {
-			m.app.log(slog.LevelWarn, n.where+" is in no folder that plan and apply read: name it as PATH, or choose another --dir")
+			m.app.log(slog.LevelWarn, n.where+" is not in a folder that plan and apply read: name it as a PATH, or choose another --dir")
 		}
 	}
 	return nil

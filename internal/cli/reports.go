@@ -99,7 +99,7 @@ func (a *app) addReport(format, file string, doc report.Document) error {
 		return errors.Join(fmt.Errorf("%s: %w", file, plain(err)), f.Close())
 	}
 	if opts.Room < minRoom {
-		a.log(slog.LevelWarn, file+" is full, of which a code host shows 1 MB: the "+format+" report of this run is not added")
+		a.log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
 		return f.Close()
 	}
 	return errors.Join(report.Write(f, format, doc, opts), f.Close())

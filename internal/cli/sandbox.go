@@ -31,8 +31,8 @@ func newSandbox(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd.Context(), a, opts) },
 	}
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "behave oddly as `NAME` says; repeatable (sandbox quirks lists them)")
-	cmd.Flags().StringArrayVar(&opts.faults, "fault", nil, "let requests fail as `RULE` says; repeatable (sandbox fault --help)")
+	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (sandbox quirks lists them)")
+	cmd.Flags().StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
 	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a), newSandboxSeed(a), newSandboxFill(a))
 	return cmd
 }
@@ -113,7 +113,7 @@ func newSandboxReset(a *app) *cobra.Command {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("sandbox: %w", err)
 			}
-			return a.out.Printf("the sandbox starts afresh with the next --sandbox\n")
+			return a.out.Printf("the next --sandbox run starts with an empty sandbox\n")
 		},
 	}
 }
@@ -153,7 +153,7 @@ func newSandboxRequests(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&reset, "reset", false, "empty the log after printing it")
+	cmd.Flags().BoolVar(&reset, "reset", false, "clear the log after printing it")
 	return cmd
 }
 

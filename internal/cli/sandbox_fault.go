@@ -26,12 +26,12 @@ func newSandboxFault(a *app) *cobra.Command {
 		Long: faultHelp(),
 		RunE: func(cmd *cobra.Command, rules []string) error {
 			if forget && len(rules) > 0 {
-				return errors.New("either --clear or rules, not both")
+				return errors.New("use either --clear or rules, not both")
 			}
 			return runSandboxFault(cmd.Context(), a, forget, rules)
 		},
 	}
-	cmd.Flags().BoolVar(&forget, "clear", false, "forget the faults that wait")
+	cmd.Flags().BoolVar(&forget, "clear", false, "remove the faults that are waiting")
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func steer(ctx context.Context, method, where, what, body string) ([]byte, error
 	return answer, nil
 }
 
-var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or give --sandbox-fault to a run with --sandbox")
+var errNotServed = errors.New("no sandbox is served here: start trueup sandbox in this folder, or use --sandbox-fault in a run with --sandbox")
 
 // addressFile is where a served sandbox says where it listens.
 func addressFile(dir string) string { return filepath.Join(dir, "address") }

@@ -36,10 +36,10 @@ func newSandboxFill(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&opts.dir, "dir", "", "write to `DIR`")
 	f.IntVar(&opts.world.CDNs, "cdns", 100, "make `N` CDNs")
-	f.IntVar(&opts.world.Purges, "purges", 0, "make `N` purges of their hostnames")
+	f.IntVar(&opts.world.Purges, "purges", 0, "write `N` purges of their hostnames")
 	f.IntVar(&opts.world.Snapshots, "snapshots", 0, "make `N` snapshots")
-	f.IntVar(&opts.world.Changed, "changed", 0, "let somebody have changed `PERCENT` of the CDNs at the platform")
-	f.Uint64Var(&opts.world.Seed, "seed", 1, "make another world for each `NUMBER`")
+	f.IntVar(&opts.world.Changed, "changed", 0, "change `PERCENT` of the CDNs on the platform, outside git")
+	f.Uint64Var(&opts.world.Seed, "seed", 1, "seed: each `NUMBER` makes another project")
 	return cmd
 }
 
@@ -54,13 +54,13 @@ func (o fillOptions) check() error {
 	w := o.world
 	switch {
 	case o.dir == "":
-		return errors.New("say where to write the manifests: --dir DIR")
+		return errors.New("add --dir DIR, where to write the manifests")
 	case min(w.CDNs, w.Purges, w.Snapshots) < 0 || max(w.CDNs, w.Purges, w.Snapshots) > maxMade:
-		return fmt.Errorf("--cdns, --purges and --snapshots are numbers from 0 to %d", maxMade)
+		return fmt.Errorf("--cdns, --purges and --snapshots must be numbers from 0 to %d", maxMade)
 	case w.Changed < 0 || w.Changed > 100:
-		return errors.New("--changed is a number from 0 to 100")
+		return errors.New("--changed must be a number from 0 to 100")
 	case w.Purges > w.CDNs*maxPurgesFor:
-		return fmt.Errorf("--purges %d: the platform takes %d for each hostname, and there are %d", w.Purges, maxPurgesFor, w.CDNs)
+		return fmt.Errorf("--purges %d: the platform accepts %d for each hostname, and there are %d", w.Purges, maxPurgesFor, w.CDNs)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 func writeSample(root *os.Root, f newFile) error {
 	done, err := writeNew(root, f)
 	if done == fileKept {
-		return errors.New("it says something else, and is left as it is: name another folder")
+		return errors.New("it has other content, and stays as it is: name another folder")
 	}
 	return err
 }
@@ -168,7 +168,7 @@ func sampleFile(ws kind.Workspace, s sandbox.Sample) (newFile, error) {
 func sampleKind(s sandbox.Sample, spec map[string]any) (*kind.Kind, []byte, error) {
 	k, _, ok := kind.ForEnvelope(s.APIVersion, s.Kind)
 	if !ok {
-		return nil, nil, fmt.Errorf("the sandbox makes up %s, which is no kind", s.Kind)
+		return nil, nil, fmt.Errorf("the sandbox generates %s, which is not a kind", s.Kind)
 	}
 	text, err := json.Marshal(spec)
 	return k, text, err

@@ -31,7 +31,7 @@ func newSchema(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: completeSchemas,
 	}
-	cmd.Flags().BoolVar(&opts.list, "list", false, "list the schemas that there are")
+	cmd.Flags().BoolVar(&opts.list, "list", false, "list the schemas")
 	cmd.Flags().StringVar(&opts.dir, "dir", "", "write all schemas into the folder `DIR`")
 	cmd.MarkFlagsMutuallyExclusive("list", "dir")
 	return cmd
@@ -41,17 +41,17 @@ func runSchema(a *app, opts schemaOptions, args []string) error {
 	whole := opts.list || opts.dir != ""
 	switch {
 	case whole && len(args) > 0:
-		return errors.New("--list and --dir are of all schemas: leave KIND out")
+		return errors.New("--list and --dir are for all schemas: remove KIND")
 	case opts.list:
 		return a.listSchemas()
 	case opts.dir != "":
 		return a.writeSchemas(opts.dir)
 	case len(args) == 0:
-		return errors.New("name a kind, such as cdn; schema --list lists what there is")
+		return errors.New("name a kind, such as cdn; schema --list lists them")
 	}
 	_, text, ok := kind.SchemaNamed(args[0])
 	if !ok {
-		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(didYouMean(args[0], kind.SchemaNames()), ": schema --list lists what there is"))
+		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(didYouMean(args[0], kind.SchemaNames()), ": schema --list lists them"))
 	}
 	return a.out.Source(text)
 }
@@ -97,7 +97,7 @@ func writeSchema(root *os.Root, f newFile) (string, error) {
 		return "", err
 	}
 	if is := titleOf(old); is.Schema == "" || is.Title != titleOf(f.content).Title {
-		return "", errors.New("there is a file of that name that is no such schema: remove it, or name another folder")
+		return "", errors.New("a file of that name exists and is not such a schema: remove it, or name another folder")
 	}
 	return fileWritten, replaceFile(root, f)
 }

@@ -38,8 +38,8 @@ func TestSchemaCommand(t *testing.T) {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	for line, want := range map[string]string{
-		"schema": "name a kind", "schema projct": "did you mean project?", "schema cdn --list": "leave KIND out",
-		"schema --dir=": "--dir is empty", "schema nothing": "schema --list lists what there is",
+		"schema": "name a kind", "schema projct": "did you mean project?", "schema cdn --list": "remove KIND",
+		"schema --dir=": "--dir is empty", "schema nothing": "schema --list lists them",
 	} {
 		if code, _, wrong := ran(t, dir, strings.Fields(line)...); code != exitError || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, %s", line, code, wrong)

@@ -161,7 +161,7 @@ func (s *session) admit(ctx context.Context) error {
 		return err
 	}
 	if view := s.inputs.Ledger; view.Problem != "" && s.world.ledger.StoreFromEnv && !s.looksOnly {
-		return fmt.Errorf("nothing is sent without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
+		return fmt.Errorf("trueup sends nothing without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s settings) ownToken(area kind.Area) error {
 	if err == nil && perr == nil && strings.EqualFold(here.Scheme, there.Scheme) && strings.EqualFold(here.Host, there.Host) {
 		return nil
 	}
-	return fmt.Errorf("%s is another address than that of profile %s, whose token would go there: unset it, or set %s as well",
+	return fmt.Errorf("%s differs from the address in profile %s, whose token would go there: unset it, or set %s as well",
 		s.urls[area].Origin, s.profile.name, areaVariable(area, "TOKEN"))
 }
 
@@ -133,7 +133,7 @@ func (a *app) inputIsManifests() error {
 }
 
 func onlyOne(first, second string) error {
-	return fmt.Errorf("standard input is to hold both %s and %s: it can hold one of them", first, second)
+	return fmt.Errorf("standard input can't be both %s and %s", first, second)
 }
 
 func (a *app) caSetting(p profile) setting {
@@ -169,7 +169,7 @@ func (s settings) trusted() (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s: %s holds no PEM certificate", s.caFile.Origin, s.caFile.Value)
+		return nil, fmt.Errorf("%s: %s has no PEM certificate", s.caFile.Origin, s.caFile.Value)
 	}
 	return pool, nil
 }
@@ -199,10 +199,10 @@ func (s settings) above() []string {
 	for _, area := range areas() {
 		own := s.profile.area(area)
 		if url := s.urls[area]; own.URL != "" && url.Value != own.URL {
-			above = append(above, fmt.Sprintf("%s stands above the address in profile %s", url.Origin, s.profile.name))
+			above = append(above, fmt.Sprintf("%s overrides the address in profile %s", url.Origin, s.profile.name))
 		}
 		if token := s.tokens[area]; !own.Token.isZero() && token.origin != s.profile.origin(string(area)+".token") {
-			above = append(above, fmt.Sprintf("%s stands above the token in profile %s", token.origin, s.profile.name))
+			above = append(above, fmt.Sprintf("%s overrides the token in profile %s", token.origin, s.profile.name))
 		}
 	}
 	return above

@@ -30,7 +30,7 @@ func runShow(a *app, name string) error {
 	if err != nil {
 		return a.fail(doc, withCode(exitError, fmt.Errorf("%s: %w", name, err)))
 	}
-	note := fmt.Sprintf("this plan was made at %s by %s, and nothing was looked at now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
+	note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 	p.Notes = append([]string{note}, p.Notes...)
 	doc.Plan, doc.Sandbox, doc.Objects = p, p.Sandbox, len(p.Items)
 	return a.emit(doc)

@@ -59,7 +59,7 @@ func (o *opener) named(paths []string) error {
 	for i, path := range paths {
 		if path == "-" {
 			if slices.Contains(paths[:i], path) {
-				return errors.New("- stands twice, and there is one standard input: name it once")
+				return errors.New("- is given twice, and there is only one standard input: name it once")
 			}
 			// One byte more than is allowed, so that it is noticed.
 			data, err := io.ReadAll(io.LimitReader(o.stdin(), manifest.MaxFile+1))
@@ -91,11 +91,11 @@ func (o *opener) named(paths []string) error {
 func (o *opener) configured(p project) error {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
-			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q leaves the folder of the file", projectFile, path))
+			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", projectFile, path))
 		}
 		err := o.open(p.dir, path, configuredAs(o.dir, p, path))
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s names it below manifests: make it there, or name another", err, projectFile)
+			return fmt.Errorf("%w: manifests: in %s names it: create it, or name another", err, projectFile)
 		}
 		if err != nil {
 			return err

@@ -103,14 +103,14 @@ func (a *app) fetchToken(ctx context.Context, t tokenSetting) (api.Token, error)
 // tokenFromInput reads standard input to its end.
 func (a *app) tokenFromInput() (string, error) {
 	if a.env.StdinIsTTY {
-		return "", errors.New("standard input is a terminal, which would show the token: pipe it in")
+		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")
 	}
 	data, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxToken+1))
 	if err != nil {
 		return "", fmt.Errorf("standard input: %w", err)
 	}
 	if len(data) > maxToken {
-		return "", fmt.Errorf("standard input holds more than %d KiB: that is no token", maxToken>>10)
+		return "", fmt.Errorf("standard input has more than %d KiB, which is too much for a token", maxToken>>10)
 	}
 	return string(data), nil
 }
@@ -140,13 +140,13 @@ func (a *app) exposed(file string, info fs.FileInfo, readOnly bool) (warning str
 	mounted := readOnly || known && uid != ownID() && mode&0o022 == 0
 	switch {
 	case known && uid != 0 && uid != ownID():
-		return "", fmt.Errorf("%s belongs to the user with number %d, who could replace it: make it your own", file, uid)
+		return "", fmt.Errorf("%s belongs to user %d, who could replace it: make yourself its owner", file, uid)
 	case mode&0o077 == 0:
 		return "", nil
 	case mounted || a.inCI():
-		return fmt.Sprintf("%s holds a token, and others on this machine may read it (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
+		return fmt.Sprintf("%s has a token that other users can read (mode %04o): mount it with mode 0400 or 0440", file, mode), nil
 	}
-	return "", fmt.Errorf("%s may be read or written by others on this machine (mode %04o): chmod 600 %s", file, mode, file)
+	return "", fmt.Errorf("other users can read or write %s (mode %04o): chmod 600 %s", file, mode, file)
 }
 
 // inCI reports whether the run is on a machine that CI made for it.
@@ -165,7 +165,7 @@ func readSmall(file string, limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, plain(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is no regular file")
+		return nil, nil, errors.New("it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

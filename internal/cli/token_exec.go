@@ -65,13 +65,13 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", fmt.Errorf("%s did not end within %s: see why, or give it more with exec.timeout%s", name, limit, words)
+		return "", fmt.Errorf("%s did not end within %s: find out why, or raise exec.timeout%s", name, limit, words)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", name, ctx.Err())
 	case err != nil:
 		return "", fmt.Errorf("%s: %w%s", name, plainExec(err), words)
 	case out.over:
-		return "", fmt.Errorf("%s printed more than %d KiB: that is no token", name, maxToken>>10)
+		return "", fmt.Errorf("%s printed more than %d KiB, which is too much for a token", name, maxToken>>10)
 	}
 	if words != "" && a.global.verbose {
 		a.log(slog.LevelDebug, name+words)
@@ -141,7 +141,7 @@ func (a *app) printedToken(out []byte) (string, error) {
 	}
 	if err := json.Unmarshal(trimmed, &answer); err != nil {
 		// The decoder's words may quote the answer.
-		return "", errors.New(`printed what is neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
+		return "", errors.New(`printed neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
 	}
 	if answer.Token == "" {
 		return "", errors.New("printed JSON without token")
@@ -151,7 +151,7 @@ func (a *app) printedToken(out []byte) (string, error) {
 	}
 	until, err := time.Parse(time.RFC3339, answer.ExpiresAt)
 	if err != nil {
-		return "", errors.New("printed an expiresAt that is no time such as 2026-11-21T12:00:00Z")
+		return "", errors.New("printed an expiresAt that is not a time such as 2026-11-21T12:00:00Z")
 	}
 	if !until.After(a.env.Now()) {
 		return "", fmt.Errorf("printed a token that has expired at %s", until.UTC().Format(time.RFC3339))

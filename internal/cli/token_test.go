@@ -133,7 +133,7 @@ func TestATokenFileIsNotWaitedFor(t *testing.T) {
 	}
 	for _, file := range []string{pipe, t.TempDir(), os.DevNull} {
 		_, err := tokenOf(t.Context(), t, "", map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": file}, "")
-		if err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+		if err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestATokenIsReadFromStandardInputOnce(t *testing.T) {
 	if _, err := tokenOf(t.Context(), t, "", fromInput, canary+"\n"); err != nil {
 		t.Error(err)
 	}
-	if _, err := tokenOf(t.Context(), t, "", fromInput, strings.Repeat("x", maxToken+1)); err == nil || !strings.Contains(err.Error(), "that is no token") {
+	if _, err := tokenOf(t.Context(), t, "", fromInput, strings.Repeat("x", maxToken+1)); err == nil || !strings.Contains(err.Error(), "which is too much for a token") {
 		t.Error(err)
 	}
 	both := map[string]string{"TRUEUP_DELIVERY_TOKEN_FILE": "-", "TRUEUP_COMPUTE_TOKEN_FILE": "-"}
@@ -171,9 +171,9 @@ func TestATokenIsPrintedByACommand(t *testing.T) {
 		{"json", `echo '{"token":"` + canary + `","expiresAt":"2026-11-21T10:00:00Z","kind":"ExecCredential"}'`, ""},
 		{"json without an end", `printf '{"token":"` + canary + `"}'`, ""},
 		{"expired", `echo '{"token":"` + canary + `","expiresAt":"2026-11-21T09:00:00Z"}'`, "printed a token that has expired at 2026-11-21T09:00:00Z"},
-		{"no time", `echo '{"token":"` + canary + `","expiresAt":"soon"}'`, "printed an expiresAt that is no time"},
+		{"no time", `echo '{"token":"` + canary + `","expiresAt":"soon"}'`, "printed an expiresAt that is not a time"},
 		{"other json", `echo '{"access_token":"` + canary + `"}'`, "printed JSON without token"},
-		{"broken json", `echo '{"token":"` + canary + `'`, "printed what is neither a token nor JSON"},
+		{"broken json", `echo '{"token":"` + canary + `'`, "printed neither a token nor JSON"},
 		{"nothing", "true", "printed nothing"},
 		{"two lines", "echo a; echo " + canary, "white space"},
 		{"too much", "yes | head -c 70000", "printed more than 64 KiB"},
@@ -240,7 +240,7 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 		{"", ""},
 		{"TRUEUP_WORKSPACE=" + workspace.UUID, ""},
 		{"TRUEUP_WORKSPACE=other", "TRUEUP_WORKSPACE allows only other"},
-		{"TRUEUP_LEDGER=file:none", "there is no ledger at file:none yet|is missing at file:none"},
+		{"TRUEUP_LEDGER=file:none", "there is no ledger at file:none|is missing at file:none"},
 		{"TRUEUP_LEDGER=s4://x", "is not of the form"},
 		{"TRUEUP_DELIVERY_URL=https://else.example.com", "was made for the delivery area at http://127.0.0.1"},
 	} {

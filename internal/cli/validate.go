@@ -101,9 +101,9 @@ func (a *app) warnOfNothing(l loaded) {
 	switch {
 	case len(l.set.Objects) > 0 || len(l.findings) > 0:
 	case !l.project.exists():
-		a.log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: trueup init starts a repository")
+		a.log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
 	default:
-		a.log(slog.LevelWarn, "there is no manifest here: trueup pull writes those of what is live")
+		a.log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
 	}
 }
 

@@ -106,7 +106,7 @@ func pinned(pin string, ws kind.Workspace) error {
 	if pin == "" || pin == ws.UUID {
 		return nil
 	}
-	return withCode(exitInvalid, fmt.Errorf("%s names workspace %s, and %s allows only %s: nothing was read or sent; correct workspace.uuid, or the variable",
+	return withCode(exitInvalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
 		projectFile, cmp.Or(ws.UUID, "none"), workspacePin, pin))
 }
 
@@ -165,7 +165,7 @@ func (a *app) apiConfig(ws kind.Workspace) api.Config {
 }
 
 func (a *app) warn(w api.Warning) {
-	a.log(slog.LevelWarn, fmt.Sprintf("the server says of %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
+	a.log(slog.LevelWarn, fmt.Sprintf("the server warns about %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
 }
 
 // ledgerConfig says which ledger a project means and who uses it.
@@ -193,7 +193,7 @@ func (a *app) ledgerConfig(p project) ledger.Config {
 		Claim:            a.claim(),
 		Sleep:            a.env.Sleep,
 		Delayed: func(key kind.Key, err error) {
-			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record what was done; trying again: %s", key, err))
+			a.log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record the outcome; trying again: %s", key, err))
 		},
 		SeenCache: witnessDir(env),
 	}

@@ -50,7 +50,7 @@ func sandboxWorkspace(p project, set *manifest.Set) (kind.Workspace, error) {
 	}
 	switch {
 	case len(names) > 1:
-		return ws, fmt.Errorf("the manifests name several namespaces (%s), and there is no trueup.yaml to say which is meant",
+		return ws, fmt.Errorf("the manifests name several namespaces (%s), and no trueup.yaml says which is right",
 			strings.Join(names, ", "))
 	case len(names) == 1 && names[0] != ws.Name:
 		ws = kind.Workspace{Name: names[0], UUID: sandboxUUID(names[0])}
@@ -132,7 +132,7 @@ func (a *app) openSandbox(dir string, ws kind.Workspace, log func(sandbox.Reques
 	info, err := os.Lstat(store)
 	isNew := errors.Is(err, os.ErrNotExist)
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("sandbox: %s is no regular file: remove it", store)
+		return nil, fmt.Errorf("sandbox: %s is not a regular file: remove it", store)
 	}
 	all := sandboxWorkspaces(ws)
 	server, err := sandbox.Open(sandbox.Options{Dir: dir, Now: a.env.Now, Log: log, Quirks: quirks, Workspaces: all})

@@ -69,7 +69,7 @@ func replaceFile(root *os.Root, f newFile) error {
 		return fmt.Errorf("%s: %w", f.name, plain(err))
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", f.name, errors.New("it is no regular file, so it is not written to"))
+		return fmt.Errorf("%s: %w", f.name, errors.New("it is not a regular file, so trueup does not write to it"))
 	}
 	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text()) // no other run has it
 	if err := writeTemp(root, temp, f.content, info.Mode().Perm()); err != nil {
@@ -161,7 +161,7 @@ func (a *app) writeNewIn(dir string, files []newFile) error {
 		}
 	}
 	if len(kept) > 0 {
-		return fmt.Errorf("left as it is, because it was there and says something else: %s; name another folder", strings.Join(kept, ", "))
+		return fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func Open(c Context, o Options) (*Client, error) {
 	}
 	id := run{attempt: c.Attempt}
 	if _, err := fmt.Sscan(c.RunID, &id.id); err != nil {
-		return nil, errors.New("CI does not say which run this is, so an older one could not be told from a newer one")
+		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
 	transport := &pinned{
 		next: cmp.Or[http.RoundTripper](o.Transport, http.DefaultTransport), base: base,
@@ -77,7 +77,7 @@ func Open(c Context, o Options) (*Client, error) {
 	case GitLab:
 		client.host, err = newGitLab(web, base, c.Repository, o)
 	case NoHost:
-		err = errors.New("this is no run in the CI of GitHub or GitLab")
+		err = errors.New("this is not a CI run of GitHub or GitLab")
 	}
 	return client, err
 }
@@ -125,15 +125,14 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 func (c *Client) explained(err error) error {
 	switch status(err) {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("%w: the host does not know the token (any more): store a new one", err)
+		return fmt.Errorf("%w: the host does not accept the token: store a new one", err)
 	case http.StatusForbidden:
 		if c.context.Fork {
-			return fmt.Errorf("%w: the run of a pull request from another repository has a token that only reads; show the plan in the job's summary instead (plan --report summary=FILE)", err)
+			return fmt.Errorf("%w: runs of pull requests from another repository have a read-only token: show the plan in the job's summary instead (plan --report summary=FILE)", err)
 		}
-		return fmt.Errorf("%w: give the token the right to write comments or issues "+
-			"(GitHub: permissions pull-requests: write or issues: write; GitLab: a token with scope api)", err)
+		return fmt.Errorf("%w: allow the token to write comments or issues (GitHub: permissions pull-requests: write or issues: write; GitLab: a token with scope api)", err)
 	case http.StatusNotFound:
-		return fmt.Errorf("%w: there is no such place, or the token may not see it: check the repository, the number of the pull request, and the rights of the token", err)
+		return fmt.Errorf("%w: not found, or not visible to the token: check the repository, the number of the pull request, and the token's permissions", err)
 	}
 	return err
 }
@@ -171,9 +170,9 @@ func (c *Client) fit(use string, p Post) (string, error) {
 	case len(escaped(p.Key)) > maxKey:
 		return "", fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxKey)
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
-		return "", fmt.Errorf("%w: it is not UTF-8, so it is no Markdown", ErrText)
+		return "", fmt.Errorf("%w: it is not UTF-8 text", ErrText)
 	case n > c.context.Host.Limit():
-		return "", fmt.Errorf("%w: it has %d characters, and a %s may have %d; what --report markdown=FILE writes fits",
+		return "", fmt.Errorf("%w: it has %d characters, and a %s may have %d: use what --report markdown=FILE writes",
 			ErrText, n, use, c.context.Host.Limit())
 	}
 	return body, nil

@@ -125,7 +125,7 @@ type event struct {
 
 func (c *Context) readEvent(content []byte) error {
 	if len(content) > MaxEvent {
-		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) is %d bytes long, and may be %d", len(content), MaxEvent)
+		return fmt.Errorf("the event of the run (GITHUB_EVENT_PATH) has %d bytes, and may have %d", len(content), MaxEvent)
 	}
 	var e event
 	if err := json.Unmarshal(content, &e); err != nil {

@@ -117,7 +117,7 @@ func (s commentStore) list(ctx context.Context) ([]note, error) {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("list the %s: there are more than %d, so it is not known whether one is ours", s.notes, perPage*maxPages)
+	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.notes, perPage*maxPages)
 }
 
 // create adds a note; a comment has no title.

@@ -101,7 +101,7 @@ func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
 }
 
 // errGone is a note that somebody took away between the look and the write.
-var errGone = errors.New("it has just been taken away")
+var errGone = errors.New("it was deleted just now")
 
 // passing reports whether the same may go well a moment later.
 func passing(ctx context.Context, err error) bool {
@@ -133,7 +133,7 @@ func (c *Client) putOnce(ctx context.Context, s sticky) (Result, error) {
 	case !s.resolved:
 		return c.create(ctx, s)
 	case author == "":
-		return Result{}, errors.New("the host does not say whom the token belongs to, so no issue is known as ours")
+		return Result{}, errors.New("the host does not name the token's owner, so trueup can't recognise its issue")
 	}
 	return Result{Outcome: Nothing}, nil
 }
@@ -208,7 +208,7 @@ func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
 	}
 	for _, extra := range ours[1:] {
 		if err := s.store.remove(ctx, extra.id); err != nil && status(err) != http.StatusNotFound {
-			return res, fmt.Errorf("take an older copy away: %w", err)
+			return res, fmt.Errorf("delete an older copy: %w", err)
 		}
 		res.Removed++
 	}

@@ -15,7 +15,7 @@ const hiddenToken = "***"
 func NewToken(text string) (Token, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return Token{}, errors.New("it holds a space, a line end or another character that no token has: store it anew")
+		return Token{}, errors.New("it contains a space, a line end or another character that no token has: store it again")
 	}
 	return Token{text}, nil
 }

@@ -13,8 +13,8 @@ func TestWhereATokenMayGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for api, want := range map[string]string{
-		"http://github.example":            "a token goes only to https",
-		"ftp://127.0.0.1":                  "a token goes only to https",
+		"http://github.example":            "a token only over https",
+		"ftp://127.0.0.1":                  "a token only over https",
 		"https://user:pw@github.example":   "is none",
 		"https://github.example?x=y":       "is none",
 		"":                                 "is none",
@@ -22,7 +22,7 @@ func TestWhereATokenMayGo(t *testing.T) {
 		"https://github.example/api/v3/":   "",
 		"http://localhost:1/api/v3":        "",
 		"http://[::1]:1":                   "",
-		"http://127.0.0.1.evil.example/v3": "a token goes only to https",
+		"http://127.0.0.1.evil.example/v3": "a token only over https",
 	} {
 		_, err := Open(Context{Host: GitHub, API: api, Repository: "a/b", RunID: "1"}, Options{Token: token})
 		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw")) {

@@ -52,11 +52,11 @@ func parseAPI(address string) (*url.URL, error) {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		// It may hold a password.
-		return nil, errors.New("the address of the code host's API, which CI says, is none: write https://HOST/PATH")
+		return nil, errors.New("CI gives no valid address of the code host's API: it must be https://HOST/PATH")
 	case u.Scheme == "https" || u.Scheme == "http" && onLoopback(u):
 		return u, nil
 	}
-	return nil, fmt.Errorf("the address of the code host's API is %s: a token goes only to https, or to this machine", u.Redacted())
+	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
 }
 
 func onLoopback(u *url.URL) bool {
@@ -91,7 +91,7 @@ func (p *pinned) RoundTrip(req *http.Request) (*http.Response, error) {
 func (p *pinned) refused(op string, resp *http.Response) *refusal {
 	r := &refusal{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
-		r.text = "it points elsewhere, and a token does not follow; was the repository renamed or moved?"
+		r.text = "it redirects, and trueup does not send a token there: was the repository renamed or moved?"
 		return r
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))

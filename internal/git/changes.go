@@ -57,7 +57,7 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	stamp, _, _ := strings.Cut(out, " ")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return Range{}, fmt.Errorf("git rev-list: %q is no time", stamp)
+		return Range{}, fmt.Errorf("git rev-list: %q is not a time", stamp)
 	}
 	c.At = time.Unix(seconds, 0).UTC()
 	return c, nil
@@ -96,7 +96,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 		// Like ":100644 100644 <id> <id> M".
 		entry := strings.Fields(strings.TrimPrefix(fields[i], ":"))
 		if len(entry) != 5 || !strings.HasPrefix(fields[i], ":") {
-			return nil, fmt.Errorf("git diff-tree: %q is no change", fields[i])
+			return nil, fmt.Errorf("git diff-tree: %q is not a change", fields[i])
 		}
 		c := Change{Name: fields[i+1], Was: kindOf(entry[0]), Is: kindOf(entry[1])}
 		c.Same = c.Was == c.Is && entry[2] == entry[3]

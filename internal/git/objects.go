@@ -85,7 +85,7 @@ func cut(out string) (o object, rest string, err error) {
 	head, rest, _ := strings.Cut(out, "\n")
 	fields := strings.Fields(head)
 	if len(fields) != 3 {
-		return object{}, "", fmt.Errorf("%q is no object", head)
+		return object{}, "", fmt.Errorf("%q is not an object", head)
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil || size < 0 || size >= len(rest) {

@@ -14,8 +14,7 @@ import (
 // programs git runs and which addresses it asks. That of a clone is made by who
 // cloned it; but git also takes any folder for a bare repository that looks like
 // one, and a folder comes with a pull request.
-var errPlanted = errors.New("it is a bare repository that lies in a folder of another name than .git, " +
-	"which may have come with what was cloned: set GIT_DIR if it is meant")
+var errPlanted = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 
 // locate returns the folder of the repository that dir is in, and the format of
 // its objects; or ErrNoRepository. It runs nothing that the repository names.

@@ -205,7 +205,7 @@ func treeEntry(entry string) (f treeFile, size int, err error) {
 		size, err = strconv.Atoi(fields[3])
 	}
 	if err != nil || len(fields) != 4 || size < 0 {
-		return treeFile{}, 0, fmt.Errorf("%q is no entry", entry)
+		return treeFile{}, 0, fmt.Errorf("%q is not an entry", entry)
 	}
 	return treeFile{name: name, id: fields[2]}, size, nil
 }

@@ -16,7 +16,7 @@ import (
 const projectKind = "Project"
 
 // editorNote stands in the schema for editors before a digest of the rest.
-const editorNote = "trueup init wrote this file, and keeps it up to date while nobody edits it: "
+const editorNote = "trueup init wrote this file and updates it unless it was edited: "
 
 // EditorSchema returns one JSON Schema for every file of a repository: an editor
 // finds a schema by the name of a file, and files of several kinds share a
@@ -50,7 +50,7 @@ func EditorSchema() []byte {
 	}
 	doc := map[string]any{
 		"$schema":     "http://json-schema.org/draft-07/schema#",
-		"description": "A manifest, or the project file. The kind says which fields there are.",
+		"description": "A manifest, or the project file. Its fields depend on kind.",
 		"type":        "object",
 		"required":    []any{"apiVersion", "kind"},
 		"properties": map[string]any{

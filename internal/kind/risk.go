@@ -23,7 +23,7 @@ var tableOfRisks = [...]struct{ name, meaning string }{
 	NoRisk:           {},
 	RiskCost:         {"cost", "may cost more"},
 	RiskAvailability: {"availability", "may make something slow or unreachable"},
-	RiskSecurity:     {"security", "may open what is guarded"},
+	RiskSecurity:     {"security", "may expose protected content"},
 	RiskServes:       {"serves", "may serve other content, or none"},
 }
 

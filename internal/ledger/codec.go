@@ -106,7 +106,7 @@ func decode(b []byte, into any) error {
 			return serr
 		}
 	}
-	return fmt.Errorf("cut short, or not as it was written: %w", err)
+	return fmt.Errorf("truncated or damaged: %w", err)
 }
 
 func checkSchema(schema string) error {

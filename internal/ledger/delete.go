@@ -17,14 +17,14 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 		return err
 	}
 	if !k.Can(kind.Delete) {
-		return fmt.Errorf("record the deletion of %s: the platform documents none", key)
+		return fmt.Errorf("record the deletion of %s: the platform documents no deletion", key)
 	}
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
 	_, err = l.change(ctx, key, move{event: evDelete, who: asSeen, detail: "uid " + uid}, func(r Record) (Record, error) {
 		if !r.Ours() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
-			return r, fmt.Errorf("no request of this ledger made the object with uid %q", uid)
+			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
 		return r, r.in(evDelete)
 	})
@@ -78,7 +78,7 @@ func (r Record) Unmade() string {
 	case last.Event == string(evDeleted):
 		return fmt.Sprintf("trueup deleted it (%s%s)", last.By, at(&last.At))
 	case last.Event == string(evDelete):
-		return fmt.Sprintf("its deletion was begun by %s%s, and no outcome was recorded", last.By, at(&last.At))
+		return fmt.Sprintf("%s%s started its deletion and recorded no outcome", last.By, at(&last.At))
 	case r.Gone():
 		return "trueup deleted it"
 	}

@@ -20,9 +20,9 @@ func Explain(rec Record) (message, fix string) {
 		if rec.Left {
 			return unanswered(rec)
 		}
-		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",
+		return fmt.Sprintf("%s was about to be sent by %s%s, and no outcome was recorded: it may have been executed",
 				key, sender(rec.Claim), at(rec.ClaimedAt)),
-			"if that run is still going, wait for it; else " + Question(rec.Key)
+			"if that run is still going, wait for it; otherwise " + Question(rec.Key)
 	case Unknown:
 		return unanswered(rec)
 	case Posted:
@@ -34,10 +34,10 @@ func Explain(rec Record) (message, fix string) {
 	case Rejected:
 		return fmt.Sprintf("%s was refused%s%s; nothing was executed", key, at(rec.ClaimedAt), said(rec.Outcome)), ""
 	case Adopted:
-		return fmt.Sprintf("%s was not sent by trueup: it was recorded as done%s", key, answered(rec.Outcome)), ""
+		return fmt.Sprintf("trueup did not send %s: it was recorded as done%s", key, answered(rec.Outcome)), ""
 	case Abandoned:
-		return fmt.Sprintf("%s was given up%s; it is never sent", key, answered(rec.Outcome)),
-			"give the manifest another name to send it after all"
+		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answered(rec.Outcome)),
+			"to send it after all, give the manifest another name"
 	}
 	return explainPlain(key, rec), ""
 }
@@ -47,13 +47,13 @@ func Explain(rec Record) (message, fix string) {
 func unanswered(rec Record) (message, fix string) {
 	sent := fmt.Sprintf("%s was sent by %s%s", rec.Key, sender(rec.Claim), at(rec.ClaimedAt))
 	if rec.gaveUp() {
-		return fmt.Sprintf("%s was about to be sent by %s%s and no outcome was recorded: it may or may not have been executed",
+		return fmt.Sprintf("%s was about to be sent by %s%s, and no outcome was recorded: it may have been executed",
 			rec.Key, sender(rec.Claim), at(rec.ClaimedAt)), Question(rec.Key)
 	}
 	if rec.NameTaken() {
 		return sent + ", but " + rec.Outcome.Message, NameQuestion(rec.Key)
 	}
-	return fmt.Sprintf("%s and its outcome is not known%s: it may or may not have been executed", sent, said(rec.Outcome)), Question(rec.Key)
+	return fmt.Sprintf("%s and its outcome is unknown%s: it may have been executed", sent, said(rec.Outcome)), Question(rec.Key)
 }
 
 // Ask returns the columns of a question: the request, what is known of it, and what each
@@ -69,7 +69,7 @@ func Ask(rec Record) []string {
 	case rec.NameTaken():
 		return append(ask, "the name is taken: ledger adopt, if that is this request", "--abandon, if not")
 	case ok && k.Policy == kind.Once:
-		return append(ask, "--posted: old content may stay", "--repost: may purge twice")
+		return append(ask, "--posted: old content may stay cached", "--repost: may purge twice")
 	}
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
 }
@@ -98,13 +98,13 @@ func ExplainFlight(rec Record) (message, fix string) {
 func explainPlain(key string, rec Record) string {
 	switch {
 	case rec.Pending != nil:
-		return key + " was being written and no outcome was recorded; the next apply compares it again"
+		return key + " was being written, and no outcome was recorded; the next apply compares it again"
 	case rec.NotConverged:
 		return key + " was applied, but the server did not keep all that was sent"
 	case rec.Applied != nil:
 		return key + " was applied"
 	case rec.Outcome != nil && rec.Outcome.How == Operator:
-		return fmt.Sprintf("%s is to be sent again%s", key, answered(rec.Outcome))
+		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome))
 	default:
 		return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome))
 	}
@@ -119,8 +119,8 @@ func Question(key kind.Key) string {
 // NameQuestion says how a person answers whose the name of a request is.
 func NameQuestion(key kind.Key) string {
 	name := ShellWord(key.String())
-	return "if that is the same request, sent by hand or earlier, run trueup ledger adopt " + name +
-		"; else give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
+	return "if you sent that request by other means, run trueup ledger adopt " + name +
+		"; otherwise give the manifest another name, and run trueup ledger resolve " + name + " --abandon --reason TEXT"
 }
 
 func sender(c *Claim) string {

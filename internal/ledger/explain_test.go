@@ -31,8 +31,8 @@ func TestExplain(t *testing.T) {
 		fix     string
 	}{
 		{
-			inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may or may not have been executed",
-			"if that run is still going, wait for it; else " + resolve,
+			inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may have been executed",
+			"if that run is still going, wait for it; otherwise " + resolve,
 		},
 		{by(Claimed, nil), "sent by an unnamed run at", resolve},
 		{by(Claimed, &Claim{}), "sent by an unnamed run at", resolve},
@@ -41,22 +41,22 @@ func TestExplain(t *testing.T) {
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{
 			outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
-			"its outcome is not known (HTTP 502: bad gateway): it may or may not have been executed", resolve,
+			"its outcome is not known (HTTP 502: bad gateway): it may have been executed", resolve,
 		},
 		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is not known: it may", resolve},
 		{
 			outcome(Unknown, &Outcome{How: NotOurs, Message: "the name exists already"}),
 			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
-			"run trueup ledger adopt Purge/a; else give the manifest another name, and run trueup ledger resolve Purge/a --abandon",
+			"run trueup ledger adopt Purge/a; otherwise give the manifest another name, and run trueup ledger resolve Purge/a --abandon",
 		},
-		{left, "Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z and its outcome is not known (no answer)", resolve},
+		{left, "Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z and its outcome is unknown (no answer)", resolve},
 		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
 		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, as mina said: seen", ""},
 		{outcome(Rejected, &Outcome{How: Refused, HTTP: 422}), "was refused at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
 		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "it was recorded as done, as somebody said", ""},
-		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was given up, as mina said: old; it is never sent", "another name"},
+		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was given up, as mina said: old; trueup never sends it", "another name"},
 		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},
-		{outcome("", &Outcome{How: Operator, By: "mina"}), "Purge/a is to be sent again, as mina said", ""},
+		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, as mina said", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},
 		{plain(Record{Applied: JSON(`{}`)}), "Purge/shop was applied", ""},
 		{plain(Record{Applied: JSON(`{}`), NotConverged: true}), "did not keep all", ""},

@@ -175,11 +175,11 @@ func readBackupRecord(text []byte) (Record, error) {
 func (b *backupReader) end() (Backup, error) {
 	switch {
 	case b.head != nil && b.rescued:
-		return Backup{}, errors.New("an export and rescue records in one file: import them one after the other")
+		return Backup{}, errors.New("the file has an export and rescue records: import them one after the other")
 	case b.head != nil && len(b.Records) != b.head.Records:
-		return Backup{}, fmt.Errorf("it is cut short: it has %d of %d records", len(b.Records), b.head.Records)
+		return Backup{}, fmt.Errorf("it is truncated: it has %d of %d records", len(b.Records), b.head.Records)
 	case b.head == nil && !b.rescued && b.strange != nil:
-		return Backup{}, fmt.Errorf("it is no export of a ledger, and holds no line with %q: %w", strings.TrimSpace(RescuePrefix), b.strange)
+		return Backup{}, fmt.Errorf("it is not an export of a ledger, and has no line with %q: %w", strings.TrimSpace(RescuePrefix), b.strange)
 	case b.head == nil && !b.rescued:
 		return Backup{}, errors.New("it is empty")
 	}

@@ -100,7 +100,7 @@ func (t *tally) moved(old, rec ledger.Record, w *world) {
 	case "posted":
 		t.posted(old, rec)
 	case "released":
-		t.hit(map[bool]row{false: releasedUnsent, true: releasedLate}[strings.Contains(rec.Outcome.Message, "stopped for too long")])
+		t.hit(map[bool]row{false: releasedUnsent, true: releasedLate}[strings.Contains(rec.Outcome.Message, "paused for too long")])
 	case "rejected":
 		t.hit(rejectedFirst)
 	case "left open":
@@ -108,7 +108,7 @@ func (t *tally) moved(old, rec ledger.Record, w *world) {
 	case "made unknown":
 		t.asked++
 		t.doubted(rec.Outcome.Message, w.nature.proven)
-	case "settled by a person":
+	case "resolved by a person":
 		t.hit(map[ledger.State]row{ledger.Posted: saidPosted, "": saidRepost, ledger.Abandoned: saidAbandon}[rec.State])
 	}
 }

@@ -40,7 +40,7 @@ func Problem(err error) *ProblemError {
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
-		Fix:     "run it again when the ledger can be reached, or where this run may read it",
+		Fix:     "run trueup again when the ledger can be reached, or allow this run to read it",
 	}
 }
 
@@ -48,8 +48,7 @@ func Unreadable(err error) View {
 const (
 	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 	fixDamaged = "restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md"
-	fixAnew    = "restore it: trueup ledger import FILE; or begin a new one: remove its id from " +
-		"trueup.yaml, and run trueup ledger init, which asks what in git was sent already"
+	fixAnew    = "restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, and run trueup ledger init, which asks what was sent before"
 )
 
 // problem judges what reading the genesis gave: what keeps the ledger from being
@@ -87,12 +86,12 @@ func (l *Ledger) refusedHere() *ProblemError {
 	case l.store == nil:
 		return &ProblemError{
 			Problem: "no ledger is configured",
-			Fix:     "trueup ledger init makes one; it says what to write into trueup.yaml",
+			Fix:     "run trueup ledger init, which says what to write into trueup.yaml",
 		}
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
 		return &ProblemError{
-			Problem: "a ledger in a file is refused in CI: a runner's disk is lost after the run, and with it the record of what was sent",
-			Fix:     "use a ledger that all runs share; on a runner whose disk is kept, say --ledger-ephemeral-ok",
+			Problem: "trueup refuses a ledger in a file in CI: a runner's disk is lost after the run, together with the record of what was sent",
+			Fix:     "use a ledger that all runs share; if the runner keeps its disk, add --ledger-ephemeral-ok",
 		}
 	}
 	return nil
@@ -101,12 +100,12 @@ func (l *Ledger) refusedHere() *ProblemError {
 func (l *Ledger) missing() *ProblemError {
 	if l.cfg.ID == "" {
 		return &ProblemError{
-			Problem: fmt.Sprintf("there is no ledger at %s yet", l.cfg.Store),
-			Fix:     "trueup ledger init makes one",
+			Problem: fmt.Sprintf("there is no ledger at %s", l.cfg.Store),
+			Fix:     "run trueup ledger init",
 		}
 	}
 	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is missing at %s: trueup does not know what was sent already", l.cfg.ID, l.cfg.Store),
+		Problem: fmt.Sprintf("ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store),
 		Fix:     fixAnew,
 	}
 }
@@ -135,8 +134,8 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	}
 	if g.LedgerID == l.cfg.ID+restoring {
 		return &ProblemError{
-			Problem: fmt.Sprintf("ledger %s at %s is being restored, or that was cut short", l.cfg.ID, l.cfg.Store),
-			Fix:     "wait for it, or give trueup ledger import the same export again: it goes on from there",
+			Problem: fmt.Sprintf("ledger %s at %s is being restored, or its restore was interrupted", l.cfg.ID, l.cfg.Store),
+			Fix:     "wait for it, or import the same export again with trueup ledger import, which continues",
 		}
 	}
 	return &ProblemError{
@@ -154,8 +153,8 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 		return nil
 	}
 	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is of workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID),
-		Fix:     "a ledger is of one workspace: name another store for this one's, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
+		Problem: fmt.Sprintf("ledger %s belongs to workspace %s (%s), and trueup.yaml names %s (%s)", g.LedgerID, name, g.Workspace, here.Name, here.UUID),
+		Fix:     "a ledger belongs to one workspace: name another store for this one, such as git:refs/trueup/ledger-NAME, or " + fixProject, Elsewhere: true,
 	}
 }
 
@@ -171,8 +170,7 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	}
 	return &ProblemError{
 		Problem: fmt.Sprintf("ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
-		Fix: "use the address that the ledger was made for; if the platform has moved, run trueup ledger init at a terminal; " +
-			"for another platform make another ledger", Elsewhere: true,
+		Fix:     "use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; for another platform, create another ledger", Elsewhere: true,
 	}
 }
 
@@ -211,14 +209,14 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	const none = "trueup sends no token, because only the ledger says where tokens may go"
-	const pin = "set TRUEUP_WORKSPACE to the UUID of the workspace that is meant"
+	const none = "trueup sends no token, because only the ledger knows where tokens may go"
+	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
 	p := cmp.Or(l.refusedHere(), Problem(err))
 	switch {
 	case p == nil && errors.Is(err, ErrNoGenesis):
 		p = l.missing()
 	case p == nil:
-		return fmt.Errorf("%w; %s: let this run read the ledger, or %s", err, none, pin)
+		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
 }

@@ -30,7 +30,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
 	if fix == "" {
-		fix = "to keep what the ledger has, import the rest with --leave " + ShellWord(c.Given.String())
+		fix = "to keep the ledger's record and import the rest, add --leave " + ShellWord(c.Given.String())
 	}
 	return fmt.Sprintf("the ledger has step %d: %s; the file has step %d of another history: %s",
 		c.Stored.Seq, stored, c.Given.Seq, given), fix
@@ -41,7 +41,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 type ConflictsError struct{ Conflicts []ImportConflict }
 
 func (e *ConflictsError) Error() string {
-	return fmt.Sprintf("nothing was imported: the file contradicts the ledger in records: %d", len(e.Conflicts))
+	return fmt.Sprintf("nothing was imported, because records contradict the ledger: %d", len(e.Conflicts))
 }
 
 // Exists reports whether there is a ledger in the store, whosesoever it is.
@@ -75,7 +75,7 @@ func (l *Ledger) Import(ctx context.Context, b Backup) (Imported, error) {
 		return Imported{}, err
 	}
 	if err := cmp.Or(putAll(ctx, l.store, jobs)...); err != nil {
-		return Imported{}, fmt.Errorf("import: %w; what was written stays, and the same import goes on from there", err)
+		return Imported{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
 	}
 	if restored {
 		if err := l.endRestore(ctx, *b.Genesis); err != nil {
@@ -95,7 +95,7 @@ func (l *Ledger) accepts(b Backup) error {
 		if l.cfg.ID == "" {
 			return &ProblemError{
 				Problem: "trueup.yaml does not say which ledger is expected",
-				Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml, which is that of the export", b.Genesis.LedgerID),
+				Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml, which is the id of the export", b.Genesis.LedgerID),
 			}
 		}
 		if b.Genesis.LedgerID != l.cfg.ID {
@@ -112,7 +112,7 @@ func (l *Ledger) accepts(b Backup) error {
 	for _, rec := range b.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
 			return &ProblemError{
-				Problem: fmt.Sprintf("the record of %s is of workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID),
+				Problem: fmt.Sprintf("the record of %s belongs to workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID),
 				Fix:     "import records of this project's workspace",
 			}
 		}
@@ -231,7 +231,7 @@ func latest(records []Record) ([]Record, error) {
 		case rec.follows(out[i]):
 			out[i] = rec
 		default:
-			return nil, fmt.Errorf("there are two records of %s that contradict each other: import the one that is right", rec.Key)
+			return nil, fmt.Errorf("two records of %s contradict each other: import only the right one", rec.Key)
 		}
 	}
 	return out, nil

@@ -210,7 +210,7 @@ func TestImportRefusesAnotherHistoryWhole(t *testing.T) {
 		t.Fatalf("imported: %v", err)
 	}
 	message, fix := conflicts.Conflicts[0].Explain()
-	if !strings.Contains(message, "step 2: Purge/rel-42 was given up") || !strings.Contains(message, "was accepted") || fix == "" {
+	if !strings.Contains(message, "step 2: Purge/rel-42 was abandoned") || !strings.Contains(message, "was accepted") || fix == "" {
 		t.Errorf("%q, %q", message, fix)
 	}
 	if after := listed(t, l); !reflect.DeepEqual(after, before) {
@@ -291,10 +291,10 @@ func TestReadBackup(t *testing.T) {
 		"rescue records":     {"noise\n" + rescue(lines[1]) + "more noise\n" + rescue(lines[2]), ""},
 		"one twice":          {rescue(lines[2]) + rescue(lines[2]), ""},
 		"empty":              {"\n", "it is empty"},
-		"something else":     {"Purge done\n", "no export of a ledger"},
+		"something else":     {"Purge done\n", "not an export of a ledger"},
 		"cut short":          {strings.Join(lines[:3], ""), "2 of 3 records"},
 		"cut in a line":      {file.String()[:file.Len()-20], "line 4"},
-		"no head":            {strings.Join(lines[1:], ""), "no export"},
+		"no head":            {strings.Join(lines[1:], ""), "not an export"},
 		"both":               {file.String() + rescue(lines[1]), "one after the other"},
 		"a damaged rescue":   {rescue(lines[1][:40]), "line 1: rescue record"},
 		"a newer one":        {strings.ReplaceAll(file.String(), Schema, schemaFamily+"v9"), "upgrade trueup"},

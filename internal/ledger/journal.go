@@ -99,7 +99,7 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 		return Hold{}, err
 	}
 	if k.Policy != kind.CreateOnly {
-		return Hold{}, fmt.Errorf("claim %s: a %s is never sent again under the same name", key, k.Name)
+		return Hold{}, fmt.Errorf("claim %s: trueup never sends a %s again under the same name", key, k.Name)
 	}
 	return l.claim(ctx, evReclaim, key, i)
 }
@@ -389,7 +389,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 	}
 	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
 		if to == ResolveRepost && r.young(now) {
-			return r, fmt.Errorf("it was claimed by %s%s and may still be sent: wait until %s",
+			return r, fmt.Errorf("%s%s claimed it and may still send it: wait until %s",
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
 		}
 		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {

@@ -120,7 +120,7 @@ func TestOnlyTheWriterOfAClaimEndsIt(t *testing.T) {
 	// A person says that it may be sent again, another run claims it: the late
 	// outcome of the first is not the outcome of the second.
 	err := other.Resolve(ctx, purgeKey, ResolveRepost, "the runner is gone", "mina")
-	if err == nil || !strings.Contains(err.Error(), "may still be sent") {
+	if err == nil || !strings.Contains(err.Error(), "may still send it:") {
 		t.Errorf("repost of a fresh claim gave %v", err)
 	}
 	cfg.Now = func() time.Time { return testTime.Add(Lease) }
@@ -178,7 +178,7 @@ func TestWhatWasNotMadeAgainIsKnownToBeGone(t *testing.T) {
 		"released": func(l *Ledger) error { return l.Release(ctx, diskKey, "interrupted") },
 		"refused":  func(l *Ledger) error { return l.Rejected(ctx, diskKey, 422, "no") },
 		"reposted": func(l *Ledger) error {
-			return errors.Join(l.MarkUnknown(ctx, diskKey, "reset"), l.Resolve(ctx, diskKey, ResolveRepost, "it is not there", "me"))
+			return errors.Join(l.MarkUnknown(ctx, diskKey, "reset"), l.Resolve(ctx, diskKey, ResolveRepost, "it does not exist", "me"))
 		},
 	} {
 		l := open(t, made(t))

@@ -167,9 +167,9 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 // neither its name nor a link leads elsewhere, where it could read, and show,
 // what somebody else has, or write.
 func staysInside(dir, path string) error {
-	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER where another one is meant"
+	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER to another"
 	if !filepath.IsLocal(path) {
-		return fmt.Errorf("it leads out of the folder of trueup.yaml: %s", fix)
+		return fmt.Errorf("it is outside the folder of trueup.yaml: %s", fix)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -131,9 +131,9 @@ func TestProblems(t *testing.T) {
 		"other workspace": {func(c *Config) { c.Workspace.UUID = "w2" }, purgeKey, "is of workspace acme (" + testWorkspace, "git:refs/trueup/ledger-NAME"},
 		"other delivery address": {
 			func(c *Config) { c.Origins[kind.Delivery] = "https://test.example.com/delivery/v2.1" }, diskKey,
-			"the delivery area at https://api.example.com/delivery/v2.1", "make another ledger",
+			"the delivery area at https://api.example.com/delivery/v2.1", "create another ledger",
 		},
-		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "make another ledger"},
+		"other region": {func(c *Config) { c.Origins[kind.Compute] = "https://api.example.com/machine/v1/thr2" }, purgeKey, "the compute area at", "create another ledger"},
 		"same address": {func(c *Config) { c.Origins[kind.Delivery] = "HTTPS://user:pw@API.example.com:443/delivery/v2.1/?x=1" }, purgeKey, "", ""},
 		"no address":   {func(c *Config) { c.Origins = nil }, purgeKey, "", ""},
 		"CI":           {func(c *Config) { c.InCI = true }, purgeKey, "refused in CI", "--ledger-ephemeral-ok"},

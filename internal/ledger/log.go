@@ -45,7 +45,7 @@ type logStore struct {
 	fresh atomic.Bool
 }
 
-var errMissing = fmt.Errorf("%w: it is missing, and later entries are there", ErrDamaged)
+var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
 
 // maxStuck bounds how often a listing may lack an entry that is said to be there.
 const maxStuck = 3
@@ -78,7 +78,7 @@ type logState struct {
 func (t *logState) add(p piece) error {
 	first := p.head.Entry - p.head.Entries
 	if p.head.After != t.ids[first] {
-		return fmt.Errorf("%w: entry %d does not follow entry %d: the log was put together of two", ErrDamaged, first+1, first)
+		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
 	}
 	if t.lines == nil {
 		t.lines, t.ids = map[Key]*line{}, map[int]string{}
@@ -366,7 +366,7 @@ func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	for _, h := range heads {
 		for entry, id := range map[int]string{h.Entry: h.ID, h.Entry - h.Entries: h.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
-				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d of the log is of another one", ErrDamaged, entry))
+				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
 			}
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
@@ -456,7 +456,7 @@ func (s *logStore) write(ctx context.Context, take func() []*pendingChange) erro
 
 // unlisted is the error of a store that does not list an entry that it has.
 func (s *logStore) unlisted(entry int) error {
-	return fmt.Errorf("entry %d is there, and no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
+	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
 // applicable returns the changes whose expected seq the state has; of two changes of one

@@ -24,7 +24,7 @@ const (
 	// evLeave ends a run that got no outcome; a later one may go on.
 	evLeave  event = "left open"
 	evDoubt  event = "made unknown"
-	evSettle event = "settled by a person"
+	evSettle event = "resolved by a person"
 	evAdopt  event = "adopted"
 
 	// The events of an object that was made and is deleted; the record stays
@@ -205,7 +205,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 		return r, err
 	}
 	if strings.TrimSpace(reason) == "" {
-		return r, errors.New("a reason is needed: it stays in the ledger")
+		return r, errors.New("a reason is required, and stays in the ledger")
 	}
 	last := r.Outcome
 	r.Outcome = &Outcome{How: Operator, Reason: clip(reason), By: by}

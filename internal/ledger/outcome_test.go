@@ -142,6 +142,6 @@ func TestRunsOfOneSpecDoNotCollide(t *testing.T) {
 	must(t, a.Pending(ctx, cdn, spec.Spec))
 	must(t, b.Pending(ctx, cdn, other))
 	if err := a.Applied(ctx, cdn, spec); !errors.Is(err, ErrConflict) {
-		t.Errorf("another spec is being written, and it says %v", err)
+		t.Errorf("another spec is being written, but it says %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func spanOf(name string) (span, error) {
 		p.entries, err = strconv.Atoi(entries)
 	}
 	if err != nil || last < 1 || p.entries < 1 || p.entries > last || p.name(packed) != name {
-		return span{}, fmt.Errorf("%w: %s was not put there by trueup: remove it", ErrDamaged, name)
+		return span{}, fmt.Errorf("%w: trueup did not write %s: remove it", ErrDamaged, name)
 	}
 	return p, nil
 }
@@ -134,7 +134,7 @@ func (l *line) record() (Record, error) {
 	}
 	rec, err := decodeRecord(l.text)
 	if err == nil && (rec.key() != l.key() || rec.Seq != l.Seq) {
-		err = fmt.Errorf("%w: it holds seq %d of the record of %s in workspace %s, which belongs elsewhere", ErrDamaged, rec.Seq, rec.Key, rec.Workspace)
+		err = fmt.Errorf("%w: it has seq %d of the record of %s in workspace %s, which belongs elsewhere", ErrDamaged, rec.Seq, rec.Key, rec.Workspace)
 	}
 	if err != nil {
 		return Record{}, fmt.Errorf("read record of %s in entry %d of the ledger's log: %w", l.Key, l.At, err)
@@ -222,7 +222,7 @@ func (h pieceHead) check(want span) error {
 		return err
 	}
 	if h.Entry != want.last || h.Entries != want.entries {
-		return fmt.Errorf("it holds %d entries up to %d, which belong elsewhere", h.Entries, h.Entry)
+		return fmt.Errorf("it has %d entries up to %d, which belong elsewhere", h.Entries, h.Entry)
 	}
 	if h.Genesis != nil {
 		return h.Genesis.validate()

@@ -112,9 +112,9 @@ func (l *Ledger) readChecked(ctx context.Context, keys []Key) (map[Key]Record, e
 	}
 	if key, back := rolledBack(seen, found); back {
 		return nil, &ProblemError{
-			Problem: fmt.Sprintf("the ledger at %s was rolled back: of %s it has %s, and this machine has seen step %d, %s",
+			Problem: fmt.Sprintf("the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
 				l.cfg.Store, key.Key, stepWord(found[key]), seen[key].Seq, seen[key].standingWord()),
-			Fix: fmt.Sprintf("restore the ledger, or let it learn what this machine has seen: trueup ledger import %s", ShellWord(string(w))),
+			Fix: fmt.Sprintf("restore the ledger, or import what this machine has seen: trueup ledger import %s", ShellWord(string(w))),
 		}
 	}
 	for key, rec := range found {

@@ -33,7 +33,7 @@ func (r Record) soundState(k *kind.Kind) error {
 	case k.Policy == kind.Converge && r.State != "":
 		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
 	case k.Policy == kind.Once && (r.Applied != nil || r.Pending != nil):
-		return fmt.Errorf("it has an applied spec, and a %s is sent and not applied", k.Name)
+		return fmt.Errorf("it has an applied spec, which a %s never has", k.Name)
 	case r.State != "" && r.Spec == nil:
 		return fmt.Errorf("state %s without a spec", r.State)
 	case r.Open() && r.Claim == nil:
@@ -59,7 +59,7 @@ func (r Record) soundHistory() error {
 		}
 	}
 	if last := r.History[len(r.History)-1]; last.Nonce != r.Nonce {
-		return fmt.Errorf("its history ends in nonce %q, and it says %q", last.Nonce, r.Nonce)
+		return fmt.Errorf("its history ends in nonce %q, but it says %q", last.Nonce, r.Nonce)
 	}
 	return nil
 }

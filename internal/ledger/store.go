@@ -14,7 +14,7 @@ import (
 
 // ErrConflict says that a record, or the genesis, is not at the seq that was
 // expected: somebody else changed it meanwhile, and nothing was written.
-var ErrConflict = errors.New("changed by somebody else meanwhile")
+var ErrConflict = errors.New("another run changed it meanwhile")
 
 // ErrNoGenesis says that there is no ledger in the store. It is never treated
 // as an empty one.
@@ -203,7 +203,7 @@ func race(ctx context.Context, open func() Store, at func(int) Record) (string, 
 
 func refused(err error, what string) error {
 	if err == nil {
-		return fmt.Errorf("it took %s, which it must refuse: it is not safe for a ledger", what)
+		return fmt.Errorf("it accepted %s, which it must refuse: it is not safe for a ledger", what)
 	}
 	if !errors.Is(err, ErrConflict) {
 		return err

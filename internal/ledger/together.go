@@ -145,7 +145,7 @@ func (t *batcher) wait(ctx context.Context, w *pendingChange) error {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 		return ctx.Err()
 	}
-	return fmt.Errorf("a write was under way, and it was not waited for: %w", ctx.Err())
+	return fmt.Errorf("a write was in progress and was not waited for: %w", ctx.Err())
 }
 
 // work writes batches until no change is waiting.

@@ -66,7 +66,7 @@ func contractMany(t *testing.T, s Store) {
 	}
 }
 
-// specsOf are n objects as git says.
+// specsOf are n objects in sync.
 func specsOf(n, length int) []Confirmed {
 	all := make([]Confirmed, n)
 	for i := range all {
@@ -182,7 +182,7 @@ func TestRecordingTakesNoMoreThanItsRecords(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord is what the ledger costs a run that finds objects as git says,
+// BenchmarkRecord is what the ledger costs a run that finds objects in sync,
 // and one that writes each.
 func BenchmarkRecord(b *testing.B) {
 	for _, n := range []int{100, 1000} {

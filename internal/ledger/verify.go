@@ -65,7 +65,7 @@ func (v *verifier) damaged(format string, args ...any) {
 func (v *verifier) listRecent(ctx context.Context) error {
 	keys, err := v.ledger.store.Recent(ctx, v.ledger.cfg.Workspace.UUID, v.since)
 	if Problem(err) != nil {
-		v.damaged("the index of what is recent or open: %v", err)
+		v.damaged("the index of recent and open requests: %v", err)
 		return nil
 	}
 	v.recent = map[Key]bool{}
@@ -88,9 +88,9 @@ func (v *verifier) record(rec Record, err error) {
 	}
 	switch own := v.ledger.cfg.Workspace.UUID; {
 	case rec.Workspace != own:
-		v.damaged("record of %s: it is of workspace %s, and the ledger of %s", rec.Key, rec.Workspace, own)
+		v.damaged("record of %s: it belongs to workspace %s, and the ledger to %s", rec.Key, rec.Workspace, own)
 	case v.recent != nil && v.wanted(rec) && !v.recent[key]:
-		v.damaged("record of %s: it is %s, and the index of what is recent or open does not name it", rec.Key, rec.State)
+		v.damaged("record of %s: it is %s, but the index of recent and open requests lacks it", rec.Key, rec.State)
 	}
 }
 

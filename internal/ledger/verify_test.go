@@ -75,7 +75,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	}
 	cfg.Backend = blind{inFolder(dir)}
 	v, err = open(t, cfg).Verify(t.Context())
-	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 3 || !strings.Contains(text, "the index of what is recent or open: damaged") {
+	if text := strings.Join(v.Damage, "\n"); err != nil || len(v.Damage) != 3 || !strings.Contains(text, "the index of recent and open requests: damaged") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// A piece that has a copy, and one that has none.

@@ -170,7 +170,7 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 		f.tell()
 		key := f.key(o)
 		if l.names[key.Name] {
-			return fmt.Errorf("list %s: %s is in it twice", k.Name, key)
+			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
 		}
 		l.names[key.Name] = true
 		wanted, managed := f.wanted[key]
@@ -197,7 +197,7 @@ func (f *fetch) check(k *kind.Kind, o kind.Object) error {
 	ws := f.opts.Workspace
 	switch {
 	case o.Kind != k || o.Name == "":
-		return fmt.Errorf("list %s: an item is of another kind or has no name", k.Name)
+		return fmt.Errorf("list %s: an item has another kind or no name", k.Name)
 	case o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID:
 		return fmt.Errorf("wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name)
 	}
@@ -234,7 +234,7 @@ func (f *fetch) get(ctx context.Context, a *ask) error {
 	case err != nil:
 		return err
 	case o.Spec == nil && !o.Terminating:
-		return fmt.Errorf("get %s: the platform answers it without a spec", a.key)
+		return fmt.Errorf("get %s: the platform returns it without a spec", a.key)
 	}
 	if err := f.check(a.list.kind, o); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	}
 	if len(c.path) > maxDepth {
 		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", maxDepth),
-			"flatten the document: no documented field is nested this deep")
+			"flatten the document: no documented field is nested this deeply")
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -146,7 +146,7 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 func (c *converter) count(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
 		c.stop(n, ruleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
-			"write the values out, or use fewer aliases")
+			"write the values themselves, or use fewer aliases")
 	}
 	return !c.stopped
 }
@@ -154,7 +154,7 @@ func (c *converter) count(n *yaml.Node) bool {
 func (c *converter) alias(n, at *yaml.Node, f *kind.Field) any {
 	if slices.Contains(c.open, n.Alias) {
 		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value),
-			"write the value out")
+			"write the value itself")
 	}
 	return c.expand(n.Alias, n.Alias, at, f)
 }
@@ -167,7 +167,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 	v := c.value(n, at, f)
 	c.open = c.open[:len(c.open)-1]
 	if c.expanded += len(c.out.json) - before; c.expanded > maxExpanded {
-		c.stop(at, ruleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values out, or use fewer aliases")
+		c.stop(at, ruleAlias, "aliases expand to more than "+bytesOf(maxExpanded), "write the values themselves, or use fewer aliases")
 	}
 	return v
 }
@@ -270,7 +270,7 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 	switch {
 	case slices.Contains(c.open, from):
-		c.stop(source, ruleAlias, "a merge key brings in the mapping that it stands in", "write the members out")
+		c.stop(source, ruleAlias, "a merge key includes the mapping that contains it", "write the members themselves")
 	case from.Kind == yaml.MappingNode:
 		c.aliased += len(from.Content) / 2
 		c.open = append(c.open, from)
@@ -308,7 +308,7 @@ func (c *converter) dropRepeated(base int) {
 func (c *converter) repeated(first *yaml.Node, p pair) {
 	c.path = append(c.path, step{p.name, -1})
 	c.fail(p.key, ruleDuplicateKey,
-		fmt.Sprintf("the key %s stands in the same mapping twice, first in line %d", quoteName(p.name), first.Line),
+		fmt.Sprintf("the mapping has the key %s twice, first in line %d", quoteName(p.name), first.Line),
 		fmt.Sprintf("keep one of the lines %d and %d", first.Line, p.key.Line))
 	c.path = c.path[:len(c.path)-1]
 }
@@ -320,8 +320,8 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		target = n.Alias
 	}
 	if target.Kind != yaml.ScalarNode {
-		c.fail(n, ruleKey, "a key is a mapping or a list, not a text",
-			"write the key as text; a template such as {{ name }} must be rendered first")
+		c.fail(n, ruleKey, "a key is a mapping or a list, not text",
+			"write the key as text; render a template such as {{ name }} first")
 		return "", false
 	}
 	name := target.Value
@@ -330,7 +330,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
 	case isPlain(target) && resolve(name) != plainText:
-		x := c.fail(n, ruleKey, fmt.Sprintf("the key %s is not a text for every reader of YAML", quoteName(name)),
+		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", quoteName(name)),
 			"write "+quoteText(name)+":")
 		if n == target {
 			sure(x, quoteText(name))
@@ -342,7 +342,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 
 func (c *converter) collectionTag(n *yaml.Node, want string) {
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
-		c.fail(n, ruleTag, fmt.Sprintf("the tag %s means something else to each reader of YAML", quoteName(n.Tag)), "remove the tag")
+		c.fail(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", quoteName(n.Tag)), "remove the tag")
 	}
 }
 
@@ -368,8 +368,8 @@ func (c *converter) emit(n *yaml.Node, v any) any {
 // zero; a tree without it also costs the schema's check nothing.
 func (c *converter) number(n *yaml.Node, s string) any {
 	if !fitsDouble(s) {
-		c.fail(n, ruleNumber, short(s)+" is beyond the numbers that JSON's readers have in common",
-			"write a number between -1e308 and 1e308, and not nearer to zero than 1e-308")
+		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",
+			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
 		return c.null(n)
 	}
 	return c.emit(n, canon.Number(json.Number(s)))

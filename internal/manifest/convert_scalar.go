@@ -22,7 +22,7 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.text(n, n.Value, f)
 	}
 	if n.Value == "-" {
-		c.fail(n, ruleSyntax, "a lone - is neither a text nor a list element", `write "-" for the text`)
+		c.fail(n, ruleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
 		return c.null(n)
 	}
 	switch what := resolve(n.Value); what {
@@ -54,13 +54,13 @@ func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 		return c.number(n, n.Value)
 	case want == kind.Bool && what == looseBool:
 		value, _ := booleanWord(n.Value)
-		sure(c.fail(n, ruleSchema, n.Value+" is a boolean for some readers of YAML and a text for others",
+		sure(c.fail(n, ruleSchema, n.Value+" is a boolean to some YAML parsers and text to others",
 			"write "+c.line(strconv.FormatBool(value))), strconv.FormatBool(value))
 	case want == kind.Number && what == looseNumber:
-		c.fail(n, ruleSchema, n.Value+" is not the same number for every reader of YAML",
+		c.fail(n, ruleSchema, n.Value+" is a different number to different YAML parsers",
 			"write the number in plain decimal digits")
 	default:
-		sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s is a text for some readers of YAML and a %s for others", n.Value, looseName(what)),
+		sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s is text to some YAML parsers and a %s to others", n.Value, looseName(what)),
 			"write "+c.line(quoteText(n.Value))), quoteText(n.Value))
 	}
 	return c.emit(n, n.Value)
@@ -73,7 +73,7 @@ func (c *converter) unquoted(n *yaml.Node, f *kind.Field, what plain) any {
 	if value, ok := booleanWord(text); ok && sees(f, "true") {
 		text = strconv.FormatBool(value)
 	}
-	sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform wants text here", n.Value, looseName(what)),
+	sure(c.fail(n, ruleUnquoted, fmt.Sprintf("%s without quotes is a %s, and the platform needs text here", n.Value, looseName(what)),
 		"write "+c.line(quoteText(text))), quoteText(text))
 	return c.emit(n, text)
 }
@@ -105,7 +105,7 @@ func (c *converter) empty(n, at *yaml.Node) any {
 	if n.Value != "" {
 		what = n.Value + " as value"
 	}
-	c.fail(at, ruleEmpty, "a field with "+what+": it is not clear whether it should be empty or absent",
+	c.fail(at, ruleEmpty, "a field with "+what+": should it be empty or absent?",
 		`write "" for an empty text, {} or [] for an empty mapping or list, null for "must be absent", or remove the line`)
 	return c.null(n)
 }
@@ -178,7 +178,7 @@ func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 			continue
 		}
 		if diag.Unseen(r) && (key || !isJoiner(r)) {
-			c.fail(n, ruleEncoding, fmt.Sprintf("the text holds the character U+%04X, which cannot be seen", r),
+			c.fail(n, ruleEncoding, fmt.Sprintf("the text contains the invisible character U+%04X", r),
 				"remove the character")
 			return
 		}

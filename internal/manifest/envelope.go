@@ -21,7 +21,7 @@ const (
 )
 
 // notMapping is the message about a document that can hold no object.
-const notMapping = "the document is no mapping"
+const notMapping = "the document is not a mapping"
 
 // HoldsNothing reports whether a finding says that a document is a list or plain
 // text, which can hold no object.
@@ -107,14 +107,14 @@ func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node,
 	apiVersion := peek(root, "apiVersion")
 	at, field = peek(root, "kind"), "kind"
 	version, kindName := peekText(apiVersion), peekText(at)
-	message = fmt.Sprintf("the kind %s of %s is not managed here", quoteName(kindName), quoteName(version))
-	fix = "write one of " + strings.Join(envelopes(), ", ") + ", or keep the file out of the manifests"
+	message = fmt.Sprintf("trueup does not manage the kind %s of %s", quoteName(kindName), quoteName(version))
+	fix = "write one of " + strings.Join(envelopes(), ", ") + ", or move the file out of the manifests"
 	switch {
 	case kindName == "":
 		message = "the document has no kind"
 	case strings.HasSuffix(kindName, "List") && peek(root, "items") != nil:
 		message = "a list of objects in one document"
-		fix = "write each item as a document of its own, with a line --- between them"
+		fix = "write each item as its own document, with a line --- between them"
 	case near && known.Name == kindName:
 		at, field = apiVersion, "apiVersion"
 		message = fmt.Sprintf("the apiVersion of %s is not %s", kindName, quoteName(version))
@@ -227,7 +227,7 @@ func (f *file) settle() {
 	})
 	f.findings = f.findings[:f.from+len(own)]
 	if f.dropped > 0 {
-		f.unshown(fmt.Sprintf("the document has %d findings more, which are not shown", f.dropped), f.worst)
+		f.unshown(fmt.Sprintf("the document has %d more findings, which are not shown", f.dropped), f.worst)
 	}
 }
 

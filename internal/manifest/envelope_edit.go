@@ -73,7 +73,7 @@ func requote(old []byte, text string) string {
 func (e *editor) setVersion(version *yaml.Node, done Rerouted) bool {
 	from, to, ok := e.token(version)
 	if !ok {
-		e.file.fail(version.Line, version.Column, "", "apiVersion", "apiVersion is not written as a plain text", "write apiVersion: "+done.From)
+		e.file.fail(version.Line, version.Column, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
 		return false
 	}
 	e.edits = append(e.edits, edit{from: from, to: to, text: requote(e.file.lines.data[from:to], done.To), cuts: -1})
@@ -91,7 +91,7 @@ func (e *editor) addNamespace(metadata *yaml.Node) bool {
 	from, keyEnd, isKey := e.token(key)
 	valueAt, to, isText := e.token(value)
 	if !isKey || !isText {
-		e.file.fail(value.Line, value.Column, "", "metadata.name", "the name is not written as a plain text", "write name: "+value.Value)
+		e.file.fail(value.Line, value.Column, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 		return false
 	}
 	data := e.file.lines.data

@@ -64,7 +64,7 @@ func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 		out, ok = e.edited(docs)
 	}
 	if !ok {
-		f.fail(1, 1, "", "", "its envelopes can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
+		f.fail(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
 		return nil, nil, f.findings
 	}
 	bom := t.Data[:len(t.Data)-len(f.lines.data)]
@@ -148,7 +148,7 @@ func oddEnvelope(root, metadata *yaml.Node) string {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if isMerge(key) || key.Kind != yaml.ScalarNode {
-				return "takes members from elsewhere"
+				return "includes members from elsewhere"
 			}
 			if seen[key.Value] {
 				return "has " + quoteName(key.Value) + " twice"
@@ -168,11 +168,11 @@ func (e *editor) elsewhere(metadata *yaml.Node) bool {
 	}
 	switch namespace := peekText(n); {
 	case namespace == "" || n.Tag != "!!str":
-		e.file.fail(n.Line, n.Column, namespaceRule, "metadata.namespace", "the workspace is no text", "write its name, or leave metadata.namespace out")
+		e.file.fail(n.Line, n.Column, namespaceRule, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
 	case e.route.Workspace != "" && namespace != e.route.Workspace:
 		e.file.fail(n.Line, n.Column, namespaceRule, "metadata.namespace",
-			fmt.Sprintf("the workspace is %s here, and %s is asked for", quoteName(namespace), quoteName(e.route.Workspace)),
-			"convert it where that workspace is managed")
+			fmt.Sprintf("the workspace is %s here, and you asked for %s", quoteName(namespace), quoteName(e.route.Workspace)),
+			"convert it in the project of that workspace")
 	default:
 		return false
 	}

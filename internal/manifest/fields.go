@@ -31,8 +31,8 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 			c.unknownMember(p, tree, f)
 		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
 			c.atMember(p, diag.Finding{
-				Rule: ruleNotSent, Message: p.name + " stay in git: the platform's document knows none, so they are not sent",
-				Fix: "nothing to mend; remove them, or write them as comments, to be rid of this warning",
+				Rule: ruleNotSent, Message: p.name + " stay in git: the platform documents none, so trueup does not send them",
+				Fix: "nothing to fix; to silence this warning, remove them or write them as comments",
 			})
 		}
 	}
@@ -170,7 +170,7 @@ func unknownFix(name string, tree map[string]any, f *kind.Field) string {
 	if meant := Nearest(name, free); meant != "" {
 		return fmt.Sprintf("did you mean %s?", meant)
 	}
-	return "remove it, if it is a mistake; known here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
+	return "remove it if it is a mistake; the known fields here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
 }
 
 // checkSeen reports a value that the platform's document does not show, where it

@@ -216,7 +216,7 @@ func (f *fixer) dropCovered(set *Set, x diag.Finding) (repair, bool) {
 		}
 		r.drop, r.edits = append(r.drop, n), append(r.edits, cut)
 	}
-	r.finding.Fix += "; a purge that was posted must stay as it was: undo this there"
+	r.finding.Fix += "; a purge that was posted must not change: undo this there"
 	return r, len(r.drop) > 0
 }
 

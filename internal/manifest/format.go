@@ -61,7 +61,7 @@ func Format(data []byte) ([]byte, error) {
 			continue
 		}
 		if again, err := lay(laid, ordered); err != nil || !bytes.Equal(again, laid) {
-			failed = left(0, "its layout would not last")
+			failed = left(0, "formatting it twice would give different results")
 			continue
 		}
 		return text.whole(laid), nil
@@ -108,7 +108,7 @@ func (s source) check() error {
 		}
 	}
 	if at := bytes.IndexAny(s.body, "\r\u0085\u2028\u2029"); at >= 0 {
-		return left(bytes.Count(s.body[:at], []byte("\n"))+1, "a line ends in another way than the others")
+		return left(bytes.Count(s.body[:at], []byte("\n"))+1, "its lines have different line ends")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 		field = k.Root()
 	}
 	if at := root.Line - 1; l.kinds[at] == markerLine {
-		return left(root.Line, "a mapping begins in the line of ---")
+		return left(root.Line, "a mapping starts on the line of ---")
 	}
 	return l.mapping(root, 0, field)
 }
@@ -269,7 +269,7 @@ func (l *sheet) lines() error {
 	for at, line := range l.in {
 		switch l.kinds[at] {
 		case otherLine:
-			return left(at+1, "the line is not laid out in a way that is known here")
+			return left(at+1, "trueup does not know how to format a line")
 		case markerLine:
 			open = nil
 			l.out[at] = strings.TrimRight(line, " \t")
@@ -333,11 +333,11 @@ func (l *sheet) tokenLine(at int) error {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", tokens[0].to))
 	if strings.Trim(line[:offset(line, tokens[0].from)], " ") != "" {
-		return left(at+1, "something stands before the field")
+		return left(at+1, "there is something before the field")
 	}
 	for i, t := range tokens[1:] {
 		if strings.TrimRight(line[offset(line, tokens[i].from):offset(line, t.from)], " \t") != "-" {
-			return left(at+1, "something stands between the hyphen and the field")
+			return left(at+1, "there is something between the hyphen and the field")
 		}
 		b.WriteString("-" + strings.Repeat(" ", t.to-tokens[i].to-1))
 	}

@@ -68,7 +68,7 @@ func (l *sheet) header(v *yaml.Node) (at int, text string, err error) {
 	c.skipProperties()
 	rest := c.rest()
 	if rest == "" || rest[0] != '|' && rest[0] != '>' {
-		return 0, "", left(c.line+1, "the text does not begin where it is looked for")
+		return 0, "", left(c.line+1, "the text does not start where the parser says")
 	}
 	text, _, _ = strings.Cut(rest, " ")
 	return c.line, text, nil
@@ -111,7 +111,7 @@ func (l *sheet) end(v *yaml.Node, owner int) (int, error) {
 		ok = c.words(strings.Fields(v.Value))
 	}
 	if !ok {
-		return 0, left(v.Line, "it is not clear where the value ends")
+		return 0, left(v.Line, "trueup can't tell where the value ends")
 	}
 	return c.line, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // errDiffers is a fault of this program that was noticed in time.
-var errDiffers = left(0, "the result would not say the same")
+var errDiffers = left(0, "the result would have another meaning")
 
 // sameFile holds that two texts have the same lines but for white space and
 // their order, the same values in the same forms, and comments to this program
@@ -54,7 +54,7 @@ func sameNodes(before, after []byte) error {
 		}
 	}
 	if !slices.Equal(marked(before), marked(after)) {
-		return left(0, "a comment to trueup would stand at another field")
+		return left(0, "a trueup:ignore comment would move to another field")
 	}
 	return nil
 }

@@ -90,10 +90,10 @@ func TestWhatIsLeftAsItIs(t *testing.T) {
 	}{
 		{"a: [\n", "did not find expected node content", 1},
 		{"a: 1\n? b\n: c\n", "the key is not written as KEY:", 2},
-		{"--- &a\nb: 1\n", "a mapping begins in the line of ---", 1},
-		{"a: 1\nb: 2\rc: 3\n", "a line ends in another way than the others", 2},
+		{"--- &a\nb: 1\n", "a mapping starts on the line of ---", 1},
+		{"a: 1\nb: 2\rc: 3\n", "its lines have different line ends", 2},
 		{"a: \"\xff\"\n", "the byte 0xFF is not UTF-8", 1},
-		{"%YAML 1.1\n---\na: 1\n", "YAML directives are not read", 1},
+		{"%YAML 1.1\n---\na: 1\n", "trueup does not read YAML directives", 1},
 		{strings.Repeat("- ", 100) + "a\n", "", 0},
 		{"a:\n  " + strings.Repeat("- ", 100) + "a\n", "it is nested too deeply", 2},
 	} {

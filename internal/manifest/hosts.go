@@ -135,7 +135,7 @@ func (h host) problem() (problem, fix string) {
 	case h.server && problem == isIPv6:
 		return "is neither a name nor an address", "write the address alone, such as 2001:db8::7"
 	case problem == "" && endsInNumber(h.text) && !isAddress(h.text):
-		return "ends in a number and is no address, but some programs take it for one", fix
+		return "ends in a number and is not an address, but some programs read it as one", fix
 	}
 	if ascii := inASCII(h.text); ascii != "" {
 		fix = "write " + ascii + ", which is this name in ASCII"
@@ -180,7 +180,7 @@ func hostnameProblem(host string) string {
 	case strings.ContainsFunc(host, unicode.IsSpace):
 		return "has white space"
 	case strings.ContainsFunc(host, diag.Unseen):
-		return "has characters that can't be seen"
+		return "has invisible characters"
 	}
 	return characterProblem(host)
 }

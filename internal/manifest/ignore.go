@@ -56,7 +56,7 @@ func (w *worker) ignores(g *ground, marks []mark) []ignore {
 		i.from, i.to, found = g.governed(m)
 		message, fix := w.odd(m)
 		if message == "" && !found {
-			message, fix = "the comment stands at no field", "write it above a field, or behind one in the same line"
+			message, fix = "the comment belongs to no field", "write it above a field, or after one on the same line"
 		}
 		if message != "" {
 			w.file.add(m.line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
@@ -78,17 +78,17 @@ func (w *worker) odd(m mark) (message, fix string) {
 	case m.rule == "":
 		return "the comment names no rule", form
 	case rule == nil:
-		fix = "trueup explain NAME shows a rule, and docs/rules lists them"
+		fix = "see the list in docs/rules, or trueup explain NAME"
 		if meant := Nearest(m.rule, w.names); meant != "" {
 			fix = fmt.Sprintf("did you mean %s?", meant)
 		}
 		return "there is no rule " + quoteName(m.rule), fix
 	case rule.Severity == diag.Error:
-		return m.rule + " is an error, and errors are not silenced", "mend what it finds, and remove the comment"
+		return m.rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"
 	case !rule.silenceable():
-		return "no comment silences " + m.rule, "mend what it finds, and remove the comment"
+		return "no comment silences " + m.rule, "fix what it finds, and remove the comment"
 	case m.reason == "":
-		return "the comment gives no reason", "say why: # trueup:ignore " + m.rule + " REASON"
+		return "the comment has no reason", "say why: # trueup:ignore " + m.rule + " REASON"
 	}
 	return "", ""
 }
@@ -120,7 +120,7 @@ func (w *worker) reportUnused(s *subject, found diag.List) {
 	for _, i := range s.ignores {
 		if w.byName[i.rule].certain(w.options) && !slices.ContainsFunc(found, i.governs) {
 			w.file.add(i.line, i.column, ruleIgnoreUnused, diag.Warning, "",
-				i.rule+" finds nothing here, so the comment silences nothing", "remove the comment")
+				i.rule+" finds nothing here, so the comment has no effect", "remove the comment")
 		}
 	}
 }

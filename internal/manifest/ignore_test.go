@@ -160,7 +160,7 @@ func TestIgnoreOfManyObjects(t *testing.T) {
 func TestIgnoreSaysWhatToWrite(t *testing.T) {
 	for comment, want := range map[string]string{
 		"trueup:ignore upstream-unsued why": "did you mean upstream-unused?",
-		"trueup:ignore schema why":          "mend what it finds",
+		"trueup:ignore schema why":          "fix what it finds",
 		"trueup:ignore tls-not-forced":      "say why: # trueup:ignore tls-not-forced REASON",
 		"trueup:ingore tls-not-forced why":  "write # trueup:ignore RULE REASON",
 	} {

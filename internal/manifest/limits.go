@@ -54,10 +54,10 @@ func (l *loader) tooMuch() bool {
 
 // excess says which bound was passed.
 func (l *loader) excess() diag.Finding {
-	message := fmt.Sprintf("the manifests have more than %d objects together", l.options.Limits.Objects)
+	message := fmt.Sprintf("the manifests have more than %d objects in total", l.options.Limits.Objects)
 	switch total := l.options.Limits.Total; {
 	case l.total.Load() > total:
-		message = "the manifests together are larger than " + bytesOf(total)
+		message = "the manifests are larger in total than " + bytesOf(total)
 	case l.said.Load() > maxOfAll:
 		message = fmt.Sprintf("there are more than %d findings in the manifests", maxOfAll)
 	}
@@ -95,13 +95,13 @@ func firstAlias(n *yaml.Node) int {
 
 // errChanged is a file that is not the same at the end of reading as at the
 // start: half of one could look as if the other half had been removed.
-var errChanged = errors.New("it changed while it was read: run again when nobody writes to it")
+var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
 
 // slurp reads a file into the buffer, one byte more than is allowed at most.
 func slurp(in input, limit int64, buffer *bytes.Buffer) ([]byte, error) {
 	f, err := in.fsys.Open(in.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("it was there a moment ago, and is gone: run again when nobody changes the files")
+		return nil, errors.New("it was deleted just now: run trueup again when nothing changes the files")
 	}
 	if err != nil {
 		return nil, bare(err)
@@ -112,7 +112,7 @@ func slurp(in input, limit int64, buffer *bytes.Buffer) ([]byte, error) {
 		return nil, bare(err)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file any more", fs.ErrInvalid)
+		return nil, fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
 	}
 	buffer.Reset()
 	if _, err := buffer.ReadFrom(io.LimitReader(f, limit+1)); err != nil {

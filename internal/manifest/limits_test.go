@@ -38,9 +38,9 @@ func TestLimits(t *testing.T) {
 		want   string
 	}{
 		"file":      {many(1), Limits{File: 50}, "manifests/d0/0.yaml:1:1: error: the file is larger than 50 bytes [yaml-size]"},
-		"total":     {many(9), Limits{Total: 500}, "manifests/d0/0.yaml:0:0: error: the manifests together are larger than 500 bytes [yaml-size]"},
+		"total":     {many(9), Limits{Total: 500}, "manifests/d0/0.yaml:0:0: error: the manifests are larger in total than 500 bytes [yaml-size]"},
 		"files":     {many(9), Limits{Files: 8}, "error: there are more than 8 files [yaml-size]"},
-		"objects":   {many(9), Limits{Objects: 8}, "error: the manifests have more than 8 objects together [yaml-size]"},
+		"objects":   {many(9), Limits{Objects: 8}, "error: the manifests have more than 8 objects in total [yaml-size]"},
 		"folders":   {nested, Limits{Folders: 3}, "manifests/a/b/c/d:0:0: error: folders are nested more than 3 deep [yaml-size]"},
 		"values":    {many(1), Limits{Values: 5}, "manifests/d0/0.yaml:3:1: error: a document has more than 5 values [yaml-size]"},
 		"as it is":  {many(9), Limits{File: 200, Total: 9 * 200, Files: 9, Objects: 9, Values: 20, Folders: 1}, ""},
@@ -163,12 +163,12 @@ func TestWhatCanNotBeReadIsNotAbsent(t *testing.T) {
 		files failing
 		want  string
 	}{
-		"folder":  {failing{name: "d1", err: fs.ErrPermission}, "read folder manifests/d1: permission denied: whoever runs trueup must be allowed to read all of it"},
+		"folder":  {failing{name: "d1", err: fs.ErrPermission}, "read folder manifests/d1: permission denied: the user that runs trueup needs permission to read all of it"},
 		"file":    {failing{name: "d1/1.yaml", err: fs.ErrPermission}, "read manifests/d1/1.yaml: permission denied"},
-		"gone":    {failing{name: "d1/1.yaml", err: fs.ErrNotExist}, "read manifests/d1/1.yaml: it was there a moment ago"},
+		"gone":    {failing{name: "d1/1.yaml", err: fs.ErrNotExist}, "read manifests/d1/1.yaml: it was deleted just now"},
 		"disk":    {failing{name: "d1/1.yaml", err: errors.New("input/output error")}, "read manifests/d1/1.yaml: input/output error"},
-		"grows":   {failing{grows: "d1/1.yaml"}, "read manifests/d1/1.yaml: it changed while it was read"},
-		"shrinks": {failing{shrinks: "d1/1.yaml"}, "read manifests/d1/1.yaml: it changed while it was read"},
+		"grows":   {failing{grows: "d1/1.yaml"}, "read manifests/d1/1.yaml: it changed while trueup read it"},
+		"shrinks": {failing{shrinks: "d1/1.yaml"}, "read manifests/d1/1.yaml: it changed while trueup read it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.files.MapFS = many(9)

@@ -205,7 +205,7 @@ func repeated(o, first *Object) diag.Finding {
 	line, column := o.Place("metadata.name")
 	return diag.Finding{
 		Path: o.Path, Line: line, Column: column, Field: "metadata.name", Rule: ruleDuplicate, Severity: diag.Error,
-		Message: fmt.Sprintf("%s stands at %s:%d too", o.Key(), first.Path, first.Line),
-		Fix:     "remove one of the two, or give one another name",
+		Message: fmt.Sprintf("%s is also at %s:%d", o.Key(), first.Path, first.Line),
+		Fix:     "remove one of them, or rename one",
 	}
 }

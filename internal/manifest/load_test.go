@@ -119,7 +119,7 @@ func TestFindings(t *testing.T) {
 		{"capital boolean in text", cdnWith("  tls: {forced: 'True'}"), "[schema]", `write forced: "true" or "false"`},
 		{"text in number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: "10"}}}]}`), "[schema]", "write rate: 10"},
 		{"loose number", cdnWith(`  firewall: {rules: [{action: {ratelimit: {rate: 1_0}}}]}`), "[schema]", "plain decimal"},
-		{"mapping in text", purgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname wants text", "write hostname"},
+		{"mapping in text", purgeOf("  hostname: {a: b}\n  paths: [/a]\n"), "5:3: error: hostname needs text", "write hostname"},
 		{"empty value", purgeOf("  hostname:\n  paths: [/a]\n"), "5:3: error: a field with no value", "null"},
 		{"tilde", purgeOf("  hostname: ~\n  paths: [/a]\n"), "[empty-value]", "null"},
 		{"null on required", purgeOf("  hostname: null\n  paths: [/a]\n"), "spec.hostname is missing", "write hostname"},
@@ -132,14 +132,14 @@ func TestFindings(t *testing.T) {
 		{"field that is not known", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  names: [b]\n  domains: [b]\n"), "8:3: warning: ", "did you mean subdomains?"},
 		{"misspelt value", cdnWith("  upstreams: [{scheme: httpps}]"), "[misspelt-value]", `write scheme: "https"; if`},
 		{"value that is not known", cdnWith("  upstreams: [{scheme: grpc}]"), "[unknown-value]", `check it: the document shows "https", "http"`},
-		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the key \"hostname\"", "lines 5 and 7"},
+		{"duplicate key", purgeOf("  hostname: a.example.com\n  paths: [/a]\n  hostname: b\n"), "7:3: error: the mapping has the key \"hostname\" twice", ""},
 		{"merged duplicate", purgeOf("  <<: {paths: [/b], paths: [/c]}\n  hostname: a.example.com\n  paths: [/a]\n"), "[yaml-duplicate-key]", "keep one"},
 		{"alias without anchor", purgeOf("  hostname: a.example.com\n  paths: [*.jpg]\n"), "6:11: error", "quotes"},
-		{"cyclic alias", purgeOf("  hostname: a.example.com\n  paths: &p [*p]\n"), "[yaml-alias]", "write the value out"},
-		{"cyclic merge", purgeOf("  &s\n  <<: *s\n  hostname: a.example.com\n"), "[yaml-alias]", "write the members out"},
-		{"number key", purgeOf("  443: a\n"), `5:3: error: the key "443"`, `write "443":`},
+		{"cyclic alias", purgeOf("  hostname: a.example.com\n  paths: &p [*p]\n"), "[yaml-alias]", "write the value itself"},
+		{"cyclic merge", purgeOf("  &s\n  <<: *s\n  hostname: a.example.com\n"), "[yaml-alias]", "write the members themselves"},
+		{"number key", purgeOf("  443: a\n"), `5:3: error: not every YAML parser reads the key "443"`, `write "443":`},
 		{"boolean key", purgeOf("  on: a\n"), "[yaml-key]", `write "on":`},
-		{"mapping key", purgeOf("  {{ .Values.host }}: a\n"), "[yaml-key]", "rendered"},
+		{"mapping key", purgeOf("  {{ .Values.host }}: a\n"), "[yaml-key]", "render"},
 		{"binary", purgeOf("  hostname: !!binary aGk=\n  paths: [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"custom tag", purgeOf("  hostname: a.example.com\n  paths: !Ref [/a]\n"), "[yaml-tag]", "remove the tag"},
 		{"invisible in name", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: \"a\\u202eb\"}\nspec: {hostname: a.example.com, paths: [/a]}\n", "U+202E", "remove"},
@@ -153,18 +153,18 @@ func TestFindings(t *testing.T) {
 		{"tab", "a:\n\tb: c\n", "2:1: error: a tab", "spaces"},
 		{"indentation", "a: b\n c: d\n", "2:3: error: a colon", "indentation"},
 		{"template", "a:\n  {{- if b }}\n  c: d\n", "error: this is a template", "render"},
-		{"directive", "%TAG ! x\n---\na: b\n", "1:1: error: YAML directives", "remove the line"},
+		{"directive", "%TAG ! x\n---\na: b\n", "1:1: error: trueup does not read YAML directives", "remove the line"},
 		{"trailing", `{"a": 1} x`, "[yaml-trailing]", "---"},
-		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "the document is no mapping", "apiVersion"},
+		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), "the document is not a mapping", "apiVersion"},
 		{"deep spec", purgeOf("  hostname: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n"), "[yaml-depth]", "flatten"},
 		{"list kind", "apiVersion: v1\nkind: List\nitems: []\n", "2:7: error: a list of objects", "---"},
 		{"other group", "apiVersion: snapshot.storage.k8s.io/v1beta1\nkind: VolumeSnapshot\n", "1:13: error", "write apiVersion: snapshot.storage.k8s.io/v1"},
 		{"other kind", "apiVersion: v1\nkind: Pod\n", "[unknown-kind]", "write one of CDN (delivery/v2.1)"},
 		{"kind misspelt", "apiVersion: delivery/v2.1\nkind: Prge\n", "[unknown-kind]", "did you mean kind: Purge"},
 		{"no kind", "a: b\n", "1:1: error: the document has no kind", "write one of"},
-		{"text", "just words\n", "1:1: error: the document is no mapping", "write apiVersion"},
-		{"labels", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, labels: {a: b}}\nspec: {hostname: a.example.com, paths: [/a]}\n", "[metadata-not-sent]", "nothing to mend"},
-		{"duplicate object", shop + "---\n" + shop, "29:9: error: CDN/shop stands at -:2 too [duplicate-object]", "remove one"},
+		{"text", "just words\n", "1:1: error: the document is not a mapping", "write apiVersion"},
+		{"labels", "apiVersion: delivery/v2.1\nkind: Purge\nmetadata: {name: p, labels: {a: b}}\nspec: {hostname: a.example.com, paths: [/a]}\n", "[metadata-not-sent]", "nothing to fix; to silence this warning,"},
+		{"duplicate object", shop + "---\n" + shop, "29:9: error: CDN/shop is also at -:2 [duplicate-object]", "remove one"},
 		{"after a broken document", "a: [\n---\n" + cdnWith("  tls: {enabled: true}"), "8:18: error", `write enabled: "true"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestManyFindingsOfAFileAreCounted(t *testing.T) {
 	many := strings.Repeat("a: 1\n---\n", 2*maxOfFile)
 	_, findings := loadText(t, many, Options{})
 	last := findings[len(findings)-1]
-	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the others are not shown" {
+	if len(findings) != maxOfFile+1 || last.Severity != diag.Error || last.Message != "the file has more than 1000 findings; the rest is not shown" {
 		t.Errorf("%d findings, the last is %+v", len(findings), last)
 	}
 	// Behind warnings alone everything is read.

@@ -63,10 +63,10 @@ func checkRatelimitLocksOut(s *subject) {
 		period, _ := number(limit, "period")
 		switch {
 		case rate == 0:
-			s.report(at+".rate", "the rule allows no request of anybody", "write a rate that a visitor can live with, or enabled: false")
+			s.report(at+".rate", "the rule allows no requests at all", "write a higher rate, or enabled: false")
 		case shared(key) && period > 0 && rate/period < tinyRate:
-			s.report(at+".identifier.type", fmt.Sprintf("all who share the %s have %v requests in %v together", key, limit["rate"], limit["period"]),
-				"count by ip, or allow more")
+			s.report(at+".identifier.type", fmt.Sprintf("all visitors with the same %s share %v requests in %v", key, limit["rate"], limit["period"]),
+				"count by ip, or allow more requests")
 		}
 	}
 }
@@ -101,7 +101,7 @@ func checkRuleUnnamed(s *subject) {
 	for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
 		name, isText := text(rule, "name")
 		if rule["name"] == nil || isText && name == "" {
-			s.report(at, "this firewall rule has no name: all rules of the list are compared by position", "add name: NAME")
+			s.report(at, "this firewall rule has no name, so all rules of the list are compared by position", "add name: NAME")
 		}
 	}
 }

@@ -56,7 +56,7 @@ func checkHostnameTaken(set *Set, r *reporter) {
 		}
 		line, _ := before.Place("spec.hostname")
 		r.reportOn(o, "spec.hostname",
-			fmt.Sprintf("the hostname %s is that of %s too (%s:%d)", o.Host, before.Key(), before.Path, line),
+			fmt.Sprintf("%[2]s has the hostname %[1]s too (%[3]s:%[4]d)", o.Host, before.Key(), before.Path, line),
 			"give one of them another hostname")
 	}
 }

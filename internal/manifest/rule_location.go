@@ -23,8 +23,8 @@ func checkLocationUnreachable(s *subject) {
 		if len(hidden[by]) > 0 {
 			name := l.Host + l.Path
 			s.report(child(l.Field, "path"),
-				fmt.Sprintf("%s leaves nothing to %s below it, if the first match wins: the platform's document does not say", name, Some(hidden[by])),
-				fmt.Sprintf("move %s below them: special paths above general ones are right either way", name))
+				fmt.Sprintf("if the first match wins, no request reaches %[2]s below %[1]s; the platform does not document which one wins", name, Some(hidden[by])),
+				fmt.Sprintf("move %s below them: specific paths above general ones work either way", name))
 		}
 	}
 }
@@ -182,8 +182,8 @@ func checkTLSNotForced(s *subject) {
 	switch {
 	case enabled == "false" || forced == "true":
 	case written:
-		s.report("spec.tls.forced", "plain HTTP is not sent on to TLS", fix)
+		s.report("spec.tls.forced", "plain HTTP is not redirected to TLS", fix)
 	case enabled == "true":
-		s.report("spec.tls.forced", "git does not say that plain HTTP is sent on to TLS", fix)
+		s.report("spec.tls.forced", "the manifest does not redirect plain HTTP to TLS", fix)
 	}
 }

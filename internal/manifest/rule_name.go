@@ -34,7 +34,7 @@ func nameProblem(name string) string {
 	case name == "." || strings.Contains(name, "..") || strings.ContainsAny(name, "?#%;"+confusable):
 		return "would change the path of the request"
 	case strings.ContainsFunc(name, diag.Unseen), !utf8.ValidString(name):
-		return "has characters that can't be seen"
+		return "has invisible characters"
 	}
 	return ""
 }
@@ -58,10 +58,10 @@ func checkNamespace(s *subject) {
 	workspace := s.Options.Workspace
 	switch {
 	case namespace == "" && workspace == "" && s.Kind.Name == snapshot:
-		s.report("metadata.namespace", "the snapshot does not say in which workspace it is taken",
+		s.report("metadata.namespace", "the snapshot has no workspace",
 			"write metadata.namespace, or name the workspace in trueup.yaml")
 	case namespace != "" && workspace != "" && namespace != workspace:
 		s.report("metadata.namespace", fmt.Sprintf("the workspace is %q here and %q in trueup.yaml", namespace, workspace),
-			fmt.Sprintf("write %s, or leave metadata.namespace out", workspace))
+			fmt.Sprintf("write %s, or remove metadata.namespace", workspace))
 	}
 }

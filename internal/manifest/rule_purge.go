@@ -43,7 +43,7 @@ func subdomainProblem(sub, host string) (problem, fix string) {
 
 func checkPurgeNameGeneric(s *subject) {
 	if generic(s.Name) {
-		s.report("metadata.name", fmt.Sprintf("the purge name %q is not likely to be unique, and a name works only once", s.Name),
+		s.report("metadata.name", fmt.Sprintf("the purge name %q is unlikely to be unique, and a name works only once", s.Name),
 			"name the release, ticket or date, such as rel-42 or 20261121-logo")
 	}
 }

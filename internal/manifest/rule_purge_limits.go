@@ -54,8 +54,8 @@ func checkPurgeLimitsSet(set *Set, r *reporter) {
 		}
 	}
 	for _, host := range hosts {
-		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have together %s",
-			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; what there is no room for is deferred")
+		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have in total %s",
+			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; apply defers what does not fit")
 	}
 }
 

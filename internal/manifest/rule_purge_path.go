@@ -33,15 +33,15 @@ func mendPath(path string) string {
 	case strings.Trim(after, "*") == "":
 		return "write " + before + "*"
 	case before == "/":
-		return "write out the paths: /* would purge the whole hostname"
+		return "write each path: /* would purge the whole hostname"
 	}
-	return "write " + before + "*, which purges more, or write out the paths"
+	return "write " + before + "*, which purges more, or write each path"
 }
 
 func checkPurgePathOdd(s *subject) {
 	for at, path := range texts(s.Tree, "spec", "paths") {
 		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
-			s.report(at, oddPath(path, odd), "write the path as clients ask for it: without these, or with characters encoded as %XX")
+			s.report(at, oddPath(path, odd), "write the path as clients request it: without these, or encoded as %XX")
 		}
 	}
 }
@@ -76,7 +76,7 @@ func checkPurgePathCovered(s *subject) {
 		}
 		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
 		if !slices.ContainsFunc(needless[by], func(i int) bool { return paths[i] != paths[by] }) {
-			message, fix = paths[by]+" is named more than once", "keep one of them"
+			message, fix = paths[by]+" is listed more than once", "keep one of them"
 		}
 		s.report(places[needless[by][0]], message, fix)
 	}

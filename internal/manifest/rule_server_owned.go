@@ -16,5 +16,5 @@ func checkServerOwned(s *subject) {
 }
 
 func (s *subject) serverOwned(field string) {
-	s.report(field, field+" is a server-owned field", "remove it: it comes from the output of a read")
+	s.report(field, field+" is a field that the server owns", "remove it: it was copied from an answer of the platform")
 }

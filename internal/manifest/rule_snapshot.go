@@ -25,11 +25,11 @@ func checkSnapshotSource(s *subject) {
 	const claim = "persistentVolumeClaimName"
 	source := mapping(s.Tree, "source")
 	if s.Tree[claim] != nil {
-		s.report("spec."+claim, "the disk is named below spec and not below spec.source", "move it below spec.source")
+		s.report("spec."+claim, "the disk belongs below spec.source, not below spec", "move it below spec.source")
 	}
 	if source["volumeSnapshotContentName"] != nil {
-		s.report("spec.source.volumeSnapshotContentName", "a snapshot is taken of a disk; it can't be imported",
-			"remove it: persistentVolumeClaimName is the one source")
+		s.report("spec.source.volumeSnapshotContentName", "a snapshot is taken from a disk; it can't be imported",
+			"remove it: persistentVolumeClaimName is the only source")
 	}
 	if _, present := source[claim]; present {
 		return
@@ -38,5 +38,5 @@ func checkSnapshotSource(s *subject) {
 	if source != nil {
 		field += "." + claim
 	}
-	s.report(field, "the snapshot does not say of which disk it is", "write spec.source.persistentVolumeClaimName with the name of the disk")
+	s.report(field, "the snapshot does not name its disk", "write spec.source.persistentVolumeClaimName with the name of the disk")
 }

@@ -20,11 +20,11 @@ func checkUpstreamUnknown(s *subject) {
 		if !ok || has[name] || s.full() {
 			continue
 		}
-		fix := "add it to spec.upstreams, or name one of those"
+		fix := "add it to spec.upstreams, or use a name from there"
 		if meant := Nearest(name, known); meant != "" {
 			fix = fmt.Sprintf("did you mean %q?", meant)
 		}
-		s.report(child(at, "upstream"), fmt.Sprintf("no entry of spec.upstreams has the name %q", name), fix)
+		s.report(child(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
 	}
 }
 

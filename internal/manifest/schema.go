@@ -138,7 +138,7 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 	case "required":
 		s.missing(path, value, field)
 	case "type":
-		x := s.report(path, fmt.Sprintf("%s wants %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
+		x := s.report(path, fmt.Sprintf("%s needs %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
 		if text, ok := value.(string); ok {
 			sure(x, inType(text, field))
 		}

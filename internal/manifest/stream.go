@@ -98,7 +98,7 @@ func (f *file) start() { f.from, f.dropped, f.worst = len(f.findings), 0, diag.W
 // finish says whether there were more findings than the file has room for.
 func (f *file) finish() {
 	if f.more {
-		f.unshown(fmt.Sprintf("the file has more than %d findings; the others are not shown", maxOfFile), f.worstMore)
+		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.worstMore)
 	}
 }
 
@@ -111,7 +111,7 @@ func (f *file) unshown(message string, worst diag.Severity) {
 	last := f.findings[len(f.findings)-1]
 	last.Severity, last.Field = worst, ""
 	last.Message = message
-	last.Fix = "mend those that are shown first"
+	last.Fix = "fix those that are shown first"
 	f.findings = append(f.findings, last)
 }
 
@@ -215,7 +215,7 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f.lines, f.marks = lines{data: data}, findMarks(data)
 	if len(f.marks) == maxMarks {
-		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d comments to trueup or more; those beyond are not read", maxMarks), "split it into several files")
+		f.add(1, 1, ruleIgnoreOdd, diag.Warning, "", fmt.Sprintf("the file has %d or more trueup:ignore comments; the rest is not read", maxMarks), "split it into several files")
 	}
 	if i := firstUnprintable(data); i >= 0 {
 		line, column := f.lines.position(i)
@@ -290,7 +290,7 @@ func (f *file) dropDirectives(data []byte) []byte {
 	kept := bytes.Clone(data)
 	for _, at := range directives().FindAllIndex(data, -1) {
 		line, column := f.lines.position(at[0])
-		f.fail(line, column, ruleSyntax, "", "YAML directives are not read", "remove the line")
+		f.fail(line, column, ruleSyntax, "", "trueup does not read YAML directives", "remove the line")
 		copy(kept[at[0]:at[1]], bytes.Repeat([]byte(" "), at[1]-at[0]))
 	}
 	return kept
@@ -389,7 +389,7 @@ func explain(message string, line []byte) mistake {
 	text := string(line)
 	switch {
 	case strings.Contains(text, "{{") || strings.Contains(text, "{%"):
-		return mistake{ruleSyntax, "this is a template and not YAML: " + message, "render the template first and give trueup the result", "{"}
+		return mistake{ruleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result", "{"}
 	case strings.Contains(message, "cannot start any token") && strings.Contains(text, "\t"):
 		message = "tab character"
 	}
@@ -403,7 +403,7 @@ func explain(message string, line []byte) mistake {
 			return m
 		}
 	}
-	return mistake{ruleSyntax, message, "mend the YAML in this line or the one before it", ""}
+	return mistake{ruleSyntax, message, "fix the YAML in this line or the one before it", ""}
 }
 
 // explanation is what a part of a parser's message means; the mark is a set of
@@ -415,17 +415,17 @@ type explanation struct {
 
 func explanations() []explanation {
 	const indentation = "mend the indentation"
-	misfit := mistake{ruleSyntax, "the line does not fit the lines before it", indentation, ""}
+	misfit := mistake{ruleSyntax, "the line does not match the indentation of the lines before it", indentation, ""}
 	unclosed := mistake{ruleSyntax, "a quote is not closed", "close the quote", ""}
 	return []explanation{
-		{"unknown anchor", mistake{ruleAlias, "", "a text that starts with * needs quotes; else mark the value with & first", "*"}},
+		{"unknown anchor", mistake{ruleAlias, "", "text that starts with * needs quotes; an alias needs an anchor (&) before it", "*"}},
 		{"alphabetic or numeric character", mistake{ruleSyntax, "an unquoted * or & starts an alias or an anchor", `put the text in quotes, such as "*.example.com"`, "*&"}},
-		{"tab character", mistake{ruleSyntax, "a tab where only spaces may stand", "indent with spaces", "\t"}},
+		{"tab character", mistake{ruleSyntax, "a tab where only spaces are allowed", "indent with spaces", "\t"}},
 		{"cannot start any token", mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", "@`%"}},
-		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key can stand", "put a text that holds \": \" in quotes, or " + indentation, ":"}},
+		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key is allowed", "put text that contains \": \" in quotes, or " + indentation, ":"}},
 		{"document start", mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}},
-		{"invalid Unicode character escape code", mistake{ruleSyntax, "the escape of half a character", "write the character itself, or both halves of it", ""}},
-		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an escape that is not known", `write \\ for a backslash and / for \/, or put the text in single quotes`, `\`}},
+		{"invalid Unicode character escape code", mistake{ruleSyntax, "an escape that is half a character", "write the character itself, or both halves of it", ""}},
+		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an unknown escape", `write \\ for a backslash and / for \/, or put the text in single quotes`, `\`}},
 		{"did not find expected key", misfit},
 		{"did not find expected '-' indicator", misfit},
 		{"unexpected end of stream", unclosed},

@@ -52,7 +52,7 @@ func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 			return nil, append(files.findings, excessive(in.display, "the file is larger than "+bytesOf(limits.File), "split it into several files")), nil
 		}
 		if left -= size; left < 0 {
-			return nil, append(files.findings, excessive(in.display, "the manifests together are larger than "+bytesOf(limits.Total), "name fewer files at once")), nil
+			return nil, append(files.findings, excessive(in.display, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")), nil
 		}
 	}
 	return texts, files.findings, nil

@@ -69,7 +69,7 @@ func (l *lister) folder(s Source, dir string, depth int) error {
 	}
 	entries, err := fs.ReadDir(s.FS, dir)
 	if err != nil {
-		return fmt.Errorf("read folder %s: %w: whoever runs trueup must be allowed to read all of it", shown, bare(err))
+		return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, bare(err))
 	}
 	l.sameButForCase(shown, entries)
 	for _, e := range entries {
@@ -98,8 +98,8 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	case e.Type()&fs.ModeSymlink != 0 && l.leadsToFolder(s, name):
 		l.findings = append(l.findings, diag.Finding{
 			Path: shown, Rule: ruleNotRegular, Severity: diag.Warning,
-			Message: "a symbolic link to a folder is not followed",
-			Fix:     "put the manifests in a real folder, or name the folder on the command line",
+			Message: "trueup does not follow symbolic links to folders",
+			Fix:     "move the manifests into a real folder, or name the folder on the command line",
 		})
 	}
 	return nil
@@ -124,7 +124,7 @@ func (l *lister) sameButForCase(dir string, entries []fs.DirEntry) {
 		if other, taken := first[folded]; taken {
 			l.findings = append(l.findings, diag.Finding{
 				Path: path.Join(dir, e.Name()), Rule: ruleFileCase, Severity: diag.Warning,
-				Message: fmt.Sprintf("the name differs from %s in case only", quoteName(other)), Fix: "rename one of the two",
+				Message: fmt.Sprintf("the name differs from %s only in case", quoteName(other)), Fix: "rename one of them",
 			})
 		}
 		first[folded] = e.Name()
@@ -168,6 +168,6 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	}
 	l.findings = append(l.findings, diag.Finding{
 		Path: display, Rule: ruleNotRegular, Severity: diag.Error,
-		Message: "the manifest is " + what + " and is not read", Fix: "put a regular file in its place",
+		Message: "the manifest is " + what + " and is not read", Fix: "replace it with a regular file",
 	})
 }

@@ -167,7 +167,7 @@ func TestHistoryOfPlaces(t *testing.T) {
 		"the first goes, another was changed before":  {"abc", "abx", "bx", "abc", "+b -a +x -b"},
 		"one is changed, the first went before":       {"abc", "bc", "nc", "abc", "+n -b"},
 		"one is changed, and one before":              {"abc", "xbc", "xyc", "abc", "y"},
-		"one comes first, and no other was changed":   {"abc", "abc", "nabc", "abc", "+n"},
+		"one comes first, and no others was changed":  {"abc", "abc", "nabc", "abc", "+n"},
 		"all of it was said before":                   {"abc", "nabx", "nabx", "abc", ""},
 	} {
 		in := Input{Rules: specRules(), Applied: list(c.applied), Desired: list(c.desired), Live: list(c.live)}

@@ -139,7 +139,7 @@ func few(found diag.List) diag.List {
 			last[f.Rule] = len(out)
 			out = append(out, f)
 		case counts[f.Rule] == maxAdvice+1:
-			out[last[f.Rule]].Message += "; there is more like this in the same object"
+			out[last[f.Rule]].Message += "; the same object has more of these"
 		}
 	}
 	return out

@@ -182,9 +182,9 @@ func (r rerouting) fix(of []manifest.Location) string {
 	for _, path := range paths[:min(maxNamed, len(paths))] {
 		command.WriteString(" " + ledger.ShellWord(path))
 	}
-	text := command.String() + " writes a purge, which is sent after the change"
+	text := command.String() + " writes a purge, which apply sends after the change"
 	if more := len(paths) - maxNamed; more > 0 {
-		text = fmt.Sprintf("%s, with %d more paths, writes a purge, which is sent after the change", command.String(), more)
+		text = fmt.Sprintf("%s, with %d more paths, writes a purge, which apply sends after the change", command.String(), more)
 	}
 	return text + "; or wait for the cache to expire"
 }

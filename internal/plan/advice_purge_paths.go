@@ -28,7 +28,7 @@ func (a *adviser) everything(o *manifest.Object) diag.List {
 	if at < 0 {
 		return nil
 	}
-	message := fmt.Sprintf("%s invalidates all that the edges hold of %s", spec.Paths[at], manifest.Some(slices.Sorted(maps.Keys(hosts))))
+	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], manifest.Some(slices.Sorted(maps.Keys(hosts))))
 	if known && len(locations) > 0 {
 		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
 		if servers := by.will.ServersOf(locations); servers > 0 {
@@ -36,7 +36,7 @@ func (a *adviser) everything(o *manifest.Object) diag.List {
 		}
 	}
 	return diag.List{advice(o, manifest.RulePurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
-		"name the paths that changed, or send it when the servers can take every request")}
+		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
 // widest returns which path has all locations below it, together with other

@@ -140,7 +140,7 @@ func TestPurgeMissingOfHosts(t *testing.T) {
 func TestPurgeMissingNamesACommand(t *testing.T) {
 	spec := `{hostname: shop.example.com, locations: [{path: "/it's; rm -rf $HOME/*", host: "*.shop.example.com", cache: {edgeTTL: "%d"}}]}`
 	p := git(t, cdn("shop", fmt.Sprintf(spec, 30))).has(shop, fmt.Sprintf(spec, 60)).applied(shop, fmt.Sprintf(spec, 60)).make()
-	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which is sent after the change; or wait for the cache to expire`
+	want := `trueup purge new --hostname shop.example.com '/it'\''s; rm -rf $HOME/*' writes a purge, which apply sends after the change; or wait for the cache to expire`
 	if !slices.ContainsFunc(p.Advice, func(f diag.Finding) bool { return f.Fix == want }) {
 		t.Errorf("%v", p.Advice)
 	}
@@ -185,7 +185,7 @@ func TestPurgesOfPaths(t *testing.T) {
 		paths           []string
 		want            []string
 	}{
-		{"all", "{path: /a/*, upstream: a}, {path: /*}", []string{"/x", "/*"}, []string{"purge-everything: /* invalidates all that the edges hold of shop.example.com, which is 2 locations of CDN/shop and comes from 2 servers"}},
+		{"all", "{path: /a/*, upstream: a}, {path: /*}", []string{"/x", "/*"}, []string{"purge-everything: /* invalidates everything cached for shop.example.com, which is 2 locations of CDN/shop and comes from 2 servers"}},
 		{"all locations by prefixes", "{path: /a/*}, {path: /b/*}", []string{"/b*", "/a*"}, []string{"purge-everything: /a* invalidates"}},
 		{"not all", "{path: /a/*}, {path: /b/*}", []string{"/a*", "/b/c"}, nil},
 		{"files that are all", "{path: /a}", []string{"/a"}, nil},
@@ -224,7 +224,7 @@ func TestPurgeOfWhatLeaves(t *testing.T) {
 func TestAdviceOfUnknownServers(t *testing.T) {
 	w := git(t, purge("rel-42", fmt.Sprintf(aPurge, "/a, /*"))).foreign("CDN/other", "{hostname: shop.example.com}")
 	p := w.make()
-	if len(p.Advice) != 1 || !strings.HasSuffix(p.Advice[0].Message, "hold of shop.example.com") {
+	if len(p.Advice) != 1 || !strings.HasSuffix(p.Advice[0].Message, "cached for shop.example.com") {
 		t.Errorf("%v", p.Advice)
 	}
 }
@@ -287,7 +287,7 @@ func TestMuchAdvice(t *testing.T) {
 		locations = append(locations, fmt.Sprintf(`{path: /%d, cors: {allowOrigins: "*", allowCredentials: "true"}}`, i))
 	}
 	p := git(t, cdn("shop", "{hostname: shop.example.com, locations: ["+strings.Join(locations, ", ")+"]}")).make()
-	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, "there is more like this in the same object") {
+	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, " the same object") {
 		t.Errorf("%d: %v", len(p.Advice), p.Advice)
 	}
 }

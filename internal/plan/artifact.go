@@ -83,20 +83,20 @@ func Decode(file []byte) (*Plan, error) {
 	rest, items := apart(file)
 	v, err := canon.Decode(rest)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON that trueup wrote: %w", err)
+		return nil, fmt.Errorf("it is not JSON that trueup wrote: %w", err)
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return nil, errors.New("it is no plan: it is not a JSON object")
+		return nil, errors.New("it is not a plan: it is not a JSON object")
 	}
 	if err := checkFormat(fields); err != nil {
 		return nil, err
 	}
 	if !canonical(file, rest, fields, items) {
-		return nil, errors.New("it was changed since it was written: its bytes are not in the canonical form")
+		return nil, errors.New("it was changed: its bytes are not in the canonical form")
 	}
 	if checksum, _ := fields[checksumField].(string); checksum != checksumOf(file, fields) {
-		return nil, errors.New("it was changed since it was written, or is damaged: its checksum is another")
+		return nil, errors.New("it was changed or damaged: its checksum does not match")
 	}
 	var p Plan
 	err = decode(rest, &p)
@@ -107,7 +107,7 @@ func Decode(file []byte) (*Plan, error) {
 		err = cmp.Or(err, decode(items[i], &p.Items[i]))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is no plan: %w", err)
+		return nil, fmt.Errorf("it is not a plan: %w", err)
 	}
 	p.Weigh() // the file does not decide that
 	return &p, p.check()
@@ -173,11 +173,11 @@ func checkFormat(tree map[string]any) error {
 		return nil
 	case name == ours && version != "":
 		tool, _ := tree["tool"].(string)
-		return fmt.Errorf("its form is %.60q, and this is a program for %s: use the one that made it, %.60q", format, Format, tool)
+		return fmt.Errorf("its format is %.60q, and this program reads %s: use the version that made it, %.60q", format, Format, tool)
 	case strings.HasPrefix(format, "trueup.result/"):
-		return errors.New("it is a result (-o json), and no plan: write one with plan --out FILE")
+		return errors.New("it is a result (-o json), not a plan: write one with plan --out FILE")
 	}
-	return fmt.Errorf("it is no plan: its format is not %s", Format)
+	return fmt.Errorf("it is not a plan: its format is not %s", Format)
 }
 
 // checksumOf is the digest of a file without its checksum and its last newline.
@@ -209,15 +209,15 @@ func (p *Plan) check() error {
 		requests := sends(it.Op) || it.Op == Delete
 		switch {
 		case !slices.Contains(ops(), it.Op):
-			return fmt.Errorf("it is no plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)
+			return fmt.Errorf("it is not a plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)
 		case requests != (it.Request != nil):
-			return fmt.Errorf("it is no plan: %.300s is to %s, and its request does not go with that", it.Key, it.Op)
+			return fmt.Errorf("it is not a plan: %.300s is to %s, and its request does not match", it.Key, it.Op)
 		case (it.Op == Post || it.Op == Deferred) && it.Purge == nil:
-			return fmt.Errorf("it is no plan: it does not say what %.300s is about", it.Key)
+			return fmt.Errorf("it is not a plan: it does not say what %.300s is", it.Key)
 		}
 	}
 	if p.Digest != p.digest() {
-		return fmt.Errorf("its digest is not that of what it says; it was made by %.60q", p.Tool)
+		return fmt.Errorf("its digest does not match its content; it was made by %.60q", p.Tool)
 	}
 	return nil
 }

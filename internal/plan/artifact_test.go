@@ -88,12 +88,12 @@ func TestDecodeRefuses(t *testing.T) {
 		"trueup.plan/v2":                         func(p map[string]any) { p["format"] = "trueup.plan/v2" },
 		"its format is not":                      func(p map[string]any) { delete(p, "format") },
 		"plan --out FILE":                        func(p map[string]any) { p["format"] = "trueup.result/v1" },
-		"its digest is not that of what it says": func(p map[string]any) { p["ledger"] = "another" },
-		"digest is not that":                     func(p map[string]any) { item(p)["op"], item(p)["request"] = "none", nil },
-		"its request does not go":                func(p map[string]any) { delete(item(p), "request") },
+		"its digest does not match its content;": func(p map[string]any) { p["ledger"] = "another" },
+		"digest does not match":                     func(p map[string]any) { item(p)["op"], item(p)["request"] = "none", nil },
+		"its request does not match":                func(p map[string]any) { delete(item(p), "request") },
 		"is unknown":                             func(p map[string]any) { item(p)["op"] = "replace" },
 		"does not say what":                      func(p map[string]any) { item(p)["op"] = "post" },
-		"it is no plan: json":                    func(p map[string]any) { p["items"] = "x" },
+		"it is not a plan: json":                 func(p map[string]any) { p["items"] = "x" },
 		"digest":                                 func(p map[string]any) { p["offline"] = true },
 	} {
 		if _, err := plan.Decode(sealed(t, file, change)); err == nil || !strings.Contains(err.Error(), want) {
@@ -101,11 +101,11 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no JSON", "[]\n": "not a JSON object", "{": "no JSON", `{"format":"trueup.plan/v1","format":"trueup.plan/v1"}`: "stands twice",
+		"": "not JSON", "[]\n": "not a JSON object", "{": "not JSON", `{"format":"trueup.plan/v1","format":"trueup.plan/v1"}`: "twice",
 		" " + string(file): "canonical form", strings.Replace(string(file), `"sandbox":false`, `"sandbox":true`, 1): "checksum",
-		strings.Replace(string(file), `"items":[`, `"items":[ `, 1): "canonical form", strings.Replace(string(file), `}],"ledger"`, `},],"ledger"`, 1): "no JSON",
-		strings.Replace(string(file), `"items":`, `"items":[],"items":`, 1): "stands twice", strings.Replace(string(file), `"kind":`, `"kind" :`, 1): "canonical form",
-		strings.Repeat(" ", plan.MaxFile+1): "larger than 64 MiB", strings.Repeat("[", 1000): "no JSON", "\xff": "UTF-8",
+		strings.Replace(string(file), `"items":[`, `"items":[ `, 1): "canonical form", strings.Replace(string(file), `}],"ledger"`, `},],"ledger"`, 1): "not JSON",
+		strings.Replace(string(file), `"items":`, `"items":[],"items":`, 1): "twice", strings.Replace(string(file), `"kind":`, `"kind" :`, 1): "canonical form",
+		strings.Repeat(" ", plan.MaxFile+1): "larger than 64 MiB", strings.Repeat("[", 1000): "not JSON", "\xff": "UTF-8",
 	} {
 		if _, err := plan.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
@@ -223,35 +223,35 @@ func resealed(file []byte) []byte {
 func TestWhatAPlanAsserts(t *testing.T) {
 	base := one(t).make()
 	for want, change := range map[string]func(*world){
-		`CDN/a: git: secureLink.tokenName is now "c", and the plan was made for "b"`: func(w *world) {
+		`CDN/a: git: secureLink.tokenName is now "c"; the plan was made for "b"`: func(w *world) {
 			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, "tokenName: b", "tokenName: c", 1)))
 		},
-		`CDN/a: git: tls.auto is now "true", and nothing was to be done there (live: none)`: func(w *world) {
+		`CDN/a: git: tls.auto is now "true"; the plan changed nothing there (live: none)`: func(w *world) {
 			w.in.Set = load(t, cdn("a", strings.Replace(oneWant, `"true"`, `"true", auto: "true"`, 1)))
 		},
-		`CDN/b: git: its manifest is there now, and was not`: func(w *world) {
+		`CDN/b: git: its manifest was added`: func(w *world) {
 			w.in.Set = load(t, cdn("a", oneWant), cdn("b", `{hostname: b.example.com}`))
 		},
-		`CDN/a: git: its manifest is not there any more`: func(w *world) { w.in.Set = load(t, cdn("b", `{hostname: b.example.com}`)) },
-		`CDN/a: live: tls.forced is now "perhaps", and the plan was made for "false"`: func(w *world) {
+		`CDN/a: git: its manifest is gone`: func(w *world) { w.in.Set = load(t, cdn("b", `{hostname: b.example.com}`)) },
+		`CDN/a: live: tls.forced is now "perhaps"; the plan was made for "false"`: func(w *world) {
 			w.has("CDN/a", strings.Replace(oneHave, `"false"`, `"perhaps"`, 1))
 		},
-		`CDN/a: live: tls.forced was "false", and is now as git says`: func(w *world) { w.has("CDN/a", oneWant) },
-		`CDN/a: live: it is gone`:                                     func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
+		`CDN/a: live: tls.forced was "false"; now it equals git`: func(w *world) { w.has("CDN/a", oneWant) },
+		`CDN/a: live: it is gone`:                                func(w *world) { w.in.Live = live.State{Hosts: map[string]kind.Key{}} },
 		`CDN/a: live: it is another object of that name (uid another`: func(w *world) {
 			w.has("CDN/a", oneHave, func(o *kind.Object) { o.UID = "another" })
 		},
 		`CDN/a: ledger: tls.forced, as it was last applied, is now "false"`: func(w *world) {
 			w.applied("CDN/a", strings.Replace(oneApplied, `"no"`, `"false"`, 1))
 		},
-		`CDN/a: ledger: its record is now transition 7, and the plan was made for none`: func(w *world) {
+		`CDN/a: ledger: its record is now transition 7; the plan was made for none`: func(w *world) {
 			w.record("CDN/a", func(r *ledger.Record) { r.Seq = 7 })
 		},
 		`ledger: the one that is used is now ledger-2`:       func(w *world) { w.in.Ledger.ID = "ledger-2" },
 		`target: the workspace is now acme (other)`:          func(w *world) { w.in.Target.Workspace.UUID = "other" },
 		`target: the workspace is now other (5a1d)`:          func(w *world) { w.in.Target.Workspace.Name = "other" },
 		`target: the platform is now the sandbox`:            func(w *world) { w.in.Sandbox = true },
-		`target: the address of the delivery area is now x,`: func(w *world) { w.in.Target.Origins = map[kind.Area]string{kind.Delivery: "x"} },
+		`target: the address of the delivery area is now x;`: func(w *world) { w.in.Target.Origins = map[kind.Area]string{kind.Delivery: "x"} },
 		`options: --drift is now "report"`:                   func(w *world) { w.in.Options.Drift = plan.ReportDrift },
 		`options: --drift is now "fail"`:                     func(w *world) { w.in.Options.Drift = plan.FailOnDrift },
 		`options: --target is now ["CDN/*"]`:                 func(w *world) { w.in.Options.Patterns = []string{"CDN/*"} },
@@ -328,11 +328,11 @@ func TestWhatIsKeptBesideDiffers(t *testing.T) {
 	}
 	then := planned(have("http", ", weight: x"))
 	for live, expected := range map[string][]string{
-		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight is now "v", and the plan was made for "x"`},
-		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x", and has no part in it now`},
-		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z", and had no part in it`},
+		have("http", ", weight: v"):          {`CDN/a: live: upstreams[o].weight is now "v"; the plan was made for "x"`},
+		have("http", ""):                     {`CDN/a: live: upstreams[o].weight was "x"; now the plan does not have it`},
+		have("http", ", weight: x, port: z"): {`CDN/a: live: upstreams[o].port is now "z"; the plan did not have it`},
 		have("https", ", weight: x"): {
-			`CDN/a: live: upstreams[o].scheme was "http", and is now as git says`, `CDN/a: it is to stay as it is now, and was to be changed`,
+			`CDN/a: live: upstreams[o].scheme was "http"; now it equals git`, `CDN/a: now it is to stay as it is; before, to be changed`,
 		},
 	} {
 		if got := plan.Differences(then, planned(live)); !slices.Equal(got, expected) {

@@ -171,7 +171,7 @@ func (b *budget) post(w wish) bool {
 	w.item.Purge.Active, w.item.Purge.Budget = Budget(b.active.once), Budget(b.total.once)
 	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
 		w.item.Hints = append(w.item.Hints, fmt.Sprintf(
-			"the platform may refuse it: %s are active for %s, if it counts each path for each subdomain too",
+			"the platform may refuse it: if it counts each path per subdomain, %s are active for %s",
 			strings.Join(over, ", "), w.spec.Hostname))
 	}
 	return true
@@ -188,7 +188,7 @@ func (b *budget) postpone(w wish) {
 		return
 	}
 	item.Purge.Earliest = b.earliest(w.usage)
-	item.Reason = fmt.Sprintf("%s would have %s active at once; it fits from %s", w.spec.Hostname,
+	item.Reason = fmt.Sprintf("%s would have %s active at once; apply can send this from %s", w.spec.Hostname,
 		strings.Join(b.total.once.Add(w.usage).Exceeds(purge.Limits()), " and "),
 		item.Purge.Earliest.Add(time.Minute-1).Truncate(time.Minute).UTC().Format(minutes))
 	item.Fix = "run apply again from then on"

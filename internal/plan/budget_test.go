@@ -137,7 +137,7 @@ func TestADeferredPurgeSaysWhen(t *testing.T) {
 	w := served(t, purge("a", prefixes(1))).many(100, time.Hour+10*time.Second)
 	p := w.make()
 	it := find(t, p, "Purge/a")
-	const want = "shop.example.com would have 101 purge requests (at most 100) active at once; it fits from 2026-11-22T09:00Z"
+	const want = "shop.example.com would have 101 purge requests (at most 100) active at once; apply can send this from 2026-11-22T09:00Z"
 	if it.Reason != want || len(it.After) != 0 {
 		t.Errorf("%q after %v", it.Reason, it.After)
 	}

@@ -35,7 +35,7 @@ func (d *decision) converge() {
 		}
 	case d.live.Terminating:
 		d.item.Op, d.item.Reason = Blocked, "live is being deleted"
-		d.item.Fix = "run again when it is gone"
+		d.item.Fix = "run trueup again when it is gone"
 	case d.live.Digest != o.Digest:
 		d.compare()
 	}
@@ -54,7 +54,7 @@ func (d *decision) hostTaken() bool {
 	}
 	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
 		d.wrong(manifest.RuleHostnameTaken, field,
-			fmt.Sprintf("hostname %s is served by the live %s already", o.Host, other),
+			fmt.Sprintf("the live %[2]s already serves the hostname %[1]s", o.Host, other),
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
 		return true
 	}
@@ -63,7 +63,7 @@ func (d *decision) hostTaken() bool {
 		return false
 	}
 	d.wrong(manifest.RuleHostnameTaken, field,
-		fmt.Sprintf("the hostname %s is that of %s too, and neither is live with it", o.Host, first.Key()), anotherHostname)
+		fmt.Sprintf("%[2]s has the hostname %[1]s too, and neither is live", o.Host, first.Key()), anotherHostname)
 	return true
 }
 
@@ -78,7 +78,7 @@ func (p *Planner) firstOf(o *manifest.Object) *manifest.Object {
 	return o
 }
 
-// recorded reports whether the ledger knows already that live is as git says: a
+// recorded reports whether the ledger knows already that live is in sync: a
 // write that was begun, or that the server did not keep, is over then too.
 func (d *decision) recorded() bool {
 	kept := !d.rec.NotConverged || d.item.Refused()
@@ -171,7 +171,7 @@ func (d *decision) notKept() {
 		}
 	}
 	if refused {
-		d.hint("the server did not keep this when it was last sent: an override in trueup.yaml can say so")
+		d.hint("the server did not keep this when trueup last sent it: if it never does, say so in an override in trueup.yaml")
 	}
 }
 
@@ -179,7 +179,7 @@ func (d *decision) notKept() {
 // decide first.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
-		d.hint("live was deleted and made again by somebody else since it was last applied: what git had before does not count")
+		d.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {
@@ -191,12 +191,12 @@ func (d *decision) judge(res merge.Result) {
 	}
 	if n := len(res.Unplaced); n > 0 {
 		lost := res.Unplaced[0]
-		d.block(fmt.Sprintf("this request would lose %s, which the rules exclude from the comparison: no key tells which element of git it belongs to", lost.Path),
-			fmt.Sprintf("write a key for the list into overrides: in trueup.yaml, or no longer exclude %s there", "spec."+merge.FieldPath(lost.At)))
+		d.block(fmt.Sprintf("this request would lose %s, which an override excludes from the comparison: no key says which element in git it belongs to", lost.Path),
+			fmt.Sprintf("add a key for the list to overrides: in trueup.yaml, or stop excluding %s there", "spec."+merge.FieldPath(lost.At)))
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
-		d.block(fmt.Sprintf("git lacks %s, and nobody took this object over yet", elements(n)),
+		d.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", elements(n)),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
 	}
 }
@@ -230,7 +230,7 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	if more := len(back) - 1; more > 0 {
 		text += fmt.Sprintf(" and %s", counted(more, "more field"))
 	}
-	d.hint(text + ": the server answered that with a value of its own, so the null is not sent again")
+	d.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
 // comparison is that of a spec with a live object. A nil record means that there

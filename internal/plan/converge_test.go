@@ -99,7 +99,7 @@ func TestWhatTheLedgerKnewAndLiveLacksIsDrift(t *testing.T) {
 	}
 }
 
-// TestRecord: the ledger learns that live is as git says, once.
+// TestRecord: the ledger learns that live is in sync, once.
 func TestRecord(t *testing.T) {
 	const now, before = `{hostname: shop.example.com}`, `{hostname: shop.example.com, tls: {forced: "true"}}`
 	for name, tt := range map[string]struct {
@@ -136,7 +136,7 @@ func TestWhatBecameAsGitSaysIsANote(t *testing.T) {
 func TestTerminatingAndBareObjectsAreLeftAlone(t *testing.T) {
 	const want = `{hostname: shop.example.com, tls: {forced: "true"}}`
 	w := git(t, cdn("shop", want)).has(shop, `{hostname: shop.example.com}`, terminating)
-	blocked(t, w.item(shop), false, "being deleted", "run again")
+	blocked(t, w.item(shop), false, "being deleted", "run trueup again")
 	w = git(t, cdn("shop", want)).has(shop, `{}`, bare)
 	blocked(t, w.item(shop), false, "without a spec")
 	w = git(t, snapshot("db", "data")).has("VolumeSnapshot/db", `{}`, bare)
@@ -273,11 +273,11 @@ func TestTwoOfOneHostname(t *testing.T) {
 		want string
 	}{
 		"both are live":        {both().has("CDN/a", same).has("CDN/b", same), ""},
-		"neither is live":      {both(), "the hostname SHOP.example.com is that of CDN/a too, and neither is live with it"},
-		"the first is live":    {both().has("CDN/a", same), "hostname SHOP.example.com is served by the live CDN/a already"},
-		"the second is live":   {both().has("CDN/b", same), "hostname shop.example.com is served by the live CDN/b already"},
-		"one comes to it":      {both().has("CDN/a", same).has("CDN/b", other), "hostname SHOP.example.com is served by the live CDN/a already"},
-		"both come to it":      {both().has("CDN/a", other).has("CDN/b", other), "the hostname SHOP.example.com is that of CDN/a too, and neither is live with it"},
+		"neither is live":      {both(), "CDN/a has the hostname SHOP.example.com too, and neither is live"},
+		"the first is live":    {both().has("CDN/a", same), "the live CDN/a already serves the hostname SHOP.example.com"},
+		"the second is live":   {both().has("CDN/b", same), "the live CDN/b already serves the hostname shop.example.com"},
+		"one comes to it":      {both().has("CDN/a", same).has("CDN/b", other), "the live CDN/a already serves the hostname SHOP.example.com"},
+		"both come to it":      {both().has("CDN/a", other).has("CDN/b", other), "CDN/a has the hostname SHOP.example.com too, and neither is live"},
 		"nobody else has that": {git(t, cdn("a", same)), ""},
 	} {
 		if got := refused(tt.w); got != tt.want {
@@ -286,7 +286,7 @@ func TestTwoOfOneHostname(t *testing.T) {
 	}
 	was := git(t, cdn("a", same)).in.Set
 	it := find(t, plan.Offline(both().in, plan.Past{Set: was}), "CDN/b")
-	blocked(t, it, false, "the hostname SHOP.example.com is that of CDN/a too", "another hostname")
+	blocked(t, it, false, "CDN/a has the hostname SHOP.example.com too", "another hostname")
 	if it := find(t, plan.Offline(both().in, plan.Past{Set: both().in.Set}), "CDN/b"); it.Op != plan.None {
 		t.Errorf("it was so before: %+v", it)
 	}

@@ -93,7 +93,7 @@ func (w wish) hintCovered(by []covering) {
 		if c.planned {
 			hint("%s covered by %s of this plan (%s)", paths, c.key, c.example)
 		} else {
-			hint("%s covered by the active %s (%s), accepted at %s; what they hold may have changed since",
+			hint("%s covered by the active %s (%s), accepted at %s; the content may have changed since",
 				paths, c.key, c.example, c.since.UTC().Format(minutes))
 		}
 	}

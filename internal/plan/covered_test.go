@@ -17,7 +17,7 @@ func TestCoveredPathsArePointedOut(t *testing.T) {
 	www := func(paths string) string {
 		return `{hostname: shop.example.com, subdomains: [www], paths: [` + paths + `]}`
 	}
-	const accepted = "accepted at 2026-11-21T08:00Z; what they hold may have changed since"
+	const accepted = "accepted at 2026-11-21T08:00Z; the content may have changed since"
 	for name, tt := range map[string]struct {
 		b, c string
 		old  string

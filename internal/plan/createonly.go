@@ -25,12 +25,12 @@ func (d *decision) createOnly() {
 	known := d.made() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:
-		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not made"
+		d.item.Op, d.item.Reason = Kept, "abandoned by a person; trueup does not create it"
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
 		d.gone()
 	case d.live.Terminating:
-		d.item.Op, d.item.Reason = Blocked, "one of that name is being deleted"
-		d.item.Fix = "run again when it is gone, or choose another name"
+		d.item.Op, d.item.Reason = Blocked, "an object of that name is being deleted"
+		d.item.Fix = "run trueup again when it is gone, or choose another name"
 	case d.unrecorded():
 	default:
 		d.create()
@@ -61,15 +61,15 @@ func (d *decision) recreate(known bool) {
 
 // gone blocks an item that the ledger knows and live lacks.
 func (d *decision) gone() {
-	what := "it is gone since it was made"
+	what := "it was created and is gone"
 	switch unmade := d.rec.Unmade(); {
 	case unmade != "":
 		what += ": " + unmade
 	case d.live.Terminating:
 		what = "live is being deleted"
 	}
-	d.block(what+"; a new one would hold other data",
-		fmt.Sprintf("take the manifest out of git, or make a new one with apply --allow-recreate %s", d.item.Key))
+	d.block(what+"; a new one would have other data",
+		fmt.Sprintf("remove the manifest from git, or create a new one with apply --allow-recreate %s", d.item.Key))
 	d.item.Deleted = true
 }
 
@@ -77,8 +77,8 @@ func (d *decision) gone() {
 func (d *decision) compareMoment() {
 	o := d.manifest
 	if d.replaced() {
-		d.block("live is another one than was made under this name: it holds other data",
-			"keep it under its name by taking the manifest out of git, and give yours another name")
+		d.block("live is not the one that was created under this name: it has other data",
+			"to keep it, remove this manifest from git, and give yours another name")
 		d.item.Deleted = true
 		return
 	}
@@ -116,8 +116,8 @@ func (d *decision) momentChanged(in merge.Input) {
 			message += fmt.Sprintf(", and %s", counted(more, "more difference"))
 		}
 	}
-	d.wrong(manifest.RuleSnapshotChanged, field, message+": it can't be changed, because it is a moment in time",
-		"put the old spec back, and give the new one a name of its own")
+	d.wrong(manifest.RuleSnapshotChanged, field, message+": a snapshot can't be changed",
+		"restore the old spec, and give the new one another name")
 }
 
 // progress says how far a live object is. One that the server says failed is not done,
@@ -127,7 +127,7 @@ func (d *decision) progress() {
 	switch {
 	case failure != "":
 		d.block("the platform says that it failed: "+failure,
-			"see to the cause; if the platform does not recover it by itself, give the manifest another name, which makes a new one")
+			"fix the cause; if the platform does not recover it, give the manifest another name to create a new one")
 		d.item.NeedsPerson, d.item.Failed = false, true
 	case !ready:
 		d.hint("not ready yet")

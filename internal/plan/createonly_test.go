@@ -56,7 +56,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 	}
 	for name, w := range worlds {
 		f := w.finding()
-		if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "name of its own") ||
+		if f.Rule != manifest.RuleSnapshotChanged || f.Field != "spec.source.persistentVolumeClaimName" || !strings.Contains(f.Fix, "another name") ||
 			!strings.HasPrefix(f.Message, `git has source.persistentVolumeClaimName: "data", and VolumeSnapshot/db is live with "other"`) {
 			t.Errorf("%s: finding %+v", name, f)
 		}
@@ -79,7 +79,7 @@ func TestAMomentThatPassed(t *testing.T) {
 			has("VolumeSnapshot/here", disked("data")).sent("VolumeSnapshot/here", ledger.Posted, disked("data"), now()).
 			sent(db, state, disked("data"), now())
 		it := w.item(db)
-		blocked(t, it, true, "gone since", "other data", "--allow-recreate VolumeSnapshot/db")
+		blocked(t, it, true, "is gone", "other data", "--allow-recreate VolumeSnapshot/db")
 		if p := w.make(); !it.Deleted || p.Summary.Drifted != 1 || len(plan.Drift(p).Items) != 1 {
 			t.Errorf("%s: it is no drift: %+v", state, p.Summary)
 		}
@@ -108,7 +108,7 @@ func TestAllowedAndNotMade(t *testing.T) {
 	for _, state := range []ledger.State{"", ledger.Rejected} {
 		w := git(t, snapshot("db", "data")).sent(db, state, disked("data"), now()).applied(db, disked("data")).
 			with(func(o *plan.Options) { o.AllowEmptyLive = true })
-		blocked(t, w.item(db), true, "gone since it was made", "--allow-recreate")
+		blocked(t, w.item(db), true, "gone", "--allow-recreate")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestAnUnsettledSnapshotWaitsForAPerson(t *testing.T) {
 		blocked(t, w.item(db), true, message, fix)
 		// One of that name whose age nobody knows is not said to be ours.
 		w.has(db, disked("data")).with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
-		blocked(t, w.item(db), true, "is not what was sent", "ledger resolve "+db)
+		blocked(t, w.item(db), true, "is not what trueup sent", "ledger resolve "+db)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestWithoutALedgerNoSnapshotIsMade(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfSomebodyElse is remembered where it is as git says: when it is
+// TestASnapshotOfSomebodyElse is remembered where it is in sync: when it is
 // gone, it is not made again by itself.
 func TestASnapshotOfSomebodyElse(t *testing.T) {
 	w := git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).has(db, disked("data"))
@@ -162,7 +162,7 @@ func TestASnapshotOfSomebodyElse(t *testing.T) {
 		t.Errorf("item %+v", it)
 	}
 	w = git(t, snapshot("db", "data"), snapshot("here", "data")).has("VolumeSnapshot/here", disked("data")).applied(db, disked("data"))
-	blocked(t, w.item(db), true, "gone since", "--allow-recreate VolumeSnapshot/db")
+	blocked(t, w.item(db), true, "is gone", "--allow-recreate VolumeSnapshot/db")
 	w.with(func(o *plan.Options) { o.AllowRecreate = allow(t, db) })
 	if it := w.item(db); it.Op != plan.Create || it.Recreate {
 		t.Errorf("item %+v", it)

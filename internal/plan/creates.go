@@ -58,8 +58,8 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 		if it.Op != Create || !history[area] || n <= p.in.Options.free(objects[area]) || n <= p.in.Options.MaxCreates {
 			continue
 		}
-		block(it, fmt.Sprintf("%d of the %d objects of the %s area would be created, although it was applied to before", n, objects[area], area),
-			fmt.Sprintf("look whether workspace, addresses and manifests are the right ones; if they are, write --max-creates %d", n))
+		block(it, fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, objects[area], area),
+			fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
 		ops[it.Key] = Blocked
 	}
 }

@@ -20,15 +20,14 @@ func TestAnIncompleteListSaysNothingOfWhatLeftGit(t *testing.T) {
 	if p.Summary.Kept != 1 || p.Summary.Unmanaged != 0 || find(t, p, db).Op != plan.Kept {
 		t.Errorf("summary %+v", p.Summary)
 	}
-	same(t, "notes", p.Notes, []string{"the list of CDN is not complete: what left git is not looked for, and nothing of it is deleted; " +
-		"live objects that the ledger knows and no manifest names: 1"})
+	same(t, "notes", p.Notes, []string{"the list of CDN is incomplete, so trueup does not look for removed ones and deletes none; live objects in the ledger without a manifest: 1"})
 }
 
 // TestAHostnameThatAnIncompleteListMayHide is no mistake in the manifest.
 func TestAHostnameThatAnIncompleteListMayHide(t *testing.T) {
 	w := git(t, purge("rel", `{hostname: far.example.com, paths: [/]}`))
 	w.in.Live.Lists = map[string]kind.ListInfo{"CDN": {}}
-	blocked(t, w.item(rel), false, "the list of CDN is not complete, so it is not known whether far.example.com exists", "run again")
+	blocked(t, w.item(rel), false, "the list of CDN is incomplete, so trueup can't tell whether far.example.com exists", "run again")
 	w.foreign("CDN/far", `{hostname: far.example.com}`)
 	if it := w.item(rel); it.Op != plan.Post {
 		t.Errorf("it was found all the same: %+v", it)
@@ -94,7 +93,7 @@ func TestManyCreationsNeedAWord(t *testing.T) {
 		}
 	}
 	w := many(t, 40).has(shop, shopSpec).applied(shop, shopSpec)
-	blocked(t, w.item("CDN/site1"), true, "39 of the 40 objects of the delivery area would be created", "--max-creates 39")
+	blocked(t, w.item("CDN/site1"), true, "would create 39 of the 40 objects of the delivery area", "--max-creates 39")
 	// Another tree: none of what was applied is in it.
 	w = many(t, 40).foreign("CDN/old", `{hostname: old.example.com}`).applied("CDN/old", `{hostname: old.example.com}`)
 	blocked(t, w.item("CDN/site1"), true, "40 of the 40 objects of the delivery area would be created", "--max-creates 40")

@@ -32,21 +32,21 @@ func (d *decision) leaveDeleted() bool {
 	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
 		return false
 	}
-	d.item.Op, d.item.Reason = Kept, "it was deleted outside git, and is left so (--drift report)"
-	d.item.Fix = fmt.Sprintf("take its manifest out of git, or make it again with apply --allow-recreate %s", d.item.Key)
+	d.item.Op, d.item.Reason = Kept, "it was deleted outside git, and stays deleted (--drift report)"
+	d.item.Fix = fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", d.item.Key)
 	return true
 }
 
 // leaveAll keeps an object of which nothing is sent, because everything that
 // differs was changed outside git, or may have been.
 func (d *decision) leaveAll() {
-	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and is left so (--drift report)"
-	d.item.Fix = "take the change into git, or put git's back with apply --drift overwrite"
+	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and stays so (--drift report)"
+	d.item.Fix = "add the change to git, or restore git's value with apply --drift overwrite"
 	if unsure(d.item.Changes) {
-		d.item.Reason = "nobody can tell who changed it, and it is left as it is (--drift report)"
+		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
 	}
 	if d.item.Changes[0].Class == UnknownBase {
-		d.item.Fix = fmt.Sprintf("take what live has into git, or say that the object is git's with apply --take-over %s", d.item.Key)
+		d.item.Fix = fmt.Sprintf("add what is live to git, or let git own the object with apply --take-over %s", d.item.Key)
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.
@@ -70,8 +70,8 @@ func unsure(changes []Change) bool {
 // neither blocks an object of which a list was changed on both sides: half of it
 // can't be sent.
 func (d *decision) neither(lists []string) {
-	d.block(fmt.Sprintf("git changed %s, and so did somebody else: a list is sent whole, and --drift report leaves what somebody else did", lists[0]),
-		"take their change into git, or overwrite it with apply --drift overwrite")
+	d.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", lists[0]),
+		"add their change to git, or overwrite it with apply --drift overwrite")
 }
 
 // failOnDrift blocks everything that would be sent while anything drifted.
@@ -86,7 +86,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 		case p.drifted(*it) && (send || it.Op == None):
 			blockDrifted(it)
 		case send:
-			block(it, "something else was changed outside git, and --drift fail sends nothing then", "decide about that first")
+			block(it, "another object was changed outside git, so --drift fail sends nothing", "decide about that first")
 			it.NeedsPerson = false
 		}
 		if send {
@@ -97,14 +97,14 @@ func (p *Planner) failOnDrift(out *Plan) {
 
 // blockDrifted blocks an object that drifted, and says how.
 func blockDrifted(it *Item) {
-	what, fix := "live was changed outside git", "take the change into git, or overwrite it with apply --drift overwrite"
+	what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
 	switch {
 	case it.Deleted:
-		what, fix = "it was deleted outside git", fmt.Sprintf("take its manifest out of git, or make it again with apply --allow-recreate %s", it.Key)
+		what, fix = "it was deleted outside git", fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
 	case unsure(driftOf(*it)):
-		what = "nobody can tell whether live was changed outside git"
+		what = "trueup can't tell whether live was changed outside git"
 	}
-	block(it, what+", and --drift fail sends nothing then", fix)
+	block(it, what+", so --drift fail sends nothing", fix)
 }
 
 // drifted reports whether an item holds what trueup drift shows; one that a person

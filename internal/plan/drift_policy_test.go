@@ -73,7 +73,7 @@ func TestAListThatBothChangedIsNotHalfSent(t *testing.T) {
 		return `{hostname: a.example.com, upstreams: [` + strings.Join(list, ", ") + `]}`
 	}
 	w := git(t, cdn("a", up("one", "git"))).has("CDN/a", up("one", "theirs")).applied("CDN/a", up("one")).with(policy(plan.ReportDrift))
-	blocked(t, w.item("CDN/a"), true, "git changed upstreams, and so did somebody else", "apply --drift overwrite")
+	blocked(t, w.item("CDN/a"), true, "git changed upstreams, and so did another client", "apply --drift overwrite")
 	w.applied("CDN/a", up("one", "git"))
 	if it := w.item("CDN/a"); it.Op != plan.Kept || len(it.Lists) > 0 || len(it.Changes) != 2 {
 		t.Errorf("%+v", it)
@@ -124,7 +124,7 @@ func TestNothingIsLeftInTheWrongPlace(t *testing.T) {
 func TestWhereNobodyCanTellDriftIsLeft(t *testing.T) {
 	const want, have = `{hostname: a.example.com, tls: {forced: "true"}}`, `{hostname: a.example.com, tls: {forced: "false"}}`
 	unknown := git(t, cdn("a", want), purge("p", `{hostname: a.example.com, paths: [/a]}`)).has("CDN/a", have).with(policy(plan.ReportDrift))
-	blocked(t, unknown.item("Purge/p"), false, "nobody can tell why, and it is left so", "decide about that first")
+	blocked(t, unknown.item("Purge/p"), false, "an unknown reason and stays so", "decide about that first")
 	it := unknown.item("CDN/a")
 	if it.Op != plan.Kept || it.Record || it.Changes[0].Class != plan.UnknownBase {
 		t.Errorf("%+v", it)
@@ -183,7 +183,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 		t.Errorf("%+v", p.Summary)
 	}
 	blocked(t, find(t, p, "CDN/a"), true, "live was changed outside git", "apply --drift overwrite")
-	blocked(t, find(t, p, "CDN/new"), false, "something else was changed outside git")
+	blocked(t, find(t, p, "CDN/new"), false, "another object was changed outside git")
 	if it := find(t, p, "CDN/a"); len(it.Changes) != 2 {
 		t.Errorf("%+v", it)
 	}
@@ -196,7 +196,7 @@ func TestFailOnDriftSendsNothing(t *testing.T) {
 		t.Errorf("a person allowed it: %+v", it)
 	}
 	unknown := git(t, cdn("a", `{hostname: a.example.com, tls: {forced: "true"}}`)).has("CDN/a", `{hostname: a.example.com}`).with(policy(plan.FailOnDrift))
-	blocked(t, unknown.item("CDN/a"), true, "nobody can tell whether live was changed outside git", "apply --drift overwrite")
+	blocked(t, unknown.item("CDN/a"), true, "trueup can't tell whether live was changed outside git", "apply --drift overwrite")
 	calm := drifted(t).has("CDN/a", `{hostname: a.example.com, tls: {forced: "true"}, secureLink: {tokenName: a}}`)
 	usual := calm.make()
 	failing := calm.with(policy(plan.FailOnDrift)).make()

@@ -67,7 +67,7 @@ func TestWhatARunLeft(t *testing.T) {
 			t.Errorf("%s: %+v", name, p.Summary)
 		}
 		if tt.lost {
-			blocked(t, it, true, "may or may not have been executed", "ledger resolve "+rel)
+			blocked(t, it, true, "may have been executed", "ledger resolve "+rel)
 		}
 		if tt.resend && it.Purge.Budget.Requests != 1 {
 			t.Errorf("%s: what may have been sent counts %d times", name, it.Purge.Budget.Requests)
@@ -78,7 +78,7 @@ func TestWhatARunLeft(t *testing.T) {
 func TestAnUnknownRequestIsNeverSent(t *testing.T) {
 	w := served(t, purge("rel", relSpec)).proven().sent(rel, ledger.Unknown, relSpec, now())
 	it := w.item(rel)
-	blocked(t, it, true, "its outcome is not known")
+	blocked(t, it, true, "its outcome is unknown")
 	if it.Lost {
 		t.Error("what a person is asked about already is to be recorded again")
 	}
@@ -107,7 +107,7 @@ func TestOpenRequestsThatLeftGit(t *testing.T) {
 	}
 	// It comes back, and is what it was.
 	w := served(t, purge("old", relSpec)).sent(old, ledger.Claimed, relSpec, ago())
-	blocked(t, w.item(old), true, "may or may not")
+	blocked(t, w.item(old), true, "may have been executed")
 	if it := w.proven().item(old); !it.Resend {
 		t.Errorf("back in git: %+v", it)
 	}

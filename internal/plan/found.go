@@ -32,8 +32,8 @@ func (d *decision) open() bool {
 	case d.fits(d.rec, d.live):
 		d.foundAs("it is live")
 	default:
-		d.block("one of that name is live, and is not what was sent: it was there before, or is of another disk",
-			fmt.Sprintf("give yours another name, and answer for this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
+		d.block("a live object has that name, but is not what trueup sent: it was there before, or is of another disk",
+			fmt.Sprintf("give yours another name, and resolve this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
 	}
 	return true
 }
@@ -101,7 +101,7 @@ func (d *decision) showCandidates() {
 		names = append(names, fmt.Sprintf("%s (made at %s)", obj.Name, obj.CreationTimestamp))
 	}
 	if len(names) > 0 {
-		d.item.Reason += "; it may be one of these, which are live and in no ledger: " + strings.Join(names, ", ")
+		d.item.Reason += "; it may be one of these, which are live and not in the ledger: " + strings.Join(names, ", ")
 	}
 }
 

@@ -20,7 +20,7 @@ func TestAnotherObjectOfTheSameName(t *testing.T) {
 		})
 	it := w.item("CDN/shop")
 	blocked(t, it, true, "take")
-	if len(it.FirstContact) != 1 || !strings.Contains(strings.Join(it.Hints, " "), "made again by somebody else") {
+	if len(it.FirstContact) != 1 || !strings.Contains(strings.Join(it.Hints, " "), "created it again after the") {
 		t.Errorf("item %+v", it)
 	}
 	for _, c := range it.Changes {

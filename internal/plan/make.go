@@ -123,14 +123,14 @@ const noLedger = "the ledger can't be used"
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
-		out.Notes = append(out.Notes, "this machine has seen nothing of the ledger before, so it would not notice one that was rolled back (docs/ledger.md)")
+		out.Notes = append(out.Notes, "this machine has not seen the ledger before, so it would not notice a rollback (docs/ledger.md)")
 	}
 	if view.Problem == "" {
 		return
 	}
 	note := noLedger + ": " + view.Problem + "; trueup can't detect removals and won't send purges or snapshots"
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
-		note += "; to mend it, " + view.Fix
+		note += "; to fix it, " + view.Fix
 	}
 	out.Notes = append(out.Notes, note)
 }
@@ -182,8 +182,8 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		}
 	}
 	if exists && found.Spec == nil && !found.Terminating {
-		d.item.Op, d.item.Reason = Blocked, "the platform answers it without a spec"
-		d.item.Fix = "what can't be compared is not changed: run again"
+		d.item.Op, d.item.Reason = Blocked, "the platform returns it without a spec"
+		d.item.Fix = "trueup changes nothing that it can't compare: run trueup again"
 		return d.item, nil
 	}
 	switch o.Kind.Policy {
@@ -284,7 +284,7 @@ func (p *Planner) openLeft(out *Plan) {
 		out.Items = append(out.Items, item)
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere))
+		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere))
 	}
 }
 
@@ -297,12 +297,12 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 	for _, key := range p.serving(item.Purge) {
 		op := ops[key]
 		if _, live := p.in.Live.Objects[key]; op == Kept && !live {
-			block(item, fmt.Sprintf("%s, which serves it, was deleted outside git, and is left so", key), "decide about that first")
+			block(item, fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
 			item.NeedsPerson = false
 			return
 		}
 		if unsettled[key] {
-			block(item, fmt.Sprintf("%s, which serves it, is not as git says, nobody can tell why, and it is left so", key), "decide about that first")
+			block(item, fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
 			item.NeedsPerson = false
 			return
 		}
@@ -310,7 +310,7 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 			continue
 		}
 		if !p.targeted(key) {
-			block(item, fmt.Sprintf("%s has changes that --target leaves out, and this comes after them", key),
+			block(item, fmt.Sprintf("this waits for %s, whose changes --target leaves out", key),
 				fmt.Sprintf("add --target %s", key))
 			item.NeedsPerson = false
 			return
@@ -320,7 +320,7 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 }
 
 // serving returns the objects that serve the hostnames of a request now, or
-// will once they are as git says.
+// will once they are in sync.
 func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	hosts := []string{info.Hostname}
 	for _, sub := range info.Subdomains {

@@ -135,7 +135,7 @@ type Item struct {
 	Found bool `json:"found,omitempty"`
 	// RemoteName is what the server calls the object, where that is not Name.
 	RemoteName string `json:"remoteName,omitempty"`
-	// Record says that the ledger is to learn that live is as git says.
+	// Record says that the ledger is to learn that live is in sync.
 	Record bool `json:"record,omitempty"`
 	// Failed marks a blocked item that is live, and of which the platform says that it
 	// failed.

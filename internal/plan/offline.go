@@ -20,7 +20,7 @@ func Offline(in Inputs, past Past) *Plan {
 	p := NewPlanner(in)
 	out := &Plan{
 		Format: Format, Tool: in.Tool, Offline: true, Target: in.Target, LedgerStore: in.LedgerStore, Blame: &past.Blame,
-		Notes: []string{"what apply sends is decided against live: what was changed outside git, or left undone by an earlier run, is not known here"},
+		Notes: []string{"trueup compared git with git only: drift and earlier unfinished applies are not shown"},
 	}
 	ops := make(map[kind.Key]Op, len(in.Set.Objects))
 	unclear := 0
@@ -39,11 +39,11 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 	}
 	if unclear > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: %s may be new, or have stood there", counted(unclear, "object")))
+		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: %s may be new, or may have been there", counted(unclear, "object")))
 	}
 	gone := p.goneSinceBase(past)
 	if (in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: nothing is said of %s that git had before", counted(len(gone), "more object")))
+		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read: the plan does not show %s that git had before", counted(len(gone), "more object")))
 		gone = nil
 	}
 	out.Items = append(out.Items, gone...)
@@ -102,9 +102,9 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 	case kind.Converge:
 		item.Op = Patch
 	case kind.CreateOnly:
-		edited(&item, "it may have been made already, and it can't be changed: it is a moment in time")
+		edited(&item, "it may already exist, and a snapshot can't be changed")
 	case kind.Once:
-		edited(&item, "it may have been sent already, and its name is spent then")
+		edited(&item, "it may already have been sent, and then its name can't be used again")
 	}
 	return item
 }
@@ -116,13 +116,13 @@ func (p *Planner) takes(item *Item, o *manifest.Object) {
 	if o.Kind.Policy != kind.Converge || i < 0 {
 		return
 	}
-	block(item, fmt.Sprintf("the hostname %s is that of %s too", o.Host, in[i].Key()), anotherHostname)
+	block(item, fmt.Sprintf("%[2]s has the hostname %[1]s too", o.Host, in[i].Key()), anotherHostname)
 	item.NeedsPerson = false
 }
 
 // edited blocks an object that is made or sent once, and that is not what it was.
 func edited(item *Item, why string) {
-	block(item, "its spec changed; "+why, "put the old spec back, and give the new one a name of its own")
+	block(item, "its spec changed; "+why, "restore the old spec, and give the new one another name")
 	item.NeedsPerson = false // apply may find that it never was
 }
 
@@ -148,7 +148,7 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 			Budget: Budget(usage), Limits: Budget(purge.Limits()),
 		}
 		if !p.serves(spec.Hostname) {
-			item.Hints = append(item.Hints, "nothing in git serves "+spec.Hostname+": whether live does is not known")
+			item.Hints = append(item.Hints, "nothing in git serves "+spec.Hostname+": trueup can't tell whether live does")
 		}
 	}
 }
@@ -170,11 +170,11 @@ func leftSinceBase(o *manifest.Object) Item {
 	switch {
 	case o.Kind.Policy == kind.Once:
 		item.Live = Fingerprint{}
-		item.Reason = "left git; if it was sent it stays sent, and else it never is"
+		item.Reason = "removed from git; if it was not sent before, trueup never sends it"
 	case o.Kind.Can(kind.Delete):
-		item.Reason = "left git; it stays as it is without --prune"
+		item.Reason = "removed from git; it stays live without --prune"
 	default:
-		item.Reason = "left git; the platform documents no deletion, so it stays as it is"
+		item.Reason = "removed from git; the platform documents no deletion, so it stays live"
 	}
 	return item
 }

@@ -49,7 +49,7 @@ func (d *decision) once() {
 	switch {
 	case rec.State == ledger.Posted || rec.State == ledger.Adopted:
 	case rec.State == ledger.Abandoned:
-		d.item.Op, d.item.Reason = Kept, "given up by a person; it is not sent"
+		d.item.Op, d.item.Reason = Kept, "abandoned by a person; trueup does not send it"
 	case d.unrecorded():
 	case d.unserved(spec.Hostname):
 	default:
@@ -70,12 +70,12 @@ func (d *decision) unserved(hostname string) bool {
 		d.wrong(manifest.RulePurgeHostname, field,
 			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, of, right), "write "+right)
 	case d.unsure() != "":
-		d.block(fmt.Sprintf("the list of %s is not complete, so it is not known whether %s exists", d.unsure(), hostname), "run again")
+		d.block(fmt.Sprintf("the list of %s is incomplete, so trueup can't tell whether %s exists", d.unsure(), hostname), "run again")
 		d.item.NeedsPerson = false
 	default:
 		d.wrong(manifest.RulePurgeHostname, field,
-			fmt.Sprintf("hostname %s belongs to nothing in git and to nothing live", hostname),
-			"write the hostname of an existing object, or add the object to git")
+			fmt.Sprintf("no CDN in git or live has the hostname %s", hostname),
+			"write the hostname of an existing CDN, or add the CDN to git")
 	}
 	return true
 }
@@ -137,8 +137,8 @@ func (d *decision) spent() bool {
 		return false
 	}
 	d.wrong(manifest.RulePurgeSpent, "metadata.name",
-		fmt.Sprintf("%s %s before with another spec: its name is spent", o.Key(), past(rec)),
-		"put the old spec back, and give the new one a name of its own")
+		fmt.Sprintf("%s %s before with another spec, so its name can't be used again", o.Key(), past(rec)),
+		"restore the old spec, and give the new one another name")
 	return true
 }
 

@@ -16,7 +16,7 @@ const (
 	shopSpec = `{hostname: shop.example.com}`
 )
 
-// served is a world whose CDN is live as git says.
+// served is a world whose CDN is live in sync.
 func served(t tester, documents ...string) *world {
 	return git(t, append(documents, cdn("shop", shopSpec))...).has(shop, shopSpec).applied(shop, shopSpec)
 }

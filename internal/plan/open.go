@@ -9,7 +9,7 @@ import (
 
 // OpenOnly is the part of a plan that ends what was begun before: the items
 // whose request has no outcome yet, by the records that the plan was made from
-// (docs/design.md 0.12). One that waits for an object which is not as git says goes on
+// (docs/design.md 0.12). One that waits for an object which is not in sync goes on
 // waiting: nothing is sent here that nobody has claimed.
 func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	var items []Item
@@ -18,7 +18,7 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 			continue
 		}
 		if len(it.After) > 0 {
-			block(&it, fmt.Sprintf("%s is not as git says yet, and this comes after it", it.After[0]),
+			block(&it, fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]),
 				"trueup apply sends both")
 			it.After, it.NeedsPerson = nil, false
 		}

@@ -58,7 +58,7 @@ func (d *departed) proofs() []func() (missing, fix string) {
 func (d *departed) decide() Item {
 	for _, proof := range d.proofs() {
 		if missing, fix := proof(); missing != "" {
-			d.item.Op, d.item.Reason, d.item.Fix = Kept, "left git; "+missing, fix
+			d.item.Op, d.item.Reason, d.item.Fix = Kept, "removed from git; "+missing, fix
 			return d.item
 		}
 	}
@@ -70,21 +70,21 @@ func (d *departed) decide() Item {
 
 func (d *departed) possible() (missing, fix string) {
 	if !d.live.Kind.Can(kind.Delete) {
-		return "the platform documents no deletion, so it stays as it is", "delete it in the web console if it is not wanted"
+		return "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"
 	}
 	return "", ""
 }
 
 func (d *departed) standing() (missing, fix string) {
 	if d.live.Terminating {
-		return "it is being deleted already", "nothing to do but wait"
+		return "it is already being deleted", "wait until it is gone"
 	}
 	return "", ""
 }
 
 func (d *departed) asked() (missing, fix string) {
 	if !d.in.Options.Prune {
-		return "it stays as it is without --prune", "plan --prune shows whether it may be deleted"
+		return "it stays live without --prune", "plan --prune shows whether it may be deleted"
 	}
 	return "", ""
 }
@@ -95,12 +95,12 @@ func (d *departed) wholeTree() (missing, fix string) {
 	case d.broken:
 		return "it stays while manifests have errors", "mend them first"
 	case o.Unread:
-		return "it stays because some of the tree was not read", "mend what validate warns of"
+		return "it stays because part of the tree was not read", "fix what validate warns about"
 	case o.Targets != nil:
-		return "it stays because --target looks at a part of the project", "run it for the whole project, without --target"
+		return "it stays because --target covers only part of the project", "run it for the whole project, without --target"
 	case len(d.in.Set.Objects) == 0:
-		return "it stays because no manifest is left at all, which looks like a mistake",
-			"delete it by hand if that is meant: " + d.byHand()
+		return "it stays because no manifest is left, which looks like a mistake",
+			"delete it by hand if that is intended: " + d.byHand()
 	}
 	return "", ""
 }
@@ -110,20 +110,20 @@ func (d *departed) made() (missing, fix string) {
 	if d.rec.Ours() {
 		return "", ""
 	}
-	why := "the ledger does not say that trueup made it"
+	why := "the ledger does not show that trueup created it"
 	switch {
 	case d.rec.Gone():
 		why = d.rec.Unmade() + " before, and it is still live"
 	case d.rec.State == ledger.Adopted:
-		why = "it was adopted, and not made by trueup"
+		why = "it was adopted and not created by trueup"
 	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Found:
-		why = "it was found after a request without an answer, which does not prove that trueup made it"
+		why = "it was found after a request that got no answer, which does not prove that trueup created it"
 	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Operator:
-		why = "that trueup made it is a person's word, and no answer of the platform"
+		why = "a person said that trueup created it, but no answer of the platform proves it"
 	case d.rec.State == "" && d.rec.Applied != nil:
-		why = "it was live before trueup could make it"
+		why = "it was live before trueup could create it"
 	}
-	return "it stays: " + why, "delete it by hand if it is not wanted: " + d.byHand()
+	return "it stays: " + why, "delete it by hand if you don't need it: " + d.byHand()
 }
 
 // same wants live to be the very object that was made, by what the server said of
@@ -131,33 +131,33 @@ func (d *departed) made() (missing, fix string) {
 func (d *departed) same() (missing, fix string) {
 	switch {
 	case d.rec.UID == "" || d.rec.CreationTimestamp == "":
-		missing = "the platform did not say which object it made (no uid or creationTimestamp in its answer)"
+		missing = "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
 	case d.rec.UID != d.live.UID || d.rec.CreationTimestamp != d.live.CreationTimestamp:
-		missing = "live is another object of that name than the one that trueup made"
+		missing = "live is another object of that name, not the one that trueup created"
 	default:
 		return "", ""
 	}
-	return "it stays: " + missing, "delete it by hand if it is not wanted: " + d.byHand()
+	return "it stays: " + missing, "delete it by hand if you don't need it: " + d.byHand()
 }
 
 // stood wants the manifest in a tree that git had before, and nowhere now.
 func (d *departed) stood() (missing, fix string) {
 	if where := d.in.Base.Elsewhere[d.item.Key]; where != "" {
-		return "it stays: its manifest stands in " + where + ", which is not read here",
-			"take it out there as well, or name its folder in trueup.yaml"
+		return "it stays: its manifest is in " + where + ", which is not read here",
+			"remove it there too, or name its folder in trueup.yaml"
 	}
 	base := d.in.Base
 	if d.find(base.Trees) != nil {
 		return "", ""
 	}
 	if base.Problem != "" {
-		return "it stays, for there is no proof that it was in git: " + base.Problem, base.Fix
+		return "it stays, because nothing proves that it was in git: " + base.Problem, base.Fix
 	}
 	refs := make([]string, len(base.Trees))
 	for i, t := range base.Trees {
 		refs[i] = t.Ref
 	}
-	return "it stays, for there is no proof that it was in git: its manifest is not in " + strings.Join(refs, ", nor in "),
+	return "it stays, because nothing proves that it was in git: its manifest is not in " + strings.Join(refs, ", nor in "),
 		"name a commit that has it with --base-ref REF"
 }
 
@@ -177,9 +177,9 @@ func (d *departed) unmarked() (missing, fix string) {
 	switch {
 	case d.find(slices.Concat(d.in.Base.Newer, d.in.Base.Trees)).Keep:
 		return "it stays: its manifest was " + mark,
-			"to delete it, put the manifest back without the annotation first, and take it out in a later commit"
+			"to delete it, first restore the manifest without the annotation, and remove it in a later commit"
 	case d.live.Keep:
-		return "it stays: live is " + mark, "take the annotation away if it is not wanted"
+		return "it stays: live is " + mark, "remove the annotation if you don't need it"
 	}
 	return "", ""
 }
@@ -212,7 +212,7 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		}
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only a part of the project was read: nothing is said of %s that the ledger knows", counted(elsewhere, "more live object")))
+		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read: the plan does not show %s that the ledger knows", counted(elsewhere, "more live object")))
 	}
 	p.unlisted(out, unsure)
 	p.fewDeletes(out)
@@ -263,13 +263,13 @@ func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
 		_, listed := p.in.Live.Lists[k.Name]
 		switch {
 		case p.incomplete(k):
-			note := fmt.Sprintf("the list of %s is not complete: what left git is not looked for, and nothing of it is deleted", k.Name)
+			note := fmt.Sprintf("the list of %s is incomplete, so trueup does not look for removed ones and deletes none", k.Name)
 			if n := unsure[k.Name]; n > 0 {
-				note += fmt.Sprintf("; live objects that the ledger knows and no manifest names: %d", n)
+				note += fmt.Sprintf("; live objects in the ledger without a manifest: %d", n)
 			}
 			out.Notes = append(out.Notes, note)
 		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
-			out.Notes = append(out.Notes, fmt.Sprintf("no %s is deleted: there is no address or no token of the %s area to look for them", k.Name, k.Area))
+			out.Notes = append(out.Notes, fmt.Sprintf("trueup deletes no %s, because it has no address or no token of the %s area", k.Name, k.Area))
 		}
 	}
 }
@@ -287,8 +287,8 @@ func (p *Planner) fewDeletes(out *Plan) {
 	}
 	for i := range out.Items {
 		if it := &out.Items[i]; it.Op == Delete {
-			block(it, fmt.Sprintf("left git; %d would be deleted, and --max-deletes is %d: none is", n, p.in.Options.MaxDeletes),
-				fmt.Sprintf("look at each; if all of them are to be deleted, write --max-deletes %d", n))
+			block(it, fmt.Sprintf("removed from git; %d would be deleted and --max-deletes is %d, so none is", n, p.in.Options.MaxDeletes),
+				fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
 		}
 	}
 }

@@ -79,14 +79,14 @@ func missingProofs() []missingProof {
 	const byHand = "DELETE /volumesnapshots/old"
 	return []missingProof{
 		{"--prune", opt(func(o *plan.Options) { o.Prune = false }), "without --prune", "plan --prune"},
-		{"unread", opt(func(o *plan.Options) { o.Unread = true }), "some of the tree was not read", "validate"},
-		{"target", opt(func(o *plan.Options) { o.Targets = onlyKind("VolumeSnapshot") }), "--target looks at a part", "without --target"},
-		{"empty tree", func(w *world) { w.in.Set = load(w.t) }, "no manifest is left at all", byHand},
+		{"unread", opt(func(o *plan.Options) { o.Unread = true }), "part of the tree was not read", "validate"},
+		{"target", opt(func(o *plan.Options) { o.Targets = onlyKind("VolumeSnapshot") }), "--target covers only part", "without --target"},
+		{"empty tree", func(w *world) { w.in.Set = load(w.t) }, "no manifest is left,", byHand},
 		{"adopted", rec(func(r *ledger.Record) { r.State = ledger.Adopted }), "it was adopted", byHand},
-		{"found", how(ledger.Found), "found after a request without an answer", byHand},
+		{"found", how(ledger.Found), "found after a request that got no answer", byHand},
 		{"a person's word", how(ledger.Operator), "a person's word", byHand},
-		{"no outcome", rec(func(r *ledger.Record) { r.Outcome = nil }), "does not say that trueup made it", byHand},
-		{"live before us", rec(func(r *ledger.Record) { r.State, r.Applied = "", r.Spec }), "live before trueup could make it", byHand},
+		{"no outcome", rec(func(r *ledger.Record) { r.Outcome = nil }), "does not show that trueup created it", byHand},
+		{"live before us", rec(func(r *ledger.Record) { r.State, r.Applied = "", r.Spec }), "live before trueup could create it", byHand},
 		{"given up", rec(func(r *ledger.Record) { r.State = ledger.Abandoned }), "does not say", byHand},
 		{"refused", rec(func(r *ledger.Record) { r.State = ledger.Rejected }), "does not say", byHand},
 		{"deleted before", how(ledger.Removed), "trueup deleted it before, and it is still live", byHand},
@@ -97,11 +97,11 @@ func missingProofs() []missingProof {
 		{"another time", live(func(o *kind.Object) { o.CreationTimestamp = "2026-11-20T09:00:01Z" }), "another object of that name", byHand},
 		{"not in base", func(w *world) { w.in.Base = stood(w.t, "HEAD", snapshot("else", "data")) }, "its manifest is not in HEAD", "--base-ref"},
 		{"kept since", func(w *world) { w.in.Base.Newer = stood(w.t, "HEAD^", kept("old", "data")).Trees }, "its manifest was marked trueup.dev/keep", "later commit"},
-		{"moved", func(w *world) { w.in.Base.Elsewhere = map[kind.Key]string{key(w.t, old): "b/old.yaml"} }, "its manifest stands in b/old.yaml", "take it out there"},
-		{"no base", func(w *world) { w.in.Base = plan.Base{Problem: "no repository", Fix: "clone it"} }, "no proof that it was in git: no repository", "clone it"},
+		{"moved", func(w *world) { w.in.Base.Elsewhere = map[kind.Key]string{key(w.t, old): "b/old.yaml"} }, "its manifest is in b/old.yaml", "remove it there"},
+		{"no base", func(w *world) { w.in.Base = plan.Base{Problem: "no repository", Fix: "clone it"} }, "nothing proves that it was in git: no repository", "clone it"},
 		{"kept in git", func(w *world) { w.in.Base = stood(w.t, "HEAD", kept("old", "data")) }, "its manifest was marked trueup.dev/keep", "later commit"},
-		{"kept live", live(func(o *kind.Object) { o.Keep = true }), "live is marked trueup.dev/keep", "take the annotation away"},
-		{"terminating", live(terminating), "being deleted already", "wait"},
+		{"kept live", live(func(o *kind.Object) { o.Keep = true }), "live is marked trueup.dev/keep", "remove the annotation "},
+		{"terminating", live(terminating), "being deleted", "wait"},
 	}
 }
 
@@ -135,7 +135,7 @@ func TestWithoutOneProofNothingIsDeleted(t *testing.T) {
 		c.remove(w)
 		p := w.make()
 		it := find(t, p, old)
-		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || p.Summary.Delete != 0 || !strings.HasPrefix(it.Reason, "left git; ") {
+		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || p.Summary.Delete != 0 || !strings.HasPrefix(it.Reason, "removed from git; ") {
 			t.Errorf("%s: %+v", c.name, it)
 		}
 		if !strings.Contains(it.Reason, c.reason) || !strings.Contains(it.Fix, c.fix) {
@@ -150,7 +150,7 @@ func TestNotEvenMentioned(t *testing.T) {
 		remove func(*world)
 		note   string
 	}{
-		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only a part of the project was read: nothing is said of 1 more"},
+		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only part of the project was read: the plan does not show 1 more"},
 		"an incomplete list":    {func(w *world) { w.in.Live.Lists["VolumeSnapshot"] = kind.ListInfo{} }, "the list of VolumeSnapshot is not complete"},
 		"no list":               {func(w *world) { delete(w.in.Live.Lists, "VolumeSnapshot"); w.in.Live.Unmanaged = nil }, "no address or no token of the compute area"},
 		"no ledger":             {func(w *world) { w.in.Ledger = ledger.View{Problem: "gone", Fix: "look"} }, "the ledger can't be used"},
@@ -231,7 +231,7 @@ func TestWhatWeDeletedComesBack(t *testing.T) {
 			r.Outcome = &ledger.Outcome{How: ledger.Removed}
 			r.History = []ledger.Step{{Event: "deleted", By: "run 7", At: now()}}
 		})
-	blocked(t, w.item(db), true, "gone since it was made: trueup deleted it (run 7 at 2026-11-21T09:00:00Z)", "other data", "--allow-recreate")
+	blocked(t, w.item(db), true, "is gone: trueup deleted it (run 7 at 2026-11-21T09:00:00Z)", "other data", "--allow-recreate")
 	if it := w.item("VolumeSnapshot/next"); it.Op != plan.Create {
 		t.Errorf("the other one: %+v", it)
 	}

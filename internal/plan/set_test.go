@@ -34,7 +34,7 @@ func TestWhatLeftGitIsKept(t *testing.T) {
 	p := w.make()
 	for name, fix := range map[string]string{"CDN/old": "web console", "CDN/begun": "web console", db: "plan --prune"} {
 		it := find(t, p, name)
-		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || !strings.Contains(it.Reason, "left git") {
+		if it.Op != plan.Kept || it.Request != nil || it.NeedsPerson || !strings.Contains(it.Reason, "removed from git") {
 			t.Errorf("%s: %s %q", name, it.Op, it.Reason)
 		}
 		if (it.Fix == "") != (fix == "") || !strings.Contains(it.Fix, fix) {
@@ -216,7 +216,7 @@ func TestDiffers(t *testing.T) {
 		"a creation":               {git(t, cdn("shop", shopSpec)), true},
 		"a creation held back":     {held, true},
 		"a first contact":          {git(t, cdn("shop", `{hostname: h, upstreams: []}`)).has(shop, `{hostname: h, upstreams: [{name: a}]}`), true},
-		"as git says":              {served(t), false},
+		"in sync":              {served(t), false},
 		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
 		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), false},
 		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},

@@ -85,16 +85,16 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
 	add("ledger.store", was.LedgerStore, now.LedgerStore, ofStore(was.LedgerStore, now.LedgerStore))
 	if now.LedgerStore != "" {
-		add("ledger.id", was.LedgerID, now.LedgerID, "what another ledger recorded as sent does not count")
+		add("ledger.id", was.LedgerID, now.LedgerID, "trueup does not know what another ledger recorded as sent")
 	}
-	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "other files are read: an object whose file is no longer read looks as if it had left git")
+	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "other files are read: an object whose file is no longer read looks removed from git")
 	fields := maps.Clone(was.Purge)
 	if fields == nil {
 		fields = map[string]string{}
 	}
 	maps.Copy(fields, now.Purge)
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		add("purge."+field, was.Purge[field], now.Purge[field], "it decides when a purge is sent again, or counts as executed")
+		add("purge."+field, was.Purge[field], now.Purge[field], "it decides when trueup sends a purge again, or counts it as executed")
 	}
 	return append(found, p.compareOverrides(was.Overrides, with)...)
 }
@@ -110,11 +110,11 @@ func value(text string) any {
 func ofStore(was, now string) string {
 	switch {
 	case now == "":
-		return "trueup keeps no record: it sends no purge and no snapshot, and detects no removal"
+		return "trueup keeps no record, so it sends no purges or snapshots and detects no removals"
 	case was == "":
 		return "trueup keeps its record of what was sent here"
 	}
-	return "trueup looks up here what was sent before: what another store recorded does not count"
+	return "trueup looks here for what was sent before, and not in another store"
 }
 
 // compareOverrides returns the overrides that were added, changed or removed, with

@@ -30,10 +30,10 @@ func Differences(expected, now *Plan) []string {
 		d.object(key, then[key], current[key])
 	}
 	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
-		d.add("git: manifests that are no part of this plan are other ones than when it was made")
+		d.add("git: manifests outside this plan changed")
 	}
 	if len(d) == 0 {
-		d.add("it says something else: it was made by %s, and this is %s", expected.Tool, now.Tool)
+		d.add("its content differs: it was made by %s, and this is %s", expected.Tool, now.Tool)
 	}
 	return d
 }
@@ -54,7 +54,7 @@ func (d *deviations) add(format string, args ...any) { *d = append(*d, fmt.Sprin
 // was says that something is not what it was.
 func (d *deviations) was(what, then, now string) {
 	if then != now {
-		d.add("%s is now %s, and the plan was made for %s", what, cmp.Or(now, "none"), cmp.Or(then, "none"))
+		d.add("%s is now %s; the plan was made for %s", what, cmp.Or(now, "none"), cmp.Or(then, "none"))
 	}
 }
 
@@ -124,13 +124,13 @@ func (d *deviations) object(key kind.Key, then, now *Item) {
 	of := deviations{}
 	switch {
 	case then == nil && now.DesiredDigest != nil:
-		of.add("git: its manifest is there now, and was not")
+		of.add("git: its manifest was added")
 	case then == nil:
-		of.add("it is to %s now, and was no part of the plan", doing(now))
+		of.add("now it is to %s; the plan did not have it", doing(now))
 	case now == nil && then.DesiredDigest != nil:
-		of.add("git: its manifest is not there any more, or not in what is looked at; it was to %s", doing(then))
+		of.add("git: its manifest is gone, or outside what is read; it was to %s", doing(then))
 	case now == nil:
-		of.add("it was to %s, and is no part of the plan now", doing(then))
+		of.add("it was to %s; now the plan does not have it", doing(then))
 	default:
 		of.both(then, now)
 	}
@@ -151,11 +151,11 @@ func (d *deviations) both(then, now *Item) {
 		d.paths(then, now, manifest)
 	}
 	if manifest && len(*d) == 0 {
-		d.add("git: its manifest says something else now")
+		d.add("git: its manifest changed")
 	}
 	d.was("ledger: its record", recordOf(then), recordOf(now))
 	if then.Op != now.Op {
-		d.add("it is to %s now, and was to %s", doing(now), doing(then))
+		d.add("now it is to %s; before, to %s", doing(now), doing(then))
 	}
 	if len(*d) > 0 {
 		return
@@ -167,7 +167,7 @@ func (d *deviations) both(then, now *Item) {
 		}
 	}
 	slices.Sort(fields)
-	d.add("what is planned differs (%s)", strings.Join(fields, ", "))
+	d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
 }
 
 func merged(a, b map[string]any) map[string]any {
@@ -182,9 +182,9 @@ func (d *deviations) live(then, now *Item) {
 	case then.Live.Exists && !now.Live.Exists:
 		d.add("live: it is gone")
 	case !then.Live.Exists && now.Live.Exists:
-		d.add("live: it is there now, and was not")
+		d.add("live: it was created")
 	case then.Live.UID != now.Live.UID:
-		d.add("live: it is another object of that name (uid %s, and was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
+		d.add("live: it is another object of that name (uid %s, was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
 	}
 }
 
@@ -233,7 +233,7 @@ func (d *deviations) paths(then, now *Item, manifest bool) {
 		}
 	}
 	if len(told) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
-		told.add("live: a list that the request sends whole holds something else now")
+		told.add("live: a list that the request sends as a whole changed")
 	}
 	if more := len(told) - maxPaths; more > 0 {
 		told = append(told[:maxPaths], fmt.Sprintf("and %d more of its values", more))
@@ -245,11 +245,11 @@ func (d *deviations) paths(then, now *Item, manifest bool) {
 func (d *deviations) appeared(path string, is sides, manifest bool) {
 	switch {
 	case is.beside:
-		d.add("live: %s is now %s, and had no part in it", path, is.live)
+		d.add("live: %s is now %s; the plan did not have it", path, is.live)
 	case manifest:
-		d.add("git: %s is now %s, and nothing was to be done there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
+		d.add("git: %s is now %s; the plan changed nothing there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
 	default:
-		d.add("live: %s is now %s, and was as git says (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
+		d.add("live: %s is now %s; it was equal to git (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
 	}
 }
 
@@ -257,11 +257,11 @@ func (d *deviations) appeared(path string, is sides, manifest bool) {
 func (d *deviations) vanished(path string, was sides, manifest bool) {
 	switch {
 	case was.beside:
-		d.add("live: %s was %s, and has no part in it now", path, was.live)
+		d.add("live: %s was %s; now the plan does not have it", path, was.live)
 	case manifest:
-		d.add("git: nothing is to be done at %s now, and the plan was made for %s", path, cmp.Or(was.desired, "none"))
+		d.add("git: %s needs no change now; the plan was made for %s", path, cmp.Or(was.desired, "none"))
 	default:
-		d.add("live: %s was %s, and is now as git says", path, cmp.Or(was.live, "none"))
+		d.add("live: %s was %s; now it equals git", path, cmp.Or(was.live, "none"))
 	}
 }
 

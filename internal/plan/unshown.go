@@ -25,7 +25,7 @@ func (it Item) Unshown(body []byte, live any) string {
 }
 
 // UnshownFix is what a person can do about a request that does more than it shows.
-const UnshownFix = "do not apply it by other means: report this, with the manifest and the output of plan -o json"
+const UnshownFix = "do not apply it by other means: report this with the manifest and the output of plan -o json"
 
 // lines are the changes that every report shows of an item that is patched. What is
 // left as live has it is no change.

@@ -33,8 +33,8 @@ func TestWithin(t *testing.T) {
 		"nothing changed":                 {"", "", true},
 		"an unmanaged field changed":      {`auto: "true"`, `auto: "false"`, true},
 		"an unmanaged field came":         {`auto: "true"`, `auto: "true", x: y`, true},
-		"one field is as git says now":    {`enabled: "false"`, `enabled: "true"`, true},
-		"the list is as git says now":     {`weight: "2"`, `weight: "1"`, true},
+		"one field is in sync now":    {`enabled: "false"`, `enabled: "true"`, true},
+		"the list is in sync now":     {`weight: "2"`, `weight: "1"`, true},
 		"what git removed is gone":        {`secureLink: {tokenName: t},`, ``, true},
 		"a managed field changed":         {`enabled: "false"`, `enabled: other`, false},
 		"a managed field went":            {`enabled: "false", `, ``, false},
@@ -81,6 +81,6 @@ func TestNotWithin(t *testing.T) {
 	}
 	obj := object(t, shop, want)
 	if now, _ := planner.Remake(key(t, shop), &obj); now.Op != plan.None || !plan.Within(now, find(t, p, shop)) {
-		t.Errorf("as git says: %s", now.Op)
+		t.Errorf("in sync: %s", now.Op)
 	}
 }

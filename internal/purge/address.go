@@ -22,13 +22,13 @@ type Address struct {
 
 // The reasons why a text names nothing that can be purged.
 var (
-	errNoAddress = errors.New("is neither a path, which starts with /, nor an address, which starts with https://")
-	errScheme    = errors.New("is not an address of http or https")
-	errLogin     = errors.New("has a user name or a password, which no purge can name")
-	errPort      = errors.New("has a port, which no purge can name")
+	errNoAddress = errors.New("is neither a path (/...) nor an address (https://...)")
+	errScheme    = errors.New("is not an http or https address")
+	errLogin     = errors.New("has a user name or a password, which a purge can't have")
+	errPort      = errors.New("has a port, which a purge can't have")
 	errHost      = errors.New("has no hostname")
-	errSeveral   = errors.New("holds several paths or addresses: write one entry a line, and %20 for a space that belongs to it")
-	errRemark    = errors.New("has a space before its #, which would be a part of the path: write a comment in a line of its own")
+	errSeveral   = errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
+	errRemark    = errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 )
 
 // ParseAddress reads a path or an address of http or https. The path becomes
@@ -119,7 +119,7 @@ func hostKey(host string) string {
 // everything.
 func namePath(name string) (string, error) {
 	if strings.Contains(name, "*") {
-		return "", errors.New("has a * in its name, which no path of a purge can name")
+		return "", errors.New("has a * in its name, which a path of a purge can't have")
 	}
 	return encode(name, inName), nil
 }

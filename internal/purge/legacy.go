@@ -77,7 +77,7 @@ var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // entry places an address, or all those that a request to the older service names.
 func (l Legacy) entry(text string) ([]Wanted, error) {
 	if notAlone().MatchString(text) {
-		return nil, errUnplaced{"says more than an address", "write one address a line, and comments in lines of their own"}
+		return nil, errUnplaced{"has more than an address", "write one address a line, and comments on their own line"}
 	}
 	named, isRequest := l.named(text)
 	if !isRequest {
@@ -160,7 +160,7 @@ func (l Legacy) address(text string) (Wanted, error) {
 	case err != nil:
 		return Wanted{}, err
 	case hasDots(a.Path):
-		return Wanted{}, errUnplaced{"has the segment . or .., which browsers resolve before they ask", "write the path that they ask for"}
+		return Wanted{}, errUnplaced{"has the segment . or .., which browsers resolve before a request", "write the path that they request"}
 	}
 	w, err := l.on(a)
 	if err == nil && asks {
@@ -175,13 +175,13 @@ func (l Legacy) on(a Address) (Wanted, error) {
 	hostname, subdomain, ok := l.Hosts.Place(host)
 	switch {
 	case host == "":
-		return Wanted{}, errUnplaced{"names no host", "write https://HOST/PATH, or say whose such paths are: --hostname HOST"}
+		return Wanted{}, errUnplaced{"names no host", "write https://HOST/PATH, or name the host with --hostname HOST"}
 	case strings.Contains(host, "*"):
-		return Wanted{}, errUnplaced{"has a * in its host, and a purge names each subdomain", "write an address for each"}
+		return Wanted{}, errUnplaced{"has a * in its host, but a purge needs each subdomain", "write an address for each"}
 	case !ok:
-		return Wanted{}, errUnplaced{"is of the host " + host + ", which is that of no CDN here", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
+		return Wanted{}, errUnplaced{"is of the host " + host + ", which no CDN here has", "check the host, or name the hostname of its CDN: --cdn HOSTNAME"}
 	case !isSubdomain(subdomain, hostname):
-		return Wanted{}, errUnplaced{"is of the host " + host + ", of which the part before " + hostname + " is no subdomain", "check the host"}
+		return Wanted{}, errUnplaced{"is of the host " + host + ", of which the part before " + hostname + " is not a subdomain", "check the host"}
 	}
 	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
 }
@@ -204,24 +204,24 @@ func (l Legacy) asked(path, query string) (string, error) {
 	case l.Query == QueryDropped:
 		return path, nil
 	case l.Query == QueryPrefix && path == "/":
-		return "", errUnplaced{"has a query and no path, and the prefix of all its queries would be everything", "write the paths out"}
+		return "", errUnplaced{"has a query and no path, and a prefix of all its queries would purge everything", "write each path"}
 	case l.Query == QueryPrefix:
 		return strings.TrimSuffix(path, "*") + "*", nil
 	case l.Query == QueryKept && strings.Contains(path+query, "*"):
-		return "", errUnplaced{"has a query and a *", "write the addresses out"}
+		return "", errUnplaced{"has a query and a *", "write each address"}
 	case l.Query == QueryKept:
 		return path + "?" + encode(query, inQuery), nil
 	}
-	return "", errUnplaced{"has a query, of which it is not documented whether a purge heeds it", "say what is meant: --query drop, prefix or keep"}
+	return "", errUnplaced{"has a query, and it is not documented what a purge does with queries", "choose with --query: drop, prefix or keep"}
 }
 
 // mendStar says which prefix path would purge at least what was meant.
 func mendStar(path string) string {
 	before, _, _ := strings.Cut(path, "*")
 	if before == "/" {
-		return "write the paths out: /* would purge the whole hostname"
+		return "write each path: /* would purge the whole hostname"
 	}
-	return "write " + before + "*, which purges more, or write the paths out"
+	return "write " + before + "*, which purges more, or write each path"
 }
 
 func hasDots(path string) bool {

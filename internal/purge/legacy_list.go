@@ -62,7 +62,7 @@ func readJSON(data []byte) ([]Line, []Unplaced, error) {
 			return l.entries, l.unplaced, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: it is no JSON: %w", l.lineAt(int(l.decoder.InputOffset())), err)
+			return nil, nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.decoder.InputOffset())), err)
 		}
 		l.token(token)
 	}

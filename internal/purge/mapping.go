@@ -27,16 +27,16 @@ func ParseMapping(text string) (Mapping, error) {
 	isFolder := strings.HasSuffix(from, "/") || from == "."
 	clean := path.Clean(from)
 	if from == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
-		return Mapping{}, fmt.Errorf("%q: what stands before -> is a folder or a file of the repository, from its top, such as public/", text)
+		return Mapping{}, fmt.Errorf("%q: before -> write a folder or file of the repository, from its top, such as public/", text)
 	}
 	address, err := ParseAddress(to)
 	switch {
 	case err != nil:
 		return Mapping{}, fmt.Errorf("%q: %q %w", text, to, err)
 	case strings.ContainsAny(to, "*?#"):
-		return Mapping{}, fmt.Errorf("%q: what stands after -> is a path without *, a query and a #", text)
+		return Mapping{}, fmt.Errorf("%q: after -> write a path without *, ? and #", text)
 	case isFolder != strings.HasSuffix(address.Path, "/"):
-		return Mapping{}, fmt.Errorf("%q: a folder is served at a folder, and a file at a file: end both with a slash, or none", text)
+		return Mapping{}, fmt.Errorf("%q: a folder maps to a folder, and a file to a file: end both with a slash, or neither", text)
 	}
 	m := Mapping{From: clean, To: address}
 	switch {

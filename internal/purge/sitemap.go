@@ -17,13 +17,13 @@ type Sitemap struct {
 
 // errDTD says why a sitemap with a document type is not read: it can name files
 // and addresses, and none has one.
-var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which no sitemap needs: remove it")
+var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which a sitemap does not need: remove it")
 
 // ReadSitemap reads a sitemap. It opens nothing that the file names.
 func ReadSitemap(r io.Reader) (Sitemap, error) {
 	d := xml.NewDecoder(r)
 	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
-		return nil, fmt.Errorf("it is written in %.40s, and sitemaps are in UTF-8", charset)
+		return nil, fmt.Errorf("it is encoded as %.40s, and sitemaps must be UTF-8", charset)
 	}
 	var s Sitemap
 	var path []string
@@ -34,14 +34,14 @@ func ReadSitemap(r io.Reader) (Sitemap, error) {
 			return s, s.check(len(path))
 		}
 		if err != nil {
-			return Sitemap{}, fmt.Errorf("it is no sitemap: %w", err)
+			return Sitemap{}, fmt.Errorf("it is not a sitemap: %w", err)
 		}
 		switch t := token.(type) {
 		case xml.Directive:
 			return Sitemap{}, errDTD
 		case xml.StartElement:
 			if path = append(path, t.Name.Local); len(path) > maxDepth {
-				return Sitemap{}, fmt.Errorf("it is no sitemap: its elements are more than %d deep", maxDepth)
+				return Sitemap{}, fmt.Errorf("it is not a sitemap: its elements are more than %d deep", maxDepth)
 			}
 			text.Reset()
 		case xml.CharData:
@@ -79,7 +79,7 @@ func (s *Sitemap) add(path string, line Line) {
 
 func (s *Sitemap) check(open int) error {
 	if open > 0 || len(s.Pages)+len(s.Index) == 0 {
-		return errors.New("it names no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
+		return errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func annotations(commands []command, l level, doc Document) []command {
 	}
 	last := command{
 		level: l, title: commandTitle(doc),
-		message: []safe{"and " + number(rest) + " more of this kind, which this place does not show: " + elsewhere(doc)},
+		message: []safe{"and " + number(rest) + " more of this kind, which this report does not show: " + elsewhere(doc)},
 	}
 	for _, c := range found[maxAnnotations-1:] {
 		if c.named {
@@ -125,7 +125,7 @@ func elsewhere(doc Document) safe {
 		}
 	}
 	if len(places) == 0 {
-		return "look into the log of this step, or write another report with --report"
+		return "see the log of this step, or write another report with --report"
 	}
 	return "look into " + join(places, ", ")
 }

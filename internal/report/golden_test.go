@@ -131,8 +131,7 @@ func resentItem() plan.Item {
 			Active: plan.Budget{Requests: 1, Paths: 1}, Budget: plan.Budget{Requests: 1, Paths: 1},
 			Limits: plan.Budget{Requests: 100, Paths: 20000, Prefixes: 1000},
 		},
-		Hints: []string{"Purge/rel-45 was about to be sent by run https://ci.example.com/runs/6 at 2026-11-21T08:00:00Z " +
-			"and no outcome was recorded: it may or may not have been executed"},
+		Hints:         []string{"Purge/rel-45 was about to be sent by run https://ci.example.com/runs/6 at 2026-11-21T08:00:00Z and no outcome was recorded: it may have been executed"},
 		DesiredDigest: digest("rel-45"),
 	}
 }
@@ -162,7 +161,7 @@ func blockedItem() plan.Item {
 			{Path: "locations[/download/*]", Value: map[string]any{"path": "/download/*", "action": "proxy_http", "upstream": "files", "cache": map[string]any{"level": "standard", "edgeTTL": "86400"}}},
 			{Path: "upstreams[files]", Value: map[string]any{"name": "files"}},
 		},
-		Reason:      "git does not have 2 live list elements, and nobody took this object over yet",
+		Reason:      "git does not have 2 live list elements, and git does not own this object's lists yet",
 		NeedsPerson: true,
 		Live:        plan.Fingerprint{Exists: true, Digest: digest("legacy")}, DesiredDigest: digest("legacy git"),
 	}
@@ -170,8 +169,8 @@ func blockedItem() plan.Item {
 
 func keptItem() plan.Item {
 	return plan.Item{
-		Key: key("CDN", "summer"), Op: plan.Kept, Reason: "left git; the platform documents no deletion, so it stays as it is",
-		Fix: "delete it in the web console if it is not wanted", Live: plan.Fingerprint{Exists: true},
+		Key: key("CDN", "summer"), Op: plan.Kept, Reason: "removed from git; the platform documents no deletion, so it stays live",
+		Fix: "delete it in the web console if you don't need it", Live: plan.Fingerprint{Exists: true},
 	}
 }
 
@@ -231,8 +230,8 @@ func failedSnapshotItem() plan.Item {
 func goneItem() plan.Item {
 	return plan.Item{
 		Key: key("VolumeSnapshot", "db-2026-10-01"), Path: "manifests/db.yaml", Line: 23, Op: plan.Blocked,
-		Reason: "it is gone since it was made; a new one would hold other data", Deleted: true, NeedsPerson: true,
-		Fix: "take the manifest out of git, or make a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01",
+		Reason: "it was created and is gone; a new one would have other data", Deleted: true, NeedsPerson: true,
+		Fix: "remove the manifest from git, or create a new one with apply --allow-recreate VolumeSnapshot/db-2026-10-01",
 	}
 }
 

@@ -244,13 +244,13 @@ func graphNotes(g plan.Graph, details []detail) []graphNote {
 		notes = append(notes, graphNote{text: banner})
 	}
 	if g.Offline {
-		notes = append(notes, graphNote{text: "The marks are of a plan that compared git with git, so nobody looked for drift"})
+		notes = append(notes, graphNote{text: "The marks come from a plan that compared git with git, so they do not show drift"})
 	}
 	if g.Partial {
-		notes = append(notes, graphNote{text: "The plan looked only at a part (--target): what is not marked may differ all the same"})
+		notes = append(notes, graphNote{text: "The plan covers only part of the project (--target): objects without a mark may differ too"})
 	}
 	if n := len(g.Unmanaged); n > 0 {
-		note := graphNote{text: "Live, but not in git and so not drawn: " + number(n)}
+		note := graphNote{text: "Live but not in git, so not drawn: " + number(n)}
 		for _, key := range g.Unmanaged[:min(n, graphNames)] {
 			note.names = append(note.names, cut(named(key), maxLabel))
 		}

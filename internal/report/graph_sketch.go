@@ -114,9 +114,9 @@ func (s *sketch) host(h plan.GraphHost, d detail) box {
 	left := h.Hostname == "" && h.Mark == plan.MarkRemoved
 	switch {
 	case left && h.Blocked:
-		b.lines[0], words = "left git, stays live", ""
+		b.lines[0], words = "removed from git, stays live", ""
 	case left:
-		b.lines[0] = "left git"
+		b.lines[0] = "removed from git"
 	case h.Blocked:
 		b.lines = append(b.lines, "x blocked")
 	}
@@ -162,7 +162,7 @@ const (
 func oddity(state plan.UpstreamState) safe {
 	switch state {
 	case plan.Unused:
-		return "used by no path"
+		return "not used by any path"
 	case plan.Missing:
 		return missingUpstream
 	case plan.Unlisted:

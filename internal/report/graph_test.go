@@ -183,8 +183,8 @@ func TestGraphWithoutAHostname(t *testing.T) {
 	for want, h := range map[string]plan.GraphHost{
 		"without a hostname":                    {},
 		"without a hostname<br/>x blocked":      {Blocked: true},
-		"left git<br/>#45; removed":             {Mark: plan.MarkRemoved},
-		"left git, stays live":                  {Mark: plan.MarkRemoved, Blocked: true},
+		"removed from git<br/>#45; removed":     {Mark: plan.MarkRemoved},
+		"removed from git, stays live":          {Mark: plan.MarkRemoved, Blocked: true},
 		"web.example.com<br/>#33;#126; drifted": {Hostname: "web.example.com", Mark: plan.MarkDrifted},
 	} {
 		if got := drawnAs(t, plan.Graph{Hosts: []plan.GraphHost{h}}, GraphOptions{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {

@@ -173,7 +173,7 @@ func (g group) notes(of func(plan.Item) []note) []note {
 
 // The ranks of what a report shows: the lower, the more a reader should see it.
 // First what changes the rules of the plan, then what went wrong and what to do,
-// what may serve other content or open what is guarded, what needs a person, what
+// what may serve other content or expose protected content, what needs a person, what
 // can't be undone, what others did, and what git does.
 const (
 	rankSettings = iota

@@ -251,7 +251,7 @@ func opName(op plan.Op) safe {
 	case plan.Patch:
 		return "to change"
 	case plan.None:
-		return "as git says"
+		return "in sync"
 	case plan.Create, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept:
 		return headlines()[op]
 	}

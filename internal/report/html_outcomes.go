@@ -64,7 +64,7 @@ func (p *htmlPage) outcomes(doc Document, links map[kind.Key]safe) {
 	}
 	p.Counts = zeroes(p.Counts)
 	if untouchedOnes > 0 {
-		out.Untouched = count(untouchedOnes, "object") + are(untouchedOnes) + " as git says: nothing was sent."
+		out.Untouched = count(untouchedOnes, "object") + are(untouchedOnes) + " equal to git: nothing was sent."
 	}
 }
 

@@ -18,7 +18,7 @@ func label(c plan.Change) safe {
 	case plan.FromServer:
 		return "server default, not in git"
 	case plan.FromRefusal:
-		return "the server did not keep it, or it was changed since"
+		return "the server did not keep it, or it changed since"
 	case plan.FromUnknown:
 	}
 	return "origin unknown (no record yet)" + touches(c.By)
@@ -65,7 +65,7 @@ func outside(c plan.Change) safe {
 // the line is there.
 func touches(b plan.By) safe {
 	if b == plan.ByThisChange {
-		return "; this change touches it"
+		return "; this change affects it"
 	}
 	return ""
 }

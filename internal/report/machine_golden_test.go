@@ -138,7 +138,7 @@ func TestTheMostImportantIsKept(t *testing.T) {
 		}
 		want := []sarifNotification{}
 		if c.rest > 0 {
-			want = append(want, sarifNotification{"warning", sarifMessage{number(c.rest) + " less important results did not fit into this log: add --report json=FILE to the run to have everything."}})
+			want = append(want, sarifNotification{"warning", sarifMessage{number(c.rest) + " less important results did not fit into this log: to see everything, add --report json=FILE to the run."}})
 		}
 		if !slices.Equal(said, want) {
 			t.Errorf("%v, want %v", said, want)
@@ -152,7 +152,7 @@ func TestTheMostImportantIsKept(t *testing.T) {
 	}
 	doc.Files = []File{{Format: "json", Path: "plan.json"}}
 	lines := strings.Split(string(render(t, "github", doc, Options{})), "\n")
-	if want := "::error title=trueup plan::and 291 more of this kind, which this place does not show: look into the JSON report plan.json"; lines[9] != want {
+	if want := "::error title=trueup plan::and 291 more of this kind, which this report does not show: look into the JSON report plan.json"; lines[9] != want {
 		t.Errorf("%q, want %q", lines[9], want)
 	}
 	if len(lines) != 31 {

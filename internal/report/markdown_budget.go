@@ -299,7 +299,7 @@ func whereAll(doc Document, most int) markup {
 		add(page)
 	}
 	if len(places) == 0 {
-		return "To have everything, add " + code("--report html=FILE") + " to the run."
+		return "To see everything, add " + code("--report html=FILE") + " to the run."
 	}
 	return "Everything is in " + markup(strings.Join(places, ", ")) + "."
 }

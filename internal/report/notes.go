@@ -35,7 +35,7 @@ func besides(item plan.Item) []note {
 	}
 	for _, v := range item.Collateral {
 		risk := riskOf(item, v)
-		text := "dropped: " + clean(v.Path) + " = " + value(v.Value, risk.Grave()) + " (goes with what holds it)"
+		text := "dropped: " + clean(v.Path) + " = " + value(v.Value, risk.Grave()) + " (removed with its parent)"
 		notes = append(notes, note{text: text, path: clean(v.Path), risk: risk})
 	}
 	return notes

@@ -129,7 +129,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 	for _, v := range item.Collateral {
 		b := root.at(bracketed(v.Path))
 		b.put(live, v.Value)
-		b.cause = "dropped: goes with what holds it"
+		b.cause = "dropped: removed with its parent"
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if !visible(c.Class, opts) {

@@ -53,8 +53,8 @@ func counted(same []diag.Finding) diag.Finding {
 	}
 	return diag.Finding{
 		Rule: same[0].Rule, Severity: diag.Warning,
-		Message: fmt.Sprintf("%d findings about what this plan does not change: %s and %d more", len(same), strings.Join(places, ", "), len(same)-maxPlaces),
-		Fix:     "trueup validate shows all of them, and plan -v",
+		Message: fmt.Sprintf("%d findings about objects that this plan does not change: %s and %d more", len(same), strings.Join(places, ", "), len(same)-maxPlaces),
+		Fix:     "to see all of them, run trueup validate, or plan -v",
 	}
 }
 

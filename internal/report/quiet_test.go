@@ -41,8 +41,7 @@ func TestWarningsOfWhatStaysAreCounted(t *testing.T) {
 		}
 		return strings.Join(all, " | ")
 	}
-	const want = "6 findings about what this plan does not change: b.yaml:2:3, b.yaml:3:3, b.yaml:4:3 and 3 more | many12 | many0 | " +
-		"few2 | few3 | few4 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
+	const want = "6 findings about objects that this plan does not change: b.yaml:2:3, b.yaml:3:3, b.yaml:4:3 and 3 more | many12 | many0 | few2 | few3 | few4 | wrong2 | wrong3 | wrong4 | wrong5 | wrong6"
 	if got := texts(Options{}); got != want {
 		t.Errorf("shown are %s", got)
 	}

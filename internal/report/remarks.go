@@ -64,7 +64,7 @@ func remarks(doc Document) []remark {
 		found = append(found, planRemarks(doc)...)
 	}
 	for i := range found {
-		found[i].text = cmp.Or(found[i].text, "no more is said") // no host takes what has no text
+		found[i].text = cmp.Or(found[i].text, "the rest is not shown") // no host takes what has no text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
 		return cmp.Or(-cmp.Compare(a.level, b.level), first(b.named)-first(a.named), cmp.Compare(ruleRank(a.rule), ruleRank(b.rule)),
@@ -343,7 +343,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	}
 	for _, v := range item.Collateral {
 		if risk := riskOf(item, v); risk.Grave() {
-			list.add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" goes with what holds it", plan.Change{Risk: risk})
+			list.add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" is removed with its parent", plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {

@@ -75,7 +75,7 @@ func changeRow(kindName string, c plan.Change) row {
 
 // leave says that live stays as it is.
 func (r *row) leave() {
-	r.mark, r.cause = markSame, r.cause+", left as it is (--drift report)"
+	r.mark, r.cause = markSame, r.cause+", unchanged (--drift report)"
 	if !r.moved {
 		r.before, r.after = "", cmp.Or(r.before, "absent")+" (git: "+cmp.Or(r.after, "absent")+")"
 	}
@@ -183,7 +183,7 @@ func opRows(item plan.Item) []row {
 	case plan.Post:
 		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
 	case plan.Delete:
-		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "left git" + by(item.By) + "; this can't be undone", alarm: true}}
+		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "removed from git" + by(item.By) + "; this can't be undone", alarm: true}}
 	case plan.Blocked:
 		return []row{{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true}}
 	case plan.InFlight:
@@ -209,7 +209,7 @@ func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Ch
 func making(item plan.Item) safe {
 	var parts []safe
 	if item.Made != "" {
-		parts = append(parts, "made at "+cut(clean(item.Made), maxName))
+		parts = append(parts, "created at "+cut(clean(item.Made), maxName))
 	}
 	if item.Disk != "" {
 		parts = append(parts, "from disk "+cut(clean(item.Disk), maxPath))
@@ -237,7 +237,7 @@ func again(item plan.Item) safe {
 	case item.Resend:
 		return resent
 	case item.Recreate:
-		return "made again as a person allowed: it holds other data"
+		return "created again, as you allowed: it has other data"
 	case item.Deleted:
 		return "drift: live was deleted outside git"
 	}
@@ -245,7 +245,7 @@ func again(item plan.Item) safe {
 }
 
 // resent says why a request is sent that may have been sent before.
-const resent = "sent again: the platform refuses its name if it was executed"
+const resent = "sent again: the platform refuses the name if it was executed"
 
 func afterwards(item plan.Item) safe {
 	var parts []safe

@@ -84,7 +84,7 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 	}
 	if rest > 0 {
 		notifications = append(notifications, sarifNotification{levelName(warningLevel), sarifMessage{
-			count(rest, "less important result") + " did not fit into this log: add --report json=FILE to the run to have everything.",
+			count(rest, "less important result") + " did not fit into this log: to see everything, add --report json=FILE to the run.",
 		}})
 	}
 	return notifications, nil

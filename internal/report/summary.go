@@ -71,7 +71,7 @@ func doing(doc Document) safe {
 // idle says why there is nothing that apply would do.
 func idle(doc Document) safe {
 	if errs, _ := severities(doc.Findings); errs > 0 {
-		return "nothing is sent while there are errors."
+		return "trueup sends nothing while there are errors."
 	}
 	return "nothing to do."
 }
@@ -94,7 +94,7 @@ func found(s plan.Summary) safe {
 		text += " " + count(s.Kept, "object") + are(s.Kept) + " kept."
 	}
 	if s.Unchanged > 0 {
-		text += " " + count(s.Unchanged, "object") + are(s.Unchanged) + " as git says."
+		text += " " + count(s.Unchanged, "object") + are(s.Unchanged) + " in sync."
 	}
 	return text
 }
@@ -175,10 +175,10 @@ func nextSteps(r *apply.Result) []safe {
 		}
 	}
 	if len(unseen) > 0 {
-		steps = append(steps, "live does not show what the server said that it did for "+limited(unseen, ", ")+": look again with plan")
+		steps = append(steps, "live does not show what the server confirmed for "+limited(unseen, ", ")+": check again with plan")
 	}
 	if len(deferred) > 0 {
-		steps = append(steps, "run apply again for "+limited(deferred, ", ")+" when there is room")
+		steps = append(steps, "run apply again later for "+limited(deferred, ", "))
 	}
 	return steps
 }
@@ -187,17 +187,17 @@ func nextSteps(r *apply.Result) []safe {
 func step(v apply.Verdict, which safe) safe {
 	switch v {
 	case apply.Interrupted:
-		return "interrupted before " + which + ": run apply again, what is done is not sent again"
+		return "interrupted before " + which + ": run apply again; it does not repeat what is done"
 	case apply.Auth:
 		return "not allowed: " + which + ": check the token and its roles, then run apply again"
 	case apply.NeedsPerson:
 		return "a person must decide about " + which
 	case apply.NotConverged:
-		return "the server did not keep what was sent for " + which + ": an override in trueup.yaml can say how it differs"
+		return "the server did not keep what was sent for " + which + ": if it never does, say so in an override in trueup.yaml"
 	case apply.Stale:
-		return "live is not what the plan showed for " + which + ", so that was left alone: look at a new plan"
+		return "live differs from the plan for " + which + ", so trueup sent nothing there: review a new plan"
 	case apply.Partial:
-		return "run apply again for " + which + " when the cause is mended: what is done is not sent again"
+		return "run apply again for " + which + " when the cause is fixed; it does not repeat what is done"
 	case apply.OK:
 	}
 	return ""
@@ -226,7 +226,7 @@ func headline(item plan.Item, rows []row) safe {
 		return join(filled(text, causeOf(item)), ", ")
 	}
 	if len(rows) == 0 {
-		return "as git says"
+		return "in sync"
 	}
 	t := newCauses()
 	for _, r := range rows {

@@ -84,7 +84,7 @@ type planCount struct {
 func planCounts(s plan.Summary) []planCount {
 	return []planCount{
 		{"serves", "may serve other content", "alarm", s.Serves},
-		{"security", "may open what is guarded", "alarm", s.Security},
+		{"security", "may expose protected content", "alarm", s.Security},
 		{"create", "create", "add", s.Create},
 		{"change", "change", "edit", s.Change},
 		{"remove", "values removed", "cut", s.Removed},
@@ -95,7 +95,7 @@ func planCounts(s plan.Summary) []planCount {
 		{"blocked", "blocked", "cut", s.Blocked},
 		{"drift", "drifted fields", "alarm", s.Drifted},
 		{"kept", "kept", "plain", s.Kept},
-		{"as git says", "as git says", "plain", s.Unchanged},
+		{"in sync", "in sync", "plain", s.Unchanged},
 		{"not in git", "not in git", "plain", s.Unmanaged},
 	}
 }

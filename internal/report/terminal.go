@@ -12,7 +12,7 @@ const Banner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real 
 const banner safe = Banner
 
 // offlineBanner heads what was made without looking at live.
-const offlineBanner safe = "OFFLINE: git is compared with git, and what is live was not looked at"
+const offlineBanner safe = "OFFLINE: git is compared with git, and not with what is live"
 
 // writeText renders for a terminal, or for the log of a pipeline.
 func writeText(w io.Writer, doc Document, opts Options) error {
@@ -183,7 +183,7 @@ func textOneLine(p *printer, item plan.Item) {
 // mention is the text of an item that is only mentioned.
 func mention(item plan.Item) safe {
 	if item.Op == plan.None {
-		return "as git says"
+		return "in sync"
 	}
 	text := "kept: " + message(item.Reason)
 	if item.Fix != "" {

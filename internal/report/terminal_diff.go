@@ -21,7 +21,7 @@ const (
 // is not the one that was asked for.
 func diffStyle(p *printer, opts Options) (style string, why safe) {
 	if opts.Diff == DiffSides && p.width < minSides {
-		return DiffUnified, "side by side needs " + number(minSides) + " columns and there are " + number(p.width) + ": this is the unified form"
+		return DiffUnified, "side by side needs " + number(minSides) + " columns and there are " + number(p.width) + ", so this is the unified form"
 	}
 	return opts.Diff, ""
 }
