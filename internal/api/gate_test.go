@@ -220,9 +220,9 @@ func TestALongPauseSaysUntilWhen(t *testing.T) {
 		limit time.Duration
 		says  string
 	}{
-		"86400": {0, "get CDN/a: not sent, because the platform asks to wait until 2000-01-02T00:00:00Z, more than the 15m0s that trueup waits"},
+		"86400": {0, "get CDN/a: not sent, because the platform asks to wait until 2000-01-02T00:00:00Z, which is more than the 15m0s that trueup waits"},
 		"901":   {0, "until 2000-01-01T00:15:01Z, which is more than the 15m0s that trueup waits"},
-		"40":    {30 * time.Second, "until 2000-01-01T00:00:40Z, which is more than is left until 2000-01-01T00:00:30Z, when the run's time is over"},
+		"40":    {30 * time.Second, "until 2000-01-01T00:00:40Z, which is after the run's time limit, 2000-01-01T00:00:30Z"},
 	} {
 		bubble(t, func(_ int, r *http.Request) *http.Response {
 			return respond(r, 429, map[string]string{"Retry-After": asked}, "")

@@ -265,7 +265,7 @@ func TestWhatIsLeftStaysNotKept(t *testing.T) {
 		r := s.records[key(shop)]
 		r.NotConverged = true
 		s.records[key(shop)] = r
-		s.ends(s.run(), shop, apply.Done, apply.OK, "leaves")
+		s.ends(s.run(), shop, apply.Done, apply.OK, "changed it")
 		if r := s.records[key(shop)]; !r.NotConverged || string(r.Applied) == string(canon.Bytes(s.tree(forced))) {
 			t.Errorf("%s: %+v", name, r)
 		}

@@ -72,7 +72,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		},
 		"made before it was sent": {
 			created: "2026-11-21T08:59:29Z",
-			first:   want{"unknown", ledger.Unknown, apply.NeedsPerson, "before it was sent"},
+			first:   want{"unknown", ledger.Unknown, apply.NeedsPerson, "before this request"},
 			second:  want{"posted", ledger.Posted, apply.OK, "when it was first sent"},
 		},
 		"made before, by a clock that may be off": {
@@ -92,28 +92,28 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		},
 		"duplicate of the same spec": {
 			err:    existing(t, `{paths: [/a], hostname: shop.example.com}`, "2026-11-21T08:00:01Z"),
-			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
+			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
 			second: want{"posted", ledger.Posted, apply.OK, "when it was first sent"},
 		},
 		"duplicate without a spec": {
 			err:    existing(t, `{}`, ""),
-			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
+			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
 			second: want{"posted", ledger.Posted, apply.OK, "when it was first sent"},
 		},
 		"duplicate of another spec": {
 			err:    existing(t, other, "2026-11-21T08:00:01Z"),
-			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
-			second: want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
+			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
+			second: want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
 		},
 		"duplicate of before the intent": {
 			err:    existing(t, relSpec, "2026-11-21T07:59:29Z"),
-			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
-			second: want{"unknown", ledger.Unknown, apply.NeedsPerson, "not from this ledger"},
+			first:  want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
+			second: want{"unknown", ledger.Unknown, apply.NeedsPerson, "this ledger did not create it"},
 		},
 		"refused": {
 			err:    refused(),
 			first:  want{"rejected", ledger.Rejected, apply.Partial, "422"},
-			second: want{"leave", ledger.Claimed, apply.Partial, "may or may not have been executed: 422"},
+			second: want{"leave", ledger.Claimed, apply.Partial, "may have been executed: 422"},
 		},
 		"throttled": {
 			err:    &said{text: "429 too many requests, for good", notSent: true, status: 429, hopeless: true},
@@ -153,7 +153,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 // where the platform is known to refuse duplicates, else one.
 func TestSentAgainOnlyOnProof(t *testing.T) {
 	s := due(t).on("POST Purge/rel", 1, unclear(), true)
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may or may not", "ledger resolve Purge/rel")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed", "ledger resolve Purge/rel")
 	s.wrote(sendOnce + ", unknown Purge/rel")
 
 	s = due(t).on("POST Purge/rel", 1, unclear(), false)
@@ -171,7 +171,7 @@ func TestSentAgainOnlyOnProof(t *testing.T) {
 
 	s = due(t).on("POST Purge/rel", 0, unclear(), false)
 	s.proven = true
-	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not", "ledger settle or the next apply", "safe until 2026-11-22T05:00:00Z")
+	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may have been executed", "ledger settle or the next apply", "safe until 2026-11-22T05:00:00Z")
 	s.wrote(sendOnce + ", POST Purge/rel, POST Purge/rel, leave Purge/rel")
 	// The next run need not wait for the lease.
 	s.hook = nil
@@ -198,7 +198,7 @@ func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	s.wrote("claim Purge/rel, release Purge/rel")
 
 	s = sleepsAt(due(t).on("POST Purge/rel", 1, unclear(), false), 3)
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may or may not", "until 2026-11-22T05:00:00Z", "ledger resolve")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed", "until 2026-11-22T05:00:00Z", "ledger resolve")
 	s.wrote(sendOnce + ", unknown Purge/rel")
 
 	// It was open when the plan was made, and is over when it is taken over, or sent.
@@ -206,7 +206,7 @@ func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	s.at("clock", 1, func() { s.now = s.now.Add(ledger.DefaultWindow) })
 	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere")
 	s = sleepsAt(dead(t), 2)
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed")
 	s.wrote("take over Purge/rel, unknown Purge/rel")
 
 	// Without the platform's clock an hour less is left.
@@ -216,7 +216,7 @@ func TestTheWindowIsCheckedBeforeEverySend(t *testing.T) {
 	r.FirstClaimAt = &first
 	s.records[key(rel)] = r
 	s.at("clock", 2, func() { s.alone = true })
-	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(s.run(), rel, apply.Failed, apply.NeedsPerson, "may have been executed")
 }
 
 func TestAClockThatCantBeAsked(t *testing.T) {
@@ -230,7 +230,7 @@ func TestAClockThatCantBeAsked(t *testing.T) {
 	s.ends(s.run(), rel, apply.Failed, apply.Partial, "422")
 	s.wrote("claim Purge/rel, release Purge/rel")
 	s = dead(t).on("clock", 2, refused(), false)
-	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may or may not")
+	s.ends(s.run(), rel, apply.Failed, apply.Partial, "may have been executed")
 	s.wrote("take over Purge/rel, leave Purge/rel")
 	// What a person is to be asked about is said all the same.
 	s = dead(t).on("clock", 1, refused(), false)
@@ -272,7 +272,7 @@ func TestASnapshotWithoutAnAnswer(t *testing.T) {
 	s.has(db, disk("data"))
 	s.took()
 	s.on("found "+db, 1, refused(), false)
-	s.ends(s.run(), db, apply.Failed, apply.Partial, "it is live, but the ledger could not be told", "run apply again")
+	s.ends(s.run(), db, apply.Failed, apply.Partial, "it is live, but the ledger could not record it", "run apply again")
 	s.hook = nil
 	s.ends(s.run(), db, apply.Done, apply.OK)
 	if r := s.records[key(db)]; r.State != ledger.Posted || r.RemoteName != "db" {

@@ -79,7 +79,7 @@ func TestWhatIsSentOnceCountsToo(t *testing.T) {
 	s := many(t, 25, 20).on("POST Purge/rel-00", 1, answered(500), true).on("POST Purge/rel-01", 1, answered(503), false)
 	s.options.Breaker, s.options.Parallelism = 2, 2
 	res := s.run()
-	s.ends(res, "Purge/rel-01", apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(res, "Purge/rel-01", apply.Failed, apply.NeedsPerson, "may have been executed")
 	s.ends(res, "Purge/rel-02", apply.Skipped, apply.Partial, "stopped: the platform failed 2 times in a row: 50")
 	s.ends(res, "Purge/rel-24", apply.Skipped, apply.Partial, "in a row")
 	if len(s.named("POST")) != 2 || len(s.named("claim")) > 4 {
@@ -331,19 +331,19 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a purge that is not": func(t *testing.T) stopping {
 			return stopping{
 				stage: due(t), world: slow{post: never}, took: 6 * time.Second,
-				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may or may not"}, state: ledger.Unknown,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may have been executed"}, state: ledger.Unknown,
 			}
 		},
 		"a purge that is not, where a duplicate is refused": func(t *testing.T) stopping {
 			return stopping{
 				stage: proven(due(t)), world: slow{post: never}, took: 6 * time.Second,
-				ends: rel, status: apply.Failed, verdict: apply.Partial, words: []string{"may or may not", "ledger settle"}, state: ledger.Claimed, left: true,
+				ends: rel, status: apply.Failed, verdict: apply.Partial, words: []string{"may have been executed", "ledger settle"}, state: ledger.Claimed, left: true,
 			}
 		},
 		"a purge, and a hurry": func(t *testing.T) stopping {
 			return stopping{
 				stage: due(t), world: slow{post: never}, hurry: 3 * time.Second, took: 3 * time.Second,
-				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may or may not"}, state: ledger.Unknown,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"may have been executed"}, state: ledger.Unknown,
 			}
 		},
 		"a purge that is throttled": func(t *testing.T) stopping {
@@ -367,7 +367,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a ledger that hangs": func(t *testing.T) stopping {
 			return stopping{
 				stage: due(t), world: slow{posted: never}, took: 8 * time.Second,
-				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted (and the ledger could not be told"}, state: ledger.Claimed,
+				ends: rel, status: apply.Failed, verdict: apply.NeedsPerson, words: []string{"accepted (and the ledger could not record it"}, state: ledger.Claimed,
 			}
 		},
 		"a ledger that hangs, and a hurry": func(t *testing.T) stopping {
@@ -470,13 +470,13 @@ func TestAMistakeOfTheProgram(t *testing.T) {
 		"a patch":  {shop, "PATCH CDN/shop", true, apply.Partial, "in trueup: report it", "pending CDN/shop, GET CDN/shop, PATCH CDN/shop"},
 		"a ledger": {shop, "pending CDN/shop", true, apply.Partial, "in trueup: report it", "pending CDN/shop"},
 		"a purge": {
-			rel, "POST Purge/rel", true, apply.NeedsPerson, "may or may not",
+			rel, "POST Purge/rel", true, apply.NeedsPerson, "may have been executed",
 			"claim Purge/rel, POST Purge/rel, unknown Purge/rel",
 		},
 		"a claim":     {rel, "claim Purge/rel", true, apply.Partial, "in trueup: report it", "claim Purge/rel"},
 		"a clock":     {rel, "clock", false, apply.Partial, "the platform's time", ""},
 		"a turn":      {rel, "turn", false, apply.Partial, "run apply again", "claim Purge/rel, release Purge/rel"},
-		"its outcome": {rel, "posted Purge/rel", false, apply.NeedsPerson, "it was accepted (and the ledger could not be told", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
+		"its outcome": {rel, "posted Purge/rel", false, apply.NeedsPerson, "it was accepted (and the ledger could not record it", "claim Purge/rel, POST Purge/rel, posted Purge/rel"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := due(t)
@@ -532,5 +532,5 @@ func TestAMistakeElsewhere(t *testing.T) {
 	s.ends(s.run(), rel, apply.Skipped, apply.Partial, "in flight elsewhere", "could not be read again: internal error: a torn record")
 
 	s = begin(t, snapshot("db")).on("POST "+db, 1, unclear(), true).on("GET "+db, 2, mistake("no spec"), false)
-	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may or may not")
+	s.ends(s.run(), db, apply.Failed, apply.NeedsPerson, "may have been executed")
 }

@@ -56,7 +56,7 @@ func TestWhatIsNoRecord(t *testing.T) {
 		"newer, all else":    {`{"schema":"trueup.ledger/v2","entirely":"else"}`, ErrNewer.Error()},
 		"no schema":          {`{"seq":1}`, `schema "" is not`},
 		"another's":          {`{"schema":"v1","kind":3}`, `schema "v1" is not`},
-		"cut":                {string(whole[:len(whole)/2]), "cut short"},
+		"cut":                {string(whole[:len(whole)/2]), "truncated"},
 		"something after":    {string(whole) + "{}", "content after"},
 		"garbage after":      {string(whole) + "x", "content after"},
 		"a list":             {"[]", "damaged"},

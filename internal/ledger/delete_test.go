@@ -23,7 +23,7 @@ func TestLifeOfADeletion(t *testing.T) {
 	}
 	must(t, l.Deleting(t.Context(), diskKey, "u", "c"))
 	rec = view(t, l, diskKey)
-	if message, _ := Explain(rec); !rec.Ours() || !strings.Contains(message, "run run-1 at 2026-11-21T09:00:00Z, and no outcome") {
+	if message, _ := Explain(rec); !rec.Ours() || !strings.Contains(message, "run run-1 at 2026-11-21T09:00:00Z started its deletion and recorded no outcome") {
 		t.Errorf("begun: %q %+v", message, rec)
 	}
 	must(t, l.NotDeleted(t.Context(), diskKey, "403 forbidden"))

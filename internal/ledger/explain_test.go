@@ -41,9 +41,9 @@ func TestExplain(t *testing.T) {
 		{by(Claimed, &Claim{RunID: "7", RunURL: "https://ci.example/7"}), "sent by run https://ci.example/7 at", resolve},
 		{
 			outcome(Unknown, &Outcome{How: Unclear, HTTP: 502, Message: "bad gateway"}),
-			"its outcome is not known (HTTP 502: bad gateway): it may have been executed", resolve,
+			"its outcome is unknown (HTTP 502: bad gateway): it may have been executed", resolve,
 		},
-		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is not known: it may", resolve},
+		{outcome(Unknown, &Outcome{How: Unclear}), "its outcome is unknown: it may", resolve},
 		{
 			outcome(Unknown, &Outcome{How: NotOurs, Message: "the name exists already"}),
 			"Purge/a was sent by run run-1 at 2026-11-21T09:00:00Z, but the name exists already",
@@ -53,8 +53,8 @@ func TestExplain(t *testing.T) {
 		{accepted, "Purge/a was accepted at 2026-11-21T09:00:00Z", ""},
 		{outcome(Posted, &Outcome{How: Operator, By: "mina", Reason: "seen"}), "Purge/a was accepted, as mina said: seen", ""},
 		{outcome(Rejected, &Outcome{How: Refused, HTTP: 422}), "was refused at 2026-11-21T09:00:00Z (HTTP 422); nothing was executed", ""},
-		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "it was recorded as done, as somebody said", ""},
-		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was given up, as mina said: old; trueup never sends it", "another name"},
+		{outcome(Adopted, &Outcome{How: AdoptedByOperator}), "recorded as done", ""},
+		{outcome(Abandoned, &Outcome{How: Operator, By: "mina", Reason: "old"}), "was abandoned, as mina said: old; trueup never sends it", "another name"},
 		{outcome("", &Outcome{How: Released, Message: "no route"}), "Purge/a was not sent (no route)", ""},
 		{outcome("", &Outcome{How: Operator, By: "mina"}), "trueup will send Purge/a again, as mina said", ""},
 		{plain(Record{}), "Purge/shop was not sent", ""},

@@ -92,7 +92,7 @@ func checkFault(t *testing.T, call, fault string) {
 		}
 	}
 	if strings.Contains(fault, "error=") && err != nil {
-		advice := map[bool]string{true: "make room", false: "the disk fails"}[strings.Contains(fault, "ENOSPC")]
+		advice := map[bool]string{true: "free space", false: "the disk is failing"}[strings.Contains(fault, "ENOSPC")]
 		if !strings.Contains(complaint, advice) || !strings.Contains(complaint, dir) {
 			t.Errorf("the error is %q", complaint)
 		}

@@ -258,7 +258,7 @@ func TestImportRefusesWhatIsNotOurs(t *testing.T) {
 		"no id yet":         {func(c *Config, _ *Backup) { c.ID = "" }, "does not say which ledger"},
 		"another ledger":    {func(_ *Config, b *Backup) { b.Genesis.LedgerID = "other" }, "the export is of ledger other"},
 		"another platform":  {func(_ *Config, b *Backup) { b.Genesis.Origins[kind.Delivery] = "https://else.example" }, "was made for"},
-		"another workspace": {func(_ *Config, b *Backup) { b.Records[1].Workspace = "other" }, "is of workspace other"},
+		"another workspace": {func(_ *Config, b *Backup) { b.Records[1].Workspace = "other" }, "belongs to workspace other"},
 		"twice":             {func(_ *Config, b *Backup) { b.Records = append(b.Records, b.Records[0]) }, "two records of"},
 		"none configured":   {func(c *Config, _ *Backup) { c.Store = "" }, "no ledger is configured"},
 		"no such ledger":    {func(c *Config, b *Backup) { c.Store, b.Genesis = "file:else", nil }, "is missing"},

@@ -287,7 +287,7 @@ func TestMuchAdvice(t *testing.T) {
 		locations = append(locations, fmt.Sprintf(`{path: /%d, cors: {allowOrigins: "*", allowCredentials: "true"}}`, i))
 	}
 	p := git(t, cdn("shop", "{hostname: shop.example.com, locations: ["+strings.Join(locations, ", ")+"]}")).make()
-	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, " the same object") {
+	if len(p.Advice) != 10 || !strings.HasSuffix(p.Advice[9].Message, "; the same object has more of these") {
 		t.Errorf("%d: %v", len(p.Advice), p.Advice)
 	}
 }

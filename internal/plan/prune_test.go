@@ -84,11 +84,11 @@ func missingProofs() []missingProof {
 		{"empty tree", func(w *world) { w.in.Set = load(w.t) }, "no manifest is left,", byHand},
 		{"adopted", rec(func(r *ledger.Record) { r.State = ledger.Adopted }), "it was adopted", byHand},
 		{"found", how(ledger.Found), "found after a request that got no answer", byHand},
-		{"a person's word", how(ledger.Operator), "a person's word", byHand},
+		{"a person's word", how(ledger.Operator), "a person said that trueup created it", byHand},
 		{"no outcome", rec(func(r *ledger.Record) { r.Outcome = nil }), "does not show that trueup created it", byHand},
 		{"live before us", rec(func(r *ledger.Record) { r.State, r.Applied = "", r.Spec }), "live before trueup could create it", byHand},
-		{"given up", rec(func(r *ledger.Record) { r.State = ledger.Abandoned }), "does not say", byHand},
-		{"refused", rec(func(r *ledger.Record) { r.State = ledger.Rejected }), "does not say", byHand},
+		{"given up", rec(func(r *ledger.Record) { r.State = ledger.Abandoned }), "does not show", byHand},
+		{"refused", rec(func(r *ledger.Record) { r.State = ledger.Rejected }), "does not show", byHand},
 		{"deleted before", how(ledger.Removed), "trueup deleted it before, and it is still live", byHand},
 		{"no uid recorded", rec(func(r *ledger.Record) { r.UID = "" }), "no uid or creationTimestamp", byHand},
 		{"no time recorded", rec(func(r *ledger.Record) { r.CreationTimestamp = "" }), "no uid or creationTimestamp", byHand},
@@ -151,7 +151,7 @@ func TestNotEvenMentioned(t *testing.T) {
 		note   string
 	}{
 		"a part of the project": {func(w *world) { w.in.Options.PartOfTree = true }, "only part of the project was read: the plan does not show 1 more"},
-		"an incomplete list":    {func(w *world) { w.in.Live.Lists["VolumeSnapshot"] = kind.ListInfo{} }, "the list of VolumeSnapshot is not complete"},
+		"an incomplete list":    {func(w *world) { w.in.Live.Lists["VolumeSnapshot"] = kind.ListInfo{} }, "the list of VolumeSnapshot is incomplete"},
 		"no list":               {func(w *world) { delete(w.in.Live.Lists, "VolumeSnapshot"); w.in.Live.Unmanaged = nil }, "no address or no token of the compute area"},
 		"no ledger":             {func(w *world) { w.in.Ledger = ledger.View{Problem: "gone", Fix: "look"} }, "the ledger can't be used"},
 		"another object since": {func(w *world) {

@@ -390,7 +390,7 @@ func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 	key := kind.Key{Kind: "CDN", Name: "shop"}
 	for want, mismatches := range map[string][]apply.Mismatch{
 		"an override in trueup.yaml": {{Path: "spec.tls.forced", Sent: "true", Returned: "false"}},
-		"live does not show what the server said that it did for CDN/shop: look again with plan": nil,
+		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {
 		steps := nextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
 		if len(steps) != 1 || !strings.Contains(string(steps[0]), want) {
