@@ -332,8 +332,8 @@ func TestRefIsNobodyElses(t *testing.T) {
 	for ref, why := range map[string]string{
 		"refs/heads/main": "checked out", "refs/heads/worked-on": "checked out", "refs/heads/Worked-On": "checked out",
 		"refs/heads/default": "the default branch", "refs/heads/cloned": "the default branch",
-		"refs/heads/code": `it holds "main.go"`, "refs/heads/folder": `it holds "src/main.go"`, "refs/heads/hidden": `it holds ".gitmodules"`,
-		"refs/heads/inside": `it holds "logs/main.go"`, "refs/trueup/code": `it holds "main.go"`, "refs/heads/own": "",
+		"refs/heads/code": `it has "main.go"`, "refs/heads/folder": `it has "src/main.go"`, "refs/heads/hidden": `it has ".gitmodules"`,
+		"refs/heads/inside": `it has "logs/main.go"`, "refs/trueup/code": `it has "main.go"`, "refs/heads/own": "",
 	} {
 		t.Run(ref, func(t *testing.T) {
 			before := gitCmd(t, bare, "for-each-ref")

@@ -78,13 +78,13 @@ func TestTheLoaderOfProfilesHoldsTheSchema(t *testing.T) {
 		{configHead + "current: a", `unknown field "current"`},
 		{configHead + "profiles: [a]", "profiles can't be a array"},
 		{configHead + "profiles: {a: {delivery: {uri: 'https://x'}}}", `unknown field "uri"`},
-		{configHead + "profiles: {a: {delivery: {url: 'https://u:secret@x/'}}}", "profiles.a.delivery.url: base address holds a user name"},
-		{configHead + "profiles: {a: {delivery: {url: 'ftp://x/'}}}", "profiles.a.delivery.url: base address has another scheme"},
-		{configHead + "profiles: {a: {delivery: {url: 'https://x/?a=b'}}}", "holds a user name|has a query"},
+		{configHead + "profiles: {a: {delivery: {url: 'https://u:secret@x/'}}}", "profiles.a.delivery.url: base address contains a user name"},
+		{configHead + "profiles: {a: {delivery: {url: 'ftp://x/'}}}", "profiles.a.delivery.url: base address has a scheme other than https"},
+		{configHead + "profiles: {a: {delivery: {url: 'https://x/?a=b'}}}", "contains a user name|has a query"},
 		{configHead + "profiles: {a: {delivery: {token: secret}}}", "token can't be a string"},
-		{configHead + "profiles: {a: {delivery: {token: {env: 'not a name'}}}}", "profiles.a.delivery.token.env is no name of a variable"},
+		{configHead + "profiles: {a: {delivery: {token: {env: 'not a name'}}}}", "profiles.a.delivery.token.env is not"},
 		{configHead + "profiles: {a: {delivery: {token: {env: A, file: b}}}}", "profiles.a.delivery.token names several sources"},
-		{configHead + "profiles: {a: {delivery: {token: {file: '~/token'}}}}", `profiles.a.delivery.token.file is "~/token": write the path out`},
+		{configHead + "profiles: {a: {delivery: {token: {file: '~/token'}}}}", `profiles.a.delivery.token.file is "~/token": write the whole path`},
 		{configHead + "profiles: {a: {delivery: {token: {exec: {command: []}}}}}", "profiles.a.delivery.token.exec.command is empty"},
 		{configHead + "profiles: {a: {delivery: {token: {exec: {command: ['']}}}}}", "profiles.a.delivery.token.exec.command is empty"},
 		{configHead + "profiles: {a: {delivery: {token: {exec: 'get token'}}}}", "exec can't be a string"},
@@ -214,7 +214,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 		says string
 	}{
 		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2"}, "TRUEUP_DELIVERY_URL differs from the address in profile prod"},
-		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "another address"},
+		{map[string]string{"PROD": canary, "TRUEUP_DELIVERY_URL": "https://prod.example.com:8443/v2"}, "differs from the address"},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://PROD.example.com/v3"}, ""},
 		{map[string]string{"TRUEUP_DELIVERY_URL": "https://elsewhere.example.com/v2", "TRUEUP_DELIVERY_TOKEN": canary}, ""},
 	} {
@@ -254,7 +254,7 @@ func TestAFileOfProfilesThatOthersCouldWriteIsRefused(t *testing.T) {
 		"a pipe":         {func(file string) error { return remade(file, func() error { return mkfifo(file) }) }, "it is not a regular file"},
 		"gone":           {os.Remove, "and there is no "},
 		"a link to mine": {func(file string) error { return remade(file, func() error { return os.Symlink(linkTarget(t), file) }) }, ""},
-		"another user's": {func(file string) error { return os.Chown(file, 54321, -1) }, "belongs to the user with number 54321"},
+		"another user's": {func(file string) error { return os.Chown(file, 54321, -1) }, "belongs to user 54321"},
 		"too large":      {func(file string) error { return os.Truncate(file, maxOwnFile+1) }, "it is larger than 1024 KiB"},
 	} {
 		if name == "another user's" && os.Geteuid() != 0 {

@@ -81,8 +81,8 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 		"delivery CDN: ok may list (the list is empty) and get; not tried: create, patch",
 		"delivery Purge: skipped not tried: create, which needs the role cdn-purger",
 		"compute VolumeSnapshot: ok may list (the list is empty) and get; not tried: create, delete",
-		"ledger store: ok it can be read", "ledger duplicates, delivery: skipped not known",
-		"machine git: ok git version", "machine terminal: ok no terminal",
+		"ledger store: ok readable, and is", "ledger duplicates, delivery: skipped unknown",
+		"machine git: ok git version", "machine terminal: ok standard output is not a terminal",
 	)
 	if n := len(s.writes()); n != 0 {
 		t.Errorf("doctor sent %d writes", n)
@@ -103,7 +103,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exitAuth,
 			[]string{
 				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer", "delivery CDN: skipped",
-				"compute VolumeSnapshot: ok may", "ledger store: ok it can",
+				"compute VolumeSnapshot: ok may", "ledger store: ok readable",
 			},
 		},
 		"a wrong token": {
@@ -128,7 +128,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		},
 		"no such host": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exitNeedsPerson,
-			[]string{"compute connection: fail check the address; if there is a proxy in between", "delivery CDN: ok may"},
+			[]string{"compute connection: fail check the address; if you use a proxy", "delivery CDN: ok may"},
 		},
 		"http": {
 			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exitError,
@@ -148,8 +148,8 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no project": {
 			func(s *stage) { s.write("elsewhere/x", "") }, exitError,
 			[]string{
-				"project trueup.yaml: fail trueup init writes one", "project manifests: skipped", "delivery connection: ok an answer",
-				"delivery CDN: skipped it takes a workspace", "ledger store: skipped no project",
+				"project trueup.yaml: fail run trueup init", "project manifests: skipped", "delivery connection: ok an answer",
+				"delivery CDN: skipped needs a workspace", "ledger store: skipped no trueup.yaml says where it is",
 			},
 		},
 		"a broken project": {
@@ -171,7 +171,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 				s.vars["HELD"] = s.vars["TRUEUP_DELIVERY_TOKEN"]
 				delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
 			}, exitAuth,
-			[]string{"project configuration: fail another address", "delivery token: fail another address", "delivery CDN: skipped"},
+			[]string{"project configuration: fail TRUEUP_DELIVERY_URL differs", "delivery token: fail TRUEUP_DELIVERY_URL differs", "delivery CDN: skipped"},
 		},
 		"no ledger": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exitNeedsPerson,
@@ -329,7 +329,7 @@ func TestDoctorSeesABadCertificate(t *testing.T) {
 	expired, _ := s.overTLS(time.Now().Add(-time.Minute))
 	s.vars["TRUEUP_DELIVERY_URL"] = expired
 	doc := s.examined(exitNeedsPerson)
-	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired whoever runs the platform should renew it")
+	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired ask the operator of the platform to renew it")
 	if _, _, fix := found(t, doc, "delivery", "connection"); fix != "" {
 		t.Errorf("no setting helps, but it says %q", fix)
 	}

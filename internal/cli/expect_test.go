@@ -76,7 +76,7 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		"a manifest more": {why: "Purge/rel-43: git: its manifest was added", change: func(s *stage) {
 			s.write("manifests/rel-43.yaml", onePurge("rel-43"))
 		}},
-		"a manifest less": {why: "Purge/rel-42: git: its manifest is not there any more", change: func(s *stage) {
+		"a manifest less": {why: "Purge/rel-42: git: its manifest is gone", change: func(s *stage) {
 			if err := os.Remove(filepath.Join(s.dir, "manifests", "rel-42.yaml")); err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
-	s.refuses("and is now in sync")
+	s.refuses("now it equals git")
 }
 
 // TestAFlagThatSaysNothingIsRefused: a variable of a script that is not set must
@@ -237,7 +237,7 @@ func TestNothingOfAPlanFileIsSent(t *testing.T) {
 	other.write("manifests/evil.yaml", strings.ReplaceAll(shopOf("1", "false", ""), "shop", "evil"))
 	other.must(exitOK, "plan", "--out", "plan.json")
 	s.write("plan.json", other.content("plan.json"))
-	s.refuses("CDN/evil: git: its manifest is not there any more")
+	s.refuses("CDN/evil: git: its manifest is gone")
 }
 
 // TestWhatIsNoPlanFile: each has its reason and its code; what is missing is a
@@ -267,10 +267,10 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 		code int
 		why  string
 	}{
-		"missing.json": {exitError, "no such file"}, "empty.json": {exitStale, "it is empty"}, "text.json": {exitStale, "no JSON"},
-		"result.json": {exitStale, "it is a result (-o json)"}, "newer.json": {exitStale, `"trueup.plan/v2"`}, "twice.json": {exitStale, "stands twice"},
-		"cut.json": {exitStale, "no JSON"}, "long.json": {exitStale, "longer than 64 MiB"}, "manifests": {exitStale, "no regular file"},
-		os.DevNull: {exitStale, "no regular file"}, "sha256:abc": {exitError, "64 hexadecimal digits"},
+		"missing.json": {exitError, "no such file"}, "empty.json": {exitStale, "it is empty"}, "text.json": {exitStale, "not JSON"},
+		"result.json": {exitStale, "it is a result (-o json)"}, "newer.json": {exitStale, `"trueup.plan/v2"`}, "twice.json": {exitStale, "twice"},
+		"cut.json": {exitStale, "not JSON"}, "long.json": {exitStale, "longer than 64 MiB"}, "manifests": {exitStale, "not a regular file"},
+		os.DevNull: {exitStale, "not a regular file"}, "sha256:abc": {exitError, "64 hexadecimal digits"},
 	} {
 		code, _, stderr := s.run("apply", "--auto-approve", "--expect", name)
 		if code != c.code || !strings.Contains(stderr, c.why) || strings.Count(stderr, "\n") != 1 {

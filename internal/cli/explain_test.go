@@ -28,7 +28,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"cdn.tls --live":                  "--live needs an object",
 		"cdn.tls -o html":                 "explain writes text or json",
 		"upstream-unknown --live":         "--live needs an object",
-		"plan":                            "name a rule, or a field that begins with cdn, purge, volumesnapshot, config, project",
+		"plan":                            "name a rule, or a field that starts with cdn, purge, volumesnapshot, config, project",
 	} {
 		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exitError || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
@@ -46,12 +46,12 @@ func TestExplainTells(t *testing.T) {
 			"CDN.spec.locations[/static/*].cache.edgeTTL  (text)",
 			"  spec:\n    locations:\n      - path: /static/*\n        cache:\n          edgeTTL: \"3600\"\n",
 		},
-		"cdn.spec.upstreams":            {"told apart by name; their order does not matter", ".servers", "owned whole"},
-		"cdn.spec.locations":            {"told apart by host and path; their order matters"},
+		"cdn.spec.upstreams":            {"matched by name; their order does not matter", ".servers", "owned as a whole"},
+		"cdn.spec.locations":            {"matched by host and path; their order matters"},
 		"purge.spec.paths":              {"matched by value", "only when the object is created;"},
 		"cdn.status":                    {"no: it belongs to the server"},
 		"cdn.metadata.labels":           {"no: it stays in git"},
-		"cdn.upstreams.scheme":          {`"https", "http", as the platform's document shows`},
+		"cdn.upstreams.scheme":          {`"https", "http", `},
 		"cdn":                           {".apiVersion", "required", "hostname: shop.example.com"},
 		"project.ledger.store":          {"project.ledger.store  (text)", "store: git:refs/trueup/ledger"},
 		"config.profiles.prod.delivery": {"    prod:\n", ".token"},

@@ -37,7 +37,7 @@ func TestARescueRecordIsImported(t *testing.T) {
 	// A CI service puts a time before each line, and there is more around it.
 	log := "Run trueup apply\n2026-11-21T09:00:00.0Z " + strings.ReplaceAll(stderr, "\n", "\r\n") + "Error: exit code 6\n"
 	s.write("run.log", log)
-	if out := s.must(exitOK, "ledger", "import", "run.log"); !strings.Contains(out, "brought up to date: 1") {
+	if out := s.must(exitOK, "ledger", "import", "run.log"); !strings.Contains(out, "updated: 1") {
 		t.Errorf("imported: %s", out)
 	}
 	if out := s.must(exitOK, "ledger", "show", "purge/rel-42"); !strings.Contains(out, "was accepted") {
@@ -48,7 +48,7 @@ func TestARescueRecordIsImported(t *testing.T) {
 	if writes := s.writes(); len(writes) > 0 {
 		t.Errorf("sent again: %v", writes)
 	}
-	if out := s.must(exitOK, "ledger", "import", "run.log"); !strings.Contains(out, "left as they are: 1") {
+	if out := s.must(exitOK, "ledger", "import", "run.log"); !strings.Contains(out, "unchanged: 1") {
 		t.Errorf("imported again: %s", out)
 	}
 }

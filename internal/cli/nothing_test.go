@@ -19,7 +19,7 @@ func TestWhereThereIsNothing(t *testing.T) {
 		"plan --sandbox":   {exitOK, "Plan: nothing to do.", bare},
 		"drift --sandbox":  {exitOK, "Drift: none.", bare},
 		"plan --offline":   {exitError, "", bare},
-		"plan":             {exitError, "", "trueup init writes one"},
+		"plan":             {exitError, "", "run trueup init, or try --sandbox"},
 		"purge ls":         {exitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
 		"convert":          {exitError, "", "add --to api or --to command-line, or --urls for a list of addresses"},
 		"convert --to=apy": {exitError, "", `--to is "apy" (did you mean api?): write api or command-line`},

@@ -33,7 +33,7 @@ func TestPipesDoNotHang(t *testing.T) {
 	}{
 		{[]string{"validate", "manifests-pipe.yaml"}, exitInvalid, "a device, a pipe or a socket"},
 		{[]string{"validate", "--report", "json=pipe.json"}, exitError, "nothing reads from the pipe"},
-		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exitError, "no regular file"},
+		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exitError, "not a regular file"},
 		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exitError, "manifests-pipe.yaml"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -48,7 +48,7 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := os.Rename(filepath.Join(s.dir, "manifests-pipe.yaml"), filepath.Join(s.dir, "trueup.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := s.run("validate"); code != exitError || !strings.Contains(stderr, "no regular file") {
+	if code, _, stderr := s.run("validate"); code != exitError || !strings.Contains(stderr, "not a regular file") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -147,7 +147,7 @@ func readProject(dir string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxProject {
-		return nil, fmt.Errorf("no regular file of at most %d bytes", maxProject)
+		return nil, fmt.Errorf("it is not a regular file of at most %d bytes", maxProject)
 	}
 	return io.ReadAll(atMost(f, maxProject))
 }

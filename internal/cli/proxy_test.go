@@ -109,12 +109,12 @@ func TestWhatAProxySaysIsToldAsTheProxys(t *testing.T) {
 		user, says   string
 		neverReached bool
 	}{
-		"refuses":         {address: proxy.URL, answer: 502, says: "the proxy " + host + " answered 502 Bad Gateway: the proxy, not the platform, says so"},
+		"refuses":         {address: proxy.URL, answer: 502, says: "the proxy " + host + " answered 502 Bad Gateway: this answer is from the proxy, not the platform"},
 		"wants a user":    {address: proxy.URL, user: "me:x", says: "answered 407 Proxy Authentication Required: write its user and password"},
 		"wrong password":  {address: "http://me:" + canary + "@" + host, user: "me:x", says: "answered 407"},
 		"not there":       {address: "http://127.0.0.1:1", says: "the proxy can't be reached: dial tcp 127.0.0.1:1: connect: connection refused", neverReached: true},
-		"no address":      {address: "http://%zz" + canary, says: "HTTPS_PROXY: it is no address of a proxy", neverReached: true},
-		"no scheme known": {address: "ftp://" + canary, says: "HTTPS_PROXY: the scheme of a proxy is", neverReached: true},
+		"no address":      {address: "http://%zz" + canary, says: "HTTPS_PROXY: it is not the address of a proxy", neverReached: true},
+		"no scheme known": {address: "ftp://" + canary, says: "HTTPS_PROXY: the scheme of a proxy must be", neverReached: true},
 	} {
 		proxy.answer, proxy.user = c.answer, c.user
 		proxy.used.Store(0)

@@ -67,12 +67,12 @@ func TestATokenIsReadFromAFile(t *testing.T) {
 		{name: "space", content: canary + " ", mode: 0o600, says: "white space"},
 		{name: "empty", content: "", mode: 0o600, says: "token is empty"},
 		{name: "too long", content: strings.Repeat("x", maxToken+1), mode: 0o600, says: "it is larger than 64 KiB"},
-		{name: "group reads", content: canary, mode: 0o640, says: "may be read or written by others on this machine (mode 0640): chmod 600 "},
+		{name: "group reads", content: canary, mode: 0o640, says: "other users can read or write "},
 		{name: "all read", content: canary, mode: 0o604, says: "chmod 600 "},
 		{name: "group writes", content: canary, mode: 0o620, says: "chmod 600 "},
-		{name: "as CI mounts it", content: canary, mode: 0o666, ci: "true", warns: "others on this machine may read it (mode 0666)"},
+		{name: "as CI mounts it", content: canary, mode: 0o666, ci: "true", warns: "other users can read (mode 0666)"},
 		{name: "CI is off", content: canary, mode: 0o644, ci: "false", says: "chmod 600 "},
-		{name: "another user's", content: canary, mode: 0o600, uid: 54321, says: "belongs to the user with number 54321"},
+		{name: "another user's", content: canary, mode: 0o600, uid: 54321, says: "belongs to user 54321"},
 	} {
 		if c.uid != 0 && os.Geteuid() != 0 {
 			continue

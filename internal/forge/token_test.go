@@ -15,9 +15,9 @@ func TestWhereATokenMayGo(t *testing.T) {
 	for api, want := range map[string]string{
 		"http://github.example":            "a token only over https",
 		"ftp://127.0.0.1":                  "a token only over https",
-		"https://user:pw@github.example":   "is none",
-		"https://github.example?x=y":       "is none",
-		"":                                 "is none",
+		"https://user:pw@github.example":   "gives no valid address",
+		"https://github.example?x=y":       "gives no valid address",
+		"":                                 "gives no valid address",
 		"https://api.github.com":           "",
 		"https://github.example/api/v3/":   "",
 		"http://localhost:1/api/v3":        "",

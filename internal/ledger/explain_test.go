@@ -31,7 +31,7 @@ func TestExplain(t *testing.T) {
 		fix     string
 	}{
 		{
-			inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z and no outcome was recorded: it may have been executed",
+			inState(Claimed), "Purge/a was about to be sent by run run-1 at 2026-11-21T09:00:00Z, and no outcome was recorded: it may have been executed",
 			"if that run is still going, wait for it; otherwise " + resolve,
 		},
 		{by(Claimed, nil), "sent by an unnamed run at", resolve},

@@ -258,13 +258,13 @@ func TestFailuresAreErrors(t *testing.T) {
 	}{
 		"list":               {&platform{fails: map[string]error{"list CDN": refused}}, "403"},
 		"get":                {&platform{fails: map[string]error{"get CDN/shop": refused}}, "403"},
-		"twice":              {&platform{lists: map[string][]kind.Object{"CDN": {shop, shop}}}, "in it twice"},
-		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "in it twice"},
+		"twice":              {&platform{lists: map[string][]kind.Object{"CDN": {shop, shop}}}, "it has CDN/shop twice"},
+		"twice without spec": {&platform{lists: map[string][]kind.Object{"CDN": {bare(shop), shop}}}, "it has CDN/shop twice"},
 		"another workspace":  {&platform{lists: map[string][]kind.Object{"CDN": {foreign}}}, `wrong workspace: CDN/shop is in "elsewhere"`},
 		"another workspace by name": {
 			&platform{gets: map[kind.Key]kind.Object{shop.Key(): foreign}}, "wrong workspace",
 		},
-		"another kind": {&platform{lists: map[string][]kind.Object{"CDN": {object("Purge", "x", "")}}}, "of another kind"},
+		"another kind": {&platform{lists: map[string][]kind.Object{"CDN": {object("Purge", "x", "")}}}, "has another kind"},
 		"no spec":      {&platform{gets: map[kind.Key]kind.Object{shop.Key(): bare(shop)}}, "without a spec"},
 	} {
 		s, err := live.Fetch(context.Background(), tt.p, manifests(shop), live.Options{Workspace: workspace})

@@ -98,7 +98,7 @@ func (d *decision) renames() bool {
 func (d *decision) showCandidates() {
 	var names []string
 	for _, obj := range d.candidates() {
-		names = append(names, fmt.Sprintf("%s (made at %s)", obj.Name, obj.CreationTimestamp))
+		names = append(names, fmt.Sprintf("%s (created at %s)", obj.Name, obj.CreationTimestamp))
 	}
 	if len(names) > 0 {
 		d.item.Reason += "; it may be one of these, which are live and not in the ledger: " + strings.Join(names, ", ")

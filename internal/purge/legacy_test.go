@@ -139,7 +139,7 @@ func TestReadLegacyList(t *testing.T) {
 		}
 	}
 	for text, part := range map[string]string{
-		"[\n\"a\"": "line 2", "[\n1 2]": "line 2", "[\"a\"}": "no JSON", strings.Repeat("a", 70<<10): "more than",
+		"[\n\"a\"": "line 2", "[\n1 2]": "line 2", "[\"a\"}": "not JSON", strings.Repeat("a", 70<<10): "more than",
 	} {
 		if _, _, err := ReadLegacyList([]byte(text)); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%.20q: %v", text, err)
