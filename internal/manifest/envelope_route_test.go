@@ -147,7 +147,7 @@ func TestConvertRefuses(t *testing.T) {
 		"a block":             {byLine, purgeText("|-\n  delivery/v2.1", plain), "not written as plain text"},
 		"an anchor":           {byLine, purgeText("&v delivery/v2.1", plain) + "x: *v\n", "not written as plain text"},
 		"a long name":         {byLine, purgeText("delivery/v2.1", "metadata:\n  name: |-\n    rel-42\n"), "not written as plain text"},
-		"not a YAML":             {byLine, purgeText("delivery/v2.1", plain) + "}\n", ""},
+		"not a YAML":          {byLine, purgeText("delivery/v2.1", plain) + "}\n", ""},
 		"a directive":         {byLine, "%YAML 1.2\n---\n" + purgeText("delivery/v2.1", plain), "directives"},
 		"UTF-16":              {byLine, "\xFF\xFEa\x00", "UTF-16"},
 	} {

@@ -216,7 +216,7 @@ func TestDiffers(t *testing.T) {
 		"a creation":               {git(t, cdn("shop", shopSpec)), true},
 		"a creation held back":     {held, true},
 		"a first contact":          {git(t, cdn("shop", `{hostname: h, upstreams: []}`)).has(shop, `{hostname: h, upstreams: [{name: a}]}`), true},
-		"in sync":              {served(t), false},
+		"in sync":                  {served(t), false},
 		"an old question":          {served(t, purge("rel", relSpec)).sent(rel, ledger.Claimed, relSpec, now()), false},
 		"a question of a snapshot": {git(t, snapshot("db", "data")).sent(db, ledger.Unknown, disked("data"), now()), false},
 		"one that left git":        {git(t).foreign(shop, shopSpec).applied(shop, shopSpec), false},
