@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -61,7 +62,7 @@ func (r *pastReader) leftProjects(ctx context.Context, commit string) (git.Repos
 		if err != nil || d.IsDir() {
 			return err
 		}
-		content, err := slurp(left, name)
+		content, err := files.ReadFS(left, name, manifest.MaxFile)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/git"
 	"trueup/internal/manifest"
@@ -84,7 +84,7 @@ func (r *pastReader) judge(ctx context.Context, past *plan.Past, blame *plan.Bla
 
 // submodule is one in which manifests are, or empty.
 func (r *pastReader) submodule(ctx context.Context) string {
-	entry, _ := above(r.dir, ".git")
+	entry, _ := files.Above(r.dir, ".git")
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {
 		return "" // as almost always
 	}
@@ -119,7 +119,7 @@ func (r *pastReader) open(ctx context.Context) (problem, fix string) {
 	if slices.Contains(r.names, "-") {
 		return "standard input is not in git", "name files that are in git"
 	}
-	if _, found := above(r.dir, ".git"); !found && r.base.app.env.Getenv("GIT_DIR") == "" {
+	if _, found := files.Above(r.dir, ".git"); !found && r.base.app.env.Getenv("GIT_DIR") == "" {
 		return "this is not a git repository", "run trueup in a clone of the repository"
 	}
 	var err error
@@ -164,14 +164,14 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
-		return plan.Past{}, fmt.Errorf("read folder: %w", plain(err))
+		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	// stood reports whether the project, if it is that which is read, was in this folder.
 	stood := r.dir != r.base.loaded.project.dir
 	want := func(name, id string) bool {
 		stood = stood || name == projectFile
-		return r.differs(treeOf(root), name, id)
+		return r.differs(files.FS(root), name, id)
 	}
 	tree, then, err := r.tree(ctx, commit, want)
 	switch {
@@ -191,22 +191,22 @@ func (r *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 // tree reads the wanted files of a commit, and the project as it was, which is zero
 // where its file is as it is now or was none.
 func (r *pastReader) tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, project, error) {
-	files, err := r.repository.Tree(ctx, commit, want)
+	held, err := r.repository.Tree(ctx, commit, want)
 	if err != nil {
 		return nil, project{}, err
 	}
-	content, err := slurp(files, projectFile)
+	content, err := files.ReadFS(held, projectFile, manifest.MaxFile)
 	if err != nil {
-		return files, project{}, nil
+		return held, project{}, nil
 	}
 	then, err := parseProject(content)
 	if err != nil {
-		return files, project{}, nil
+		return held, project{}, nil
 	}
 	if r.base.configured && r.stoodElsewhere(then) {
-		files, err = r.repository.Tree(ctx, commit, want)
+		held, err = r.repository.Tree(ctx, commit, want)
 	}
-	return files, then, err
+	return held, then, err
 }
 
 // stoodElsewhere adds the places where the project had its manifests then, if they
@@ -229,7 +229,7 @@ func (r *pastReader) differs(now fs.FS, name, id string) bool {
 	if !project && (!r.names.wants(name) || !r.names.reads(".", name)) {
 		return false
 	}
-	content, err := slurp(now, name)
+	content, err := files.ReadFS(now, name, manifest.MaxFile)
 	if err != nil || r.repository.BlobID(content) != id {
 		return true
 	}
@@ -244,14 +244,4 @@ func (r *pastReader) differs(now fs.FS, name, id string) bool {
 		}
 	}
 	return false
-}
-
-// slurp reads a file that is no larger than a manifest may be.
-func slurp(fsys fs.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(atMost(f, manifest.MaxFile))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/files"
 	"trueup/internal/forge"
 )
 
@@ -122,19 +123,19 @@ func (a *app) readPost(file string) (string, error) {
 		full := a.full(file)
 		info, err := os.Lstat(full)
 		if err != nil {
-			return "", plain(err)
+			return "", files.WithoutPath(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return "", errors.New("it is a symbolic link, which could publish any file: name the file itself")
 		}
-		f, err := openInside(a.dir(), file, full, os.O_RDONLY|noWait)
+		f, err := files.OpenInside(a.dir(), file, full, os.O_RDONLY|files.NoWait)
 		if err != nil {
-			return "", plain(err)
+			return "", files.WithoutPath(err)
 		}
 		defer func() { _ = f.Close() }()
 		r = f
 	}
-	body, err := io.ReadAll(atMost(r, maxPost))
+	body, err := io.ReadAll(files.AtMost(r, maxPost))
 	if err == nil && strings.TrimSpace(string(body)) == "" {
 		err = errors.New("it is empty: write it with plan --report markdown=FILE")
 	}
@@ -160,7 +161,7 @@ func (a *app) holdsNoToken(body string) error {
 }
 
 func readEvent(name string) ([]byte, error) {
-	data, _, err := readSmall(name, forge.MaxEvent)
+	data, _, err := files.Read(name, forge.MaxEvent)
 	return data, err
 }
 

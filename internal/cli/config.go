@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/api"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 )
 
@@ -127,7 +128,7 @@ func (a *app) profile() (profile, string, error) {
 // readUserConfig reads the file that may choose where tokens go: nobody but the
 // user and root may be able to write it.
 func readUserConfig(file string) ([]byte, error) {
-	data, info, err := readSmall(file, maxOwnFile)
+	data, info, err := files.Read(file, maxOwnFile)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -234,15 +236,15 @@ func stream(files []convertedFile) []byte {
 
 // writeFolder writes all files into a folder, below the names that they have in
 // theirs.
-func (a *app) writeFolder(dir string, files []convertedFile) error {
-	var list []newFile
+func (a *app) writeFolder(dir string, converted []convertedFile) error {
+	var list []files.File
 	taken := map[string]bool{}
-	for _, f := range files {
+	for _, f := range converted {
 		if taken[f.Name] {
 			return fmt.Errorf("two files would be written to %s: convert the PATHs one by one", path.Join(filepath.ToSlash(dir), f.Name))
 		}
 		taken[f.Name] = true
-		list = append(list, newFile{f.Name, f.out})
+		list = append(list, files.File{Name: f.Name, Content: f.out})
 	}
 	return a.writeNewIn(dir, list)
 }
@@ -269,4 +271,32 @@ func (a *app) sayConverted(f convertedFile) {
 		}
 		a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
 	}
+}
+
+// writeNewIn writes new files into a folder, which it creates if there is none. It fails, and
+// names all of them, if files exist with other content.
+func (a *app) writeNewIn(dir string, list []files.File) error {
+	root, err := files.FolderAt(a.dir(), dir).Make()
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	var kept []string
+	for _, f := range list {
+		shown := path.Join(filepath.ToSlash(dir), f.Name)
+		done, err := files.WriteNew(root, f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
+		}
+		if done == files.Kept {
+			kept = append(kept, shown)
+		}
+		if err := a.out.Printf("%s %s\n", done, shown); err != nil {
+			return err
+		}
+	}
+	if len(kept) > 0 {
+		return fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
+	}
+	return nil
 }

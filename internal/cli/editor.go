@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/kind"
 )
 
@@ -50,12 +51,12 @@ func (d *doctoring) checkEditor(context.Context) finding {
 	if !p.exists() {
 		return finding{Status: skipped, Says: "no trueup.yaml", follows: true}
 	}
-	text, _, err := readSmall(filepath.Join(p.dir, schemaFile), maxProject)
+	text, _, err := files.Read(filepath.Join(p.dir, schemaFile), maxProject)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return finding{Status: skipped, Says: "no schema for editors; trueup init writes one"}
 	case err != nil:
-		return finding{Status: warned, Says: schemaFile + ": " + plain(err).Error(), Fix: "remove it, and run trueup init"}
+		return finding{Status: warned, Says: schemaFile + ": " + files.WithoutPath(err).Error(), Fix: "remove it, and run trueup init"}
 	case sameJSON(text, kind.EditorSchema()):
 		return finding{Status: good, Says: schemaFile}
 	case kind.IsEditorSchema(text):

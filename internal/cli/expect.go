@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/files"
 	"trueup/internal/plan"
 )
 
@@ -52,14 +53,14 @@ func (a *app) expectation(arg string) (expectation, error) {
 // readPlan reads the file of a plan; one that is not as it was written has the
 // code of a plan that is not the expected one.
 func (a *app) readPlan(name string) (*plan.Plan, error) {
-	f, err := os.OpenFile(a.full(name), os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(a.full(name), os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
-		return nil, plain(err)
+		return nil, files.WithoutPath(err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, plain(err)
+		return nil, files.WithoutPath(err)
 	}
 	content, err := contentOf(f, info)
 	if err != nil {
@@ -79,9 +80,9 @@ func contentOf(f io.Reader, info fs.FileInfo) ([]byte, error) {
 	case info.Size() == 0:
 		return nil, errors.New("it is empty: the run that should have written it made no plan")
 	}
-	content, err := io.ReadAll(atMost(f, plan.MaxFile))
+	content, err := io.ReadAll(files.AtMost(f, plan.MaxFile))
 	if err != nil {
-		return nil, plain(err)
+		return nil, files.WithoutPath(err)
 	}
 	return content, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/manifest"
 )
 
@@ -215,14 +216,14 @@ func (r *fmtRun) write() {
 // replaceText gives a file that was read another content, if nobody else has
 // written to it.
 func replaceText(t manifest.Text, content []byte) error {
-	inside, ok := t.FS.(tree)
-	if !ok {
+	root := files.Root(t.FS)
+	if root == nil {
 		return fmt.Errorf("%s: it is not writable", t.Path)
 	}
-	if !sameFile(inside.root, t.Name, t.Data) {
+	if !files.Same(root, files.File{Name: t.Name, Content: t.Data}) {
 		return fmt.Errorf("%s changed while it was read: run trueup again when nothing writes to it", t.Path)
 	}
-	if err := replaceFile(inside.root, newFile{t.Name, content}); err != nil {
+	if err := files.Replace(root, files.File{Name: t.Name, Content: content}); err != nil {
 		return fmt.Errorf("%s: %w", t.Path, errors.Unwrap(err))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/files"
 	"trueup/internal/manifest"
 )
 
@@ -31,7 +32,7 @@ func TestFmtWritesNoOtherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	text := manifest.Text{FS: treeOf(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte(untidyPurge)}
+	text := manifest.Text{FS: files.FS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte(untidyPurge)}
 
 	write(untidyPurge + "# mine\n")
 	if err := replaceText(text, []byte("x")); err == nil || !strings.Contains(err.Error(), "m/a.yaml changed while it was read") {
@@ -80,7 +81,7 @@ func TestReplacingTouchesNoOtherFile(t *testing.T) {
 			t.Skipf("this machine has no such names: %v", err)
 		}
 	}
-	if err := errors.Join(replaceFile(root, newFile{name, []byte("x")}), replaceFile(root, newFile{"b.yaml", []byte("x")})); err != nil {
+	if err := errors.Join(files.Replace(root, files.File{Name: name, Content: []byte("x")}), files.Replace(root, files.File{Name: "b.yaml", Content: []byte("x")})); err != nil {
 		t.Fatal(err)
 	}
 	is, err := root.ReadFile(".b.yaml.trueup")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/files"
 	"trueup/internal/git"
 )
 
@@ -161,7 +162,7 @@ func applied(ctx context.Context, r git.Repository, asked string) (string, error
 }
 
 // files are those that a repository gets; without a service it gets none.
-func (c *ci) files() ([]newFile, error) {
+func (c *ci) files() ([]files.File, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -169,13 +170,13 @@ func (c *ci) files() ([]newFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []newFile
+	var list []files.File
 	for _, e := range entries {
 		text, err := callers.ReadFile(path.Join(c.folder, e.Name()))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, newFile{path.Join(c.target, e.Name()), []byte(c.fill.Replace(string(text)))})
+		list = append(list, files.File{Name: path.Join(c.target, e.Name()), Content: []byte(c.fill.Replace(string(text)))})
 	}
-	return files, nil
+	return list, nil
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"trueup/internal/canon"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -49,7 +50,7 @@ type wanted struct {
 
 // plan looks at every file.
 func (s *setup) plan() error {
-	files := []wanted{
+	list := []wanted{
 		{s.root, projectFile, s.editProject("")},
 		{s.root, schemaFile, editSchema},
 		{s.root, ".gitignore", editIgnored(s.ignored())},
@@ -58,24 +59,24 @@ func (s *setup) plan() error {
 	if err != nil {
 		return err
 	}
-	files = append(files, first...)
+	list = append(list, first...)
 	if s.editor {
-		files = append(files, wanted{s.top, settingsFile, editSettings(s.folder, s.patterns())}, wanted{s.top, extensionsFile, editExtensions})
+		list = append(list, wanted{s.top, settingsFile, editSettings(s.folder, s.patterns())}, wanted{s.top, extensionsFile, editExtensions})
 	}
 	callers, err := s.ci.files()
 	if err != nil {
 		return err
 	}
 	for _, f := range callers {
-		files = append(files, wanted{s.top, f.name, whole(f.content)})
+		list = append(list, wanted{s.top, f.Name, whole(f.Content)})
 	}
-	for _, f := range files {
+	for _, f := range list {
 		e := &edit{wanted: f, shown: f.name}
 		if f.root == s.root {
 			e.shown = path.Join(s.folder, f.name)
 		}
 		if err := e.look(); err != nil {
-			return fmt.Errorf("%s: %w", e.shown, plain(err))
+			return fmt.Errorf("%s: %w", e.shown, files.WithoutPath(err))
 		}
 		s.edits = append(s.edits, e)
 	}
@@ -92,11 +93,11 @@ func (s *setup) firstManifests() ([]wanted, error) {
 		return nil, nil
 	}
 	examples, err := s.examples()
-	files := make([]wanted, len(examples))
+	list := make([]wanted, len(examples))
 	for i, f := range examples {
-		files[i] = wanted{s.root, f.name, whole(f.content)}
+		list[i] = wanted{s.root, f.Name, whole(f.Content)}
 	}
-	return files, err
+	return list, err
 }
 
 // whole writes a file that has to say just that.
@@ -115,20 +116,20 @@ func (e *edit) look() error {
 	case err != nil:
 		return err
 	case why != nil:
-		e.state, e.why = fileKept, why
+		e.state, e.why = files.Kept, why
 		return nil
 	default:
 		e.was = was
 	}
 	if e.now, e.why = e.change(e.was); e.why != nil {
-		e.state = fileKept
+		e.state = files.Kept
 		return nil
 	}
 	switch {
 	case e.was == nil:
 		e.state = fileToWrite
 	case bytes.Equal(e.was, e.now):
-		e.state = fileThere
+		e.state = files.Unchanged
 	default:
 		e.state = fileToAdd
 	}
@@ -165,12 +166,12 @@ func (e *edit) read() (was []byte, why, err error) {
 	case info.Size() > maxProject:
 		return nil, errors.New("it is too large"), nil
 	}
-	f, err := e.root.OpenFile(e.name, os.O_RDONLY|noWait, 0)
+	f, err := e.root.OpenFile(e.name, os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if was, err = io.ReadAll(atMost(f, maxProject)); was == nil {
+	if was, err = io.ReadAll(files.AtMost(f, maxProject)); was == nil {
 		was = []byte{}
 	}
 	return was, nil, err
@@ -181,8 +182,8 @@ func (e *edit) write() error {
 	var err error
 	switch e.state {
 	case fileToWrite:
-		e.state, err = writeNew(e.root, newFile{e.name, e.now})
-		if e.state == fileKept {
+		e.state, err = files.WriteNew(e.root, files.File{Name: e.name, Content: e.now})
+		if e.state == files.Kept {
 			e.why = errors.New("another process has just created it")
 		}
 	case fileToAdd:
@@ -190,7 +191,7 @@ func (e *edit) write() error {
 		if readErr != nil || why != nil || !bytes.Equal(was, e.was) {
 			return cmp.Or(readErr, errors.New("another process has just changed it: run trueup again"))
 		}
-		e.state, err = fileAdded, replaceFile(e.root, newFile{e.name, e.now})
+		e.state, err = fileAdded, files.Replace(e.root, files.File{Name: e.name, Content: e.now})
 	}
 	return err
 }
@@ -351,12 +352,12 @@ const exampleHost = "first.example.com"
 
 // examples are a manifest of each kind: what it must have, and its lists, as the
 // schema shows them, under names that nobody has.
-func (s *setup) examples() ([]newFile, error) {
+func (s *setup) examples() ([]files.File, error) {
 	folder := manifests
 	if len(s.project.Manifests) > 0 {
 		folder = filepath.ToSlash(s.project.Manifests[0])
 	}
-	var files []newFile
+	var list []files.File
 	for _, k := range kind.All() {
 		spec, _ := exampleOf(k.Spec()).(map[string]any)
 		if k.HostField != "" {
@@ -374,9 +375,9 @@ func (s *setup) examples() ([]newFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, newFile{name, text})
+		list = append(list, files.File{Name: name, Content: text})
 	}
-	return files, nil
+	return list, nil
 }
 
 // exampleOf is the value that a schema shows of a field; of an object it is what

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -195,7 +196,7 @@ func (s *setup) checkStore() error {
 func (s *setup) open(ctx context.Context) error {
 	var err error
 	if s.root, err = os.OpenRoot(s.project.dir); err != nil {
-		return fmt.Errorf("%s: %w", s.project.dir, plain(err))
+		return fmt.Errorf("%s: %w", s.project.dir, files.WithoutPath(err))
 	}
 	top := s.project.dir
 	s.folder = "."
@@ -205,7 +206,7 @@ func (s *setup) open(ctx context.Context) error {
 		}
 	}
 	if s.top, err = os.OpenRoot(top); err != nil {
-		return fmt.Errorf("%s: %w", top, plain(err))
+		return fmt.Errorf("%s: %w", top, files.WithoutPath(err))
 	}
 	return nil
 }

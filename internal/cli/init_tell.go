@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/report"
 )
 
@@ -50,7 +51,7 @@ func (s *setup) preview(out report.Lines) error {
 	}
 	for _, e := range s.edits {
 		switch e.state {
-		case fileKept:
+		case files.Kept:
 			err = errors.Join(err, out.Printf("  leave %s as it is: %s\n", e.shown, e.why))
 		case fileToWrite, fileToAdd:
 			err = errors.Join(err, out.Printf("  %s %s\n", e.state, e.shown))
@@ -67,15 +68,15 @@ func (s *setup) write(id string) error {
 	for _, e := range s.edits {
 		if e.root == s.root && e.name == projectFile && s.store != "" {
 			e.change = s.editProject(id)
-			if e.state != fileKept {
+			if e.state != files.Kept {
 				e.now, e.why = e.change(e.was)
 			}
 			if e.why != nil {
-				e.state = fileKept
+				e.state = files.Kept
 			}
 		}
 		if err := e.write(); err != nil {
-			return fmt.Errorf("%s: %w", e.shown, plain(err))
+			return fmt.Errorf("%s: %w", e.shown, files.WithoutPath(err))
 		}
 	}
 	return s.outcome(id)
@@ -91,7 +92,7 @@ func (s *setup) outcome(id string) error {
 	var kept []string
 	for _, e := range s.edits {
 		err = errors.Join(err, s.app.out.Printf("%s %s\n", e.state, e.shown))
-		if e.state == fileKept {
+		if e.state == files.Kept {
 			kept = append(kept, e.shown)
 			err = errors.Join(err, s.showWanted(e))
 		}
@@ -119,7 +120,7 @@ func (s *setup) showWanted(e *edit) error {
 // ledger already.
 func (s *setup) askForID(id string) error {
 	if id == "" || slices.ContainsFunc(s.edits, func(e *edit) bool {
-		return e.name == projectFile && (e.state == fileWritten || e.state == fileAdded)
+		return e.name == projectFile && (e.state == files.Written || e.state == fileAdded)
 	}) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/files"
 	"trueup/internal/ledger"
 )
 
@@ -59,21 +60,21 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {
 	if name == "-" {
-		return ledger.ReadBackup(atMost(a.stdin("an export or the output of a run"), maxBackup))
+		return ledger.ReadBackup(files.AtMost(a.stdin("an export or the output of a run"), maxBackup))
 	}
-	f, err := os.OpenFile(a.full(name), os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(a.full(name), os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
-		return ledger.Backup{}, plain(err)
+		return ledger.Backup{}, files.WithoutPath(err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return ledger.Backup{}, plain(err)
+		return ledger.Backup{}, files.WithoutPath(err)
 	}
 	if info.IsDir() {
 		return ledger.ReadBackupFolder(os.DirFS(a.full(name)))
 	}
-	return ledger.ReadBackup(atMost(f, maxBackup))
+	return ledger.ReadBackup(files.AtMost(f, maxBackup))
 }
 
 // showConflicts names the records of a file that contradict the ledger.

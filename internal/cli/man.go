@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/files"
 	"trueup/internal/report"
 )
 
@@ -27,13 +28,13 @@ func newMan(a *app) *cobra.Command {
 }
 
 func (a *app) writePages(dir string, pages []report.Page) error {
-	root, err := a.folderFor(dir)
+	root, err := files.FolderAt(a.dir(), dir).Make()
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, plain(err))
+		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	for _, page := range pages {
-		if err := writeOwn(root, newFile{page.Name + ".1", report.Man(page)}); err != nil {
+		if err := writeOwn(root, files.File{Name: page.Name + ".1", Content: report.Man(page)}); err != nil {
 			return err
 		}
 	}
@@ -42,13 +43,13 @@ func (a *app) writePages(dir string, pages []report.Page) error {
 
 // writeOwn writes a file that is all of this program's making: one of that name
 // is an earlier one.
-func writeOwn(root *os.Root, f newFile) error {
-	done, err := writeNew(root, f)
+func writeOwn(root *os.Root, f files.File) error {
+	done, err := files.WriteNew(root, f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.name, plain(err))
+		return fmt.Errorf("%s: %w", f.Name, files.WithoutPath(err))
 	}
-	if done == fileKept {
-		return replaceFile(root, f)
+	if done == files.Kept {
+		return files.Replace(root, f)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -34,7 +35,7 @@ func (a *app) openPlanFile(name string) (*planFile, error) {
 			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)
 		}
 	}
-	f, err := createReport(a.dir(), name)
+	f, err := files.OpenOutput(a.dir(), name, os.O_TRUNC)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
@@ -50,7 +51,7 @@ func (a *app) keep(f *planFile, doc *report.Document) {
 	err := f.write(a, doc)
 	if err = errors.Join(err, f.file.Close()); err != nil {
 		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
-		doc.Errors = append(doc.Errors, fmt.Sprintf("--out: %s: %v", f.name, plain(err)))
+		doc.Errors = append(doc.Errors, fmt.Sprintf("--out: %s: %v", f.name, files.WithoutPath(err)))
 	}
 }
 

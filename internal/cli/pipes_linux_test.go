@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"trueup/internal/files"
 )
 
 // TestPipesDoNotHang: a pipe in the place of a file that nobody writes to, or
@@ -64,7 +66,7 @@ func TestATreeOpensNoPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	f, err := treeOf(root).Open("x.yaml")
+	f, err := files.FS(root).Open("x.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -46,7 +47,7 @@ func (a *app) findProject() (project, error) {
 		return loadProject(a.dir())
 	}
 	if _, err := os.Stat(a.dir()); err != nil {
-		return project{}, fmt.Errorf("-C %s: %w", a.global.dir, plain(err))
+		return project{}, fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
 	}
 	return projectIn(a.dir())
 }
@@ -86,7 +87,7 @@ func projectIn(dir string) (project, error) {
 		return project{}, nil
 	}
 	if err != nil {
-		return project{}, fmt.Errorf("%s: %w", path, plain(err))
+		return project{}, fmt.Errorf("%s: %w", path, files.WithoutPath(err))
 	}
 	p, err := parseProject(data)
 	if err != nil {
@@ -137,7 +138,7 @@ func readProject(dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.OpenFile(projectFile, os.O_RDONLY|noWait, 0)
+	f, err := root.OpenFile(projectFile, os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func readProject(dir string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxProject {
 		return nil, fmt.Errorf("it is not a regular file of at most %d bytes", maxProject)
 	}
-	return io.ReadAll(atMost(f, maxProject))
+	return io.ReadAll(files.AtMost(f, maxProject))
 }
 
 func (p project) exists() bool { return p.dir != "" }

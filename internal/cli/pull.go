@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
@@ -84,7 +85,7 @@ type pulling struct {
 	// cut says that not all that was asked for could be listed.
 	cut bool
 	// target is where new files are written.
-	target target
+	target files.Folder
 }
 
 // pulled is a live object and what becomes of it.

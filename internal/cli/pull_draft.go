@@ -85,7 +85,7 @@ func (p *pulling) place() (err error) {
 		file := ""
 		switch {
 		case isNew(item):
-			item.file = p.target.shown(p.fileOf(item))
+			item.file = p.target.Shown(p.fileOf(item))
 			file = item.file
 		case item.has != nil:
 			file = item.has.Path

@@ -9,9 +9,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -39,25 +39,25 @@ func (p *pulling) write(ctx context.Context) error {
 
 // findTarget finds the folder: the one that was named, or the first of the project's
 // that holds manifests or is not there yet, or manifests in the current one.
-func (p *pulling) findTarget() (target, error) {
+func (p *pulling) findTarget() (files.Folder, error) {
 	dir := p.opts.dir
 	if p.opts.file != "" {
 		dir = filepath.Dir(p.opts.file)
 	}
 	if dir != "" {
-		return p.app.targetAt(dir), nil
+		return files.FolderAt(p.app.dir(), dir), nil
 	}
 	for _, name := range p.project.Manifests {
 		info, err := os.Stat(filepath.Join(p.project.dir, name))
 		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !mayBeSource(name) && path.Ext(name) != ".json" {
 			shown := configuredAs(p.app.dir(), p.project, name)
-			return target{p.project.dir, filepath.Clean(name), filepath.ToSlash(shown)}, nil
+			return files.Folder{Base: p.project.dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(shown)}, nil
 		}
 	}
 	if len(p.project.Manifests) > 0 {
-		return target{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
+		return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
 	}
-	return p.app.targetAt(manifests), nil
+	return files.FolderAt(p.app.dir(), manifests), nil
 }
 
 // fileOf is where an object is written below the folder.
@@ -72,56 +72,33 @@ func (p *pulling) fileOf(item *pulled) string {
 // already and says something else is left.
 func (p *pulling) writeAll() error {
 	at := p.target
-	files, err := p.files()
-	if err != nil || len(files) == 0 {
+	list, err := p.files()
+	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := os.MkdirAll(at.base, 0o755); err != nil {
-		return fmt.Errorf("%s: %w", at.display, plain(err))
+	if err := os.MkdirAll(at.Base, 0o755); err != nil {
+		return fmt.Errorf("%s: %w", at.Display, files.WithoutPath(err))
 	}
-	root, err := os.OpenRoot(at.base)
+	root, err := os.OpenRoot(at.Base)
 	if err != nil {
-		return fmt.Errorf("%s: %w", at.display, plain(err))
+		return fmt.Errorf("%s: %w", at.Display, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	for _, f := range files {
-		name := at.name(f.name)
-		done, err := "", noLinkTo(root, path.Dir(name))
+	for _, f := range list {
+		name := at.Name(f.name)
+		done, err := "", files.NoLink(root, path.Dir(name))
 		if err == nil {
-			done, err = writeNew(root, newFile{name, f.content})
+			done, err = files.WriteNew(root, files.File{Name: name, Content: f.content})
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", at.shown(f.name), plain(err))
+			return fmt.Errorf("%s: %w", at.Shown(f.name), files.WithoutPath(err))
 		}
 		for _, item := range f.items {
-			if done == fileKept {
-				item.refuse(at.shown(f.name)+" exists with other content", "move it away, or choose another place with --dir or --file")
+			if done == files.Kept {
+				item.refuse(at.Shown(f.name)+" exists with other content", "move it away, or choose another place with --dir or --file")
 				continue
 			}
 			item.verdict = pullWritten
-		}
-	}
-	return nil
-}
-
-// noLinkTo refuses a folder that is reached by a link, whoever put it there: no
-// command would read what is written behind it. It refuses what is no folder, too.
-func noLinkTo(root *os.Root, folder string) error {
-	at := ""
-	for part := range strings.SplitSeq(folder, "/") {
-		at = path.Join(at, part)
-		info, err := root.Lstat(filepath.FromSlash(at))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a symbolic link, and trueup reads no manifests through links: replace it with a folder", at)
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder: move it away, or choose another place with --dir", at)
 		}
 	}
 	return nil
@@ -179,12 +156,12 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 	full := p.app.full(filepath.FromSlash(item.has.Path))
 	root, err := os.OpenRoot(filepath.Dir(full))
 	if err != nil {
-		return fmt.Errorf("%s: %w", item.has.Path, plain(err))
+		return fmt.Errorf("%s: %w", item.has.Path, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	data, err := root.ReadFile(filepath.Base(full))
 	if err != nil {
-		return fmt.Errorf("%s: %w", item.has.Path, plain(err))
+		return fmt.Errorf("%s: %w", item.has.Path, files.WithoutPath(err))
 	}
 	// Another object of the file may have been replaced by this run.
 	before, o, err := p.reread(ctx, item, data)
@@ -197,7 +174,7 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 		item.refuse("its document can't be replaced in "+item.has.Path+" without changing others", "edit it by hand; --diff shows how")
 		return nil
 	}
-	if err := replaceFile(root, newFile{filepath.Base(full), content}); err != nil {
+	if err := files.Replace(root, files.File{Name: filepath.Base(full), Content: content}); err != nil {
 		return fmt.Errorf("%s: %w", item.has.Path, err)
 	}
 	item.verdict = pullReplaced

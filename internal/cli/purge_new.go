@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -24,7 +25,7 @@ type newManifest struct {
 	spec   []byte
 	digest canon.Sum
 	key    kind.Key
-	file   newFile
+	file   files.File
 	// status is what became of it, where the manifest stands, and sent what the
 	// ledger knows of its being sent before.
 	status, where string
@@ -55,7 +56,7 @@ type purgeMaker struct {
 	loaded loaded
 	source *purgeSource
 	kind   *kind.Kind
-	place  target
+	place  files.Folder
 	// known is what the ledger knows; unknown says why it could not be asked.
 	known   known
 	unknown string
@@ -248,7 +249,7 @@ func (m *purgeMaker) findWaiting() {
 		n := &m.made[i]
 		for _, r := range requests {
 			if r.Waits() && r.Status != plan.Refused && r.Spec.Covers(n.Spec) {
-				n.key, n.status, n.where, n.line = r.Key, fileThere, r.Manifest.Path, r.Manifest.Line
+				n.key, n.status, n.where, n.line = r.Key, files.Unchanged, r.Manifest.Path, r.Manifest.Line
 				break
 			}
 		}
@@ -264,7 +265,7 @@ func (m *purgeMaker) tryName(n *newManifest, key kind.Key) {
 	case o != nil && plan.SpecDigest(o.Kind, o.Spec) != n.digest, sent && (rec.SpecDigest == nil || *rec.SpecDigest != n.digest):
 		return
 	case o != nil:
-		n.status, n.where, n.line = fileThere, o.Path, o.Line
+		n.status, n.where, n.line = files.Unchanged, o.Path, o.Line
 	case sent && !rec.Open():
 		n.status = sentAlready
 	}
@@ -276,19 +277,19 @@ func (m *purgeMaker) tryName(n *newManifest, key kind.Key) {
 // remember warns of a name that git has, or had before, where no ledger can tell
 // what became of it.
 func (m *purgeMaker) remember(ctx context.Context, n *newManifest) {
-	if m.unknown == "" || m.place.base == "" {
+	if m.unknown == "" || m.place.Base == "" {
 		return
 	}
-	r, err := git.At(ctx, m.place.base)
+	r, err := git.At(ctx, m.place.Base)
 	if err != nil {
 		return // there is no history
 	}
-	commit, err := r.Alone().Touched(ctx, m.place.name(fileOfPurge(n.key.Name)))
+	commit, err := r.Alone().Touched(ctx, m.place.Name(fileOfPurge(n.key.Name)))
 	if err != nil || commit == "" {
 		return
 	}
 	in := "was in git before, until"
-	if n.status == fileThere {
+	if n.status == files.Unchanged {
 		in = "is in git since"
 	}
 	m.app.log(slog.LevelWarn, fmt.Sprintf("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", n.key, in, commit))

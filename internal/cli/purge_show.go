@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
 	"trueup/internal/purge"
@@ -171,7 +172,7 @@ func (m *purgeMaker) show() error {
 			if text != nil {
 				text = append(text, "---\n"...)
 			}
-			text = append(text, n.file.content...)
+			text = append(text, n.file.Content...)
 		case m.opts.dir == onStdout:
 			m.app.log(slog.LevelInfo, fmt.Sprintf("%s is %s: %s", n.key, n.status, n.at()))
 		default:
@@ -198,7 +199,7 @@ func (m *purgeMaker) warnOfSent() {
 		switch {
 		case n.sent.Open():
 			m.app.log(slog.LevelWarn, n.says()+": apply says what to do")
-		case n.status == fileThere && n.sent.State != "":
+		case n.status == files.Unchanged && n.sent.State != "":
 			m.app.log(level, fmt.Sprintf("not sent again: %s; to purge it again, use another --name", n.says()))
 		case n.status == sentAlready:
 			m.app.log(level, fmt.Sprintf("not written again: %s; to purge it again, use another --name", n.says()))
@@ -211,7 +212,7 @@ func (m *purgeMaker) warnOfSent() {
 func (m *purgeMaker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, n := range m.made {
 		for _, r := range requests {
-			if n.status == fileWritten && r.Key != n.key && r.Waits() && n.Covers(r.Spec) {
+			if n.status == files.Written && r.Key != n.key && r.Waits() && n.Covers(r.Spec) {
 				m.app.log(slog.LevelWarn, fmt.Sprintf("%s:%d: %s is waiting too, and %s covers all of it: remove it",
 					r.Manifest.Path, r.Manifest.Line, r.Key, n.key))
 			}
@@ -240,7 +241,7 @@ func (m *purgeMaker) result() purgeNewResult {
 
 // warnOfLimits says which hostnames have no room for all that is due.
 func (m *purgeMaker) warnOfLimits(hosts []plan.HostUsage) {
-	if !slices.ContainsFunc(m.made, func(n newManifest) bool { return n.status == fileWritten || n.status == "" }) {
+	if !slices.ContainsFunc(m.made, func(n newManifest) bool { return n.status == files.Written || n.status == "" }) {
 		return
 	}
 	for _, h := range hosts {

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/purge"
 )
@@ -87,7 +88,7 @@ func (s *purgeSource) named(args []string) error {
 			return errors.New("- is given twice, and there is only one standard input: name it once")
 		}
 		list = true
-		lines, err := purge.ReadLines(atMost(s.app.stdin("paths"), maxList))
+		lines, err := purge.ReadLines(files.AtMost(s.app.stdin("paths"), maxList))
 		if err != nil {
 			return fmt.Errorf("standard input: %w", err)
 		}
@@ -204,21 +205,21 @@ func plainText(text string) string {
 
 // sitemap takes the pages of a sitemap. Nothing that it names is fetched.
 func (s *purgeSource) sitemap(name string) error {
-	f, err := os.OpenFile(s.app.full(name), os.O_RDONLY|noWait, 0)
+	f, err := os.OpenFile(s.app.full(name), os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
-		return plain(err)
+		return files.WithoutPath(err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return plain(err)
+		return files.WithoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")
 	}
-	content, err := io.ReadAll(atMost(f, maxSitemap))
+	content, err := io.ReadAll(files.AtMost(f, maxSitemap))
 	if err != nil {
-		return plain(err)
+		return files.WithoutPath(err)
 	}
 	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
 		return errors.New("it is compressed: decompress it first (gunzip)")

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -25,35 +26,35 @@ func fileOfPurge(name string) string { return name + ".yaml" }
 // purgePlace finds the folder to write to: the one that was named, or where most
 // requests of the project stand, or else one beside the other manifests. For
 // standard output there is none.
-func (a *app) purgePlace(l loaded, dir string) (target, error) {
+func (a *app) purgePlace(l loaded, dir string) (files.Folder, error) {
 	switch dir {
 	case onStdout:
-		return target{}, nil
+		return files.Folder{}, nil
 	case "":
 		return a.usualPlace(l), nil
 	}
-	t := a.targetAt(dir)
-	if info, err := os.Stat(t.base); err != nil || !info.IsDir() {
-		return target{}, fmt.Errorf("%s is not a folder: create it first", dir)
+	t := files.FolderAt(a.dir(), dir)
+	if info, err := os.Stat(t.Base); err != nil || !info.IsDir() {
+		return files.Folder{}, fmt.Errorf("%s is not a folder: create it first", dir)
 	}
 	return t, nil
 }
 
-func (a *app) usualPlace(l loaded) target {
+func (a *app) usualPlace(l loaded) files.Folder {
 	if folder := fullest(l.set); folder != "" {
-		return a.targetAt(folder)
+		return files.FolderAt(a.dir(), folder)
 	}
 	if !l.project.exists() {
-		return a.targetAt(usualFolder)
+		return files.FolderAt(a.dir(), usualFolder)
 	}
-	t := target{base: l.project.dir, inside: usualFolder}
+	t := files.Folder{Base: l.project.dir, Inside: usualFolder}
 	for _, name := range l.project.Manifests {
-		if info, err := os.Stat(filepath.Join(t.base, name)); err == nil && info.IsDir() {
-			t.inside = path.Join(filepath.ToSlash(name), usualFolder)
+		if info, err := os.Stat(filepath.Join(t.Base, name)); err == nil && info.IsDir() {
+			t.Inside = path.Join(filepath.ToSlash(name), usualFolder)
 			break
 		}
 	}
-	t.display = filepath.ToSlash(configuredAs(a.dir(), l.project, t.inside))
+	t.Display = filepath.ToSlash(configuredAs(a.dir(), l.project, t.Inside))
 	return t
 }
 
@@ -103,12 +104,12 @@ func (m *purgeMaker) draft(n *newManifest) error {
 		head = append(head, line)
 	}
 	d := manifest.Draft{Kind: m.kind, Name: n.key.Name, Spec: n.spec, Head: head}
-	n.file.name = m.place.name(fileOfPurge(n.key.Name))
+	n.file.Name = m.place.Name(fileOfPurge(n.key.Name))
 	if m.opts.dir != onStdout {
-		d.Schema = m.loaded.project.schemaAt(m.place.full(fileOfPurge(n.key.Name)))
+		d.Schema = m.loaded.project.schemaAt(m.place.Full(fileOfPurge(n.key.Name)))
 	}
 	var err error
-	n.file.content, err = manifest.Write(d)
+	n.file.Content, err = manifest.Write(d)
 	return err
 }
 
@@ -118,7 +119,7 @@ func (m *purgeMaker) validate(ctx context.Context) error {
 	shown := map[string]bool{}
 	for _, n := range m.made {
 		if n.status == "" {
-			source := manifest.Source{Data: n.file.content, Display: m.place.shown(path.Base(n.file.name))}
+			source := manifest.Source{Data: n.file.Content, Display: m.place.Shown(path.Base(n.file.Name))}
 			sources, shown[source.Display] = append(sources, source), true
 		}
 	}
@@ -144,7 +145,7 @@ func (m *purgeMaker) validate(ctx context.Context) error {
 // writeFiles writes the manifests, none if one of them would have to overwrite
 // something.
 func (m *purgeMaker) writeFiles() error {
-	root, err := os.OpenRoot(m.place.base)
+	root, err := os.OpenRoot(m.place.Base)
 	if err != nil {
 		return err
 	}
@@ -153,11 +154,11 @@ func (m *purgeMaker) writeFiles() error {
 		if n.status != "" {
 			continue
 		}
-		if err := noLinkTo(root, path.Dir(n.file.name)); err != nil {
-			return fmt.Errorf("%s: %w", m.place.shown(path.Base(n.file.name)), plain(err))
+		if err := files.NoLink(root, path.Dir(n.file.Name)); err != nil {
+			return fmt.Errorf("%s: %w", m.place.Shown(path.Base(n.file.Name)), files.WithoutPath(err))
 		}
-		if _, err := root.Lstat(filepath.FromSlash(n.file.name)); err == nil && !sameFile(root, filepath.FromSlash(n.file.name), n.file.content) {
-			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", n.file.name)
+		if _, err := root.Lstat(filepath.FromSlash(n.file.Name)); err == nil && !files.Same(root, n.file) {
+			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", n.file.Name)
 		}
 	}
 	for i := range m.made {
@@ -165,14 +166,14 @@ func (m *purgeMaker) writeFiles() error {
 		if n.status != "" {
 			continue
 		}
-		if n.status, err = writeNew(root, n.file); err != nil {
-			return fmt.Errorf("%s: %w", n.file.name, plain(err))
+		if n.status, err = files.WriteNew(root, n.file); err != nil {
+			return fmt.Errorf("%s: %w", n.file.Name, files.WithoutPath(err))
 		}
-		n.where = m.place.shown(path.Base(n.file.name))
-		if n.status == fileKept {
+		n.where = m.place.Shown(path.Base(n.file.Name))
+		if n.status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", n.where)
 		}
-		if !m.app.isRead(m.loaded.project, m.place.full(path.Base(n.file.name))) {
+		if !m.app.isRead(m.loaded.project, m.place.Full(path.Base(n.file.Name))) {
 			m.app.log(slog.LevelWarn, n.where+" is not in a folder that plan and apply read: name it as a PATH, or choose another --dir")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/report"
 )
@@ -81,7 +82,7 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 	if a.sharedFile(file) {
 		return a.addReport(format, file, doc)
 	}
-	f, err := createReport(a.dir(), file)
+	f, err := files.OpenOutput(a.dir(), file, os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -90,13 +91,13 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 
 // addReport writes a report behind what others wrote into a file.
 func (a *app) addReport(format, file string, doc report.Document) error {
-	f, err := openReport(a.dir(), file, os.O_APPEND)
+	f, err := files.OpenOutput(a.dir(), file, os.O_APPEND)
 	if err != nil {
 		return err
 	}
 	opts := a.shown()
 	if opts.Room, err = beginAfter(f); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", file, plain(err)), f.Close())
+		return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
 	}
 	if opts.Room < minRoom {
 		a.log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/sandbox"
@@ -100,9 +101,9 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 // writeSamples writes the manifests of a world, a file each, and ends at one that
 // is there and says something else.
 func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, world sandbox.World) error {
-	root, err := a.folderFor(dir)
+	root, err := files.FolderAt(a.dir(), dir).Make()
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, plain(err))
+		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	told := a.begin("writing manifests")
@@ -123,7 +124,7 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 					err = writeSample(root, f)
 				}
 				if err != nil {
-					errs[s.i] = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), f.name), plain(err))
+					errs[s.i] = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), f.Name), files.WithoutPath(err))
 					failed.Store(true)
 				}
 				told.reached(int(written.Add(1)), world.Len())
@@ -143,25 +144,25 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	return cmp.Or(errs...)
 }
 
-func writeSample(root *os.Root, f newFile) error {
-	done, err := writeNew(root, f)
-	if done == fileKept {
+func writeSample(root *os.Root, f files.File) error {
+	done, err := files.WriteNew(root, f)
+	if done == files.Kept {
 		return errors.New("it has other content, and stays as it is: name another folder")
 	}
 	return err
 }
 
-func sampleFile(ws kind.Workspace, s sandbox.Sample) (newFile, error) {
+func sampleFile(ws kind.Workspace, s sandbox.Sample) (files.File, error) {
 	k, spec, err := sampleKind(s, s.Spec)
 	if err != nil {
-		return newFile{}, err
+		return files.File{}, err
 	}
 	draft := manifest.Draft{Kind: k, Name: s.Name, Spec: spec}
 	if k.NamespaceOnWire {
 		draft.Namespace = ws.Name
 	}
 	text, err := manifest.Write(draft)
-	return newFile{path.Join(k.Plural(), s.Name+".yaml"), text}, err
+	return files.File{Name: path.Join(k.Plural(), s.Name+".yaml"), Content: text}, err
 }
 
 // sampleKind is the kind of an object, and a spec of it as JSON.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/files"
 	"trueup/internal/kind"
 )
 
@@ -67,16 +68,16 @@ func (a *app) listSchemas() error {
 
 // writeSchemas writes every schema into a folder, which it makes.
 func (a *app) writeSchemas(dir string) error {
-	root, err := a.folderFor(dir)
+	root, err := files.FolderAt(a.dir(), dir).Make()
 	if err != nil {
-		return fmt.Errorf("%s: %w", dir, plain(err))
+		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	for _, name := range kind.SchemaNames() {
 		file, text, _ := kind.SchemaNamed(name)
-		done, err := writeSchema(root, newFile{file, text})
+		done, err := writeSchema(root, files.File{Name: file, Content: text})
 		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(dir, file), plain(err))
+			return fmt.Errorf("%s: %w", filepath.Join(dir, file), files.WithoutPath(err))
 		}
 		if err := a.out.Printf("%s %s\n", done, filepath.Join(dir, file)); err != nil {
 			return err
@@ -87,19 +88,19 @@ func (a *app) writeSchemas(dir string) error {
 
 // writeSchema writes a schema, also in the place of an earlier one. Any other file
 // of that name is somebody's.
-func writeSchema(root *os.Root, f newFile) (string, error) {
-	done, err := writeNew(root, f)
-	if err != nil || done != fileKept {
+func writeSchema(root *os.Root, f files.File) (string, error) {
+	done, err := files.WriteNew(root, f)
+	if err != nil || done != files.Kept {
 		return done, err
 	}
-	old, err := root.ReadFile(f.name)
+	old, err := root.ReadFile(f.Name)
 	if err != nil {
 		return "", err
 	}
-	if is := titleOf(old); is.Schema == "" || is.Title != titleOf(f.content).Title {
+	if is := titleOf(old); is.Schema == "" || is.Title != titleOf(f.Content).Title {
 		return "", errors.New("a file of that name exists and is not such a schema: remove it, or name another folder")
 	}
-	return fileWritten, replaceFile(root, f)
+	return files.Written, files.Replace(root, f)
 }
 
 // schemaTitle is what a schema says of itself.

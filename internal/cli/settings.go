@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"trueup/internal/api"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 )
 
@@ -160,7 +161,7 @@ func (s settings) trusted() (*x509.CertPool, error) {
 	if s.caFile.Value == "" {
 		return nil, nil
 	}
-	pem, _, err := readSmall(s.caFile.Value, maxOwnFile)
+	pem, _, err := files.Read(s.caFile.Value, maxOwnFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", s.caFile.Origin, s.caFile.Value, err)
 	}

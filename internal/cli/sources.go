@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/files"
 	"trueup/internal/manifest"
 )
 
@@ -120,12 +121,12 @@ func (o *opener) open(base, inside, shown string) error {
 	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown, plain(err))
+		return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
 	}
 	o.roots = append(o.roots, root)
 	info, err := root.Stat(inside)
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown, plain(err))
+		return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
 	}
 	src := manifest.Source{Path: ".", Display: filepath.ToSlash(shown)}
 	folder := inside
@@ -135,10 +136,10 @@ func (o *opener) open(base, inside, shown string) error {
 	}
 	within, err := root.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown, plain(err))
+		return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
 	}
 	o.roots = append(o.roots, within)
-	src.FS = treeOf(within)
+	src.FS = files.FS(within)
 	o.sources = append(o.sources, src)
 	return nil
 }

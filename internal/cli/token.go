@@ -7,12 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"trueup/internal/api"
+	"trueup/internal/files"
 )
 
 // maxToken bounds what is read as a token, in bytes.
@@ -117,7 +116,7 @@ func (a *app) tokenFromInput() (string, error) {
 
 // tokenFromFile reads a file that nobody else should be able to read.
 func (a *app) tokenFromFile(file string) (string, error) {
-	data, info, err := readSmall(file, maxToken)
+	data, info, err := files.Read(file, maxToken)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
@@ -151,28 +150,3 @@ func (a *app) exposed(file string, info fs.FileInfo, readOnly bool) (warning str
 
 // inCI reports whether the run is on a machine that CI made for it.
 func (a *app) inCI() bool { return a.env.Getenv("CI") != "" && a.env.Getenv("CI") != "false" }
-
-// readSmall reads a regular file of at most limit bytes; it waits for nobody to
-// write into a pipe. Its errors do not name the file.
-func readSmall(file string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, plain(err)
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, plain(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, nil, plain(err)
-	}
-	if int64(len(data)) > limit {
-		return nil, nil, fmt.Errorf("it is larger than %d KiB", limit>>10)
-	}
-	return data, info, nil
-}

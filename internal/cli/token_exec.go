@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"trueup/internal/files"
 	"trueup/internal/report"
 )
 
@@ -122,7 +123,7 @@ func plainExec(err error) error {
 	if errors.As(err, &missing) {
 		return missing.Err
 	}
-	return plain(err)
+	return files.WithoutPath(err)
 }
 
 // printedToken reads what a command prints: the token alone, or a JSON object

@@ -16,6 +16,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/canon"
+	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -32,7 +33,7 @@ func (a *app) sandboxDir(p project) (string, error) {
 	if dir == "" {
 		dir = a.dir()
 	}
-	return ownFolder(dir, ".trueup/sandbox")
+	return files.OwnFolder(dir, ".trueup/sandbox")
 }
 
 // sandboxWorkspace is the project's, or without one the namespace that the

@@ -1,0 +1,134 @@
+// Package files reads and writes files that may have come with a repository. It never waits
+// for a pipe, follows no link out of a folder, and takes no part of a file for the whole.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// NoWait opens a pipe without waiting for its other end, which may never come.
+const NoWait = syscall.O_NONBLOCK
+
+// rootFS is what package manifest needs of a folder.
+type rootFS interface {
+	fs.StatFS
+	fs.ReadDirFS
+	fs.ReadLinkFS
+}
+
+// tree is a folder that no link leads out of. Opening a file in it never waits: what was
+// listed as a file may have become a pipe.
+type tree struct {
+	rootFS
+	root *os.Root
+}
+
+// FS returns the file system of a folder.
+func FS(root *os.Root) fs.FS {
+	inside, ok := root.FS().(rootFS)
+	if !ok {
+		return root.FS()
+	}
+	return tree{inside, root}
+}
+
+// Root returns the folder of a file system that FS returned, nil for any other.
+func Root(fsys fs.FS) *os.Root {
+	t, _ := fsys.(tree)
+	return t.root
+}
+
+// Open opens a file of the folder for reading.
+func (t tree) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return t.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|NoWait, 0)
+}
+
+type limited struct {
+	io.Reader
+	left, limit int64
+}
+
+// AtMost returns a reader that fails, instead of ending early, if the input is longer.
+func AtMost(r io.Reader, limit int64) io.Reader { return &limited{r, limit, limit} }
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p[:min(int64(len(p)), l.left+1)])
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("it is longer than %d MiB", l.limit>>20)
+	}
+	return n, err
+}
+
+// Open opens a file for reading. Its errors do not name the file.
+func Open(name string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|NoWait, 0)
+	if err != nil {
+		return nil, nil, WithoutPath(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(WithoutPath(err), f.Close())
+	}
+	return f, info, nil
+}
+
+// Read reads a regular file of at most limit bytes. Its errors do not name the file.
+func Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, nil, WithoutPath(err)
+	}
+	if int64(len(data)) > limit {
+		return nil, nil, fmt.Errorf("it is larger than %d KiB", limit>>10)
+	}
+	return data, info, nil
+}
+
+// ReadFS reads a file of at most limit bytes.
+func ReadFS(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(AtMost(f, limit))
+}
+
+// Above finds the nearest entry of that name in dir or in a folder above it.
+func Above(dir, name string) (string, bool) {
+	for at := dir; ; at = filepath.Dir(at) {
+		entry := filepath.Join(at, name)
+		if _, err := os.Lstat(entry); err == nil {
+			return entry, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+	}
+}
+
+// WithoutPath removes the path from an error of package os, for a message that names it.
+func WithoutPath(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

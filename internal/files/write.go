@@ -1,0 +1,212 @@
+package files
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// File is a file to write. Its name starts from the folder that is written to, with slashes.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// What WriteNew did.
+const (
+	Written   = "written"
+	Unchanged = "there already"
+	Kept      = "left as it is"
+)
+
+// WriteNew writes a file and the folders above it. A file that exists stays: Unchanged if it
+// has the same content, else Kept.
+func WriteNew(root *os.Root, f File) (string, error) {
+	name := filepath.FromSlash(f.Name)
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", err
+	}
+	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		if Same(root, f) {
+			return Unchanged, nil
+		}
+		return Kept, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(f.Content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		_ = root.Remove(name) // half of it would be taken for all
+	}
+	return Written, err
+}
+
+// Same reports whether a file has this content.
+func Same(root *os.Root, f File) bool {
+	name := filepath.FromSlash(f.Name)
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(f.Content)) {
+		return false
+	}
+	is, err := root.ReadFile(name)
+	return err == nil && bytes.Equal(is, f.Content)
+}
+
+// Replace changes the content of a file at once or not at all, and keeps its permissions. It
+// refuses a link or a device.
+func Replace(root *os.Root, f File) error {
+	name := filepath.FromSlash(f.Name)
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file, so trueup does not write to it")
+	}
+	if err == nil {
+		temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text()) // no other run has it
+		if err = writeSynced(root, temp, f.Content, info.Mode().Perm()); err == nil {
+			err = root.Rename(temp, name)
+		}
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
+	}
+	return nil
+}
+
+func writeSynced(root *os.Root, name string, content []byte, mode os.FileMode) error {
+	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+}
+
+// Folder is a folder to write to: Inside is below Base, which no link leads out of.
+type Folder struct{ Base, Inside, Display string }
+
+// FolderAt returns the folder that the user named in the directory cwd. Links outside cwd are
+// the user's own choice.
+func FolderAt(cwd, name string) Folder {
+	display := filepath.ToSlash(filepath.Clean(name))
+	switch {
+	case filepath.IsLocal(name):
+		return Folder{cwd, filepath.Clean(name), display}
+	case filepath.IsAbs(name):
+		return Folder{filepath.Clean(name), ".", display}
+	}
+	return Folder{filepath.Join(cwd, name), ".", display}
+}
+
+// Shown is the name of a file in the folder as the user knows it.
+func (f Folder) Shown(file string) string { return path.Join(f.Display, file) }
+
+// Name is the name of a file in the folder from Base, with slashes.
+func (f Folder) Name(file string) string { return path.Join(filepath.ToSlash(f.Inside), file) }
+
+// Full is the whole path of a file in the folder.
+func (f Folder) Full(file string) string {
+	return filepath.Join(f.Base, filepath.FromSlash(f.Name(file)))
+}
+
+// Make opens the folder, and creates it if there is none.
+func (f Folder) Make() (*os.Root, error) {
+	if f.Inside == "." {
+		if err := os.MkdirAll(f.Base, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(f.Base)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.MkdirAll(f.Inside, 0o755); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(f.Inside)
+}
+
+// NoLink refuses a folder below a link, because trueup would not read what is written there,
+// and a path through something that is not a folder.
+func NoLink(root *os.Root, folder string) error {
+	at := ""
+	for part := range strings.SplitSeq(folder, "/") {
+		at = path.Join(at, part)
+		switch info, err := root.Lstat(filepath.FromSlash(at)); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a symbolic link, and trueup reads no manifests through links: replace it with a folder", at)
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a folder: move it away, or choose another place with --dir", at)
+		}
+	}
+	return nil
+}
+
+// OpenOutput opens a file to write a result to; how is os.O_TRUNC or os.O_APPEND. It follows no
+// link to a file, which may have come with a pull request, but follows one to a pipe or a device
+// such as /dev/stdout. No link leads out of dir for a name inside dir.
+func OpenOutput(dir, name string, how int) (*os.File, error) {
+	full := name
+	if !filepath.IsAbs(name) {
+		full = filepath.Join(dir, name)
+	}
+	if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if aim, err := os.Stat(full); err != nil || aim.Mode().IsRegular() || aim.IsDir() {
+			return nil, fmt.Errorf("%s: it is a symbolic link, which could overwrite any file: remove it, or name the file itself", name)
+		}
+	}
+	f, err := OpenInside(dir, name, full, os.O_CREATE|os.O_WRONLY|NoWait|how)
+	if errors.Is(err, syscall.ENXIO) {
+		err = errors.New("nothing reads from the pipe")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, WithoutPath(err))
+	}
+	return f, nil
+}
+
+// OpenInside opens a file. No link leads out of dir for a name inside dir; full is the whole path.
+func OpenInside(dir, name, full string, flags int) (*os.File, error) {
+	if !filepath.IsLocal(name) {
+		return os.OpenFile(full, flags, 0o600)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return root.OpenFile(name, flags, 0o600)
+}
+
+// OwnFolder returns the path of a folder that trueup keeps in dir. It refuses a link in its
+// place, which could make trueup write or delete files elsewhere.
+func OwnFolder(dir, name string) (string, error) {
+	at := dir
+	for part := range strings.SplitSeq(name, "/") {
+		at = filepath.Join(at, part)
+		switch info, err := os.Lstat(at); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", err
+		case !info.IsDir():
+			return "", fmt.Errorf("%s is not a folder, and trueup needs one there: remove it", at)
+		}
+	}
+	return at, nil
+}
