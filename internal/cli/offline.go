@@ -62,7 +62,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	if err := opts.match(l.set); err != nil {
 		return err
 	}
-	past := a.base(l, paths).past(ctx, opts.baseRef, true)
+	past := a.history(l, paths).Past(ctx, opts.baseRef, true)
 	if past.Set == nil {
 		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}

@@ -13,13 +13,14 @@ import (
 	"sync"
 
 	"trueup/internal/files"
+	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 )
 
 // projectFile is the name of the file that says what a repository manages.
-const projectFile = "trueup.yaml"
+const projectFile = history.ProjectFile
 
 // project is trueup.yaml: it says what, never where to and never a secret.
 type project struct {

@@ -9,6 +9,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/live"
@@ -33,7 +34,7 @@ type session struct {
 	silenced  diag.List
 	objects   int
 	// base reads what git had before, as baseRef or else CI and the remote tell.
-	base    *baseReader
+	base    *history.Reader
 	baseRef string
 	// warnedOfSkew keeps what is said of the clocks to once a run.
 	warnedOfSkew sync.Once
@@ -76,9 +77,9 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
 	planOpts.Unread = manifest.Unread(l.findings)
 	planOpts.ShowUnmanaged = a.global.verbose
-	s.base, s.baseRef = a.base(l, paths), opts.baseRef
+	s.base, s.baseRef = a.history(l, paths), opts.baseRef
 	if opts.prune {
-		s.inputs.Base = s.base.proofs(ctx, s.baseRef)
+		s.inputs.Base = s.base.Base(ctx, s.baseRef)
 	}
 	if err := s.compare(ctx, l, planOpts); err != nil {
 		s.close()
@@ -113,7 +114,7 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
 	s.findings = append(s.findings, wrong...)
-	s.planner.Explain(s.plan, s.base.past(ctx, s.baseRef, s.plan.AsksGit() || l.set.HasSilences()))
+	s.planner.Explain(s.plan, s.base.Past(ctx, s.baseRef, s.plan.AsksGit() || l.set.HasSilences()))
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (s *session) readLedger(ctx context.Context) (err error) {
 	for i, o := range s.inputs.Set.Objects {
 		known[i] = o.Key()
 	}
-	known = append(known, left(s.inputs.Base, s.inputs.Set)...)
+	known = append(known, history.Removed(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.ledger.View(ctx, known)
 	if err != nil && s.looksOnly && !errors.Is(err, ledger.ErrStore) {
 		// Who may not read the ledger, as a fork's pull request, still sees the rest.

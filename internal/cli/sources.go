@@ -107,11 +107,7 @@ func (o *opener) configured(p project) error {
 
 // configuredAs is how the user, who is in dir, knows a name of trueup.yaml.
 func configuredAs(dir string, p project, name string) string {
-	shown := filepath.Join(p.dir, name)
-	if rel, err := filepath.Rel(dir, shown); err == nil {
-		return rel
-	}
-	return shown
+	return files.Shown(dir, filepath.Join(p.dir, name))
 }
 
 // open adds the file or folder inside base; shown is how the user knows it.

@@ -159,7 +159,7 @@ func (s *stage) entered() (*session, loaded) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sess := &session{app: a, base: a.base(l, nil), findings: l.findings, objects: len(l.set.Objects)}
+	sess := &session{app: a, base: a.history(l, nil), findings: l.findings, objects: len(l.set.Objects)}
 	if sess.world, err = a.enter(s.t.Context(), l.project, l.set); err != nil {
 		s.t.Fatal(err)
 	}

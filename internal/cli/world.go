@@ -239,3 +239,15 @@ func (a *app) claim() ledger.Claim {
 		Tool:   toolName(),
 	}
 }
+
+// deletable are the kinds that can be deleted and whose list can be read.
+func (w *world) deletable() []*kind.Kind {
+	var kinds []*kind.Kind
+	for _, k := range kind.All() {
+		e := w.api.Endpoints[k.Area]
+		if k.Can(kind.Delete) && e.Base != nil && (!e.Token.IsZero() || e.Ask != nil) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}

@@ -132,3 +132,11 @@ func WithoutPath(err error) error {
 	}
 	return err
 }
+
+// Shown returns a path as a user in the directory cwd knows it.
+func Shown(cwd, full string) string {
+	if rel, err := filepath.Rel(cwd, full); err == nil {
+		return rel
+	}
+	return full
+}

@@ -1,0 +1,234 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/forge"
+	"trueup/internal/git"
+	"trueup/internal/plan"
+)
+
+// baseFinder finds the commit that has what git said before this change.
+type baseFinder struct {
+	git.Repository
+	ci   forge.Context
+	inCI bool
+	// names are where the manifests are, from the repository's folder.
+	names []string
+	// head is the commit that is checked out.
+	head string
+}
+
+// find returns the base, or why there is none. It takes --base-ref, then what CI says, then the
+// remote's default branch.
+func (f *baseFinder) find(ctx context.Context, ref string) plan.Blame {
+	var err error
+	if f.head, err = f.Commit(ctx, "HEAD"); err != nil {
+		return plan.Blame{Problem: "the repository has no commit yet", Fix: "commit the manifests first"}
+	}
+	b := f.base(ctx, ref)
+	b.Head = f.head
+	return b
+}
+
+func (f *baseFinder) base(ctx context.Context, ref string) plan.Blame {
+	if ref != "" {
+		return f.since(ctx, ref, ref)
+	}
+	if b, ok := f.merged(ctx); ok {
+		return b
+	}
+	if f.ci.BaseRef != "" {
+		return f.target(ctx)
+	}
+	mainline, err := f.mainline(ctx)
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case f.inCI && f.within(ctx, mainline):
+		return f.landed(ctx)
+	case mainline == "":
+		return plan.Blame{
+			Problem: "the remote origin has no default branch to compare with",
+			Fix:     "name a commit to compare with: --base-ref REF",
+		}
+	}
+	return f.since(ctx, mainline, "refs/remotes/"+mainline)
+}
+
+// mainline returns the remote's default branch, empty if it is not here. It trusts CI first,
+// because a clone may only have another branch with a usual name.
+func (f *baseFinder) mainline(ctx context.Context) (string, error) {
+	if f.ci.DefaultBranch == "" {
+		return f.Mainline(ctx)
+	}
+	name := "origin/" + f.ci.DefaultBranch
+	if _, err := f.Commit(ctx, "refs/remotes/"+name); err == nil {
+		return name, nil
+	}
+	return "", nil
+}
+
+// merged recognises a merge that the code host made of a pull request. Its base is the first
+// parent, the target branch at that time: a later commit would show other people's merges as
+// reverted, an earlier one as changes of this pull request.
+func (f *baseFinder) merged(ctx context.Context) (plan.Blame, bool) {
+	if f.ci.PullRequest == 0 || f.head == f.ci.HeadCommit {
+		return plan.Blame{}, false
+	}
+	// A job may have checked out the branch itself, which can end in a merge as well.
+	parents, err := f.Parents(ctx, f.head)
+	if err != nil || len(parents) != 2 || f.head != f.ci.MergeCommit && parents[1] != f.ci.HeadCommit {
+		return plan.Blame{}, false
+	}
+	b := plan.Blame{Ref: "the target branch", Merge: true}
+	if f.ci.BaseRef != "" {
+		b.Ref = "origin/" + f.ci.BaseRef
+	}
+	return f.exactly(ctx, b, parents[0], "the commit that the pull request is merged into"), true
+}
+
+// target compares with the target branch of a pull request, or in a merge queue with the commit
+// before this one.
+func (f *baseFinder) target(ctx context.Context) plan.Blame {
+	shown := "origin/" + f.ci.BaseRef
+	if f.ci.PullRequest == 0 && f.ci.BaseCommit != "" {
+		return f.exactly(ctx, plan.Blame{Ref: shown}, f.ci.BaseCommit, "the commit before this one in the merge queue")
+	}
+	if _, err := f.Commit(ctx, "refs/remotes/"+shown); err == nil {
+		return f.since(ctx, shown, "refs/remotes/"+shown)
+	}
+	if f.ci.BaseCommit != "" {
+		return f.since(ctx, shown, f.ci.BaseCommit)
+	}
+	return f.absent(shown)
+}
+
+// within reports whether the commit is one of the default branch, or no other branch is known.
+func (f *baseFinder) within(ctx context.Context, mainline string) bool {
+	if mainline == "" {
+		return true
+	}
+	bases, err := f.MergeBases(ctx, f.head, "refs/remotes/"+mainline)
+	return err == nil && bases[0] == f.head
+}
+
+// landed compares with the branch before the push, if CI says so, else before the commit.
+func (f *baseFinder) landed(ctx context.Context) plan.Blame {
+	if before := f.ci.BaseCommit; before != "" {
+		b := f.exactly(ctx, plan.Blame{Ref: "the branch before the push"}, before, "the branch before the push")
+		if b.Base == "" && !f.Shallow {
+			b.Problem += ": the branch was probably force-pushed"
+		}
+		return b
+	}
+	parents, err := f.Parents(ctx, f.head)
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case len(parents) == 0:
+		return plan.Blame{Problem: "this is the first commit, so there is nothing before it"}
+	}
+	return f.exactly(ctx, plan.Blame{Ref: "HEAD^"}, parents[0], "the commit before this one")
+}
+
+// exactly compares with this commit, which messages call what.
+func (f *baseFinder) exactly(ctx context.Context, b plan.Blame, id, what string) plan.Blame {
+	commit, err := f.Commit(ctx, id)
+	if err == nil {
+		b.Base = commit
+		return b
+	}
+	gone := f.absent(fmt.Sprintf("%s (%.12s)", what, id))
+	b.Problem, b.Fix = gone.Problem, gone.Fix
+	return b
+}
+
+// since compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
+// got since do not count.
+func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
+	other, err := f.Commit(ctx, ref)
+	if err != nil {
+		b := f.absent(shown)
+		b.Ref = shown
+		return b
+	}
+	b := plan.Blame{Ref: shown}
+	bases, err := f.ancestors(ctx, other)
+	if err == nil {
+		b.Base = bases[0]
+	}
+	switch {
+	case errors.Is(err, git.ErrUnrelated) && f.Shallow:
+		b.Problem = fmt.Sprintf("where this branch left %s is not in this shallow clone", shown)
+		b.Fix = "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0)"
+	case errors.Is(err, git.ErrUnrelated):
+		b.Problem = fmt.Sprintf("this branch has no commit in common with %s", shown)
+		b.Fix = "name a commit to compare with: --base-ref REF"
+	case err != nil:
+		return unreadable(err)
+	case len(bases) > 1:
+		b.Problem = fmt.Sprintf("this branch and %s were merged into each other, so the plan may count changes of either as this branch's", shown)
+		b.Fix = fmt.Sprintf("merge %s into it, or rebase it", shown)
+	case b.Base != other:
+		f.warnIfBehind(ctx, &b, other)
+	}
+	return b
+}
+
+// ancestors returns the newest common ancestors of a commit and HEAD. In a shallow clone the last
+// commits have no parents, but they name them.
+func (f *baseFinder) ancestors(ctx context.Context, other string) ([]string, error) {
+	if f.Shallow {
+		if parents, err := f.Parents(ctx, f.head); err == nil && slices.Contains(parents, other) {
+			return []string{other}, nil
+		}
+	}
+	return f.MergeBases(ctx, other, f.head)
+}
+
+// warnIfBehind says that the branch lacks changes of its base, which apply would revert.
+func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other string) {
+	n, err := f.Missing(ctx, f.head, other, f.names)
+	if err != nil || n == 0 {
+		return
+	}
+	commits := "1 commit"
+	if n > 1 {
+		commits = fmt.Sprintf("%d commits", n)
+	}
+	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: apply from here would undo what they changed", commits, b.Ref)
+	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
+}
+
+// absent says that a commit is not in this clone.
+func (f *baseFinder) absent(what string) plan.Blame {
+	if f.Shallow {
+		return plan.Blame{
+			Problem: what + " is not in this shallow clone",
+			Fix:     "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0), or use --base-ref REF with a commit that is here",
+		}
+	}
+	return plan.Blame{
+		Problem: what + " is not in this clone",
+		Fix:     "fetch it, or use --base-ref REF with a commit that is here",
+	}
+}
+
+// unreadable shows an error of git.
+func unreadable(err error) plan.Blame {
+	var failed *git.Error
+	text := err.Error()
+	switch {
+	case !errors.As(err, &failed):
+	case failed.Said != "":
+		text = "git says: " + strings.TrimPrefix(failed.Said, "fatal: ")
+	default:
+		text = failed.Err.Error()
+	}
+	return plan.Blame{Problem: text, Fix: "fix that, or name a commit to compare with: --base-ref REF"}
+}

@@ -1,0 +1,264 @@
+// Package history reads what git had before: manifests that were removed, and the commit that a
+// plan compares with to name who made a change. It asks no remote and writes nothing.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/forge"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// Config says what a run reads, and where it runs.
+type Config struct {
+	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
+	// project names, or else all below Cwd.
+	Cwd     string
+	Paths   []string
+	Project Project
+	// Set has the manifests as they are now.
+	Set     *manifest.Set
+	Options manifest.Options
+	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
+	CI   forge.Context
+	InCI bool
+	// GitDir reports whether the environment names the repository.
+	GitDir bool
+	// Parse reads the text of a project file. Find finds the project that a directory is in.
+	Parse func(text []byte) (plan.Project, error)
+	Find  func(dir string) (Project, error)
+}
+
+// ProjectFile is the name of a project's file.
+const ProjectFile = "trueup.yaml"
+
+// Project is a project file. The zero value is no project.
+type Project struct {
+	plan.Project
+	// Dir is the directory of the file.
+	Dir  string
+	Text []byte
+}
+
+// Reader reads the manifests of commits, in the places where the run reads them now. It reads
+// a commit once.
+type Reader struct {
+	cfg Config
+	place
+	// configured is true if the project names the places.
+	configured bool
+	sets       map[string]plan.Past
+}
+
+// place has the names of files and folders to read, which start from dir.
+type place struct {
+	repository git.Repository
+	dir        string
+	names      names
+	// shown are the names as the paths of objects begin.
+	shown []string
+}
+
+// New returns the reader of a run.
+func New(cfg Config) *Reader {
+	r := &Reader{cfg: cfg, place: place{dir: cfg.Cwd, shown: cfg.Paths}, sets: map[string]plan.Past{}}
+	p := cfg.Project
+	switch {
+	case len(cfg.Paths) > 0:
+	case len(p.Manifests) > 0:
+		r.dir, r.configured = p.Dir, true
+		for _, name := range p.Manifests {
+			r.shown = append(r.shown, files.Shown(cfg.Cwd, filepath.Join(p.Dir, name)))
+		}
+		r.names = cleaned(p.Manifests)
+		return r
+	default:
+		r.shown = []string{"."}
+	}
+	r.names = cleaned(r.shown)
+	return r
+}
+
+// Base reads the manifests of ref, or else of HEAD and its first parent, to prove which objects
+// git had. A commit that can't be read proves nothing: the result has the problem.
+func (r *Reader) Base(ctx context.Context, ref string) plan.Base {
+	for _, name := range r.names {
+		if !filepath.IsLocal(name) || name == "-" {
+			return plan.Base{Problem: name + " is not in the folder of the project", Fix: "name manifests inside the repository"}
+		}
+	}
+	var err error
+	if r.repository, err = git.At(ctx, r.dir); err != nil {
+		return plan.Base{Problem: err.Error(), Fix: "run trueup in a clone of the repository"}
+	}
+	if missing, fix := r.notCheckedOut(ctx); missing != "" {
+		return plan.Base{Problem: missing + ", so files that are absent here may be in git", Fix: fix}
+	}
+	base := r.trees(ctx, "HEAD", "HEAD^")
+	if ref != "" {
+		newer := base.Trees
+		base = r.trees(ctx, ref)
+		base.Newer = newer
+	}
+	if base.Elsewhere, err = r.elsewhere(ctx, Removed(base, r.cfg.Set)); err != nil {
+		return plan.Base{Problem: "trueup can't tell what else it contains: " + err.Error(), Fix: "fix that"}
+	}
+	return base
+}
+
+// notCheckedOut says which files to read are in git and not in the work tree.
+func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
+	if r.repository.Sparse {
+		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
+	}
+	submodules, err := r.repository.Unfilled(ctx)
+	if err != nil {
+		return err.Error(), "fix that"
+	}
+	for _, name := range submodules {
+		if r.names.cover(".", name) {
+			return "the files of the submodule " + name + " are not checked out",
+				"git submodule update --init --recursive (in CI: check out with submodules)"
+		}
+	}
+	return "", ""
+}
+
+// trees reads some commits, of which only HEAD, or the only one, must exist.
+func (r *Reader) trees(ctx context.Context, refs ...string) plan.Base {
+	var base plan.Base
+	for _, ref := range refs {
+		set, err := r.set(ctx, ref)
+		switch {
+		case err == nil:
+			base.Trees = append(base.Trees, plan.BaseTree{Ref: ref, Set: set})
+		case !errors.Is(err, git.ErrNoCommit):
+			base.Problem, base.Fix = err.Error(), "fix that, or name another commit with --base-ref REF"
+		case r.repository.Shallow:
+			base.Problem = fmt.Sprintf("the commit %s is not in this shallow clone", ref)
+			base.Fix = "fetch more history (fetch-depth: 2, or 0), or use --base-ref REF with a commit that is here"
+		case len(refs) == 1 || ref == "HEAD":
+			base.Problem = fmt.Sprintf("the repository has no commit %s", ref)
+			base.Fix = "fetch it, or name another commit with --base-ref REF"
+		}
+	}
+	return base
+}
+
+// set reads the manifests of a commit, and ignores mistakes in them.
+func (r *Reader) set(ctx context.Context, ref string) (*manifest.Set, error) {
+	commit, err := r.repository.Commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := r.sets[commit]; ok {
+		return known.Set, nil
+	}
+	tree, err := r.repository.Tree(ctx, commit, func(name, _ string) bool { return r.names.mayHold(name) })
+	if err != nil {
+		return nil, err
+	}
+	set, findings, err := r.names.parse(ctx, manifest.Source{FS: tree, Display: ref}, r.cfg.Options)
+	if err == nil {
+		r.sets[commit] = plan.Past{Set: set, Unclear: findings.HasErrors()}
+	}
+	return set, err
+}
+
+// elsewhere finds manifests that left the places to read and are in another folder of HEAD,
+// perhaps that of another project with the same workspace and ledger.
+func (r *Reader) elsewhere(ctx context.Context, removed []kind.Key) (map[kind.Key]string, error) {
+	if len(removed) == 0 {
+		return nil, nil
+	}
+	top, folder, err := r.repository.Top(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ws := r.cfg.Project.Workspace
+	tree, err := r.repository.In(top).Tree(ctx, "HEAD", func(name, _ string) bool {
+		if !isManifest(name) || r.names.cover(folder, name) {
+			return false
+		}
+		p, err := r.cfg.Find(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
+		return err != nil || p.Dir == "" || p.Workspace.UUID == ws.UUID
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, _, err := manifest.Load(ctx, []manifest.Source{{FS: tree, Path: "."}}, r.cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	found := map[kind.Key]string{}
+	for _, key := range removed {
+		if o := set.Find(key); o != nil && o.Namespace == ws.Name {
+			found[key] = o.Path
+		}
+	}
+	return found, nil
+}
+
+// Removed returns the keys of objects that git had and has no more, and that can be deleted.
+func Removed(base plan.Base, set *manifest.Set) []kind.Key {
+	var keys []kind.Key
+	for _, t := range base.Trees {
+		for _, o := range t.Set.Objects {
+			if o.Kind.Can(kind.Delete) && set.Find(o.Key()) == nil {
+				keys = append(keys, o.Key())
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(keys)
+}
+
+// names are files and folders to read, with slashes.
+type names []string
+
+func cleaned(list []string) (out names) {
+	for _, name := range list {
+		out = append(out, path.Clean(filepath.ToSlash(name)))
+	}
+	return out
+}
+
+// parse reads the manifests that a tree has under these names.
+func (n names) parse(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {
+	var list []manifest.Source
+	for _, tree.Path = range n {
+		if f, err := tree.FS.Open(tree.Path); err == nil {
+			_ = f.Close() // it is in memory
+			list = append(list, tree)
+		}
+	}
+	return manifest.Load(ctx, list, options)
+}
+
+// cover reports whether a file is below these names, which start from the folder.
+func (n names) cover(folder, file string) bool {
+	return slices.ContainsFunc(n, func(name string) bool { return holds(path.Join(folder, name), file) })
+}
+
+// mayHold reports whether a file below these names may have manifests.
+func (n names) mayHold(file string) bool { return isManifest(file) || slices.Contains(n, file) }
+
+// holds reports whether a name is that of a folder or of something in it.
+func holds(folder, name string) bool {
+	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
