@@ -170,14 +170,14 @@ func (r *fmtRun) fix(ctx context.Context, sources []manifest.Source) error {
 	if err != nil {
 		return err
 	}
-	mender := manifest.NewMender(r.manifest)
+	fixer := manifest.NewFixer(r.manifest)
 	wrong := map[string]bool{}
 	for _, x := range findings {
 		wrong[x.Path] = wrong[x.Path] || manifest.Fixable(x)
 	}
 	for i := range r.files {
 		if f := &r.files[i]; wrong[f.text.Path] {
-			if f.to, f.repaired, err = mender.Fix(ctx, f.text); err != nil {
+			if f.to, f.repaired, err = fixer.Fix(ctx, f.text); err != nil {
 				return err
 			}
 		}

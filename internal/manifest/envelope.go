@@ -39,10 +39,10 @@ type worker struct {
 // document checks one document of the stream and reduces it to an object.
 func (w *worker) document(doc *yaml.Node) {
 	w.file.start()
-	if len(doc.Content) == 0 || isNothing(doc.Content[0]) || w.file.hopeless() {
+	root := rootOf(doc)
+	if root == nil || w.file.hopeless() {
 		return
 	}
-	root := doc.Content[0]
 	marks := w.file.takeMarks(w.file.endOf(root.Line))
 	if root.Kind != yaml.MappingNode {
 		w.file.fail(root.Line, root.Column, ruleUnknownKind, "", notMapping,
@@ -61,26 +61,15 @@ func (w *worker) document(doc *yaml.Node) {
 	w.object(k, root, marks)
 }
 
-// isNothing recognises a document that holds only comments.
-func isNothing(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && isPlain(n) && n.Value == ""
-}
-
-// peek returns the value of a member of the envelope, or nil.
-func peek(root *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if key := root.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
-			return root.Content[i+1]
-		}
+// rootOf returns the value of a document, or nil for one that holds only comments.
+func rootOf(doc *yaml.Node) *yaml.Node {
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	if n := doc.Content[0]; n.Kind != yaml.ScalarNode || !isPlain(n) || n.Value != "" {
+		return n
 	}
 	return nil
-}
-
-func peekText(n *yaml.Node) string {
-	if n == nil || n.Kind != yaml.ScalarNode {
-		return ""
-	}
-	return n.Value
 }
 
 // unknownKind says what to write instead of an envelope that is none of ours.

@@ -75,7 +75,7 @@ func newSheet(text []byte) *sheet {
 			l.kinds[i] = emptyLine
 		case trimmed[0] == '#':
 			l.kinds[i] = commentLine
-		case parting().MatchString(line):
+		case documentLine().MatchString(line):
 			l.kinds[i] = markerLine
 		}
 	}
@@ -84,10 +84,10 @@ func newSheet(text []byte) *sheet {
 
 // document notes where everything in a document goes.
 func (l *sheet) document(doc *yaml.Node, ordered bool) error {
-	if len(doc.Content) == 0 || isNothing(doc.Content[0]) {
+	root := rootOf(doc)
+	if root == nil {
 		return nil
 	}
-	root := doc.Content[0]
 	if !isBlock(root) || root.Kind != yaml.MappingNode {
 		return l.asItIs(root)
 	}

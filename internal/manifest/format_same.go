@@ -45,50 +45,18 @@ func sameNodes(before, after []byte) error {
 		return left(0, err.Error())
 	}
 	is, err := parse(after)
-	if err != nil || len(was) != len(is) {
+	if err != nil {
 		return errDiffers
 	}
-	for i := range was {
-		if !sameNode(was[i], is[i]) {
-			return errDiffers
-		}
+	anyOrder := newDifference()
+	anyOrder.order = true
+	if !slices.EqualFunc(was, is, anyOrder.isAll) {
+		return errDiffers
 	}
 	if !slices.Equal(marked(before), marked(after)) {
 		return left(0, "a trueup:ignore comment would move to another field")
 	}
 	return nil
-}
-
-// sameNode reports whether two nodes are the same but for the order of fields.
-func sameNode(a, b *yaml.Node) bool {
-	if !alike(a, b) || len(a.Content) != len(b.Content) {
-		return false
-	}
-	if a.Kind == yaml.AliasNode {
-		return a.Alias.Anchor == b.Alias.Anchor
-	}
-	one, other := a.Content, b.Content
-	if a.Kind == yaml.MappingNode {
-		one, other = byName(one), byName(other)
-	}
-	for i := range one {
-		if !sameNode(one[i], other[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// alike reports whether two nodes are the same but for what is below them.
-func alike(a, b *yaml.Node) bool {
-	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
-}
-
-// byName sorts keys and values.
-func byName(content []*yaml.Node) []*yaml.Node {
-	pairs := slices.Collect(slices.Chunk(content, 2))
-	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
-	return slices.Concat(pairs...)
 }
 
 // marked says of each comment to this program which fields and elements it
@@ -102,10 +70,10 @@ func marked(text []byte) []string {
 	number := 0
 	_ = decode(text, func(doc *yaml.Node) { // it was read before
 		number++
-		if len(doc.Content) == 0 || isNothing(doc.Content[0]) {
+		root := rootOf(doc)
+		if root == nil {
 			return
 		}
-		root := doc.Content[0]
 		g := newGround(root)
 		marks := g.comments(f.takeMarks(f.endOf(root.Line)))
 		if len(marks) == 0 {

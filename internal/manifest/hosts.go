@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,46 +27,26 @@ type host struct {
 	server bool
 }
 
-// hosts yields the hostname of an object, the hosts of its locations and those of
-// its servers. Usual names are left out: there is nothing to say of them.
-func (s *subject) hosts() iter.Seq[host] {
-	return func(yield func(host) bool) {
-		usual := s.Host == "" || plainHost(s.Host) && strings.Contains(s.Host, ".")
-		if !usual && !yield(host{child("spec", s.Kind.HostField), "hostname", s.Host, false}) {
-			return
-		}
-		if s.Kind.Name != cdn {
-			return
-		}
-		for at, text := range hostsIn(s.Tree, "spec", "locations") {
-			if !yield(host{at, "host", text, false}) {
-				return
-			}
-		}
-		upstreams, _ := s.Tree["upstreams"].([]any)
-		for i, e := range upstreams {
-			upstream, _ := e.(map[string]any)
-			for at, text := range hostsIn(upstream, element("spec.upstreams", i), "servers") {
-				if !isAddress(text) && !yield(host{at, "host", text, true}) {
-					return
-				}
+// hosts returns the hostname of an object, and the hosts of a CDN's locations and
+// servers. Plain names are left out: nothing is wrong with them.
+func (s *subject) hosts() []host {
+	var all []host
+	if s.Host != "" && (!plainHost(s.Host) || !strings.Contains(s.Host, ".")) {
+		all = append(all, host{child("spec", s.Kind.HostField), "hostname", s.Host, false})
+	}
+	if s.Kind.Name != cdn {
+		return all
+	}
+	for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
+		server := place != "locations[]"
+		for at, m := range s.each(place) {
+			name, _ := text(m, "host")
+			if name != "" && !plainHost(name) && (!server || !isAddress(name)) {
+				all = append(all, host{child(at, "host"), "host", name, server})
 			}
 		}
 	}
-}
-
-// hostsIn yields the hosts of a list's elements that are not plain names.
-func hostsIn(parent map[string]any, path, field string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		list, _ := parent[field].([]any)
-		for i, e := range list {
-			member, _ := e.(map[string]any)
-			name, _ := text(member, "host")
-			if name != "" && !plainHost(name) && !yield(child(element(child(path, field), i), "host"), name) {
-				return
-			}
-		}
-	}
+	return all
 }
 
 // plainHost reports whether a name is one of RFC 1123 in small letters. Most are, so

@@ -45,6 +45,9 @@ func (l *lines) offset(line int) int {
 	return l.starts[max(line, 1)-1]
 }
 
+// endOf returns where the text of a line ends, before its line break.
+func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line)) }
+
 // count returns how many lines there are.
 func (l *lines) count() int {
 	if l.starts == nil {

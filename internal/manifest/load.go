@@ -160,7 +160,7 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	w.total.Add(int64(len(data)))
 	w.silenced = nil
 	w.file, w.objects = &file{
-		path: in.display, lines: lines{data: data}, room: w.options.room, maxValues: w.options.Limits.Values,
+		path: in.display, lines: lines{data: data}, room: w.options.findings, maxValues: w.options.Limits.Values,
 	}, nil
 	w.convert.expanded = 0
 	if int64(len(data)) > limit {

@@ -105,6 +105,6 @@ type Options struct {
 	// Progress, where it is set, is told of every file that was read, and how many
 	// there are; calls come from several goroutines.
 	Progress func(done, of int)
-	// room is how many findings a document may have if that is more than usual.
-	room int
+	// findings is how many a document may have, if more than usual.
+	findings int
 }

@@ -26,8 +26,8 @@ var (
 	markForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^#[ \t]*` + markName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
 	})
-	// parting is a line between two documents.
-	parting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
+	// documentLine is a line between two documents.
+	documentLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
 )
 
 // maxMarks bounds the marks that are read in one file.
@@ -83,7 +83,7 @@ func (f *file) endOf(line int) int {
 		return line
 	}
 	for line++; line <= f.lines.count(); line++ {
-		if parting().Match(f.lines.bytes(line)) {
+		if documentLine().Match(f.lines.bytes(line)) {
 			break
 		}
 	}

@@ -12,6 +12,8 @@ import (
 // place is a line and a column, from 1, in characters.
 type place struct{ line, column uint32 }
 
+func newPlace(line, column int) place { return place{uint32(line), uint32(column)} }
+
 // places are one place after the other: how many lines it is from the one before,
 // and its column, in two bytes for nearly all. Objects wait with theirs.
 type places []byte

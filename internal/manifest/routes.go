@@ -30,9 +30,8 @@ type Routes struct {
 
 // RoutesOf reads a decoded spec; what has another type is left out.
 func RoutesOf(spec any) Routes {
-	tree, _ := spec.(map[string]any)
 	var r Routes
-	for at, m := range elements(tree, "spec", "locations") {
+	for at, m := range mappings("spec", spec, "locations[]") {
 		l := Location{Field: at, tree: m}
 		l.Path, _ = text(m, "path")
 		l.Host, _ = text(m, "host")
@@ -40,11 +39,10 @@ func RoutesOf(spec any) Routes {
 		l.Upstream, _ = text(m, "upstream")
 		r.Locations = append(r.Locations, l)
 	}
-	for at, m := range elements(tree, "spec", "upstreams") {
-		u := Upstream{Field: at}
-		u.Name, _ = text(m, "name")
+	for at, m := range mappings("spec", spec, "upstreams[]") {
+		u := Upstream{Field: at, Name: nameKey(m)}
 		u.Scheme, _ = text(m, "scheme")
-		for _, server := range elements(m, at, "servers") {
+		for _, server := range mappings(at, m, "servers[]") {
 			host, _ := text(server, "host")
 			u.Servers = append(u.Servers, kind.HostKey(host)+":"+asText(server["port"]))
 		}
@@ -112,11 +110,16 @@ func (l Location) Purged() string {
 	return path
 }
 
-// anyHost reports whether a location's host means all of them.
-func anyHost(host string) bool { return host == "" || host == "*" }
+// hostKey is the host of a location as it is compared; "" is any.
+func (l Location) hostKey() string {
+	if l.Host == "" || l.Host == "*" {
+		return ""
+	}
+	return kind.HostKey(l.Host)
+}
 
 // HostIn reports whether the location serves one of the hosts, which are in the
 // form of kind.HostKey. Where its own host has a star, that can't be ruled out.
 func (l Location) HostIn(hosts map[string]bool) bool {
-	return anyHost(l.Host) || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
+	return l.hostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
 }

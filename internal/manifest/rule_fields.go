@@ -24,30 +24,49 @@ func only(kindName string, check func(*subject)) func(*subject) {
 	}
 }
 
-// elements yields the path and the value of each mapping in a list field; what
-// has another type is the schema's to report.
-func elements(parent map[string]any, path, field string) iter.Seq2[string, map[string]any] {
+// each yields the path and the value of every mapping at a place of the spec,
+// such as "upstreams[].servers[]". Values of other types are left to the schema.
+func (s *subject) each(place string) iter.Seq2[string, map[string]any] {
+	return mappings("spec", s.Tree, place)
+}
+
+// mappings yields the path and the value of every mapping at a place below v.
+func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		list, _ := parent[field].([]any)
-		for i, e := range list {
-			m, ok := e.(map[string]any)
-			if ok && !yield(element(child(path, field), i), m) {
-				return
-			}
-		}
+		visit(at, v, strings.Split(strings.ReplaceAll(place, "[]", ".[]"), "."), func(at string, v any) bool {
+			m, ok := v.(map[string]any)
+			return !ok || yield(at, m)
+		})
 	}
 }
 
-// texts yields the path and the value of each text in a list field.
-func texts(parent map[string]any, path, field string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		list, _ := parent[field].([]any)
-		for i, e := range list {
-			text, ok := e.(string)
-			if ok && !yield(element(child(path, field), i), text) {
-				return
-			}
+// visit calls yield with every value that the steps lead to; the step [] leads to
+// each element of a list. It reports whether yield always wanted more.
+func visit(at string, v any, steps []string, yield func(string, any) bool) bool {
+	if len(steps) == 0 {
+		return yield(at, v)
+	}
+	if steps[0] != "[]" {
+		m, _ := v.(map[string]any)
+		below := m[steps[0]]
+		return below == nil || visit(child(at, steps[0]), below, steps[1:], yield)
+	}
+	list, _ := v.([]any)
+	for i, e := range list {
+		if !visit(element(at, i), e, steps[1:], yield) {
+			return false
 		}
+	}
+	return true
+}
+
+// texts yields the path and the value of each text in a list of the spec.
+func texts(spec map[string]any, field string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		visit("spec", spec, []string{field, "[]"}, func(at string, v any) bool {
+			text, ok := v.(string)
+			return !ok || yield(at, text)
+		})
 	}
 }
 
@@ -57,22 +76,50 @@ func mapping(parent map[string]any, field string) map[string]any {
 	return m
 }
 
-// text returns a field that is text; what has another type is the schema's to
-// report.
+// text returns a field that is text.
 func text(parent map[string]any, field string) (string, bool) {
 	s, ok := parent[field].(string)
 	return s, ok
 }
 
-// numberIn reports whether the text is decimal digits with a value between both
-// bounds.
-func numberIn(text string, least, most uint64) bool {
-	n, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && n >= least && n <= most
+// numeric returns the check that fields of the mappings at a place, where they are
+// text, are whole numbers from low to high. The message has one %q for the value.
+func numeric(place string, low, high uint64, message, fix string, fields ...string) check {
+	return check{object: only(cdn, func(s *subject) {
+		for at, owner := range s.each(place) {
+			for _, field := range fields {
+				value, ok := text(owner, field)
+				n, err := strconv.ParseUint(value, 10, 64)
+				if ok && (err != nil || n < low || n > high) {
+					s.report(child(at, field), fmt.Sprintf(message, value), fix)
+				}
+			}
+		}
+	})}
+}
+
+// noDuplicates returns the check that no two elements of a list have the same key;
+// an empty key is none. Each of the owners has a list of its own.
+func noDuplicates(owners, list, noun, fix string, key func(map[string]any) string) check {
+	return check{object: only(cdn, func(s *subject) {
+		inList := func(at string, owner map[string]any) {
+			unique := s.unique(noun, fix)
+			for at, e := range mappings(at, owner, list) {
+				unique(at, key(e))
+			}
+		}
+		if owners == "" {
+			inList("spec", s.Tree)
+			return
+		}
+		for at, owner := range s.each(owners) {
+			inList(at, owner)
+		}
+	})}
 }
 
 // unique returns a function that takes the elements of a list one by one and
-// reports each whose key another had before it; an empty key is none.
+// reports each whose key an earlier one has; an empty key is none.
 func (s *subject) unique(noun, fix string) func(at, key string) {
 	first := map[string]string{}
 	return func(at, key string) {
@@ -89,46 +136,67 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 	}
 }
 
-// oddities names what is in a path on which the platform's document is silent.
-func oddities(path string) []string {
-	var odd []string
-	add := func(found bool, what string) {
-		if found {
-			odd = append(odd, what)
-		}
+func nameKey(m map[string]any) string {
+	name, _ := text(m, "name")
+	return name
+}
+
+func locationKey(location map[string]any) string {
+	key, _ := text(location, "path")
+	if host, _ := text(location, "host"); host != "" {
+		key += " of the host " + strings.ToLower(host)
 	}
+	return key
+}
+
+func serverKey(server map[string]any) string {
+	host, _ := text(server, "host")
+	port, _ := text(server, "port")
+	if host == "" {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(host)+":"+port, ":")
+}
+
+// oddities names what is in a path that the platform's document does not explain.
+func oddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")
-	add(strings.Contains(before, "//"), "an empty segment")
-	add(dotted(before), ". or .. as a segment")
-	add(strings.Contains(path, "?"), "a query")
-	add(strings.Contains(path, "#"), "a fragment")
-	add(strings.IndexFunc(path, blank) >= 0, "white space or a control character")
-	add(strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) >= 0, "a character that is not ASCII")
-	add(strings.Contains(path, "%") && badEscape(path), "a % without two hexadecimal digits")
-	if raw := encoded(path); raw != "" {
-		add(true, raw+", which clients encode")
+	raw := encoded(path)
+	var odd []string
+	for _, o := range []struct {
+		found bool
+		what  string
+	}{
+		{strings.Contains(before, "//"), "an empty segment"},
+		{hasDotSegment(before), ". or .. as a segment"},
+		{strings.Contains(path, "?"), "a query"},
+		{strings.Contains(path, "#"), "a fragment"},
+		{strings.ContainsFunc(path, blank), "white space or a control character"},
+		{strings.ContainsFunc(path, func(r rune) bool { return r > unicode.MaxASCII }), "a character that is not ASCII"},
+		{strings.Contains(path, "%") && badEscape(path), "a % without two hexadecimal digits"},
+		{raw != "", raw + ", which clients encode"},
+	} {
+		if o.found {
+			odd = append(odd, o.what)
+		}
 	}
 	return odd
 }
 
-// badEscape reports whether a % stands without two hexadecimal digits behind it
+// badEscape reports whether a % is not followed by two hexadecimal digits
 // (RFC 3986, 2.1).
 func badEscape(path string) bool {
 	for i := range len(path) {
-		if path[i] == '%' && (len(path) < i+3 || !isHex(path[i+1]) || !isHex(path[i+2])) {
+		if path[i] == '%' && (len(path) < i+3 || strings.Trim(path[i+1:i+3], "0123456789abcdefABCDEF") != "") {
 			return true
 		}
 	}
 	return false
 }
 
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-// encoded names the characters of ASCII that no address holds as they are
-// (RFC 3986, 2), each once; "" for none.
+// encoded names the ASCII characters of a path that URLs encode (RFC 3986, 2),
+// each once; "" for none.
 func encoded(path string) string {
 	const never = "\"<>\\^`{|}"
 	if !strings.ContainsAny(path, never) {
@@ -146,21 +214,14 @@ func encoded(path string) string {
 	return "the characters " + strings.Join(found, " ")
 }
 
-// dotted reports whether a segment is . or .., which clients take out before
-// they ask for a path (RFC 3986, 5.2.4).
-func dotted(path string) bool {
-	if !strings.Contains(path, "/.") {
-		return false // most paths, at no cost
-	}
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
+// hasDotSegment reports whether a segment is . or .., which clients resolve
+// before they request a path (RFC 3986, 5.2.4).
+func hasDotSegment(path string) bool {
+	return strings.Contains(path, "/.") && // false for most paths, at no cost
+		(strings.Contains("/"+path+"/", "/./") || strings.Contains("/"+path+"/", "/../"))
 }
 
-// oddPath is the message of a path with oddities.
+// oddPath is the message about a path with oddities.
 func oddPath(path string, odd []string) string {
 	return fmt.Sprintf("the path %q has %s: the platform's document does not say what that means", path, strings.Join(odd, " and "))
 }

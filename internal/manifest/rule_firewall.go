@@ -3,69 +3,61 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
 	"trueup/internal/canon"
 )
 
+// The places of rules and of their rate limits in the spec of a CDN.
+const (
+	firewallRules = "firewall.rules[]"
+	ratelimits    = firewallRules + ".action.ratelimit"
+)
+
 func checkRatelimitOdd(s *subject) {
-	for at, limit := range ratelimits(s) {
+	for at, limit := range s.each(ratelimits) {
 		for _, field := range []string{"rate", "period", "penalty_period"} {
-			n, ok := limit[field].(json.Number)
-			if value, err := n.Float64(); ok && err == nil && (value < 0 || value != math.Trunc(value)) {
-				s.report(child(at, field), fmt.Sprintf("%s is %s, which is not a whole number from 0", field, short(string(n))),
+			if value, ok := number(limit, field); ok && (value < 0 || value != math.Trunc(value)) {
+				s.report(child(at, field), fmt.Sprintf("%s is %s, which is not a whole number from 0", field, short(fmt.Sprint(limit[field]))),
 					"write a whole number without quotes, such as "+field+": 60")
 			}
 		}
 	}
 }
 
-// ratelimits yields the rate limits of all firewall rules.
-func ratelimits(s *subject) iter.Seq2[string, map[string]any] {
-	return func(yield func(string, map[string]any) bool) {
-		for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
-			limit := mapping(mapping(rule, "action"), "ratelimit")
-			if limit != nil && !yield(at+".action.ratelimit", limit) {
-				return
-			}
-		}
-	}
-}
-
-// shared reports whether many visitors have in common what a limit is counted by;
-// the names are those that constraints of this platform have.
-func shared(key string) bool {
-	switch key {
+// isShared reports whether many visitors have the same value of what a limit
+// counts by. The names are those of the platform's constraints.
+func isShared(identifier string) bool {
+	switch identifier {
 	case "asn", "country", "host", "http_version", "method", "path", "tls", "uri":
 		return true
 	}
 	return false
 }
 
-// tinyRate is a number of requests, for each unit of the period.
-const tinyRate = 10
+// lowRate is a number of requests in each unit of the period.
+const lowRate = 10
 
 func checkRatelimitLocksOut(s *subject) {
-	firewall := mapping(s.Tree, "firewall")
-	if firewall["enabled"] == false {
+	if mapping(s.Tree, "firewall")["enabled"] == false {
 		return
 	}
-	for at, rule := range elements(firewall, "spec.firewall", "rules") {
+	for at, rule := range s.each(firewallRules) {
 		limit := mapping(mapping(rule, "action"), "ratelimit")
 		rate, known := number(limit, "rate")
-		if rule["enabled"] == false || !known || !meetsPeople(rule) {
+		if rule["enabled"] == false || !known || !matchesPeople(rule) {
 			continue
 		}
 		at += ".action.ratelimit"
-		key, _ := text(mapping(limit, "identifier"), "type")
+		identifier, _ := text(mapping(limit, "identifier"), "type")
 		period, _ := number(limit, "period")
 		switch {
 		case rate == 0:
 			s.report(at+".rate", "the rule allows no requests at all", "write a higher rate, or enabled: false")
-		case shared(key) && period > 0 && rate/period < tinyRate:
-			s.report(at+".identifier.type", fmt.Sprintf("all visitors with the same %s share %v requests in %v", key, limit["rate"], limit["period"]),
+		case isShared(identifier) && period > 0 && rate/period < lowRate:
+			s.report(at+".identifier.type",
+				fmt.Sprintf("all visitors with the same %s share %v requests in %v", identifier, limit["rate"], limit["period"]),
 				"count by ip, or allow more requests")
 		}
 	}
@@ -73,16 +65,13 @@ func checkRatelimitLocksOut(s *subject) {
 
 func number(parent map[string]any, field string) (float64, bool) {
 	n, ok := parent[field].(json.Number)
-	if !ok {
-		return 0, false
-	}
 	value, err := n.Float64()
-	return value, err == nil
+	return value, ok && err == nil
 }
 
-// meetsPeople reports whether a rule matches all visitors, or all that are no
-// known bots: the requests that fulfil all constraints of any of its groups.
-func meetsPeople(rule map[string]any) bool {
+// matchesPeople reports whether a rule matches all visitors, or all but known
+// bots. A request matches if it fulfils all constraints of any group.
+func matchesPeople(rule map[string]any) bool {
 	groups, _ := rule["constraints"].([]any)
 	return len(groups) == 0 || slices.ContainsFunc(groups, func(group any) bool {
 		constraints, ok := group.([]any)
@@ -90,7 +79,7 @@ func meetsPeople(rule map[string]any) bool {
 	})
 }
 
-// sparesBots recognises the constraint that only known bots do not fulfil.
+// sparesBots reports whether a constraint matches everybody but known bots.
 func sparesBots(constraint any) bool {
 	m, _ := constraint.(map[string]any)
 	test := mapping(m, "known_bots")
@@ -98,34 +87,28 @@ func sparesBots(constraint any) bool {
 }
 
 func checkRuleUnnamed(s *subject) {
-	for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
-		name, isText := text(rule, "name")
-		if rule["name"] == nil || isText && name == "" {
+	for at, rule := range s.each(firewallRules) {
+		if rule["name"] == nil || rule["name"] == "" {
 			s.report(at, "this firewall rule has no name, so all rules of the list are compared by position", "add name: NAME")
 		}
 	}
 }
 
 func checkTypeSettings(s *subject) {
-	rules := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item
-	for at, rule := range elements(mapping(s.Tree, "firewall"), "spec.firewall", "rules") {
-		groups, _ := rule["constraints"].([]any)
-		for i, group := range groups {
-			list, _ := group.([]any)
-			for j, e := range list {
-				constraint, _ := e.(map[string]any)
-				s.typed(element(element(at+".constraints", i), j), constraint, "constraint")
-			}
+	types := s.Kind.Spec().Fields["firewall"].Fields["rules"].Item.Fields["action"].Fields["type"].Seen
+	for at, rule := range s.each(firewallRules) {
+		for at, constraint := range mappings(at, rule, "constraints[][]") {
+			s.checkSettings(at, constraint, "constraint")
 		}
 		action := mapping(rule, "action")
-		if name, _ := text(action, "type"); slices.Contains(rules.Fields["action"].Fields["type"].Seen, name) {
-			s.typed(at+".action", action, "action")
+		if name, _ := text(action, "type"); slices.Contains(types, name) {
+			s.checkSettings(at+".action", action, "action")
 		}
 	}
 }
 
-// typed reports an object without the settings that its type names.
-func (s *subject) typed(at string, object map[string]any, noun string) {
+// checkSettings reports an object without the settings that its type names.
+func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 	name, _ := text(object, "type")
 	if name == "" || hasSettings(object, name) {
 		return
@@ -139,8 +122,8 @@ func (s *subject) typed(at string, object map[string]any, noun string) {
 	s.report(child(at, "type"), message, fix)
 }
 
-// hasSettings reports whether an object has a member with the name of its type. A
-// name that resembles the type is misspelt-field's to report, or another spelling.
+// hasSettings reports whether an object has a member with the name of its type, or
+// one that resembles it: that is another spelling, or misspelt-field reports it.
 func hasSettings(object map[string]any, name string) bool {
 	for member, v := range object {
 		if v != nil && (member == name || misspelt(member, []string{name}) != nil || misspelt(name, []string{member}) != nil) {
@@ -150,11 +133,12 @@ func hasSettings(object map[string]any, name string) bool {
 	return false
 }
 
-// otherSettings returns the one member that may be the settings of another type, or "".
+// otherSettings returns the one member that may hold the settings of another
+// type, or "".
 func otherSettings(object map[string]any) string {
 	other := ""
 	for _, member := range canon.SortedKeys(object) {
-		if _, isObject := object[member].(map[string]any); !isObject {
+		if mapping(object, member) == nil {
 			continue
 		}
 		if other != "" {

@@ -7,12 +7,13 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/purge"
 )
 
 func checkPurgeSubdomain(s *subject) {
 	host, _ := text(s.Tree, "hostname")
 	unique := s.unique("the subdomain", "remove one of them")
-	for at, sub := range texts(s.Tree, "spec", "subdomains") {
+	for at, sub := range texts(s.Tree, "subdomains") {
 		unique(at, strings.ToLower(sub))
 		if problem, fix := subdomainProblem(strings.ToLower(sub), strings.ToLower(host)); problem != "" {
 			s.report(at, fmt.Sprintf("the subdomain %q %s", sub, problem), fix)
@@ -117,5 +118,44 @@ func (s *subject) findText(at string, v any, address string) {
 		for _, k := range canon.SortedKeys(t) {
 			s.findText(child(at, k), t[k], address)
 		}
+	}
+}
+
+func checkPurgeLimits(s *subject) {
+	spec, err := purge.Parse(s.Tree)
+	if err != nil {
+		return // a type that the schema reports
+	}
+	usage := spec.Usage()
+	if over := usage.Exceeds(purge.Limits()); over != nil {
+		s.report("spec.paths", "the purge has "+strings.Join(over, " and "),
+			fmt.Sprintf("split it into %d purges, a day apart, or use wider prefix paths", usage.Parts(purge.Limits())))
+	}
+}
+
+// checkPurgeLimitsSet reports at the purge with which a hostname first exceeds its
+// limits. One that is too large alone is left to purge-limits.
+func checkPurgeLimitsSet(set *Set, r *reporter) {
+	limits := purge.Limits()
+	total := map[string]purge.Usage{}
+	over := map[string]*Object{}
+	var hosts []string
+	for _, o := range set.Objects {
+		if o.Kind.Name != purging || o.Host == "" {
+			continue
+		}
+		spec, err := purge.Parse(o.Tree())
+		if err != nil || spec.Usage().Exceeds(limits) != nil {
+			continue
+		}
+		host := kind.HostKey(o.Host)
+		total[host] = total[host].Add(spec.Usage())
+		if over[host] == nil && total[host].Exceeds(limits) != nil {
+			over[host], hosts = o, append(hosts, host)
+		}
+	}
+	for _, host := range hosts {
+		r.reportOn(over[host], "spec.paths", fmt.Sprintf("the purges of %s have in total %s",
+			host, strings.Join(total[host].Exceeds(limits), " and ")), "remove those that were posted; apply defers what does not fit")
 	}
 }

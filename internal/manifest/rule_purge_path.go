@@ -9,7 +9,7 @@ import (
 )
 
 func checkPurgePath(s *subject) {
-	for at, path := range texts(s.Tree, "spec", "paths") {
+	for at, path := range texts(s.Tree, "paths") {
 		err := purge.CheckPath(path)
 		if err == nil || path == "" {
 			continue
@@ -39,7 +39,7 @@ func mendPath(path string) string {
 }
 
 func checkPurgePathOdd(s *subject) {
-	for at, path := range texts(s.Tree, "spec", "paths") {
+	for at, path := range texts(s.Tree, "paths") {
 		if odd := oddities(path); len(odd) > 0 && purge.CheckPath(path) == nil {
 			s.report(at, oddPath(path, odd), "write the path as clients request it: without these, or encoded as %XX")
 		}
@@ -48,36 +48,46 @@ func checkPurgePathOdd(s *subject) {
 
 const coveredRule = "purge-path-covered"
 
-// shownPaths bounds how many paths a message names.
-const shownPaths = 5
+// coverage is a path of a purge that purges other paths of it, too.
+type coverage struct {
+	by      int
+	covered []int
+}
 
-// checkPurgePathCovered reports once for each path that makes others needless.
-func checkPurgePathCovered(s *subject) {
-	var paths, places []string
-	for at, path := range texts(s.Tree, "spec", "paths") {
+// coveredPaths returns the paths of a purge with their places, and which of them
+// cover others.
+func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) {
+	for at, path := range texts(spec, "paths") {
 		paths, places = append(paths, path), append(places, at)
 	}
-	needless := map[int][]int{}
-	var order []int
+	number := map[int]int{}
 	for _, r := range purge.FindRedundant(paths) {
-		if needless[r.By] == nil {
-			order = append(order, r.By)
+		n, seen := number[r.By]
+		if !seen {
+			n = len(all)
+			number[r.By], all = n, append(all, coverage{by: r.By})
 		}
-		needless[r.By] = append(needless[r.By], r.Index)
+		all[n].covered = append(all[n].covered, r.Index)
 	}
-	for _, by := range order {
+	return paths, places, all
+}
+
+// checkPurgePathCovered reports once for each path that covers others.
+func checkPurgePathCovered(s *subject) {
+	paths, places, all := coveredPaths(s.Tree)
+	for _, c := range all {
 		var drop []string
-		for _, i := range needless[by][:min(shownPaths, len(needless[by]))] {
+		for _, i := range c.covered[:min(shownNames, len(c.covered))] {
 			drop = append(drop, paths[i])
 		}
 		list := strings.Join(drop, ", ")
-		if more := len(needless[by]) - len(drop); more > 0 {
+		if more := len(c.covered) - len(drop); more > 0 {
 			list += fmt.Sprintf(" and %d more", more)
 		}
-		message, fix := fmt.Sprintf("%s purges this too: %s", paths[by], list), "drop "+list
-		if !slices.ContainsFunc(needless[by], func(i int) bool { return paths[i] != paths[by] }) {
-			message, fix = paths[by]+" is listed more than once", "keep one of them"
+		message, fix := fmt.Sprintf("%s purges this too: %s", paths[c.by], list), "drop "+list
+		if !slices.ContainsFunc(c.covered, func(i int) bool { return paths[i] != paths[c.by] }) {
+			message, fix = paths[c.by]+" is listed more than once", "keep one of them"
 		}
-		s.report(places[needless[by][0]], message, fix)
+		s.report(places[c.covered[0]], message, fix)
 	}
 }

@@ -450,3 +450,13 @@ func TestWhatNobodySeesIsRefused(t *testing.T) {
 		t.Error("a character that is seen is refused")
 	}
 }
+
+// manyPrefixes writes a purge with prefix paths from first to last-1.
+func manyPrefixes(name string, first, last int) string {
+	b := []byte("apiVersion: delivery/v2.1\nkind: Purge\nmetadata:\n  name: " + name +
+		"\nspec:\n  hostname: shop.example.com\n  paths:\n")
+	for i := first; i < last; i++ {
+		b = fmt.Appendf(b, "    - /product/%d/*\n", i)
+	}
+	return string(b)
+}

@@ -18,11 +18,6 @@ type Text struct {
 	Data []byte
 }
 
-// fileOf is a file that is read by itself, within the usual bound of values.
-func fileOf(path string, data []byte) *file {
-	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orUsual().Values}
-}
-
 // Texts reads the files that Load reads, in the same order and within the same
 // limits. The list holds what keeps some from being read; the error says that a
 // file could not be read.

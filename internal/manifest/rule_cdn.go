@@ -5,17 +5,16 @@ import (
 	"strings"
 	"unicode"
 
-	"trueup/internal/kind"
 	"trueup/internal/purge"
 )
 
 // checkLocationUnreachable reports once for each location that hides others.
 func checkLocationUnreachable(s *subject) {
 	locations := RoutesOf(s.Tree).Locations
-	above := newAbove(locations)
+	byHost := groupByHost(locations)
 	hidden := map[int][]string{}
 	for i, l := range locations {
-		if by, ok := above.hides(i, l); ok {
+		if by, ok := byHost.hides(i, l); ok {
 			hidden[by] = append(hidden[by], l.Host+l.Path)
 		}
 	}
@@ -29,76 +28,58 @@ func checkLocationUnreachable(s *subject) {
 	}
 }
 
-// above finds the location that takes the requests of one further down.
-type above struct {
-	// groups are the locations by their hosts.
-	groups map[string]*hostGroup
-}
+// hostGroups are the locations of a CDN by their host; "" is any host.
+type hostGroups map[string]*hostGroup
 
 type hostGroup struct {
-	places []int
-	paths  [][]string
-	// first is where a path stands first.
+	// numbers are the indices of the locations, paths their paths.
+	numbers []int
+	paths   [][]string
+	// first is the lowest index with a path.
 	first map[string]int
 	cover purge.Cover
 }
 
-func newAbove(locations []Location) above {
-	a := above{map[string]*hostGroup{}}
+func groupByHost(locations []Location) hostGroups {
+	groups := hostGroups{}
 	for i, l := range locations {
-		host := hostOf(l)
-		g := a.groups[host]
+		g := groups[l.hostKey()]
 		if g == nil {
 			g = &hostGroup{first: map[string]int{}}
-			a.groups[host] = g
+			groups[l.hostKey()] = g
 		}
-		g.places, g.paths = append(g.places, i), append(g.paths, []string{l.Path})
+		g.numbers, g.paths = append(g.numbers, i), append(g.paths, []string{l.Path})
 		if _, seen := g.first[l.Path]; !seen {
 			g.first[l.Path] = i
 		}
 	}
-	for _, g := range a.groups {
+	for _, g := range groups {
 		g.cover = purge.NewCover(g.paths...)
 	}
-	return a
+	return groups
 }
 
-// hostOf is the host of a location as it is compared; "" is any.
-func hostOf(l Location) string {
-	if anyHost(l.Host) {
-		return ""
-	}
-	return kind.HostKey(l.Host)
-}
-
-// hides returns which location above the i-th takes all its requests: one of
-// the same host, of a wildcard that has it, or of any. Two of one host and path
-// are an error of another rule.
-func (a above) hides(i int, l Location) (by int, ok bool) {
-	own := hostOf(l)
-	for host := own; ; {
-		by, ok := a.groups[host].hides(i, l.Path, host == own)
-		if ok {
-			return by, true
+// hides returns which location above the i-th takes all its requests: one of the
+// same host, of a wildcard that includes the host, or of any host. Two of the
+// same host and path are left to duplicate-location.
+func (h hostGroups) hides(i int, l Location) (by int, ok bool) {
+	own := l.hostKey()
+	for host := own; ; host = widerHost(host) {
+		by, ok := h[host].hides(i, l.Path, host == own)
+		if ok || host == "" {
+			return by, ok
 		}
-		if host == "" {
-			return 0, false
-		}
-		host = wider(host)
 	}
 }
 
-// maxHost is the longest name that there can be (RFC 1035).
+// maxHost is the longest name in DNS (RFC 1035).
 const maxHost = 255
 
-// wider is the next wildcard that has the host: a.b.c, *.b.c, *.c, and then
-// any.
-func wider(host string) string {
-	if len(host) > maxHost {
-		return ""
-	}
+// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then
+// *.c, then "" for any.
+func widerHost(host string) string {
 	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
-	if !ok {
+	if !ok || len(host) > maxHost {
 		return ""
 	}
 	return "*." + parent
@@ -112,24 +93,27 @@ func (g *hostGroup) hides(i int, path string, own bool) (by int, ok bool) {
 		return by, true
 	}
 	list, _, ok := g.cover.By(path, func(list int, prefix string) bool {
-		return g.places[list] < i && (prefix != path || !own)
+		return g.numbers[list] < i && (prefix != path || !own)
 	})
 	if !ok {
 		return 0, false
 	}
-	return g.places[list], true
+	return g.numbers[list], true
 }
+
+// shownNames bounds how many names a message lists.
+const shownNames = 5
 
 // Some names the first of a list, and counts the rest.
 func Some(names []string) string {
-	if n := len(names) - shownPaths; n > 1 {
-		return strings.Join(names[:shownPaths], ", ") + fmt.Sprintf(" and %d more", n)
+	if n := len(names) - shownNames; n > 1 {
+		return strings.Join(names[:shownNames], ", ") + fmt.Sprintf(" and %d more", n)
 	}
 	return strings.Join(names, ", ")
 }
 
 func checkLocationPathOdd(s *subject) {
-	for at, location := range elements(s.Tree, "spec", "locations") {
+	for at, location := range s.each("locations[]") {
 		path, ok := text(location, "path")
 		if !ok || path == "" {
 			continue
@@ -148,7 +132,7 @@ func checkLocationPathOdd(s *subject) {
 }
 
 func checkCORSCredentials(s *subject) {
-	for at, location := range elements(s.Tree, "spec", "locations") {
+	for at, location := range s.each("locations[]") {
 		cors := mapping(location, "cors")
 		enabled, _ := text(cors, "enabled")
 		credentials, _ := text(cors, "allowCredentials")
@@ -185,5 +169,46 @@ func checkTLSNotForced(s *subject) {
 		s.report("spec.tls.forced", "plain HTTP is not redirected to TLS", fix)
 	case enabled == "true":
 		s.report("spec.tls.forced", "the manifest does not redirect plain HTTP to TLS", fix)
+	}
+}
+
+func checkUpstreamUnknown(s *subject) {
+	if _, listed := s.Tree["upstreams"].([]any); !listed {
+		return
+	}
+	var known []string
+	has := map[string]bool{}
+	for _, upstream := range s.each("upstreams[]") {
+		if name, ok := text(upstream, "name"); ok {
+			known, has[name] = append(known, name), true
+		}
+	}
+	for at, location := range s.each("locations[]") {
+		name, ok := text(location, "upstream")
+		if !ok || has[name] || s.full() {
+			continue
+		}
+		fix := "add it to spec.upstreams, or use a name from there"
+		if meant := Nearest(name, known); meant != "" {
+			fix = fmt.Sprintf("did you mean %q?", meant)
+		}
+		s.report(child(at, "upstream"), fmt.Sprintf("spec.upstreams has no entry with the name %q", name), fix)
+	}
+}
+
+func checkUpstreamUnused(s *subject) {
+	if _, listed := s.Tree["locations"].([]any); !listed {
+		return
+	}
+	used := map[string]bool{}
+	for _, location := range s.each("locations[]") {
+		name, _ := text(location, "upstream")
+		used[name] = true
+	}
+	for at, upstream := range s.each("upstreams[]") {
+		if name, ok := text(upstream, "name"); ok && !used[name] {
+			s.report(child(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
+				"remove it, or name it in a location")
+		}
 	}
 }

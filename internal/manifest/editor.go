@@ -1,0 +1,308 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// editor changes a file of manifests in its text, so that comments, quotes and
+// layout stay. It reads the result again and compares it with the file.
+type editor struct {
+	file  *file
+	docs  []*yaml.Node
+	edits []edit
+	// bom is the byte order mark of the file, if it has one.
+	bom []byte
+	// near is where offset looked last.
+	near spot
+}
+
+// spot is a line, a column, and their offset in the text.
+type spot struct{ line, column, at int }
+
+// edit replaces bytes of the text.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// newEditor reads a file; what keeps it from being read is among the findings of
+// its file.
+func newEditor(path string, data []byte) *editor {
+	e := &editor{file: fileOf(path, data)}
+	e.docs = e.file.read()
+	e.bom = data[:len(data)-len(e.file.lines.data)]
+	return e
+}
+
+// fileOf is a file that is read on its own, within the usual limit of values.
+func fileOf(path string, data []byte) *file {
+	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orUsual().Values}
+}
+
+// read returns the documents of the file that hold something.
+func (f *file) read() []*yaml.Node {
+	var docs []*yaml.Node
+	f.documents(func(doc *yaml.Node) {
+		f.start()
+		if root := rootOf(doc); root != nil {
+			docs = append(docs, root)
+		}
+	})
+	return docs
+}
+
+// offset returns where in the text a node starts. It starts from where it looked
+// last, because a whole file may be one line.
+func (e *editor) offset(n *yaml.Node) int {
+	if e.near.line != n.Line {
+		e.near = spot{n.Line, 1, e.file.lines.offset(n.Line)}
+	}
+	data := e.file.lines.data
+	for ; e.near.column < n.Column; e.near.column++ {
+		_, size := utf8.DecodeRune(data[e.near.at:])
+		e.near.at += size
+	}
+	for ; e.near.column > n.Column; e.near.column-- {
+		_, size := utf8.DecodeLastRune(data[:e.near.at])
+		e.near.at -= size
+	}
+	return e.near.at
+}
+
+// token returns where a scalar starts and ends in the text, with its quotes. It
+// knows plain and quoted scalars on one line, without an anchor or a tag.
+func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
+	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" {
+		return 0, 0, false
+	}
+	from = e.offset(n)
+	text := e.file.lines.data[from:]
+	written := n.Value
+	switch n.Style {
+	case yaml.DoubleQuotedStyle:
+		size := quotedSize(text)
+		return from, from + size, size > 0
+	case yaml.SingleQuotedStyle:
+		written = "'" + strings.ReplaceAll(written, "'", "''") + "'"
+	case 0:
+	case yaml.TaggedStyle, yaml.LiteralStyle, yaml.FoldedStyle, yaml.FlowStyle:
+		return 0, 0, false
+	}
+	return from, from + len(written), bytes.HasPrefix(text, []byte(written))
+}
+
+// quotedSize returns the size of the text in double quotes that a text starts
+// with, or 0.
+func quotedSize(text []byte) int {
+	for i := 1; i < len(text) && text[0] == '"'; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// text returns a part of the text.
+func (e *editor) text(from, to int) string { return string(e.file.lines.data[from:to]) }
+
+func (e *editor) replace(from, to int, text string) {
+	e.edits = append(e.edits, edit{from, to, text})
+}
+
+// cutLines returns the edit that removes the lines of a member or element, where
+// they hold nothing else but what stands before it, such as a hyphen.
+func (e *editor) cutLines(from, to int, before string) (edit, bool) {
+	l := &e.file.lines
+	first, _ := l.position(from)
+	last, _ := l.position(to)
+	start, end := l.offset(first), l.offset(last+1)
+	alone := strings.TrimSpace(e.text(start, from)) == before && strings.TrimSpace(e.text(to, end)) == ""
+	if end == len(l.data) && end == l.endOf(last) && first > 1 { // the last line has no line break
+		start = l.endOf(first - 1)
+	}
+	return edit{from: start, to: end}, alone
+}
+
+// cutItem returns the edit that removes a member or element in brackets: with the
+// comma after it, or with the one before it.
+func (e *editor) cutItem(from, to int, commaAfter bool) (edit, bool) {
+	const space = " \t\r\n"
+	data := e.file.lines.data
+	if !commaAfter {
+		before := bytes.TrimRight(data[:from], space)
+		return edit{from: len(before) - 1, to: to}, bytes.HasSuffix(before, []byte(","))
+	}
+	after, ok := bytes.CutPrefix(bytes.TrimLeft(data[to:], space), []byte(","))
+	return edit{from: from, to: len(data) - len(bytes.TrimLeft(after, space))}, ok
+}
+
+// applied returns the text with the edits.
+func (e *editor) applied() []byte {
+	slices.SortFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	var out bytes.Buffer
+	at := 0
+	for _, x := range e.edits {
+		if x.from < at {
+			continue // two edits of one place: the comparison finds it
+		}
+		out.Write(e.file.lines.data[at:x.from])
+		out.WriteString(x.text)
+		at = x.to
+	}
+	out.Write(e.file.lines.data[at:])
+	return out.Bytes()
+}
+
+// edited returns the file with the edits, and reports whether it differs from what
+// it was as expected and in nothing else.
+func (e *editor) edited(expected difference) ([]byte, bool) {
+	out := e.applied()
+	after := fileOf("", out)
+	docs := after.read()
+	if after.findings.HasErrors() || len(docs) != len(e.docs) {
+		return nil, false
+	}
+	for i, doc := range docs {
+		if !expected.isAll(e.docs[i], doc) {
+			return nil, false
+		}
+	}
+	return append(bytes.Clone(e.bom), out...), true
+}
+
+// difference is what differs between two readings of a file. Every other value, its
+// style and its anchor is the same.
+type difference struct {
+	// values are the new values of scalars.
+	values map[*yaml.Node]string
+	// dropped are the elements, keys and values that are gone.
+	dropped map[*yaml.Node]bool
+	// added are the values of the member namespace that mappings got.
+	added map[*yaml.Node]string
+	// order is whether members of a mapping may have another order.
+	order bool
+	// comments is whether all comments must be there; a reader may give a comment to
+	// another node.
+	comments bool
+}
+
+func newDifference() difference {
+	return difference{values: map[*yaml.Node]string{}, dropped: map[*yaml.Node]bool{}, added: map[*yaml.Node]string{}}
+}
+
+// isAll reports whether two documents differ in this alone.
+func (d difference) isAll(was, is *yaml.Node) bool {
+	return d.same(was, is) && (!d.comments || slices.Equal(commentLines(was), commentLines(is)))
+}
+
+func (d difference) same(was, is *yaml.Node) bool {
+	if want, ok := d.values[was]; ok {
+		return is.Kind == yaml.ScalarNode && is.Value == want && is.Anchor == was.Anchor
+	}
+	if !alike(was, is) {
+		return false
+	}
+	one, other := was.Content, is.Content
+	if len(d.dropped) > 0 {
+		one = slices.DeleteFunc(slices.Clone(one), func(n *yaml.Node) bool { return d.dropped[n] })
+	}
+	if namespace, ok := d.added[was]; ok {
+		key, value := pairOf(is, "namespace")
+		if peekText(value) != namespace {
+			return false
+		}
+		other = slices.DeleteFunc(slices.Clone(other), func(n *yaml.Node) bool { return n == key || n == value })
+	}
+	if d.order && was.Kind == yaml.MappingNode {
+		one, other = byName(one), byName(other)
+	}
+	return slices.EqualFunc(one, other, d.same)
+}
+
+// alike reports whether two nodes are the same but for what is below them.
+func alike(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
+}
+
+// byName sorts keys and values.
+func byName(content []*yaml.Node) []*yaml.Node {
+	pairs := slices.Collect(slices.Chunk(content, 2))
+	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })
+	return slices.Concat(pairs...)
+}
+
+// commentLines are the lines of all comments at or below a node, sorted.
+func commentLines(n *yaml.Node) []string {
+	var all []string
+	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+		for line := range strings.SplitSeq(comment, "\n") {
+			if line != "" {
+				all = append(all, line)
+			}
+		}
+	}
+	for _, below := range n.Content {
+		all = append(all, commentLines(below)...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// pairOf returns the key and the value of a member, or nil.
+func pairOf(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if key := mapping.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
+			return key, mapping.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// peek returns the value of a member, or nil.
+func peek(mapping *yaml.Node, name string) *yaml.Node {
+	_, value := pairOf(mapping, name)
+	return value
+}
+
+func peekText(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return n.Value
+}
+
+// ReplaceIn returns the file that holds the object with another document in its
+// place; data is the file as it was loaded. The other documents and the line
+// breaks stay; the comments of the object do not.
+func (o *Object) ReplaceIn(data, text []byte) []byte {
+	in := lines{data: data}
+	first := o.Line
+	for first > 0 && !documentLine().Match(in.bytes(first)) {
+		first--
+	}
+	if first == o.Line {
+		text = slices.Concat([]byte("---\n"), text) // the document starts on the line of ---
+	} else {
+		first++
+	}
+	last := o.Line
+	for last < in.count() && !documentLine().Match(in.bytes(last+1)) {
+		last++
+	}
+	if newSource(data).crlf {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	return slices.Concat(data[:in.offset(first)], text, data[in.offset(last+1):])
+}

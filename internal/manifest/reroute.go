@@ -1,0 +1,263 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+)
+
+// Route is how manifests reach the platform: by its API, or by the vendor's
+// command line, where a kind may have another apiVersion and needs
+// metadata.namespace.
+type Route struct {
+	// Vendor is the vendor's name in the envelope of the command line, and empty for
+	// the API.
+	Vendor string
+	// Workspace is the name for metadata.namespace; empty if it is not known.
+	Workspace string
+}
+
+// Rerouted is a document that Convert read.
+type Rerouted struct {
+	Key  kind.Key
+	Line int
+	// From and To are values of apiVersion. They are equal if the envelope was right;
+	// To is empty if the kind has only one envelope.
+	From, To  string
+	Namespace NamespaceChange
+}
+
+// NamespaceChange is what Convert did with metadata.namespace.
+type NamespaceChange uint8
+
+// NamespaceKept is a namespace of the command line that the API does not need: it
+// stays if nothing else names the workspace, or if it can't be removed alone.
+const (
+	NamespaceSame NamespaceChange = iota
+	NamespaceAdded
+	NamespaceRemoved
+	NamespaceKept
+)
+
+// Convert gives the documents of a file the envelopes of the route: it edits
+// apiVersion and metadata.namespace in the text, and nothing else. The list says
+// why it can't; then there is no text.
+func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
+	var e *rerouter
+	for _, remove := range []bool{true, false} { // of metadata.namespace
+		e = &rerouter{editor: newEditor(t.Path, t.Data), route: r, remove: remove, expected: newDifference()}
+		e.expected.comments = true
+		for _, doc := range e.docs {
+			e.document(doc)
+		}
+		if e.file.findings.HasErrors() {
+			return nil, nil, e.file.findings
+		}
+		if out, ok := e.edited(e.expected); ok {
+			return out, e.done, nil
+		}
+	}
+	e.file.fail(1, 1, "", "", "its envelope can't be changed without changing more", "write apiVersion and metadata as plain text, without anchors")
+	return nil, nil, e.file.findings
+}
+
+// rerouter edits the envelopes of a file.
+type rerouter struct {
+	*editor
+	route    Route
+	remove   bool
+	done     []Rerouted
+	expected difference
+}
+
+func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) {
+	e.file.fail(n.Line, n.Column, rule, field, message, fix)
+}
+
+// document edits one document, if its kind has another envelope.
+func (e *rerouter) document(root *yaml.Node) {
+	from, name := peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))
+	if root.Kind != yaml.MappingNode || from == projectVersion && name == projectKind {
+		return
+	}
+	metadata := peek(root, "metadata")
+	done := Rerouted{Key: kind.Key{Kind: name, Name: peekText(peek(metadata, "name"))}, Line: root.Line, From: from}
+	k, _, ok := kind.ForEnvelope(from, name)
+	if !ok || k.Alias == nil {
+		e.done = append(e.done, done)
+		return
+	}
+	if done.To = k.APIVersion; e.route.Vendor != "" {
+		done.To, _ = k.AliasVersion(e.route.Vendor)
+	}
+	if problem := envelopeProblem(root, metadata); problem != "" {
+		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+		return
+	}
+	if !e.otherWorkspace(metadata) {
+		e.reroute(root, metadata, done)
+	}
+}
+
+// envelopeProblem says why the envelope of a document can't be edited, or "".
+func envelopeProblem(root, metadata *yaml.Node) string {
+	if peekText(peek(metadata, "name")) == "" {
+		return "has no metadata with a name"
+	}
+	for _, n := range []*yaml.Node{root, metadata} {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if isMerge(key) || key.Kind != yaml.ScalarNode {
+				return "includes members from elsewhere"
+			}
+			if seen[key.Value] {
+				return "has " + quoteName(key.Value) + " twice"
+			}
+			seen[key.Value] = true
+		}
+	}
+	return ""
+}
+
+// otherWorkspace reports a manifest of another workspace, and whether it is one:
+// without its namespace, it would belong to this workspace.
+func (e *rerouter) otherWorkspace(metadata *yaml.Node) bool {
+	n := peek(metadata, "namespace")
+	if n == nil {
+		return false
+	}
+	switch namespace := peekText(n); {
+	case namespace == "" || n.Tag != "!!str":
+		e.fail(n, namespaceRule, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
+	case e.route.Workspace != "" && namespace != e.route.Workspace:
+		e.fail(n, namespaceRule, "metadata.namespace",
+			fmt.Sprintf("the workspace is %s here, and you asked for %s", quoteName(namespace), quoteName(e.route.Workspace)),
+			"convert it in the project of that workspace")
+	default:
+		return false
+	}
+	return true
+}
+
+// reroute collects the edits of a document.
+func (e *rerouter) reroute(root, metadata *yaml.Node, done Rerouted) {
+	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, peek(metadata, "namespace") != nil
+	if changes && !e.setVersion(peek(root, "apiVersion"), done) {
+		return
+	}
+	switch {
+	case !toAPI && !named:
+		if !e.addNamespace(metadata) {
+			return
+		}
+		done.Namespace = NamespaceAdded
+	case toAPI && named && changes:
+		done.Namespace = NamespaceKept
+		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
+			done.Namespace = NamespaceRemoved
+		}
+	}
+	e.done = append(e.done, done)
+}
+
+// setVersion gives a document another apiVersion.
+func (e *rerouter) setVersion(version *yaml.Node, done Rerouted) bool {
+	from, to, ok := e.token(version)
+	if !ok {
+		e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
+		return false
+	}
+	e.replace(from, to, requote(e.text(from, to), done.To))
+	e.expected.values[version] = done.To
+	return true
+}
+
+// requote writes a text in the quotes that another has.
+func requote(old, text string) string {
+	if quote := old[:1]; quote == `"` || quote == "'" {
+		return quote + text + quote
+	}
+	return text
+}
+
+// addNamespace writes metadata.namespace after the name, as the name is written.
+func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
+	if e.route.Workspace == "" {
+		e.fail(metadata, namespaceRule, "metadata.namespace", "the command-line route needs the workspace",
+			"name it: --namespace, or the workspace of trueup.yaml")
+		return false
+	}
+	key, value := pairOf(metadata, "name")
+	from, keyEnd, isKey := e.token(key)
+	valueAt, to, isText := e.token(value)
+	if !isKey || !isText {
+		e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
+		return false
+	}
+	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
+	if written[0] == '"' || resolve(name) != plainText {
+		name = string(canon.Append(nil, name))
+	}
+	e.expected.added[metadata] = e.route.Workspace
+	if metadata.Style&yaml.FlowStyle != 0 {
+		e.replace(to, to, ","+e.gapBefore(from, keyEnd)+written+e.text(keyEnd, valueAt)+name)
+		return true
+	}
+	end := e.file.lines.endOf(value.Line)
+	e.replace(end, end, e.lineBreak(key.Line)+e.text(e.file.lines.offset(key.Line), from)+written+": "+name)
+	return true
+}
+
+// gapBefore returns what to write between a comma and the member after one in
+// brackets: what stands before that one's key, but after a bracket on the same line
+// a space, if the colons have one.
+func (e *rerouter) gapBefore(from, keyEnd int) string {
+	data := e.file.lines.data
+	before := bytes.TrimRight(data[:from], " \t\r\n")
+	gap := string(data[len(before):from])
+	switch {
+	case bytes.HasSuffix(before, []byte(",")), strings.Contains(gap, "\n"):
+		return gap
+	case bytes.HasPrefix(data[keyEnd:], []byte(": ")):
+		return " "
+	}
+	return ""
+}
+
+// lineBreak returns the line break of a line, or else of one before it.
+func (e *rerouter) lineBreak(line int) string {
+	for l := &e.file.lines; line > 0; line-- {
+		if text := e.text(l.endOf(line), l.offset(line+1)); text != "" {
+			return text
+		}
+	}
+	return "\n"
+}
+
+// removeNamespace removes metadata.namespace, if nothing else stands with it.
+func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
+	key, value := pairOf(metadata, "namespace")
+	from, _, isKey := e.token(key)
+	_, to, isText := e.token(value)
+	if !isKey || !isText {
+		return false
+	}
+	cut, ok := e.cutLines(from, to, "")
+	if metadata.Style&yaml.FlowStyle != 0 {
+		if cut, ok = e.cutItem(from, to, true); !ok {
+			cut, ok = e.cutItem(from, to, false)
+		}
+	}
+	if ok {
+		e.edits = append(e.edits, cut)
+		e.expected.dropped[key], e.expected.dropped[value] = true, true
+	}
+	return ok
+}
