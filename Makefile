@@ -38,7 +38,7 @@ soak:
 
 # The README's picture, from what the program really prints.
 picture:
-	go test . -run TestPicture -update
+	go test ./internal/e2e/docs -run TestPicture -update
 
 # The HTML report in Chromium, which is installed where apt-get can.
 browser:

@@ -1,0 +1,357 @@
+//go:build linux
+
+package docs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"trueup/internal/e2e/harness"
+)
+
+// A page of the documentation is played as a reader would: from top to bottom,
+// in a folder of its own, by a real shell with the program on its PATH. There
+// are three kinds of blocks, and all others are only read:
+//
+//   - ```console: each line after "$ " is a command, lines after "> " go on with
+//     it (a here-document), and the rest is what it prints on both streams.
+//     Three dots stand for lines that are left out. A command that fails is
+//     followed by `echo $?`.
+//   - any block right below a line that is nothing but `FILE`: is that file.
+//   - ```diff right below a line In `FILE`: changes the one place of the file.
+type pageStep struct {
+	line   int
+	action action
+	// text is a command, the content of a file, or a change of it.
+	text string
+	file string
+	// prints is what a command prints.
+	prints []string
+}
+
+type action int
+
+const (
+	runCommand action = iota
+	writeFile
+	changeFile
+)
+
+// above is the line above a block that names its file.
+var above = regexp.MustCompile("^(In )?`([^` ]+)`:$")
+
+// stepsOf reads what a reader does with a page.
+func stepsOf(page string) []pageStep {
+	var steps []pageStep
+	lines := strings.Split(page, "\n")
+	for i := 0; i < len(lines); i++ {
+		fence, begins := strings.CutPrefix(lines[i], "```")
+		if !begins {
+			continue
+		}
+		end := i + 1 + slices.Index(lines[i+1:], "```")
+		if end == i {
+			break
+		}
+		block, at := lines[i+1:end], i+1
+		named := above.FindStringSubmatch(lastText(lines[:i]))
+		switch {
+		case fence == "console":
+			steps = append(steps, commandsOf(block, at)...)
+		case named != nil && named[1] == "":
+			steps = append(steps, pageStep{line: at, action: writeFile, file: named[2], text: strings.Join(block, "\n") + "\n"})
+		case named != nil && fence == "diff":
+			steps = append(steps, pageStep{line: at, action: changeFile, file: named[2], text: strings.Join(block, "\n") + "\n"})
+		}
+		i = end
+	}
+	return steps
+}
+
+// lastText is the last line that is not empty.
+func lastText(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// commandsOf reads a console block that begins after a line.
+func commandsOf(block []string, line int) []pageStep {
+	var steps []pageStep
+	for i, text := range block {
+		n := len(steps) - 1
+		switch {
+		case strings.HasPrefix(text, "$ "):
+			steps = append(steps, pageStep{line: line + 1 + i, text: text[2:]})
+		case n < 0:
+		case steps[n].prints == nil && (strings.HasPrefix(text, "> ") || text == ">"):
+			steps[n].text += "\n" + strings.TrimPrefix(strings.TrimPrefix(text, ">"), " ")
+		default:
+			steps[n].prints = append(steps[n].prints, text)
+		}
+	}
+	return steps
+}
+
+// shell is a bash that runs one command after the other and keeps its folder,
+// variables and jobs between them.
+type shell struct {
+	in  io.Writer
+	out *bufio.Reader
+	// dir is where it is, and home its HOME.
+	dir, home string
+}
+
+// mark ends what a command prints.
+const mark = "\x01end"
+
+// startShell starts bash in an empty folder, with a home of its own.
+func startShell(t *testing.T) *shell {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash: the commands of the documentation are not run")
+	}
+	root := t.TempDir()
+	home, dir := filepath.Join(root, "home"), filepath.Join(root, "work")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USER=you", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@example.com",
+		"GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@example.com",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	s := &shell{in: in, out: bufio.NewReader(out), dir: dir, home: home}
+	// Whatever a page leaves in the background ends with it.
+	start := `code=0; trap 'exit 1' TERM; trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT; go() { shift 2; trueup "$@"; }`
+	if _, _, err := s.run(start); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run runs a command and returns its exit code and what it printed.
+func (s *shell) run(command string) (int, string, error) {
+	_, err := fmt.Fprintf(s.in, "(exit ${code:-0})\n{ %s\n} </dev/null 2>&1\ncode=$?; printf '%s %%d %%s\\n' $code \"$PWD\"\n", command, mark)
+	if err != nil {
+		return 0, "", err
+	}
+	var printed strings.Builder
+	for {
+		line, err := s.out.ReadString('\n')
+		if err != nil {
+			return 0, printed.String() + line, fmt.Errorf("%s: %w", command, err)
+		}
+		text, end, ok := strings.Cut(line, mark)
+		printed.WriteString(text)
+		if !ok {
+			continue
+		}
+		var code int
+		if _, err := fmt.Sscanf(end, "%d %s", &code, &s.dir); err != nil {
+			return 0, printed.String(), err
+		}
+		return code, printed.String(), nil
+	}
+}
+
+// write makes a file, as somebody with an editor does.
+func (s *shell) write(name, text string) error {
+	file := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
+
+// change does what a diff without line numbers says, in the one place where the
+// file has its old lines.
+func (s *shell) change(name, diff string) error {
+	var before, after strings.Builder
+	for line := range strings.Lines(diff) {
+		switch line[0] {
+		case '-':
+			before.WriteString(line[1:])
+		case '+':
+			after.WriteString(line[1:])
+		default:
+			before.WriteString(strings.TrimPrefix(line, " "))
+			after.WriteString(strings.TrimPrefix(line, " "))
+		}
+	}
+	file := filepath.Join(s.dir, name)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(string(data), before.String()); n != 1 {
+		return fmt.Errorf("%s has the lines of the change %d times:\n%s", name, n, data)
+	}
+	return os.WriteFile(file, []byte(strings.Replace(string(data), before.String(), after.String(), 1)), 0o644)
+}
+
+// pages are the pages of the documentation.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestDocumentation plays each page of the documentation. One that speaks of
+// examples/ begins in a folder that has the repository's.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	played := 0
+	for _, page := range pages(t) {
+		text := harness.ReadText(t, page)
+		steps := stepsOf(text)
+		if page == tutorial || !slices.ContainsFunc(steps, func(s pageStep) bool { return s.action == runCommand }) {
+			continue
+		}
+		played++
+		t.Run(filepath.ToSlash(page), func(t *testing.T) {
+			t.Parallel()
+			s := startShell(t)
+			if strings.Contains(text, "examples/") {
+				if err := os.CopyFS(filepath.Join(s.dir, "examples"), os.DirFS("examples")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			play(t, s, page, steps)
+		})
+	}
+	if played < 7 {
+		t.Errorf("only %d pages were played", played)
+	}
+}
+
+// tutorial is played by a test of its own.
+var tutorial = filepath.Join("docs", "tutorial.md")
+
+// TestFirstHour plays the tutorial, and counts: six commands of ours lead from
+// forty objects that were made by hand to a plan that is empty.
+func TestFirstHour(t *testing.T) {
+	t.Parallel()
+	steps := stepsOf(harness.ReadText(t, tutorial))
+	var ours []string
+	for _, step := range steps {
+		if step.action == runCommand && strings.HasPrefix(step.text, "trueup ") && !strings.HasPrefix(step.text, "trueup sandbox ") {
+			ours = append(ours, step.text)
+		}
+	}
+	last := steps[len(steps)-1]
+	if !strings.HasPrefix(last.text, "trueup plan") || !strings.Contains(strings.Join(last.prints, "\n"), "Plan: nothing to do.") {
+		t.Errorf("the page ends with\n%s\n%s\nand not with a plan that is empty", last.text, strings.Join(last.prints, "\n"))
+	}
+	if len(ours) > 6 {
+		t.Errorf("it takes %d commands:\n%s", len(ours), strings.Join(ours, "\n"))
+	}
+	begin := time.Now()
+	play(t, startShell(t), tutorial, steps)
+	t.Logf("the first hour took %d commands of ours and %.1f seconds", len(ours), time.Since(begin).Seconds())
+}
+
+// play does what a page says.
+func play(t *testing.T, s *shell, page string, steps []pageStep) {
+	t.Helper()
+	for i, step := range steps {
+		switch step.action {
+		case writeFile:
+			if err := s.write(step.file, step.text); err != nil {
+				t.Fatalf("%s:%d: %v", page, step.line, err)
+			}
+		case changeFile:
+			if err := s.change(step.file, step.text); err != nil {
+				t.Fatalf("%s:%d: %v", page, step.line, err)
+			}
+		case runCommand:
+			code, printed, err := s.run(step.text)
+			if err != nil {
+				t.Fatalf("%s:%d: %v\n%s", page, step.line, err, printed)
+			}
+			got, want := steady(strings.ReplaceAll(printed, s.home, "/home/you")), strings.Join(step.prints, "\n")
+			if !shows(want, got) {
+				t.Errorf("%s:%d: $ %s\nprints\n%s\nand the page says\n%s", page, step.line, step.text, got, want)
+			}
+			if want == "..." {
+				t.Errorf("%s:%d: $ %s\nprints\n%s\nof which the page shows nothing", page, step.line, step.text, got)
+			}
+			asked := i+1 < len(steps) && steps[i+1].text == "echo $?"
+			if code != 0 && !asked {
+				t.Errorf("%s:%d: $ %s\nfails with %d, which the page does not show:\n%s", page, step.line, step.text, code, got)
+			}
+		}
+	}
+}
+
+func TestStepsOf(t *testing.T) {
+	t.Parallel()
+	page := strings.Join([]string{
+		"Text.", "", "`a/b.yaml`:", "", "```yaml", "x: 1", "y: 2", "```", "",
+		"In `a/b.yaml`:", "", "```diff", "-x: 1", "+x: 3", " y: 2", "```", "",
+		"```yaml", "only: read", "```",
+		"```console", "$ cat <<'EOF'", "> a", ">", "> b", "> EOF", "a", "", "b", "$ false", "$ echo $?", "1",
+		"$ export PLACE=here; mkdir sub; cd sub", "$ cat ../a/b.yaml; echo $PLACE >&2", "x: 3", "...", "here", "```",
+	}, "\n")
+	steps := stepsOf(page)
+	var what []string
+	for _, s := range steps {
+		what = append(what, fmt.Sprintf("%d:%d %s", s.line, s.action, s.file))
+	}
+	if want := []string{"5:1 a/b.yaml", "12:2 a/b.yaml", "22:0 ", "30:0 ", "31:0 ", "33:0 ", "34:0 "}; !slices.Equal(what, want) {
+		t.Errorf("steps are\n%q, want\n%q", what, want)
+	}
+	play(t, startShell(t), "page", steps)
+}

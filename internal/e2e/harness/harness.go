@@ -1,0 +1,144 @@
+//go:build linux
+
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"trueup/internal/api"
+	"trueup/internal/cli"
+	"trueup/internal/process"
+)
+
+// Update reports whether golden parts are to be written anew (go test -update).
+var Update = flag.Bool("update", false, "write the golden parts of the scripts anew")
+
+// Canary is part of every token that a script uses. It may be in no byte that a
+// run writes.
+const Canary = "c4n4ry-0f-s3cr3ts"
+
+// TranscriptVar names the file that collects what every run prints.
+const TranscriptVar = "TRUEUP_TEST_TRANSCRIPT"
+
+// ClockVar says how far a script has moved the program's clock.
+const ClockVar = "TRUEUP_TEST_CLOCK"
+
+// hurry is how much faster than the clock the program waits in scripts.
+const hurry = 500
+
+// RunMain runs the tests of a package from the root of the module. The test binary
+// is also the program trueup, and what more names, for scripts that call these.
+func RunMain(m *testing.M, more map[string]func()) {
+	programs := map[string]func(){"trueup": trueup, "into": into, "deaf": deaf}
+	maps.Copy(programs, more)
+	testscript.Main(fromRoot{m}, programs)
+}
+
+// fromRoot runs tests with the root of the module as working directory.
+type fromRoot struct{ m *testing.M }
+
+// Run implements testscript.TestingM.
+func (r fromRoot) Run() int {
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err == nil {
+		err = os.Chdir(root)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return r.m.Run()
+}
+
+// trueup is the program as it is shipped, but for two things: it waits less, and
+// what it prints is also written to the transcript.
+func trueup() {
+	env, err := process.Env()
+	if err != nil {
+		panic(err)
+	}
+	env.Sleep = func(ctx context.Context, d time.Duration) error { return cli.Sleep(ctx, d/hurry) }
+	if moved, err := time.ParseDuration(os.Getenv(ClockVar)); err == nil {
+		env.Now = func() time.Time { return time.Now().Add(moved) }
+	}
+	env.Retry = api.Retry{Initial: time.Millisecond, Max: time.Millisecond, MaxRetryAfter: 900 * time.Millisecond, Second: time.Millisecond}
+	if name := os.Getenv(TranscriptVar); name != "" {
+		transcript, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		env.Stdout = io.MultiWriter(env.Stdout, transcript)
+		env.Stderr = io.MultiWriter(env.Stderr, transcript)
+	}
+	code := process.Run(env)
+	noteCode(code)
+	os.Exit(code)
+}
+
+// RunScripts runs each script of dir against its own platform on loopback, with
+// the commands of commands() and more.
+func RunScripts(t *testing.T, dir string, more map[string]Command) {
+	HearHangups(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		Setup:               setup,
+		Cmds:                commands(more),
+		UpdateScripts:       *Update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+func setup(e *testscript.Env) error {
+	t := e.T().(testing.TB)
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	e.Setenv("ROOT", here)
+	e.Setenv("USER", "tester")
+	e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+	e.Setenv("GORACE", "atexit_sleep_ms=0")
+	e.Setenv(TranscriptVar, filepath.Join(e.WorkDir, ".transcript"))
+	p := &platform{arrived: make(chan struct{})}
+	host := &CodeHost{}
+	e.Values[platformKey{}], e.Values[CodeHostKey{}] = p, host
+	e.Defer(func() {
+		p.close(t)
+		host.close(t)
+		FindCanary(t, e.WorkDir)
+	})
+	return nil
+}
+
+// FindCanary fails the test for each file below dir that holds a part of a token.
+// git, which tidies up behind its commands, may take one away meanwhile.
+func FindCanary(t testing.TB, dir string) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var data []byte
+			data, err = os.ReadFile(path)
+			if bytes.Contains(data, []byte(Canary)) {
+				t.Errorf("%s holds a token", path)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("look for tokens: %v", err)
+	}
+}
