@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/report"
@@ -195,11 +196,11 @@ func (d diagnosis) summary() string {
 	}
 	switch {
 	case count[failed] > 0 && count[warned] > 0:
-		return counted(count[failed], "check", "checks") + " failed, and " + counted(count[warned], "warning", "warnings") + "."
+		return diag.Plural(count[failed], "check", "checks") + " failed, and " + diag.Plural(count[warned], "warning", "warnings") + "."
 	case count[failed] > 0:
-		return counted(count[failed], "check", "checks") + " failed."
+		return diag.Plural(count[failed], "check", "checks") + " failed."
 	case count[warned] > 0:
-		return "Nothing failed, with " + counted(count[warned], "warning", "warnings") + "."
+		return "Nothing failed, with " + diag.Plural(count[warned], "warning", "warnings") + "."
 	}
 	return "Nothing is wrong."
 }

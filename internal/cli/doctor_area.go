@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/api"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -151,9 +152,9 @@ func (v *visit) checkCertificate(context.Context) finding {
 			Fix: "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong",
 		}
 	case left < expiresSoon:
-		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", counted(int(left.Hours()/24), "day", "days"))}
+		return finding{Status: warned, Says: says, Fix: fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", diag.Plural(int(left.Hours()/24), "day", "days"))}
 	}
-	return finding{Status: good, Says: fmt.Sprintf("%s, %s from now", says, counted(int(left.Hours()/24), "day", "days"))}
+	return finding{Status: good, Says: fmt.Sprintf("%s, %s from now", says, diag.Plural(int(left.Hours()/24), "day", "days"))}
 }
 
 func (v *visit) checkClock(context.Context) finding {

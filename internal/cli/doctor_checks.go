@@ -175,7 +175,7 @@ func (d *doctoring) checkManifests(context.Context) finding {
 	case d.findings.HasErrors():
 		return finding{Status: failed, code: exitError, Says: "they have errors, so apply would send nothing", Fix: "trueup validate shows them"}
 	}
-	return finding{Status: good, Says: counted(len(d.set.Objects), "object", "objects")}
+	return finding{Status: good, Says: diag.Plural(len(d.set.Objects), "object", "objects")}
 }
 
 func (d *doctoring) checkSettings(context.Context) finding {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 )
 
 // The exit codes (docs/exit-codes.md; docs/design.md 0.24).
@@ -48,12 +49,15 @@ func codeOf(result string) int {
 // exitOf maps an error that stopped a run to its code.
 func exitOf(err error) int {
 	var coded *codedError
+	var invalid *diag.InvalidError
 	var auth interface{ Auth() bool }
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &invalid):
+		return exitInvalid
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &auth) && auth.Auth():

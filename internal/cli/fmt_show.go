@@ -67,7 +67,7 @@ func (r *fmtRun) sum(changed int) error {
 	if r.opts.check {
 		done = "to change"
 	}
-	return r.out.Printf("%d of %s %s\n", changed, counted(len(r.files), "file", "files"), done)
+	return r.out.Printf("%d of %s %s\n", changed, diag.Plural(len(r.files), "file", "files"), done)
 }
 
 // fmtDocument is the result of fmt as JSON (schemas/fmt.schema.json).

@@ -32,7 +32,7 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
-	if err := refuseInvalid(loaded.findings, "the manifests are invalid, and nothing was recorded"); err != nil {
+	if err := loaded.findings.Refuse("the manifests are invalid, and nothing was recorded"); err != nil {
 		return err
 	}
 	o := loaded.set.Find(key)

@@ -177,7 +177,7 @@ func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseInvalid(loaded.findings, "the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
+	if err := loaded.findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return o.Kind.Policy != kind.Once }), nil

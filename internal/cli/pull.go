@@ -185,7 +185,7 @@ func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
 
 // invalid refuses manifests that are wrong, and says who shows all of it.
 func invalid(findings diag.List, nothing string) error {
-	if err := refuseInvalid(findings, "the manifests are invalid, and "+nothing); err != nil {
+	if err := findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
 		return fmt.Errorf("%w; trueup validate shows all of them", err)
 	}
 	return nil

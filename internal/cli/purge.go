@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/compose"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 	"trueup/internal/report"
@@ -25,18 +31,8 @@ func newPurge(a *app) *cobra.Command {
 	return cmd
 }
 
-type purgeNewOptions struct {
-	hostnames, subdomains []string
-	fromGit               string
-	maps, sitemaps        []string
-	noFolders             bool
-	collapse              int
-	name, dir             string
-	skipUnplaced          bool
-}
-
 func newPurgeNew(a *app) *cobra.Command {
-	var opts purgeNewOptions
+	var opts compose.Options
 	cmd := &cobra.Command{
 		Use: "new [ADDRESS...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,30 +43,25 @@ func newPurgeNew(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opts.hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
-	f.StringArrayVar(&opts.subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
-	f.StringVar(&opts.fromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
-	f.StringArrayVar(&opts.maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
-	f.BoolVar(&opts.noFolders, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
-	f.StringArrayVar(&opts.sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
-	f.IntVar(&opts.collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
+	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
+	f.StringArrayVar(&opts.Subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
+	f.StringVar(&opts.FromGit, "from-git", "", "purge the files that differ in `RANGE`: BASE..HEAD, or BASE...HEAD for what HEAD changed since it branched from BASE")
+	f.StringArrayVar(&opts.Maps, "map", nil, "where --from-git finds files and the path that serves them, as `'FROM -> TO'`; FROM starts at the top of the repository; repeatable")
+	f.BoolVar(&opts.NoIndex, "no-index", false, "do not purge a folder's own path together with its "+purge.Index)
+	f.StringArrayVar(&opts.Sitemaps, "sitemap", nil, "purge the pages of a sitemap in `FILE`; repeatable")
+	f.IntVar(&opts.Collapse, "collapse", 0, "if a folder has `N` or more paths, purge the whole folder instead; never /*")
 	f.Lookup("collapse").NoOptDefVal = fmt.Sprint(purge.Pays)
-	f.StringVar(&opts.name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
-	f.StringVar(&opts.dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
-	f.BoolVar(&opts.skipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
-	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.hostsOf(cmd.Context()), noFiles
+	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
+	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
+	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
+	completeHosts := func(cmd *cobra.Command, _ []string, _ string) (out []string, _ cobra.ShellCompDirective) {
+		for _, o := range compose.Hosting(a.known(cmd.Context(), nil)) {
+			out = offer(out, o.Host, o.Key().String())
+		}
+		return out, noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
-}
-
-// hostsOf are the hostnames of the project's CDNs, as a shell may be offered them.
-func (a *app) hostsOf(ctx context.Context) (out []string) {
-	for _, o := range hosting(a.known(ctx, nil)) {
-		out = offer(out, o.Host, o.Key().String())
-	}
-	return out
 }
 
 // failed shows an error in the result, where that is for machines.
@@ -81,42 +72,228 @@ func (a *app) failed(command string, err error) error {
 	return a.fail(report.Document{Command: command}, err)
 }
 
-// errTextOrJSON is a format that no purge command has.
-var errTextOrJSON = errors.New("this command writes text or json, and has no --report")
+// checkPurgeFormat refuses formats that no purge command has.
+func (a *app) checkPurgeFormat() error {
+	if !slices.Contains([]string{"text", "json"}, a.global.output) || len(a.global.reports) > 0 {
+		return errors.New("this command writes text or json, and has no --report")
+	}
+	return nil
+}
 
-// hosting returns the objects whose hostnames a request may name (docs/platform.md 2.3): of
-// those that share one, the first.
-func hosting(set *manifest.Set) []*manifest.Object {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
-		host := kind.HostKey(o.Host)
-		if o.Kind.Policy != kind.Converge || o.Host == "" || seen[host] {
-			return true
+func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []string) error {
+	if err := a.checkCompose(opts); err != nil {
+		return err
+	}
+	l, err := a.load(ctx, nil, false)
+	if err != nil {
+		return err
+	}
+	if err := l.findings.Refuse("the manifests are invalid, and nothing was written"); err != nil {
+		return err
+	}
+	if a.global.sandbox {
+		a.log(slog.LevelInfo, report.Banner)
+	}
+	src, err := compose.Gather(ctx, a.dir(), l.set, opts, args, func() io.Reader { return a.stdin("paths") })
+	a.tell(src.Messages)
+	if err != nil {
+		return err
+	}
+	return a.compose(ctx, "purge new", opts, l, src)
+}
+
+func (a *app) checkCompose(opts compose.Options) error {
+	if err := a.checkPurgeFormat(); err != nil {
+		return err
+	}
+	if opts.Dir == compose.Stdout && a.global.output == "json" {
+		return errors.New("--dir - writes manifests to standard output, and -o json what was written: leave out one of them")
+	}
+	return opts.Check()
+}
+
+func (a *app) tell(messages compose.Messages) {
+	for _, m := range messages {
+		a.log(m.Level, m.Text)
+	}
+}
+
+// compose writes manifests of purges, and shows them.
+func (a *app) compose(ctx context.Context, by string, opts compose.Options, l loaded, src compose.Source) error {
+	result, err := compose.Write(ctx, compose.Input{
+		Options: opts, By: by, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Project: l.project.before(), Set: l.set,
+		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
+		Load: func(ctx context.Context, more ...manifest.Source) (*manifest.Set, diag.List, error) {
+			l, err := a.load(ctx, nil, false, more...)
+			return l.set, l.findings, err
+		},
+		Schema: l.project.schemaAt,
+		IsRead: func(full string) bool { return a.isRead(l.project, full) },
+	}, src)
+	a.tell(result.Messages)
+	switch {
+	case err != nil:
+		return err
+	case a.global.output == "json":
+		return a.out.JSON(result)
+	case len(result.Manifests) == 0:
+		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
+	case opts.Dir == compose.Stdout:
+		return a.out.Source(result.Text)
+	}
+	for _, line := range result.Lines() {
+		err = errors.Join(err, a.out.Printf("%s\n", line))
+	}
+	return err
+}
+
+// requests reads what the ledger has about requests in git, about others that were sent lately,
+// and about more keys. It asks the platform nothing.
+func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (compose.Known, error) {
+	if !l.project.exists() && !a.global.sandbox {
+		return compose.Known{View: ledger.View{
+			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
+		}}, nil
+	}
+	w, err := a.enter(ctx, l.project, l.set)
+	if err != nil {
+		return compose.Known{}, err
+	}
+	defer w.close()
+	book, err := w.book(ctx)
+	if err != nil {
+		return compose.Known{}, err
+	}
+	keys := slices.Clone(more)
+	for _, o := range l.set.Objects {
+		if o.Kind.Policy == kind.Once {
+			keys = append(keys, o.Key())
 		}
-		seen[host] = true
-		return false
-	})
-}
-
-// purgeKind is the kind of requests that are sent once, to a hostname.
-func purgeKind() *kind.Kind {
-	all := kind.All()
-	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Policy == kind.Once && k.HostField != "" })]
-}
-
-// some names the first of a list.
-func some(list []string, most int) string {
-	text := strings.Join(list[:min(most, len(list))], ", ")
-	if more := len(list) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text
+	view, err := book.View(ctx, keys)
+	return compose.Known{View: view, At: w.api.Now()}, err
 }
 
-// counted is a number of things.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+func newPurgeList(a *app) *cobra.Command {
+	var all bool
+	var only []string
+	cmd := &cobra.Command{
+		Use: "ls [PATH...]",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.failed("purge ls", runPurgeList(cmd.Context(), a, all, only, args))
+		},
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
+	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
+	_ = cmd.RegisterFlagCompletionFunc("only", completeWords(compose.Statuses()...)) // it is there
+	return cmd
+}
+
+func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) error {
+	if err := a.checkPurgeFormat(); err != nil {
+		return err
+	}
+	for _, s := range only {
+		if statuses := compose.Statuses(); !slices.Contains(statuses, s) {
+			return fmt.Errorf("--only is %q: write one of %s%s", s, strings.Join(statuses, ", "), manifest.DidYouMean(s, statuses))
+		}
+	}
+	l, err := a.load(ctx, paths, false)
+	if err != nil {
+		return err
+	}
+	if err := l.findings.Refuse("the manifests are invalid (see trueup validate)"); err != nil {
+		return err
+	}
+	known, err := a.requests(ctx, l, nil)
+	if err != nil {
+		known.View = ledger.Unreadable(err)
+	}
+	if all && known.View.Problem == "" {
+		if err := a.addAllRequests(ctx, known.View); err != nil {
+			return err
+		}
+	}
+	list := compose.List(l.set, known, l.project.partly(a.dir(), paths), only)
+	if list.Sandbox = a.global.sandbox; a.global.output == "json" {
+		return a.out.JSON(list)
+	}
+	return a.showPurges(list)
+}
+
+// addAllRequests adds the requests of the ledger that a view does not have.
+func (a *app) addAllRequests(ctx context.Context, view ledger.View) error {
+	book, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	records, err := book.List(ctx)
+	if err != nil {
+		return ledgerError(err)
+	}
+	for _, rec := range records {
+		if _, there := view.Records[rec.Key]; !there && rec.State != "" {
+			view.Records[rec.Key] = rec
+		}
+	}
+	return nil
+}
+
+// showPurges writes a list as tables, and below them what a person must do.
+func (a *app) showPurges(l compose.Listing) error {
+	var err error
+	if l.Sandbox {
+		err = a.out.Printf("%s\n\n", report.Banner)
+	}
+	rows := make([][]string, len(l.Purges))
+	for i, p := range l.Purges {
+		rows[i] = []string{p.Shown(), p.Name, p.SpecSummary.String(), p.When(), l.Where(p)}
+	}
+	switch {
+	case len(rows) == 0 && l.Problem != "":
+		rows = [][]string{{"no such purges in git"}}
+	case len(rows) == 0:
+		rows = [][]string{{"no purges"}}
+	}
+	err = errors.Join(err, a.out.Marked(rows, report.Options{Width: a.env.Width}))
+	for _, p := range l.Purges {
+		if p.Fix != "" {
+			err = errors.Join(err, a.out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix))
+		}
+	}
+	switch {
+	case l.Problem != "":
+		return errors.Join(err, a.out.Printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix))
+	case len(l.Hosts) == 0:
+		return err
+	}
+	return errors.Join(err, a.out.Printf("\n"), a.out.Table("", usageRows(l.Hosts)), a.showOverLimits(l.Hosts))
+}
+
+// usageRows are what the purges of each hostname use of its limits.
+func usageRows(hosts []compose.ListedHost) [][]string {
+	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
+	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }
+	for _, h := range hosts {
+		rows = append(rows, []string{
+			"  " + h.Hostname, of(h.Active.Requests, h.Limits.Requests), of(h.Active.Paths, h.Limits.Paths), of(h.Active.Prefixes, h.Limits.Prefixes),
+		})
+		if h.WithDue != h.Active {
+			rows = append(rows, []string{
+				"    with due purges", strconv.Itoa(h.WithDue.Requests), strconv.Itoa(h.WithDue.Paths), strconv.Itoa(h.WithDue.Prefixes),
+			})
+		}
+	}
+	return rows
+}
+
+func (a *app) showOverLimits(hosts []compose.ListedHost) (err error) {
+	for _, h := range hosts {
+		if text := h.OverLimits(); text != "" {
+			err = errors.Join(err, a.out.Printf("  %s\n", text))
+		}
+	}
+	return err
 }

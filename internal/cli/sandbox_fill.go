@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -94,8 +95,8 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 		return err
 	}
 	return a.out.Printf("%s in %s; %s live in the sandbox, in workspace %s\n",
-		counted(opts.world.Len(), "manifest is", "manifests are"), opts.dir,
-		counted(live, "object is", "objects are"), ws.Name)
+		diag.Plural(opts.world.Len(), "manifest is", "manifests are"), opts.dir,
+		diag.Plural(live, "object is", "objects are"), ws.Name)
 }
 
 // writeSamples writes the manifests of a world, a file each, and ends at one that

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -59,7 +60,7 @@ func (a *app) seed(set *manifest.Set, ws kind.Workspace, to *seeder) error {
 	if err := to.flush(); err != nil {
 		return err
 	}
-	return a.out.Printf("%s live in the sandbox, in workspace %s\n", counted(seeded, "object is", "objects are"), ws.Name)
+	return a.out.Printf("%s live in the sandbox, in workspace %s\n", diag.Plural(seeded, "object is", "objects are"), ws.Name)
 }
 
 // seeder puts objects on a sandbox, many at a time.

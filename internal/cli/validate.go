@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,16 +82,6 @@ func (a *app) loadOf(ctx context.Context, p project, paths []string, strict bool
 		return loaded{}, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return loaded{project: p, set: set, findings: findings}, nil
-}
-
-// refuseInvalid is the error of manifests without which a command can do nothing;
-// what says so, and the first mistake follows.
-func refuseInvalid(findings diag.List, what string) error {
-	i := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error })
-	if i < 0 {
-		return nil
-	}
-	return withCode(exitInvalid, fmt.Errorf("%s: %s", what, findings[i]))
 }
 
 // warnOfNothing says how to get manifests where there are none: that nothing is

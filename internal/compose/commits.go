@@ -1,0 +1,193 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/git"
+	"trueup/internal/purge"
+)
+
+// addCommits adds the files that differ between two commits.
+func (g *gatherer) addCommits(ctx context.Context) error {
+	var mappings purge.Mappings
+	for _, text := range g.Maps {
+		m, err := purge.ParseMapping(text)
+		if err != nil {
+			return fmt.Errorf("--map %w", err)
+		}
+		mappings = append(mappings, m)
+	}
+	if mappings == nil {
+		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
+	}
+	r, err := git.At(ctx, g.cwd)
+	if err != nil {
+		return err
+	}
+	if g.commits, err = r.Range(ctx, g.FromGit); err != nil {
+		return g.explainRange(r, err)
+	}
+	changes, err := r.Changes(ctx, g.commits.Base, g.commits.Head)
+	if err != nil {
+		return err
+	}
+	if err := g.refuseUnused(ctx, r, mappings, changes); err != nil {
+		return err
+	}
+	g.head = append(g.head, fmt.Sprintf("from the files that differ between %s and %s:", g.commits.Base, g.commits.Head))
+	for _, text := range g.Maps {
+		g.head = append(g.head, "  "+oneLine(text))
+	}
+	links, err := r.Links(ctx, g.commits.Head)
+	if err != nil {
+		return err
+	}
+	g.addChanges(mappings, changes, links)
+	if g.Collapse > 0 {
+		return g.readServed(ctx, r, mappings)
+	}
+	return nil
+}
+
+// explainRange says what to do about commits that are not here.
+func (g *gatherer) explainRange(r git.Repository, err error) error {
+	base, _, _ := strings.Cut(g.FromGit, "..")
+	switch {
+	case !errors.Is(err, git.ErrNoCommit) && !errors.Is(err, git.ErrUnrelated):
+		return err
+	case base != "" && strings.Trim(base, "0") == "":
+		return fmt.Errorf("%s means that the branch is new: compare with the branch that it started from, such as main...HEAD", base)
+	case r.Shallow:
+		return fmt.Errorf("%w, in this shallow clone: fetch more history (fetch-depth: 0)", err)
+	}
+	return fmt.Errorf("%w: fetch it, or name another commit", err)
+}
+
+// refuseUnused refuses a mapping from a folder that neither commit has: it is a slip, and what it
+// was meant for would stay old.
+func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings purge.Mappings, changes []git.Change) error {
+	for i, m := range mappings {
+		if m.From == "" || slices.ContainsFunc(changes, func(c git.Change) bool { return m.Has(c.Name) }) {
+			continue
+		}
+		was, err := r.Has(ctx, g.commits.Base, m.From)
+		if err != nil {
+			return err
+		}
+		is, err := r.Has(ctx, g.commits.Head, m.From)
+		if err != nil {
+			return err
+		}
+		if !was && !is {
+			return fmt.Errorf("--map %q: neither commit has %s. Names start at the top of the repository and are case-sensitive; a submodule is another repository", g.Maps[i], m.From)
+		}
+	}
+	return nil
+}
+
+// The groups of changed names that name no path, in the order in which they are told.
+const (
+	unmapped = iota
+	changedLinks
+	leadingLinks
+	submodules
+)
+
+// addChanges adds the changed files that are served. It tells which names it leaves out, and
+// which symbolic links of HEAD lead to changed files.
+func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, links map[string]string) {
+	var out [4][]string
+	leave := func(group int, name string) { out[group] = append(out[group], oneLine(name)) }
+	var changed []string
+	for _, c := range changes {
+		delete(links, c.Name)
+		if c.Same {
+			continue
+		}
+		changed = append(changed, c.Name)
+		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
+		switch {
+		case !mappings.Covers(c.Name):
+			leave(unmapped, c.Name)
+			continue
+		case is(git.Submodule):
+			leave(submodules, c.Name)
+		case is(git.Link):
+			leave(changedLinks, c.Name)
+		}
+		if is(git.Regular) {
+			g.addFile(mappings, c.Name)
+		}
+	}
+	for _, link := range purge.Reaching(links, changed) {
+		if mappings.Covers(link) {
+			leave(leadingLinks, link)
+		}
+	}
+	g.tellLeftOut(out)
+}
+
+func (g *gatherer) tellLeftOut(groups [4][]string) {
+	for group, text := range [][2]string{
+		unmapped: {"changed file matches no --map", "changed files match no --map"},
+		changedLinks: {
+			"symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
+			"symbolic links changed, and trueup can't tell which paths they serve: name them yourself",
+		},
+		leadingLinks: {
+			"symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
+			"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself",
+		},
+		submodules: {"submodule changed: run this in it too", "submodules changed: run this in them too"},
+	} {
+		level := slog.LevelWarn
+		if group == unmapped {
+			level = slog.LevelInfo
+		}
+		if names := groups[group]; len(names) > 0 {
+			g.Messages.add(level, "%s: %s", diag.Plural(len(names), text[0], text[1]), diag.First(names, 5))
+		}
+	}
+}
+
+// addFile adds the paths that serve a file.
+func (g *gatherer) addFile(mappings purge.Mappings, name string) {
+	served, err := mappings.Serve(name, !g.NoIndex)
+	if err != nil {
+		g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s %v: name a prefix path that covers it", oneLine(name), err))
+	}
+	for _, a := range served {
+		if err := g.want(a); err != nil {
+			g.Unplaced = append(g.Unplaced, fmt.Sprintf("the file %s is served at %q, which %v", oneLine(name), a.Path, err))
+		}
+	}
+}
+
+// readServed finds all paths that HEAD serves, to tell what a collapsed folder has besides.
+func (g *gatherer) readServed(ctx context.Context, r git.Repository, mappings purge.Mappings) error {
+	names, err := r.Names(ctx, g.commits.Head)
+	if err != nil {
+		return err
+	}
+	wanted := g.Wanted
+	g.Wanted = nil
+	for _, name := range names {
+		served, err := mappings.Serve(name, false)
+		if err != nil {
+			continue // it can't be named, so no folder counts it
+		}
+		for _, a := range served {
+			if g.want(a) != nil {
+				break // a changed file has told that it has no place
+			}
+		}
+	}
+	g.served, g.Wanted = g.Wanted, wanted
+	return nil
+}

@@ -1,0 +1,406 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/history"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/purge"
+)
+
+// Input is what Write knows of the run.
+type Input struct {
+	Options
+	// By is the command, for a comment in the manifest.
+	By      string
+	Cwd     string
+	Now     time.Time
+	Sandbox bool
+	Project history.Project
+	Set     *manifest.Set
+	// Requests reads what the ledger has about the purges in git and about more.
+	Requests func(ctx context.Context, more []kind.Key) (Known, error)
+	// Load reads the manifests of the project with more beside them.
+	Load func(ctx context.Context, more ...manifest.Source) (*manifest.Set, diag.List, error)
+	// Schema is the schema that a file at this path names in its first line.
+	Schema func(full string) string
+	// IsRead reports whether plan and apply read this path without being told to.
+	IsRead func(full string) bool
+}
+
+// Known is what the ledger has about requests that are sent once.
+type Known struct {
+	View ledger.View
+	At   time.Time
+}
+
+// usualFolder has the purges of a project that has no folder of them yet.
+const usualFolder = "purges"
+
+// request is a purge that is to be a manifest.
+type request struct {
+	purge.Spec
+	spec   []byte
+	digest canon.Sum
+	file   files.File
+	// sent is what the ledger has about a request of this name, if it may have been sent.
+	sent ledger.Record
+	Manifest
+}
+
+// sentAlready is the status of a request for which no manifest is written.
+const sentAlready = "sent already"
+
+func (r request) unnamed() bool { return r.Name == "" }
+
+// maker makes the manifests of a Source.
+type maker struct {
+	Input
+	Source
+	kind   *kind.Kind
+	folder files.Folder
+	known  Known
+	// unknown says why the ledger could not be read.
+	unknown string
+	made    []request
+	result  Result
+}
+
+// Write names and writes the manifests of a source. For Stdout, the result has their text. The
+// result has messages also if there is an error.
+func Write(ctx context.Context, in Input, src Source) (Result, error) {
+	m := &maker{Input: in, Source: src, kind: purgeKind(), result: Result{
+		Format: resultFormat, Sandbox: in.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
+	}}
+	m.Messages = nil
+	err := m.run(ctx)
+	m.result.Messages = m.Messages
+	return m.result, err
+}
+
+func (m *maker) run(ctx context.Context) error {
+	if err := m.findFolder(); err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	m.compose()
+	m.askLedger(ctx)
+	if err := m.nameAll(ctx); err != nil {
+		return err
+	}
+	if err := m.draftAll(ctx); err != nil {
+		return err
+	}
+	if m.Dir != Stdout {
+		if err := m.writeAll(); err != nil {
+			return err
+		}
+	}
+	m.finish()
+	return nil
+}
+
+func purgeKind() *kind.Kind {
+	all := kind.All()
+	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Policy == kind.Once && k.HostField != "" })]
+}
+
+// findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the
+// other manifests.
+func (m *maker) findFolder() error {
+	switch m.Dir {
+	case Stdout:
+		return nil
+	case "":
+		m.folder = m.usual()
+		return nil
+	}
+	m.folder = files.FolderAt(m.Cwd, m.Dir)
+	if info, err := os.Stat(m.folder.Base); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s is not a folder: create it first", m.Dir)
+	}
+	return nil
+}
+
+func (m *maker) usual() files.Folder {
+	counts := map[string]int{}
+	for _, o := range m.Set.Objects {
+		folder := path.Dir(o.Path)
+		if o.Kind.Policy == kind.Once && filepath.IsLocal(filepath.FromSlash(folder)) {
+			counts[folder]++
+		}
+	}
+	best := ""
+	for _, folder := range slices.Sorted(maps.Keys(counts)) {
+		if best == "" || counts[folder] > counts[best] {
+			best = folder
+		}
+	}
+	switch {
+	case best != "":
+		return files.FolderAt(m.Cwd, best)
+	case m.Project.Dir == "":
+		return files.FolderAt(m.Cwd, usualFolder)
+	}
+	f := files.Folder{Base: m.Project.Dir, Inside: usualFolder}
+	for _, name := range m.Project.Manifests {
+		if info, err := os.Stat(filepath.Join(f.Base, name)); err == nil && info.IsDir() {
+			f.Inside = path.Join(filepath.ToSlash(name), usualFolder)
+			break
+		}
+	}
+	f.Display = filepath.ToSlash(files.Shown(m.Cwd, filepath.Join(f.Base, f.Inside)))
+	return f
+}
+
+// compose makes requests of what is wanted.
+func (m *maker) compose() {
+	for _, c := range purge.Compose(m.Wanted, m.Collapse) {
+		m.result.addNotes(c, m.served)
+		for _, part := range c.Split(purge.Limits()) {
+			tree := part.Tree()
+			if len(part.Subdomains) == 0 {
+				delete(tree, "subdomains")
+			}
+			r := request{Spec: part, spec: canon.Bytes(tree)}
+			r.digest, r.SpecSummary = plan.SpecDigest(m.kind, r.spec), summaryOf(part)
+			m.made = append(m.made, r)
+		}
+	}
+}
+
+// askLedger reads what the ledger has, if there is one.
+func (m *maker) askLedger(ctx context.Context) {
+	var err error
+	m.known, err = m.Requests(ctx, m.keys(shortest))
+	if m.unknown = m.known.View.Problem; err != nil {
+		m.unknown = strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
+	}
+	if m.unknown != "" && len(m.made) > 0 {
+		m.Messages.add(slog.LevelWarn, "trueup can't check names against the ledger or count active purges: %s", m.unknown)
+	}
+}
+
+// The number of digits of a digest in a name: shortest, and more if others have the same.
+const (
+	shortest = 8
+	longest  = 64
+)
+
+// keys are the names that the requests would have, with so many digits.
+func (m *maker) keys(digits int) []kind.Key {
+	keys := make([]kind.Key, len(m.made))
+	for i, r := range m.made {
+		keys[i] = kind.Key{Kind: m.kind.Name, Name: m.base() + "-" + digest(r.digest)[:digits]}
+	}
+	return keys
+}
+
+func digest(sum canon.Sum) string { return strings.TrimPrefix(sum.String(), "sha256:") }
+
+// base begins the names. Runs for the same commit have the same names.
+func (m *maker) base() string {
+	switch {
+	case m.Name != "":
+		return m.Name
+	case m.commits.Head != "":
+		return m.commits.At.Format("20060102") + "-" + m.commits.Head[:shortest]
+	}
+	return m.Now.UTC().Format("20060102")
+}
+
+// nameAll gives each request a name that no other request has.
+func (m *maker) nameAll(ctx context.Context) error {
+	m.findWaiting()
+	if err := m.findNames(ctx); err != nil {
+		return err
+	}
+	for i := range m.made {
+		r := &m.made[i]
+		if r.unnamed() {
+			return fmt.Errorf("the name %s-%s is taken: choose another with --name", m.base(), digest(r.digest))
+		}
+		if at := r.sent.AcceptedAt; at != nil && at.Before(m.commits.At) {
+			return fmt.Errorf("%s was accepted at %s, before %.12s was committed: it purged the content of that time; start the name with this release (--name)",
+				r.Key, at.UTC().Format(Clock), m.commits.Head)
+		}
+		m.warnOfOldName(ctx, r)
+	}
+	return nil
+}
+
+// findNames tries names with more and more digits.
+func (m *maker) findNames(ctx context.Context) error {
+	for digits := shortest; digits <= longest && slices.ContainsFunc(m.made, request.unnamed); digits *= 2 {
+		if digits > shortest && m.unknown == "" {
+			var err error
+			if m.known, err = m.Requests(ctx, m.keys(digits)); err != nil {
+				return err
+			}
+		}
+		for i, key := range m.keys(digits) {
+			if r := &m.made[i]; r.unnamed() {
+				m.tryName(r, key)
+			}
+		}
+	}
+	return nil
+}
+
+// findWaiting finds requests that the next apply purges anyway, by a manifest with another name.
+// Manifests on standard output are applied by themselves.
+func (m *maker) findWaiting() {
+	if m.unknown != "" || m.Dir == Stdout {
+		return
+	}
+	requests, _ := plan.Requests(m.Set, m.known.View, m.known.At)
+	for i := range m.made {
+		r := &m.made[i]
+		for _, w := range requests {
+			if w.Waits() && w.Status != plan.Refused && w.Spec.Covers(r.Spec) {
+				r.Key, r.Status, r.File, r.Line = w.Key, files.Unchanged, w.Manifest.Path, w.Manifest.Line
+				break
+			}
+		}
+	}
+}
+
+// tryName takes a name for a request, unless another request has it. A request that may have been
+// sent gets a manifest again, because apply knows what to do about it.
+func (m *maker) tryName(r *request, key kind.Key) {
+	o, rec := m.Set.Find(key), m.known.View.Records[key]
+	sent := rec.State != "" && rec.State != ledger.Rejected
+	switch {
+	case o != nil && plan.SpecDigest(o.Kind, o.Spec) != r.digest, sent && (rec.SpecDigest == nil || *rec.SpecDigest != r.digest):
+		return
+	case o != nil:
+		r.Status, r.File, r.Line = files.Unchanged, o.Path, o.Line
+	case sent && !rec.Open():
+		r.Status = sentAlready
+	}
+	if r.Key = key; sent {
+		r.sent = rec
+		r.Says, _ = ledger.Explain(rec)
+	}
+}
+
+// warnOfOldName warns of a name that git has or had, if no ledger can tell whether it was sent.
+func (m *maker) warnOfOldName(ctx context.Context, r *request) {
+	if m.unknown == "" || m.folder.Base == "" {
+		return
+	}
+	repository, err := git.At(ctx, m.folder.Base)
+	if err != nil {
+		return // there is no history
+	}
+	commit, err := repository.Alone().Touched(ctx, m.folder.Name(r.fileName()))
+	if err != nil || commit == "" {
+		return
+	}
+	in := "was in git before, until"
+	if r.Status == files.Unchanged {
+		in = "is in git since"
+	}
+	m.Messages.add(slog.LevelWarn, "%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
+}
+
+func (r request) fileName() string { return r.Name + ".yaml" }
+
+// draftAll makes the text of the manifests, and checks them beside the others.
+func (m *maker) draftAll(ctx context.Context) error {
+	var sources []manifest.Source
+	isNew := map[string]bool{}
+	for i := range m.made {
+		r := &m.made[i]
+		if r.Status != "" {
+			continue
+		}
+		if err := m.draft(r); err != nil {
+			return err
+		}
+		source := manifest.Source{Data: r.file.Content, Display: m.folder.Shown(r.fileName())}
+		sources, isNew[source.Display] = append(sources, source), true
+	}
+	set, findings, err := m.Load(ctx, sources...)
+	if err != nil {
+		return err
+	}
+	shown := slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool { return !isNew[f.Path] })
+	for _, f := range shown[:min(maxShown, len(shown))] {
+		text := fmt.Sprintf("%s: %s [%s]", f.Field, f.Message, f.Rule)
+		if f.Fix != "" {
+			text += "; fix: " + f.Fix
+		}
+		m.Messages.add(slog.LevelWarn, "%s", text)
+	}
+	m.Set = set
+	return shown.Refuse("these paths make an invalid manifest, and nothing was written")
+}
+
+func (m *maker) draft(r *request) (err error) {
+	head := []string{"Written by trueup " + m.By + ", " + m.head[0]}
+	for _, line := range m.head[1:] {
+		if !strings.HasPrefix(line, " ") {
+			line = "and " + line
+		}
+		head = append(head, line)
+	}
+	d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
+	r.file.Name = m.folder.Name(r.fileName())
+	if m.Dir != Stdout {
+		d.Schema = m.Schema(m.folder.Full(r.fileName()))
+	}
+	r.file.Content, err = manifest.Write(d)
+	return err
+}
+
+// writeAll writes the manifests, or none if one of them would overwrite a file.
+func (m *maker) writeAll() error {
+	root, err := os.OpenRoot(m.folder.Base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, r := range m.made {
+		if r.Status != "" {
+			continue
+		}
+		if err := files.NoLink(root, path.Dir(r.file.Name)); err != nil {
+			return fmt.Errorf("%s: %w", m.folder.Shown(r.fileName()), files.WithoutPath(err))
+		}
+		if _, err := root.Lstat(filepath.FromSlash(r.file.Name)); err == nil && !files.Same(root, r.file) {
+			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
+		}
+	}
+	for i := range m.made {
+		r := &m.made[i]
+		if r.Status != "" {
+			continue
+		}
+		if r.Status, err = files.WriteNew(root, r.file); err != nil {
+			return fmt.Errorf("%s: %w", r.file.Name, files.WithoutPath(err))
+		}
+		if r.File = m.folder.Shown(r.fileName()); r.Status == files.Kept {
+			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
+		}
+		if !m.IsRead(m.folder.Full(r.fileName())) {
+			m.Messages.add(slog.LevelWarn, "%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+// Package compose makes manifests of purges out of paths, addresses, sitemaps and commits, and
+// lists the purges that git and the ledger have. It sends nothing.
+package compose
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/purge"
+)
+
+// Options are what a user asks for.
+type Options struct {
+	// Hostnames and Subdomains are where paths without a host are purged.
+	Hostnames, Subdomains []string
+	// FromGit is a range of commits, whose files Maps serve.
+	FromGit        string
+	Maps, Sitemaps []string
+	// NoIndex leaves out a folder's own path beside its index file.
+	NoIndex bool
+	// Collapse is how many paths of a folder are purged as the whole folder, 0 for none.
+	Collapse int
+	// Name begins the names of manifests, and Dir is where to write them.
+	Name, Dir    string
+	SkipUnplaced bool
+}
+
+// Stdout is the Dir of manifests that are not written to a file.
+const Stdout = "-"
+
+// Check refuses values that no run could use.
+func (o Options) Check() error {
+	const most = 150
+	odd := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }
+	switch n := o.Name; {
+	case len(n) > most || strings.ContainsFunc(n, odd) || strings.Trim(n, "-.") != n || strings.Contains(n, ".."):
+		return fmt.Errorf("--name is %q: write at most 150 lower-case letters, digits, hyphens and dots, such as rel-42", n)
+	case o.Collapse < 0 || o.Collapse == 1:
+		return fmt.Errorf("--collapse is %d: write 2 or more", o.Collapse)
+	}
+	return nil
+}
+
+// Message is something to tell the user beside the result.
+type Message struct {
+	Level slog.Level
+	Text  string
+}
+
+// Messages are in the order in which they are told.
+type Messages []Message
+
+func (m *Messages) add(level slog.Level, format string, args ...any) {
+	*m = append(*m, Message{level, fmt.Sprintf(format, args...)})
+}
+
+// Source is what is to be purged, and where that comes from.
+type Source struct {
+	Wanted []purge.Wanted
+	// Unplaced are the entries that can't be purged as they are named.
+	Unplaced []string
+	Messages Messages
+	// head says where it comes from, for a comment in the manifest.
+	head []string
+	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
+	commits git.Range
+	served  []purge.Wanted
+}
+
+// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is
+// wrong.
+const (
+	maxList  = 64 << 20
+	maxShown = 20
+)
+
+// gatherer collects a Source.
+type gatherer struct {
+	Source
+	Options
+	cwd string
+	// hosts are those of the CDNs in git, which have the names known.
+	hosts purge.Hosts
+	known []string
+	// usual are where paths without a host are purged. toUsual is true if there are such paths,
+	// and hostless counts those for which there is no host.
+	usual    []purge.Wanted
+	toUsual  bool
+	hostless int
+	// beside are the subdomains that are purged together with their hostname.
+	beside map[string]string
+}
+
+// Hosting returns the objects whose hostnames a purge may name, the first of those that share one.
+func Hosting(set *manifest.Set) []*manifest.Object {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
+		host := kind.HostKey(o.Host)
+		if o.Kind.Policy != kind.Converge || o.Host == "" || seen[host] {
+			return true
+		}
+		seen[host] = true
+		return false
+	})
+}
+
+// Gather collects what the arguments and the options name. The Source has messages also if there
+// is an error. stdin is the list that the argument - stands for.
+func Gather(ctx context.Context, cwd string, set *manifest.Set, o Options, args []string, stdin func() io.Reader) (Source, error) {
+	g := &gatherer{Options: o, cwd: cwd, beside: map[string]string{}}
+	for _, o := range Hosting(set) {
+		g.known = append(g.known, o.Host)
+	}
+	g.hosts = purge.NewHosts(g.known)
+	if len(g.known) == 0 {
+		g.Messages.add(slog.LevelInfo, "git has no CDN to check the hostname against; plan checks it against live CDNs")
+	}
+	err := g.gather(ctx, args, stdin)
+	return g.Source, err
+}
+
+func (g *gatherer) gather(ctx context.Context, args []string, stdin func() io.Reader) error {
+	if err := g.chooseUsual(); err != nil {
+		return err
+	}
+	if err := g.addArgs(args, stdin); err != nil {
+		return err
+	}
+	if g.FromGit != "" {
+		if err := g.addCommits(ctx); err != nil {
+			return fmt.Errorf("--from-git: %w", err)
+		}
+	}
+	for _, name := range g.Sitemaps {
+		if err := g.addSitemap(name); err != nil {
+			return fmt.Errorf("--sitemap %s: %w", name, err)
+		}
+	}
+	return g.check()
+}
+
+// chooseUsual finds where paths without a host are purged.
+func (g *gatherer) chooseUsual() error {
+	hostnames := g.Hostnames
+	if len(hostnames) == 0 && len(g.known) == 1 {
+		hostnames = g.known
+	}
+	for _, name := range hostnames {
+		a, err := purge.ParseAddress("https://" + name)
+		if err != nil || a.Path != "/" || strings.ContainsAny(name, "/?#") {
+			return fmt.Errorf("--hostname %q is not a hostname: write it as the CDN has it, such as shop.example.com", name)
+		}
+		w, err := g.place(a.Host)
+		if err != nil {
+			return fmt.Errorf("--hostname %s %w", name, err)
+		}
+		g.usual = append(g.usual, w)
+		for _, part := range g.Subdomains {
+			part = strings.ToLower(part)
+			if w.Subdomain != "" {
+				part += "." + w.Subdomain
+			}
+			to := purge.Wanted{Hostname: w.Hostname, Subdomain: part}
+			if hostname, sub, ok := g.hosts.Place(part + "." + w.Hostname); ok { // perhaps a CDN of its own
+				to = purge.Wanted{Hostname: hostname, Subdomain: sub}
+			}
+			g.usual = append(g.usual, to)
+		}
+	}
+	return nil
+}
+
+// addArgs adds the arguments, and the list on standard input.
+func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
+	switch {
+	case len(args) == 0 && g.FromGit == "" && len(g.Sitemaps) == 0:
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case g.FromGit == "" && (len(g.Maps) > 0 || g.NoIndex):
+		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+	}
+	list := false
+	for _, arg := range args {
+		if arg != Stdout {
+			g.add("", purge.Line{Text: arg})
+			continue
+		}
+		if list {
+			return errors.New("- is given twice, and there is only one standard input: name it once")
+		}
+		list = true
+		lines, err := purge.ReadLines(files.AtMost(stdin(), maxList))
+		if err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+		for _, line := range lines {
+			g.add("standard input", line)
+		}
+	}
+	if len(args) > 0 {
+		g.head = append(g.head, "from paths given by hand")
+	}
+	return nil
+}
+
+// add adds an entry of a list, whose name is empty for the command line.
+func (g *gatherer) add(list string, line purge.Line) {
+	a, err := purge.ParseAddress(line.Text)
+	if err == nil {
+		err = g.want(a)
+	}
+	if err != nil {
+		g.refuse(list, line.Line, fmt.Errorf("%s %w", shownEntry("%.200q", line.Text), err))
+	}
+}
+
+// shownEntry is an entry that a message may show: one with an @ may have a password.
+func shownEntry(format, text string) string {
+	if strings.Contains(text, "@") {
+		return "an entry"
+	}
+	return fmt.Sprintf(format, text)
+}
+
+func (g *gatherer) refuse(list string, line int, err error) {
+	text := err.Error()
+	if list != "" {
+		text = fmt.Sprintf("%s:%d: %s", list, line, text)
+	}
+	g.Unplaced = append(g.Unplaced, text)
+}
+
+// want adds an address.
+func (g *gatherer) want(a purge.Address) error {
+	if a.Host == "" {
+		g.toUsual = true
+		if len(g.usual) == 0 {
+			g.hostless++
+		}
+		for _, w := range g.usual {
+			w.Path = a.Path
+			g.Wanted = append(g.Wanted, w)
+		}
+		return nil
+	}
+	w, err := g.place(a.Host)
+	if err == nil {
+		w.Path = a.Path
+		g.Wanted = append(g.Wanted, w)
+	}
+	return err
+}
+
+// place finds the CDN that serves a host. If git has no CDN, any host is accepted.
+func (g *gatherer) place(host string) (purge.Wanted, error) {
+	hostname, subdomain, ok := g.hosts.Place(host)
+	switch {
+	case len(g.known) == 0:
+		return purge.Wanted{Hostname: host}, nil
+	case !ok:
+		return purge.Wanted{}, fmt.Errorf("is served by no CDN in git%s", manifest.DidYouMean(host, g.known))
+	case subdomain != "":
+		g.beside[host] = hostname
+	}
+	return purge.Wanted{Hostname: hostname, Subdomain: subdomain}, nil
+}
+
+// oneLine is a text that stays within the line of a comment.
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || diag.Unseen(r) }) {
+		return fmt.Sprintf("%+q", text)
+	}
+	return text
+}
+
+// addSitemap adds the pages of a sitemap. It fetches none of the addresses.
+func (g *gatherer) addSitemap(name string) error {
+	full := filepath.Clean(name)
+	if !filepath.IsAbs(name) {
+		full = filepath.Join(g.cwd, name)
+	}
+	f, info, err := files.Open(full)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	content, err := io.ReadAll(files.AtMost(f, maxList))
+	if err != nil {
+		return files.WithoutPath(err)
+	}
+	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
+		return errors.New("it is compressed: decompress it first (gunzip)")
+	}
+	list, err := purge.ReadSitemap(bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	for _, page := range list.Pages {
+		if strings.Contains(page.Text, "*") {
+			g.refuse(name, page.Line, fmt.Errorf("%.200q has a *, which a purge reads as a prefix: name it as a prefix path if that is meant", page.Text))
+			continue
+		}
+		g.add(name, page)
+	}
+	for _, other := range list.Index {
+		g.refuse(name, other.Line, fmt.Errorf("it is an index of sitemaps, and trueup does not fetch %.200q: fetch it, and name the file with --sitemap", other.Text))
+	}
+	g.head = append(g.head, "from the sitemap "+oneLine(name))
+	return nil
+}
+
+// check refuses a source of which something can't be purged, unless SkipUnplaced allows that:
+// what is not purged stays old, and nobody notices.
+func (g *gatherer) check() error {
+	if g.hostless > 0 {
+		in := ""
+		if len(g.known) > 0 {
+			in = ", which in git are " + diag.First(g.known, 5)
+		}
+		return fmt.Errorf("trueup does not know the hostname: add --hostname HOST%s, or name addresses (https://HOST/PATH)", in)
+	}
+	if len(g.Subdomains) > 0 && len(g.Wanted) > 0 && !g.toUsual {
+		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
+	}
+	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
+		g.Messages.add(slog.LevelWarn, "%s", text)
+	}
+	n := diag.Plural(len(g.Unplaced), "entry", "entries")
+	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
+		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
+	}
+	if len(g.Unplaced) > maxShown {
+		g.Messages.add(slog.LevelWarn, "%s are left out; see the first ones above", n)
+	}
+	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
+		g.Messages.add(slog.LevelInfo, "%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+	}
+	return nil
+}

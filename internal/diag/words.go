@@ -1,0 +1,41 @@
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Plural returns a number with its noun, such as "1 path" or "2 paths".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// First names the first of a list, and counts the rest.
+func First(list []string, most int) string {
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// InvalidError says that manifests have errors, and what was not done because of them.
+type InvalidError struct {
+	What  string
+	First Finding
+}
+
+func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %s", e.What, e.First) }
+
+// Refuse returns an InvalidError if the list has an error.
+func (l List) Refuse(what string) error {
+	i := slices.IndexFunc(l, func(f Finding) bool { return f.Severity == Error })
+	if i < 0 {
+		return nil
+	}
+	return &InvalidError{what, l[i]}
+}
