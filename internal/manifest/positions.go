@@ -14,18 +14,18 @@ type place struct{ line, column uint32 }
 
 func newPlace(line, column int) place { return place{uint32(line), uint32(column)} }
 
-// places are one place after the other: how many lines it is from the one before,
-// and its column, in two bytes for nearly all. Objects wait with theirs.
+// places are places one after the other, each as the number of lines from the one
+// before and its column. Nearly all take two bytes: every object keeps its own.
 type places []byte
 
-// add appends a place behind another.
+// add appends a place that comes after another.
 func (p places) add(before, next place) places {
 	p = binary.AppendVarint(p, int64(next.line)-int64(before.line))
 	return binary.AppendUvarint(p, uint64(next.column))
 }
 
-// next takes the first place off, which stands behind another; ok is false where
-// there is none.
+// next returns the first place, which comes after another, and the rest; ok is
+// false if there is none.
 func (p places) next(before place) (next place, rest places, ok bool) {
 	if len(p) == 0 {
 		return before, nil, false
@@ -42,7 +42,7 @@ type skeleton struct {
 	places places
 }
 
-// positions tell where the fields of an object stand. The spec's JSON is the
+// positions say where the fields of an object stand. The spec's JSON is the
 // object's own; head is the rest of the document, with null for the spec.
 type positions struct {
 	head skeleton
@@ -53,26 +53,38 @@ type positions struct {
 // as spec.locations[2].cache.edgeTTL, or of its nearest parent that is there;
 // 0, 0 for an object that was not read from a file.
 func (o *Object) Place(field string) (line, column int) {
-	steps := splitField(field)
-	if len(steps) == 0 {
-		return o.Line, o.Column
+	at := o.Places([]string{field})[0]
+	return at[0], at[1]
+}
+
+// Places returns the lines and columns of fields, as Place does; it reads the
+// object once for all of them.
+func (o *Object) Places(fields []string) [][2]int {
+	head, spec := &query{}, &query{}
+	for i, field := range fields {
+		steps := splitField(field)
+		if len(steps) > 0 && steps[0] == "spec" && len(o.positions.spec) > 0 {
+			spec.add(steps[1:], i)
+		} else {
+			head.add(steps, i)
+		}
 	}
-	var p place
-	var depth int
-	if steps[0] == "spec" && len(o.positions.spec) > 0 {
-		p, depth = skeleton{o.Spec, o.positions.spec}.find(steps[1:])
-		depth++
-	} else {
-		p, depth = o.positions.head.find(steps)
+	found := make([]place, len(fields))
+	for i := range found {
+		found[i] = newPlace(o.Line, o.Column)
 	}
-	if depth == 0 || p == (place{}) {
-		return o.Line, o.Column
+	head.all = nil // the document as a whole has the object's own place
+	head.find(&jsonWalker{skeleton: o.positions.head}, found)
+	spec.find(&jsonWalker{skeleton: skeleton{o.Spec, o.positions.spec}}, found)
+	out := make([][2]int, len(fields))
+	for i, p := range found {
+		out[i] = [2]int{int(p.line), int(p.column)}
 	}
-	return int(p.line), int(p.column)
+	return out
 }
 
 // splitField takes a path apart; an index becomes its digits, which is how
-// find sees the elements of a list.
+// a query names the elements of a list.
 func splitField(field string) []string {
 	var steps []string
 	for field != "" {
@@ -101,87 +113,50 @@ func splitField(field string) []string {
 	return steps
 }
 
-// find follows the steps as far as they go and returns the place of the last
-// node reached and how many steps that took.
-func (s skeleton) find(steps []string) (p place, depth int) {
-	w := walker{skeleton: s}
-	for w.pass() {
-		p = w.place
-		if depth == len(steps) || !w.enter(steps[depth]) {
-			return p, depth
-		}
-		depth++
-	}
-	return p, depth
-}
-
-// walker moves over canonical JSON and takes the places of the nodes that it
+// jsonWalker moves over canonical JSON and takes the place of each node that it
 // passes.
-type walker struct {
+type jsonWalker struct {
 	skeleton
 	at int
-	// place is that of the node which was passed last.
+	// place is that of the last node.
 	place place
 }
 
-// pass goes past the start of a node, and tells whether its place is known.
-func (w *walker) pass() (ok bool) {
+// pass takes the place of the next node, and reports whether there is one.
+func (w *jsonWalker) pass() (ok bool) {
 	w.place, w.places, ok = w.places.next(w.place)
 	return ok
 }
 
-// enter moves from a mapping or list that was passed to the start of the member
-// that the step names, and tells whether there is one.
-func (w *walker) enter(step string) bool {
+// members calls visit at the value of each member or element of what the walker is
+// at, with its index and, for a member, its name as JSON. It moves behind all.
+func (w *jsonWalker) members(visit func(i int, name []byte)) {
 	open := w.json[w.at]
-	if open != '{' && open != '[' || w.json[w.at+1] == open+2 {
-		return false
-	}
-	want := string(canon.Append(nil, step))
 	w.at++
-	for i := 0; ; i++ {
-		key := strconv.Itoa(i)
+	for i := 0; w.json[w.at] != open+2; i++ { // ] is [+2, and } is {+2
+		start := w.at
 		if open == '{' {
-			start := w.at
 			w.skipText()
-			key = string(w.json[start:w.at])
 			w.at++
 		}
-		if key == want || open == '[' && key == step {
-			return true
+		visit(i, w.json[start:max(start, w.at-1)])
+		if w.json[w.at] == ',' {
+			w.at++
 		}
-		w.skip()
-		if w.json[w.at] != ',' {
-			return false
-		}
-		w.at++
 	}
+	w.at++
 }
 
-// skip moves behind a value.
-func (w *walker) skip() {
-	w.pass()
-	w.skipValue()
-}
-
-// skipValue moves behind a value of which the start was passed.
-func (w *walker) skipValue() {
-	switch open := w.json[w.at]; open {
+// skip moves behind a value whose place was taken.
+func (w *jsonWalker) skip() {
+	switch w.json[w.at] {
 	case '"':
 		w.skipText()
 	case '{', '[':
-		w.at++
-		for w.json[w.at] != open+2 {
-			if open == '{' {
-				w.skipText()
-				w.at++
-			}
+		w.members(func(int, []byte) {
+			w.pass()
 			w.skip()
-			if w.json[w.at] == ',' {
-				w.at++
-			}
-		}
-		w.at++
+		})
 	default:
 		for w.at < len(w.json) && strings.IndexByte(",]}", w.json[w.at]) < 0 {
 			w.at++
@@ -190,7 +165,7 @@ func (w *walker) skipValue() {
 }
 
 // skipText moves behind a text.
-func (w *walker) skipText() {
+func (w *jsonWalker) skipText() {
 	for w.at++; w.json[w.at] != '"'; w.at++ {
 		if w.json[w.at] == '\\' {
 			w.at++
@@ -199,92 +174,65 @@ func (w *walker) skipText() {
 	w.at++
 }
 
-// Places returns what Place does for each of the fields, as lines and columns;
-// it reads the object once for all of them.
-func (o *Object) Places(fields []string) [][2]int {
-	head, spec := &wanted{}, &wanted{}
-	for i, field := range fields {
-		steps := splitField(field)
-		if len(steps) > 0 && steps[0] == "spec" && len(o.positions.spec) > 0 {
-			spec.add(steps[1:], i)
-		} else {
-			head.add(steps, i)
-		}
-	}
-	found := make([]place, len(fields))
-	for i := range found {
-		found[i] = place{uint32(o.Line), uint32(o.Column)}
-	}
-	head.all = nil // the document as a whole has the object's own place
-	head.find(&walker{skeleton: o.positions.head}, found)
-	spec.find(&walker{skeleton: skeleton{o.Spec, o.positions.spec}}, found)
-	out := make([][2]int, len(fields))
-	for i, p := range found {
-		out[i] = [2]int{int(p.line), int(p.column)}
-	}
-	return out
-}
-
-// wanted are the fields below a value whose places are asked for, by their first
-// steps as JSON writes them.
-type wanted struct {
-	below map[string]*wanted
-	// all are the numbers of the fields here and below.
+// query is the places that are asked for at and below a value; members have their
+// names as JSON.
+type query struct {
+	below map[string]*query
+	// all are the numbers of the fields at and below the value.
 	all []int
 }
 
-func (w *wanted) add(steps []string, number int) {
+func (q *query) add(steps []string, number int) {
 	for _, step := range steps {
-		w.all = append(w.all, number)
+		q.all = append(q.all, number)
 		name := string(canon.Append(nil, step))
-		next := w.below[name]
+		next := q.below[name]
 		if next == nil {
-			next = &wanted{}
-			if w.below == nil {
-				w.below = map[string]*wanted{}
+			next = &query{}
+			if q.below == nil {
+				q.below = map[string]*query{}
 			}
-			w.below[name] = next
+			q.below[name] = next
 		}
-		w = next
+		q = next
 	}
-	w.all = append(w.all, number)
+	q.all = append(q.all, number)
 }
 
-// find notes the place of the value at which the walker stands for all that is
-// wanted here or below, goes on to what is there of that, and moves behind it.
-func (w *wanted) find(at *walker, found []place) {
+// find notes the place of the value at the walker for all fields at and below it,
+// then the places of those below, and moves behind the value.
+func (q *query) find(at *jsonWalker, found []place) {
 	if !at.pass() {
 		return
 	}
 	if at.place != (place{}) {
-		for _, number := range w.all {
+		for _, number := range q.all {
 			found[number] = at.place
 		}
 	}
 	open := at.json[at.at]
-	if len(w.below) == 0 || open != '{' && open != '[' {
-		at.skipValue()
+	if len(q.below) == 0 || open != '{' && open != '[' {
+		at.skip()
 		return
 	}
-	at.at++
-	for i := 0; at.json[at.at] != open+2; i++ {
-		name := strconv.Quote(strconv.Itoa(i))
-		if open == '{' {
-			start := at.at
-			at.skipText()
-			name = string(at.json[start:at.at])
-			at.at++
-		}
-		if next := w.below[name]; next != nil {
-			next.find(at, found)
-		} else {
-			at.skip()
-		}
-		if at.json[at.at] == ',' {
-			at.at++
+	elements := map[int]*query{}
+	for name, next := range q.below {
+		if i, err := strconv.Atoi(strings.Trim(name, `"`)); err == nil && open == '[' {
+			elements[i] = next
 		}
 	}
-	at.at++
+	at.members(func(i int, name []byte) {
+		next := elements[i]
+		if open == '{' {
+			next = q.below[string(name)]
+		}
+		if next != nil {
+			next.find(at, found)
+		} else {
+			at.pass()
+			at.skip()
+		}
+	})
 }
 
 // positions are what a converter found, copied into one piece.

@@ -25,7 +25,8 @@ func only(kindName string, check func(*subject)) func(*subject) {
 }
 
 // each yields the path and the value of every mapping at a place of the spec,
-// such as "upstreams[].servers[]". Values of other types are left to the schema.
+// such as "upstreams[].servers[]"; "" is the spec itself. Values of other types are
+// left to the schema.
 func (s *subject) each(place string) iter.Seq2[string, map[string]any] {
 	return mappings("spec", s.Tree, place)
 }
@@ -33,37 +34,38 @@ func (s *subject) each(place string) iter.Seq2[string, map[string]any] {
 // mappings yields the path and the value of every mapping at a place below v.
 func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		visit(at, v, strings.Split(strings.ReplaceAll(place, "[]", ".[]"), "."), func(at string, v any) bool {
+		visit(at, v, place, func(at string, v any) bool {
 			m, ok := v.(map[string]any)
 			return !ok || yield(at, m)
 		})
 	}
 }
 
-// visit calls yield with every value that the steps lead to; the step [] leads to
-// each element of a list. It reports whether yield always wanted more.
-func visit(at string, v any, steps []string, yield func(string, any) bool) bool {
-	if len(steps) == 0 {
+// visit calls yield with every value at a place below v. It reports whether yield
+// always wanted more.
+func visit(at string, v any, place string, yield func(string, any) bool) bool {
+	if place == "" {
 		return yield(at, v)
 	}
-	if steps[0] != "[]" {
-		m, _ := v.(map[string]any)
-		below := m[steps[0]]
-		return below == nil || visit(child(at, steps[0]), below, steps[1:], yield)
-	}
-	list, _ := v.([]any)
-	for i, e := range list {
-		if !visit(element(at, i), e, steps[1:], yield) {
-			return false
+	if below, ok := strings.CutPrefix(place, "[]"); ok {
+		list, _ := v.([]any)
+		for i, e := range list {
+			if !visit(element(at, i), e, strings.TrimPrefix(below, "."), yield) {
+				return false
+			}
 		}
+		return true
 	}
-	return true
+	end := strings.IndexAny(place+".", ".[")
+	m, _ := v.(map[string]any)
+	below := m[place[:end]]
+	return below == nil || visit(child(at, place[:end]), below, strings.TrimPrefix(place[end:], "."), yield)
 }
 
 // texts yields the path and the value of each text in a list of the spec.
 func texts(spec map[string]any, field string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		visit("spec", spec, []string{field, "[]"}, func(at string, v any) bool {
+		visit("spec", spec, field+"[]", func(at string, v any) bool {
 			text, ok := v.(string)
 			return !ok || yield(at, text)
 		})
@@ -102,18 +104,11 @@ func numeric(place string, low, high uint64, message, fix string, fields ...stri
 // an empty key is none. Each of the owners has a list of its own.
 func noDuplicates(owners, list, noun, fix string, key func(map[string]any) string) check {
 	return check{object: only(cdn, func(s *subject) {
-		inList := func(at string, owner map[string]any) {
+		for at, owner := range s.each(owners) {
 			unique := s.unique(noun, fix)
 			for at, e := range mappings(at, owner, list) {
 				unique(at, key(e))
 			}
-		}
-		if owners == "" {
-			inList("spec", s.Tree)
-			return
-		}
-		for at, owner := range s.each(owners) {
-			inList(at, owner)
 		}
 	})}
 }

@@ -65,7 +65,7 @@ func compile(k *kind.Kind) *jsonschema.Schema {
 // error already.
 func (w *worker) checkSchema(o *Object, doc map[string]any) {
 	validator := w.validators[o.Kind]
-	if validator.shape().holds(doc) {
+	if validator.shape().accepts(doc) {
 		return
 	}
 	var value any = doc
