@@ -168,6 +168,11 @@ func suiteCase(t *testing.T, id, dir string) {
 	documents, findings := yamlLayer(data)
 	_, missing := os.Stat(filepath.Join(dir, "error"))
 	mustFail := missing == nil
+	for _, f := range findings {
+		if lines := 1 + bytes.Count(data, []byte("\n")); f.Line < 1 || f.Line > lines || f.Column < 1 || f.Message == "" || f.Fix == "" {
+			t.Errorf("no place in the %d lines: %+v", lines, f)
+		}
+	}
 	switch {
 	case mustFail && slices.Contains(acceptedByParser, id):
 		if findings.HasErrors() {
@@ -211,5 +216,31 @@ func count[V any](t *testing.T, decode func(any) error, v V) int {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestParsersRejectTheSame: version 4 of the parser explains what version 3 rejects,
+// so it must reject nearly all of that. The rest has the line of version 3.
+func TestParsersRejectTheSame(t *testing.T) {
+	const most = 60 // forms of YAML that nobody writes, such as a tab behind a hyphen
+	rejected, unexplained := 0, 0
+	err := filepath.WalkDir(corpus(t, "."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !isManifest(path) {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if data, ok := fileOf("", data).clean(data); ok && decode(data, func(*yaml.Node) {}) != nil {
+			rejected++
+			if whereRejected(data) == nil {
+				unexplained++
+			}
+		}
+		return nil
+	})
+	if err != nil || rejected < 200 || unexplained > most {
+		t.Errorf("%d rejected, %d of them by version 3 alone, %v", rejected, unexplained, err)
 	}
 }

@@ -88,7 +88,7 @@ func TestWhatIsLeftAsItIs(t *testing.T) {
 		in, want string
 		line     int
 	}{
-		{"a: [\n", "did not find expected node content", 1},
+		{"a: [\n", "a value is missing, or a bracket is not closed", 1},
 		{"a: 1\n? b\n: c\n", "the key is not written as KEY:", 2},
 		{"--- &a\nb: 1\n", "a mapping starts on the line of ---", 1},
 		{"a: 1\nb: 2\rc: 3\n", "its lines have different line ends", 2},

@@ -103,13 +103,9 @@ func (s *shape) accepts(v any) bool {
 	case map[string]any:
 		return s.isType("object") && s.acceptsObject(t)
 	case []any:
-		return s.isType("array") && len(t) >= s.MinItems && !slices.ContainsFunc(t, func(e any) bool {
-			return e == nil || s.Items != nil && !s.Items.accepts(e)
-		})
+		return s.isType("array") && s.acceptsList(t)
 	case string:
-		return (s.Type == "" || s.Type == "string") && (s.Enum == nil || slices.Contains(s.Enum, t)) &&
-			(s.MinLength == 0 || utf8.RuneCountInString(t) >= s.MinLength) &&
-			(s.pattern == nil || s.pattern.MatchString(t))
+		return s.acceptsText(t)
 	case json.Number:
 		return s.isType("number")
 	case bool:
@@ -133,4 +129,16 @@ func (s *shape) acceptsObject(fields map[string]any) bool {
 		}
 	}
 	return true
+}
+
+func (s *shape) acceptsList(elements []any) bool {
+	return len(elements) >= s.MinItems && !slices.ContainsFunc(elements, func(e any) bool {
+		return e == nil || s.Items != nil && !s.Items.accepts(e)
+	})
+}
+
+func (s *shape) acceptsText(t string) bool {
+	return (s.Type == "" || s.Type == "string") && (s.Enum == nil || slices.Contains(s.Enum, t)) &&
+		(s.MinLength == 0 || utf8.RuneCountInString(t) >= s.MinLength) &&
+		(s.pattern == nil || s.pattern.MatchString(t))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -150,53 +149,49 @@ func clip(s string) string {
 	return s
 }
 
-// documents calls each with every document of the file's stream. What cannot
-// be read becomes a finding, and reading goes on at the next line that starts
-// a document, so that one mistake does not hide another; but not for ever.
+// documents calls each with every document of the file. What can't be read becomes
+// a finding, and reading goes on at the next line that starts a document, so that
+// one mistake does not hide another; but only maxBroken times.
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
-	data, shifts := knownEscapes(data)
 	for n := 0; ok && n < maxBroken; n++ {
-		err := decodeKnown(data, shifts, each)
+		err := decode(data, each)
 		if err == nil {
 			return
 		}
 		f.start()
-		line := f.syntax(data, err)
-		data, ok = f.resume(line)
+		data, ok = f.resume(f.syntax(data, err))
 	}
 }
 
 // decode reads the documents of a text up to the end or the first error.
 func decode(text []byte, each func(*yaml.Node)) error {
-	known, shifts := knownEscapes(text)
-	return decodeKnown(known, shifts, each)
-}
-
-// decodeKnown reads what knownEscapes returned. The parser is known to panic on
-// odd input.
-func decodeKnown(data []byte, shifts []shift, each func(*yaml.Node)) error {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	if doc := jsonDocument(text); doc != nil {
+		each(doc)
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var doc yaml.Node
-		if err := next(dec, &doc); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+		err := safely(func() error { return dec.Decode(&doc) })
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		unshift(&doc, shifts)
 		each(&doc)
 	}
 }
 
-func next(dec *yaml.Decoder, doc *yaml.Node) (err error) {
+// safely makes a panic of a parser an error: odd input makes them panic.
+func safely(parse func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the parser gave up: %v", r)
 		}
 	}()
-	return dec.Decode(doc)
+	return parse()
 }
 
 var (
@@ -325,119 +320,4 @@ func (f *file) resume(line int) ([]byte, bool) {
 		}
 	}
 	return nil, false
-}
-
-// syntax reports what the parser refused and returns the line.
-func (f *file) syntax(data []byte, err error) int {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if m := lineNumber().FindStringSubmatch(message); m != nil {
-		line, _ = strconv.Atoi(m[1])
-		message = message[len(m[0]):]
-	}
-	line = locate(data, err, line)
-	text := f.lines.bytes(line)
-	m := explain(message, text)
-	column := len(text) - len(bytes.TrimLeft(text, " ")) + 1
-	if m.mark != "" {
-		if i := bytes.Index(text, []byte(m.mark)); i >= 0 {
-			column = utf8.RuneCount(text[:i]) + 1
-		}
-	}
-	f.fail(line, column, m.rule, "", m.message, m.fix)
-	return line
-}
-
-var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): `) })
-
-// maxLocate is the largest file in which the exact line of an error is sought.
-const maxLocate = 1 << 20
-
-// locate finds the line that makes the parser give up. The parser itself tells
-// the line where the surrounding mapping started, or none; but it reads from
-// front to back, so the shortest beginning of the file that fails in the same
-// way ends with the line in question.
-func locate(data []byte, err error, guess int) int {
-	if len(data) > maxLocate {
-		return guess
-	}
-	skip := func(*yaml.Node) {}
-	l := lines{data: data}
-	low, high := 1, l.count()
-	for low < high {
-		middle := (low + high) / 2
-		if got := decodeKnown(data[:l.offset(middle+1)], nil, skip); got != nil && reason(got) == reason(err) {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low
-}
-
-// reason is an error of the parser without its line.
-func reason(err error) string {
-	return lineNumber().ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "")
-}
-
-// mistake is an error of the parser in plain words; mark is what the column
-// points at.
-type mistake struct{ rule, message, fix, mark string }
-
-// explain says what the parser's message means on this line.
-func explain(message string, line []byte) mistake {
-	text := string(line)
-	switch {
-	case strings.Contains(text, "{{") || strings.Contains(text, "{%"):
-		return mistake{ruleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result", "{"}
-	case strings.Contains(message, "cannot start any token") && strings.Contains(text, "\t"):
-		message = "tab character"
-	}
-	for _, e := range explanations() {
-		if strings.Contains(message, e.part) {
-			m := e.mistake
-			m.mark = firstOf(text, m.mark)
-			if m.message == "" {
-				m.message = message
-			}
-			return m
-		}
-	}
-	return mistake{ruleSyntax, message, "fix the YAML in this line or the one before it", ""}
-}
-
-// explanation is what a part of a parser's message means; the mark is a set of
-// characters.
-type explanation struct {
-	part string
-	mistake
-}
-
-func explanations() []explanation {
-	const indentation = "mend the indentation"
-	misfit := mistake{ruleSyntax, "the line does not match the indentation of the lines before it", indentation, ""}
-	unclosed := mistake{ruleSyntax, "a quote is not closed", "close the quote", ""}
-	return []explanation{
-		{"unknown anchor", mistake{ruleAlias, "", "text that starts with * needs quotes; an alias needs an anchor (&) before it", "*"}},
-		{"alphabetic or numeric character", mistake{ruleSyntax, "an unquoted * or & starts an alias or an anchor", `put the text in quotes, such as "*.example.com"`, "*&"}},
-		{"tab character", mistake{ruleSyntax, "a tab where only spaces are allowed", "indent with spaces", "\t"}},
-		{"cannot start any token", mistake{ruleSyntax, "an unquoted text cannot start with this character", "put the text in quotes", "@`%"}},
-		{"mapping values are not allowed", mistake{ruleSyntax, "a colon where no key is allowed", "put text that contains \": \" in quotes, or " + indentation, ":"}},
-		{"document start", mistake{ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---", ""}},
-		{"invalid Unicode character escape code", mistake{ruleSyntax, "an escape that is half a character", "write the character itself, or both halves of it", ""}},
-		{"unknown escape character", mistake{ruleSyntax, "a backslash in double quotes starts an unknown escape", `write \\ for a backslash and / for \/, or put the text in single quotes`, `\`}},
-		{"did not find expected key", misfit},
-		{"did not find expected '-' indicator", misfit},
-		{"unexpected end of stream", unclosed},
-		{"unexpected document indicator", unclosed},
-		{"could not find expected ':'", mistake{ruleSyntax, "a line without a colon where a key is expected", "write KEY: VALUE, or " + indentation, ""}},
-	}
-}
-
-// firstOf returns the first of the characters in the text, or "".
-func firstOf(text, characters string) string {
-	if i := strings.IndexAny(text, characters); i >= 0 {
-		return text[i : i+1]
-	}
-	return ""
 }

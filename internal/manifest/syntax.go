@@ -1,0 +1,129 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	yaml4 "go.yaml.in/yaml/v4"
+)
+
+// syntax reports what the parser rejected, and returns the line. Version 4 of the
+// parser says where; it is slower, so it reads only what version 3 rejected.
+func (f *file) syntax(data []byte, err error) int {
+	at := whereRejected(data)
+	if at == nil { // version 4 accepts it
+		at = &yaml4.LoadError{Mark: yaml4.Mark{Line: 1}, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+		if _, message, found := strings.Cut(at.Message, ": "); found {
+			_, _ = fmt.Sscanf(at.Message, "line %d", &at.Mark.Line) // else the line stays 1
+			at.Message = message
+			if strings.HasPrefix(message, "did not find") {
+				at.Mark.Line++ // these lines count from 0
+			}
+		}
+	}
+	mark := at.Mark
+	if isAboutContext(at, len(bytes.TrimRight(data, "\r\n"))) {
+		mark = at.ContextMark
+	}
+	line := min(max(mark.Line, 1), f.lines.count())
+	for line > 1 && mark.Column <= 1 && f.isBetween(line) {
+		line-- // the mistake is before the end of the document
+	}
+	text := f.lines.bytes(line)
+	column := len(text) - len(bytes.TrimLeft(text, " ")) + 1
+	if mark.Line == line && mark.Column > 0 {
+		column = min(mark.Column, utf8.RuneCount(text)+1)
+	}
+	if rest := text[offset(string(text), column-1):]; bytes.HasPrefix(rest, []byte("\t")) {
+		at.Message = "tab character"
+	}
+	m := explain(at.Message, string(text))
+	f.fail(line, column, m.rule, "", m.message, m.fix)
+	return line
+}
+
+// isBetween reports whether a line is empty or between documents.
+func (f *file) isBetween(line int) bool {
+	text := f.lines.bytes(line)
+	return len(text) == 0 || documentLine().Match(text)
+}
+
+// whereRejected returns the error of version 4 of the parser, or nil if it accepts
+// the text.
+func whereRejected(data []byte) *yaml4.LoadError {
+	dec := yaml4.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml4.Node
+		if err := safely(func() error { return dec.Decode(&doc) }); err != nil {
+			var at *yaml4.LoadError
+			errors.As(err, &at)
+			return at
+		}
+	}
+}
+
+// isAboutContext reports whether the mistake is where a construct starts, and not
+// where the parser noticed it, which may be at the end of the text.
+func isAboutContext(at *yaml4.LoadError, end int) bool {
+	switch at.ContextMsg {
+	case "while scanning a simple key", "while scanning an alias", "while scanning an anchor":
+		return true
+	case "while scanning a quoted scalar", "while parsing a flow sequence", "while parsing a flow mapping":
+		return at.Mark.Index >= end || strings.Contains(at.Message, "document indicator")
+	}
+	return false
+}
+
+// mistake is an error of the parser in plain words. One without a message keeps the
+// parser's.
+type mistake struct{ part, rule, message, fix string }
+
+// mistakes are what parts of the parser's messages mean.
+func mistakes() []mistake {
+	const (
+		indentation = "fix the indentation"
+		misfit      = "the line does not match the indentation of the lines before it"
+		unclosed    = "a quote is not closed"
+		quotes      = "put the text in quotes"
+	)
+	return []mistake{
+		{"unknown anchor", ruleAlias, "", "text that starts with * needs quotes; an alias needs an anchor (&) before it"},
+		{"alphabetic or numeric character", ruleSyntax, "an unquoted * or & starts an alias or an anchor", quotes + `, such as "*.example.com"`},
+		{"tab character", ruleSyntax, "a tab where only spaces are allowed", "indent with spaces"},
+		{"cannot start any token", ruleSyntax, "an unquoted text cannot start with this character", quotes},
+		{"mapping values are not allowed", ruleSyntax, "a colon where no key is allowed", `put text that contains ": " in quotes, or ` + indentation},
+		{"document start", ruleTrailing, "content after the end of the document", "remove it, or start a new document with a line ---"},
+		{"invalid Unicode character escape code", ruleSyntax, "an escape that is half a character", "write the character itself, or both halves of it"},
+		{
+			"unknown escape character", ruleSyntax, "a backslash in double quotes starts an unknown escape",
+			`write \\ for a backslash and / for \/, or put the text in single quotes`,
+		},
+		{"did not find expected key", ruleSyntax, misfit, indentation},
+		{"did not find expected '-' indicator", ruleSyntax, misfit, indentation},
+		{"unexpected end of stream", ruleSyntax, unclosed, "close the quote"},
+		{"unexpected document indicator", ruleSyntax, unclosed, "close the quote"},
+		{"could not find expected ':'", ruleSyntax, "a line without a colon where a key is expected", "write KEY: VALUE, or " + indentation},
+		{"did not find expected node content", ruleSyntax, "a value is missing, or a bracket is not closed", "write the value, or close the bracket"},
+		{"did not find expected ','", ruleSyntax, "a comma is missing, or a bracket is not closed", "write the comma, or close the bracket"},
+		{"", ruleSyntax, "", "fix the YAML in this line or the one before it"},
+	}
+}
+
+// explain says what the parser's message means on this line.
+func explain(message, line string) mistake {
+	if strings.Contains(line, "{{") || strings.Contains(line, "{%") {
+		return mistake{"", ruleSyntax, "this is a template, not YAML: " + message, "render the template first and give trueup the result"}
+	}
+	for _, m := range mistakes() {
+		if strings.Contains(message, m.part) {
+			if m.message == "" {
+				m.message = message
+			}
+			return m
+		}
+	}
+	return mistake{}
+}
