@@ -7,25 +7,21 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go"
 	"github.com/cenkalti/backoff/v5"
 )
 
-// createTries bounds how often one creation is sent.
-const createTries = 6
+// maxTries bounds how often one request is sent.
+const maxTries = 6
 
 var (
 	errAnswered = errors.New("the server accepted it")
@@ -36,7 +32,7 @@ var (
 // created only where nothing is (If-None-Match: *), and none is ever replaced.
 // Servers that ignore the condition exist: RefusesCreation tells.
 type Bucket struct {
-	client         *s3.Client
+	client         *s3Client
 	bucket, prefix string
 	// pause is what the first wait between two tries is near, patience bounds
 	// one request with all its tries.
@@ -66,21 +62,19 @@ func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
 }
 
 func (s *Bucket) create(ctx context.Context, name string, content []byte) error {
-	return s.repeated(ctx, "create", name, func() (bool, error) { return s.tryCreate(ctx, name, content) })
+	err := s.retry(ctx, func() (bool, error) { return s.tryCreate(ctx, name, content) })
+	return s.failed("create", name, err)
 }
 
-// repeated tries until it is done, or no other try would do it. The pauses are
-// random, and longer each time.
-func (s *Bucket) repeated(ctx context.Context, doing, name string, try func() (again bool, err error)) error {
+// retry tries until it is done, or no other try would do it. The pauses are random, and
+// longer each time.
+func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
 	for n := 1; ; n++ {
 		again, err := try()
-		if err == nil {
-			return nil
-		}
-		if !again || n == createTries || pauseFor(ctx, wait.NextBackOff()) != nil {
-			return s.failed(doing, name, err)
+		if err == nil || !again || n == maxTries || pauseFor(ctx, wait.NextBackOff()) != nil {
+			return err
 		}
 	}
 }
@@ -103,7 +97,7 @@ func (s *Bucket) tryCreate(ctx context.Context, name string, content []byte) (ag
 		return false, ErrExists
 	case !errors.Is(err, ErrAbsent):
 		return false, fmt.Errorf("%w; looking whether it was written: %w", cmp.Or(sent, errAnswered), err)
-	case sent == nil || statusOf(sent) == http.StatusPreconditionFailed:
+	case sent == nil || answered(sent).Status == http.StatusPreconditionFailed:
 		return false, errors.New("the server answered that it exists, but does not show it: this store is not safe for a ledger")
 	}
 	return true, sent
@@ -116,16 +110,17 @@ func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.repeated(ctx, "prove", name, func() (bool, error) {
+	err = s.retry(ctx, func() (bool, error) {
 		_, err := s.put(ctx, name, content)
 		switch {
 		case err == nil:
 			return false, errUnsafe
-		case statusOf(err) == http.StatusPreconditionFailed:
+		case answered(err).Status == http.StatusPreconditionFailed:
 			return false, nil
 		}
 		return !refusedForGood(err), err
 	})
+	return s.failed("prove", name, err)
 }
 
 // put sends one conditional PUT, once. Taken says that the server answered with the sum
@@ -135,51 +130,41 @@ func (s *Bucket) put(ctx context.Context, name string, content []byte) (taken bo
 	defer cancel()
 	// Every server of the protocol knows this sum, which is against damage only.
 	sum := md5.Sum(content)
-	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &s.bucket, Key: aws.String(s.at(name)), Body: bytes.NewReader(content),
-		IfNoneMatch: aws.String("*"), ContentType: aws.String("application/json"),
-		ContentMD5: aws.String(base64.StdEncoding.EncodeToString(sum[:])),
-	}, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
+	answer, err := s.client.send(ctx, s3Request{
+		method: http.MethodPut, key: s.at(name), body: content,
+		header: map[string]string{
+			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
+		},
+	})
 	if err != nil {
-		return false, short(err)
+		return false, err
 	}
-	return strings.Trim(aws.ToString(out.ETag), `"`) == hex.EncodeToString(sum[:]), nil
+	_ = answer.body.Close()
+	return strings.Trim(answer.etag, `"`) == hex.EncodeToString(sum[:]), nil
 }
 
 // Get reads an object.
 func (s *Bucket) Get(ctx context.Context, name string) ([]byte, error) {
 	content, err := s.get(ctx, name)
-	if err != nil {
-		return nil, s.failed("read", name, err)
-	}
-	return content, nil
+	return content, s.failed("read", name, err)
 }
 
 func (s *Bucket) get(ctx context.Context, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: aws.String(s.at(name))})
-	var none *types.NoSuchKey
-	if errors.As(err, &none) {
+	content, err := s.read(ctx, s3Request{method: http.MethodGet, key: s.at(name)})
+	if answered(err).Code == "NoSuchKey" {
 		return nil, ErrAbsent
-	}
-	if err != nil {
-		return nil, short(err)
-	}
-	defer func() { _ = out.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(out.Body, maxSize+1))
-	if err == nil && len(content) > maxSize {
-		err = fmt.Errorf("%w: longer than %d bytes", ErrIrregular, maxSize)
 	}
 	return content, err
 }
 
-// page is a part of a listing.
-type page struct {
-	// names are relative to the store's prefix.
-	names []string
-	// next continues the listing; empty at its end.
-	next string
+// listing is a page of a listing.
+type listing struct {
+	XMLName  xml.Name `xml:"ListBucketResult"`
+	Prefix   string
+	Contents []struct{ Key string }
+	// IsTruncated says that another page follows, which NextContinuationToken names.
+	IsTruncated           bool
+	NextContinuationToken string
 }
 
 // List lists the objects.
@@ -187,49 +172,46 @@ func (s *Bucket) List(ctx context.Context, under string, most int) ([]string, er
 	const all = 1000
 	var names []string
 	for token := ""; ; {
-		p, err := s.page(ctx, under+"/", token, int32(min(cmp.Or(most, all), all)))
+		p, err := s.page(ctx, under+"/", token, min(cmp.Or(most, all), all))
 		if err != nil {
 			return nil, s.failed("list", under, err)
 		}
-		names = append(names, p.names...)
+		for _, o := range p.Contents {
+			names = append(names, under+"/"+strings.TrimPrefix(o.Key, p.Prefix))
+		}
 		switch {
-		case p.next == "" || most > 0 && len(names) >= most:
+		case !p.IsTruncated || most > 0 && len(names) >= most:
 			return names, nil
-		case p.next == token:
+		case p.NextContinuationToken == token:
 			return nil, s.failed("list", under, errors.New("the listing repeats itself"))
 		}
-		token = p.next
+		token = p.NextContinuationToken
 	}
 }
 
-func (s *Bucket) page(ctx context.Context, under, token string, most int32) (page, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.at(under)), MaxKeys: &most}
+func (s *Bucket) page(ctx context.Context, under, token string, most int) (p listing, err error) {
+	query := url.Values{"list-type": {"2"}, "prefix": {s.at(under)}, "max-keys": {strconv.Itoa(most)}}
 	if token != "" {
-		in.ContinuationToken = &token
+		query.Set("continuation-token", token)
 	}
-	out, err := s.client.ListObjectsV2(ctx, in)
-	if err = short(err); err == nil && aws.ToString(out.Prefix) != s.at(under) {
-		// Something else answered, and what it does not show is not absent.
-		err = errors.New("the answer is another listing")
-	}
+	answer, err := s.read(ctx, s3Request{method: http.MethodGet, query: query})
 	if err != nil {
-		return page{}, err
+		return p, err
 	}
-	var p page
-	for _, o := range out.Contents {
-		name, ok := strings.CutPrefix(aws.ToString(o.Key), s.at(under))
-		if !ok {
-			return page{}, fmt.Errorf("the answer contains %q", aws.ToString(o.Key))
-		}
-		p.names = append(p.names, under+name)
+	if err := xml.Unmarshal(answer, &p); err != nil {
+		return p, fmt.Errorf("the answer is not a listing: %w", err)
 	}
-	if aws.ToBool(out.IsTruncated) {
-		p.next = aws.ToString(out.NextContinuationToken)
-		if p.next == "" && most > 1 {
-			return page{}, errors.New("the answer is cut and can't be continued")
+	if p.Prefix != s.at(under) {
+		// Something else answered, and what it does not show is not absent.
+		return p, errors.New("the answer is another listing")
+	}
+	for _, o := range p.Contents {
+		if !strings.HasPrefix(o.Key, p.Prefix) {
+			return p, fmt.Errorf("the answer contains %q", o.Key)
 		}
+	}
+	if p.IsTruncated && p.NextContinuationToken == "" && most > 1 {
+		return p, errors.New("the answer is cut and can't be continued")
 	}
 	return p, nil
 }
@@ -243,18 +225,11 @@ func (s *Bucket) Clear(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if err := whole.remove(ctx, name); err != nil {
+		if _, err := whole.read(ctx, s3Request{method: http.MethodDelete, key: whole.at(name)}); err != nil {
 			return whole.failed("remove", name, err)
 		}
 	}
 	return nil
-}
-
-func (s *Bucket) remove(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: aws.String(s.at(name))})
-	return short(err)
 }
 
 // at is the key of a name, or a prefix of keys.
@@ -265,40 +240,11 @@ func (s *Bucket) at(name string) string {
 	return s.prefix + "/" + name
 }
 
-// statusOf is the HTTP status that an error stands for, 0 if there was none.
-func statusOf(err error) int {
-	var answer *awshttp.ResponseError
-	if errors.As(err, &answer) {
-		return answer.HTTPStatusCode()
-	}
-	return 0
-}
-
-// refusedForGood says that the server answered, did nothing, and would not do it
-// later either.
-func refusedForGood(err error) bool {
-	switch status := statusOf(err); status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests:
-		return false
-	case http.StatusBadRequest:
-		return codeOf(err) != "RequestTimeout"
-	case http.StatusNotImplemented:
-		return true
-	default:
-		return status >= 400 && status < 500
-	}
-}
-
-func codeOf(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode()
-	}
-	return ""
-}
-
 // failed names the object, and what to do.
 func (s *Bucket) failed(doing, name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	err = fmt.Errorf("%s %s: %w", doing, s.Place(name), err)
 	if hint := s.hint(err); hint != "" {
 		return fmt.Errorf("%w: %s", err, hint)
@@ -307,7 +253,7 @@ func (s *Bucket) failed(doing, name string, err error) error {
 }
 
 func (s *Bucket) hint(err error) string {
-	switch codeOf(err) {
+	switch answered(err).Code {
 	case "NoSuchBucket":
 		return "create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
@@ -321,43 +267,4 @@ func (s *Bucket) hint(err error) string {
 		return "the server lacks conditional writes and is not safe for a ledger"
 	}
 	return ""
-}
-
-// requestError is an error of the client, which says it at length.
-type requestError struct{ err error }
-
-func short(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &requestError{err}
-}
-
-func (e *requestError) Unwrap() error { return e.err }
-
-func (e *requestError) Error() string {
-	var (
-		credentials *credentialsError
-		answer      smithy.APIError
-		network     *url.Error
-	)
-	switch {
-	case errors.As(e.err, &credentials):
-		return credentials.Error()
-	case errors.As(e.err, &answer):
-		return strings.TrimRight(answer.ErrorCode()+": "+answer.ErrorMessage(), ":. ")
-	case errors.As(e.err, &network):
-		return network.Error()
-	default:
-		return e.err.Error()
-	}
-}
-
-// credentialsError says that there are no credentials.
-type credentialsError struct{ err error }
-
-func (e *credentialsError) Unwrap() error { return e.err }
-
-func (e *credentialsError) Error() string {
-	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER names"
 }

@@ -207,7 +207,7 @@ func TestOpenBucket(t *testing.T) {
 			for name, value := range c.env {
 				t.Setenv(name, value)
 			}
-			_, err := OpenBucket(t.Context(), c.store, c.trusted)
+			_, err := OpenBucket(t.Context(), c.store, c.trusted, time.Now)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("gave %v, want %q", err, c.want)
 			}
@@ -291,7 +291,7 @@ func TestBucketRoleOfTheMachine(t *testing.T) {
 				t.Setenv(key, strings.NewReplacer("MACHINE", machine.URL, "DIR", dir).Replace(value))
 			}
 			for _, trusted := range []bool{false, true} {
-				s, err := OpenBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted)
+				s, err := OpenBucket(t.Context(), "s3://"+fakeName+"/x?path-style=true", trusted, time.Now)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,10 +16,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 // fakeBucket is as much of a server of the S3 protocol as the store uses: one
@@ -70,15 +66,11 @@ func (f *fakeBucket) store(t testing.TB, prefix string) *Bucket {
 
 func quickBucket(t testing.TB, where string) *Bucket {
 	t.Helper()
-	s, err := OpenBucket(t.Context(), where, true)
+	s, err := OpenBucket(t.Context(), where, true, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.pause = time.Millisecond
-	s.client = s3.New(s.client.Options(), func(o *s3.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff, o.RateLimiter = time.Millisecond, ratelimit.None })
-		o.RetryMaxAttempts = 3
-	})
 	return s
 }
 

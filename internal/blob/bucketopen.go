@@ -1,11 +1,11 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 )
 
@@ -50,12 +49,12 @@ type bucketPlace struct {
 // program gave it. It asks no server: credentials, region and endpoint
 // are looked up in the usual order of the environment and the user's files, and,
 // for a name of the user, the role of the machine.
-func OpenBucket(ctx context.Context, store string, trusted bool) (*Bucket, error) {
+func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Bucket, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
 		return nil, err
 	}
-	client, err := bucketClient(ctx, at)
+	client, err := newS3Client(ctx, at, now)
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +122,41 @@ func (at *bucketPlace) set(name, value string) (err error) {
 	return nil
 }
 
-func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
+// newS3Client makes the client of a bucket. AWS's own library finds the credentials, so
+// that profiles, SSO, web identities and roles work as everywhere.
+func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3Client, error) {
+	cfg, err := loadConfig(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+	}
+	client := &s3Client{
+		http: &http.Client{}, credentials: cfg.Credentials, signer: v4.NewSigner(), region: cfg.Region, now: now,
+	}
+	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		client.http.Transport = b.GetTransport()
+	}
+	// A redirect would take the request, and what signs it, elsewhere.
+	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	endpoint := cmp.Or(at.endpoint, configuredEndpoint(ctx, cfg))
+	if client.region == "" && endpoint != "" {
+		client.region = "us-east-1"
+	}
+	if client.region == "" {
+		return nil, errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
+	}
+	if endpoint == "" {
+		endpoint = awsAddress(client.region, configuredVariant(ctx, cfg))
+	}
+	client.bucket, err = bucketAddress(endpoint, at.bucket, at.pathStyle)
+	return client, err
+}
+
+func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost = parallel
 		})),
-		config.WithRetryer(func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 4, 3*time.Second })
-		}),
-		// Compatible servers exist that refuse the newer checksums; MD5 is sent.
-		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
-		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 	}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))
@@ -142,42 +164,50 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 	if !at.trusted {
 		without, err := withoutRole()
 		if err != nil {
-			return nil, err
+			return aws.Config{}, err
 		}
 		options = append(options, without...)
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+	return config.LoadDefaultConfig(ctx, options...)
+}
+
+// configuredEndpoint returns the address that the user set for S3, or for all services, or
+// "". The environment wins over a profile.
+func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
+	type ignorer interface {
+		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
 	}
-	credentials := cfg.Credentials
-	cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
-		c, err := credentials.Retrieve(ctx)
-		if err != nil {
-			err = &credentialsError{err}
+	type namer interface {
+		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
+	}
+	all := aws.ToString(cfg.BaseEndpoint)
+	sources := cfg.ConfigSources
+	if ignored, _ := configured(sources, func(s ignorer) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) }); ignored {
+		return all
+	}
+	ofS3, _ := configured(sources, func(s namer) (string, bool, error) {
+		own, found, err := s.GetServiceBaseEndpoint(ctx, "S3")
+		if env, ok := s.(config.EnvConfig); ok && !found && env.BaseEndpoint != "" {
+			return env.BaseEndpoint, true, nil
 		}
-		return c, err
+		return own, found, err
 	})
-	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
-		// A redirect would take the request, and what signs it, elsewhere.
-		cfg.HTTPClient = &http.Client{
-			Transport:     b.GetTransport(),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+	return cmp.Or(ofS3, all)
+}
+
+// configuredVariant returns which addresses of AWS the user chose.
+func configuredVariant(ctx context.Context, cfg aws.Config) s3Variant {
+	type fips interface {
+		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
 	}
-	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.UsePathStyle = at.pathStyle
-		if at.endpoint != "" {
-			o.BaseEndpoint = &at.endpoint
-		}
-		if o.Region == "" && o.BaseEndpoint != nil {
-			o.Region = "us-east-1"
-		}
+	type dualStack interface {
+		GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error)
+	}
+	useFIPS, _ := configured(cfg.ConfigSources, func(s fips) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
+	useDual, _ := configured(cfg.ConfigSources, func(s dualStack) (aws.DualStackEndpointState, bool, error) {
+		return s.GetUseDualStackEndpoint(ctx)
 	})
-	if client.Options().Region == "" {
-		return nil, errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
-	}
-	return client, checkEndpoint(client.Options().BaseEndpoint)
+	return s3Variant{fips: useFIPS == aws.FIPSEndpointStateEnabled, dualStack: useDual == aws.DualStackEndpointStateEnabled}
 }
 
 // withoutRole keeps the client from asking for the role of the machine that it runs
@@ -187,7 +217,7 @@ func bucketClient(ctx context.Context, at bucketPlace) (*s3.Client, error) {
 func withoutRole() ([]func(*config.LoadOptions) error, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read the settings of the bucket's client: %w", err)
+		return nil, err
 	}
 	return []func(*config.LoadOptions) error{
 		config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
@@ -214,21 +244,3 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 
 // GetIdentityToken gives none.
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
-
-// checkEndpoint wants TLS, except to this machine. The address is not repeated:
-// it may hold a password.
-func checkEndpoint(endpoint *string) error {
-	if endpoint == nil {
-		return nil
-	}
-	u, err := url.Parse(*endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("the bucket's endpoint is not of the form https://HOST")
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-	if u.Scheme == "http" && !loopback {
-		return errors.New("the bucket's endpoint does not use https, which would expose the credentials")
-	}
-	return nil
-}

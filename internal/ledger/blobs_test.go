@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -134,7 +135,7 @@ func inFolder(dir string) *logStore { return newLogStore(blob.Folder(dir), nil, 
 // onServer is one at an address of a bucket.
 func onServer(t testing.TB, where string) *logStore {
 	t.Helper()
-	bucket, err := blob.OpenBucket(t.Context(), where, true)
+	bucket, err := blob.OpenBucket(t.Context(), where, true, time.Now)
 	must(t, err)
 	return newLogStore(bucket, nil, farMoment)
 }

@@ -134,7 +134,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 // before it hands that over as Config.Backend.
 func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	if strings.HasPrefix(cfg.Store, "s3://") {
-		bucket, err := blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv)
+		bucket, err := blob.OpenBucket(ctx, cfg.Store, cfg.StoreFromEnv, cfg.Now)
 		if err != nil {
 			return nil, err
 		}
