@@ -39,12 +39,9 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 		}
 		return err
 	}
-	hostnames := slices.Clone(opts.cdns)
-	for _, o := range compose.Hosting(l.set) {
-		hostnames = append(hostnames, o.Host)
-	}
-	if len(hostnames) == 0 {
-		return errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+	hosts, err := hostsOf(l.set, opts.cdns)
+	if err != nil {
+		return err
 	}
 	texts, closeAll, err := a.readTexts(l.project, args)
 	if err != nil {
@@ -52,7 +49,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	}
 	defer closeAll()
 	src, total, err := compose.FromLists(purge.Legacy{
-		Hosts: purge.NewHosts(hostnames), Service: l.project.Purge.DeprecatedURL, Host: opts.host, Query: query,
+		Hosts: hosts, Service: l.project.Purge.DeprecatedURL, Host: opts.host, Query: query,
 	}, texts)
 	if err != nil {
 		return err
@@ -65,6 +62,18 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 		return withCode(exitPartial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
 	}
 	return nil
+}
+
+// hostsOf returns the hostnames of CDNs, in git and others.
+func hostsOf(set *manifest.Set, others []string) (purge.Hosts, error) {
+	hostnames := slices.Clone(others)
+	for _, o := range compose.Hosting(set) {
+		hostnames = append(hostnames, o.Host)
+	}
+	if len(hostnames) == 0 {
+		return purge.Hosts{}, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+	}
+	return purge.NewHosts(hostnames), nil
 }
 
 // findingsBeside returns the findings without those of the lists, which may lie where manifests are

@@ -129,8 +129,22 @@ func Gather(ctx context.Context, cwd string, set *manifest.Set, o Options, args 
 	if len(g.known) == 0 {
 		g.Messages.add(slog.LevelInfo, "git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
-	err := g.gather(ctx, args, stdin)
+	err := g.checkNamed(args)
+	if err == nil {
+		err = g.gather(ctx, args, stdin)
+	}
 	return g.Source, err
+}
+
+// checkNamed refuses arguments and options that name nothing to purge.
+func (g *gatherer) checkNamed(args []string) error {
+	switch {
+	case len(args) == 0 && g.FromGit == "" && len(g.Sitemaps) == 0:
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case g.FromGit == "" && (len(g.Maps) > 0 || g.NoIndex):
+		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+	}
+	return nil
 }
 
 func (g *gatherer) gather(ctx context.Context, args []string, stdin func() io.Reader) error {
@@ -186,12 +200,6 @@ func (g *gatherer) chooseUsual() error {
 
 // addArgs adds the arguments, and the list on standard input.
 func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
-	switch {
-	case len(args) == 0 && g.FromGit == "" && len(g.Sitemaps) == 0:
-		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
-	case g.FromGit == "" && (len(g.Maps) > 0 || g.NoIndex):
-		return errors.New("--map and --no-index need --from-git: add it, or remove them")
-	}
 	list := false
 	for _, arg := range args {
 		if arg != Stdout {
