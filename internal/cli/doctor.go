@@ -3,31 +3,33 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/doctor"
 	"trueup/internal/kind"
-	"trueup/internal/ledger"
+	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
 type doctorOptions struct {
 	probe       string
 	autoApprove bool
-	json        bool
 }
 
 func newDoctor(a *app) *cobra.Command {
 	var opts doctorOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:  "doctor [--probe-duplicates HOSTNAME]",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if opts.json {
+			if asJSON {
 				a.global.output = "json"
 			}
 			if !slices.Contains([]string{"text", "json"}, a.global.output) {
@@ -41,72 +43,21 @@ func newDoctor(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&opts.probe, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform refuses the second")
 	cmd.Flags().BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask before sending")
-	cmd.Flags().BoolVar(&opts.json, "json", false, "the same as -o json")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
 }
 
-// diagnosis is what doctor shows (schemas/doctor.schema.json).
-type diagnosis struct {
-	Format   string `json:"format"`
-	Result   string `json:"result"`
-	ExitCode int    `json:"exitCode"`
-	Sandbox  bool   `json:"sandbox"`
-	// Settings are the effective ones, Checks what was looked at, each in the
-	// order in which it is shown.
-	Settings  []shownSetting       `json:"settings"`
-	Checks    []finding            `json:"checks"`
-	Workspace *kind.Workspace      `json:"workspace,omitempty"`
-	Origins   map[kind.Area]string `json:"origins"`
-	Ledger    struct {
-		Store   string `json:"store,omitempty"`
-		ID      string `json:"id,omitempty"`
-		Problem string `json:"problem,omitempty"`
-		Fix     string `json:"fix,omitempty"`
-	} `json:"ledger"`
-	// Proofs say where a refusal of duplicates was seen.
-	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
-}
-
-// finding is how a check ended.
-type finding struct {
-	// Group is what was looked at: project, compute, delivery, ledger, machine.
-	Group  string `json:"group"`
-	Check  string `json:"check"`
-	Status status `json:"status"`
-	Says   string `json:"says"`
-	// Fix is what to do about it.
-	Fix string `json:"fix,omitempty"`
-	// code is the exit code that a failure asks for.
-	code int
-	// follows says that another check tells why there is nothing to say.
-	follows bool
-}
-
-// status is how a check ended, in one word.
-type status string
-
-const (
-	good    status = "ok"
-	warned  status = "warn"
-	failed  status = "fail"
-	skipped status = "skipped"
-)
-
 func runDoctor(ctx context.Context, a *app) error {
-	d := newDoctoring(ctx, a)
-	defer d.close()
-	for _, c := range d.checks() {
-		f := c.run(ctx)
-		f.Group, f.Check = c.group, c.name
-		d.found.Checks = append(d.found.Checks, f)
-	}
-	a.code = orInterrupted(ctx, worst(d.found.Checks))
-	d.found.Result, d.found.ExitCode = resultName(a.code), a.code
+	in, closeAll := a.examined(ctx)
+	defer closeAll()
+	r := doctor.Run(ctx, in)
+	a.code = orInterrupted(ctx, exitOfChecks(r.Checks))
+	r.Result, r.ExitCode = resultName(a.code), a.code
 	var err error
 	if a.global.output == "json" {
-		err = a.out.JSON(d.found)
+		err = a.out.JSON(r)
 	} else {
-		err = d.found.write(a)
+		err = a.showDoctor(r)
 	}
 	if err != nil {
 		return withCode(cmp.Or(a.code, exitError), err)
@@ -114,42 +65,155 @@ func runDoctor(ctx context.Context, a *app) error {
 	return nil
 }
 
-// worst is the exit code of all checks together, as docs/design.md 0.24 ranks them.
-func worst(checks []finding) int {
+// exitOfChecks is the exit code of all checks together.
+func exitOfChecks(checks []doctor.Finding) int {
+	seen := map[int]bool{}
+	for _, f := range checks {
+		if f.Status != doctor.Failed {
+			continue
+		}
+		code := map[doctor.Class]int{doctor.Other: exitError, doctor.Token: exitAuth, doctor.Person: exitNeedsPerson}[f.Class]
+		if f.Class == doctor.OfErr {
+			code = exitOf(f.Err)
+		}
+		seen[code] = true
+	}
 	for _, code := range []int{exitAuth, exitNeedsPerson, exitError} {
-		if slices.ContainsFunc(checks, func(f finding) bool { return f.Status == failed && f.code == code }) {
+		if seen[code] {
 			return code
 		}
 	}
 	return exitOK
 }
 
-// write shows it as two tables: settings that somebody chose or has to choose,
-// and checks with what to do below each that needs it. What only follows from
-// another line is left out, unless all is asked for.
-func (d diagnosis) write(a *app) error {
-	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
-	if settings := d.settingRows(a.global.verbose, opts.Width); len(settings) > 0 {
-		if err := a.out.Marked(settings, opts); err != nil {
-			return err
+// examined prepares a run, and goes on after what is wrong. For a sandbox it reads no setting of the
+// real platform.
+func (a *app) examined(ctx context.Context) (doctor.Input, func()) {
+	in := doctor.Input{
+		Sandbox: a.global.sandbox, Searched: a.searched(), Variable: areaVariable, Now: a.env.Now, Areas: areas(), Terminal: a.terminal(),
+		Origins: map[kind.Area]string{}, TokenSources: map[kind.Area]string{},
+	}
+	p, err := a.findProject()
+	in.Project, in.ProjectErr = p.before(), err
+	if p.exists() {
+		var l loaded
+		l, in.SetErr = a.load(ctx, nil, false)
+		in.Set, in.Findings = l.set, l.findings
+	}
+	var s settings
+	var w *world
+	if in.Sandbox {
+		if w, in.SandboxErr = a.enterSandbox(ctx, p, cmp.Or(in.Set, &manifest.Set{})); in.SandboxErr != nil {
+			return in, func() {}
 		}
-		if err := a.out.Printf("\n"); err != nil {
-			return err
+	} else {
+		s, in.SettingsErr = a.settings()
+		roots, err := s.trusted()
+		in.SettingsErr = errors.Join(in.SettingsErr, err)
+		w, in.AddressErrs = a.point(s, p)
+		w.api.RootCAs, in.PinErr = roots, w.pinned()
+		for area, token := range s.tokens {
+			in.TokenSources[area] = token.source()
+		}
+		in.Overridden, in.HasProxy = s.above(), s.proxy.Value != ""
+		if s.profile.name != "" {
+			in.Profile = s.profile.name + " of " + s.profile.file
 		}
 	}
-	if err := a.out.Marked(d.rows(a.global.verbose), opts); err != nil {
-		return err
+	in.Ledger, in.LedgerErr = w.book(ctx)
+	in.API, in.Admit, in.Store = w.api, w.admit, w.ledger.Store
+	maps.Copy(in.Origins, w.origins)
+	if !in.Sandbox {
+		in.Settings = a.shownSettings(p, s, w, in)
+		return in, w.close
 	}
-	return a.out.Printf("\n%s\n", d.summary())
+	for _, area := range areas() {
+		in.Settings = append(in.Settings, doctor.Setting{Name: string(area) + ".url", Value: w.origins[area], Origin: "--sandbox"})
+	}
+	in.Settings = append(in.Settings, doctor.Setting{Name: "ledger.store", Value: w.ledger.Store, Origin: "--sandbox"})
+	return in, w.close
 }
 
-// settingRows are the settings that are shown, with who chose each in a column
-// of its own, or behind its value where the terminal has no room for that.
-func (d diagnosis) settingRows(all bool, width int) [][]string {
+// terminal says what standard output is, and what else decides how it is written to.
+func (a *app) terminal() string {
+	says := "standard output is not a terminal"
+	if a.env.Width > 0 {
+		says = fmt.Sprintf("%d columns", a.env.Width)
+	}
+	if a.useColor(a.env.Width > 0) {
+		says += ", in colour"
+	} else {
+		says += ", without colour"
+	}
+	if a.inCI() {
+		says += ", in CI"
+	}
+	return says
+}
+
+// shownSettings are the settings that a run would use, and who chose each.
+func (a *app) shownSettings(p project, s settings, w *world, in doctor.Input) (list []doctor.Setting) {
+	add := func(name, value, origin string) *doctor.Setting {
+		if value == "" {
+			origin = ""
+		}
+		list = append(list, doctor.Setting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		return &list[len(list)-1]
+	}
+	add("profile", s.profile.name, s.profileFrom)
+	ws := ""
+	if p.exists() {
+		ws = fmt.Sprintf("%s (%s)", p.Workspace.Name, p.Workspace.UUID)
+	}
+	add("workspace", ws, projectFile)
+	add("workspace.pin", w.pin, workspacePin).Optional = true
+	for _, area := range areas() {
+		url, token, source := s.urls[area], s.tokens[area], ""
+		if in.AddressErrs[area] != nil {
+			url.Value = "not a usable address"
+		}
+		if !token.isZero() {
+			source = token.source()
+		}
+		add(string(area)+".url", url.Value, url.Origin)
+		add(string(area)+".token", source, token.origin)
+	}
+	store, origin := w.ledger.Store, projectFile
+	if in.LedgerErr != nil {
+		store = "not a usable store"
+	}
+	if w.ledger.StoreFromEnv {
+		origin = "TRUEUP_LEDGER"
+	}
+	add("ledger.store", store, origin)
+	add("caFile", s.caFile.Value, s.caFile.Origin).Optional = true
+	add("proxy", s.proxy.Value, s.proxy.Origin).Optional = true
+	for _, name := range []string{"request-timeout", "timeout", "parallelism"} {
+		if flag := a.root.PersistentFlags().Lookup(name); flag.Changed || a.global.output == "json" {
+			add(name, flag.Value.String(), map[bool]string{true: "--" + name}[flag.Changed])
+		}
+	}
+	return list
+}
+
+// showDoctor writes two tables: settings that somebody chose or has to choose, and checks with what
+// to do below each that needs it. -v also shows what follows from other lines.
+func (a *app) showDoctor(r doctor.Report) error {
+	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
+	var err error
+	if rows := settingRows(r.Settings, a.global.verbose, opts.Width); len(rows) > 0 {
+		err = errors.Join(a.out.Marked(rows, opts), a.out.Printf("\n"))
+	}
+	return errors.Join(err, a.out.Marked(checkRows(r.Checks, a.global.verbose), opts), a.out.Printf("\n%s\n", summaryOf(r.Checks)))
+}
+
+// settingRows have who chose a setting in a column of its own, or behind the value if the terminal
+// has no room for that.
+func settingRows(settings []doctor.Setting, all bool, width int) [][]string {
 	var rows [][]string
 	var widest [3]int
-	for _, s := range d.Settings {
-		if s.Value == "" && s.optional && !all {
+	for _, s := range settings {
+		if s.Value == "" && s.Optional && !all {
 			continue
 		}
 		row := []string{s.Name, cmp.Or(s.Value, "none"), s.Origin}
@@ -167,13 +231,12 @@ func (d diagnosis) settingRows(all bool, width int) [][]string {
 	return rows
 }
 
-// rows are the checks that are shown.
-func (d diagnosis) rows(all bool) [][]string {
-	marks := map[status]string{good: "ok", warned: "warn", failed: "FAIL", skipped: "-"}
+func checkRows(checks []doctor.Finding, all bool) [][]string {
+	marks := map[doctor.Status]string{doctor.OK: "ok", doctor.Warning: "warn", doctor.Failed: "FAIL", doctor.Skipped: "-"}
 	var rows [][]string
 	group := ""
-	for _, f := range d.Checks {
-		if f.follows && !all {
+	for _, f := range checks {
+		if f.Follows && !all {
 			continue
 		}
 		shown := f.Group
@@ -189,48 +252,20 @@ func (d diagnosis) rows(all bool) [][]string {
 	return rows
 }
 
-func (d diagnosis) summary() string {
-	count := map[status]int{}
-	for _, f := range d.Checks {
+func summaryOf(checks []doctor.Finding) string {
+	count := map[doctor.Status]int{}
+	for _, f := range checks {
 		count[f.Status]++
 	}
+	failed := diag.Plural(count[doctor.Failed], "check", "checks") + " failed"
+	warnings := diag.Plural(count[doctor.Warning], "warning", "warnings")
 	switch {
-	case count[failed] > 0 && count[warned] > 0:
-		return diag.Plural(count[failed], "check", "checks") + " failed, and " + diag.Plural(count[warned], "warning", "warnings") + "."
-	case count[failed] > 0:
-		return diag.Plural(count[failed], "check", "checks") + " failed."
-	case count[warned] > 0:
-		return "Nothing failed, with " + diag.Plural(count[warned], "warning", "warnings") + "."
+	case count[doctor.Failed] > 0 && count[doctor.Warning] > 0:
+		return failed + ", and " + warnings + "."
+	case count[doctor.Failed] > 0:
+		return failed + "."
+	case count[doctor.Warning] > 0:
+		return "Nothing failed, with " + warnings + "."
 	}
 	return "Nothing is wrong."
-}
-
-// proofText says what is known of duplicates in an area.
-func proofText(area kind.Area, proofs map[kind.Area]ledger.Proof) string {
-	if proof, ok := proofs[area]; ok {
-		return "refused" + proven(proof)
-	}
-	if _, ok := probed(area); ok {
-		return "unknown; trueup doctor --probe-duplicates HOSTNAME finds out"
-	}
-	return "unknown, and there is no harmless way to test it"
-}
-
-func proven(p ledger.Proof) string {
-	text := fmt.Sprintf(", as seen at %s with %s (HTTP %d)", p.At.UTC().Format(time.RFC3339), p.Name, p.HTTP)
-	if p.By != "" {
-		text += " by " + p.By
-	}
-	return text
-}
-
-// probed is the kind of an area of which one more request does no harm: it
-// leaves nothing behind.
-func probed(area kind.Area) (*kind.Kind, bool) {
-	for _, k := range kind.All() {
-		if k.Area == area && k.Policy == kind.Once {
-			return k, true
-		}
-	}
-	return nil, false
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"trueup/internal/doctor"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -30,7 +31,7 @@ type probe struct {
 // runProbe sends a harmless request as apply would, and once more (docs/design.md 0.7).
 func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	doc := report.Document{Command: "doctor"}
-	k, ok := probed(kind.Delivery)
+	k, ok := doctor.Probed(kind.Delivery)
 	if !ok {
 		return errors.New("no kind of request can be used for this probe")
 	}
@@ -122,7 +123,7 @@ func (p *probe) again(ctx context.Context) error {
 		return ledgerError(err)
 	}
 	return p.tell(ctx, "%s: a second request of the same name is refused%s\nfrom now on trueup sends a request that got no answer again under its name, while that is safe\n",
-		p.kind.Area, proven(proof))
+		p.kind.Area, doctor.Proven(proof))
 }
 
 // tell says that there is a proof: as JSON by what doctor then knows.

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/doctor"
 	"trueup/internal/sandbox"
 )
 
@@ -372,15 +373,15 @@ func matches(text, pattern string) bool { return regexp.MustCompile(pattern).Mat
 // TestDoctorsSettingsFitTheTerminal: who chose a value stands in a column of its
 // own only where there is room for it.
 func TestDoctorsSettingsFitTheTerminal(t *testing.T) {
-	d := diagnosis{Settings: []shownSetting{
+	settings := []doctor.Setting{
 		{Name: "compute.url", Value: "https://api.example.com/machine/v1/region-1", Origin: "TRUEUP_COMPUTE_URL"},
-		{Name: "proxy", Origin: "default", optional: true},
-	}}
+		{Name: "proxy", Origin: "default", Optional: true},
+	}
 	columns := [][]string{{"compute.url", "https://api.example.com/machine/v1/region-1", "TRUEUP_COMPUTE_URL"}}
 	for width, want := range map[int][][]string{
 		0: columns, 76: columns, 75: {{"compute.url", "https://api.example.com/machine/v1/region-1 (TRUEUP_COMPUTE_URL)"}},
 	} {
-		if got := d.settingRows(false, width); !reflect.DeepEqual(got, want) {
+		if got := settingRows(settings, false, width); !reflect.DeepEqual(got, want) {
 			t.Errorf("in %d columns: %q", width, got)
 		}
 	}

@@ -28,18 +28,12 @@ func editSchema(was []byte) ([]byte, error) {
 	now := kind.EditorSchema()
 	switch {
 	case was == nil:
-	case sameJSON(was, now):
+	case kind.IsCurrentEditorSchema(was):
 		return was, nil
 	case !kind.IsEditorSchema(was):
 		return nil, errors.New("it was edited by hand")
 	}
 	return now, nil
-}
-
-// sameJSON reports whether two texts differ in their layout alone.
-func sameJSON(a, b []byte) bool {
-	var one, other bytes.Buffer
-	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
 // editSettings makes VS Code use the schema for the files of a project, whose
@@ -50,7 +44,7 @@ func editSettings(folder string, patterns []string) func([]byte) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		file := "./" + path.Join(folder, schemaFile)
+		file := "./" + path.Join(folder, kind.EditorSchemaFile)
 		list := strings.ReplaceAll(jsonText(patterns), `","`, `", "`)
 		all := doc.member(schemasSetting)
 		if all == nil {

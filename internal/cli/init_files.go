@@ -52,7 +52,7 @@ type wanted struct {
 func (s *setup) plan() error {
 	list := []wanted{
 		{s.root, projectFile, s.editProject("")},
-		{s.root, schemaFile, editSchema},
+		{s.root, kind.EditorSchemaFile, editSchema},
 		{s.root, ".gitignore", editIgnored(s.ignored())},
 	}
 	first, err := s.firstManifests()
@@ -260,7 +260,7 @@ func withID(was []byte, before project, id string) []byte {
 func (s *setup) projectText(id string) []byte {
 	p := s.project
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schemaFile)
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\n", p.APIVersion, p.Kind)
 	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
 	fmt.Fprintf(&b, "manifests: [%s]\n", manifests)
@@ -366,7 +366,7 @@ func (s *setup) examples() ([]files.File, error) {
 		object, _ := exampleOf(k.Root().Fields["metadata"].Fields["name"]).(string)
 		name := path.Join(folder, "example-"+strings.ToLower(k.Name)+".yaml")
 		text, err := manifest.Write(manifest.Draft{
-			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: schemaPath(name),
+			Kind: k, Name: "example-" + object, Spec: canon.Bytes(spec), Schema: kind.EditorSchemaPath(name),
 			Head: []string{
 				"An example: change or remove it before you apply.",
 				"trueup explain " + strings.ToLower(k.Name) + " describes every field.",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"trueup/internal/files"
+	"trueup/internal/kind"
 	"trueup/internal/report"
 )
 
@@ -110,7 +111,7 @@ func (s *setup) outcome(id string) error {
 func (s *setup) showWanted(e *edit) error {
 	err := s.app.out.Printf("  %s\n", e.why)
 	wanted, wantedErr := e.change(nil)
-	if wantedErr != nil || e.name == schemaFile {
+	if wantedErr != nil || e.name == kind.EditorSchemaFile {
 		return err
 	}
 	return errors.Join(err, s.app.out.Printf("\n"), s.app.out.Source(wanted), s.app.out.Printf("\n"))

@@ -174,19 +174,23 @@ func TestIgnoredLinesAreAddedOnce(t *testing.T) {
 func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 	dir := t.TempDir()
 	p := project{dir: dir}
-	if got := p.schemaFor("a.yaml"); got != "" {
+	if got := p.schemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("there is no %s", got)
 	}
-	write(t, dir, schemaFile, "{}")
+	write(t, dir, kind.EditorSchemaFile, "{}")
 	for name, want := range map[string]string{
 		"a.yaml": ".trueup.schema.json", "m/a.yaml": "../.trueup.schema.json", "./m/../m/b/a.yaml": "../../.trueup.schema.json",
 		"../a.yaml": "", "/a.yaml": "",
 	} {
-		if got := p.schemaFor(name); got != want {
+		full := name
+		if !filepath.IsAbs(name) {
+			full = filepath.Join(dir, name)
+		}
+		if got := p.schemaAt(full); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := (project{}).schemaFor("a.yaml"); got != "" {
+	if got := (project{}).schemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("without a project: %s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -79,6 +80,22 @@ func IsEditorSchema(text []byte) bool {
 	note := doc["$comment"]
 	delete(doc, "$comment")
 	return note == editorNote+canon.Digest(canon.Bytes(doc)).String()
+}
+
+// EditorSchemaFile is the file of the schema in a project. It is beside trueup.yaml and is
+// committed, so that it works in a clone, offline and without trueup.
+const EditorSchemaFile = ".trueup.schema.json"
+
+// EditorSchemaPath returns the path to the schema from a file, whose name starts from the project's
+// folder, with slashes.
+func EditorSchemaPath(name string) string {
+	return strings.Repeat("../", strings.Count(path.Clean(name), "/")) + EditorSchemaFile
+}
+
+// IsCurrentEditorSchema reports whether a text is what EditorSchema returns, in any layout.
+func IsCurrentEditorSchema(text []byte) bool {
+	var one, other bytes.Buffer
+	return json.Compact(&one, text) == nil && json.Compact(&other, EditorSchema()) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
 // skeleton is what must be there of a document, with the first example of each

@@ -1,0 +1,247 @@
+package doctor
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/api"
+	"trueup/internal/diag"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+)
+
+// When something is worth a warning.
+const (
+	expiresSoon = 14 * 24 * time.Hour
+	clocksApart = 5 * time.Minute
+)
+
+// areaChecks check one area.
+type areaChecks struct {
+	*examiner
+	area kind.Area
+	seen api.Reach
+}
+
+func (c *areaChecks) all() []check {
+	group := string(c.area)
+	all := []check{
+		{group, "token", c.checkToken},
+		{group, "connection", c.checkConnection},
+		{group, "certificate", c.checkCertificate},
+		{group, "clock", c.checkClock},
+	}
+	for _, k := range kind.All() {
+		if k.Area == c.area {
+			all = append(all, check{group, k.Name, func(ctx context.Context) Finding { return c.checkKind(ctx, k) }})
+		}
+	}
+	return all
+}
+
+func (c *areaChecks) endpoint() api.Endpoint { return c.API.Endpoints[c.area] }
+
+// notNeeded is what checks say of an area that nothing names.
+const notNeeded = "not needed by any manifest"
+
+func (c *areaChecks) unused() bool {
+	e := c.endpoint()
+	return e.Base == nil && c.AddressErrs[c.area] == nil && e.Ask == nil && e.Token.IsZero() && !c.hasManifests(c.area)
+}
+
+func (c *areaChecks) checkToken(ctx context.Context) Finding {
+	e := c.endpoint()
+	switch {
+	case c.unused():
+		return skip(notNeeded)
+	case !e.Token.IsZero():
+		return ok("the sandbox's own")
+	case e.Ask == nil:
+		c.tokenErrs[c.area] = errors.New("there is no token")
+		return fail(Token, "there is none", "set "+c.Variable(c.area, "TOKEN")+", or token in a profile")
+	}
+	err := c.Admit(ctx, c.area)
+	if c.tokenErrs[c.area] = err; err != nil {
+		if problem := ledger.Problem(err); problem != nil {
+			return fail(Person, "none is sent: "+problem.Problem, problem.Fix)
+		}
+		return fail(Other, "none is sent: "+err.Error(), "")
+	}
+	if _, err = e.Ask(ctx); err != nil {
+		c.tokenErrs[c.area] = err
+		return fail(Token, err.Error(), "")
+	}
+	return ok("there is one, from " + c.TokenSources[c.area])
+}
+
+// checkConnection sends a request without a token.
+func (c *areaChecks) checkConnection(ctx context.Context) Finding {
+	switch wrong := c.AddressErrs[c.area]; {
+	case c.unused():
+		return follow(notNeeded)
+	case wrong != nil:
+		return fail(Other, wrong.Error(), "")
+	case c.endpoint().Base == nil:
+		return fail(Other, "there is no address", "set "+c.Variable(c.area, "URL")+", or url in a profile")
+	}
+	reader := api.NewReader(c.API)
+	defer reader.Close()
+	var err error
+	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
+		return fail(Other, c.withProxy(err.Error()), c.connectionFix(err))
+	}
+	c.connected[c.area] = true
+	says := "an answer in " + c.seen.Took.Round(time.Millisecond).String()
+	if c.seen.TLS != "" {
+		says += ", " + c.seen.TLS
+	}
+	return ok(c.withProxy(says))
+}
+
+func (c *areaChecks) withProxy(says string) string {
+	if c.seen.Proxy != "" && !strings.Contains(says, "proxy") {
+		says += ", through the proxy " + c.seen.Proxy
+	}
+	return says
+}
+
+// connectionFix is what to do about a connection that failed.
+func (c *areaChecks) connectionFix(err error) string {
+	var invalid x509.CertificateInvalidError
+	var other x509.HostnameError
+	expired := errors.As(err, &invalid) && invalid.Reason == x509.Expired
+	switch {
+	case expired && c.seen.Expires.After(c.Now()):
+		return "set this machine's clock"
+	case expired:
+		return "" // the check of the certificate says what to do
+	case errors.As(err, &other):
+		return "check the address: the certificate there is for another host"
+	case c.seen.Issuer != "":
+		return "the certificate is by " + c.seen.Issuer + ": if that is yours, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
+	case strings.Contains(err.Error(), "proxy"):
+		return ""
+	case !c.HasProxy:
+		return "check the address; if you use a proxy, set HTTPS_PROXY or proxy in a profile"
+	}
+	return "check the address"
+}
+
+func (c *areaChecks) checkCertificate(context.Context) Finding {
+	switch {
+	case c.seen.Expires.IsZero() && c.connected[c.area]:
+		return follow("none: plain http on loopback")
+	case c.seen.Expires.IsZero():
+		return follow("not seen")
+	}
+	left := c.seen.Expires.Sub(c.Now())
+	says := fmt.Sprintf("by %s, until %s", c.seen.Issuer, c.seen.Expires.UTC().Format(time.DateOnly))
+	days := diag.Plural(int(left.Hours()/24), "day", "days")
+	switch {
+	case left <= 0:
+		return fail(Other, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
+	case left < expiresSoon:
+		return warn(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
+	}
+	return ok(says + ", " + days + " from now")
+}
+
+func (c *areaChecks) checkClock(context.Context) Finding {
+	server := c.seen.Clock.Server
+	switch {
+	case !c.connected[c.area]:
+		return follow("not seen")
+	case server.IsZero():
+		return warn("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
+	}
+	ahead := server.Sub(c.seen.Clock.Wall)
+	if ahead.Abs() <= clocksApart {
+		return ok(fmt.Sprintf("at most %s apart", (ahead.Abs() + time.Second).Truncate(time.Second)))
+	}
+	word := "ahead of"
+	if ahead < 0 {
+		word = "behind"
+	}
+	return warn(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
+}
+
+// checkKind finds out what the token may do to objects of a kind, without writing.
+func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
+	switch {
+	case c.unused():
+		return follow(notNeeded)
+	case !k.Can(kind.List) && !k.Can(kind.Get):
+		return skip(untried(k))
+	case !c.connected[c.area] || c.tokenErrs[c.area] != nil:
+		return follow("needs a connection and a token")
+	case c.report.Workspace == nil:
+		return follow("needs a workspace")
+	}
+	cfg := c.API
+	cfg.Retry.Tries = 1
+	reader := api.NewReader(cfg)
+	defer reader.Close()
+	may, err := tryReads(ctx, reader, k)
+	if err == nil {
+		return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
+	}
+	f := Finding{Status: Failed, Class: OfErr, Err: err, Says: err.Error()}
+	var answer *api.Error
+	switch {
+	case !errors.As(err, &answer):
+	case answer.Status == http.StatusForbidden:
+		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.API.Workspace.Name)
+	case answer.Class == api.Misdirected:
+		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's document"
+	}
+	return f
+}
+
+// tryReads lists objects of a kind, and gets one that does not exist.
+func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, err error) {
+	if k.Can(kind.List) {
+		enough := errors.New("one is enough")
+		_, err := reader.List(ctx, k, func(kind.Object) error { return enough })
+		switch {
+		case err == nil:
+			may = append(may, "list (the list is empty)")
+		case errors.Is(err, enough):
+			may = append(may, "list")
+		default:
+			return nil, err
+		}
+	}
+	if k.Can(kind.Get) {
+		_, err := reader.Get(ctx, k, "trueup-doctor-"+uuid.NewString()[:8])
+		if answer := new(api.Error); err != nil && (!errors.As(err, &answer) || !answer.NotFound()) {
+			return nil, err
+		}
+		may = append(may, "get")
+	}
+	return may, nil
+}
+
+// untried names the verbs that were not tried, and the role that they need.
+func untried(k *kind.Kind) string {
+	var verbs []string
+	for _, verb := range []struct {
+		is   kind.Verb
+		name string
+	}{{kind.Create, "create"}, {kind.Patch, "patch"}, {kind.Delete, "delete"}} {
+		if k.Can(verb.is) {
+			verbs = append(verbs, verb.name)
+		}
+	}
+	says := "not tried: " + strings.Join(verbs, ", ")
+	if k.Role != "" {
+		says += ", which needs the role " + k.Role
+	}
+	return says
+}

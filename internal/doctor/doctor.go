@@ -1,0 +1,369 @@
+// Package doctor checks whether a project, its ledger, the platform and this machine are ready for
+// trueup. It writes nothing.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/diag"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/history"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+)
+
+// Input is what is known before anything is asked. Where something is wrong, the rest is checked.
+type Input struct {
+	Sandbox    bool
+	SandboxErr error
+	// Searched says where the project was looked for.
+	Project            history.Project
+	ProjectErr, PinErr error
+	Searched           string
+	// Set is nil if the manifests can't be read.
+	Set      *manifest.Set
+	Findings diag.List
+	SetErr   error
+	// Overridden are the settings of the profile that something else overrides.
+	Settings    []Setting
+	SettingsErr error
+	Overridden  []string
+	Profile     string
+	HasProxy    bool
+	API         api.Config
+	Origins     map[kind.Area]string
+	// AddressErrs say what is wrong with the address of an area.
+	AddressErrs  map[kind.Area]error
+	TokenSources map[kind.Area]string
+	// Admit refuses to send a token where neither the environment nor the ledger allows it.
+	Admit func(context.Context, ...kind.Area) error
+	// Variable is the name of a variable of an area.
+	Variable func(area kind.Area, part string) string
+	// Ledger is nil if its store is wrong.
+	Ledger    *ledger.Ledger
+	LedgerErr error
+	Store     string
+	// Terminal says what standard output is.
+	Terminal string
+	Now      func() time.Time
+	Areas    []kind.Area
+}
+
+// Setting is an effective setting, without any secret.
+type Setting struct {
+	Name string `json:"name"`
+	// Value is empty if nothing is set.
+	Value string `json:"value"`
+	// Origin is the flag, the variable, the place in a file, or default.
+	Origin string `json:"origin"`
+	// Optional settings are not shown if they are not set.
+	Optional bool `json:"-"`
+}
+
+// Report is what doctor shows (schemas/doctor.schema.json).
+type Report struct {
+	Format   string `json:"format"`
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
+	Sandbox  bool   `json:"sandbox"`
+	// Settings and Checks are in the order in which they are shown.
+	Settings  []Setting            `json:"settings"`
+	Checks    []Finding            `json:"checks"`
+	Workspace *kind.Workspace      `json:"workspace,omitempty"`
+	Origins   map[kind.Area]string `json:"origins"`
+	Ledger    struct {
+		Store   string `json:"store,omitempty"`
+		ID      string `json:"id,omitempty"`
+		Problem string `json:"problem,omitempty"`
+		Fix     string `json:"fix,omitempty"`
+	} `json:"ledger"`
+	// Proofs say where a refusal of duplicates was seen.
+	Proofs map[kind.Area]ledger.Proof `json:"proofs"`
+}
+
+// Finding is how a check ended.
+type Finding struct {
+	// Group is project, an area, ledger or machine.
+	Group  string `json:"group"`
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	Says   string `json:"says"`
+	Fix    string `json:"fix,omitempty"`
+	// Class and Err are the reason of a failure.
+	Class Class `json:"-"`
+	Err   error `json:"-"`
+	// Follows is true if another check says why there is nothing to say.
+	Follows bool `json:"-"`
+}
+
+// Status is how a check ended, in one word.
+type Status string
+
+// The statuses of checks.
+const (
+	OK      Status = "ok"
+	Warning Status = "warn"
+	Failed  Status = "fail"
+	Skipped Status = "skipped"
+)
+
+// Class is what a failure needs.
+type Class uint8
+
+// The classes. A failure that is OfErr needs what its error needs.
+const (
+	Other Class = iota
+	Token
+	Person
+	OfErr
+)
+
+func ok(says string) Finding   { return Finding{Status: OK, Says: says} }
+func skip(says string) Finding { return Finding{Status: Skipped, Says: says} }
+
+// follow skips a check for a reason that another check gives.
+func follow(says string) Finding { return Finding{Status: Skipped, Says: says, Follows: true} }
+
+func warn(says, fix string) Finding { return Finding{Status: Warning, Says: says, Fix: fix} }
+
+func fail(class Class, says, fix string) Finding {
+	return Finding{Status: Failed, Class: class, Says: says, Fix: fix}
+}
+
+// failed shows an error that may have several lines.
+func failed(err error, fix string) Finding {
+	says := strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
+	return Finding{Status: Failed, Class: OfErr, Err: err, Says: says, Fix: fix}
+}
+
+// examiner runs the checks.
+type examiner struct {
+	Input
+	report Report
+	// connected has the areas that answered, and tokenErrs why there is no token for others.
+	connected map[kind.Area]bool
+	tokenErrs map[kind.Area]error
+}
+
+type check struct {
+	group, name string
+	run         func(context.Context) Finding
+}
+
+// Run runs all checks.
+func Run(ctx context.Context, in Input) Report {
+	e := &examiner{Input: in, connected: map[kind.Area]bool{}, tokenErrs: map[kind.Area]error{}, report: Report{
+		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: append([]Setting{}, in.Settings...),
+		Origins: in.Origins, Proofs: map[kind.Area]ledger.Proof{},
+	}}
+	if in.SandboxErr == nil {
+		if in.LedgerErr == nil { // what is no store may have a password
+			e.report.Ledger.Store = in.Store
+		}
+		if in.Project.Dir != "" || in.Sandbox {
+			e.report.Workspace = &in.API.Workspace
+		}
+	}
+	for _, c := range e.checks() {
+		f := c.run(ctx)
+		f.Group, f.Check = c.group, c.name
+		e.report.Checks = append(e.report.Checks, f)
+	}
+	return e.report
+}
+
+// checks are all checks, in the order in which they are shown.
+func (e *examiner) checks() []check {
+	all := []check{
+		{"project", history.ProjectFile, e.checkProject},
+		{"project", "manifests", e.checkManifests},
+		{"project", "editor", e.checkEditor},
+		{"project", "configuration", e.checkSettings},
+	}
+	if e.SandboxErr == nil {
+		for _, area := range e.Areas {
+			all = append(all, (&areaChecks{examiner: e, area: area}).all()...)
+		}
+		all = append(all, check{"ledger", "store", e.checkLedger}, check{"ledger", "history", e.checkHistory})
+		for _, area := range e.Areas {
+			all = append(all, check{"ledger", "duplicates, " + string(area), func(context.Context) Finding { return e.checkProof(area) }})
+		}
+	}
+	return append(all, check{"machine", "git", e.checkGit}, check{"machine", "terminal", func(context.Context) Finding { return ok(e.Terminal) }})
+}
+
+func (e *examiner) checkProject(context.Context) Finding {
+	switch exists := e.Project.Dir != ""; {
+	case e.ProjectErr != nil:
+		return fail(Other, e.ProjectErr.Error(), "see docs/configuration.md")
+	case exists && e.PinErr != nil:
+		return fail(Other, e.PinErr.Error(), "")
+	case exists:
+		return ok(filepath.Join(e.Project.Dir, history.ProjectFile))
+	case e.Sandbox:
+		return skip("none; the sandbox does not need one")
+	}
+	return fail(Other, "there is none "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+}
+
+func (e *examiner) checkManifests(context.Context) Finding {
+	switch {
+	case e.SetErr != nil:
+		f := failed(e.SetErr, "correct manifests: in trueup.yaml")
+		f.Class = Other
+		return f
+	case e.Set == nil:
+		return skip("no trueup.yaml says where they are")
+	case e.Findings.HasErrors():
+		return fail(Other, "they have errors, so apply would send nothing", "trueup validate shows them")
+	}
+	return ok(diag.Plural(len(e.Set.Objects), "object", "objects"))
+}
+
+// checkEditor warns of a schema for editors that another version wrote.
+func (e *examiner) checkEditor(context.Context) Finding {
+	const name, most = kind.EditorSchemaFile, 1 << 20
+	if e.Project.Dir == "" {
+		return follow("no trueup.yaml")
+	}
+	text, _, err := files.Read(filepath.Join(e.Project.Dir, name), most)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return skip("no schema for editors; trueup init writes one")
+	case err != nil:
+		return warn(name+": "+files.WithoutPath(err).Error(), "remove it, and run trueup init")
+	case kind.IsCurrentEditorSchema(text):
+		return ok(name)
+	case kind.IsEditorSchema(text):
+		return warn(name+" was written by another version of trueup", "run trueup init, and commit it")
+	}
+	return skip(name + " was edited by hand")
+}
+
+func (e *examiner) checkSettings(context.Context) Finding {
+	switch {
+	case e.SandboxErr != nil:
+		return failed(e.SandboxErr, "")
+	case e.SettingsErr != nil:
+		f := failed(e.SettingsErr, "")
+		f.Class = Other
+		return f
+	case e.Sandbox:
+		return ok("the sandbox has its own addresses and tokens")
+	case len(e.Overridden) > 0:
+		return warn(strings.Join(e.Overridden, "; "), "unset it to use the profile's")
+	case e.Profile == "":
+		return ok("no profile: flags, environment and defaults")
+	}
+	return ok("profile " + e.Profile)
+}
+
+// checkLedger reads the first record of the ledger, as every run does.
+func (e *examiner) checkLedger(ctx context.Context) Finding {
+	if e.Project.Dir == "" && !e.Sandbox {
+		return skip("no trueup.yaml says where it is")
+	}
+	shown, err := &e.report.Ledger, e.LedgerErr
+	if err == nil {
+		needed := e.Areas
+		if e.Set != nil && len(e.Set.Objects) > 0 {
+			needed = slices.DeleteFunc(slices.Clone(e.Areas), func(area kind.Area) bool { return !e.hasManifests(area) })
+		}
+		var g ledger.Genesis
+		g, err = e.Ledger.Usable(ctx, needed...)
+		shown.ID = g.LedgerID
+		for area, proof := range g.Proofs {
+			e.report.Proofs[area] = proof
+		}
+	}
+	if problem := ledger.Problem(err); problem != nil {
+		shown.Problem, shown.Fix = problem.Problem, problem.Fix
+		return fail(Person, problem.Problem, problem.Fix)
+	}
+	if err != nil {
+		view := ledger.Unreadable(err)
+		shown.Problem, shown.Fix = view.Problem, view.Fix
+		f := failed(errors.New(view.Problem), view.Fix)
+		f.Err = err
+		return f
+	}
+	return ok("readable, and is " + shown.ID + "; writing was not tested")
+}
+
+// hasManifests reports whether a manifest is of the area.
+func (e *examiner) hasManifests(area kind.Area) bool {
+	return e.Set != nil && slices.ContainsFunc(e.Set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
+}
+
+func (e *examiner) hasLedger() bool { return e.report.Ledger.ID != "" && e.report.Ledger.Problem == "" }
+
+// checkHistory says whether this machine would notice a ledger that was rolled back.
+func (e *examiner) checkHistory(context.Context) Finding {
+	switch {
+	case !e.hasLedger():
+		return follow("the ledger is not there")
+	case e.Ledger.Remembers():
+		return ok("seen on this machine before, so trueup would notice a rollback")
+	}
+	return skip("never seen on this machine, so trueup would not notice a rollback")
+}
+
+// checkProof says what is known of second requests with the same name.
+func (e *examiner) checkProof(area kind.Area) Finding {
+	if !e.hasLedger() {
+		return follow("needs the ledger")
+	}
+	if proof, proven := e.report.Proofs[area]; proven {
+		return ok("refused" + Proven(proof))
+	}
+	if _, ok := Probed(area); ok {
+		return skip("unknown; trueup doctor --probe-duplicates HOSTNAME finds out")
+	}
+	return skip("unknown, and there is no harmless way to test it")
+}
+
+// Proven says when and how a refusal of duplicates was seen.
+func Proven(p ledger.Proof) string {
+	text := fmt.Sprintf(", as seen at %s with %s (HTTP %d)", p.At.UTC().Format(time.RFC3339), p.Name, p.HTTP)
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	return text
+}
+
+// Probed returns the kind of an area of which one more request does no harm.
+func Probed(area kind.Area) (*kind.Kind, bool) {
+	for _, k := range kind.All() {
+		if k.Area == area && k.Policy == kind.Once {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
+// checkGit looks for the programs that a ledger in git needs.
+func (e *examiner) checkGit(ctx context.Context) Finding {
+	needed := strings.HasPrefix(e.Store, "git:")
+	says, err := git.Version(ctx)
+	switch {
+	case err != nil && needed:
+		return fail(Other, "git is not installed or not in PATH, and the ledger needs it", "install git")
+	case err != nil:
+		return skip("git is not installed, and is not needed here")
+	}
+	if _, err := exec.LookPath("ssh"); err != nil && needed {
+		return warn(says+", and there is no ssh", "install ssh if the remote's address needs it")
+	}
+	return ok(says)
+}
