@@ -168,7 +168,7 @@ func consequences() map[Class]string {
 	}
 }
 
-// AnswersPage returns the table as Markdown, for docs/answers.md.
+// AnswersPage returns the table as Markdown, for docs/reference/answers.md.
 func AnswersPage() string {
 	var b strings.Builder
 	b.WriteString("| Operation | Status | The answer says | Class | What trueup does |\n|---|---|---|---|---|\n")

@@ -10,11 +10,11 @@ import (
 	"trueup/internal/kind"
 )
 
-var update = flag.Bool("update", false, "write docs/answers.md")
+var update = flag.Bool("update", false, "write docs/reference/answers.md")
 
 // TestAnswersPage holds the page to the table.
 func TestAnswersPage(t *testing.T) {
-	const file, begin, end = "../../docs/answers.md", "-update -->\n", "<!-- end of answers"
+	const file, begin, end = "../../docs/reference/answers.md", "-update -->\n", "<!-- end of answers"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestAnswersPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("docs/answers.md is not as the table: run go test ./internal/api -run TestAnswersPage -update")
+		t.Error("docs/reference/answers.md is not as the table: run go test ./internal/api -run TestAnswersPage -update")
 	}
 }
 

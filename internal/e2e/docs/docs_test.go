@@ -107,7 +107,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestQuirksAreDocumented: the table of docs/sandbox.md is the program's own;
+// TestQuirksAreDocumented: the table of docs/reference/sandbox.md is the program's own;
 // with -update it is written anew.
 func TestQuirksAreDocumented(t *testing.T) {
 	var table strings.Builder
@@ -138,11 +138,11 @@ func TestFaultsAreDocumented(t *testing.T) {
 // cell is text in a cell of a table.
 func cell(text string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(text) }
 
-// compareTable holds a generated table of docs/sandbox.md to what it should be.
+// compareTable holds a generated table of docs/reference/sandbox.md to what it should be.
 func compareTable(t *testing.T, name, table string) {
 	t.Helper()
 	begin, end := "<!-- "+name+": written by go test ./internal/e2e/docs -update -->\n", "<!-- end of "+name+" -->\n"
-	file := filepath.Join("docs", "sandbox.md")
+	file := filepath.Join("docs", "reference", "sandbox.md")
 	before, rest, ok := strings.Cut(harness.ReadText(t, file), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
