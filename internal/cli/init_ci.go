@@ -150,7 +150,7 @@ func applied(ctx context.Context, r git.Repository, asked string) (string, error
 	if asked != "" {
 		return asked, nil
 	}
-	of, err := r.Mainline(ctx)
+	of, err := r.DefaultBranch(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -308,7 +308,7 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 	if err != nil {
 		return // there is no history
 	}
-	commit, err := repository.Alone().Touched(ctx, m.folder.Name(r.fileName()))
+	commit, err := repository.Offline().Touched(ctx, m.folder.Name(r.fileName()))
 	if err != nil || commit == "" {
 		return
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Range is two commits that are compared.
+// Range is two commits to compare.
 type Range struct {
 	// Base and Head are ids.
 	Base, Head string
@@ -17,11 +18,11 @@ type Range struct {
 	At time.Time
 }
 
-// errRange is a text that names no range.
+// errRange says that a text is no range.
 var errRange = errors.New("not of the form BASE..HEAD or BASE...HEAD")
 
-// Range reads BASE..HEAD, or BASE...HEAD, which starts where the history of HEAD
-// left that of BASE. A side that is empty is the commit that is checked out.
+// Range reads BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side is
+// the commit that is checked out.
 func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {
@@ -63,10 +64,10 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	return c, nil
 }
 
-// FileKind is what an entry of a commit is.
+// FileKind is the type of an entry of a commit.
 type FileKind uint8
 
-// The kinds of entries. Absent is none.
+// The types of entries.
 const (
 	Absent FileKind = iota
 	Regular
@@ -74,13 +75,12 @@ const (
 	Submodule
 )
 
-// Change is a name at which two commits differ: a file that was renamed is gone
-// under one name and new under another.
+// Change is a name at which two commits differ. A renamed file is two changes.
 type Change struct {
 	// Name starts from the top of the repository; it may be no UTF-8.
 	Name    string
 	Was, Is FileKind
-	// Same says that what it holds is the same, as where only permissions changed.
+	// Same says that the content is the same, for example if only permissions changed.
 	Same bool
 }
 
@@ -105,7 +105,7 @@ func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, e
 	return changes, nil
 }
 
-// kindOf reads the mode with which an entry starts.
+// kindOf returns the type of an entry by its mode.
 func kindOf(mode string) FileKind {
 	switch {
 	case strings.HasPrefix(mode, "000"):
@@ -129,58 +129,39 @@ func (r Repository) Names(ctx context.Context, commit string) ([]string, error) 
 	return names, err
 }
 
-// Links returns where the symbolic links of a commit lead, as it is written in them,
-// by their names, which start from the top of the repository.
+// Links returns the targets of a commit's symbolic links by their names, which start from
+// the top of the repository.
 func (r Repository) Links(ctx context.Context, commit string) (map[string]string, error) {
 	links, err := r.entries(ctx, commit, Link)
-	if err != nil || len(links) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	var in strings.Builder
-	for _, l := range links {
-		in.WriteString(l.id + "\n")
-	}
-	out, err := r.git(ctx, in.String(), "cat-file", "--batch", "--buffer")
+	contents, err := r.contents(ctx, links)
 	if err != nil {
 		return nil, err
 	}
 	lead := make(map[string]string, len(links))
-	for _, l := range links {
-		var o object
-		if o, out, err = cut(out); err != nil {
-			return nil, fmt.Errorf("git cat-file: %s: %w", l.name, err)
-		}
-		lead[l.name] = o.content
+	for i, l := range links {
+		lead[l.name] = string(contents[i])
 	}
 	return lead, nil
 }
 
-// entries are those of a kind that a commit has.
+// entries returns the entries of one type.
 func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
-	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
-	if err != nil {
-		return nil, err
-	}
-	var files []treeFile
-	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		head, name, _ := strings.Cut(entry, "\t")
-		if fields := strings.Fields(head); len(fields) == 3 && kindOf(fields[0]) == of {
-			files = append(files, treeFile{name: name, id: fields[2]})
-		}
-	}
-	return files, nil
+	files, err := r.list(ctx, commit, "", "-r", "--full-tree")
+	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err
 }
 
-// Has reports whether a commit has a file, or a folder with a slash at its end. The
+// Has reports whether a commit has a file, or a folder if the name ends with a slash. The
 // name starts from the top of the repository.
 func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
-	out, err := r.git(ctx, "", "ls-tree", "-z", "--full-tree", commit, "--", ":(literal)"+name)
-	return out != "", err
+	found, err := r.list(ctx, commit, name, "--full-tree")
+	return len(found) > 0, err
 }
 
-// Touched returns the newest commit of the checked out history that changed the
-// name, which starts from the repository's folder; empty where none did, as far as
-// the history is here.
+// Touched returns the newest commit, in the history of HEAD as far as it is here, that
+// changed the name, or "". The name starts from the repository's folder.
 func (r Repository) Touched(ctx context.Context, name string) (string, error) {
 	out, err := r.git(ctx, "", "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
 	return strings.TrimSpace(out), err

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// fetchTries is how often a ref is fetched that was made meanwhile.
+// fetchTries bounds how often Fetch tries a ref that another run just made.
 const fetchTries = 3
 
-// Fetch brings the newest commits of a ref, depth of them, and returns the newest; ""
-// means that the remote has no such ref.
+// Fetch fetches the newest commits of a ref, depth of them, and returns the newest; ""
+// if the remote has no such ref.
 func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
 	for try := 1; ; try++ {
 		tip, err := m.fetch(ctx, ref, depth)
 		if err == nil {
 			return tip, nil
 		}
-		// It also fails where nothing is like the pattern.
+		// A fetch also fails if no ref matches the pattern.
 		listed, lerr := m.listed(ctx, ref)
 		switch {
 		case lerr == nil && !listed:
@@ -53,8 +53,8 @@ func (m *Mirror) listed(ctx context.Context, ref string) (bool, error) {
 	return lists(out, ref), err
 }
 
-// lists says whether a listing has exactly this ref: ls-remote gives those that
-// end like it too.
+// lists reports whether a listing has exactly this ref: ls-remote also lists refs that
+// end like it.
 func lists(listing, ref string) bool {
 	for line := range strings.Lines(listing) {
 		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
@@ -64,7 +64,7 @@ func lists(listing, ref string) bool {
 	return false
 }
 
-// Holds says whether a commit is among the depth newest of a ref.
+// Holds reports whether a commit is among the depth newest of a ref.
 func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string) (bool, error) {
 	tip, err := m.Fetch(ctx, ref, depth)
 	if err != nil || tip == "" {

@@ -19,19 +19,21 @@ func FuzzOutput(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, out string) {
-		if o, rest, err := cut(out); err == nil && len(o.content)+len(rest) >= len(out) {
-			t.Fatalf("%q holds %q and %q", out, o.content, rest)
+		if content, rest, err := cutObject([]byte(out)); err == nil && len(content)+len(rest) >= len(out) {
+			t.Fatalf("%q holds %q and %q", out, content, rest)
 		}
 		lists(out, "refs/heads/main")
-		files, err := treeFiles(out, nil)
+		files, err := treeFiles(out)
+		if err == nil {
+			files, err = readable(files, nil)
+		}
 		if err != nil {
 			return
 		}
-		contents := map[string]string{}
-		for _, file := range files {
-			contents[file.name] = file.id
+		tree, err := newTree(files, make([][]byte, len(files)))
+		if err != nil {
+			return
 		}
-		tree := newTree(contents)
 		found := 0
 		err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !fs.ValidPath(name) {
@@ -42,8 +44,8 @@ func FuzzOutput(f *testing.F) {
 			}
 			return nil
 		})
-		if err != nil || found != len(contents) {
-			t.Fatalf("%q has %d files, and %d were found: %v", out, len(contents), found, err)
+		if err != nil || found != len(files) {
+			t.Fatalf("%q has %d files, and %d were found: %v", out, len(files), found, err)
 		}
 	})
 }

@@ -14,21 +14,20 @@ import (
 // history is here.
 var ErrUnrelated = errors.New("no ancestor in common")
 
-// Alone is the repository as far as it is here: git asks no remote for what a
-// partial clone left out.
-func (r Repository) Alone() Repository {
-	r.alone = true
+// Offline returns the repository as far as it is here: git does not fetch what a partial
+// clone left out.
+func (r Repository) Offline() Repository {
+	r.offline = true
 	return r
 }
 
-// Partial reports whether a remote promised to give later what was left out when
-// it was cloned.
+// Partial reports whether this is a partial clone, which fetches what it lacks.
 func (r Repository) Partial(ctx context.Context) bool {
 	_, err := r.git(ctx, "", "config", "--get-regexp", `^remote\..*\.promisor$`)
 	return err == nil
 }
 
-// BlobID is the id that a file's content has in the repository.
+// BlobID returns the id that a file's content has in the repository.
 func (r Repository) BlobID(content []byte) string { return blobID(hasher(r.format)(), content) }
 
 // Parents returns the ids of a commit's parents, first parent first, whether they
@@ -59,8 +58,8 @@ func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, erro
 	return strings.Fields(out), err
 }
 
-// Missing counts the commits that other has and commit lacks, and that changed
-// one of the names.
+// Missing counts the commits that other has, commit lacks, and that change one of the
+// names.
 func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
 	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
 	for _, name := range names {
@@ -73,9 +72,9 @@ func (r Repository) Missing(ctx context.Context, commit, other string, names []s
 	return strconv.Atoi(strings.TrimSpace(out))
 }
 
-// Mainline returns the branch of the remote origin that clones check out,
-// as origin/main, or else main or master of it; "" where there is none.
-func (r Repository) Mainline(ctx context.Context) (string, error) {
+// DefaultBranch returns the default branch of remote origin, such as origin/main, or else
+// its main or master; "" if there is none.
+func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 	const prefix = "refs/remotes/"
 	out, err := r.git(ctx, "", "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
 	if err != nil {

@@ -75,7 +75,7 @@ func TestMainline(t *testing.T) {
 	r := at(t, dir)
 	is := func(want string) {
 		t.Helper()
-		if got, err := r.Mainline(t.Context()); got != want || err != nil {
+		if got, err := r.DefaultBranch(t.Context()); got != want || err != nil {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}
@@ -120,14 +120,14 @@ func TestAloneAsksNoRemote(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	run(t, filepath.Dir(clone), "clone", "-q", "--filter=blob:none", "file://"+filepath.Dir(dir), clone)
 	r := at(t, filepath.Join(clone, "project"))
-	tree, err := r.Alone().Tree(t.Context(), "HEAD", nil)
+	tree, err := r.Offline().Tree(t.Context(), "HEAD", nil)
 	if err != nil {
 		t.Fatalf("what is here: %v", err)
 	}
 	if b, err := fs.ReadFile(tree, "shop.yaml"); string(b) != "newer" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := r.Alone().Tree(t.Context(), "HEAD^", nil); err == nil {
+	if _, err := r.Offline().Tree(t.Context(), "HEAD^", nil); err == nil {
 		t.Error("it was fetched")
 	}
 	if !r.Partial(t.Context()) || at(t, dir).Partial(t.Context()) {
@@ -136,7 +136,7 @@ func TestAloneAsksNoRemote(t *testing.T) {
 	want := func(name, _ string) bool { return strings.HasSuffix(name, "shop.yaml") }
 	tree, err = r.Tree(t.Context(), "HEAD^", want)
 	if err != nil {
-		t.Fatalf("not alone: %v", err)
+		t.Fatalf("not offline: %v", err)
 	}
 	if b, err := fs.ReadFile(tree, "shop.yaml"); string(b) != "shop" || err != nil {
 		t.Errorf("%q, %v", b, err)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +25,10 @@ const netTimeout = 2 * time.Minute
 // tipRef is where a mirror keeps what it fetched.
 const tipRef = "refs/trueup/tip"
 
-// Mirror reads and writes one remote of a user's repository through a bare
-// repository of its own in a temporary folder, which talks to the remote as the
-// user's repository is configured to. So a fetch of one commit leaves no shallow
-// boundary behind, and index, work tree, refs and objects of the user stay as
-// they are. Fetch, Commit, Push and Holds are for one goroutine at a time, all else
-// for any.
+// Mirror reads and writes one remote of the user's repository through a bare repository
+// in a temporary folder, with the user's settings for that remote. The user's index, work
+// tree, refs and objects stay as they are, and a fetch leaves no shallow boundary. One
+// goroutine at a time may use Fetch, Commit, Push and Holds.
 type Mirror struct {
 	remote string
 	// dir is the mirror's folder, top where relative addresses start.
@@ -41,16 +40,15 @@ type Mirror struct {
 // ErrNoRemote says that the user's repository has no remote of that name.
 var ErrNoRemote = errors.New("no such remote")
 
-// ErrNoRepository says that the folder is in no git repository that git reads.
+// ErrNoRepository says that the folder is in no git repository.
 var ErrNoRepository = errors.New("not a git repository")
 
-// settings are those of the user's configuration that a conversation with a
-// remote depends on.
+// settings matches the settings that every conversation with a remote depends on.
 var settings = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
 })
 
-// remoteSettings are those of one remote.
+// remoteSettings matches those of one remote.
 var remoteSettings = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
 })
@@ -63,7 +61,7 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 		return nil, err
 	}
 	top := gitDir
-	// A bare repository has none.
+	// A bare repository has no work tree.
 	if out, err := (call{dir: dir, args: []string{"rev-parse", "--show-toplevel"}}).run(ctx); err == nil && len(out) > 1 {
 		top = strings.TrimRight(string(out), "\n")
 	}
@@ -85,7 +83,7 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	return m, nil
 }
 
-// hasher is the hash of objects of a format.
+// hasher returns the hash that names the objects of a format.
 func hasher(format string) func() hash.Hash {
 	if format == "sha256" {
 		return sha256.New
@@ -96,8 +94,8 @@ func hasher(format string) func() hash.Hash {
 // setting is one line of configuration.
 type setting struct{ key, value string }
 
-// configured picks what the mirror takes over from the user's configuration, and
-// adds what keeps it quiet: no hooks, no housekeeping.
+// configured returns what the mirror needs of the user's configuration, without hooks and
+// housekeeping.
 func configured(listed, remote string) []setting {
 	var out []setting
 	for entry := range strings.SplitSeq(listed, "\x00") {
@@ -115,8 +113,8 @@ func configured(listed, remote string) []setting {
 		setting{"push.gpgSign", "false"}, setting{"push.followTags", "false"}, setting{"fetch.recurseSubmodules", "false"})
 }
 
-// mirrorEnv hands the configuration over in the environment, because it may hold
-// a token that must not be written to a file.
+// mirrorEnv returns the configuration as variables: it may hold a token, which must not be
+// written to a file.
 func mirrorEnv(dir string, config []setting) []string {
 	env := []string{
 		"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
@@ -142,10 +140,9 @@ func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, er
 	return string(out), err
 }
 
-// Push moves a ref of the remote from one commit to the next; an empty from
-// means that the ref must not exist, and an empty to removes it. True means that
-// the remote said that it moved the ref. All else is unclear: the caller looks
-// what the ref is.
+// Push moves a ref of the remote from one commit to the next; with an empty from the ref
+// must not exist, and an empty to removes it. True means that the remote confirmed it.
+// Everything else is unclear: the caller must fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, netTimeout)
 	defer cancel()
@@ -160,4 +157,44 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// InUse returns why a branch is not free for trueup: it is checked out in a work tree of
+// the user's repository, or is the default branch of the repository or the remote. It
+// returns "" for any other ref.
+func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
+	if !strings.HasPrefix(ref, "refs/heads/") {
+		return "", nil
+	}
+	trees, err := m.user(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	// Some file systems ignore the case of names.
+	if slices.ContainsFunc(strings.Split(trees, "\n"), func(line string) bool { return strings.EqualFold(line, "branch "+ref) }) {
+		return "it is checked out here", nil
+	}
+	// A clone need not have a default branch.
+	known, _ := m.user(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
+	if strings.EqualFold(strings.TrimSpace(known), "refs/remotes/"+m.remote+"/"+strings.TrimPrefix(ref, "refs/heads/")) {
+		return "it is the default branch", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	defer cancel()
+	head, err := m.git(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(head) {
+		if strings.EqualFold(strings.TrimSpace(line), "ref: "+ref+"\tHEAD") {
+			return "it is the default branch", nil
+		}
+	}
+	return "", nil
+}
+
+// user runs a command that reads the user's repository.
+func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
+	out, err := call{dir: m.top, offline: true, args: args}.run(ctx)
+	return string(out), err
 }

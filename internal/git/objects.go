@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -15,17 +16,17 @@ type File struct {
 	Content []byte
 }
 
-// Commit is a commit to be made.
+// Commit is a new commit.
 type Commit struct {
 	// Parent is the commit whose tree it changes; empty makes a first commit.
 	Parent  string
 	Message string
-	// Files are those that it adds or replaces, Removed the paths of those that go.
+	// Files are added or replaced, the paths of Removed are deleted.
 	Files   []File
 	Removed []string
 }
 
-// author stands in every commit, the user.
+// author is that of every commit, not the user.
 const author = "trueup <trueup@localhost> now"
 
 // Commit makes a commit in the mirror and returns its id.
@@ -53,43 +54,39 @@ func blobID(h hash.Hash, content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Read returns a file that a commit has.
+// Read returns the content of a file of a commit.
 func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) {
 	out, err := m.git(ctx, "", "cat-file", "blob", commit+":"+name)
 	return []byte(out), err
 }
 
-// Files returns the paths of what a commit has, in order, and whether each is a plain
-// file: neither a link nor a repository.
+// Files returns the paths of a commit, in order, and whether each is a plain file: not a
+// link, a submodule or a program.
 func (m *Mirror) Files(ctx context.Context, commit string) (paths []string, plain map[string]bool, err error) {
 	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}
+	files, err := treeFiles(out)
 	plain = map[string]bool{}
-	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
-		if mode, name, ok := strings.Cut(line, "\t"); ok {
-			paths = append(paths, name)
-			plain[name] = strings.HasPrefix(mode, "100644 blob ")
-		}
+	for _, f := range files {
+		paths = append(paths, f.name)
+		plain[f.name] = f.mode == "100644"
 	}
-	return paths, plain, nil
+	return paths, plain, err
 }
 
-// object is one of git's.
-type object struct{ kind, content string }
-
-// cut takes the first object off the output of cat-file, which starts with a
-// line like "<id> blob 12".
-func cut(out string) (o object, rest string, err error) {
-	head, rest, _ := strings.Cut(out, "\n")
-	fields := strings.Fields(head)
+// cutObject takes the content of the first object off the output of cat-file, which
+// starts with a line like "<id> blob 12".
+func cutObject(out []byte) (content, rest []byte, err error) {
+	head, rest, _ := bytes.Cut(out, []byte("\n"))
+	fields := strings.Fields(string(head))
 	if len(fields) != 3 {
-		return object{}, "", fmt.Errorf("%q is not an object", head)
+		return nil, nil, fmt.Errorf("%q is not an object", head)
 	}
 	size, err := strconv.Atoi(fields[2])
 	if err != nil || size < 0 || size >= len(rest) {
-		return object{}, "", fmt.Errorf("%q is cut short", head)
+		return nil, nil, fmt.Errorf("%q is cut short", head)
 	}
-	return object{kind: fields[1], content: rest[:size]}, rest[size+1:], nil
+	return rest[:size], rest[size+1:], nil
 }

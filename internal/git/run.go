@@ -14,18 +14,17 @@ import (
 	"time"
 )
 
-// waitDelay is how long a helper of a git that was stopped may hold its pipes.
+// waitDelay is how long a helper may keep the pipes open after git was stopped.
 const waitDelay = 2 * time.Second
 
-// maxSaid bounds, in bytes, what is kept of git's own words.
+// maxSaid bounds, in bytes, how much of git's message is kept.
 const maxSaid = 1000
 
 // Error is a git command that failed.
 type Error struct {
 	// Command is the subcommand, such as push.
 	Command string
-	// Said is what it wrote for a person, without passwords; it is for reading
-	// and never parsed.
+	// Said is git's message, without passwords. It is never parsed.
 	Said string
 	Err  error
 }
@@ -44,22 +43,20 @@ func (e *Error) Unwrap() error { return e.Err }
 type call struct {
 	dir string
 	env []string
-	// alone keeps it off the network, where git would fetch by itself what a
-	// partial clone left out.
-	alone bool
-	in    io.Reader
-	args  []string
+	// offline keeps git from fetching what a partial clone left out.
+	offline bool
+	in      io.Reader
+	args    []string
 }
 
-// run returns what the command wrote to its standard output. Nobody is asked
-// for a password at a terminal.
+// run returns the standard output. Git does not ask for a password at the terminal.
 func (c call) run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", c.args...)
 	cmd.Dir, cmd.Stdin = c.dir, c.in
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hides), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.Env = append(cmd.Env, c.env...)
-	if c.alone {
-		// The second is for a git that is older than the first.
+	if c.offline {
+		// Older versions of git only know the second variable.
 		cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	}
 	cmd.WaitDelay = waitDelay
@@ -78,28 +75,27 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
 }
 
-// Version is what the installed git says of itself.
+// Version returns the version of the installed git.
 func Version(ctx context.Context) (string, error) {
 	out, err := call{args: []string{"version"}}.run(ctx)
 	return strings.TrimSpace(string(out)), err
 }
 
-// local are the variables that point git at a repository; a repository of our
-// own must not see them.
+// local matches the variables that point git at a repository; a mirror must not see them.
 var local = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
 		`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 })
 
-// tokens are the variables of the platform's tokens, and of where they are:
-// neither git nor what it starts, as ssh, needs one.
+// tokens matches the variables with the platform's tokens, or with their places: git and
+// the programs that it starts must not see them.
 var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
 
 func (c call) hides(variable string) bool {
 	return tokens().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 
-// password is what stands before the host of an address.
+// password matches the user and password of an address.
 var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 
 func clean(said string) string {

@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/tools/txtar"
 )
 
-// The bounds of a tree that is read, in bytes: a larger file is left out of it, a
-// larger tree is an error.
+// The limits of a tree, in bytes: a larger file is left out, a larger tree is an error.
 const (
 	maxTreeFile = 16 << 20
 	maxTree     = 512 << 20
@@ -23,19 +24,19 @@ const (
 // ErrNoCommit says that a repository has no commit of that name.
 var ErrNoCommit = errors.New("no such commit here")
 
-// Repository is the user's repository that a folder is in; it is only read.
+// Repository is the user's repository that a folder is in. It is only read.
 type Repository struct {
 	dir string
 	// format names the hash of its objects.
 	format string
-	// alone keeps git from asking a remote for what is not here.
-	alone bool
-	// Shallow says that older commits were left out when it was cloned, Sparse
-	// that not all files of a commit are in the work tree.
+	// offline keeps git from fetching what is not here.
+	offline bool
+	// Shallow says that the clone lacks older commits, Sparse that the work tree lacks
+	// files of the commit.
 	Shallow, Sparse bool
 }
 
-// At finds the repository that dir is in, or gives ErrNoRepository.
+// At finds the repository that dir is in, or returns ErrNoRepository.
 func At(ctx context.Context, dir string) (Repository, error) {
 	_, format, err := locate(ctx, dir)
 	if err != nil {
@@ -53,15 +54,18 @@ func At(ctx context.Context, dir string) (Repository, error) {
 	return r, nil
 }
 
-func (r Repository) git(ctx context.Context, in string, args ...string) (string, error) {
+func (r Repository) run(ctx context.Context, in string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, netTimeout)
 	defer cancel()
-	out, err := call{dir: r.dir, alone: r.alone, in: strings.NewReader(in), args: args}.run(ctx)
+	return call{dir: r.dir, offline: r.offline, in: strings.NewReader(in), args: args}.run(ctx)
+}
+
+func (r Repository) git(ctx context.Context, in string, args ...string) (string, error) {
+	out, err := r.run(ctx, in, args...)
 	return string(out), err
 }
 
-// Commit returns the id of the commit that a ref, or another name of it, means;
-// or ErrNoCommit.
+// Commit returns the id of the commit that a ref names, or ErrNoCommit.
 func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	out, err := r.git(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
@@ -70,14 +74,14 @@ func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
-// In is the repository as it is seen from another one of its folders.
+// In returns the repository as seen from another of its folders.
 func (r Repository) In(dir string) Repository {
 	r.dir = dir
 	return r
 }
 
-// Top returns the topmost folder of the repository, and the name that this one has
-// in it, which is "." for that itself.
+// Top returns the top folder of the repository, and the path of this one in it, "." for
+// the top itself.
 func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
 	if dir, err = r.git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		return "", "", err
@@ -88,8 +92,8 @@ func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
 	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
 }
 
-// Submodules returns the submodules in the repository's folder and below it. The
-// names start from the folder.
+// Submodules returns the submodules below the repository's folder. The names start from
+// the folder.
 func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	out, err := r.git(ctx, "", "ls-files", "--stage", "-z")
 	if err != nil {
@@ -98,68 +102,95 @@ func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	var names []string
 	for entry := range strings.SplitSeq(out, "\x00") {
 		head, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(head, submoduleMode) {
+		if kindOf(head) == Submodule {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-// Unfilled returns those submodules whose files are not checked out.
-func (r Repository) Unfilled(ctx context.Context) ([]string, error) {
+// EmptySubmodules returns the submodules whose files are not checked out.
+func (r Repository) EmptySubmodules(ctx context.Context) ([]string, error) {
 	names, err := r.Submodules(ctx)
 	return slices.DeleteFunc(names, func(name string) bool {
-		// What was checked out has a repository, or says where it is.
+		// A submodule with files has a repository, or a file that names it.
 		_, err := os.Lstat(filepath.Join(r.dir, filepath.FromSlash(name), ".git"))
 		return err == nil
 	}), err
 }
 
-// submoduleMode starts the entry of a submodule.
-const submoduleMode = "160000 "
-
 // Tree reads the files that a commit has in the repository's folder and below it,
 // and that are wanted, by their names and the ids of their contents; nil means
-// all. Links and submodules are not in it, and the
-// names start from the folder. A folder that the commit does not have is empty.
+// all. Links and submodules are not in it, and the names start from the folder. A folder
+// that the commit does not have is empty. A commit that has one name twice, as two files
+// or as a file and a folder, is an error: git makes none, and each reader would see
+// another tree.
 func (r Repository) Tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
-	out, err := r.git(ctx, "", "ls-tree", "-r", "-z", "-l", commit)
+	files, err := r.list(ctx, commit, "", "-r", "-l")
+	if err == nil {
+		files, err = readable(files, want)
+	}
 	if err != nil {
 		return nil, err
 	}
-	ids, err := treeFiles(out, want)
+	contents, err := r.contents(ctx, files)
 	if err != nil {
-		return nil, fmt.Errorf("git ls-tree: %w", err)
+		return nil, err
 	}
-	files := make(map[string]string, len(ids))
-	var in strings.Builder
-	for _, f := range ids {
-		in.WriteString(f.id + "\n")
-	}
-	if len(ids) > 0 {
-		if out, err = r.git(ctx, in.String(), "cat-file", "--batch", "--buffer"); err != nil {
-			return nil, err
-		}
-	}
-	for _, f := range ids {
-		var o object
-		if o, out, err = cut(out); err != nil {
-			return nil, fmt.Errorf("git cat-file: %s: %w", f.name, err)
-		}
-		files[f.name] = o.content
-	}
-	return newTree(files), nil
+	return newTree(files, contents)
 }
 
-// File reads a regular file of a commit, whose name starts from the repository's
-// folder; found is false where the commit has none of that name. A file whose id the
-// caller has already, as same reports, is not read.
-func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
-	out, err := r.git(ctx, "", "ls-tree", "-z", "-l", commit, "--", ":(literal)"+name)
-	if err != nil {
-		return "", false, err
+func newTree(files []treeFile, contents [][]byte) (fs.FS, error) {
+	var tree txtar.Archive
+	for i, f := range files {
+		tree.Files = append(tree.Files, txtar.File{Name: f.name, Data: contents[i]})
 	}
-	files, err := treeFiles(out, nil)
+	return txtar.FS(&tree)
+}
+
+// list returns the entries of a commit: those below path, or with "" all.
+func (r Repository) list(ctx context.Context, commit, path string, flags ...string) ([]treeFile, error) {
+	args := slices.Concat([]string{"ls-tree", "-z"}, flags, []string{commit})
+	if path != "" {
+		args = append(args, "--", ":(literal)"+path)
+	}
+	out, err := r.git(ctx, "", args...)
+	if err != nil {
+		return nil, err
+	}
+	return treeFiles(out)
+}
+
+// contents reads files, in their order.
+func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var in strings.Builder
+	for _, f := range files {
+		in.WriteString(f.id + "\n")
+	}
+	out, err := r.run(ctx, in.String(), "cat-file", "--batch", "--buffer")
+	if err != nil {
+		return nil, err
+	}
+	contents := make([][]byte, len(files))
+	for i, f := range files {
+		if contents[i], out, err = cutObject(out); err != nil {
+			return nil, fmt.Errorf("git cat-file: %s: %w", f.name, err)
+		}
+	}
+	return contents, nil
+}
+
+// File reads a regular file of a commit, whose name starts from the repository's folder;
+// found is false if there is none. It does not read a file whose id the caller has
+// already, as same reports.
+func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
+	files, err := r.list(ctx, commit, name, "-l")
+	if err == nil {
+		files, err = readable(files, nil)
+	}
 	if err != nil || len(files) != 1 {
 		return "", false, err
 	}
@@ -170,107 +201,74 @@ func (r Repository) File(ctx context.Context, commit, name string, same func(id 
 	return content, err == nil, err
 }
 
-// treeFile is a file of a commit.
-type treeFile struct{ name, id string }
+// treeFile is an entry of a commit.
+type treeFile struct {
+	mode, id, name string
+	// size is -1 where ls-tree did not give it.
+	size int
+}
 
-// treeFiles reads the output of ls-tree.
-func treeFiles(out string, want func(name, id string) bool) ([]treeFile, error) {
+func (f treeFile) kind() FileKind { return kindOf(f.mode) }
+
+// treeFiles reads the output of ls-tree -z, of entries like
+// "100644 blob <id>     12\tmanifests/shop.yaml"; the size is there with -l.
+func treeFiles(out string) ([]treeFile, error) {
 	var files []treeFile
-	total := 0
 	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
-		f, size, err := treeEntry(entry)
-		switch {
-		case err != nil:
-			return nil, err
-		case size > maxTreeFile || !fs.ValidPath(f.name) || f.name == "." || want != nil && !want(f.name, f.id):
+		if entry == "" {
 			continue
 		}
-		if total += size; total > maxTree {
-			return nil, fmt.Errorf("the files together are larger than %d MiB", maxTree>>20)
+		head, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(head)
+		if len(fields) != 3 && len(fields) != 4 {
+			return nil, fmt.Errorf("git ls-tree: %q is not an entry", entry)
+		}
+		f := treeFile{mode: fields[0], id: fields[2], name: name, size: -1}
+		if len(fields) == 4 && f.kind() == Regular {
+			size, err := strconv.Atoi(fields[3])
+			if err != nil || size < 0 {
+				return nil, fmt.Errorf("git ls-tree: %q is not an entry", entry)
+			}
+			f.size = size
 		}
 		files = append(files, f)
 	}
-	return files, distinct(files)
+	return files, nil
 }
 
-// treeEntry reads one entry, like "100644 blob <id>     12\tmanifests/shop.yaml";
-// what is no regular file has no name.
-func treeEntry(entry string) (f treeFile, size int, err error) {
-	head, name, _ := strings.Cut(entry, "\t")
-	fields := strings.Fields(head)
-	if entry == "" || len(fields) == 4 && !strings.HasPrefix(fields[0], "100") {
-		return treeFile{}, 0, nil
-	}
-	if len(fields) == 4 {
-		size, err = strconv.Atoi(fields[3])
-	}
-	if err != nil || len(fields) != 4 || size < 0 {
-		return treeFile{}, 0, fmt.Errorf("%q is not an entry", entry)
-	}
-	return treeFile{name: name, id: fields[2]}, size, nil
-}
-
-// distinct refuses a commit that has one name twice, as two files or as a file
-// and a folder: git makes none, and each reader would see another tree.
-func distinct(files []treeFile) error {
-	names := make(map[string]bool, len(files))
+// readable leaves out what Tree does not read, and bounds the rest.
+func readable(files []treeFile, want func(name, id string) bool) ([]treeFile, error) {
+	total := 0
+	var all []treeFile
 	for _, f := range files {
-		if names[f.name] {
-			return fmt.Errorf("%q is in it twice", f.name)
+		if f.kind() != Regular || f.size > maxTreeFile || !fs.ValidPath(f.name) || f.name == "." || want != nil && !want(f.name, f.id) {
+			continue
 		}
-		names[f.name] = true
-	}
-	for _, f := range files {
-		for folder := path.Dir(f.name); folder != "."; folder = path.Dir(folder) {
-			if names[folder] {
-				return fmt.Errorf("%q is in it as a file and as a folder", folder)
-			}
+		if f.size < 0 {
+			return nil, fmt.Errorf("git ls-tree: it gives no size of %q", f.name)
 		}
+		if total += f.size; total > maxTree {
+			return nil, fmt.Errorf("git ls-tree: the files together are larger than %d MiB", maxTree>>20)
+		}
+		all = append(all, f)
 	}
-	return nil
+	return all, nil
 }
 
-// tree is an fs.FS in memory.
-type tree struct {
-	files map[string]string
-	// folders are the entries of each folder, in the order of their names.
-	folders map[string][]fs.DirEntry
+// Branch returns the branch that is checked out, which may have no commit yet, or "".
+func (r Repository) Branch(ctx context.Context) string {
+	aim, err := r.git(ctx, "", "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return "" // a commit is checked out
+	}
+	return strings.TrimPrefix(strings.TrimSpace(aim), "refs/heads/")
 }
 
-func newTree(files map[string]string) *tree {
-	t := &tree{files: files, folders: map[string][]fs.DirEntry{".": nil}}
-	for name, content := range files {
-		t.enter(name, treeInfo{name: path.Base(name), size: int64(len(content))})
+// Remote returns the address of a remote, or "". It may hold a password: don't show it.
+func (r Repository) Remote(ctx context.Context, name string) string {
+	address, err := r.git(ctx, "", "config", "--get", "remote."+name+".url")
+	if err != nil {
+		return "" // there is none
 	}
-	for _, entries := range t.folders {
-		sortEntries(entries)
-	}
-	return t
-}
-
-// enter puts an entry into its folder, and that into its own, where it is new.
-func (t *tree) enter(name string, info treeInfo) {
-	folder := path.Dir(name)
-	_, known := t.folders[folder]
-	t.folders[folder] = append(t.folders[folder], fs.FileInfoToDirEntry(info))
-	if !known {
-		t.enter(folder, treeInfo{name: path.Base(folder), folder: true})
-	}
-}
-
-// Open opens a file or a folder.
-func (t *tree) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	if content, ok := t.files[name]; ok {
-		return &openTreeFile{
-			Reader: strings.NewReader(content),
-			info:   treeInfo{name: path.Base(name), size: int64(len(content))},
-		}, nil
-	}
-	if entries, ok := t.folders[name]; ok {
-		return &openTreeFolder{info: treeInfo{name: path.Base(name), folder: true}, rest: entries}, nil
-	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	return strings.TrimSpace(address)
 }

@@ -157,19 +157,26 @@ func TestShallowAndSparse(t *testing.T) {
 // TestATreeIsBounded reads what ls-tree says, so that no large file is needed.
 func TestATreeIsBounded(t *testing.T) {
 	entry := func(size, name string) string { return "100644 blob 1234 " + size + "\t" + name + "\x00" }
-	files, err := treeFiles(entry("12", "a")+entry("16777217", "huge")+"120000 blob 12 3\tlink\x00"+"160000 commit 12 -\tsub\x00"+entry("1", "../x"), nil)
-	if err != nil || len(files) != 1 || files[0] != (treeFile{name: "a", id: "1234"}) {
+	read := func(out string) ([]treeFile, error) {
+		files, err := treeFiles(out)
+		if err != nil {
+			return nil, err
+		}
+		return readable(files, nil)
+	}
+	files, err := read(entry("12", "a") + entry("16777217", "huge") + "120000 blob 12 3\tlink\x00" + "160000 commit 12 -\tsub\x00" + entry("1", "../x"))
+	if err != nil || len(files) != 1 || files[0] != (treeFile{mode: "100644", id: "1234", name: "a", size: 12}) {
 		t.Errorf("%v, %v", files, err)
 	}
 	var many strings.Builder
 	for range 33 {
 		many.WriteString(entry("16777216", "a"))
 	}
-	if _, err := treeFiles(many.String(), nil); err == nil {
+	if _, err := read(many.String()); err == nil {
 		t.Error("more than is allowed was taken")
 	}
 	for _, bad := range []string{"x", entry("-", "a"), "100644 blob 12\ta"} {
-		if _, err := treeFiles(bad, nil); err == nil {
+		if _, err := read(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
@@ -184,13 +191,13 @@ func TestSubmodulesWithoutFiles(t *testing.T) {
 	run(t, top, "clone", "-q", top, other)
 	run(t, top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other, "project/deep/sub")
 	run(t, top, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "two")
-	if names, err := at(t, dir).Unfilled(t.Context()); len(names) != 0 || err != nil {
+	if names, err := at(t, dir).EmptySubmodules(t.Context()); len(names) != 0 || err != nil {
 		t.Errorf("with files: %q, %v", names, err)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
 	run(t, top, "clone", "-q", top, clone)
 	for folder, want := range map[string]string{"": "project/deep/sub", "project": "deep/sub", "project/deep/er": ""} {
-		names, err := at(t, filepath.Join(clone, folder)).Unfilled(t.Context())
+		names, err := at(t, filepath.Join(clone, folder)).EmptySubmodules(t.Context())
 		if strings.Join(names, " ") != want || err != nil {
 			t.Errorf("in %q: %q, %v", folder, names, err)
 		}

@@ -64,7 +64,7 @@ func (f *baseFinder) base(ctx context.Context, ref string) plan.Blame {
 // because a clone may only have another branch with a usual name.
 func (f *baseFinder) mainline(ctx context.Context) (string, error) {
 	if f.ci.DefaultBranch == "" {
-		return f.Mainline(ctx)
+		return f.DefaultBranch(ctx)
 	}
 	name := "origin/" + f.ci.DefaultBranch
 	if _, err := f.Commit(ctx, "refs/remotes/"+name); err == nil {

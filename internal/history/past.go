@@ -120,7 +120,7 @@ func (p *pastReader) open(ctx context.Context) plan.Blame {
 	if err != nil {
 		return plan.Blame{Problem: unreadable(err).Problem, Fix: "run trueup in a clone that git may read"}
 	}
-	p.repository = repository.Alone()
+	p.repository = repository.Offline()
 	if !slices.ContainsFunc(p.names, func(name string) bool { return !filepath.IsLocal(name) }) {
 		return plan.Blame{}
 	}

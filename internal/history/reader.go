@@ -122,7 +122,7 @@ func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
 	if r.repository.Sparse {
 		return "only a part of the files is checked out (sparse checkout)", "check out the whole tree"
 	}
-	submodules, err := r.repository.Unfilled(ctx)
+	submodules, err := r.repository.EmptySubmodules(ctx)
 	if err != nil {
 		return err.Error(), "fix that"
 	}

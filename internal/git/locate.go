@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// errPlanted says why a repository is not read. A settings file decides which
-// programs git runs and which addresses it asks. That of a clone is made by who
-// cloned it; but git also takes any folder for a bare repository that looks like
-// one, and a folder comes with a pull request.
-var errPlanted = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
+// errBareRepository says that a repository is not safe to read. Its settings choose which
+// programs git runs. The user wrote those of a clone; but git also reads any folder that
+// looks like a bare repository, and a pull request can add such a folder.
+var errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 
-// locate returns the folder of the repository that dir is in, and the format of
-// its objects; or ErrNoRepository. It runs nothing that the repository names.
+// locate returns the folder of the repository that dir is in, and the format of its
+// objects; or ErrNoRepository. It runs no program that the repository's settings name.
 func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
 	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.run(ctx)
 	if err != nil {
@@ -27,7 +26,7 @@ func locate(ctx context.Context, dir string) (gitDir, format string, err error) 
 	// No commit holds an entry named .git, so nothing below one was checked out.
 	// The variable is git's own, and it reads it from this process as well.
 	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
-		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errPlanted)
+		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
 	return gitDir, format, nil
 }
