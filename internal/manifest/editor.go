@@ -42,7 +42,7 @@ func newEditor(path string, data []byte) *editor {
 
 // fileOf is a file that is read on its own, within the usual limit of values.
 func fileOf(path string, data []byte) *file {
-	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orUsual().Values}
+	return &file{path: path, lines: lines{data: data}, maxValues: Limits{}.orDefault().Values}
 }
 
 // read returns the documents of the file that hold something.

@@ -156,7 +156,7 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	}
 	w.runObjectRules(s)
 	if len(marks) > 0 {
-		o.ignores = w.ignores(newGround(root), marks)
+		o.silences = w.silences(root, marks)
 		w.silence(s)
 	}
 	w.file.settle()
@@ -188,8 +188,8 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 }
 
 func (w *worker) runObjectRules(s *subject) {
-	for i := range w.rules {
-		if rule := &w.rules[i]; rule.object != nil && rule.Severity != diag.Advice {
+	for i := range Rules() {
+		if rule := &Rules()[i]; rule.object != nil && rule.Severity != diag.Advice {
 			s.run(rule)
 			rule.object(s)
 		}

@@ -74,14 +74,14 @@ func marked(text []byte) []string {
 		if root == nil {
 			return
 		}
-		g := newGround(root)
-		marks := g.comments(f.takeMarks(f.endOf(root.Line)))
+		l := newFieldLines(root)
+		marks := l.comments(f.takeMarks(f.endOf(root.Line)))
 		if len(marks) == 0 {
 			return
 		}
 		names := newNames(root, f.lines.count())
 		for _, m := range marks {
-			from, to, _ := g.governed(m)
+			from, to, _ := l.covered(m)
 			all = append(all, fmt.Sprintf("%d %s %s %s %x", number, m.word, m.rule, m.reason, names.between(from, to)))
 		}
 	})

@@ -3,58 +3,70 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
+	"sort"
 	"strings"
+	"sync"
 
 	"github.com/lithammer/fuzzysearch/fuzzy"
+	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
 )
 
-// ignore is a comment "# trueup:ignore RULE REASON" and the lines that it
-// governs.
-type ignore struct {
-	rule, reason string
-	// line and column are the comment's own.
-	line, column int
-	from, to     int
+// Silence is a comment that keeps findings of a rule from being shown:
+// # trueup:ignore RULE REASON.
+type Silence struct {
+	Rule, Reason string
+	// Line and column are the comment's own, from 1.
+	Line, column int
+	// from and to are the lines that it covers.
+	from, to int
 }
 
-// governs reports whether the comment silences a finding of the rule in the line.
-func (i ignore) governs(f diag.Finding) bool {
-	return i.rule == f.Rule && i.from <= f.Line && f.Line <= i.to
+// Governs reports whether the comment silences a finding of the same file.
+func (s Silence) Governs(f diag.Finding) bool {
+	return s.Rule == f.Rule && s.from <= f.Line && f.Line <= s.to
 }
 
-// Sift parts findings of the object from those that its comments silence. An
-// error is never silenced.
+// Silences returns the comments of the manifest that silence rules.
+func (o *Object) Silences() []Silence { return o.silences }
+
+// HasSilences reports whether a comment of any manifest silences a rule.
+func (s *Set) HasSilences() bool {
+	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.silences) > 0 })
+}
+
+// Sift separates findings of the object from those that its comments silence. No
+// comment silences an error.
 func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
-	if len(o.ignores) == 0 {
+	if len(o.silences) == 0 {
 		return found, nil
 	}
 	for _, f := range found {
-		at := slices.IndexFunc(o.ignores, func(i ignore) bool { return i.governs(f) })
+		at := slices.IndexFunc(o.silences, func(s Silence) bool { return s.Governs(f) })
 		if at < 0 || f.Severity == diag.Error {
 			shown = append(shown, f)
 			continue
 		}
-		f.Silenced = o.ignores[at].reason
+		f.Silenced = o.silences[at].Reason
 		silenced = append(silenced, f)
 	}
 	return shown, silenced
 }
 
-// ignores makes out what the comments of a document say. Those that can't be
-// what their author meant are reported, and silence nothing.
-func (w *worker) ignores(g *ground, marks []mark) []ignore {
-	var out []ignore
-	for _, m := range g.comments(marks) {
+// silences reads the comments of a document. Those that can't mean what their author
+// meant are reported, and silence nothing.
+func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
+	var out []Silence
+	l := newFieldLines(root)
+	for _, m := range l.comments(marks) {
 		if m.word == "" {
 			continue
 		}
-		i := ignore{rule: m.rule, reason: m.reason, line: m.line, column: m.column}
-		var found bool
-		i.from, i.to, found = g.governed(m)
-		message, fix := w.odd(m)
+		from, to, found := l.covered(m)
+		message, fix := m.problem()
 		if message == "" && !found {
 			message, fix = "the comment belongs to no field", "write it above a field, or after one on the same line"
 		}
@@ -62,30 +74,36 @@ func (w *worker) ignores(g *ground, marks []mark) []ignore {
 			w.file.add(m.line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
 			continue
 		}
-		out = append(out, i)
+		out = append(out, Silence{m.rule, m.reason, m.line, m.column, from, to})
 	}
 	return out
 }
 
-// odd says why a comment can't be what its author meant; "" where it can.
-func (w *worker) odd(m mark) (message, fix string) {
+// problem says why a comment can't mean what its author meant, or "".
+func (m mark) problem() (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
 	if m.word != "ignore" {
 		return "trueup:" + short(m.word) + " means nothing", form
 	}
-	rule := w.byName[m.rule]
+	rule := rulesByName()[m.rule]
 	switch {
 	case m.rule == "":
 		return "the comment names no rule", form
 	case rule == nil:
+		var names []string
+		for _, r := range Rules() {
+			if r.canBeSilenced() {
+				names = append(names, r.Name)
+			}
+		}
 		fix = "see the list in docs/rules, or trueup explain NAME"
-		if meant := Nearest(m.rule, w.names); meant != "" {
+		if meant := Nearest(m.rule, names); meant != "" {
 			fix = fmt.Sprintf("did you mean %s?", meant)
 		}
 		return "there is no rule " + quoteName(m.rule), fix
 	case rule.Severity == diag.Error:
 		return m.rule + " is an error, and errors can't be silenced", "fix what it finds, and remove the comment"
-	case !rule.silenceable():
+	case !rule.canBeSilenced():
 		return "no comment silences " + m.rule, "fix what it finds, and remove the comment"
 	case m.reason == "":
 		return "the comment has no reason", "say why: # trueup:ignore " + m.rule + " REASON"
@@ -93,13 +111,13 @@ func (w *worker) odd(m mark) (message, fix string) {
 	return "", ""
 }
 
-// silenceable reports whether a comment can silence the rule: one of file names has no
-// place for it, and of the comments themselves the last must be seen.
-func (r *Rule) silenceable() bool {
+// canBeSilenced reports whether a comment can silence the rule: one of file names has
+// no line for a comment, and those of the comments themselves must be seen.
+func (r *Rule) canBeSilenced() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != ruleIgnoreOdd && r.Name != ruleIgnoreUnused
 }
 
-// silence takes out what comments silence, once all rules have seen the object.
+// silence removes the findings that comments silence, after all rules ran.
 func (w *worker) silence(s *subject) {
 	own := w.file.findings[w.file.from:]
 	shown, silenced := s.Sift(slices.Clone(own))
@@ -108,39 +126,191 @@ func (w *worker) silence(s *subject) {
 	w.reportUnused(s, append(shown, silenced...))
 }
 
-// reportUnused reports comments that silence nothing. That is told by what the
-// document alone shows, so that nobody is told one thing today and another
-// tomorrow; and not while there are errors, which may hide other findings.
+// reportUnused reports comments that silence nothing. Only what the document alone
+// shows counts, so that the answer does not change from day to day; and only without
+// errors, which may hide other findings.
 func (w *worker) reportUnused(s *subject, found diag.List) {
 	if found.HasErrors() || w.file.dropped > 0 || w.file.more {
 		return
 	}
 	advice, hidden := advise(*s)
 	found = slices.Concat(found, advice, hidden)
-	for _, i := range s.ignores {
-		if w.byName[i.rule].certain(w.options) && !slices.ContainsFunc(found, i.governs) {
-			w.file.add(i.line, i.column, ruleIgnoreUnused, diag.Warning, "",
-				i.rule+" finds nothing here, so the comment has no effect", "remove the comment")
+	for _, silence := range s.Silences() {
+		rule := rulesByName()[silence.Rule]
+		needsMore := rule.set != nil || rule.NeedsLive || rule.idle != nil && rule.idle(w.options)
+		if !needsMore && !slices.ContainsFunc(found, silence.Governs) {
+			w.file.add(silence.Line, silence.column, ruleIgnoreUnused, diag.Warning, "",
+				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
 		}
 	}
 }
 
-// certain reports whether a document alone shows what the rule finds in it.
-func (r *Rule) certain(opts Options) bool {
-	return r.set == nil && !r.NeedsLive && (r.idle == nil || !r.idle(opts))
+// mark is a comment for trueup: # trueup:WORD RULE REASON.
+type mark struct {
+	line, column int
+	// before is what else is on its line.
+	before             string
+	word, rule, reason string
 }
 
-// nearIgnore reports whether the word was to be ignore.
-func nearIgnore(word string) bool {
-	const slips = 2
-	return fuzzy.LevenshteinDistance(strings.ToLower(strings.TrimSpace(word)), "ignore") <= slips
-}
+const markName = "trueup:"
 
-// findMarks returns where in the data something stands that may be a mark; most
-// files have none.
+var (
+	// markHead matches in quoted texts, too: which are comments, the nodes say.
+	markHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[ \t]*` + markName) })
+	markForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^#[ \t]*` + markName + `([ \t]*[^ \t]*)[ \t]*([^ \t]*)[ \t]*(.*?)[ \t]*$`)
+	})
+	// documentLine is a line between two documents.
+	documentLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|\.\.\.)([ \t]|$)`) })
+)
+
+// maxMarks limits the marks that are read in one file.
+const maxMarks = 10_000
+
+// findMarks returns where there may be a mark in the data; most files have none.
 func findMarks(data []byte) [][]int {
 	if !bytes.Contains(data, []byte(markName)) {
 		return nil
 	}
 	return markHead().FindAllIndex(data, maxMarks)
+}
+
+// takeMarks returns the marks before a line that were not taken yet: those above the
+// first line of a document belong to it.
+func (f *file) takeMarks(until int) []mark {
+	var out []mark
+	for len(f.marks) > 0 {
+		offset := f.marks[0][0]
+		line, column := f.lines.position(offset)
+		if line >= until {
+			break
+		}
+		f.marks = f.marks[1:]
+		end := f.lines.endOf(line)
+		if len(f.marks) > 0 {
+			end = min(end, f.marks[0][0])
+		}
+		m := newMark(string(f.lines.data[f.lines.offset(line):offset]), string(f.lines.data[offset:end]))
+		m.line, m.column = line, column
+		out = append(out, m)
+	}
+	return out
+}
+
+// newMark reads a mark, and what is before it. It has no word if it is only prose in
+// a comment, or a part of a text.
+func newMark(before, text string) mark {
+	m := mark{before: strings.TrimLeft(before, " \t")}
+	if strings.HasPrefix(m.before, "#") {
+		m.before = ""
+	}
+	form := markForm().FindStringSubmatch(text)
+	apart := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t")
+	if form == nil || !apart {
+		return m
+	}
+	const slips = 2 // in the word ignore
+	word := strings.TrimSpace(form[1])
+	if isProse := word != form[1] || word == ""; isProse && fuzzy.LevenshteinDistance(strings.ToLower(word), "ignore") > slips {
+		return m
+	}
+	m.word, m.rule, m.reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])
+	return m
+}
+
+// endOf returns the line at which the document ends that has something on a line.
+func (f *file) endOf(line int) int {
+	if len(f.marks) == 0 {
+		return line
+	}
+	for line++; line <= f.lines.count() && !documentLine().Match(f.lines.bytes(line)); {
+		line++
+	}
+	return line
+}
+
+// fieldLines are where the fields and elements of a document are.
+type fieldLines struct {
+	root *yaml.Node
+	// spans are the lines on which fields and elements start, each with the last line
+	// of those; last is the document's.
+	spans []span
+	last  int
+	// texts are the scalars that hold what looks like a mark, in their order.
+	texts []*yaml.Node
+}
+
+type span struct{ from, to int }
+
+func newFieldLines(root *yaml.Node) *fieldLines {
+	l := &fieldLines{root: root}
+	l.last = l.walk(root)
+	return l
+}
+
+// walk notes what is below a node, and returns its last line.
+func (l *fieldLines) walk(n *yaml.Node) int {
+	last, size := n.Line, 0
+	switch n.Kind {
+	case yaml.MappingNode:
+		size = 2
+	case yaml.SequenceNode:
+		size = 1
+	case yaml.ScalarNode:
+		if strings.Contains(n.Value, markName) {
+			l.texts = append(l.texts, n)
+		}
+	case yaml.AliasNode, yaml.DocumentNode:
+	}
+	for i := 0; size > 0 && i+size <= len(n.Content); i += size {
+		last = max(last, l.note(n.Content[i:i+size]))
+	}
+	return last
+}
+
+// note notes a field, which is a key and a value, or an element.
+func (l *fieldLines) note(parts []*yaml.Node) int {
+	line := parts[0].Line
+	if n := len(l.spans); n == 0 || l.spans[n-1].from < line {
+		l.spans = append(l.spans, span{line, line})
+	}
+	at, last := len(l.spans)-1, line
+	for _, p := range parts {
+		last = max(last, l.walk(p))
+	}
+	l.spans[at].to = max(l.spans[at].to, last)
+	return last
+}
+
+// comments removes the marks that are parts of texts: as many as a text holds, from
+// where it starts.
+func (l *fieldLines) comments(marks []mark) []mark {
+	var out []mark
+	for _, t := range l.texts {
+		before := sort.Search(len(marks), func(i int) bool {
+			return marks[i].line > t.Line || marks[i].line == t.Line && marks[i].column >= t.Column
+		})
+		out = append(out, marks[:before]...)
+		inside := len(markHead().FindAllStringIndex(t.Value, -1))
+		marks = marks[min(before+inside, len(marks)):]
+	}
+	return append(out, marks...)
+}
+
+// covered returns the lines that a comment covers: after something, the fields and
+// elements that start on its line; alone, those that start next, or the whole
+// document if it is above that.
+func (l *fieldLines) covered(m mark) (from, to int, ok bool) {
+	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.line })
+	switch {
+	case at == len(l.spans):
+		return 0, 0, false
+	case l.spans[at].from == m.line:
+	case strings.Trim(m.before, " -") != "":
+		return 0, 0, false // after a bracket, or a text of several lines
+	case m.line < l.root.Line:
+		return l.root.Line, l.last, true
+	}
+	return l.spans[at].from, l.spans[at].to, true
 }

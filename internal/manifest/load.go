@@ -16,48 +16,40 @@ import (
 // loader is what all workers of one Load share.
 type loader struct {
 	options    Options
-	rules      []Rule
-	byName     map[string]*Rule
-	names      []string
 	validators validators
 	inputs     []input
 	results    []result
 	next       atomic.Int64
-	// total is the bytes of the files that were read, done how many these are,
-	// count their objects, said what was found in them.
-	total, done, count, said atomic.Int64
+	// total is the bytes of the files that were read, done how many files these are,
+	// count their objects, and reported their findings.
+	total, done, count, reported atomic.Int64
 }
 
 // result is what one file gave.
 type result struct {
-	objects  []*Object
-	findings diag.List
-	silenced diag.List
-	err      error
+	objects            []*Object
+	findings, silenced diag.List
+	err                error
 }
 
-// Load reads every manifest of the sources, in the order of the sources and of
-// the names in a folder. The list holds what the user must mend; the error
-// says that something could not be read, and then there is no Set.
+// Load reads every manifest of the sources, in the order of the sources and of the
+// names in a directory. The list says what the user must fix; the error says that
+// something could not be read, and then there is no Set.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	return newValidators().load(ctx, sources, opts)
 }
 
 // load is Load with schemas that are compiled once for many calls.
 func (v validators) load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
-	opts.Limits = opts.Limits.orUsual()
-	files, err := listed(sources, opts.Limits)
+	opts.Limits = opts.Limits.orDefault()
+	files, err := list(sources, opts.Limits)
 	if err != nil {
 		return nil, nil, err
 	}
-	if files.tooMany != nil {
-		return &Set{byKey: map[kind.Key]*Object{}}, append(files.findings, *files.tooMany), nil
+	if files.exceeded != nil {
+		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
 	}
-	l := &loader{
-		options: opts, rules: Rules(), validators: v,
-		inputs: files.inputs, results: make([]result, len(files.inputs)),
-	}
-	l.nameRules()
+	l := &loader{options: opts, validators: v, inputs: files.inputs, results: make([]result, len(files.inputs))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -69,25 +61,12 @@ func (v validators) load(ctx context.Context, sources []Source, opts Options) (*
 	return set, opts.judge(append(files.findings, findings...)), nil
 }
 
-// nameRules makes rules findable by their names.
-func (l *loader) nameRules() {
-	l.byName = make(map[string]*Rule, len(l.rules))
-	for i := range l.rules {
-		rule := &l.rules[i]
-		l.byName[rule.Name] = rule
-		if rule.silenceable() {
-			l.names = append(l.names, rule.Name)
-		}
-	}
-}
-
-// Check runs the rules that need every object of the set. What comments silence
-// it adds to the set's.
+// Check runs the rules that need every object of the set. It adds what comments
+// silence to the set.
 func Check(set *Set, opts Options) diag.List {
 	r := &reporter{}
-	rules := Rules()
-	for i := range rules {
-		if rule := &rules[i]; rule.set != nil {
+	for i := range Rules() {
+		if rule := &Rules()[i]; rule.set != nil {
 			r.run(rule)
 			rule.set(set, r)
 		}
@@ -96,7 +75,13 @@ func Check(set *Set, opts Options) diag.List {
 	return opts.judge(r.findings)
 }
 
-// judge makes warnings errors where the options say so.
+// Unread reports whether the findings say that a possible manifest was not read. An
+// object that is not in the set may then still be in git.
+func Unread(findings diag.List) bool {
+	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Rule == ruleNotRegular })
+}
+
+// judge makes warnings errors, if the options say so.
 func (o Options) judge(findings diag.List) diag.List {
 	if o.Strict {
 		for i := range findings {
@@ -119,26 +104,21 @@ func (l *loader) readAll(ctx context.Context) {
 			var buffer bytes.Buffer
 			for ctx.Err() == nil {
 				i := int(l.next.Add(1)) - 1
-				if i >= len(l.inputs) || l.tooMuch() {
+				if i >= len(l.inputs) || l.excess() != "" {
 					return
 				}
-				l.results[i] = w.survive(l.inputs[i], &buffer)
-				l.tell()
+				l.results[i] = w.readSafely(l.inputs[i], &buffer)
+				if done := l.done.Add(1); l.options.Progress != nil {
+					l.options.Progress(int(done), len(l.inputs))
+				}
 			}
 		})
 	}
 	group.Wait()
 }
 
-// tell tells that one file more was read.
-func (l *loader) tell() {
-	if done := l.done.Add(1); l.options.Progress != nil {
-		l.options.Progress(int(done), len(l.inputs))
-	}
-}
-
-// survive reads one file; a panic over it is its error.
-func (w *worker) survive(in input, buffer *bytes.Buffer) (r result) {
+// readSafely reads one file; a panic is the file's error.
+func (w *worker) readSafely(in input, buffer *bytes.Buffer) (r result) {
 	defer func() {
 		if value := recover(); value != nil {
 			r = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", in.display, value)}
@@ -149,20 +129,16 @@ func (w *worker) survive(in input, buffer *bytes.Buffer) (r result) {
 
 // read reads one file.
 func (w *worker) read(in input, buffer *bytes.Buffer) result {
-	data := in.data
 	limit := w.options.Limits.File
-	if in.fsys != nil {
-		var err error
-		if data, err = slurp(in, limit, buffer); err != nil {
-			return result{err: fmt.Errorf("read %s: %w", in.display, err)}
-		}
+	data, err := in.read(limit, buffer)
+	if err != nil {
+		return result{err: err}
 	}
 	w.total.Add(int64(len(data)))
-	w.silenced = nil
-	w.file, w.objects = &file{
-		path: in.display, lines: lines{data: data}, room: w.options.findings, maxValues: w.options.Limits.Values,
-	}, nil
-	w.convert.expanded = 0
+	w.silenced, w.objects, w.convert.expanded = nil, nil, 0
+	w.file = &file{
+		path: in.display, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values,
+	}
 	if int64(len(data)) > limit {
 		w.file.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
 	} else {
@@ -170,7 +146,7 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 	}
 	w.file.finish()
 	w.count.Add(int64(len(w.objects)))
-	w.said.Add(int64(len(w.file.findings)))
+	w.reported.Add(int64(len(w.file.findings)))
 	w.file.findings.Sort()
 	return result{objects: w.objects, findings: slices.Compact(w.file.findings), silenced: w.silenced}
 }
@@ -179,8 +155,8 @@ func (w *worker) read(in input, buffer *bytes.Buffer) result {
 func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
-	if l.tooMuch() {
-		return set, append(findings, l.excess()), nil
+	if message := l.excess(); message != "" {
+		return set, append(findings, exceeded(l.inputs[0].display, message, "name fewer files at once")), nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {
@@ -190,7 +166,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 		set.Silenced = append(set.Silenced, r.silenced...)
 		for _, o := range r.objects {
 			if first := set.byKey[o.Key()]; first != nil {
-				findings = append(findings, repeated(o, first))
+				findings = append(findings, duplicate(o, first))
 				continue
 			}
 			set.byKey[o.Key()] = o
@@ -200,8 +176,8 @@ func (l *loader) gather() (*Set, diag.List, error) {
 	return set, findings, nil
 }
 
-// repeated reports an object whose key another has.
-func repeated(o, first *Object) diag.Finding {
+// duplicate reports an object whose key another object has.
+func duplicate(o, first *Object) diag.Finding {
 	line, column := o.Place("metadata.name")
 	return diag.Finding{
 		Path: o.Path, Line: line, Column: column, Field: "metadata.name", Rule: ruleDuplicate, Severity: diag.Error,

@@ -35,8 +35,7 @@ type Object struct {
 	Keep bool
 	// positions is a compact index of places.
 	positions positions
-	// ignores are the comments that silence rules.
-	ignores []ignore
+	silences  []Silence
 }
 
 // Key returns the identity of the object.

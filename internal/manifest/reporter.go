@@ -48,12 +48,11 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	r.findings, r.silenced = append(r.findings, shown...), append(r.silenced, silenced...)
 }
 
-// full counts a finding of the running rule for which there is no room, and tells
-// whether it is one: then nobody need make out what it would say.
+// full reports whether there is no room for another finding of the running rule, and
+// counts it then. A rule asks before it composes an expensive message.
 func (r *reporter) full() bool { return r.file != nil && r.file.full(r.severity) }
 
-// report adds a finding of the running rule at a field of the subject; see
-// reportOn.
+// report adds a finding of the running rule at a field of the subject.
 func (s *subject) report(field, message, fix string) { s.reportOn(s.Object, field, message, fix) }
 
 // child returns the path of a field of a mapping. A name that would be
@@ -70,3 +69,21 @@ func child(path, name string) string {
 
 // element returns the path of the i-th element of a list, from 0.
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Advise returns the advice that needs only the manifest, and what comments in the
+// manifest silence of it.
+func Advise(o *Object) (advice, silenced diag.List) {
+	return advise(subject{Object: o, Tree: o.Tree()})
+}
+
+// advise runs the rules of objects that give advice, and so never stop a run.
+func advise(own subject) (advice, silenced diag.List) {
+	own.reporter = &reporter{limit: maxFindings}
+	for i := range Rules() {
+		if rule := &Rules()[i]; rule.Severity == diag.Advice && rule.object != nil {
+			own.run(rule)
+			rule.object(&own)
+		}
+	}
+	return own.findings, own.silenced
+}

@@ -116,6 +116,14 @@ func Rules() []Rule { return allRules() }
 
 var allRules = sync.OnceValue(readRules)
 
+var rulesByName = sync.OnceValue(func() map[string]*Rule {
+	all := map[string]*Rule{}
+	for i := range Rules() {
+		all[Rules()[i].Name] = &Rules()[i]
+	}
+	return all
+})
+
 // readRules reads the texts of the rules, which are part of the program: one
 // that is malformed is a mistake of ours, and panics.
 func readRules() []Rule {

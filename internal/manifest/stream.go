@@ -56,8 +56,8 @@ type file struct {
 	// severest of those.
 	more      bool
 	worstMore diag.Severity
-	// room is how many findings a document may have if that is more than usual.
-	room int
+	// maxFindings is how many findings a document may have, if more than usual.
+	maxFindings int
 	// maxValues bounds the values of a document.
 	maxValues int
 	// marks are where comments may speak to this program that no document has
@@ -83,7 +83,7 @@ func (f *file) full(severity diag.Severity) bool {
 		f.more = true
 		f.worstMore = max(f.worstMore, severity)
 		return true
-	case len(f.findings)-f.from < max(maxFindings, f.room):
+	case len(f.findings)-f.from < max(maxFindings, f.maxFindings):
 		return false
 	}
 	f.dropped++

@@ -1,8 +1,11 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -19,28 +22,47 @@ type input struct {
 	data    []byte
 }
 
-// lister collects the files of the sources, each once.
+// lister lists the files of sources, each once.
 type lister struct {
 	inputs   []input
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
-	// tooMany says which bound the files pass; then no more are listed.
-	tooMany *diag.Finding
+	// exceeded says which limit the files exceed; no more are listed then.
+	exceeded *diag.Finding
 }
 
-// listed lists the sources, unless one can't be read.
-func listed(sources []Source, limits Limits) (*lister, error) {
+// list lists the files of the sources.
+func list(sources []Source, limits Limits) (*lister, error) {
 	l := &lister{seen: map[string]bool{}, limits: limits}
 	for _, s := range sources {
 		if err := l.add(s); err != nil {
 			return nil, err
 		}
 	}
+	if l.exceeded != nil {
+		l.findings = append(l.findings, *l.exceeded)
+	}
 	return l, nil
 }
 
-// add lists a source: standard input, a file, or a folder and all below it.
+func (l *lister) report(path, rule string, severity diag.Severity, message, fix string) {
+	l.findings = append(l.findings, diag.Finding{Path: path, Rule: rule, Severity: severity, Message: message, Fix: fix})
+}
+
+// exceed ends the listing at the first limit that is exceeded.
+func (l *lister) exceed(path, message, fix string) {
+	if l.exceeded == nil {
+		finding := exceeded(path, message, fix)
+		l.exceeded = &finding
+	}
+}
+
+func exceeded(path, message, fix string) diag.Finding {
+	return diag.Finding{Path: path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: fix}
+}
+
+// add lists a source: standard input, a file, or a directory and all below it.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {
 		l.inputs = append(l.inputs, input{display: cmp.Or(s.Display, "-"), data: s.Data})
@@ -49,7 +71,7 @@ func (l *lister) add(s Source) error {
 	name := path.Clean(s.Path)
 	info, err := fs.Lstat(s.FS, name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path.Join(s.Display, name), bare(err))
+		return fmt.Errorf("read %s: %w", path.Join(s.Display, name), withoutPath(err))
 	}
 	if info.IsDir() {
 		return l.folder(s, name, 0)
@@ -58,116 +80,191 @@ func (l *lister) add(s Source) error {
 	return nil
 }
 
-// folder walks a folder in the order of names. Hidden ones are skipped, and
-// symbolic links are never followed: a link can lead out of the repository.
-// What can't be listed is an error: it must not look as if it were empty.
+// folder walks a directory in the order of names. It skips hidden names, and follows
+// no symbolic link: a link can lead out of the repository. A directory that can't be
+// listed is an error: it must not look empty.
 func (l *lister) folder(s Source, dir string, depth int) error {
 	shown := path.Join(s.Display, dir)
 	if depth > l.limits.Folders {
-		l.stop(excessive(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder"))
+		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 		return nil
 	}
 	entries, err := fs.ReadDir(s.FS, dir)
 	if err != nil {
-		return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, bare(err))
+		return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, withoutPath(err))
 	}
-	l.sameButForCase(shown, entries)
+	first := make(map[string]string, len(entries))
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if err := l.entry(s, path.Join(dir, e.Name()), e, depth); err != nil || l.tooMany != nil {
+		l.checkCase(shown, e, first)
+		if err := l.entry(s, path.Join(dir, e.Name()), e, depth); err != nil || l.exceeded != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entry lists what a folder has under a name.
+// entry lists what a directory has under a name.
 func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || isManifest(name)):
-		l.findings = append(l.findings, diag.Finding{
-			Path: shown, Rule: ruleEncoding, Severity: diag.Error, Message: "the name is not UTF-8", Fix: "rename it",
-		})
+		l.report(shown, ruleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 	case e.IsDir():
 		return l.folder(s, name, depth+1)
 	case isManifest(name):
 		l.file(s, name, e.Type())
-	case e.Type()&fs.ModeSymlink != 0 && l.leadsToFolder(s, name):
-		l.findings = append(l.findings, diag.Finding{
-			Path: shown, Rule: ruleNotRegular, Severity: diag.Warning,
-			Message: "trueup does not follow symbolic links to folders",
-			Fix:     "move the manifests into a real folder, or name the folder on the command line",
-		})
+	case e.Type()&fs.ModeSymlink != 0 && isFolderLink(s, name):
+		l.report(shown, ruleNotRegular, diag.Warning, "trueup does not follow symbolic links to folders",
+			"move the manifests into a real folder, or name the folder on the command line")
 	}
 	return nil
 }
 
-// stop ends the listing at the first bound that is passed.
-func (l *lister) stop(why diag.Finding) {
-	if l.tooMany == nil {
-		l.tooMany = &why
+// checkCase warns of names that differ only in case: a file system that ignores
+// case keeps one of them, and the other looks removed there.
+func (l *lister) checkCase(dir string, e fs.DirEntry, first map[string]string) {
+	if !e.IsDir() && !isManifest(e.Name()) {
+		return
 	}
+	folded := strings.ToLower(e.Name())
+	if other, taken := first[folded]; taken {
+		l.report(path.Join(dir, e.Name()), ruleFileCase, diag.Warning,
+			fmt.Sprintf("the name differs from %s only in case", quoteName(other)), "rename one of them")
+	}
+	first[folded] = e.Name()
 }
 
-// sameButForCase warns of names of which a file system that does not tell
-// letters by their case keeps one: on such a machine the other seems removed.
-func (l *lister) sameButForCase(dir string, entries []fs.DirEntry) {
-	first := make(map[string]string, len(entries))
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && !isManifest(e.Name()) {
-			continue
-		}
-		folded := strings.ToLower(e.Name())
-		if other, taken := first[folded]; taken {
-			l.findings = append(l.findings, diag.Finding{
-				Path: path.Join(dir, e.Name()), Rule: ruleFileCase, Severity: diag.Warning,
-				Message: fmt.Sprintf("the name differs from %s only in case", quoteName(other)), Fix: "rename one of them",
-			})
-		}
-		first[folded] = e.Name()
-	}
-}
-
-// leadsToFolder reports whether a link means a folder; one that leads out of the
-// root or nowhere is taken for one, because nobody can tell.
-func (*lister) leadsToFolder(s Source, name string) bool {
+// isFolderLink reports whether a link leads to a directory, or may do so: out of the
+// root, or nowhere.
+func isFolderLink(s Source, name string) bool {
 	info, err := fs.Stat(s.FS, name)
 	return err != nil || info.IsDir()
 }
 
 func isManifest(name string) bool {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
+	ext := path.Ext(name)
+	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
-// file lists a regular file and reports any other. A pipe is never opened:
-// that would wait for a writer.
+// file lists a regular file and reports any other. It opens no pipe: that would wait
+// for a writer.
 func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)
 	if l.seen[display] {
 		return
 	}
 	l.seen[display] = true
-	if len(l.seen) > l.limits.Files {
-		l.stop(excessive(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once"))
-		return
-	}
-	if mode.IsRegular() {
+	switch {
+	case len(l.seen) > l.limits.Files:
+		l.exceed(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once")
+	case mode.IsRegular():
 		l.inputs = append(l.inputs, input{fsys: s.FS, name: name, display: display})
-		return
+	default:
+		what := "a device, a pipe or a socket"
+		if mode&fs.ModeSymlink != 0 {
+			what = "a symbolic link"
+		}
+		l.report(display, ruleNotRegular, diag.Error, "the manifest is "+what+" and is not read", "replace it with a regular file")
 	}
-	what := "a device, a pipe or a socket"
-	if mode&fs.ModeSymlink != 0 {
-		what = "a symbolic link"
+}
+
+// errChanged is a file that changed while it was read: with half of it, the other
+// half would look removed.
+var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
+
+// read reads the file into the buffer, at most one byte more than the limit.
+func (in input) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
+	if in.fsys == nil {
+		return in.data, nil
 	}
-	l.findings = append(l.findings, diag.Finding{
-		Path: display, Rule: ruleNotRegular, Severity: diag.Error,
-		Message: "the manifest is " + what + " and is not read", Fix: "replace it with a regular file",
-	})
+	data, err := readRegular(in.fsys, in.name, limit, buffer)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it was deleted just now: run trueup again when nothing changes the files")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", in.display, withoutPath(err))
+	}
+	return data, nil
+}
+
+func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	before, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it is no longer a regular file", fs.ErrInvalid)
+	}
+	buffer.Reset()
+	if _, err := buffer.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if size := min(before.Size(), limit+1); int64(buffer.Len()) != size || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		return nil, errChanged
+	}
+	return buffer.Bytes(), nil
+}
+
+// withoutPath removes the path from an error whose message has it already.
+func withoutPath(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// Text is a file of manifests.
+type Text struct {
+	// FS is the source's, and nil for standard input; Name is the file's in it.
+	FS   fs.FS
+	Name string
+	// Path is the file as the user named it.
+	Path string
+	Data []byte
+}
+
+// Texts reads the files that Load reads, in the same order and within the same
+// limits. The list says what keeps files from being read; the error is that of a
+// file that could not be read.
+func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
+	limits = limits.orDefault()
+	files, err := list(sources, limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	if files.exceeded != nil {
+		return nil, files.findings, nil
+	}
+	texts := make([]Text, len(files.inputs))
+	total := int64(0)
+	for i, in := range files.inputs {
+		data, err := in.read(limits.File, &bytes.Buffer{})
+		if err != nil {
+			return nil, nil, err
+		}
+		size := int64(len(data))
+		if total += size; size > limits.File {
+			files.exceed(in.display, "the file is larger than "+bytesOf(limits.File), "split it into several files")
+		} else if total > limits.Total {
+			files.exceed(in.display, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
+		}
+		if files.exceeded != nil {
+			return nil, append(files.findings, *files.exceeded), nil
+		}
+		texts[i] = Text{FS: in.fsys, Name: in.name, Path: in.display, Data: data}
+	}
+	return texts, files.findings, nil
 }
