@@ -157,7 +157,7 @@ func lay(text []byte, ordered bool) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := l.lines(); err != nil {
+	if err := l.layOut(); err != nil {
 		return nil, err
 	}
 	for _, m := range l.mappings {
@@ -172,7 +172,7 @@ func (l *sheet) text() []byte {
 	var b strings.Builder
 	empty := false
 	for _, at := range l.order {
-		if l.kinds[at] == emptyLine {
+		if l.lines[at].kind == emptyLine {
 			empty = b.Len() > 0
 			continue
 		}
@@ -180,7 +180,7 @@ func (l *sheet) text() []byte {
 			b.WriteByte('\n')
 			empty = false
 		}
-		b.WriteString(l.out[at])
+		b.WriteString(l.lines[at].out)
 		b.WriteByte('\n')
 	}
 	text := b.String()

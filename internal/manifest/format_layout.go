@@ -10,10 +10,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// levelIndent is what each level is indented by.
+// levelIndent is the indentation of each level.
 const levelIndent = 2
 
-// lineKind is what a line is for the layout.
 type lineKind uint8
 
 const (
@@ -21,63 +20,66 @@ const (
 	otherLine lineKind = iota
 	emptyLine
 	commentLine
-	// markerLine is --- or ..., perhaps with something behind it.
+	// markerLine is --- or ..., perhaps with something after it.
 	markerLine
-	// tokenLine begins with a key, a hyphen or a value.
+	// tokenLine starts with a key, a hyphen or a value.
 	tokenLine
-	// innerLine goes on with a value that began above: its own text.
+	// innerLine continues a value that starts above.
 	innerLine
 )
 
-// token is where a key, a hyphen or a value begins in a line: the column in the
-// file and in the layout, from 0 and in characters.
+// token is where a key, a hyphen or a value starts: its column in the file and in
+// the layout, from 0 and in characters.
 type token struct{ from, to int }
 
-// noToken is left of all.
+// noToken is left of all others.
 func noToken() token { return token{-1, 0} }
 
-// goesOn is right of all: a value of several lines, below which no comment
-// stands, because it would be a line of it.
-func goesOn() token { return token{math.MaxInt, math.MaxInt} }
+// textToken is right of all others: a comment below a value of several lines would be
+// a line of the value.
+func textToken() token { return token{math.MaxInt, math.MaxInt} }
 
-// sheet is a text while it is laid out, line by line; lines count from 0.
+// sheetLine is a line while it is laid out.
+type sheetLine struct {
+	in, out string
+	kind    lineKind
+	// tokens are those of the line from left to right.
+	tokens []token
+	// value is the column of the value after the last token, or 0.
+	value int
+	// shift is by how much an inner line moves, level the column of a comment.
+	shift, level int
+	// open is whether the end of the line is inside a value in quotes or brackets.
+	open bool
+}
+
+// sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
-	in, out []string
-	kinds   []lineKind
-	// tokens are those of a line from left to right.
-	tokens [][]token
-	// values are the columns at which the value behind the last token of a line
-	// begins, or 0.
-	values []int
-	// shifts are by how much inner lines move, levels where comments go.
-	shifts, levels []int
-	// open says that the end of the line is inside a value in quotes or brackets.
-	open []bool
-	// order is the order of lines in the end.
+	lines []sheetLine
+	// order is the order of the lines in the end.
 	order    []int
 	mappings []ordering
-	// ended says that the last line has an end, unended that an end would be a
-	// part of the text in that line.
+	// ended is whether the last line has a line break, unended whether one would
+	// belong to the text on that line.
 	ended, unended bool
 	depth          int
 }
 
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	l := &sheet{in: strings.Split(body, "\n"), ended: ended}
-	n := len(l.in)
-	l.out, l.kinds, l.tokens = make([]string, n), make([]lineKind, n), make([][]token, n)
-	l.values, l.shifts, l.levels, l.open = make([]int, n), make([]int, n), make([]int, n), make([]bool, n)
-	for i, line := range l.in {
-		l.order = append(l.order, i)
+	l := &sheet{ended: ended}
+	for line := range strings.SplitSeq(body, "\n") {
+		lineKind := otherLine
 		switch trimmed := strings.TrimLeft(line, " \t"); {
 		case trimmed == "":
-			l.kinds[i] = emptyLine
+			lineKind = emptyLine
 		case trimmed[0] == '#':
-			l.kinds[i] = commentLine
+			lineKind = commentLine
 		case documentLine().MatchString(line):
-			l.kinds[i] = markerLine
+			lineKind = markerLine
 		}
+		l.order = append(l.order, len(l.lines))
+		l.lines = append(l.lines, sheetLine{in: line, kind: lineKind})
 	}
 	return l
 }
@@ -89,21 +91,21 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 		return nil
 	}
 	if !isBlock(root) || root.Kind != yaml.MappingNode {
-		return l.asItIs(root)
+		return l.keepLines(root)
 	}
-	var field *kind.Field
-	if k, _, ok := kind.ForEnvelope(peekText(peek(root, "apiVersion")), peekText(peek(root, "kind"))); ok && ordered && !hasAnchor(root) {
-		field = k.Root()
-	}
-	if at := root.Line - 1; l.kinds[at] == markerLine {
+	if l.lines[root.Line-1].kind == markerLine {
 		return left(root.Line, "a mapping starts on the line of ---")
 	}
-	return l.mapping(root, 0, field)
+	k, _, ok := kind.ForEnvelope(peekText(peek(root, "apiVersion")), peekText(peek(root, "kind")))
+	if !ok || !ordered || hasAnchor(root) {
+		return l.mapping(root, 0, nil)
+	}
+	return l.mapping(root, 0, k.Root())
 }
 
-// asItIs keeps the lines of a document that is no mapping of lines.
-func (l *sheet) asItIs(root *yaml.Node) error {
-	end := len(l.in)
+// keepLines keeps the lines of a document that is not a mapping of lines.
+func (l *sheet) keepLines(root *yaml.Node) error {
+	end := len(l.lines)
 	if root.Kind != yaml.SequenceNode || root.Style&yaml.FlowStyle != 0 {
 		last, err := l.end(root, -1)
 		if err != nil {
@@ -112,23 +114,23 @@ func (l *sheet) asItIs(root *yaml.Node) error {
 		end = last + 1
 	}
 	for at := root.Line - 1; at < end; at++ {
-		if l.kinds[at] == markerLine && at > root.Line-1 {
+		line := &l.lines[at]
+		if line.kind != markerLine {
+			line.kind, line.open = innerLine, true
+		} else if at > root.Line-1 {
 			break
-		}
-		if l.kinds[at] != markerLine {
-			l.kinds[at], l.open[at] = innerLine, true
 		}
 	}
 	return nil
 }
 
-// isBlock reports whether a node is a mapping or list of lines and not of brackets.
+// isBlock reports whether a node is a mapping or list of lines, not in brackets.
 func isBlock(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether anything at or below the node has a name: then the
-// order of fields matters.
+// hasAnchor reports whether there is an anchor at or below the node: then the order
+// of fields matters.
 func hasAnchor(n *yaml.Node) bool {
 	if n.Anchor != "" {
 		return true
@@ -141,24 +143,20 @@ func hasAnchor(n *yaml.Node) bool {
 	return false
 }
 
-// mark notes that something begins at a place, which goes to a column.
+// mark notes that something starts at a place, which goes to a column.
 func (l *sheet) mark(at, from, to int) {
-	l.tokens[at] = append(l.tokens[at], token{from, to})
-	l.kinds[at] = tokenLine
+	l.lines[at].tokens = append(l.lines[at].tokens, token{from, to})
+	l.lines[at].kind = tokenLine
 }
 
 // mapping notes a mapping whose keys go to a column.
 func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
-	if l.depth++; l.depth > maxDepth {
-		return left(n.Line, "it is nested too deeply")
-	}
-	defer func() { l.depth-- }()
 	from := n.Content[0].Column - 1
-	own := ordering{column: to, root: l.depth == 1, field: field}
+	own := ordering{column: to, root: l.depth == 0, field: field}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		at := key.Line - 1
-		if key.Column-1 != from || !l.beginsHere(at, from) || isBlock(key) {
+		if key.Column-1 != from || !l.startsLine(at, from) || isBlock(key) {
 			return left(key.Line, "the key is not written as KEY:")
 		}
 		l.mark(at, from, to)
@@ -171,21 +169,18 @@ func (l *sheet) mapping(n *yaml.Node, to int, field *kind.Field) error {
 	return nil
 }
 
-// beginsHere reports whether nothing but spaces and hyphens stands before a place.
-func (l *sheet) beginsHere(at, column int) bool {
-	return strings.Trim(l.in[at][:offset(l.in[at], column)], " -") == ""
+// startsLine reports whether only spaces and hyphens are before a place.
+func (l *sheet) startsLine(at, column int) bool {
+	line := l.lines[at].in
+	return strings.Trim(line[:offset(line, column)], " -") == ""
 }
 
 // sequence notes a list whose hyphens go to a column.
 func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
-	if l.depth++; l.depth > maxDepth {
-		return left(n.Line, "it is nested too deeply")
-	}
-	defer func() { l.depth-- }()
 	from := -1
 	for _, e := range n.Content {
 		at, column, ok := l.hyphen(e, owner, from)
-		if !ok || from >= 0 && column != from || !l.beginsHere(at, column) {
+		if !ok || from >= 0 && column != from || !l.startsLine(at, column) {
 			return left(e.Line, "the element does not follow a hyphen of its list")
 		}
 		from = column
@@ -197,49 +192,48 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 	return nil
 }
 
-// hyphen finds the hyphen of an element: before it in its line, or alone in a
-// line above. The column is known from the second element on.
+// hyphen finds the hyphen of an element: before it on its line, or alone on a line
+// above. The column is known from the second element on.
 func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool) {
 	at = e.Line - 1
-	before := l.in[at][:offset(l.in[at], e.Column-1)]
+	before := l.lines[at].in[:offset(l.lines[at].in, e.Column-1)]
 	if known >= 0 && known < len(before) && before[known] == '-' {
 		return at, known, true
 	}
-	if known < 0 {
-		if trimmed := strings.TrimRight(before, " \t"); strings.HasSuffix(trimmed, "-") {
-			return at, len(trimmed) - 1, strings.Trim(trimmed, " -") == ""
-		}
+	if trimmed := strings.TrimRight(before, " \t"); known < 0 && strings.HasSuffix(trimmed, "-") {
+		return at, len(trimmed) - 1, strings.Trim(trimmed, " -") == ""
 	}
 	for at--; at > owner; at-- {
-		if l.kinds[at] == emptyLine || l.kinds[at] == commentLine {
+		if l.lines[at].kind == emptyLine || l.lines[at].kind == commentLine {
 			continue
 		}
-		text, _, _ := strings.Cut(l.in[at], "#")
+		text, _, _ := strings.Cut(l.lines[at].in, "#")
 		text = strings.TrimRight(text, " \t")
 		return at, len(text) - 1, strings.Trim(text, " -") == "" && text != ""
 	}
 	return 0, 0, false
 }
 
-// value notes the value behind a key or a hyphen that stands in a line.
+// value notes the value after a key or a hyphen on a line.
 func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
-	start := v.Line - 1
-	hasText := v.Kind != yaml.ScalarNode || v.Anchor != "" || !isPlain(v) || v.Value != ""
-	named := v.Anchor != "" || v.Style&yaml.TaggedStyle != 0
-	below := owner.to + levelIndent
+	start, below := v.Line-1, owner.to+levelIndent
 	switch {
-	case !hasText:
+	case v.Kind == yaml.ScalarNode && v.Anchor == "" && isPlain(v) && v.Value == "":
 		return nil
-	case isBlock(v) && !named:
+	case isBlock(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
 	case start > at:
 		l.mark(start, v.Column-1, below)
 	default:
-		l.values[at] = v.Column - 1
+		l.lines[at].value = v.Column - 1
 	}
-	switch {
-	case !isBlock(v):
+	if !isBlock(v) {
 		return l.leaf(v, at, owner)
-	case v.Kind == yaml.SequenceNode:
+	}
+	if l.depth++; l.depth >= maxDepth {
+		return left(v.Line, "it is nested too deeply")
+	}
+	defer func() { l.depth-- }()
+	if v.Kind == yaml.SequenceNode {
 		return l.sequence(v, at-1, below, itemOf(field))
 	}
 	return l.mapping(v, below, field)
@@ -262,34 +256,34 @@ func offset(line string, column int) int {
 	return at
 }
 
-// lines makes the new lines of what was noted.
-func (l *sheet) lines() error {
+// layOut makes the new lines.
+func (l *sheet) layOut() error {
 	var open []token
 	below, spare := l.below(), -1
-	for at, line := range l.in {
-		switch l.kinds[at] {
+	for at := range l.lines {
+		line := &l.lines[at]
+		switch line.kind {
 		case otherLine:
 			return left(at+1, "trueup does not know how to format a line")
 		case markerLine:
-			open = nil
-			l.out[at] = strings.TrimRight(line, " \t")
-			if l.open[at] {
-				l.out[at] = line
+			open, line.out = nil, line.in
+			if !line.open {
+				line.out = strings.TrimRight(line.in, " \t")
 			}
 		case commentLine:
 			if at > 0 && l.isComment(at-1) {
-				spare = stillSpare(line, spare)
+				spare = stillSpare(line.in, spare)
 			} else {
-				spare = spareHyphen(line)
+				spare = spareHyphen(line.in)
 			}
-			l.levels[at] = commentLevel(line, spare >= 0, below[at], open)
-			l.out[at] = strings.Repeat(" ", l.levels[at]) + strings.Trim(line, " \t")
+			line.level = commentLevel(line.in, spare >= 0, below[at], open)
+			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
 		case innerLine:
-			open = enter(open, []token{goesOn()})
-			l.out[at] = l.shifted(at)
+			open = enter(open, []token{textToken()})
+			line.out = line.shifted()
 		case tokenLine:
-			open = enter(open, l.tokens[at])
-			if err := l.tokenLine(at); err != nil {
+			open = enter(open, line.tokens)
+			if err := line.layOutTokens(at); err != nil {
 				return err
 			}
 		case emptyLine:
@@ -310,15 +304,15 @@ func enter(open, tokens []token) []token {
 	return open
 }
 
-// below are, for each line, the first of the next line of the document in which
-// something begins, or noToken.
+// below are, for each line, the first token of the next line of the document with
+// one, or noToken.
 func (l *sheet) below() []token {
-	all, next := make([]token, len(l.in)), noToken()
-	for at := len(l.in) - 1; at >= 0; at-- {
+	all, next := make([]token, len(l.lines)), noToken()
+	for at := len(l.lines) - 1; at >= 0; at-- {
 		all[at] = next
-		switch l.kinds[at] {
+		switch line := l.lines[at]; line.kind {
 		case tokenLine:
-			next = l.tokens[at][0]
+			next = line.tokens[0]
 		case markerLine:
 			next = noToken()
 		case otherLine, emptyLine, commentLine, innerLine:
@@ -327,43 +321,84 @@ func (l *sheet) below() []token {
 	return all
 }
 
-// tokenLine makes a line in which something begins.
-func (l *sheet) tokenLine(at int) error {
-	line, tokens := l.in[at], l.tokens[at]
+// layOutTokens makes a line with tokens.
+func (line *sheetLine) layOutTokens(at int) error {
+	in, tokens := line.in, line.tokens
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", tokens[0].to))
-	if strings.Trim(line[:offset(line, tokens[0].from)], " ") != "" {
+	if strings.Trim(in[:offset(in, tokens[0].from)], " ") != "" {
 		return left(at+1, "there is something before the field")
 	}
 	for i, t := range tokens[1:] {
-		if strings.TrimRight(line[offset(line, tokens[i].from):offset(line, t.from)], " \t") != "-" {
+		if strings.TrimRight(in[offset(in, tokens[i].from):offset(in, t.from)], " \t") != "-" {
 			return left(at+1, "there is something between the hyphen and the field")
 		}
 		b.WriteString("-" + strings.Repeat(" ", t.to-tokens[i].to-1))
 	}
-	rest := offset(line, tokens[len(tokens)-1].from)
-	if value := offset(line, l.values[at]); value > rest {
-		b.WriteString(strings.TrimRight(line[rest:value], " \t") + " ")
+	rest := offset(in, tokens[len(tokens)-1].from)
+	if value := offset(in, line.value); value > rest {
+		b.WriteString(strings.TrimRight(in[rest:value], " \t") + " ")
 		rest = value
 	}
-	b.WriteString(line[rest:])
-	l.out[at] = b.String()
-	if !l.open[at] {
-		l.out[at] = strings.TrimRight(l.out[at], " \t")
+	b.WriteString(in[rest:])
+	line.out = b.String()
+	if !line.open {
+		line.out = strings.TrimRight(line.out, " \t")
 	}
 	return nil
 }
 
-// shifted moves a line of a value with what the value belongs to.
-func (l *sheet) shifted(at int) string {
-	line := l.in[at]
-	if !l.open[at] {
-		line = strings.TrimRight(line, " \t")
+// shifted moves a line of a value with its owner.
+func (line *sheetLine) shifted() string {
+	text := line.in
+	if !line.open {
+		text = strings.TrimRight(text, " \t")
 	}
-	by := l.shifts[at]
-	if by >= 0 && line != "" {
-		return strings.Repeat(" ", by) + line
+	if line.shift >= 0 && text != "" {
+		return strings.Repeat(" ", line.shift) + text
 	}
-	room := len(line) - len(strings.TrimLeft(line, " "))
-	return line[min(room, max(0, -by)):]
+	spaces := len(text) - len(strings.TrimLeft(text, " "))
+	return text[min(spaces, max(0, -line.shift)):]
+}
+
+// commentLevel returns the column of a comment: that of the field below it, or of one
+// that is open above it, whichever it was aligned with; or deeper, if it was deeper
+// than the last of these. A commented-out element belongs to the list above.
+func commentLevel(line string, spare bool, best token, open []token) int {
+	column := len(line) - len(strings.TrimLeft(line, " \t"))
+	if best.from == column && !spare {
+		return best.to
+	}
+	if best.from > column {
+		best = noToken()
+	}
+	for i, t := range open {
+		if t.from > column || t.from < best.from || t.from == best.from && t.from == column && !spare {
+			continue
+		}
+		best = t
+		if i == len(open)-1 && t.from < column {
+			best.to += levelIndent
+		}
+	}
+	return best.to
+}
+
+// spareHyphen returns where the hyphen is in a commented-out element, or -1.
+func spareHyphen(line string) int {
+	text := strings.TrimLeft(line, " \t#")
+	if !strings.HasPrefix(text, "- ") {
+		return -1
+	}
+	return len(line) - len(text)
+}
+
+// stillSpare is spareHyphen for a comment below another: it may continue its element,
+// or start the next.
+func stillSpare(line string, above int) int {
+	text := strings.TrimLeft(line, " \t#")
+	if at := len(line) - len(text); at > above || at == above && spareHyphen(line) == above {
+		return above
+	}
+	return -1
 }

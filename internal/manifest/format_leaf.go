@@ -22,17 +22,17 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	}
 	plain := v.Kind == yaml.ScalarNode && isPlain(v)
 	for i := start; i <= last; i++ {
-		l.open[i] = i < last && !plain
+		l.lines[i].open = i < last && !plain
 		if i == start {
 			continue
 		}
-		l.kinds[i], l.shifts[i] = innerLine, by
-		text := strings.TrimLeft(l.in[i], " \t")
-		switch column := len(l.in[i]) - len(text); {
+		l.lines[i].kind, l.lines[i].shift = innerLine, by
+		text := strings.TrimLeft(l.lines[i].in, " \t")
+		switch column := len(l.lines[i].in) - len(text); {
 		case text == "":
-			l.shifts[i] = 0
+			l.lines[i].shift = 0
 		case v.Kind == yaml.ScalarNode || column > owner.from: // it goes on below its owner
-			l.shifts[i] = max(by, owner.to+1-column)
+			l.lines[i].shift = max(by, owner.to+1-column)
 		}
 	}
 	return nil
@@ -53,18 +53,18 @@ func (l *sheet) blockText(v *yaml.Node, last int, owner token) error {
 		by = owner.to + levelIndent - inner
 	}
 	for i := header + 1; i <= last; i++ {
-		l.kinds[i], l.open[i], l.shifts[i] = innerLine, true, by
-		if strings.Trim(l.in[i], " ") == "" && len(l.in[i]) <= inner {
-			l.shifts[i] = -len(l.in[i])
+		l.lines[i].kind, l.lines[i].open, l.lines[i].shift = innerLine, true, by
+		if strings.Trim(l.lines[i].in, " ") == "" && len(l.lines[i].in) <= inner {
+			l.lines[i].shift = -len(l.lines[i].in)
 		}
 	}
-	l.unended = l.unended || !l.ended && last == len(l.in)-1 && !strings.Contains(text, "-")
+	l.unended = l.unended || !l.ended && last == len(l.lines)-1 && !strings.Contains(text, "-")
 	return nil
 }
 
 // header finds the line of a block text's | or >, and returns what stands there.
 func (l *sheet) header(v *yaml.Node) (at int, text string, err error) {
-	c := cursor{l: l, line: v.Line - 1, at: offset(l.in[v.Line-1], v.Column-1)}
+	c := cursor{l: l, line: v.Line - 1, at: offset(l.lines[v.Line-1].in, v.Column-1)}
 	c.skipProperties()
 	rest := c.rest()
 	if rest == "" || rest[0] != '|' && rest[0] != '>' {
@@ -77,13 +77,13 @@ func (l *sheet) header(v *yaml.Node) (at int, text string, err error) {
 // inner is the column at which the lines of a block text begin, whose owner
 // begins at another.
 func (l *sheet) inner(header, owner int) int {
-	text, _, _ := strings.Cut(l.in[header][strings.LastIndexAny(l.in[header], "|>")+1:], " ")
+	text, _, _ := strings.Cut(l.lines[header].in[strings.LastIndexAny(l.lines[header].in, "|>")+1:], " ")
 	if i := strings.IndexAny(text, "123456789"); i >= 0 {
 		return max(owner, 0) + int(text[i]-'0')
 	}
-	for _, line := range l.in[header+1:] {
-		if trimmed := strings.TrimLeft(line, " "); trimmed != "" {
-			return max(len(line)-len(trimmed), owner+1)
+	for _, line := range l.lines[header+1:] {
+		if trimmed := strings.TrimLeft(line.in, " "); trimmed != "" {
+			return max(len(line.in)-len(trimmed), owner+1)
 		}
 	}
 	return owner + 1
@@ -91,7 +91,7 @@ func (l *sheet) inner(header, owner int) int {
 
 // end returns the line in which a value ends whose owner begins at a column.
 func (l *sheet) end(v *yaml.Node, owner int) (int, error) {
-	c := cursor{l: l, line: v.Line - 1, at: offset(l.in[v.Line-1], v.Column-1)}
+	c := cursor{l: l, line: v.Line - 1, at: offset(l.lines[v.Line-1].in, v.Column-1)}
 	if v.Kind == yaml.AliasNode {
 		return c.line, nil
 	}
@@ -123,15 +123,15 @@ func (l *sheet) blockEnd(v *yaml.Node, owner int) (int, error) {
 		return 0, err
 	}
 	inner, last := l.inner(header, owner), header
-	for i := header + 1; i < len(l.in); i++ {
-		trimmed := strings.TrimLeft(l.in[i], " ")
+	for i := header + 1; i < len(l.lines); i++ {
+		trimmed := strings.TrimLeft(l.lines[i].in, " ")
 		if trimmed == "" {
-			if strings.Contains(text, "+") || len(l.in[i]) > inner {
+			if strings.Contains(text, "+") || len(l.lines[i].in) > inner {
 				last = i
 			}
 			continue
 		}
-		if len(l.in[i])-len(trimmed) < inner {
+		if len(l.lines[i].in)-len(trimmed) < inner {
 			break
 		}
 		last = i
@@ -146,13 +146,13 @@ type cursor struct {
 }
 
 // rest is what stands behind the cursor in its line.
-func (c *cursor) rest() string { return c.l.in[c.line][min(c.at, len(c.l.in[c.line])):] }
+func (c *cursor) rest() string { return c.l.lines[c.line].in[min(c.at, len(c.l.lines[c.line].in)):] }
 
 // next goes to the next line, if there is one.
 func (c *cursor) next() bool {
 	c.line++
 	c.at = 0
-	return c.line < len(c.l.in)
+	return c.line < len(c.l.lines)
 }
 
 // skipSpace moves to what comes next, over line ends and comments.
@@ -184,7 +184,7 @@ func (c *cursor) skipProperties() {
 			c.at += len(rest)
 		}
 		if !c.skipSpace() {
-			c.line = len(c.l.in) - 1
+			c.line = len(c.l.lines) - 1
 			return
 		}
 	}

@@ -53,48 +53,48 @@ func (l *sheet) extend(m ordering) {
 		if i == 0 && m.root || l.isInline(e.line, m.column) {
 			continue // the comments above it are the document's, or the element's
 		}
-		for e.head > 0 && l.isComment(e.head-1) && l.levels[e.head-1] == m.column {
+		for e.head > 0 && l.isComment(e.head-1) && l.lines[e.head-1].level == m.column {
 			e.head--
 		}
 	}
-	limit := len(l.in)
+	limit := len(l.lines)
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		l.close(&m.entries[i], m.column, limit)
 		limit = m.entries[i].head
 	}
 }
 
-func (l *sheet) isComment(at int) bool { return l.kinds[at] == commentLine }
+func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine }
 
 // close finds where a field ends, before the limit.
 func (l *sheet) close(e *entry, column, limit int) {
 	e.end = e.line + 1
 	for at := e.end; at < limit && l.belongs(at, column); at++ {
-		if l.kinds[at] == tokenLine || l.kinds[at] == innerLine {
+		if l.lines[at].kind == tokenLine || l.lines[at].kind == innerLine {
 			e.end = at + 1
 		}
 	}
-	for e.end < limit && l.isComment(e.end) && l.levels[e.end] > column {
+	for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > column {
 		e.end++
 	}
-	e.loose = e.end < limit && l.isComment(e.end) && l.levels[e.end] == column
+	e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == column
 }
 
 // belongs reports whether a line may be a part of a field at the column, or stand
 // between its parts.
 func (l *sheet) belongs(at, column int) bool {
-	switch l.kinds[at] {
+	switch l.lines[at].kind {
 	case markerLine:
 		return false
 	case tokenLine:
-		return l.tokens[at][0].to > column
+		return l.lines[at].tokens[0].to > column
 	case otherLine, emptyLine, commentLine, innerLine:
 	}
 	return true
 }
 
 // isInline reports whether a key stands behind a hyphen.
-func (l *sheet) isInline(at, column int) bool { return l.tokens[at][0].to != column }
+func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
 
 // sortParagraph puts fields in order that follow each other without a gap.
 func (l *sheet) sortParagraph(m ordering, from, to int) {
@@ -110,9 +110,9 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 		moved = append(moved, l.order[e.head:e.end]...)
 	}
 	if first, now := was[0].line, sorted[0].line; first != now && l.isInline(first, m.column) {
-		hyphens := l.out[first][:m.column]
-		l.out[first] = strings.Repeat(" ", m.column) + l.out[first][m.column:]
-		l.out[now] = hyphens + l.out[now][m.column:]
+		hyphens := l.lines[first].out[:m.column]
+		l.lines[first].out = strings.Repeat(" ", m.column) + l.lines[first].out[m.column:]
+		l.lines[now].out = hyphens + l.lines[now].out[m.column:]
 	}
 	copy(l.order[start:], moved)
 }
@@ -123,7 +123,7 @@ func (l *sheet) mayLead(m ordering, first, now entry) bool {
 	if first.head < first.line || now.head < now.line {
 		return false
 	}
-	return !l.isInline(first.line, m.column) || !strings.Contains(l.in[first.line]+l.in[now.line], "#")
+	return !l.isInline(first.line, m.column) || !strings.Contains(l.lines[first.line].in+l.lines[now.line].in, "#")
 }
 
 // place is where a field stands in the order of the schema; those that it does
