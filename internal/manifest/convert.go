@@ -13,8 +13,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// The bounds of a document. They are far above any real manifest and far
-// below what hurts.
+// The limits of a document: far above any real manifest, and far below what hurts.
 const (
 	maxDepth   = 64
 	maxAliased = 100_000
@@ -22,8 +21,8 @@ const (
 	maxExpanded = 16 << 20
 )
 
-// converter turns the nodes of one document into a tree, and in the same pass
-// into canonical bytes with a place for each value.
+// converter turns the nodes of one document into a tree, and in the same pass into
+// canonical bytes with a place for each value.
 type converter struct {
 	file *file
 	// out is where bytes and places go: the spec, or the rest.
@@ -32,16 +31,15 @@ type converter struct {
 	path       []step
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
-	// open are the anchors that are being expanded; aliased counts the nodes
-	// that came through them, expanded their bytes, which goes on from document
-	// to document.
+	// open are the anchors that are being expanded. aliased counts the nodes that came
+	// through them; expanded counts their bytes, over all documents of the file.
 	open              []*yaml.Node
 	aliased, expanded int
-	// nulls says that the tree holds a literal null.
+	// nulls is whether the tree holds a literal null.
 	nulls bool
-	// stopped says that a bound was passed, so nothing more is read.
+	// stopped is whether a limit was exceeded; nothing more is read then.
 	stopped bool
-	// exempt are the names that are no misspellings, by their place.
+	// exempt are names that are not misspelt, by their path.
 	exempt map[string][]string
 }
 
@@ -51,18 +49,16 @@ type outline struct {
 	last place
 }
 
-func (o *outline) reset() {
-	*o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}}
-}
+func (o *outline) reset() { *o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}} }
 
-// step is one part of the path to the current node.
+// step is one part of the path to the current node: a name, or an index from 0.
 type step struct {
 	name  string
 	index int
 }
 
-// pair is a member of a mapping; of says which mapping it stands in, because
-// merge keys bring in others.
+// pair is a member of a mapping; of is the mapping that it is written in, because
+// merge keys include others.
 type pair struct {
 	name       string
 	key, value *yaml.Node
@@ -95,7 +91,19 @@ func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding 
 	return c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
-// stop reports a bound and ends the document.
+// failMember adds an error at a member of the current mapping.
+func (c *converter) failMember(p pair, rule, message, fix string) *diag.Finding {
+	return c.atMember(p, diag.Finding{Rule: rule, Severity: diag.Error, Message: message, Fix: fix})
+}
+
+// atMember adds a finding at a member of the current mapping.
+func (c *converter) atMember(p pair, x diag.Finding) *diag.Finding {
+	c.path = append(c.path, step{p.name, -1})
+	defer func() { c.path = c.path[:len(c.path)-1] }()
+	return c.file.add(p.key.Line, p.key.Column, x.Rule, x.Severity, fieldPath(c.path), x.Message, x.Fix)
+}
+
+// stop reports a limit and ends the document.
 func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
 	if !c.stopped {
 		c.fail(n, rule, message, fix)
@@ -104,45 +112,43 @@ func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
 	return c.null(n)
 }
 
-// null writes a null without a meaning, where there is a finding already.
-func (c *converter) null(n *yaml.Node) any {
+// null writes a null for a value that has a finding.
+func (c *converter) null(n *yaml.Node) any { return c.emit(n, nil) }
+
+// emit writes a scalar and returns it.
+func (c *converter) emit(n *yaml.Node, v any) any {
 	c.mark(n)
-	c.out.json = append(c.out.json, "null"...)
-	return nil
+	c.out.json = canon.Append(c.out.json, v)
+	return v
 }
 
 func (c *converter) mark(n *yaml.Node) {
-	at := place{uint32(n.Line), uint32(n.Column)}
+	at := newPlace(n.Line, n.Column)
 	c.out.places, c.out.last = c.out.places.add(c.out.last, at), at
 }
 
-// value converts a node. at is where the field stands: the key of a member,
-// so that a finding about a mapping points at its name.
+// value converts a node. at is where the field is: the key of a member, so that a
+// finding about a mapping points at its name.
 func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
-	if c.stopped {
+	switch {
+	case c.stopped, len(c.open) > 0 && !c.count(n):
 		return c.null(n)
-	}
-	if len(c.open) > 0 && !c.count(n) {
-		return c.null(n)
-	}
-	if n.Kind == yaml.AliasNode {
-		return c.alias(n, at, f)
-	}
-	if len(c.path) > maxDepth {
+	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
+		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
+	case n.Kind == yaml.AliasNode:
+		return c.expand(n.Alias, n.Alias, at, f)
+	case len(c.path) > maxDepth:
 		return c.stop(at, ruleDepth, fmt.Sprintf("nested more than %d levels deep", maxDepth),
 			"flatten the document: no documented field is nested this deeply")
-	}
-	switch n.Kind {
-	case yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		return c.mapping(n, at, f)
-	case yaml.SequenceNode:
+	case n.Kind == yaml.SequenceNode:
 		return c.sequence(n, at, f)
-	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
 	}
 	return c.scalar(n, at, f)
 }
 
-// count bounds what aliases expand to.
+// count counts the nodes that aliases expand to, up to the limit.
 func (c *converter) count(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
 		c.stop(n, ruleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
@@ -151,16 +157,7 @@ func (c *converter) count(n *yaml.Node) bool {
 	return !c.stopped
 }
 
-func (c *converter) alias(n, at *yaml.Node, f *kind.Field) any {
-	if slices.Contains(c.open, n.Alias) {
-		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value),
-			"write the value itself")
-	}
-	return c.expand(n.Alias, n.Alias, at, f)
-}
-
-// expand converts a value that stands elsewhere in the document, below from,
-// and bounds what such values come to in bytes.
+// expand converts a value from elsewhere in the document, below from.
 func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 	before := len(c.out.json)
 	c.open = append(c.open, from)
@@ -175,10 +172,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
 	c.collectionTag(n, "!!seq")
 	c.mark(at)
-	var item *kind.Field
-	if f != nil {
-		item = f.Item
-	}
+	item := itemOf(f)
 	list := make([]any, len(n.Content))
 	c.out.json = append(c.out.json, '[')
 	for i, e := range n.Content {
@@ -217,10 +211,7 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 
 // member converts the value of a member of n.
 func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
-	var field *kind.Field
-	if f != nil {
-		field = f.Fields[p.name]
-	}
+	field := member(f, p.name)
 	top := len(c.path) == 0
 	c.path = append(c.path, step{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
@@ -236,8 +227,8 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	return c.value(p.value, p.key, field)
 }
 
-// collect pushes the members of a mapping, its own before those that merge
-// keys bring in, because the first of a name wins.
+// collect pushes the members of a mapping before those that merge keys include,
+// because the first of a name wins.
 func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -255,11 +246,9 @@ func (c *converter) collect(n *yaml.Node) {
 	}
 }
 
-func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-}
+func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.Tag == "!!merge" }
 
-// merge pushes what a merge key brings in: a mapping or a list of mappings.
+// merge pushes what a merge key includes: a mapping or a list of mappings.
 func (c *converter) merge(key, source *yaml.Node) {
 	from := source
 	if from.Kind == yaml.AliasNode {
@@ -285,8 +274,8 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 }
 
-// dropRepeated sorts the members from base on by name and keeps one of each:
-// two in the same mapping are a mistake, a merged one gives way.
+// dropRepeated sorts the members from base on by name and keeps one of each: two in
+// the same mapping are a mistake, one of another mapping gives way.
 func (c *converter) dropRepeated(base int) {
 	pairs := c.pairs[base:]
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
@@ -297,20 +286,13 @@ func (c *converter) dropRepeated(base int) {
 		case len(kept) == 0 || last.name != p.name:
 			kept = append(kept, p)
 		case last.of == p.of:
-			c.repeated(last.key, p)
+			c.failMember(p, ruleDuplicateKey,
+				fmt.Sprintf("the mapping has the key %s twice, first in line %d", quoteName(p.name), last.key.Line),
+				fmt.Sprintf("keep one of the lines %d and %d", last.key.Line, p.key.Line))
 		}
 		last = p
 	}
 	c.pairs = c.pairs[:base+len(kept)]
-}
-
-// repeated reports a member whose name another had before.
-func (c *converter) repeated(first *yaml.Node, p pair) {
-	c.path = append(c.path, step{p.name, -1})
-	c.fail(p.key, ruleDuplicateKey,
-		fmt.Sprintf("the mapping has the key %s twice, first in line %d", quoteName(p.name), first.Line),
-		fmt.Sprintf("keep one of the lines %d and %d", first.Line, p.key.Line))
-	c.path = c.path[:len(c.path)-1]
 }
 
 // key returns the name that a key node gives.
@@ -320,8 +302,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		target = n.Alias
 	}
 	if target.Kind != yaml.ScalarNode {
-		c.fail(n, ruleKey, "a key is a mapping or a list, not text",
-			"write the key as text; render a template such as {{ name }} first")
+		c.fail(n, ruleKey, "a key is a mapping or a list, not text", "write the key as text; render a template such as {{ name }} first")
 		return "", false
 	}
 	name := target.Value
@@ -330,8 +311,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		c.fail(n, ruleTag, fmt.Sprintf("the tag %s on a key", target.Tag), "remove the tag")
 		return "", false
 	case isPlain(target) && resolve(name) != plainText:
-		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", quoteName(name)),
-			"write "+quoteText(name)+":")
+		x := c.fail(n, ruleKey, fmt.Sprintf("not every YAML parser reads the key %s as text", quoteName(name)), "write "+quoteText(name)+":")
 		if n == target {
 			sure(x, quoteText(name))
 		}
@@ -351,21 +331,8 @@ func isPlain(n *yaml.Node) bool {
 	return n.Style&quoted == 0
 }
 
-func (c *converter) text(n *yaml.Node, s string, f *kind.Field) any {
-	c.checkText(n, s, false)
-	c.checkSeen(n, s, f)
-	return c.emit(n, s)
-}
-
-// emit writes a scalar and returns it.
-func (c *converter) emit(n *yaml.Node, v any) any {
-	c.mark(n)
-	c.out.json = canon.Append(c.out.json, v)
-	return v
-}
-
-// number refuses what a reader with double precision takes for infinity or
-// zero; a tree without it also costs the schema's check nothing.
+// number rejects what a reader with double precision takes for infinity or zero. A
+// tree without such numbers also costs the check of the schema nothing.
 func (c *converter) number(n *yaml.Node, s string) any {
 	if !fitsDouble(s) {
 		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",

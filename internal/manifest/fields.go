@@ -152,13 +152,6 @@ func otherCase(word string, known []string) string {
 	return meant
 }
 
-// atMember adds a finding at a member of the current mapping.
-func (c *converter) atMember(p pair, x diag.Finding) *diag.Finding {
-	c.path = append(c.path, step{p.name, -1})
-	defer func() { c.path = c.path[:len(c.path)-1] }()
-	return c.file.add(p.key.Line, p.key.Column, x.Rule, x.Severity, fieldPath(c.path), x.Message, x.Fix)
-}
-
 // unknownFix proposes a field that is not there yet.
 func unknownFix(name string, tree map[string]any, f *kind.Field) string {
 	var free []string

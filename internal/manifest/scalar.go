@@ -25,6 +25,14 @@ const (
 	looseNumber
 )
 
+// name is what a boolean or number is called in a message.
+func (p plain) name() string {
+	if p == plainBool || p == looseBool {
+		return "boolean"
+	}
+	return "number"
+}
+
 // resolve is the one place that says what an unquoted scalar is.
 func resolve(s string) plain {
 	if s == "" {
