@@ -66,11 +66,13 @@ func rootOf(doc *yaml.Node) *yaml.Node {
 	if len(doc.Content) == 0 {
 		return nil
 	}
-	if n := doc.Content[0]; n.Kind != yaml.ScalarNode || !isPlain(n) || n.Value != "" {
+	if n := doc.Content[0]; !isEmpty(n) {
 		return n
 	}
 	return nil
 }
+
+func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && isPlain(n) && n.Value == "" }
 
 // unknownKind says what to write instead of an envelope that is none of ours.
 func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {

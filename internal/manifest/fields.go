@@ -38,19 +38,19 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 	}
 }
 
-// checkKeep reports an annotation that would not keep its object, because it is
-// misspelt.
+// checkKeep reports a misspelt annotation that would not keep its object.
 func (c *converter) checkKeep(p pair, tree map[string]any, f *kind.Field) {
-	if f.Name != "annotations" || p.name == kind.KeepAnnotation {
-		return
-	}
 	meant := misspelt(p.name, []string{kind.KeepAnnotation})
-	if meant == nil {
-		return
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil {
+		c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
 	}
-	if x := c.misspeltMember(p, tree, meant); x != nil {
-		x.Fix = "write " + kind.KeepAnnotation
-	}
+}
+
+// onlyKeeps reports whether annotations hold only the one that trueup reads.
+func onlyKeeps(annotations any) bool {
+	m, _ := annotations.(map[string]any)
+	_, keeps := m[kind.KeepAnnotation]
+	return keeps && len(m) == 1
 }
 
 // unknownMember reports a member that the platform's document does not show.
@@ -60,40 +60,45 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 		known = append(slices.Clip(known), name)
 	}
 	if meant := misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
-		sure(c.misspeltMember(p, tree, meant), rightCase(p.name, tree, f))
+		x := c.misspeltMember(p, tree, meant, "")
+		if right := rightCase(p.name, tree, f); right != "" {
+			sure(x, quoteText(right))
+		}
 		return
 	}
-	if !c.file.full(diag.Warning) {
-		c.atMember(p, diag.Finding{
-			Rule: ruleUnknownField, Message: "the platform's document shows no field " + quoteName(p.name) + " here", Fix: unknownFix(p.name, tree, f),
-		})
+	if c.file.full(diag.Warning) {
+		return
 	}
+	names := slices.Sorted(maps.Keys(f.Fields))
+	fix := "remove it if it is a mistake; the known fields here are " + strings.Join(names, ", ")
+	unused := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, used := tree[name]; return used })
+	if meant := Nearest(p.name, unused); meant != "" {
+		fix = fmt.Sprintf("did you mean %s?", meant)
+	}
+	c.atMember(p, diag.Finding{Rule: ruleUnknownField, Message: "the platform's document shows no field " + quoteName(p.name) + " here", Fix: fix})
 }
 
-// misspeltMember reports a member that is misspelt: the field that was meant is not
-// in git then, and would be removed.
-func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string) *diag.Finding {
+// misspeltMember reports a misspelt member: the field that was meant is missing in
+// git, and trueup would remove it. A fix that is empty is the usual one.
+func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, fix string) *diag.Finding {
 	if c.file.full(diag.Error) {
 		return nil
 	}
 	right := strings.Join(meant, " or ")
-	x := diag.Finding{
-		Rule: ruleMisspeltField, Severity: diag.Error, Fix: "write " + right + misspeltFix(ruleMisspeltField),
-		Message: "there is no field " + quoteName(p.name) + " here: it resembles " + right + lookalike(p.name),
+	if fix == "" {
+		fix = "write " + right + misspeltFix(ruleMisspeltField)
+		if _, used := tree[meant[0]]; used && len(meant) == 1 {
+			fix = "remove it: " + right + " is already set" + misspeltFix(ruleMisspeltField)
+		}
 	}
-	if _, used := tree[meant[0]]; used && len(meant) == 1 {
-		x.Fix = "remove it: " + right + " is already set" + misspeltFix(ruleMisspeltField)
-	}
-	return c.atMember(p, x)
+	return c.failMember(p, ruleMisspeltField, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
 }
 
-// misspeltFix ends the fix of what is misspelt, for who has it all the same.
-func misspeltFix(rule string) string {
-	return "; if the platform has it, see trueup explain " + rule
-}
+// misspeltFix ends the fix of a misspelt name, for those whose platform has it.
+func misspeltFix(rule string) string { return "; if the platform has it, see trueup explain " + rule }
 
 // lookalike names the first character of a word that is not ASCII, because it may
-// look like one that is; "" where there is none.
+// look like one that is; or "".
 func lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII {
@@ -103,8 +108,8 @@ func lookalike(word string) string {
 	return ""
 }
 
-// undocumented reports whether the project says that the platform has a field, or
-// a value, at the current path.
+// undocumented reports whether the project says that the platform has a field or a
+// value at the current path.
 func (c *converter) undocumented(word string) bool {
 	if len(c.exempt) == 0 {
 		return false
@@ -113,71 +118,40 @@ func (c *converter) undocumented(word string) bool {
 	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
-// onlyKeeps reports whether annotations hold nothing but the one that this program
-// reads.
-func onlyKeeps(annotations any) bool {
-	m, _ := annotations.(map[string]any)
-	_, keeps := m[kind.KeepAnnotation]
-	return keeps && len(m) == 1
-}
-
-// rightCase returns a field's documented name where the one in the tree differs
-// from it only in the case of its letters, and no other there does; else "".
+// rightCase returns a field's documented name if the one in the tree differs from it
+// only in case, and no other there does; else "".
 func rightCase(name string, tree map[string]any, f *kind.Field) string {
-	meant := otherCase(name, f.Names)
-	if meant == "" {
-		return ""
-	}
 	for other := range tree {
 		if other != name && strings.EqualFold(other, name) {
 			return ""
 		}
 	}
-	return quoteText(meant)
+	return otherCase(name, f.Names)
 }
 
-// otherCase returns the one known word that differs from a word only in the case
-// of its letters, or "".
+// otherCase returns the one known word that differs from a word only in case, or "".
 func otherCase(word string, known []string) string {
-	var meant string
+	var meant []string
 	for _, k := range known {
-		switch {
-		case !strings.EqualFold(k, word):
-		case meant != "" || k == word:
-			return ""
-		default:
-			meant = k
+		if strings.EqualFold(k, word) {
+			meant = append(meant, k)
 		}
 	}
-	return meant
+	if len(meant) != 1 || meant[0] == word {
+		return ""
+	}
+	return meant[0]
 }
 
-// unknownFix proposes a field that is not there yet.
-func unknownFix(name string, tree map[string]any, f *kind.Field) string {
-	var free []string
-	for _, known := range slices.Sorted(maps.Keys(f.Fields)) {
-		if _, used := tree[known]; !used {
-			free = append(free, known)
-		}
-	}
-	if meant := Nearest(name, free); meant != "" {
-		return fmt.Sprintf("did you mean %s?", meant)
-	}
-	return "remove it if it is a mistake; the known fields here are " + strings.Join(slices.Sorted(maps.Keys(f.Fields)), ", ")
-}
-
-// checkSeen reports a value that the platform's document does not show, where it
-// shows some and does not say that there are no others: one that is misspelt as an
-// error.
+// checkSeen reports a value that the platform's document does not show, if it shows
+// some and does not say that these are all. A misspelt one is an error.
 func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return
 	}
 	meant := misspelt(value, f.Seen)
 	if meant != nil && !slices.Contains(f.Observed, value) && !c.undocumented(value) {
-		if !c.file.full(diag.Error) {
-			c.misspeltValue(n, value, meant)
-		}
+		c.misspeltValue(n, value, meant)
 		return
 	}
 	if c.file.full(diag.Warning) {
@@ -192,6 +166,9 @@ func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 }
 
 func (c *converter) misspeltValue(n *yaml.Node, value string, meant []string) {
+	if c.file.full(diag.Error) {
+		return
+	}
 	right := strings.Join(quoted(meant), " or ")
 	x := c.fail(n, ruleMisspeltValue, fmt.Sprintf("there is no value %s here: it resembles %s%s", quoteName(value), right, lookalike(value)),
 		"write "+c.line(right)+misspeltFix(ruleMisspeltValue))

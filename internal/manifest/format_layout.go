@@ -218,7 +218,7 @@ func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool)
 func (l *sheet) value(v *yaml.Node, at int, owner token, field *kind.Field) error {
 	start, below := v.Line-1, owner.to+levelIndent
 	switch {
-	case v.Kind == yaml.ScalarNode && v.Anchor == "" && isPlain(v) && v.Value == "":
+	case isEmpty(v) && v.Anchor == "":
 		return nil
 	case isBlock(v) && v.Anchor == "" && v.Style&yaml.TaggedStyle == 0:
 	case start > at:

@@ -13,17 +13,17 @@ import (
 	"trueup/internal/diag"
 )
 
-// The bounds of names in DNS, in bytes.
+// The limits of names in DNS, in bytes.
 const (
 	maxHostname = 253
 	maxLabel    = 63
 )
 
-// host is a name of a machine in a manifest.
+// host is the name of a machine in a manifest.
 type host struct {
 	// at is its field; noun is what the field is called in a message.
 	at, noun, text string
-	// server says that the field may hold an address, too.
+	// server is whether the field may hold an address, too.
 	server bool
 }
 
@@ -49,8 +49,8 @@ func (s *subject) hosts() []host {
 	return all
 }
 
-// plainHost reports whether a name is one of RFC 1123 in small letters. Most are, so
-// it goes through the bytes once.
+// plainHost reports whether a name is a lower-case one of RFC 1123. Most are, so it
+// goes through the bytes once.
 func plainHost(name string) bool {
 	if len(name) > maxHostname {
 		return false
@@ -77,7 +77,6 @@ func plainLabel(label string) bool {
 	return label != "" && len(label) <= maxLabel && label[0] != '-' && label[len(label)-1] != '-'
 }
 
-// isAddress reports whether a text is an IP address, and nothing else.
 func isAddress(text string) bool {
 	addr, err := netip.ParseAddr(text)
 	return err == nil && addr.Zone() == ""
@@ -90,8 +89,8 @@ func inBrackets(text string) bool {
 	return cut && closed && strings.Contains(inner, ":") && isAddress(inner)
 }
 
-// endsInNumber reports whether a name is read as an IPv4 address, such as 127.1 or
-// 0x7f000001, whatever stands before its last label (RFC 1123, 2.1).
+// endsInNumber reports whether programs read a name as an IPv4 address, such as 127.1
+// or 0x7f000001, whatever is before its last label (RFC 1123, 2.1).
 func endsInNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -101,8 +100,7 @@ func endsInNumber(name string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// problem says what no name of a machine can have, and how to write it; "" where
-// there is nothing of the kind.
+// problem says what is wrong with a host, and how to write it; "" if nothing is.
 func (h host) problem() (problem, fix string) {
 	fix = "write the domain alone, such as shop.example.com"
 	if h.server {
@@ -122,8 +120,8 @@ func (h host) problem() (problem, fix string) {
 	return problem, fix
 }
 
-// inASCII returns the name that DNS has for one in other letters, or "". Longer ones
-// than any name are not looked at: that takes long.
+// inASCII returns the name that DNS has for one in other letters, or "". It does not
+// read names that are too long: that would take long.
 func inASCII(name string) string {
 	if len(name) > utf8.UTFMax*maxHostname || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
@@ -137,8 +135,13 @@ func inASCII(name string) string {
 
 const isIPv6 = "is an IPv6 address"
 
-// hostnameProblem says what no hostname can have.
+// hostnameProblem says what no hostname can have, or "". Some hostnames have an
+// underscore or a star.
 func hostnameProblem(host string) string {
+	at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) && r != '_' && r != '*' })
+	if at < 0 {
+		return ""
+	}
 	for _, p := range []struct{ part, problem string }{
 		{"://", "has a scheme"},
 		{"/", "has a path"},
@@ -151,6 +154,7 @@ func hostnameProblem(host string) string {
 			return p.problem
 		}
 	}
+	r, _ := utf8.DecodeRuneInString(host[at:])
 	switch {
 	case strings.HasPrefix(host, "["), strings.Count(host, ":") > 1:
 		return isIPv6
@@ -160,19 +164,7 @@ func hostnameProblem(host string) string {
 		return "has white space"
 	case strings.ContainsFunc(host, diag.Unseen):
 		return "has invisible characters"
-	}
-	return characterProblem(host)
-}
-
-// characterProblem names the first character that no name of a machine has: some
-// have an underscore or a star all the same.
-func characterProblem(host string) string {
-	at := strings.IndexFunc(host, func(r rune) bool { return notOfHostname(r) && r != '_' && r != '*' })
-	if at < 0 {
-		return ""
-	}
-	r, _ := utf8.DecodeRuneInString(host[at:])
-	if r > unicode.MaxASCII {
+	case r > unicode.MaxASCII:
 		return fmt.Sprintf("has the character %q (U+%04X), which is not ASCII and may look like one that is", r, r)
 	}
 	return fmt.Sprintf("has the character %q", r)
@@ -181,38 +173,26 @@ func characterProblem(host string) string {
 // hostnameOddities names what RFC 1123 does not have in a name, and capitals.
 func hostnameOddities(host string) []string {
 	var odd []string
-	if len(host) > maxHostname {
-		odd = append(odd, fmt.Sprintf("more than %d characters", maxHostname))
-	}
-	add := func(what string) {
-		if !slices.Contains(odd, what) {
+	add := func(found bool, what string) {
+		if found && !slices.Contains(odd, what) {
 			odd = append(odd, what)
 		}
 	}
+	add(len(host) > maxHostname, fmt.Sprintf("more than %d characters", maxHostname))
 	for label := range strings.SplitSeq(host, ".") {
-		switch {
-		case label == "":
-			add("an empty label")
-		case len(label) > maxLabel:
-			add(fmt.Sprintf("a label of more than %d characters", maxLabel))
-		case strings.Trim(label, "-") != label:
-			add("a hyphen at the end of a label")
+		add(label == "", "an empty label")
+		add(len(label) > maxLabel, fmt.Sprintf("a label of more than %d characters", maxLabel))
+		add(len(label) <= maxLabel && strings.Trim(label, "-") != label, "a hyphen at the end of a label")
+	}
+	add(strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }), "capitals")
+	for _, r := range host {
+		if !inHostname(r) {
+			return append(odd, fmt.Sprintf("the character %q", r))
 		}
-	}
-	if strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
-		odd = append(odd, "capitals")
-	}
-	if i := strings.IndexFunc(host, notOfHostname); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(host[i:])
-		odd = append(odd, fmt.Sprintf("the character %q", r))
 	}
 	return odd
 }
 
-func notOfHostname(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '.':
-		return false
-	}
-	return true
+func inHostname(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
-
 )
 
 // MaxFile is the default limit of one file, in bytes.

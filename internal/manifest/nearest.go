@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,12 +8,11 @@ import (
 	"github.com/lithammer/fuzzysearch/fuzzy"
 )
 
-// maxMeant is the longest word, in bytes, for which a nearest is sought: it may be
-// anybody's.
+// maxMeant is the longest word, in bytes, that is compared: words may be anybody's.
 const maxMeant = 300
 
-// Nearest returns the known word that was probably meant, or "". It is the one
-// answer to what a person may have meant: fields, values, names, commands, flags.
+// Nearest returns the known word that was probably meant, or "". Every suggestion of
+// trueup comes from it: fields, values, names, commands, flags.
 func Nearest(word string, known []string) string {
 	if len(word) > maxMeant {
 		return ""
@@ -29,7 +27,7 @@ func Nearest(word string, known []string) string {
 		}
 		other := strings.ToLower(k)
 		d := fuzzy.LevenshteinDistance(lower, other)
-		if d == 2 && swapped(lower, other) {
+		if d == 2 && areSwapped(lower, other) {
 			d = 1
 		}
 		if d < least {
@@ -45,8 +43,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// swapped reports whether two words differ in the order of two neighbours.
-func swapped(a, b string) bool {
+// areSwapped reports whether two words differ in the order of two neighbours.
+func areSwapped(a, b string) bool {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
@@ -54,11 +52,10 @@ func swapped(a, b string) bool {
 	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// misspelt returns the known words that a word is a misspelling of, one mostly. It
-// makes errors where Nearest makes suggestions, so it takes less: the same letters
-// in another case, or with other hyphens, underscores and spaces; letters that are
-// swapped, dropped or too many; another letter. A number is never a slip, because
-// hc and hc2 are two versions of a field.
+// misspelt returns the known words that a word is a misspelling of, usually one. It
+// makes errors where Nearest makes suggestions, so it accepts less: another case,
+// other hyphens, underscores and spaces, and letters that are swapped, missing, extra
+// or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
 func misspelt(word string, known []string) []string {
 	if len(word) > maxMeant {
 		return nil
@@ -83,18 +80,17 @@ func misspelt(word string, known []string) []string {
 // spelling is a word as its spelling is compared.
 type spelling struct {
 	letters, digits []rune
-	// slips is how much the edits of a misspelling come to at most; letter and other
-	// are what it counts to drop or add a letter, and to write another one. A short
-	// word has many neighbours: in one of three letters only swapped and doubled ones
-	// are slips, in one of five any one letter is.
+	// slips is the highest weight of the edits of a misspelling; letter is the weight of
+	// a missing or extra letter, other that of a wrong one. A short word resembles many:
+	// of three letters only swapped and doubled ones are slips, of five any one.
 	slips, letter, other int
 }
 
-// anyLetter stands in a spelling for a character that may look like any letter.
+// anyLetter is a character that may look like any letter.
 const anyLetter = -1
 
-// spelled takes a word apart. A character beyond ASCII may look like a letter of
-// ASCII, where it has two cases or stands among such.
+// spelled reads a word. A character beyond ASCII may look like a letter of ASCII, if
+// it has two cases or is among such letters.
 func spelled(word string) spelling {
 	s := spelling{slips: 1, letter: 2, other: 2}
 	mixed := strings.ContainsFunc(word, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) })
@@ -118,8 +114,8 @@ func spelled(word string) spelling {
 	return s
 }
 
-// edits counts the edits between a word and a known one, weighed as the known one
-// says: the Damerau-Levenshtein distance.
+// edits weighs the edits between a word and a known one, by the weights of the known
+// one: the Damerau-Levenshtein distance.
 func (s spelling) edits(known spelling) int {
 	a, b := s.letters, known.letters
 	if d := len(a) - len(b); max(d, -d) > known.slips {
@@ -131,13 +127,13 @@ func (s spelling) edits(known spelling) int {
 	}
 	for i := range a {
 		before, last, row = last, row, before
-		more := known.letter
+		extra := known.letter
 		if i > 0 && a[i] == a[i-1] {
-			more = 1
+			extra = 1
 		}
-		row[0] = last[0] + more
+		row[0] = last[0] + extra
 		for j := range b {
-			row[j+1] = min(last[j]+known.replaced(b[j], a[i]), last[j+1]+more, row[j]+known.letter)
+			row[j+1] = min(last[j]+known.wrong(b[j], a[i]), last[j+1]+extra, row[j]+known.letter)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
@@ -146,18 +142,10 @@ func (s spelling) edits(known spelling) int {
 	return row[len(b)]
 }
 
-// replaced is what it counts to write a character for a letter.
-func (s spelling) replaced(letter, by rune) int {
+// wrong is the weight of a character in the place of a letter.
+func (s spelling) wrong(letter, by rune) int {
 	if letter == by || by == anyLetter {
 		return 0
 	}
 	return s.other
-}
-
-// DidYouMean ends a message with the known word that was probably meant, if there is one.
-func DidYouMean(word string, known []string) string {
-	if meant := Nearest(word, known); meant != "" {
-		return fmt.Sprintf(": did you mean %s?", meant)
-	}
-	return ""
 }

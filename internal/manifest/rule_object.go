@@ -45,7 +45,7 @@ func checkNameOdd(s *subject) {
 	if !ok || name == "" || nameProblem(name) != "" {
 		return
 	}
-	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, notOfHostname)
+	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
 	if !plain {
 		s.report("metadata.name", fmt.Sprintf("the name %q may be refused", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")

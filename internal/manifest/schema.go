@@ -19,8 +19,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// validator checks objects of a kind. Its parts are made when they are first
-// needed: the schema itself for an object that its shape does not take.
+// validator checks objects of a kind. Its parts are made when they are first needed:
+// the schema only for an object that the shape does not accept.
 type validator struct {
 	shape  func() *shape
 	schema func() *jsonschema.Schema
@@ -39,8 +39,8 @@ func newValidators() validators {
 	return v
 }
 
-// newCompiler refuses every reference to another document: a schema must not
-// make this program read a file or an address.
+// newCompiler returns a compiler that rejects references to other documents: a schema
+// must not make this program read a file or an address.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
@@ -50,8 +50,8 @@ func newCompiler() *jsonschema.Compiler {
 	return c
 }
 
-// compile makes the schema of a kind. One that does not compile is a fault of
-// this program and not of any input.
+// compile compiles the schema of a kind. It panics if it can't, because the schema is
+// part of the program.
 func compile(k *kind.Kind) *jsonschema.Schema {
 	c := newCompiler()
 	url := "trueup:///" + k.SchemaFile
@@ -61,8 +61,7 @@ func compile(k *kind.Kind) *jsonschema.Schema {
 	return c.MustCompile(url)
 }
 
-// checkSchema reports what the schema refuses, but for fields that have an
-// error already.
+// checkSchema reports what the schema rejects, but for fields with an error already.
 func (w *worker) checkSchema(o *Object, doc map[string]any) {
 	validator := w.validators[o.Kind]
 	if validator.shape().accepts(doc) {
@@ -78,7 +77,7 @@ func (w *worker) checkSchema(o *Object, doc map[string]any) {
 	}
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		w.file.fail(o.Line, o.Column, ruleSchema, "", err.Error(), "mend the document")
+		w.file.fail(o.Line, o.Column, ruleSchema, "", err.Error(), "fix the document")
 		return
 	}
 	s := schemaReport{worker: w, object: o, doc: value, done: map[string]bool{}}
@@ -90,8 +89,8 @@ func (w *worker) checkSchema(o *Object, doc map[string]any) {
 	s.leaves(invalid)
 }
 
-// withoutNulls copies a tree without the members that are null: they say
-// "must be absent", and so they are for the schema.
+// withoutNulls copies a tree without the members that are null: they mean "must be
+// absent", and so they are for the schema.
 func withoutNulls(v any) any {
 	switch t := v.(type) {
 	case map[string]any:
@@ -132,20 +131,19 @@ func (s *schemaReport) leaves(e *jsonschema.ValidationError) {
 
 func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 	path, value, field := s.resolve(e.InstanceLocation)
-	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	switch keyword {
+	text, _ := value.(string)
+	switch e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:] {
 	case "required":
 		s.missing(path, value, field)
 	case "type":
 		x := s.report(path, fmt.Sprintf("%s needs %s and this is %s", name, typeName(field), valueName(value)), typeFix(name, value, field))
-		if text, ok := value.(string); ok {
+		if field.Type == kind.Bool || !strings.ContainsAny(text, "eE") { // 1e3 is text to some YAML parsers
 			sure(x, inType(text, field))
 		}
 	case "const", "enum":
-		x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), strings.Join(quoted(field.Enum), " or ")),
-			"write "+name+": "+strings.Join(quoted(field.Enum), " or "))
-		text, _ := value.(string)
+		right := strings.Join(quoted(field.Enum), " or ")
+		x := s.report(path, fmt.Sprintf("%s is %s and must be %s", name, quoteName(scalarText(value)), right), "write "+name+": "+right)
 		if meant := otherCase(text, field.Enum); meant != "" {
 			sure(x, quoteText(meant))
 		}
@@ -158,6 +156,15 @@ func (s *schemaReport) leaf(e *jsonschema.ValidationError) {
 	}
 }
 
+func (s *schemaReport) missing(path string, value any, field *kind.Field) {
+	members, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(field.Fields)) {
+		if _, has := members[name]; !has && field.Fields[name].Required {
+			s.report(child(path, name), child(path, name)+" is missing", exampleFix(name, field.Fields[name]))
+		}
+	}
+}
+
 func (s *schemaReport) report(path, message, fix string) *diag.Finding {
 	if s.done[path] || s.file.full(diag.Error) {
 		return nil
@@ -167,47 +174,23 @@ func (s *schemaReport) report(path, message, fix string) *diag.Finding {
 	return s.file.fail(line, column, ruleSchema, path, message, fix)
 }
 
-// inType writes a text as a field of another type has it, or "" where it can't
-// be told.
-func inType(text string, f *kind.Field) string {
-	value, isBool := booleanWord(text)
-	switch {
-	case f.Type == kind.Bool && isBool:
-		return strconv.FormatBool(value)
-	case f.Type == kind.Number && isJSONNumber(text) && !strings.ContainsAny(text, "eE"): // 1e3 is a text for some readers
-		return text
-	}
-	return ""
-}
-
-// missing reports each required member that a mapping lacks.
-func (s *schemaReport) missing(path string, value any, f *kind.Field) {
-	members, _ := value.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(f.Fields)) {
-		if _, has := members[name]; !has && f.Fields[name].Required {
-			s.report(child(path, name), child(path, name)+" is missing", exampleFix(name, f.Fields[name]))
-		}
-	}
-}
-
 // resolve follows a JSON pointer through document and schema.
 func (s *schemaReport) resolve(pointer string) (path string, value any, f *kind.Field) {
 	value, f = s.doc, s.object.Kind.Root()
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for _, token := range strings.Split(pointer, "/")[1:] {
 		token = unescape.Replace(token)
-		var below *kind.Field
 		switch t := value.(type) {
 		case map[string]any:
-			path, value, below = child(path, token), t[token], f.Fields[token]
+			path, value, f = child(path, token), t[token], f.Fields[token]
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i >= len(t) {
 				return path, value, f
 			}
-			path, value, below = element(path, i), t[i], f.Item
+			path, value, f = element(path, i), t[i], f.Item
 		}
-		if f = below; f == nil {
+		if f == nil {
 			f = &kind.Field{}
 		}
 	}
@@ -243,22 +226,27 @@ func valueName(v any) string {
 		return "a number"
 	case []any:
 		return "a list"
-	default:
-		return "a mapping"
 	}
+	return "a mapping"
 }
 
-// typeFix writes the value in the type that the field wants, where it can.
-func typeFix(name string, value any, f *kind.Field) string {
-	text := scalarText(value)
+// inType writes a scalar in the type of a field, or "" if it can't.
+func inType(text string, f *kind.Field) string {
+	value, isBool := booleanWord(text)
 	switch {
 	case f.Type == kind.Text && text != "":
-		return "write " + name + ": " + quoteText(text)
-	case f.Type == kind.Bool:
-		if b, ok := booleanWord(text); ok {
-			return "write " + name + ": " + strconv.FormatBool(b)
-		}
+		return quoteText(text)
+	case f.Type == kind.Bool && isBool:
+		return strconv.FormatBool(value)
 	case f.Type == kind.Number && isJSONNumber(text):
+		return text
+	}
+	return ""
+}
+
+// typeFix writes the value in the type that the field needs, if it can.
+func typeFix(name string, value any, f *kind.Field) string {
+	if text := inType(scalarText(value), f); text != "" {
 		return "write " + name + ": " + text
 	}
 	return exampleFix(name, f)
