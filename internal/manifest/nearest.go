@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -148,4 +149,12 @@ func (s spelling) wrong(letter, by rune) int {
 		return 0
 	}
 	return s.other
+}
+
+// DidYouMean ends a message with the known word that was probably meant, if there is one.
+func DidYouMean(word string, known []string) string {
+	if meant := Nearest(word, known); meant != "" {
+		return fmt.Sprintf(": did you mean %s?", meant)
+	}
+	return ""
 }
