@@ -13,10 +13,7 @@ func (a *app) history(l loaded, paths []string) *history.Reader {
 	return history.New(history.Config{
 		Cwd: a.dir(), Paths: paths, Project: l.project.before(), Set: l.set, Options: a.manifestOptions(l.project, false),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
-		Parse: func(text []byte) (plan.Project, error) {
-			p, err := parseProject(text)
-			return *p.settings(), err
-		},
+		Parse: parsePlanProject,
 		Find: func(dir string) (history.Project, error) {
 			p, err := loadProject(dir)
 			return p.before(), err
@@ -27,4 +24,10 @@ func (a *app) history(l loaded, paths []string) *history.Reader {
 // before returns the project as package history knows it.
 func (p project) before() history.Project {
 	return history.Project{Project: *p.settings(), Dir: p.dir, Text: p.content}
+}
+
+// parsePlanProject reads the text of a project file.
+func parsePlanProject(text []byte) (plan.Project, error) {
+	p, err := parseProject(text)
+	return *p.settings(), err
 }

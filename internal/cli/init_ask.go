@@ -13,6 +13,7 @@ import (
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/sandbox"
+	"trueup/internal/scaffold"
 )
 
 // interview asks for what no flag says.
@@ -20,7 +21,7 @@ type interview struct {
 	app *app
 	// yes takes what is proposed.
 	yes bool
-	// remote is the address of the remote that a ledger would be on, or "".
+	// remote is the address of the remote that a ledger would be on, if there is one.
 	remote  string
 	inGit   bool
 	missing []string
@@ -29,10 +30,9 @@ type interview struct {
 // question is one of an interview.
 type question struct {
 	value *string
-	// flag is what may say it, and stands for a value that has no proposal.
+	// flag is what a message names if there is no proposal.
 	flag, proposed, text string
-	// check says what is wrong with an answer; it may be nil.
-	check func(string) error
+	check                func(string) error
 }
 
 func (a *app) newInterview(ctx context.Context, yes bool) *interview {
@@ -51,12 +51,13 @@ func (in *interview) fill(opts *initOptions) error {
 	} else if err := in.app.checkLedger(in.usualLedger()); err != nil {
 		return err // the environment's, which is not shown unless it is a store
 	}
-	err := in.settle(question{&opts.workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", checkSegment})
+	segment := func(answer string) error { return checkWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
+	err := in.settle(question{&opts.workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", segment})
 	if in.app.global.sandbox {
 		id = sandboxUUID(opts.workspace)
 	}
 	for _, q := range []question{
-		{&opts.uuid, "--uuid UUID", id, "UUID of the workspace, from the same place", checkSegment},
+		{&opts.uuid, "--uuid UUID", id, "UUID of the workspace, from the same place", segment},
 		{
 			&opts.ledger, "", in.usualLedger(), "Ledger, the record of what was sent: git:REF, file:PATH, s3://BUCKET/PREFIX or none",
 			in.app.checkLedger,
@@ -80,8 +81,7 @@ func (in *interview) fill(opts *initOptions) error {
 	return in.settleCI(opts)
 }
 
-// settle fills in a value, unless a flag has: with what is proposed, or what a
-// person says. Where there is neither, the flag is missing.
+// settle fills in a value, unless a flag has: with what is proposed, or what a person says.
 func (in *interview) settle(q question) error {
 	switch {
 	case *q.value != "":
@@ -114,11 +114,6 @@ func (in *interview) settle(q question) error {
 	return nil
 }
 
-// checkSegment refuses what can't be a name or an identifier of a workspace.
-func checkSegment(answer string) error {
-	return checkWorkspace(kind.Workspace{Name: answer, UUID: answer})
-}
-
 // checkLedger refuses what can't be a store.
 func (a *app) checkLedger(answer string) error {
 	if answer == none {
@@ -126,41 +121,38 @@ func (a *app) checkLedger(answer string) error {
 	}
 	p := project{dir: a.dir()}
 	p.Ledger.Store = answer
-	return (&setup{app: a, project: p, store: answer}).checkStore()
+	return a.checkStore(p, answer)
 }
 
-// usualLedger is one that all runs share, where there is a remote for it.
+// usualLedger is one that all runs share, if there is a remote for it.
 func (in *interview) usualLedger() string {
-	if store := in.app.env.Getenv("TRUEUP_LEDGER"); store != "" {
+	switch store := in.app.env.Getenv("TRUEUP_LEDGER"); {
+	case store != "":
 		return store
-	}
-	if in.remote != "" {
+	case in.remote != "":
 		return gitLedger
 	}
 	return fileLedger
 }
 
-// usualManifests are those of what is live, where it is known where that is.
+// usualManifests are those of live objects, if trueup knows where the platform is.
 func (in *interview) usualManifests() string {
 	if _, err := os.Lstat(filepath.Join(in.app.dir(), manifests)); err == nil {
 		return none
 	}
-	if in.app.global.sandbox {
-		return fromLive
-	}
-	if in.app.knowsAddress() {
+	if in.app.global.sandbox || in.app.knowsAddress() {
 		return fromLive
 	}
 	return fromExamples
 }
 
-// knowsAddress reports whether somebody says where the platform is.
+// knowsAddress reports whether the user says where the platform is.
 func (a *app) knowsAddress() bool {
 	s, err := a.settings()
 	return err == nil && slices.ContainsFunc(areas(), func(area kind.Area) bool { return s.urls[area].Value != "" })
 }
 
-// settleCI asks for a CI service, and for what only a person knows of it.
+// settleCI asks for a CI service.
 func (in *interview) settleCI(opts *initOptions) error {
 	if opts.ci != "" || !in.inGit || in.yes || !in.app.env.StdinIsTTY {
 		return nil
@@ -181,14 +173,14 @@ func (in *interview) settleCI(opts *initOptions) error {
 	return in.settleSource(opts)
 }
 
-// settleSource asks where trueup is hosted; who does not know has no files for CI.
+// settleSource asks where trueup is hosted. Without an answer there are no files for CI.
 func (in *interview) settleSource(opts *initOptions) error {
-	s := services()[opts.ci]
+	s := scaffold.ServiceNamed(opts.ci)
 	err := in.settle(question{
-		&opts.source, "", none, "Repository of trueup on that host, and the whole commit to build it from, " + s.example + " (it runs with your tokens)",
+		&opts.source, "", none, "Repository of trueup on that host, and the whole commit to build it from, " + s.Example + " (it runs with your tokens)",
 		func(answer string) error {
-			if answer != none && !s.source.MatchString(answer) {
-				return fmt.Errorf("%.80q is not of the form %s with a commit of 40 digits", answer, s.example)
+			if answer != none && !s.IsSource(answer) {
+				return fmt.Errorf("%.80q is not of the form %s with a commit of 40 digits", answer, s.Example)
 			}
 			return nil
 		},

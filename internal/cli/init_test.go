@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"trueup/internal/kind"
+	"trueup/internal/scaffold"
 )
 
 // initIn runs init in a folder, where somebody at a terminal gives the answers;
@@ -103,7 +103,7 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.plan(); err != nil {
+			if s.edits, err = s.Plan(); err != nil {
 				t.Fatal(err)
 			}
 			write(t, dir, name, "another's\n")
@@ -146,25 +146,10 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 		head + "manifests:\n  - m\n...\n":                                               "",
 		head + "ledger:\n":                                                              "",
 	} {
-		s := &setup{app: newApp(Env{Getenv: func(string) string { return "" }}), store: "file:l"}
-		got, err := s.editProject("7c")([]byte(was))
+		file := scaffold.ProjectFile{Store: "file:l", Parse: parsePlanProject}
+		got, err := file.Edit("7c")([]byte(was))
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
-		}
-	}
-}
-
-func TestIgnoredLinesAreAddedOnce(t *testing.T) {
-	edit := editIgnored([]string{"/.trueup/", "/ledger/"})
-	for was, want := range map[string]string{
-		"":                       "/.trueup/\n/ledger/\n",
-		"*.bak":                  "*.bak\n/.trueup/\n/ledger/\n",
-		"a\r\n.trueup\r\n":       "a\r\n.trueup\r\n/ledger/\r\n",
-		"/.trueup/\n ledger/ \n": "/.trueup/\n ledger/ \n",
-		"# .trueup/\n":           "# .trueup/\n/.trueup/\n/ledger/\n",
-	} {
-		if got, err := edit([]byte(was)); err != nil || string(got) != want {
-			t.Errorf("%q became %q, %v", was, got, err)
 		}
 	}
 }
@@ -192,19 +177,6 @@ func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 	}
 	if got := (project{}).schemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("without a project: %s", got)
-	}
-}
-
-// TestSchemaInAnotherLayoutIsTheSame: who formats every file of a repository and
-// who runs init change nothing of each other.
-func TestSchemaInAnotherLayoutIsTheSame(t *testing.T) {
-	var dense bytes.Buffer
-	if err := json.Compact(&dense, kind.EditorSchema()); err != nil {
-		t.Fatal(err)
-	}
-	got, err := editSchema(dense.Bytes())
-	if err != nil || !bytes.Equal(got, dense.Bytes()) {
-		t.Errorf("it was written anew: %v", err)
 	}
 }
 
@@ -256,8 +228,9 @@ func TestIDOfALedger(t *testing.T) {
 		if want == "" {
 			want = text
 		}
-		if got := string(withID(was, before, "x")); got != head+want {
-			t.Errorf("%q: %q, want %q", text, got, head+want)
+		file := scaffold.ProjectFile{Store: before.Ledger.Store, Parse: parsePlanProject}
+		if got, err := file.Edit("x")(was); err != nil || string(got) != head+want {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, head+want)
 		}
 	}
 }

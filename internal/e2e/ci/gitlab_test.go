@@ -251,7 +251,7 @@ func TestGitLabInputs(t *testing.T) {
 			Inputs             map[string]string
 		}
 	}
-	readYAML(t, filepath.Join("internal", "cli", "ci", "gitlab", ".gitlab-ci.yml"), &caller)
+	readYAML(t, filepath.Join("internal", "scaffold", "ci", "gitlab", ".gitlab-ci.yml"), &caller)
 	if len(caller.Include) != 1 || caller.Include[0].File != filepath.ToSlash(gitlabFile) || caller.Include[0].Ref != "COMMIT" || caller.Include[0].Project != "OWNER/trueup" {
 		t.Fatalf("the caller includes %+v", caller.Include)
 	}

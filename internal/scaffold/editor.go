@@ -1,8 +1,7 @@
-package cli
+package scaffold
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -79,14 +78,6 @@ func editExtensions(was []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s in it is no list", recommended)
 	}
 	return doc.add(*list, jsonText(yamlExtension)), nil
-}
-
-func jsonText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("texts as JSON: %v", err)) // they always are
-	}
-	return string(text)
 }
 
 // commented is JSON with comments and commas at the end, an object, whose text is

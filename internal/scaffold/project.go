@@ -1,0 +1,157 @@
+package scaffold
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"trueup/internal/kind"
+	"trueup/internal/plan"
+)
+
+// ProjectFile makes or completes trueup.yaml.
+type ProjectFile struct {
+	Workspace kind.Workspace
+	// Store is that of a ledger that is made, empty for none.
+	Store string
+	// StoreFromEnv is true if the environment names the store, which then stays out of the file.
+	StoreFromEnv bool
+	IsNew        bool
+	Parse        func(text []byte) (plan.Project, error)
+}
+
+// Edit returns an edit that makes the file with the id of its ledger, or adds the ledger to it.
+func (p ProjectFile) Edit(id string) func([]byte) ([]byte, error) {
+	return func(was []byte) ([]byte, error) {
+		if was == nil {
+			return p.text(id), nil
+		}
+		if p.IsNew {
+			return nil, errors.New("it is not a project file")
+		}
+		before, err := p.Parse(was)
+		switch {
+		case err != nil:
+			return nil, err
+		case p.Store == "" || before.LedgerID != "":
+			return was, nil
+		case before.LedgerStore == p.Store:
+			return p.withID(was, before, id), nil
+		case before.LedgerStore != "":
+			return was, nil
+		}
+		added := bytes.ReplaceAll(append([]byte("\n"), p.ledger(id)...), []byte("\n"), []byte(lineEnd(was)))
+		now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
+		after, err := p.Parse(now)
+		if err != nil || after.LedgerStore != p.shownStore() || after.LedgerID != id {
+			return nil, errors.New("the ledger can't be added at its end")
+		}
+		return now, nil
+	}
+}
+
+// storeLine and storeInBraces find the store of a ledger as most people write it.
+var (
+	storeLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^ledger:[ \t]*(?:#.*)?\r?\n(?:[ \t]*#.*\n)*( +)store:.*[^\s]`)
+	})
+	storeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ledger:[ \t]*\{[ \t]*store:[^{}\n]*[^{}\s]`) })
+)
+
+// withID adds the id behind the store of a ledger. It changes nothing if that would change anything
+// else; then a person has to.
+func (p ProjectFile) withID(was []byte, before plan.Project, id string) []byte {
+	at, between := storeInBraces().FindSubmatchIndex(was), ", "
+	if at == nil {
+		if at = storeLine().FindSubmatchIndex(was); at == nil {
+			return was
+		}
+		between = lineEnd(was) + string(was[at[2]:at[3]])
+	}
+	now := slices.Concat(was[:at[1]], []byte(between+"id: "+jsonText(id)), was[at[1]:])
+	before.LedgerID = id
+	if after, err := p.Parse(now); err != nil || !reflect.DeepEqual(after, before) {
+		return was
+	}
+	return now
+}
+
+func (p ProjectFile) text(id string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
+	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
+	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
+	fmt.Fprintf(&b, "manifests: [%s]\n%s", Manifests, p.ledger(id))
+	return b.Bytes()
+}
+
+// ledger is the part of trueup.yaml that names the ledger.
+func (p ProjectFile) ledger(id string) string {
+	if p.Store == "" {
+		return ""
+	}
+	text := "ledger:\n"
+	if store := p.shownStore(); store != "" {
+		text += "  store: " + jsonText(store) + "\n"
+	}
+	return text + "  id: " + jsonText(id) + "\n"
+}
+
+func (p ProjectFile) shownStore() string {
+	if p.StoreFromEnv {
+		return ""
+	}
+	return p.Store
+}
+
+// editIgnored adds the files of a project that stay on the machine to .gitignore, unless they are
+// there in any spelling.
+func editIgnored(store string) func([]byte) ([]byte, error) {
+	lines := []string{"/.trueup/"}
+	if folder, ok := strings.CutPrefix(store, "file:"); ok && isPlain(folder) && filepath.IsLocal(folder) {
+		if line := "/" + path.Clean(folder) + "/"; !strings.HasPrefix(line, lines[0]) {
+			lines = append(lines, line)
+		}
+	}
+	return func(was []byte) ([]byte, error) {
+		end, has := lineEnd(was), map[string]bool{}
+		for line := range strings.Lines(string(was)) {
+			has[strings.Trim(strings.TrimSpace(line), "/")] = true
+		}
+		now := bytes.Clone(was)
+		for _, line := range lines {
+			if has[strings.Trim(line, "/")] {
+				continue
+			}
+			if len(now) > 0 && now[len(now)-1] != '\n' {
+				now = append(now, end...)
+			}
+			now = append(now, line+end...)
+		}
+		return now, nil
+	}
+}
+
+// lineEnd is how lines of a text end.
+func lineEnd(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("texts as JSON: %v", err)) // they always are
+	}
+	return string(text)
+}
