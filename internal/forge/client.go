@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,37 +11,37 @@ import (
 	"unicode/utf8"
 )
 
-// Options are what a client needs beside what CI says.
+// Options are settings of a client that CI does not give.
 type Options struct {
 	Token Token
-	// Transport sends requests; http.DefaultTransport where it is nil.
+	// Transport sends requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 	UserAgent string
-	// Timeout is that of one request.
+	// Timeout bounds one request.
 	Timeout time.Duration
 	Now     func() time.Time
 	Sleep   func(context.Context, time.Duration) error
-	// Trace is told of each answer; it may be nil.
+	// Trace, if it is set, is called for each answer.
 	Trace func(op string, status int)
 }
 
 // Client writes to one repository of a code host.
 type Client struct {
-	host    host
+	host    codeHost
 	context Context
 	options Options
 	run     run
-	// author is whom the token belongs to, once that is known.
+	// author is the user of the token, once that is known.
 	author string
 }
 
-// Post is a text to be kept at the host, in one place.
+// Post is a text that the host shows once: a comment or an issue.
 type Post struct {
-	// Key tells texts of one repository apart: an environment or a folder.
+	// Key distinguishes the texts of one repository, such as an environment or a folder.
 	Key string
 	// Pull is the number of the pull request, for a comment.
 	Pull int
-	// Title is an issue's title, and Resolved says that it is to be closed.
+	// Title is that of an issue. Resolved closes the issue.
 	Title    string
 	Resolved bool
 	// Body is Markdown.
@@ -62,27 +61,26 @@ func Open(c Context, o Options) (*Client, error) {
 	if _, err := fmt.Sscan(c.RunID, &id.id); err != nil {
 		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
-	transport := &pinned{
-		next: cmp.Or[http.RoundTripper](o.Transport, http.DefaultTransport), base: base,
-		token: o.Token, now: o.Now, trace: o.Trace,
-	}
-	web := &http.Client{
-		Transport: transport, Timeout: o.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	r := &rest{
+		client: &http.Client{
+			Transport: o.Transport, Timeout: o.Timeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		base: base, header: http.Header{"User-Agent": {o.UserAgent}}, token: o.Token, now: o.Now, trace: o.Trace,
 	}
 	client := &Client{context: c, options: o, run: id}
 	switch c.Host {
 	case GitHub:
-		client.host, err = newGitHub(web, base, c.Repository, o)
+		client.host, err = newGitHub(r, c.Repository)
 	case GitLab:
-		client.host, err = newGitLab(web, base, c.Repository, o)
+		client.host, err = newGitLab(r, c.Repository)
 	case NoHost:
 		err = errors.New("this is not a CI run of GitHub or GitLab")
 	}
 	return client, err
 }
 
-// Comment keeps a text as the one comment of its key on a pull request.
+// Comment makes or updates the comment with this key on a pull request.
 func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
 	body, err := c.fit("comment", p)
 	if err != nil {
@@ -95,33 +93,32 @@ func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
 	return c.put(ctx, s)
 }
 
-// Issue keeps a text as the one open issue of its key, or closes that one.
+// Issue makes, updates or closes the issue with this key.
 func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
 	body, err := c.fit("issue", p)
 	if err != nil {
 		return Result{}, err
 	}
 	return c.put(ctx, sticky{
-		store: c.host.issues(), mark: mark{use: "issue", key: p.Key, run: c.run},
+		store: c.host.issues, mark: mark{use: "issue", key: p.Key, run: c.run},
 		title: p.Title, body: body, resolved: p.Resolved,
 	})
 }
 
-// viewer asks whom the token belongs to, once. A host that does not tell is no
-// failure: the author is then nobody, to whom no note belongs.
+// viewer returns the user of the token, or "" if the host does not name it.
 func (c *Client) viewer(ctx context.Context) (string, error) {
 	if c.author != "" {
 		return c.author, nil
 	}
-	author, err := c.host.viewer(ctx)
-	if err != nil && passing(ctx, err) {
+	author, err := c.host.user(ctx)
+	if err != nil && temporary(ctx, err) {
 		return "", fmt.Errorf("ask whom the token belongs to: %w", err)
 	}
 	c.author = author
 	return author, nil
 }
 
-// explained adds to a refusal what to do about it.
+// explained adds a fix to an error of the host.
 func (c *Client) explained(err error) error {
 	switch status(err) {
 	case http.StatusUnauthorized:
@@ -137,21 +134,20 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// What is added to a text takes less than 512 bytes, which reports leave free:
-// a key and the address of a run have these bounds, in bytes as they are written.
+// These limits, in bytes, keep what is added to a text below the 512 bytes that reports
+// leave free.
 const (
 	maxKey    = 150
 	maxRunURL = 150
 )
 
-// Limits of a text, in characters, as the hosts count them (the host's own
-// documents: 65,536 for GitHub's comments and issues, a million for GitLab's notes).
+// The hosts' documented limits of comments and issues, in characters.
 const (
 	limitGitHub = 65_536
 	limitGitLab = 1_000_000
 )
 
-// Limit is how many characters a text of a host may have.
+// Limit returns how many characters a text may have.
 func (h Host) Limit() int {
 	if h == GitLab {
 		return limitGitLab
@@ -159,10 +155,10 @@ func (h Host) Limit() int {
 	return limitGitHub
 }
 
-// ErrText is a text that no host takes, or not this one; nothing was sent.
+// ErrText says that the host would reject a text. Nothing was sent.
 var ErrText = errors.New("it can't be posted")
 
-// fit adds where a text comes from, and refuses one that the host would refuse.
+// fit adds the origin to a text, and rejects one that the host would reject.
 func (c *Client) fit(use string, p Post) (string, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.origin()
 	n := utf8.RuneCountInString(mark{use: use, key: p.Key, run: c.run}.String() + body)
@@ -178,7 +174,7 @@ func (c *Client) fit(use string, p Post) (string, error) {
 	return body, nil
 }
 
-// origin is a last line that says which run a text is of.
+// origin returns a last line that names the run.
 func (c *Client) origin() string {
 	text := "run " + c.context.RunID
 	if c.context.Attempt > 1 {

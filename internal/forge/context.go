@@ -1,6 +1,6 @@
-// Package forge talks with the code host: what CI says of the pull request, one
-// sticky comment, and one issue for drift; it trusts no text that it finds there
-// and sends the host's token nowhere else.
+// Package forge talks to the code host: it reads what CI says about the pull request, and
+// keeps one comment and one issue for drift; it trusts no text that it finds there, and
+// sends the token nowhere else.
 package forge
 
 import (
@@ -16,40 +16,38 @@ import (
 // Host is the kind of a code host.
 type Host string
 
-// The code hosts that are known; NoHost is a run outside of their CI.
+// The supported code hosts; NoHost is a run outside their CI.
 const (
 	NoHost Host = ""
 	GitHub Host = "github"
 	GitLab Host = "gitlab"
 )
 
-// Context is what CI says of a run. A field that CI does not say, or says in a
-// form that it can't have, is zero: refs are names that git takes for no option,
-// commits are whole hashes.
+// Context is what CI says about a run. A field is zero if CI does not set it, or sets
+// something invalid: refs never look like an option of git, commits are whole hashes.
 type Context struct {
 	Host Host
-	// API is the address of the host's API, and Repository the name under which it
-	// knows the project with the pull request: OWNER/NAME, or groups and a name.
+	// API is the address of the host's API, and Repository the name of the project with
+	// the pull request: OWNER/NAME, or groups and a name.
 	API, Repository string
-	// Event is what started the run, in the host's words: pull_request, push, schedule.
+	// Event is the host's name for what started the run: pull_request, push, schedule.
 	Event string
-	// PullRequest is the number of the pull or merge request, 0 where there is none.
+	// PullRequest is the number of the pull or merge request, or 0.
 	PullRequest int
-	// Fork says that its commits come from another repository, so the run has
-	// neither secrets nor the right to comment.
+	// Fork says that the commits come from another repository, so the run has no secrets
+	// and may not comment.
 	Fork bool
-	// BaseRef is the branch that it is to be merged into. BaseCommit is the commit
-	// that the host names as its base; for a push, what the branch was before.
+	// BaseRef is the branch to merge into. BaseCommit is the base that the host names; for
+	// a push, the previous commit of the branch.
 	BaseRef, BaseCommit string
-	// HeadCommit is the newest commit of the pull request, or what was pushed.
+	// HeadCommit is the newest commit of the pull request, or the pushed commit.
 	HeadCommit string
-	// MergeCommit is the merge of HeadCommit with the base that the host made for the
-	// run, and that CI checks out unless it is told otherwise; empty where it made none.
-	MergeCommit string
-	// DefaultBranch is that of the repository.
+	// MergeCommit is the host's merge of HeadCommit with the base, which CI checks out by
+	// default; it may be empty.
+	MergeCommit   string
 	DefaultBranch string
-	// RunURL is the run's page. RunID grows from run to run, and Attempt counts how
-	// often the run was started, from 1; 0 where the host does not say.
+	// RunURL is the run's page. RunID grows from run to run. Attempt counts the starts of
+	// the run from 1; 0 is unknown.
 	RunURL, RunID string
 	Attempt       int
 }
@@ -57,9 +55,8 @@ type Context struct {
 // MaxEvent is the size in bytes of the largest event that a host delivers.
 const MaxEvent = 25 << 20
 
-// Detect reads what CI says in the environment and in the file of the event. Of
-// an event that can't be read it returns an error, and beside it what the
-// environment alone says.
+// Detect reads the variables of CI and the file of the event. If it can't read the event,
+// it returns an error and what the variables say.
 func Detect(getenv func(string) string, readFile func(string) ([]byte, error)) (Context, error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
@@ -101,7 +98,7 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 	return c, c.readEvent(content)
 }
 
-// event is the part of an event's file that matters here.
+// event is the used part of an event's file.
 type event struct {
 	PullRequest *struct {
 		Number     int `json:"number"`
@@ -168,22 +165,22 @@ func detectGitLab(getenv func(string) string) Context {
 	c.Fork = getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != getenv("CI_MERGE_REQUEST_PROJECT_ID")
 	c.BaseRef = refName(getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"))
 	c.BaseCommit = commit(getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"))
-	// The source's commit is said only where the pipeline runs on a merge of it.
+	// GitLab names the source's commit only if the pipeline runs on a merge of it.
 	if source := commit(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")); source != "" && source != c.HeadCommit {
 		c.HeadCommit, c.MergeCommit = source, c.HeadCommit
 	}
 	return c
 }
 
-// patterns of what a host can say; a branch's name can't begin with a dash, so
-// that git never takes it for an option.
+// Patterns of valid values. A ref can't begin with a dash, so git never takes it for an
+// option.
 var (
 	commitPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 	refPattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`) })
 	digitsPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,18}$`) })
 )
 
-// commit is a whole hash, or nothing where s is none or the one of no commit.
+// commit returns s if it is a whole hash, and not the one of no commit.
 func commit(s string) string {
 	if !commitPattern().MatchString(s) || strings.Trim(s, "0") == "" {
 		return ""
@@ -200,7 +197,7 @@ func refName(s string) string {
 
 func digits(s string) string { return digitsPattern().FindString(s) }
 
-// number is a count that the host says, 0 where s is none.
+// number returns a positive number, or 0.
 func number(s string) int {
 	n, err := strconv.Atoi(digits(s))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// run orders the runs that write: id grows from run to run, attempt each time
-// that one is started again. The zero value is a run that the host did not count.
+// run orders the runs that write: id grows from run to run, attempt with each start of the
+// same run.
 type run struct {
 	id      int64
 	attempt int
@@ -21,10 +21,9 @@ func (r run) compare(o run) int {
 	return cmp.Or(cmp.Compare(r.id, o.id), cmp.Compare(r.attempt, o.attempt))
 }
 
-// mark is what the first line of a text of ours says, which no reader sees. Only
-// that line is looked at: what stands below it may be anything.
+// mark is the hidden first line of a text. trueup reads nothing below it.
 type mark struct {
-	// use is what the text is for: a comment, or an issue.
+	// use is comment or issue.
 	use, key string
 	run      run
 }
@@ -33,15 +32,15 @@ var markPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
 })
 
-// String writes the first line. An escaped key has no space and no bracket, so it
-// can't end the line.
+// String returns the first line. An escaped key has no space and no bracket, so it can't
+// end the line.
 func (m mark) String() string {
 	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escaped(m.key), m.run.id, m.run.attempt)
 }
 
 func escaped(key string) string { return (&url.URL{Path: key}).EscapedPath() }
 
-// readMark reads the first line of a text; what a later version wrote is none.
+// readMark reads the first line of a text. It does not know those of later versions.
 func readMark(text string) (mark, bool) {
 	said := markPattern().FindStringSubmatch(text)
 	if said == nil {
@@ -59,8 +58,8 @@ func readMark(text string) (mark, bool) {
 	return mark{use: said[1], key: key, run: run{id, attempt}}, err == nil
 }
 
-// sameText reports whether two texts are one, for a host that keeps neither line
-// ends nor the space around a text.
+// sameText reports whether two texts are equal to a host, which may change line ends and
+// the space around a text.
 func sameText(a, b string) bool {
 	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return norm(a) == norm(b)

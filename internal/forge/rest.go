@@ -7,155 +7,176 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// rest sends requests to the JSON API of a code host, whose transport returns answers
-// only if they are a success.
+// maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the
+// greatest length fits.
+const maxAnswer = 128 << 20
+
+// rest sends requests to the JSON API of a code host. It follows no redirect, so the token
+// goes nowhere else.
 type rest struct {
 	client *http.Client
+	base   *url.URL
 	header http.Header
+	token  Token
+	now    func() time.Time
+	trace  func(op string, status int)
 }
 
-// call sends body, unless it is nil, as JSON to the address, and decodes the answer into
-// answer, unless that is nil. It reports whether the host has a further page of the list.
-func (r *rest) call(ctx context.Context, method, address string, body, answer any) (more bool, err error) {
+// request is one request; without fields it has no body.
+type request struct {
+	method, address string
+	fields          map[string]string
+}
+
+// call sends a request and decodes the answer, unless answer is nil. An answer that is no
+// success is a *refusal. It reports whether the host has a further page of the list.
+func (r *rest) call(ctx context.Context, q request, answer any) (more bool, err error) {
 	var content bytes.Buffer
-	if body != nil {
-		if err := json.NewEncoder(&content).Encode(body); err != nil {
+	if q.fields != nil {
+		if err := json.NewEncoder(&content).Encode(q.fields); err != nil {
 			return false, err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, address, &content)
+	req, err := http.NewRequestWithContext(ctx, q.method, q.address, &content)
 	if err != nil {
 		return false, err
 	}
 	req.Header = r.header.Clone()
-	if body != nil {
+	if q.fields != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := r.client.Do(req)
-	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		return false, refused
-	}
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read
+	op := q.method + " " + req.URL.Path
+	if r.trace != nil {
+		r.trace(op, resp.StatusCode)
+	}
+	if resp.StatusCode/100 != 2 {
+		return false, r.refused(op, resp)
+	}
 	if answer != nil {
-		if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
-			return false, fmt.Errorf("read the answer of %s %s: %w", method, req.URL.Path, err)
+		if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer); err != nil {
+			return false, fmt.Errorf("read the answer of %s: %w", op, err)
 		}
 	}
-	// GitHub says it in the one header, GitLab in either.
+	// GitHub has the one header, GitLab either.
 	more = resp.Header.Get("X-Next-Page") != "" || strings.Contains(resp.Header.Get("Link"), `rel="next"`)
 	return more, nil
 }
 
-// commentStore holds the notes of one use: the comments of a pull request, or the open
-// issues of a repository.
-type commentStore struct {
-	*rest
-	// notes and note name them in messages: "comments of pull request 7", "comment".
-	notes, note string
-	// address is that of the list, and query selects the notes that are open.
-	address, query string
-	// item returns the address of one note, and method is how it is edited.
-	item   func(id int64) string
-	method string
-	// bodyField is the host's name for the text of a note.
-	bodyField string
-	// closing is the edit that closes an issue; comments are deleted.
-	closing map[string]string
+// refusal is an answer of the host that is no success.
+type refusal struct {
+	op, text string
+	status   int
+	// limited says that the host limits the rate of requests, and wait for how long.
+	wait    time.Duration
+	limited bool
 }
 
-// hostNote is a comment or an issue in the JSON of either host.
-type hostNote struct {
-	ID          int64  `json:"id"`
-	Number      int64  `json:"number"` // of an issue at GitHub
-	IID         int64  `json:"iid"`    // of an issue at GitLab
-	Title       string `json:"title"`
-	Body        string `json:"body"`
-	Description string `json:"description"` // body of an issue at GitLab
-	HTMLURL     string `json:"html_url"`
-	WebURL      string `json:"web_url"`
-	User        struct {
-		Login string `json:"login"`
-	} `json:"user"`
-	Author struct {
-		Username string `json:"username"`
-	} `json:"author"`
-	// System marks what GitLab wrote itself, PullRequest what is no issue at GitHub.
-	System      bool            `json:"system"`
-	PullRequest json.RawMessage `json:"pull_request"`
-}
-
-func (n hostNote) decoded() note {
-	return note{
-		id: cmp.Or(n.Number, n.IID, n.ID), author: cmp.Or(n.User.Login, n.Author.Username),
-		title: n.Title, body: cmp.Or(n.Body, n.Description), url: cmp.Or(n.HTMLURL, n.WebURL),
+func (r *refusal) Error() string {
+	text := fmt.Sprintf("%s: status %d", r.op, r.status)
+	if r.text != "" {
+		text += ": " + r.text
 	}
+	return text
 }
 
-// list returns all open notes, whoever wrote them.
-func (s commentStore) list(ctx context.Context) ([]note, error) {
-	var all []note
-	for page := range maxPages {
-		var found []hostNote
-		address := fmt.Sprintf("%s?%sper_page=%d&page=%d", s.address, s.query, perPage, page+1)
-		more, err := s.call(ctx, http.MethodGet, address, nil, &found)
-		if err != nil {
-			return nil, fmt.Errorf("list the %s: %w", s.notes, err)
-		}
-		for _, n := range found {
-			if !n.System && n.PullRequest == nil {
-				all = append(all, n.decoded())
-			}
-		}
-		if !more {
-			return all, nil
-		}
+// parseAPI reads the address of an API. It accepts only those that a token may go to.
+func parseAPI(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSuffix(address, "/"))
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		// It may hold a password.
+		return nil, errors.New("CI gives no valid address of the code host's API: it must be https://HOST/PATH")
+	case u.Scheme == "https" || u.Scheme == "http" && onLoopback(u):
+		return u, nil
 	}
-	return nil, fmt.Errorf("list the %s: there are more than %d, so trueup can't tell whether one is its own", s.notes, perPage*maxPages)
+	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
 }
 
-// create adds a note; a comment has no title.
-func (s commentStore) create(ctx context.Context, title, body string) (note, error) {
-	var made hostNote
-	if _, err := s.call(ctx, http.MethodPost, s.address, s.fields(title, body), &made); err != nil {
-		return note{}, fmt.Errorf("add to the %s: %w", s.notes, err)
-	}
-	return made.decoded(), nil
+func onLoopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s commentStore) update(ctx context.Context, id int64, title, body string) error {
-	return s.edit(ctx, "update", s.method, id, s.fields(title, body))
+func (r *rest) refused(op string, resp *http.Response) *refusal {
+	out := &refusal{op: op, status: resp.StatusCode}
+	if resp.StatusCode/100 == 3 {
+		out.text = "it redirects, and trueup does not send a token there: was the repository renamed or moved?"
+		return out
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err == nil {
+		out.text = r.token.redact(complaint(body))
+	}
+	h := resp.Header
+	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&
+		(h.Get("Retry-After") != "" || h.Get("X-RateLimit-Remaining") == "0" || strings.Contains(out.text, "rate limit"))
+	if out.limited || resp.StatusCode == http.StatusServiceUnavailable {
+		out.wait = r.asked(h)
+	}
+	return out
 }
 
-// remove deletes a comment, and closes an issue.
-func (s commentStore) remove(ctx context.Context, id int64) error {
-	if s.closing != nil {
-		return s.edit(ctx, "close", s.method, id, s.closing)
+// asked returns how long a host asks to wait: in seconds, as a date, or until the rate
+// limit resets.
+func (r *rest) asked(h http.Header) time.Duration {
+	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
+		return time.Duration(n) * time.Second
 	}
-	return s.edit(ctx, "delete", http.MethodDelete, id, nil)
+	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		return at.Sub(r.now())
+	}
+	reset := cmp.Or(h.Get("X-RateLimit-Reset"), h.Get("RateLimit-Reset"))
+	if n, err := strconv.ParseInt(reset, 10, 64); err == nil {
+		return time.Unix(n, 0).Sub(r.now())
+	}
+	return 0
 }
 
-func (s commentStore) edit(ctx context.Context, doing, method string, id int64, fields map[string]string) error {
-	var body any
-	if fields != nil {
-		body = fields
+// complaint returns the message of an answer, and what is wrong with each field.
+func complaint(body []byte) string {
+	var said struct {
+		Message json.RawMessage `json:"message"`
+		Error   string          `json:"error"`
+		Errors  []struct {
+			Message string `json:"message"`
+			Field   string `json:"field"`
+			Code    string `json:"code"`
+		} `json:"errors"`
 	}
-	if _, err := s.call(ctx, method, s.item(id), body, nil); err != nil {
-		return fmt.Errorf("%s %s %d: %w", doing, s.note, id, err)
+	// Any other answer is no failure: the status says enough.
+	_ = json.Unmarshal(body, &said)
+	text := said.Error
+	if len(said.Message) > 0 {
+		text = strings.Trim(string(said.Message), `"`)
 	}
-	return nil
+	for _, e := range said.Errors {
+		text += "; " + cmp.Or(e.Message, strings.TrimSpace(e.Field+" "+e.Code))
+	}
+	if len(text) > 500 {
+		text = strings.ToValidUTF8(text[:500], "") + "…"
+	}
+	return text
 }
 
-func (s commentStore) fields(title, body string) map[string]string {
-	fields := map[string]string{s.bodyField: body}
-	if title != "" {
-		fields["title"] = title
+// status returns that of the host's answer, or 0.
+func status(err error) int {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.status
 	}
-	return fields
+	return 0
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// note is a text that stands at the host: a comment, or an open issue.
+// note is a comment or an open issue at the host.
 type note struct {
 	id          int64
 	author      string
@@ -18,27 +18,17 @@ type note struct {
 	url         string
 }
 
-// perPage is the most that either host gives at once, and maxPages how many
-// pages of a list are read.
+// perPage is the most that either host returns at once, and maxPages bounds how many
+// pages are read.
 const (
 	perPage  = 100
 	maxPages = 100
 )
 
-// host is one code host's API.
-type host interface {
-	// viewer is the author of what the token writes, as note.author has it.
-	viewer(ctx context.Context) (string, error)
-	// head is the newest commit of a pull request.
-	head(ctx context.Context, pull int) (string, error)
-	comments(pull int) commentStore
-	issues() commentStore
-}
-
-// Outcome says what became of a text.
+// Outcome says what happened to a text.
 type Outcome string
 
-// The outcomes. Outdated is a text that a newer run has overtaken.
+// The outcomes. Outdated means that a newer run has written already.
 const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
@@ -48,41 +38,40 @@ const (
 	Nothing   Outcome = "nothing"
 )
 
-// Result is the outcome, the page where the text is to be seen, if any, and how
-// many older copies of ours were taken away.
+// Result is the outcome, the page of the text, if any, and how many older copies were
+// deleted.
 type Result struct {
 	Outcome Outcome
 	URL     string
 	Removed int
 }
 
-// sticky is one text to be kept in a store.
+// sticky is a text that a store shall have once.
 type sticky struct {
 	store       commentStore
 	mark        mark
 	title, body string
-	// resolved says that the text has no reason any more.
+	// resolved says that the reason for the text is gone.
 	resolved bool
-	// commit is what a comment is about, where that is known: it has no place on
-	// pull request pull any more when that has another newest commit.
+	// commit is the newest commit of pull request pull that the comment is about, if that
+	// is known. The comment is outdated when there is a newer one.
 	commit string
 	pull   int
 }
 
-// tries is how often a text is put up before the host's failures are told.
+// tries bounds how often a text is written after failures of the host.
 const tries = 4
 
-// longestWait is the longest pause that a host may ask for.
+// longestWait bounds the pause that a host may ask for.
 const longestWait = 2 * time.Minute
 
-// put reads the store and then writes, until it succeeds. After any failure
-// that may have written something it looks again, so nothing is written twice
-// for an answer that got lost.
+// put reads the store and then writes, until it succeeds. After a failure it reads again,
+// so a lost answer makes no second copy.
 func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
 	pause := time.Second
 	for try := 1; ; try++ {
 		res, err := c.putOnce(ctx, s)
-		if err == nil || try == tries || !passing(ctx, err) {
+		if err == nil || try == tries || !temporary(ctx, err) {
 			return res, c.explained(err)
 		}
 		wait := pause
@@ -100,11 +89,11 @@ func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
 	}
 }
 
-// errGone is a note that somebody took away between the look and the write.
+// errGone says that somebody deleted a note between the read and the write.
 var errGone = errors.New("it was deleted just now")
 
-// passing reports whether the same may go well a moment later.
-func passing(ctx context.Context, err error) bool {
+// temporary reports whether a second try may succeed.
+func temporary(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -112,7 +101,7 @@ func passing(ctx context.Context, err error) bool {
 	return errors.Is(err, errGone) || !errors.As(err, &r) || r.status >= 500 || r.limited
 }
 
-// putOnce looks once, and writes.
+// putOnce reads once, and writes.
 func (c *Client) putOnce(ctx context.Context, s sticky) (Result, error) {
 	if s.commit != "" {
 		head, err := c.host.head(ctx, s.pull)
@@ -138,9 +127,9 @@ func (c *Client) putOnce(ctx context.Context, s sticky) (Result, error) {
 	return Result{Outcome: Nothing}, nil
 }
 
-// create writes a new note and looks again, for another run may have done the
-// same meanwhile; and who wrote it is now known for certain, so older copies are
-// found where the host does not say before whom the token belongs to.
+// create writes a new note and reads again: another run may have done the same. The
+// author is known now, so it also finds older copies if the host does not name the user of
+// a token.
 func (c *Client) create(ctx context.Context, s sticky) (Result, error) {
 	made, err := s.store.create(ctx, s.title, s.text())
 	if err != nil {
@@ -160,9 +149,8 @@ func (c *Client) create(ctx context.Context, s sticky) (Result, error) {
 
 func (s sticky) text() string { return s.mark.String() + s.body }
 
-// ours are the notes of this use and key by an author, the newest run's first,
-// and what was just made, which a host may list late. A note of somebody else is
-// none, whatever it says.
+// ours returns the author's notes with this use and key, the newest run's first, and what
+// was just made, which a host may list late.
 func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, error) {
 	all, err := s.store.list(ctx)
 	if err != nil {
@@ -185,8 +173,8 @@ func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, 
 	return all, nil
 }
 
-// settle writes to the newest note of ours, unless it is of a later run or says
-// the same, and takes the others away.
+// settle updates the newest of our notes, unless a later run wrote it or it is up to date,
+// and deletes the others.
 func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
 	keep, text := ours[0], s.text()
 	said, _ := readMark(keep.body)
@@ -215,7 +203,7 @@ func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
 	return res, nil
 }
 
-// gone marks the refusal of a note that is not there any more.
+// gone adds errGone if the note is not there any more.
 func gone(err error) error {
 	if status(err) == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)

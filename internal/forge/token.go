@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Token is the secret that the code host knows a run by. Nothing prints it.
+// Token is a secret for the code host. No way of printing shows it.
 type Token struct{ secret string }
 
 const hiddenToken = "***"
 
-// NewToken reads a token; what could not stand in a header is refused.
+// NewToken reads a token. It rejects what no header can hold.
 func NewToken(text string) (Token, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
@@ -31,7 +31,7 @@ func (Token) LogValue() slog.Value { return slog.StringValue(hiddenToken) }
 // MarshalJSON hides it from JSON.
 func (Token) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenToken + `"`), nil }
 
-// redact takes the token out of a text of the host.
+// redact removes the token from a text of the host.
 func (t Token) redact(text string) string {
 	if t.secret == "" {
 		return text
