@@ -293,7 +293,7 @@ func explainRule(r manifest.Rule) string {
 		fmt.Fprintf(&b, "\nLive:\n\n%s", indent(r.Live))
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n%s:\n\n%s\nMended:\n\n%s", r.Verdict(), indent(r.Bad), indent(r.Good))
+		fmt.Fprintf(&b, "\nBad:\n\n%s\nFixed:\n\n%s", indent(r.Bad), indent(r.Good))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
 	return b.String()

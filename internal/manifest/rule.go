@@ -181,18 +181,6 @@ func parseRule(name string, text []byte) Rule {
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }
 
-// Verdict heads the example of what the rule is against.
-func (r *Rule) Verdict() string {
-	switch r.Severity {
-	case diag.Warning:
-		return "Warned of"
-	case diag.Advice:
-		return "Advised against"
-	case diag.Error:
-	}
-	return "Refused"
-}
-
 // subject is the object that a rule checks.
 type subject struct {
 	*Object

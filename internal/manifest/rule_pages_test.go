@@ -63,23 +63,24 @@ func writePages(t *testing.T, want map[string]string) {
 // The paragraphs of the index on what is not like other rules.
 const (
 	onAdvice = "Advice is for reviewers: a plan gives it on what it creates, changes and posts, and on nothing that stays as it is. " +
-		"It never is an error, also not with `--strict`, and changes neither what is sent nor the exit code.\n\n"
+		"It is never an error, even with `--strict`, and changes neither the requests nor the exit code.\n\n"
 	silencing = "spec:\n  hostname: shop.example.com\n" +
 		"  # trueup:ignore location-unreachable the platform takes the longest path\n  locations:\n    - path: /*\n    - path: /static/*\n" +
 		"  tls:\n    enabled: \"true\"\n    forced: \"false\" # trueup:ignore tls-not-forced old clients speak plain HTTP\n"
 	onIgnoring = "A comment silences one rule at one place, and says why:\n\n```yaml\n" + silencing + "```\n\n" +
-		"Behind something it speaks of the fields and elements that begin in its line, above it of the one that begins next; " +
-		"each time of all that is in it. At the head of a document it speaks of the whole document. " +
-		"Warnings and advice can be silenced, errors can't. What was silenced is counted with `-v` and stands in the JSON output, with its reason. " +
+		"After something, it covers the fields and elements that start on its line. Above something, it covers the one that starts next. " +
+		"Both include everything below these. Above a document, it covers the whole document. " +
+		"It can silence warnings and advice, but no errors. `-v` counts what was silenced, and the JSON output has it with its reason. " +
 		"A comment that can't be understood is [ignore-odd](ignore-odd.md), one that silences nothing [ignore-unused](ignore-unused.md). " +
-		"JSON has no comments: a manifest that needs one is written as YAML.\n\n"
+		"JSON has no comments: write such a manifest as YAML.\n\n"
 )
 
 func index(rules []Rule) string {
 	var b strings.Builder
-	b.WriteString("# Rules\n\nWhat `trueup validate` checks, and `plan` and `apply` before anything else. " +
-		"An error stops the run with exit code 4; a warning is shown, and `--strict` makes it an error. " +
-		"Where a plan leaves an object or field as it is, more than three warnings of one rule about it are one line in text and Markdown; `validate` and `-v` show each. " +
+	b.WriteString("# Rules\n\n`trueup validate` checks these rules, and so do `plan` and `apply` before anything else. " +
+		"An error stops the run with exit code 4. A warning does not; `--strict` makes it an error. " +
+		"If an object or field does not change, a plan in text and Markdown shows more than three warnings of one rule about it as one line. " +
+		"`validate` and `-v` show each. " +
 		"`trueup explain NAME` shows a rule in the terminal.\n\n" + onAdvice + onIgnoring + "| rule | | |\n|---|---|---|\n")
 	for _, r := range rules {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.Name, r.Name, r.Severity, r.Summary)
@@ -92,7 +93,7 @@ func page(t *testing.T, r Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n**%s** · %s\n\n%s\n", r.Name, r.Severity, r.Summary, r.Why)
 	if r.NeedsLive {
-		b.WriteString("\nThe plan checks this rule, because it takes more than the manifests: what is live, or what was done before.\n")
+		b.WriteString("\nThe plan checks this rule, because it needs live objects or the ledger.\n")
 	}
 	if r.Severity == diag.Advice && !r.NeedsLive {
 		b.WriteString("\nThe plan gives this advice on an object that it creates or changes.\n")
@@ -101,11 +102,11 @@ func page(t *testing.T, r Rule) string {
 		fmt.Fprintf(&b, "\n## Live\n\n```yaml\n%s```\n", r.Live)
 	}
 	if r.Bad != "" {
-		fmt.Fprintf(&b, "\n## %s\n\n```yaml\n%s```\n", r.Verdict(), r.Bad)
+		fmt.Fprintf(&b, "\n## Bad\n\n```yaml\n%s```\n", r.Bad)
 		if found := printed(t, r); found != "" {
 			fmt.Fprintf(&b, "\n```text\n%s```\n", found)
 		}
-		fmt.Fprintf(&b, "\n## Mended\n\n```yaml\n%s```\n", r.Good)
+		fmt.Fprintf(&b, "\n## Fixed\n\n```yaml\n%s```\n", r.Good)
 	}
 	fmt.Fprintf(&b, "\n## Fix\n\n%s\n", r.Fix)
 	return b.String()
