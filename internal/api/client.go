@@ -140,7 +140,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 
 // renames reports whether the object may have another name than was asked for:
 // the platform says so of what is made at a moment (docs/platform.md 1).
-func (c *call) renames() bool { return c.verb == kind.Create && c.kind.Policy == kind.CreateOnly }
+func (c *call) renames() bool { return c.verb == kind.Create && c.kind.CreateOnly() }
 
 // holdsObject reports whether an answer names an object.
 func holdsObject(tree map[string]any) bool {

@@ -42,7 +42,7 @@ func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class,
 	if c.verb == kind.Create {
 		existing = r.existing(c, said.body)
 		re.shows = existing != nil
-		re.duplicate = c.kind.Policy == kind.Once && r.cfg.Duplicate.tells(status, body, said.message)
+		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.tells(status, body, said.message)
 	}
 	class := classify(re)
 	if class != Taken {

@@ -244,7 +244,7 @@ func (r *run) item(ctx context.Context, it plan.Item) (end Outcome) {
 	}
 	r.Report(Event{Key: it.Key, Phase: "start"})
 	switch {
-	case k.Policy == kind.CreateOnly:
+	case k.CreateOnly():
 		r.make(ctx, k, it, &end)
 	case it.Op == plan.Create:
 		r.create(ctx, k, it, &end)

@@ -308,7 +308,7 @@ func (s *stage) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obje
 		if o, ok = s.objects[at]; !ok {
 			return missing()
 		}
-		if k.Policy == kind.CreateOnly {
+		if k.CreateOnly() {
 			o.Status = []byte(s.status(s.counts["GET "+at.String()]))
 		}
 		return nil
@@ -343,7 +343,7 @@ func (s *stage) Create(ctx context.Context, k *kind.Kind, body []byte) (o kind.O
 		}
 		s.sent = append(s.sent, string(body))
 		o = s.put(at, s.kept(doc["spec"].(map[string]any)))
-		if k.Policy == kind.Once {
+		if k.RequestOnly() {
 			delete(s.objects, at)
 		}
 		return nil

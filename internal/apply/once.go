@@ -25,7 +25,7 @@ func (r *run) postAll(ctx context.Context, p *plan.Plan) {
 	defer recording.Wait()
 	var batch []int
 	for i, it := range p.Items {
-		if k, ok := kind.Named(it.Kind); !ok || k.Policy != kind.Once {
+		if k, ok := kind.Named(it.Kind); !ok || !k.RequestOnly() {
 			continue
 		}
 		if it.Op != plan.Post {
@@ -433,7 +433,7 @@ func (r *run) another(it plan.Item, rec ledger.Record) bool {
 // again sends what the plan showed and another run had claimed and given back.
 func (r *run) again(ctx context.Context, p *plan.Plan, i int) {
 	k, _ := kind.Named(p.Items[i].Kind)
-	if k.Policy == kind.Once {
+	if k.RequestOnly() {
 		r.done.Add(-1) // it counted when it was left to the other run
 		var recording sync.WaitGroup
 		r.volley(ctx, p, []int{i}, &recording)

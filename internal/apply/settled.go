@@ -22,7 +22,7 @@ func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outc
 	case it.Record && r.Journal != nil:
 		end.toRecord = true
 	}
-	if r.Options.Wait && it.Op == plan.None && k.Policy == kind.CreateOnly && end.Verdict == OK {
+	if r.Options.Wait && it.Op == plan.None && k.CreateOnly() && end.Verdict == OK {
 		r.await(ctx, k, it, end)
 	}
 }

@@ -97,7 +97,7 @@ func sentInWords(k *kind.Kind, f *kind.Field) string {
 		return "no: it belongs to the server"
 	case f.NotSent:
 		return "no: it stays in git"
-	case f.Immutable && k.Policy != kind.Converge:
+	case f.Immutable && k.SentOnce():
 		return "only when the object is created; a change needs a new name"
 	}
 	return "yes"

@@ -180,7 +180,7 @@ func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, erro
 	if err := loaded.findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return o.Kind.Policy != kind.Once }), nil
+	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() }), nil
 }
 
 // askAdopted asks which requests were sent before; elsewhere than on a terminal

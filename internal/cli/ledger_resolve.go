@@ -146,7 +146,7 @@ func (a *app) showQuestions(view ledger.View, keys []kind.Key) error {
 	for _, key := range keys {
 		rec := view.Records[key]
 		rows = append(rows, ledger.Ask(rec))
-		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && !view.Terms[k.Area].Proven && !rec.NameTaken() {
+		if k, ok := kind.Named(key.Kind); ok && k.RequestOnly() && !view.Terms[k.Area].Proven && !rec.NameTaken() {
 			spared = "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out"
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"trueup/internal/diag"
-	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -123,7 +122,7 @@ func (p *pulling) head(item *pulled) []string {
 // knows.
 func (p *pulling) foreign(item *pulled) bool {
 	known := p.ledger != nil && p.view.Problem == ""
-	return known && item.live.Kind.Policy == kind.CreateOnly && p.view.Records[item.key].State != ledger.Posted
+	return known && item.live.Kind.CreateOnly() && p.view.Records[item.key].State != ledger.Posted
 }
 
 func (item *pulled) refuse(reason, fix string) {

@@ -166,7 +166,7 @@ func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (compose.
 	}
 	keys := slices.Clone(more)
 	for _, o := range l.set.Objects {
-		if o.Kind.Policy == kind.Once {
+		if o.Kind.RequestOnly() {
 			keys = append(keys, o.Key())
 		}
 	}

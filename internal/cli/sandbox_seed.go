@@ -49,7 +49,7 @@ func runSandboxSeed(ctx context.Context, a *app, paths []string) error {
 func (a *app) seed(set *manifest.Set, ws kind.Workspace, to *seeder) error {
 	seeded := 0
 	for _, o := range set.Objects {
-		if o.Kind.Policy == kind.Once {
+		if o.Kind.RequestOnly() {
 			continue
 		}
 		if err := to.add(o.Kind.Envelope(ws, o.Name, o.Spec)); err != nil {

@@ -117,7 +117,7 @@ func (m *maker) run(ctx context.Context) error {
 
 func purgeKind() *kind.Kind {
 	all := kind.All()
-	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Policy == kind.Once && k.HostField != "" })]
+	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" })]
 }
 
 // findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the
@@ -141,7 +141,7 @@ func (m *maker) usual() files.Folder {
 	counts := map[string]int{}
 	for _, o := range m.Set.Objects {
 		folder := path.Dir(o.Path)
-		if o.Kind.Policy == kind.Once && filepath.IsLocal(filepath.FromSlash(folder)) {
+		if o.Kind.RequestOnly() && filepath.IsLocal(filepath.FromSlash(folder)) {
 			counts[folder]++
 		}
 	}

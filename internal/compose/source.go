@@ -110,7 +110,7 @@ func Hosting(set *manifest.Set) []*manifest.Object {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(set.Objects), func(o *manifest.Object) bool {
 		host := kind.HostKey(o.Host)
-		if o.Kind.Policy != kind.Converge || o.Host == "" || seen[host] {
+		if o.Kind.SentOnce() || o.Host == "" || seen[host] {
 			return true
 		}
 		seen[host] = true

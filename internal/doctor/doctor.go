@@ -345,7 +345,7 @@ func Proven(p ledger.Proof) string {
 // Probed returns the kind of an area of which one more request does no harm.
 func Probed(area kind.Area) (*kind.Kind, bool) {
 	for _, k := range kind.All() {
-		if k.Area == area && k.Policy == kind.Once {
+		if k.Area == area && k.RequestOnly() {
 			return k, true
 		}
 	}

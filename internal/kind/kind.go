@@ -17,8 +17,8 @@ const (
 	Converge Policy = iota
 	// CreateOnly objects are made once and never changed: they are moments.
 	CreateOnly
-	// Once objects are requests that are sent a single time and then vanish.
-	Once
+	// RequestOnly objects are requests that are sent once and leave no object behind.
+	RequestOnly
 )
 
 // Area is the part of the platform that serves a kind; each has its own base
@@ -65,7 +65,7 @@ type Kind struct {
 	// SchemaFile is the name of the JSON Schema in the folder schemas.
 	SchemaFile string
 	// HostField is the field of spec that holds a hostname, or "". Objects
-	// with Policy Once wait for the Converge object of the same hostname.
+	// with Policy RequestOnly wait for the Converge object of the same hostname.
 	HostField string
 	// DiskField is the path below spec of the disk that an object is made
 	// from, or empty.
@@ -89,6 +89,19 @@ func (k *Kind) AliasVersion(vendor string) (string, bool) {
 	version := strings.ReplaceAll(k.AliasForm, "{vendor}", vendor)
 	return version, k.Alias != nil && k.Alias.MatchString(version)
 }
+
+// CanPatch reports whether objects of the kind are patched until live equals git.
+func (k *Kind) CanPatch() bool { return k.Policy == Converge }
+
+// CreateOnly reports whether objects of the kind are created and never changed.
+func (k *Kind) CreateOnly() bool { return k.Policy == CreateOnly }
+
+// RequestOnly reports whether an object of the kind is a request that leaves no
+// object behind.
+func (k *Kind) RequestOnly() bool { return k.Policy == RequestOnly }
+
+// SentOnce reports whether the creation of an object must be sent at most once.
+func (k *Kind) SentOnce() bool { return !k.CanPatch() }
 
 // Plural is the short name of several: cdns, snapshots.
 func (k *Kind) Plural() string { return k.Short + "s" }

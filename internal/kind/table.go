@@ -30,7 +30,7 @@ var table = []*Kind{
 		Area:       Delivery,
 		Collection: "/global/workspaces/{workspace_uuid}/purges",
 		Verbs:      []Verb{Create},
-		Policy:     Once,
+		Policy:     RequestOnly,
 		SchemaFile: "purge.schema.json",
 		HostField:  "hostname",
 		Role:       "cdn-purger",

@@ -68,7 +68,7 @@ func Ask(rec Record) []string {
 	switch {
 	case rec.NameTaken():
 		return append(ask, "the name is taken: ledger adopt, if that is this request", "--abandon, if not")
-	case ok && k.Policy == kind.Once:
+	case ok && k.RequestOnly():
 		return append(ask, "--posted: old content may stay cached", "--repost: may purge twice")
 	}
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")

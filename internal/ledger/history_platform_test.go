@@ -81,7 +81,7 @@ func (p *platform) object(k *kind.Kind, name string, spec []byte) kind.Object {
 		Kind: k, Name: name, Namespace: "acme", UID: fmt.Sprintf("uid-%d", p.count),
 		CreationTimestamp: p.now().UTC().Format(time.RFC3339), Spec: spec, Digest: canon.Digest(spec),
 	}
-	if k.Policy == kind.CreateOnly {
+	if k.CreateOnly() {
 		o.Status = []byte(`{"readyToUse":true}`)
 	}
 	return o
@@ -107,11 +107,11 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 	}
 	count[key]++
 	o := p.object(k, name, spec)
-	if _, ok := p.get(key); ok && k.Policy == kind.CreateOnly {
+	if _, ok := p.get(key); ok && k.CreateOnly() {
 		return o, nil // another object, which the name does not lead to
 	}
 	p.known[key] = o
-	if k.Policy == kind.Once {
+	if k.RequestOnly() {
 		p.until[key] = p.now().Add(p.life())
 	}
 	return o, nil
@@ -120,7 +120,7 @@ func (p *platform) post(k *kind.Kind, name string, spec []byte, count map[kind.K
 // meddle is a request of somebody else, with the same content. Two snapshots under
 // one name would only ever be a person's to tell apart.
 func (p *platform) meddle(k *kind.Kind, name string, spec []byte) {
-	if k.Policy == kind.Once || p.refuses != notAtAll {
+	if k.RequestOnly() || p.refuses != notAtAll {
 		_, _ = p.post(k, name, spec, p.theirs)
 	}
 }

@@ -98,7 +98,7 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 	if err != nil {
 		return Hold{}, err
 	}
-	if k.Policy != kind.CreateOnly {
+	if !k.CreateOnly() {
 		return Hold{}, fmt.Errorf("claim %s: trueup never sends a %s again under the same name", key, k.Name)
 	}
 	return l.claim(ctx, evReclaim, key, i)
@@ -411,7 +411,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 		return err
 	}
 	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason}, func(r Record) (Record, error) {
-		if k.Policy != kind.Converge {
+		if k.SentOnce() {
 			return r.adopted(a)
 		}
 		r.Applied, r.NotConverged = a.Spec, false

@@ -76,7 +76,7 @@ func (l *Ledger) Remembers() bool {
 // singular reports whether requests of the key are sent once.
 func singular(key kind.Key) bool {
 	k, ok := kind.Named(key.Kind)
-	return ok && k.Policy != kind.Converge
+	return ok && k.SentOnce()
 }
 
 // all returns what was seen of the keys.

@@ -30,9 +30,9 @@ func (r Record) sound() error {
 
 func (r Record) soundState(k *kind.Kind) error {
 	switch {
-	case k.Policy == kind.Converge && r.State != "":
+	case k.CanPatch() && r.State != "":
 		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
-	case k.Policy == kind.Once && (r.Applied != nil || r.Pending != nil):
+	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
 		return fmt.Errorf("it has an applied spec, which a %s never has", k.Name)
 	case r.State != "" && r.Spec == nil:
 		return fmt.Errorf("state %s without a spec", r.State)

@@ -147,11 +147,11 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 		needed[key.Kind] = true
 	}
 	requests := slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool {
-		return o.Kind.Policy == kind.Once && o.Kind.HostField != ""
+		return o.Kind.RequestOnly() && o.Kind.HostField != ""
 	})
 	var kinds []*kind.Kind
 	for _, k := range kind.All() {
-		hosts := requests && k.Policy == kind.Converge && k.HostField != "" && k.Can(kind.List)
+		hosts := requests && k.CanPatch() && k.HostField != "" && k.Can(kind.List)
 		if needed[k.Name] || hosts || slices.Contains(f.opts.Also, k) {
 			kinds = append(kinds, k)
 		}
@@ -181,7 +181,7 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
 		if !managed {
 			o.Status = nil
 		}
-		if !managed && k.Policy != kind.CreateOnly && !f.opts.Whole {
+		if !managed && !k.CreateOnly() && !f.opts.Whole {
 			o.Spec = nil
 		}
 		share(&o, wanted)
@@ -284,7 +284,7 @@ func (f *fetch) place(s *State, o kind.Object) {
 	if f.wanted[key] != nil {
 		s.Objects[key] = o
 	} else {
-		if o.Kind.Policy != kind.CreateOnly && !f.opts.Whole {
+		if !o.Kind.CreateOnly() && !f.opts.Whole {
 			o.Spec = nil
 		}
 		o.Status = nil

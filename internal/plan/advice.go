@@ -70,7 +70,7 @@ func (p *Planner) waiting(ops map[kind.Key]Op) map[string][]purge.Spec {
 	waiting := map[string][]purge.Spec{}
 	for _, o := range p.in.Set.Objects {
 		op := ops[o.Key()]
-		if o.Kind.Policy != kind.Once || op != Post && op != Blocked && op != InFlight {
+		if !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
 			continue
 		}
 		if spec, err := parseSpec(o.Spec); err == nil {

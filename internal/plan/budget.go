@@ -121,7 +121,7 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 	}
 	for key, rec := range p.in.Ledger.Records {
 		since, ok := activeSince(rec, p.in.At.Now)
-		if k, known := kind.Named(key.Kind); !ok || !known || k.Policy != kind.Once || again[key] {
+		if k, known := kind.Named(key.Kind); !ok || !known || !k.RequestOnly() || again[key] {
 			continue
 		}
 		u := newUse(key, rec.Spec)

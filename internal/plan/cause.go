@@ -100,7 +100,7 @@ func (d *decision) reasonOf() Cause {
 		return ""
 	case d.item.Deleted:
 		return FromDrift
-	case d.manifest.Kind.Policy != kind.Once && d.item.Live.Exists:
+	case !d.manifest.Kind.RequestOnly() && d.item.Live.Exists:
 		return "" // its changes have theirs
 	case d.in.Ledger.Problem != "":
 		return FromUnknown // it may have been there before
@@ -188,7 +188,7 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 		return was != nil
 	case was == nil || now == nil:
 		return true
-	case now.Kind.Policy == kind.Converge:
+	case now.Kind.CanPatch():
 		return false // that it is there was said before
 	}
 	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)

@@ -28,7 +28,7 @@ func (p *Planner) history() map[kind.Area]bool {
 		if p.in.Sandbox && p.in.Set.Find(key) == nil {
 			continue // it begins with objects that nobody applied
 		}
-		if k, ok := kind.Named(key.Kind); ok && k.Policy != kind.Once && knows(rec) {
+		if k, ok := kind.Named(key.Kind); ok && !k.RequestOnly() && knows(rec) {
 			areas[k.Area] = true
 		}
 	}
@@ -41,7 +41,7 @@ func (p *Planner) history() map[kind.Area]bool {
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
-		if o.Kind.Policy == kind.Once {
+		if o.Kind.RequestOnly() {
 			continue
 		}
 		objects[o.Kind.Area]++

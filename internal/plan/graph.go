@@ -153,7 +153,7 @@ func servesNamed(key kind.Key) bool {
 }
 
 // serves reports whether objects of the kind answer for a hostname, all the time.
-func serves(k *kind.Kind) bool { return k.Policy == kind.Converge && k.HostField != "" }
+func serves(k *kind.Kind) bool { return k.CanPatch() && k.HostField != "" }
 
 func hostOf(o *manifest.Object, item *Item, rules *merge.Rules) GraphHost {
 	h := GraphHost{Key: o.Key(), Hostname: o.Host}

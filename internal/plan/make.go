@@ -39,7 +39,7 @@ func NewPlanner(in Inputs) *Planner {
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
 	}
 	for _, o := range in.Set.Objects {
-		if o.Kind.Policy == kind.Converge && o.Host != "" {
+		if o.Kind.CanPatch() && o.Host != "" {
 			host := kind.HostKey(o.Host)
 			p.hosts[host] = append(p.hosts[host], o)
 			p.spelled[o.Host] = true
@@ -53,7 +53,7 @@ func NewPlanner(in Inputs) *Planner {
 func spelledHosts(state live.State) map[string]bool {
 	spelled := map[string]bool{}
 	add := func(o kind.Object) {
-		if o.Kind.Policy == kind.Converge && !o.Terminating {
+		if o.Kind.CanPatch() && !o.Terminating {
 			spelled[o.Host] = true
 		}
 	}
@@ -151,7 +151,7 @@ func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
 // JSON: what an override leaves to the server is not recorded as applied, or
 // lifting the override would look like taking over.
 func (p *Planner) Managed(o *manifest.Object) []byte {
-	if o.Kind.Policy != kind.Converge || !p.partly[o.Kind.Name] {
+	if o.Kind.SentOnce() || !p.partly[o.Kind.Name] {
 		return o.Spec
 	}
 	return canon.Bytes(merge.Managed(p.rules[o.Kind.Name], canon.MustDecode(o.Spec)))
@@ -191,7 +191,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		d.converge()
 	case kind.CreateOnly:
 		d.createOnly()
-	case kind.Once:
+	case kind.RequestOnly:
 		d.once()
 	}
 	if sends(d.item.Op) || d.item.leavesChange() {
@@ -241,7 +241,7 @@ func sends(op Op) bool { return op == Create || op == Patch || op == Post }
 func (p *Planner) emptyAreas() map[kind.Area]int {
 	known, present := map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
-		if o.Kind.Policy == kind.Once || p.in.Options.AllowRecreate[o.Key()] {
+		if o.Kind.RequestOnly() || p.in.Options.AllowRecreate[o.Key()] {
 			continue
 		}
 		rec := p.in.Ledger.Records[o.Key()]
@@ -397,7 +397,7 @@ func (p *Plan) Differs() bool {
 // that is made once is missing, or was asked for already, only a person knows.
 func (it Item) lacks() bool {
 	k, ok := kind.Named(it.Kind)
-	return ok && k.Policy == kind.Converge && !it.Live.Exists
+	return ok && k.CanPatch() && !it.Live.Exists
 }
 
 // Sends reports whether apply would send anything.

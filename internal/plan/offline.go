@@ -103,7 +103,7 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 		item.Op = Patch
 	case kind.CreateOnly:
 		edited(&item, "it may already exist, and a snapshot can't be changed")
-	case kind.Once:
+	case kind.RequestOnly:
 		edited(&item, "it may already have been sent, and then its name can't be used again")
 	}
 	return item
@@ -113,7 +113,7 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 func (p *Planner) takes(item *Item, o *manifest.Object) {
 	in := p.hosts[kind.HostKey(o.Host)]
 	i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o })
-	if o.Kind.Policy != kind.Converge || i < 0 {
+	if o.Kind.SentOnce() || i < 0 {
 		return
 	}
 	block(item, fmt.Sprintf("%[2]s has the hostname %[1]s too", o.Host, in[i].Key()), anotherHostname)
@@ -135,7 +135,7 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 		item.Op, item.Disk = Create, text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
 	case kind.Converge:
 		item.Op = Create
-	case kind.Once:
+	case kind.RequestOnly:
 		item.Op = Post
 		spec, err := parseSpec(o.Spec)
 		if err != nil {
@@ -168,7 +168,7 @@ func (p *Planner) goneSinceBase(past Past) []Item {
 func leftSinceBase(o *manifest.Object) Item {
 	item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: &o.Digest}}
 	switch {
-	case o.Kind.Policy == kind.Once:
+	case o.Kind.RequestOnly():
 		item.Live = Fingerprint{}
 		item.Reason = "removed from git; if it was not sent before, trueup never sends it"
 	case o.Kind.Can(kind.Delete):

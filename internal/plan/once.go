@@ -20,7 +20,7 @@ const allPaths = "/*"
 // SpecDigest is the digest that a record of the kind holds: for a once-only
 // request it does not depend on the order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
-	if k.Policy != kind.Once {
+	if !k.RequestOnly() {
 		return canon.Digest(spec)
 	}
 	parsed, err := parseSpec(spec)
@@ -180,7 +180,7 @@ func (p *Planner) server(hostname string) (kind.Key, string) {
 // is empty.
 func (p *Planner) unsure() string {
 	for _, k := range kind.All() {
-		if k.Policy == kind.Converge && k.HostField != "" && p.incomplete(k) {
+		if k.CanPatch() && k.HostField != "" && p.incomplete(k) {
 			return k.Name
 		}
 	}

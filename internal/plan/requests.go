@@ -79,12 +79,12 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 	at := ledger.Observed(time.Time{}, now)
 	var all []RequestStatus
 	for _, o := range set.Objects {
-		if o.Kind.Policy == kind.Once {
+		if o.Kind.RequestOnly() {
 			all = append(all, ofManifest(o, view, at))
 		}
 	}
 	for key, rec := range view.Records {
-		if k, ok := kind.Named(key.Kind); ok && k.Policy == kind.Once && set.Find(key) == nil {
+		if k, ok := kind.Named(key.Kind); ok && k.RequestOnly() && set.Find(key) == nil {
 			all = append(all, ofRecord(RequestStatus{Key: key}, rec, at, view.Terms[k.Area]))
 		}
 	}

@@ -198,7 +198,7 @@ func (p *Planner) hidden(was []Override, with counterpart) []hiddenChange {
 	}
 	for _, o := range p.in.Set.Objects {
 		live, rec, ok := with(o)
-		if !ok || live.Digest == o.Digest || o.Kind.Policy == kind.Once || !p.targeted(o.Key()) {
+		if !ok || live.Digest == o.Digest || o.Kind.RequestOnly() || !p.targeted(o.Key()) {
 			continue
 		}
 		shown := map[string]bool{}
