@@ -30,7 +30,11 @@ func newLedgerInit(a *app) *cobra.Command {
 }
 
 func runLedgerInit(ctx context.Context, a *app, adopt string) error {
-	p, w, err := a.enterHere(ctx)
+	p, err := a.findProject()
+	if err != nil {
+		return err
+	}
+	w, err := a.enter(ctx, p, &manifest.Set{})
 	if err != nil {
 		return err
 	}
@@ -50,12 +54,12 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if strings.Contains(w.ledger.Store, "endpoint=") {
 		store = "" // only the environment may name it
 	}
-	err = a.out.Printf("now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:\n\nledger: {%sid: %s}\n", store, id)
-	return cmp.Or(err, notReady)
+	a.printf("now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:\n\nledger: {%sid: %s}\n", store, id)
+	return notReady
 }
 
-// makeLedger makes the ledger of a world, proves that its store is safe, records
-// what was sent before, and returns its id.
+// makeLedger creates the ledger of a world, tests that its store is safe, records what was sent before,
+// and returns its id.
 func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string) (string, error) {
 	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
 	if err != nil {
@@ -78,15 +82,15 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 	if a.notReady(ctx, p, w.ledger, g.LedgerID) != nil {
 		state = "is there, but not ready"
 	}
-	err = a.out.Printf("ledger %s %s\n%s", g.LedgerID, state, changed)
+	a.printf("ledger %s %s\n%s", g.LedgerID, state, changed)
 	if adopted > 0 {
-		err = cmp.Or(err, a.out.Printf("recorded as sent before, so trueup won't send them again: %d\n", adopted))
+		a.printf("recorded as sent before, so trueup won't send them again: %d\n", adopted)
 	}
-	return g.LedgerID, err
+	return g.LedgerID, nil
 }
 
-// notReady says why a ledger can't be used for what the manifests are of, and how that is
-// mended; nil means that it can. Without manifests it must be bound to an address at all.
+// notReady says why a ledger can't be used for the areas of the manifests. Without manifests it must be
+// bound to an address of some area.
 func (a *app) notReady(ctx context.Context, p project, cfg ledger.Config, id string) error {
 	cfg.ID = id
 	needed := slices.DeleteFunc(areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })

@@ -142,9 +142,9 @@ func (a *app) compose(ctx context.Context, by string, opts compose.Options, l lo
 		return a.out.Source(result.Text)
 	}
 	for _, line := range result.Lines() {
-		err = errors.Join(err, a.out.Printf("%s\n", line))
+		a.printf("%s\n", line)
 	}
-	return err
+	return nil
 }
 
 // requests reads what the ledger has about requests in git, about others that were sent lately,
@@ -211,7 +211,8 @@ func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) e
 		known.View = ledger.Unreadable(err)
 	}
 	if all && known.View.Problem == "" {
-		if err := a.addAllRequests(ctx, known.View); err != nil {
+		err := a.withLedger(ctx, func(ctx context.Context, l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
+		if err != nil {
 			return err
 		}
 	}
@@ -223,15 +224,10 @@ func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) e
 }
 
 // addAllRequests adds the requests of the ledger that a view does not have.
-func (a *app) addAllRequests(ctx context.Context, view ledger.View) error {
-	book, closeAll, err := a.openLedger(ctx)
+func addAllRequests(ctx context.Context, l *ledger.Ledger, view ledger.View) error {
+	records, err := l.List(ctx)
 	if err != nil {
 		return err
-	}
-	defer closeAll()
-	records, err := book.List(ctx)
-	if err != nil {
-		return ledgerError(err)
 	}
 	for _, rec := range records {
 		if _, there := view.Records[rec.Key]; !there && rec.State != "" {
@@ -243,9 +239,8 @@ func (a *app) addAllRequests(ctx context.Context, view ledger.View) error {
 
 // showPurges writes a list as tables, and below them what a person must do.
 func (a *app) showPurges(l compose.Listing) error {
-	var err error
 	if l.Sandbox {
-		err = a.out.Printf("%s\n\n", report.Banner)
+		a.printf("%s\n\n", report.Banner)
 	}
 	rows := make([][]string, len(l.Purges))
 	for i, p := range l.Purges {
@@ -257,19 +252,27 @@ func (a *app) showPurges(l compose.Listing) error {
 	case len(rows) == 0:
 		rows = [][]string{{"no purges"}}
 	}
-	err = errors.Join(err, a.out.Marked(rows, report.Options{Width: a.env.Width}))
+	err := a.out.Marked(rows, report.Options{Width: a.env.Width})
 	for _, p := range l.Purges {
 		if p.Fix != "" {
-			err = errors.Join(err, a.out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix))
+			a.printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
 		}
 	}
 	switch {
 	case l.Problem != "":
-		return errors.Join(err, a.out.Printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix))
+		a.printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix)
+		return err
 	case len(l.Hosts) == 0:
 		return err
 	}
-	return errors.Join(err, a.out.Printf("\n"), a.out.Table("", usageRows(l.Hosts)), a.showOverLimits(l.Hosts))
+	a.printf("\n")
+	a.table("", usageRows(l.Hosts))
+	for _, h := range l.Hosts {
+		if text := h.OverLimits(); text != "" {
+			a.printf("  %s\n", text)
+		}
+	}
+	return err
 }
 
 // usageRows are what the purges of each hostname use of its limits.
@@ -287,13 +290,4 @@ func usageRows(hosts []compose.ListedHost) [][]string {
 		}
 	}
 	return rows
-}
-
-func (a *app) showOverLimits(hosts []compose.ListedHost) (err error) {
-	for _, h := range hosts {
-		if text := h.OverLimits(); text != "" {
-			err = errors.Join(err, a.out.Printf("  %s\n", text))
-		}
-	}
-	return err
 }
