@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
@@ -154,37 +153,32 @@ func runConvert(a *app, opts convertOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	var files []convertedFile
+	var converted []convertedFile
 	for _, t := range texts {
 		out, docs, wrong := route.Convert(t)
 		findings = append(findings, wrong...)
-		files = append(files, convertedFile{t, out, docs})
+		converted = append(converted, convertedFile{t, out, docs})
 	}
 	if err := a.refused(findings); err != nil {
 		return err
 	}
-	if err := a.writeConverted(opts, files); err != nil {
+	if err := a.writeConverted(opts, converted); err != nil {
 		return err
 	}
-	for _, f := range files {
-		a.sayConverted(f)
+	for _, f := range converted {
+		a.tellConverted(f)
 	}
 	return nil
 }
 
-// refused lists what is wrong with manifests on standard error, because standard
-// output is for what they become; nil where nothing is.
+// refused logs findings, because standard output is for the manifests, and refuses errors.
 func (a *app) refused(findings diag.List) error {
 	for _, f := range findings {
-		level := slog.LevelWarn
-		if f.Severity == diag.Error {
-			level = slog.LevelError
-		}
 		text := fmt.Sprintf("%s:%d:%d: %s: %s", f.Path, f.Line, f.Column, f.Message, f.Fix)
 		if f.Rule != "" {
 			text += " [" + f.Rule + "]"
 		}
-		a.log(level, text)
+		a.log(levelOf(f), text)
 	}
 	if findings.HasErrors() {
 		return withCode(exitInvalid, errors.New("nothing was converted: see the messages above"))
@@ -192,33 +186,29 @@ func (a *app) refused(findings diag.List) error {
 	return nil
 }
 
-// writeConverted writes what the files became to where it is wanted.
-func (a *app) writeConverted(opts convertOptions, files []convertedFile) error {
-	if opts.dir != "" {
-		return a.writeFolder(opts.dir, files)
+func (a *app) writeConverted(opts convertOptions, converted []convertedFile) error {
+	switch {
+	case opts.dir != "":
+		return a.writeToFolder(opts.dir, converted)
+	case !opts.write:
+		return a.out.Source(joined(converted))
 	}
-	if !opts.write {
-		return a.out.Source(stream(files))
-	}
-	for _, f := range files {
+	for _, f := range converted {
 		if bytes.Equal(f.out, f.Data) {
 			continue
 		}
 		if err := replaceText(f.Text, f.out); err != nil {
 			return err
 		}
-		if err := a.out.Printf("converted %s\n", f.Path); err != nil {
-			return err
-		}
+		a.printf("converted %s\n", f.Path)
 	}
 	return nil
 }
 
-// stream is the text of the files one after the other, as documents of one stream.
-// That of one file is just that.
-func stream(files []convertedFile) []byte {
+// joined is the text of the files as documents of one stream.
+func joined(converted []convertedFile) []byte {
 	var out bytes.Buffer
-	for _, f := range files {
+	for _, f := range converted {
 		text := f.out
 		if out.Len() > 0 {
 			text = bytes.TrimPrefix(text, []byte("\uFEFF"))
@@ -234,23 +224,32 @@ func stream(files []convertedFile) []byte {
 	return out.Bytes()
 }
 
-// writeFolder writes all files into a folder, below the names that they have in
-// theirs.
-func (a *app) writeFolder(dir string, converted []convertedFile) error {
+// writeToFolder writes new files under the names that they have in their folders. It fails, and names
+// all of them, if files exist with other content.
+func (a *app) writeToFolder(dir string, converted []convertedFile) error {
+	folder := files.FolderAt(a.dir(), dir)
 	var list []files.File
 	taken := map[string]bool{}
 	for _, f := range converted {
 		if taken[f.Name] {
-			return fmt.Errorf("two files would be written to %s: convert the PATHs one by one", path.Join(filepath.ToSlash(dir), f.Name))
+			return fmt.Errorf("two files would be written to %s: convert the PATHs one by one", folder.Shown(f.Name))
 		}
 		taken[f.Name] = true
 		list = append(list, files.File{Name: f.Name, Content: f.out})
 	}
-	return a.writeNewIn(dir, list)
+	var kept []string
+	err := folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
+		kept = append(kept, folder.Shown(f.Name))
+		return files.Kept, nil
+	}, func(state, shown string) { a.printf("%s %s\n", state, shown) })
+	if err == nil && len(kept) > 0 {
+		err = fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
+	}
+	return err
 }
 
-// sayConverted says what became of each document of a file.
-func (a *app) sayConverted(f convertedFile) {
+// tellConverted logs what was done to each document of a file.
+func (a *app) tellConverted(f convertedFile) {
 	if a.global.quiet {
 		return
 	}
@@ -271,32 +270,4 @@ func (a *app) sayConverted(f convertedFile) {
 		}
 		a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
 	}
-}
-
-// writeNewIn writes new files into a folder, which it creates if there is none. It fails, and
-// names all of them, if files exist with other content.
-func (a *app) writeNewIn(dir string, list []files.File) error {
-	root, err := files.FolderAt(a.dir(), dir).Make()
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
-	}
-	defer func() { _ = root.Close() }()
-	var kept []string
-	for _, f := range list {
-		shown := path.Join(filepath.ToSlash(dir), f.Name)
-		done, err := files.WriteNew(root, f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
-		}
-		if done == files.Kept {
-			kept = append(kept, shown)
-		}
-		if err := a.out.Printf("%s %s\n", done, shown); err != nil {
-			return err
-		}
-	}
-	if len(kept) > 0 {
-		return fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
-	}
-	return nil
 }

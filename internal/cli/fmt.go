@@ -14,6 +14,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
+	"trueup/internal/report"
 )
 
 type fmtOptions struct{ check, fix, diff bool }
@@ -43,22 +44,20 @@ type fmtRun struct {
 	findings diag.List
 }
 
-// fmtFile is what becomes of a file.
 type fmtFile struct {
 	text manifest.Text
-	// to is what the file is to hold.
+	// to is the new content.
 	to       []byte
 	repaired diag.List
-	// kept says why its layout is left as it is.
-	kept *manifest.LeftError
-	// failed says why it could not be written.
+	// kept says why the layout stays as it is, and failed why the file was not written.
+	kept   *manifest.LeftError
 	failed error
 }
 
 func (f *fmtFile) changes() bool { return !bytes.Equal(f.text.Data, f.to) }
 
-// left says where and why the layout of a file is left as it is.
-func (f *fmtFile) left() string {
+// unformatted says where and why the layout of a file stays as it is.
+func (f *fmtFile) unformatted() string {
 	at := f.text.Path
 	if f.kept.Line > 0 {
 		at = fmt.Sprintf("%s:%d", at, f.kept.Line)
@@ -97,7 +96,7 @@ func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error 
 	return run.show()
 }
 
-// checkFmt refuses what fmt could not do before it begins.
+// checkFmt refuses what fmt can't do.
 func (a *app) checkFmt(opts fmtOptions, paths []string) error {
 	switch piped := slices.Contains(paths, onStdout); {
 	case !slices.Contains([]string{"text", "json"}, a.global.output):
@@ -112,9 +111,8 @@ func (a *app) checkFmt(opts fmtOptions, paths []string) error {
 	return nil
 }
 
-// read decides what becomes of each file.
+// read decides on the new content of each file.
 func (r *fmtRun) read(ctx context.Context, texts []manifest.Text) error {
-	var sources []manifest.Source
 	for _, t := range texts {
 		objects, sound := manifest.Count(t.Data)
 		if objects == 0 && sound && t.FS != nil {
@@ -122,10 +120,9 @@ func (r *fmtRun) read(ctx context.Context, texts []manifest.Text) error {
 		}
 		r.objects += objects
 		r.files = append(r.files, fmtFile{text: t, to: t.Data})
-		sources = append(sources, manifest.Source{Data: t.Data, Display: t.Path})
 	}
 	if r.opts.fix {
-		if err := r.fix(ctx, sources); err != nil {
+		if err := r.fix(ctx); err != nil {
 			return err
 		}
 	}
@@ -133,24 +130,39 @@ func (r *fmtRun) read(ctx context.Context, texts []manifest.Text) error {
 	defer formatting.end()
 	for i := range r.files {
 		formatting.reached(i, len(r.files))
-		if err := r.lay(&r.files[i]); err != nil {
+		if err := r.format(&r.files[i]); err != nil {
 			return err
 		}
 	}
-	if r.opts.fix {
-		return r.check(ctx)
+	if !r.opts.fix {
+		return nil
 	}
+	set, findings, err := manifest.Load(ctx, r.sources(), r.manifest)
+	if err != nil {
+		return err
+	}
+	r.findings = slices.Concat(r.findings, findings, manifest.Check(set, r.manifest))
+	r.findings.Sort()
 	return nil
 }
 
-// lay decides on the layout of a file. What keeps one from being read is told
-// here, or else with all that is left to repair.
-func (r *fmtRun) lay(f *fmtFile) error {
-	laid, err := manifest.Format(f.to)
+// sources are the files with their new content.
+func (r *fmtRun) sources() []manifest.Source {
+	sources := make([]manifest.Source, len(r.files))
+	for i, f := range r.files {
+		sources[i] = manifest.Source{Data: f.to, Display: f.text.Path}
+	}
+	return sources
+}
+
+// format formats a file. With --fix, the findings of a file that can't be read come from the check at
+// the end.
+func (r *fmtRun) format(f *fmtFile) error {
+	text, err := manifest.Format(f.to)
 	var why *manifest.LeftError
 	switch {
 	case err == nil:
-		f.to = laid
+		f.to = text
 	case !errors.As(err, &why):
 		return err
 	case len(why.Findings) == 0:
@@ -164,39 +176,24 @@ func (r *fmtRun) lay(f *fmtFile) error {
 	return nil
 }
 
-// fix repairs the files in which something can be.
-func (r *fmtRun) fix(ctx context.Context, sources []manifest.Source) error {
-	_, findings, err := manifest.Load(ctx, sources, r.manifest)
+// fix applies fixes to the files that have findings with one.
+func (r *fmtRun) fix(ctx context.Context) error {
+	_, findings, err := manifest.Load(ctx, r.sources(), r.manifest)
 	if err != nil {
 		return err
 	}
 	fixer := manifest.NewFixer(r.manifest)
-	wrong := map[string]bool{}
+	fixable := map[string]bool{}
 	for _, x := range findings {
-		wrong[x.Path] = wrong[x.Path] || manifest.Fixable(x)
+		fixable[x.Path] = fixable[x.Path] || manifest.Fixable(x)
 	}
 	for i := range r.files {
-		if f := &r.files[i]; wrong[f.text.Path] {
+		if f := &r.files[i]; fixable[f.text.Path] {
 			if f.to, f.repaired, err = fixer.Fix(ctx, f.text); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-// check collects the findings that are left.
-func (r *fmtRun) check(ctx context.Context) error {
-	sources := make([]manifest.Source, len(r.files))
-	for i, f := range r.files {
-		sources[i] = manifest.Source{Data: f.to, Display: f.text.Path}
-	}
-	set, findings, err := manifest.Load(ctx, sources, r.manifest)
-	if err != nil {
-		return err
-	}
-	r.findings = slices.Concat(r.findings, findings, manifest.Check(set, r.manifest))
-	r.findings.Sort()
 	return nil
 }
 
@@ -213,8 +210,7 @@ func (r *fmtRun) write() {
 	}
 }
 
-// replaceText gives a file that was read another content, if nobody else has
-// written to it.
+// replaceText changes the content of a file that was read, unless it was written to since.
 func replaceText(t manifest.Text, content []byte) error {
 	root := files.Root(t.FS)
 	if root == nil {
@@ -229,32 +225,29 @@ func replaceText(t manifest.Text, content []byte) error {
 	return nil
 }
 
-// pipe writes what came from standard input to standard output, and says what
-// there is to say on standard error.
+// pipe writes what came from standard input to standard output, and messages to standard error.
 func (r *fmtRun) pipe() error {
 	for _, x := range r.findings {
-		level := slog.LevelWarn
-		if x.Severity == diag.Error {
-			level = slog.LevelError
-		}
-		r.log(level, x.String())
+		r.log(levelOf(x), x.String())
 	}
 	if r.code = r.result(); len(r.files) == 0 || r.code == exitInvalid && !r.opts.fix {
 		return withCode(r.code, errors.New("standard input can't be read"))
 	}
 	f := &r.files[0]
-	r.note(f)
-	return r.out.Source(f.to)
-}
-
-// note says on standard error what was repaired in a file and what was left.
-func (r *fmtRun) note(f *fmtFile) {
 	for _, x := range f.repaired {
 		r.log(slog.LevelInfo, repairOf(x, "repaired"))
 	}
 	if f.kept != nil {
-		r.log(slog.LevelWarn, f.left())
+		r.log(slog.LevelWarn, f.unformatted())
 	}
+	return r.out.Source(f.to)
+}
+
+func levelOf(f diag.Finding) slog.Level {
+	if f.Severity == diag.Error {
+		return slog.LevelError
+	}
+	return slog.LevelWarn
 }
 
 func repairOf(x diag.Finding, done string) string {
@@ -277,4 +270,94 @@ func (r *fmtRun) result() int {
 		return exitChanges
 	}
 	return exitOK
+}
+
+// show writes what was done to the files.
+func (r *fmtRun) show() error {
+	r.code = r.result()
+	if r.global.output == "json" {
+		return r.out.JSON(r.document())
+	}
+	changed := 0
+	for i := range r.files {
+		f := &r.files[i]
+		if f.failed != nil {
+			continue
+		}
+		if f.changes() {
+			changed++
+		}
+		if err := r.showFile(f); err != nil {
+			return err
+		}
+	}
+	if len(r.findings) > 0 {
+		return r.emit(report.Document{Command: "fmt", Findings: r.findings, Objects: r.objects, ExitCode: r.code})
+	}
+	if !r.global.quiet {
+		done := map[bool]string{true: "to change", false: "changed"}[r.opts.check]
+		r.printf("%d of %s %s\n", changed, diag.Plural(len(r.files), "file", "files"), done)
+	}
+	return nil
+}
+
+func (r *fmtRun) showFile(f *fmtFile) error {
+	repaired, formatted := "repaired", "formatted"
+	if r.opts.check {
+		repaired, formatted = "would be repaired", "would be formatted"
+	}
+	for _, x := range f.repaired {
+		r.printf("%s\n", repairOf(x, repaired))
+	}
+	if f.kept != nil {
+		r.printf("%s\n", f.unformatted())
+	}
+	if !f.changes() {
+		return nil
+	}
+	r.printf("%s: %s\n", f.text.Path, formatted)
+	if !r.opts.diff && !r.global.verbose {
+		return nil
+	}
+	return r.out.Diff(f.text.Path, f.text.Data, f.to, report.Options{Color: r.useColor(r.env.Width > 0), Width: r.env.Width})
+}
+
+// fmtDocument is the result of fmt as JSON (schemas/fmt.schema.json).
+type fmtDocument struct {
+	Format   string        `json:"format"`
+	Command  string        `json:"command"`
+	Result   string        `json:"result"`
+	ExitCode int           `json:"exitCode"`
+	Files    []fmtFileJSON `json:"files"`
+	Findings diag.List     `json:"findings"`
+}
+
+// fmtFileJSON is a file that changes, or whose layout stays as it is.
+type fmtFileJSON struct {
+	Path     string    `json:"path"`
+	Changed  bool      `json:"changed"`
+	Repaired diag.List `json:"repaired,omitempty"`
+	Left     string    `json:"left,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+func (r *fmtRun) document() fmtDocument {
+	doc := fmtDocument{
+		Format: "trueup.fmt/v1", Command: "fmt", Result: resultName(r.code), ExitCode: r.code,
+		Files: []fmtFileJSON{}, Findings: append(diag.List{}, r.findings...),
+	}
+	for _, f := range r.files {
+		if !f.changes() && f.kept == nil {
+			continue
+		}
+		row := fmtFileJSON{Path: f.text.Path, Changed: f.changes() && f.failed == nil, Repaired: f.repaired}
+		if f.kept != nil {
+			row.Left = f.kept.Error()
+		}
+		if f.failed != nil {
+			row.Error = f.failed.Error()
+		}
+		doc.Files = append(doc.Files, row)
+	}
+	return doc
 }

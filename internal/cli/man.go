@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -28,30 +27,15 @@ func newMan(a *app) *cobra.Command {
 }
 
 func (a *app) writePages(dir string, pages []report.Page) error {
-	root, err := files.FolderAt(a.dir(), dir).Make()
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
+	list := make([]files.File, len(pages))
+	for i, page := range pages {
+		list[i] = files.File{Name: page.Name + ".1", Content: report.Man(page)}
 	}
-	defer func() { _ = root.Close() }()
-	for _, page := range pages {
-		if err := writeOwn(root, files.File{Name: page.Name + ".1", Content: report.Man(page)}); err != nil {
-			return err
-		}
+	replace := func(root *os.Root, f files.File) (string, error) { return files.Written, files.Replace(root, f) }
+	if err := files.FolderAt(a.dir(), dir).WriteAll(list, replace, func(string, string) {}); err != nil {
+		return err
 	}
 	return a.out.Printf("written %d pages to %s\n", len(pages), dir)
-}
-
-// writeOwn writes a file that is all of this program's making: one of that name
-// is an earlier one.
-func writeOwn(root *os.Root, f files.File) error {
-	done, err := files.WriteNew(root, f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, files.WithoutPath(err))
-	}
-	if done == files.Kept {
-		return files.Replace(root, f)
-	}
-	return nil
 }
 
 // manual are the pages of a command and of all below it.

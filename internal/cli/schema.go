@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -39,14 +38,23 @@ func newSchema(a *app) *cobra.Command {
 }
 
 func runSchema(a *app, opts schemaOptions, args []string) error {
-	whole := opts.list || opts.dir != ""
 	switch {
-	case whole && len(args) > 0:
+	case (opts.list || opts.dir != "") && len(args) > 0:
 		return errors.New("--list and --dir are for all schemas: remove KIND")
 	case opts.list:
-		return a.listSchemas()
+		var rows [][]string
+		for _, name := range kind.SchemaNames() {
+			_, text, _ := kind.SchemaNamed(name)
+			rows = append(rows, []string{name, titleOf(text).Description})
+		}
+		return a.out.Table("", rows)
 	case opts.dir != "":
-		return a.writeSchemas(opts.dir)
+		var list []files.File
+		for _, name := range kind.SchemaNames() {
+			file, text, _ := kind.SchemaNamed(name)
+			list = append(list, files.File{Name: file, Content: text})
+		}
+		return files.FolderAt(a.dir(), opts.dir).WriteAll(list, replaceSchema, func(state, shown string) { a.printf("%s %s\n", state, shown) })
 	case len(args) == 0:
 		return errors.New("name a kind, such as cdn; schema --list lists them")
 	}
@@ -57,42 +65,8 @@ func runSchema(a *app, opts schemaOptions, args []string) error {
 	return a.out.Source(text)
 }
 
-func (a *app) listSchemas() error {
-	var rows [][]string
-	for _, name := range kind.SchemaNames() {
-		_, text, _ := kind.SchemaNamed(name)
-		rows = append(rows, []string{name, titleOf(text).Description})
-	}
-	return a.out.Table("", rows)
-}
-
-// writeSchemas writes every schema into a folder, which it makes.
-func (a *app) writeSchemas(dir string) error {
-	root, err := files.FolderAt(a.dir(), dir).Make()
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
-	}
-	defer func() { _ = root.Close() }()
-	for _, name := range kind.SchemaNames() {
-		file, text, _ := kind.SchemaNamed(name)
-		done, err := writeSchema(root, files.File{Name: file, Content: text})
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(dir, file), files.WithoutPath(err))
-		}
-		if err := a.out.Printf("%s %s\n", done, filepath.Join(dir, file)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeSchema writes a schema, also in the place of an earlier one. Any other file
-// of that name is somebody's.
-func writeSchema(root *os.Root, f files.File) (string, error) {
-	done, err := files.WriteNew(root, f)
-	if err != nil || done != files.Kept {
-		return done, err
-	}
+// replaceSchema replaces an earlier schema, and refuses any other file with its name.
+func replaceSchema(root *os.Root, f files.File) (string, error) {
 	old, err := root.ReadFile(f.Name)
 	if err != nil {
 		return "", err

@@ -82,10 +82,8 @@ func (a *app) ask(format string, args ...any) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// printf writes to standard output, as table and source do. They return no error: a.stdout keeps the
+// printf writes to standard output, as table does. They return no error: a.stdout keeps the
 // first write that failed, and Main ends with it.
 func (a *app) printf(format string, args ...any) { _ = a.out.Printf(format, args...) }
 
 func (a *app) table(margin string, rows [][]string) { _ = a.out.Table(margin, rows) }
-
-func (a *app) source(text []byte) { _ = a.out.Source(text) }

@@ -210,3 +210,24 @@ func OwnFolder(dir, name string) (string, error) {
 	}
 	return at, nil
 }
+
+// WriteAll writes files into the folder, which it creates if there is none, and tells what it did with
+// each. If a file exists with other content, exists decides.
+func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error), tell func(state, shown string)) error {
+	root, err := f.Make()
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Display, WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	for _, file := range list {
+		state, err := WriteNew(root, file)
+		if err == nil && state == Kept {
+			state, err = exists(root, file)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Shown(file.Name), WithoutPath(err))
+		}
+		tell(state, f.Shown(file.Name))
+	}
+	return nil
+}
