@@ -51,8 +51,9 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	others := []string{"answers.md", "performance.md", "sandbox.md"} // other tests hold them
 	for _, f := range files {
-		if want[f.Name()] == "" {
+		if want[f.Name()] == "" && !slices.Contains(others, f.Name()) {
 			t.Errorf("docs/reference/%s is of nothing that there is", f.Name())
 		}
 	}
@@ -450,7 +451,7 @@ func variablesInSource(t *testing.T, root string) map[string]string {
 		})
 	}
 	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == "testdata" {
+		if err == nil && d.IsDir() && (d.Name() == "testdata" || d.Name() == "e2e") {
 			return fs.SkipDir
 		}
 		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "forgetest") {
