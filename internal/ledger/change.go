@@ -13,53 +13,51 @@ import (
 	"trueup/internal/kind"
 )
 
-// right is whose record a change may start from.
+// right says which state of a record a change may start from.
 type right int
 
 const (
-	// anyone may change a record in whatever state it is found.
+	// anyone may change the record as it is found.
 	anyone right = iota
-	// asSeen means that it must be as this run's View showed it.
+	// asSeen means that the record must be as View returned it.
 	asSeen
-	// unchanged means that a record that this run wrote, or at least looked at,
-	// must be as it left or saw it: another one may be writing the object now. One
-	// that writes the same spec does not matter.
+	// unchanged means that the record must be as this run wrote or saw it, unless it has
+	// only the same spec: else another run may be writing the object.
 	unchanged
 	// holder means that this run must have written it last.
 	holder
-	// sameIntent means that the intent must be one that this run claimed.
+	// sameIntent means that this run must have claimed the request.
 	sameIntent
 )
 
-// move is what happens to a record, and who may make it happen.
+// move is a transition of a record.
 type move struct {
 	event  event
 	who    right
 	by     string
 	detail string
-	// spec is what the object was seen to be, for unchanged.
+	// spec is that of the live object, for unchanged.
 	spec []byte
-	// nonce and at are those of the step, however often its write is tried.
+	// nonce and at are those of the step, the same for each try.
 	nonce string
 	at    time.Time
 }
 
 const (
-	// writeTries bounds how often a write that lost a race is tried again, where
-	// what changed meanwhile may not matter.
+	// writeTries bounds how often a write is tried that another run was faster than.
 	writeTries = 8
 	// racePause is the first pause after a lost race, and outcomePause that after a
 	// failed write of an outcome; longestPause bounds both.
 	racePause    = 20 * time.Millisecond
 	outcomePause = 250 * time.Millisecond
 	longestPause = 15 * time.Second
-	// outcomePatience bounds how long an outcome is tried to be written: after that
-	// another run may take up the request anyway.
+	// outcomePatience bounds how long the write of an outcome is tried: then another run
+	// may take over the request anyway.
 	outcomePatience = Lease
 )
 
-// change moves a record on by compare-and-swap and remembers how it was left. A
-// lost race is tried again where the new record may be moved on as well.
+// change makes a transition by compare-and-swap. After a conflict it tries again if the
+// transition may start from the new record.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
 	m = l.numbered(m)
 	pause := racePause
@@ -75,7 +73,7 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Recor
 	}
 }
 
-// numbered returns the move with the nonce and time of its step.
+// numbered returns the move with a nonce and a time.
 func (l *Ledger) numbered(m move) move {
 	if m.nonce == "" {
 		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
@@ -83,7 +81,7 @@ func (l *Ledger) numbered(m move) move {
 	return m
 }
 
-// changeOnce is one try. The record beside an error is one whose write failed.
+// changeOnce tries once. A record beside an error is one whose write failed.
 func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
 	if _, err := l.usable(ctx, []kind.Key{key}); err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
@@ -91,7 +89,7 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	where := l.at(key)
 	old, rec, err := l.nextOf(ctx, where, m, to)
 	if err != nil {
-		// What the store kept may be no longer so.
+		// The store's copy may be old.
 		l.refresh()
 		old, rec, err = l.nextOf(ctx, where, m, to)
 	}
@@ -99,7 +97,7 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 		return Record{}, err
 	}
 	if old.passed(m.nonce) {
-		// An earlier try was written, although its answer was lost.
+		// An earlier try succeeded, and its answer was lost.
 		l.written(old, old)
 		return old, nil
 	}
@@ -110,8 +108,8 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(R
 	return rec, nil
 }
 
-// nextOf is next of the record as the store has it, or that one twice where the move was
-// made already.
+// nextOf reads the record and returns it and its successor, or the record twice if the move
+// was made already.
 func (l *Ledger) nextOf(ctx context.Context, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
 	found, err := l.store.Read(ctx, []Key{where})
 	if err != nil {
@@ -123,12 +121,12 @@ func (l *Ledger) nextOf(ctx context.Context, where Key, m move, to func(Record) 
 	return l.next(found, where, m, to)
 }
 
-// passed reports whether the record has gone through the step of a nonce.
+// passed reports whether the history has the step of a nonce.
 func (r Record) passed(nonce string) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool { return s.Nonce == nonce })
 }
 
-// next is a record as it was found, and as it is after a move.
+// next returns a record as it was found, and as it is after a move.
 func (l *Ledger) next(found map[Key]Record, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
 	old, ok := found[where]
 	if !ok {
@@ -166,7 +164,7 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	case holder:
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		return l.asLeft(old) || old.speaksOnlyOf(m.spec)
+		return l.asLeft(old) || old.hasOnly(m.spec)
 	case sameIntent:
 		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
 	case anyone:
@@ -174,30 +172,22 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	return true
 }
 
-// asLeft reports whether a record is as this run left it, or else saw it. The lock is
-// held.
+// asLeft reports whether a record is as this run wrote it, or else saw it. The caller holds
+// the lock.
 func (l *Ledger) asLeft(rec Record) bool {
-	was, known := l.last(rec.Key)
+	if left, ours := l.own[rec.Key]; ours {
+		return left.rec.Seq == rec.Seq
+	}
+	was, known := l.seen[rec.Key]
 	return !known || was == rec.Seq
 }
 
-// speaksOnlyOf reports whether every spec that the record has as begun, or else the
-// applied one, is the given one.
-func (r Record) speaksOnlyOf(spec []byte) bool {
+// hasOnly reports whether every pending spec, or else the applied one, is the given one.
+func (r Record) hasOnly(spec []byte) bool {
 	if r.Pending == nil {
 		return bytes.Equal(r.Applied, spec)
 	}
 	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
-}
-
-// last is the seq at which this run wrote a record, or else saw it. The lock is
-// held.
-func (l *Ledger) last(key kind.Key) (seq int, known bool) {
-	if left, ours := l.own[key]; ours {
-		return left.rec.Seq, true
-	}
-	seq, known = l.seen[key]
-	return seq, known
 }
 
 func (l *Ledger) remember(old, rec Record) {
@@ -205,7 +195,7 @@ func (l *Ledger) remember(old, rec Record) {
 	defer l.mu.Unlock()
 	left := mark{rec: rec, pending: old.Pending}
 	if rec.Pending == nil && !singular(rec.Key) {
-		// Nothing more is asked of it, and there may be many.
+		// Nobody reads the rest, and there may be many.
 		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}}
 	}
 	l.own[rec.Key] = left

@@ -7,10 +7,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Deleting records that the object that a request made is about to be deleted,
-// and returns once that is durable; after an error it must not be. The record
-// must be as View showed it, and speak of the object with that uid and
-// creationTimestamp: what proves that we made it was read there (docs/design.md C6).
+// Deleting records that trueup is about to delete an object that it made. After an error the
+// object must not be deleted. The record must be as View returned it, and of the object with
+// this uid and creation time.
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -31,14 +30,13 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 	return err
 }
 
-// Deleted records that the object of this run's Deleting is gone, or that the
-// platform is at it. It is never made again by itself: a new one would hold
-// other data.
+// Deleted records that the platform has deleted the object, or is deleting it. trueup never
+// makes it again by itself: a new one would hold other data.
 func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
 	return l.end(ctx, key, move{event: evDeleted, who: holder, detail: message}, func(r Record) (Record, error) { return r.removed(message) })
 }
 
-// removed is the record of an object that was deleted by us.
+// removed returns the record of an object that trueup deleted.
 func (r Record) removed(message string) (Record, error) {
 	if err := r.in(evDeleted); err != nil {
 		return r, err
@@ -47,28 +45,26 @@ func (r Record) removed(message string) (Record, error) {
 	return r, nil
 }
 
-// NotDeleted records that the object of this run's Deleting was left alone.
+// NotDeleted records that the object was not deleted.
 func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) error {
-	return l.end(ctx, key, move{event: evSpare, who: holder, detail: message}, func(r Record) (Record, error) {
-		return r, r.in(evSpare)
+	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message}, func(r Record) (Record, error) {
+		return r, r.in(evNotDeleted)
 	})
 }
 
-// Ours reports whether the object of the record was surely made by a request of
-// this ledger: its answer said so, or the platform refused a second one of the
-// name. What was adopted, or found to be there, may be somebody else's.
+// Ours reports whether a request of this ledger certainly made the object: the answer said so,
+// or the platform refused a second one of the name. An adopted object may be somebody else's.
 func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
-// Blank reports whether there is no record, or one of which nothing is left to say.
+// Blank reports whether there is no record, or an empty one.
 func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
 
-// Gone reports whether the object of the record was deleted by us.
+// Gone reports whether trueup deleted the object.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
 
-// Unmade says in a clause what is known of the deletion of the record's object by
-// us, or is empty.
+// Unmade returns a clause about the object's deletion, or "".
 func (r Record) Unmade() string {
 	var last Step
 	if n := len(r.History); n > 0 {

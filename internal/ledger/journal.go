@@ -11,88 +11,75 @@ import (
 	"trueup/internal/kind"
 )
 
-// Made is a server's consent to a request that is sent once, and what it said
-// of the object that was made.
+// Made is the platform's acceptance of a request that is sent once.
 type Made struct {
-	// How is Created where it is empty.
+	// How is Created if it is empty.
 	How  How
 	HTTP int
 	// AcceptedAt is the time of the answer; zero means now.
 	AcceptedAt time.Time
-	// RemoteName may differ from the name that was asked for (docs/platform.md 1).
-	RemoteName string
-	UID        string
-	// CreationTimestamp is the server's own text.
+	// RemoteName may differ from the requested name.
+	RemoteName, UID string
+	// CreationTimestamp is the platform's own text.
 	CreationTimestamp string
 }
 
-// AppliedSpec is a spec that the server has taken, or that was live already.
+// AppliedSpec is a spec that the platform has accepted, or that was live already.
 type AppliedSpec struct {
 	// Spec is canonical JSON.
 	Spec []byte
-	// Converged says that reading back showed what was sent.
+	// Converged says that live had what was sent.
 	Converged bool
-	// The server's facts, as in Made.
-	RemoteName        string
-	UID               string
-	CreationTimestamp string
+	// These are as in Made.
+	RemoteName, UID, CreationTimestamp string
 }
 
 func (a AppliedSpec) move() move { return move{event: evConfirm, who: unchanged, spec: a.Spec} }
 
 func (a AppliedSpec) confirm(r Record) (Record, error) { return r.confirmed(a), nil }
 
-// Adoption is a person's word that an object, or a request, is what git says
-// although no run of ours made it so.
+// Adoption is a person's decision that a request was executed, or that git owns an object.
 type Adoption struct {
 	// Spec is canonical JSON, Digest its digest as plan computes it.
-	Spec   []byte
-	Digest canon.Sum
-	// Reason and By say why and who.
-	Reason string
-	By     string
-	// The server's facts, as in Made.
-	RemoteName        string
-	UID               string
-	CreationTimestamp string
+	Spec       []byte
+	Digest     canon.Sum
+	Reason, By string
+	// These are as in Made.
+	RemoteName, UID, CreationTimestamp string
 }
 
-// Hold is a run's right to send a request, by its claim.
+// Hold is a claim of this run.
 type Hold struct {
-	// First is the time of the intent's first claim, Claimed that of this one.
+	// First is the time of the first claim, Claimed that of this one.
 	First, Claimed time.Time
 	// Late is the later clock at that moment.
 	Late time.Time
-	// Uncertain says that an earlier send of the intent may have arrived.
+	// Uncertain says that an earlier send may have arrived.
 	Uncertain bool
-	// Reposted is the first claim of an earlier intent that a person had sent again,
-	// which may be zero; nil where there is none.
+	// Reposted is Record.RepostedFrom.
 	Reposted *time.Time
 	Terms    Terms
 }
 
-// MaySend is to be asked right before every send. Besides the one rule, a claim
-// lasts as long as its lease: from then on others may take it over, or a person
-// may have said that the request is to be sent anew, and who was stopped
-// meanwhile knows of neither. Both clocks must say so: one may stand still, where
-// a cache answers, and the other may be set.
+// MaySend reports whether the request may be sent; every send must ask right before it. A claim
+// only lasts as long as its lease: then another run may take it over, or a person may have
+// answered, and a process that was stopped meanwhile does not know. Both clocks must agree: one
+// may stand still, because a cache answers, and the other may have been set.
 func (h Hold) MaySend(now Instant) bool {
 	held := max(now.Now.Sub(h.Claimed), now.Late.Sub(h.Late))
 	return h.Terms.MaySend(h.First, now) && held < Lease
 }
 
-// Claim records that a request is about to be sent, and returns once that is
-// durable. It gives a *TakenError if the request was sent before, or may have
-// been; ErrConflict if somebody else came first; and after any error the request
-// must not be sent.
+// Claim records that a request is about to be sent. It returns a *TakenError if the request was
+// sent, or may have been; ErrConflict if another run was faster. After any error the request must
+// not be sent.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evClaim, key, i)
 }
 
-// ClaimAgain is Claim for an object that was made and is gone since, which a
-// person wants made again (docs/design.md 0.5). Requests that are sent once are refused,
-// and so is a record that is not as View showed it: another run may have made
-// the object again meanwhile.
+// ClaimAgain is Claim for an object that was made, is gone, and that a person wants again. It
+// rejects purges, and a record that is not as View returned it: another run may have made the
+// object again.
 func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	k, err := kindOf(key)
 	if err != nil {
@@ -104,9 +91,9 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 	return l.claim(ctx, evReclaim, key, i)
 }
 
-// TakeOver is Claim for a request that a run which is gone had claimed: it is
-// sent again under its name, and the time of its first claim stays (docs/design.md A3).
-// It gives a *TakenError where that is not, or not yet, or no longer safe.
+// TakeOver is Claim for a request that a run claimed which died: it is sent again under its
+// name, and the time of its first claim stays. It returns a *TakenError if that is not safe, or
+// not yet.
 func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evTakeOver, key, i)
 }
@@ -136,8 +123,8 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	}, nil
 }
 
-// takeBack ends a claim whose write failed and was done all the same: nothing is
-// sent for it. What can't be taken back is asked about later.
+// takeBack ends a claim whose write seemed to fail but succeeded. If it can't, a person decides
+// later.
 func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
@@ -155,9 +142,8 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	}
 }
 
-// Posted records that the request of an intent was executed. It may do so also
-// where another run has taken the intent over, or called it unknown meanwhile:
-// that it was executed is certain. Where that is recorded already, it stays so.
+// Posted records that the request was executed, even if another run has taken it over or made it
+// unknown meanwhile.
 func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 	err := l.posted(ctx, key, m, sameIntent)
 	var state *StateError
@@ -167,8 +153,7 @@ func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 	return err
 }
 
-// Found records that the object of an open intent, whoever sent it, was found
-// (docs/design.md 0.5).
+// Found records that the object of an open request, of any run, is live.
 func (l *Ledger) Found(ctx context.Context, key kind.Key, m Made) error {
 	m.How = Found
 	return l.posted(ctx, key, m, asSeen)
@@ -185,7 +170,7 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	l.mu.Unlock()
 	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How)}, func(r Record) (Record, error) {
 		if r.State == "" && who == sameIntent {
-			// Somebody said meanwhile that it had not been executed.
+			// A person answered meanwhile that it was not executed.
 			r = r.reopened(claimed)
 		}
 		r, err := r.ended(evPost, o)
@@ -194,43 +179,39 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	})
 }
 
-// Rejected records that the server refused the request that this run claimed,
-// and surely did nothing: a later run may send it.
+// Rejected records that the platform refused the request and certainly did nothing: a later run
+// may send it.
 func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message string) error {
 	return l.ended(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
 }
 
-// Release takes back this run's claim: provably nothing was written to the
-// server (docs/design.md 0.9).
+// Release ends a claim of which provably nothing was sent.
 func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
 }
 
-// Leave ends this run's work on a request that may have arrived, and may be sent
-// again by a later run inside the window.
+// Leave ends this run's work on a request that may have arrived. A later run may send it again
+// inside the window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
 }
 
-// MarkUnknown records that it can't be known what became of the request that
-// this run claimed: a person decides, and it is never sent again by itself
-// (docs/design.md 0.7).
+// MarkUnknown records that the outcome of the request can't be known: a person decides.
 func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
 
-// MarkTaken records that the name of the request that this run claimed belongs
-// to somebody else's object: a person decides whether it is the same request
-// (docs/design.md A3).
+// MarkTaken records that the name belongs to an object that this ledger did not make: a person
+// decides.
 func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
 
-// noOutcome is why a request is unknown whose run recorded none.
+// noOutcome is the message of a request whose run died.
 const noOutcome = "the run that claimed it recorded no outcome"
 
-// GiveUp makes unknown what a run that is gone had claimed and what can't be
-// sent again; it leaves a record alone that is not, or no longer, like that.
+// GiveUp makes a request unknown that a run claimed which died, and that can't be sent again. It
+// does nothing if that is no longer so.
 func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	terms, err := l.sendable(ctx, key)
 	if err != nil {
@@ -242,7 +223,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 		}
 		o := Outcome{How: Unclear, Message: noOutcome}
 		if r.Left && r.Outcome != nil {
-			o = *r.Outcome // why it got none
+			o = *r.Outcome // why there is none
 		}
 		return r.ended(evDoubt, o)
 	})
@@ -257,8 +238,7 @@ func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) er
 	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message}, func(r Record) (Record, error) { return r.ended(e, o) })
 }
 
-// UnrecordedError says that the outcome of a request could not be stored; Record
-// is what the ledger lacks, for ledger import.
+// UnrecordedError says that an outcome could not be stored. Record is for ledger import.
 type UnrecordedError struct {
 	Record Record
 	err    error
@@ -267,15 +247,13 @@ type UnrecordedError struct {
 func (e *UnrecordedError) Error() string { return e.err.Error() }
 func (e *UnrecordedError) Unwrap() error { return e.err }
 
-// end stores the outcome of an intent of this run. What the store can't take for
-// the moment is tried again until ctx ends or outcomePatience is over, because a lost
-// outcome becomes a question. Where that fails, the record that could not be stored
-// is in the error.
+// end stores an outcome of this run. It tries again until ctx ends or outcomePatience is over,
+// because a person must answer for a lost outcome. Then it returns an *UnrecordedError.
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) error {
 	m = l.numbered(m)
 	_, err := l.change(ctx, key, m, to)
 	pause, began := outcomePause, l.cfg.Now()
-	for waited := time.Duration(0); passing(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
+	for waited := time.Duration(0); temporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
 		if l.cfg.Delayed != nil {
 			l.cfg.Delayed(key, err)
 		}
@@ -299,14 +277,14 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) 
 	return &UnrecordedError{Record: rec.moved(l.step(left.rec, m)), err: err}
 }
 
-// passing reports whether a write failed for a reason that may pass by itself.
-func passing(err error) bool {
+// temporary reports whether a write may succeed later.
+func temporary(err error) bool {
 	var state *StateError
 	return err != nil && !errors.Is(err, ErrConflict) && !errors.As(err, &state) && Problem(err) == nil
 }
 
-// Pending records the spec that a POST or PATCH of a converging object is about
-// to send (docs/design.md 0.2). After an error it must not be sent.
+// Pending records the spec that a POST or PATCH is about to send: if the outcome is lost, git can
+// still remove its fields later. After an error it must not be sent.
 func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
@@ -315,20 +293,19 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	return err
 }
 
-// Applied records the spec that the server has taken and ends Pending. Without a
-// Pending of this run it records that live was as git wants it.
+// Applied records the spec that the platform has accepted, or that was live already.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
 	_, err := l.change(ctx, key, a.move(), a.confirm)
 	return err
 }
 
-// Confirmed is an object that was live as git wants it.
+// Confirmed is an object whose live spec is the desired one.
 type Confirmed struct {
 	kind.Key
 	AppliedSpec
 }
 
-// AppliedAll is Applied for many objects, together; the errors are in their order.
+// AppliedAll is Applied for many objects in one write. The errors are in their order.
 func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	errs := make([]error, len(all))
 	keys := make([]kind.Key, len(all))
@@ -363,9 +340,8 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	return errs
 }
 
-// DropPending takes back the Pending right before it: the server refused every
-// write that was sent since, and surely did nothing. What was left unconfirmed
-// earlier stays.
+// DropPending removes the spec of the last Pending, because the platform refused it. Older pending
+// specs stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	l.mu.Lock()
 	before := l.own[key].pending
@@ -377,10 +353,8 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	return err
 }
 
-// Resolve records a person's answer to the question what became of a request
-// that is claimed or unknown; a reason is needed. A claim that may be under way
-// can't be answered by ResolveRepost: it would then be sent twice. A request whose
-// record was lost can be answered by that as well.
+// Resolve records a person's answer about a request that is claimed or unknown, or whose record
+// was lost. It rejects ResolveRepost while the run with the claim may still send it.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
 	g, err := l.usable(ctx, []kind.Key{key})
@@ -393,7 +367,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
 		}
 		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {
-			// When it was sent, if it was, is lost too.
+			// Its time is lost too.
 			r.Outcome, r.RepostedFrom = &Outcome{How: Operator, Reason: clip(reason), By: by}, &time.Time{}
 			return r, nil
 		}
@@ -402,9 +376,8 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 	return err
 }
 
-// Adopt records what was done without us. A request that is sent once is then
-// never sent; the lists of an object that converges are then owned whole
-// (docs/design.md 0.1).
+// Adopt records that a request was executed without trueup, which then never sends it; or that
+// git owns an object, with its whole lists.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -421,8 +394,8 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
-// sendable refuses to begin a write to an address that the ledger can't check,
-// and returns the terms of the key's area.
+// sendable returns the terms of the key's area, or an error if the ledger is not bound to its
+// address.
 func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"trueup/internal/canon"
 )
 
-// JSON is canonical JSON, such as a spec. A record's file holds it as it is, whole
-// whatever its size, so that a person can read it there.
+// JSON is canonical JSON, such as a spec. Records hold it whole, whatever its size.
 type JSON []byte
 
-// MarshalJSON refuses whatever UnmarshalJSON would refuse.
+// MarshalJSON rejects what UnmarshalJSON would reject.
 func (j JSON) MarshalJSON() ([]byte, error) {
 	if j == nil {
 		return []byte("null"), nil
@@ -28,11 +27,10 @@ func (j *JSON) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// scanners are used again, because each grows to the size of what it reads.
+// scanners are reused, because each grows to the size of what it reads.
 var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
 
-// canonical returns the canonical form of a text, and refuses what could not be
-// compared.
+// canonical returns the canonical form of a text.
 func canonical(text []byte) ([]byte, error) {
 	s := scanners.Get().(*canon.Scanner)
 	defer scanners.Put(s)

@@ -6,66 +6,68 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 )
 
-// event is what moves a once-only request from state to state (docs/design.md A3).
+// event moves a record from state to state.
 type event string
 
 const (
 	evClaim   event = "claimed"
 	evReclaim event = "claimed again"
-	// evTakeOver is a claim of what a run that is gone had claimed.
+	// evTakeOver claims what a run that died had claimed.
 	evTakeOver event = "taken over"
 	evPost     event = "posted"
 	evReject   event = "rejected"
 	evRelease  event = "released"
-	// evLeave ends a run that got no outcome; a later one may go on.
+	// evLeave ends a run that got no outcome; a later one may continue.
 	evLeave  event = "left open"
 	evDoubt  event = "made unknown"
 	evSettle event = "resolved by a person"
 	evAdopt  event = "adopted"
 
-	// The events of an object that was made and is deleted; the record stays
-	// posted, for the object was made.
-	evDelete  event = "being deleted"
-	evDeleted event = "deleted"
-	evSpare   event = "not deleted"
+	// The record of a deleted object stays posted, because the object was made.
+	evDelete     event = "being deleted"
+	evDeleted    event = "deleted"
+	evNotDeleted event = "not deleted"
 
 	// The events of objects that converge.
 	evBegin   event = "begun"
 	evConfirm event = "applied"
 	evDrop    event = "taken back"
-	evImport  event = "imported"
 )
 
-// from returns the states in which the event may happen; "" is a record that is
-// absent, released, or of a kind that converges.
-func (e event) from() []State {
-	switch e {
-	case evClaim:
-		return []State{"", Rejected}
-	case evReclaim:
-		return []State{Posted, Adopted}
-	case evDelete, evDeleted, evSpare:
-		return []State{Posted}
-	case evTakeOver, evReject, evRelease, evLeave, evDoubt:
-		return []State{Claimed}
-	case evPost, evSettle:
-		return []State{Claimed, Unknown}
-	case evAdopt:
-		return []State{"", Rejected, Unknown}
-	case evBegin, evConfirm, evDrop, evImport:
+// transitions has the states in which an event may happen, and the state after an
+// outcome. State "" is a record that is absent, released, or of a kind that converges.
+var transitions = sync.OnceValue(func() map[event]transition {
+	claimed, posted := []State{Claimed}, []State{Posted}
+	return map[event]transition{
+		evClaim:    {from: []State{"", Rejected}},
+		evReclaim:  {from: []State{Posted, Adopted}},
+		evTakeOver: {from: claimed},
+		evPost:     {from: []State{Claimed, Unknown}, to: Posted},
+		evReject:   {from: claimed, to: Rejected},
+		evRelease:  {from: claimed},
+		evLeave:    {from: claimed, to: Claimed},
+		evDoubt:    {from: claimed, to: Unknown},
+		evSettle:   {from: []State{Claimed, Unknown}},
+		evAdopt:    {from: []State{"", Rejected, Unknown}},
+		evDelete:   {from: posted}, evDeleted: {from: posted}, evNotDeleted: {from: posted},
 	}
-	return nil
+})
+
+type transition struct {
+	from []State
+	to   State
 }
 
-// ErrTaken is what a TakenError is, for errors.Is.
+// ErrTaken matches every TakenError.
 var ErrTaken = errors.New("taken")
 
-// TakenError says that a request may not be claimed: it was sent, may have been
-// sent, or was given up. Nothing was written.
+// TakenError says that a request can't be claimed: it was sent, may have been sent, or was
+// abandoned. Nothing was written.
 type TakenError struct{ Record Record }
 
 func (e *TakenError) Error() string {
@@ -73,11 +75,10 @@ func (e *TakenError) Error() string {
 	return "not claimed: " + message
 }
 
-// Is makes the error an ErrTaken.
+// Is reports whether target is ErrTaken.
 func (e *TakenError) Is(target error) bool { return target == ErrTaken }
 
-// StateError says that a record is in a state in which it can't be changed like
-// that. Nothing was written.
+// StateError says that the state of a record does not allow a change. Nothing was written.
 type StateError struct {
 	Record Record
 	event  event
@@ -88,10 +89,10 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("it can't be %s: %s", e.event, message)
 }
 
-// in returns an error unless the event may happen to the record.
+// in returns an error unless the state of the record allows the event.
 func (r Record) in(e event) error {
 	switch {
-	case slices.Contains(e.from(), r.State):
+	case slices.Contains(transitions()[e].from, r.State):
 		return nil
 	case e == evClaim:
 		return &TakenError{Record: r}
@@ -106,14 +107,12 @@ type Intent struct {
 	Spec   []byte
 	Digest canon.Sum
 	At     Instant
-	// Before is what was live and looks like what is to be made; nil means that it is
-	// not known.
+	// Before has the live objects that look like the one to make; nil means unknown.
 	Before *Listing
 }
 
-// claimed is the record of a request that is about to be sent. A claim that is
-// taken over keeps the time of the first one: the platform may know the name
-// since then.
+// claimed returns the record of a request that is about to be sent. A claim that is taken
+// over keeps the time of the first one: the platform may know the name since then.
 func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
@@ -127,7 +126,7 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	}
 	r.Before = i.Before
 	if e == evReclaim {
-		// That it was made before outlives a claim under which nothing is made.
+		// It was made before, even if nothing is made under this claim.
 		r.Applied = r.Spec
 	}
 	r.State = Claimed
@@ -138,13 +137,13 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	return r.withRemote("", "", ""), nil
 }
 
-// ended is the record of a request that was answered, or never sent.
+// ended returns the record of a request that was answered, or never sent.
 func (r Record) ended(e event, o Outcome) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
 	}
 	if (e == evReject || e == evRelease) && r.Uncertain {
-		// An earlier send may have arrived, whatever became of the last one.
+		// An earlier send may have arrived, whatever the last answer was.
 		return r, &StateError{Record: r, event: e}
 	}
 	o.Message = clip(o.Message)
@@ -155,18 +154,12 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if e == evPost {
 		r.RepostedFrom, r.Before = nil, nil
 	}
-	r.State, r.Left = e.to(), e == evLeave
+	r.State, r.Left = transitions()[e].to, e == evLeave
 	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
 }
 
-// to is the state in which an answer, or the lack of one, leaves a request.
-func (e event) to() State {
-	return map[event]State{evPost: Posted, evReject: Rejected, evDoubt: Unknown, evLeave: Claimed}[e]
-}
-
-// released forgets the intent: as if it had never been (docs/design.md 0.9). The
-// record stays, and its seq counts on.
+// released removes the intent. The record stays, and its seq counts on.
 func (r Record) released() Record {
 	r.State = ""
 	r.Spec, r.SpecDigest = nil, nil
@@ -175,7 +168,7 @@ func (r Record) released() Record {
 	return r
 }
 
-// reopened is a released record with the intent that it had.
+// reopened returns a released record with the intent that it had.
 func (r Record) reopened(claimed Record) Record {
 	r.State = Claimed
 	r.Spec, r.SpecDigest = claimed.Spec, claimed.SpecDigest
@@ -183,23 +176,22 @@ func (r Record) reopened(claimed Record) Record {
 	return r
 }
 
-// sameIntent reports whether two records are of the same intent, whoever holds it.
+// sameIntent reports whether two records are of the same intent, even of other runs.
 func (r Record) sameIntent(o Record) bool {
 	return r.FirstClaimAt != nil && o.FirstClaimAt != nil && r.FirstClaimAt.Equal(*o.FirstClaimAt)
 }
 
-// Resolution is a person's answer to the question what became of a request.
+// Resolution is a person's answer about a request with unknown outcome.
 type Resolution string
 
-// The answers: it was executed; it was not, and is to be sent by the next run;
-// it does not matter any more.
+// The answers: it was executed; it was not, and the next run sends it; it no longer matters.
 const (
 	ResolvePosted  Resolution = "posted"
 	ResolveRepost  Resolution = "repost"
 	ResolveAbandon Resolution = "abandon"
 )
 
-// settled is the record after a person's answer.
+// settled returns the record after a person's answer.
 func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	if err := r.in(evSettle); err != nil {
 		return r, err
@@ -230,7 +222,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	return r, nil
 }
 
-// adopted is the record of a request that was executed elsewhere.
+// adopted returns the record of a request that was executed elsewhere.
 func (r Record) adopted(a Adoption) (Record, error) {
 	if err := r.in(evAdopt); err != nil {
 		return r, err
@@ -241,9 +233,8 @@ func (r Record) adopted(a Adoption) (Record, error) {
 	return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
 }
 
-// begun is the record of a write to a converging object that is about to be
-// sent (docs/design.md 0.2). Other writes may have been begun and never confirmed: what
-// they may have put on the server is still ours to remove, so they stay.
+// begun returns the record of an object whose spec is about to be sent. Pending specs of
+// earlier writes stay: the platform may have them, and then trueup must remove their fields.
 func (r Record) begun(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
@@ -253,9 +244,8 @@ func (r Record) begun(spec []byte) (Record, error) {
 	return r, nil
 }
 
-// confirmed is the record after a write of a converging object, or after it was
-// found to be as git wants it. Whether the server kept what was sent is a flag
-// of its own (docs/design.md 0.2).
+// confirmed returns the record after a write of a converging object, or after live was
+// found to be equal to git.
 func (r Record) confirmed(a AppliedSpec) Record {
 	r.Applied, r.Pending = a.Spec, nil
 	r.NotConverged = !a.Converged
@@ -267,14 +257,13 @@ func (r Record) withRemote(name, uid, created string) Record {
 	return r
 }
 
-// A record keeps its newest steps: of an object that converges, which may be
-// written daily, fewer.
+// The limits of a record's history. Objects that converge may be written daily.
 const (
 	maxSteps     = 50
 	maxSpecSteps = 8
 )
 
-// moved is the record after an event: the next seq, and one more step.
+// moved returns the record with one more step.
 func (r Record) moved(s Step) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
 	most := maxSteps
@@ -288,15 +277,14 @@ func (r Record) moved(s Step) Record {
 	return r
 }
 
-// follows reports whether the record is a later one of the same history.
+// follows reports whether the record is a later version of the other one.
 func (r Record) follows(earlier Record) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool {
 		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce
 	})
 }
 
-// maxMessage bounds, in bytes, the texts from outside that a record keeps,
-// maxDetail what a step of its history keeps of them.
+// The limits, in bytes, of texts from outside: in a record, and in a step of its history.
 const (
 	maxMessage = 2000
 	maxDetail  = 200

@@ -54,7 +54,7 @@ func TestTransitions(t *testing.T) {
 		},
 		{"delete", func(r Record) (Record, error) { return r, r.in(evDelete) }, map[State]State{Posted: Posted}},
 		{"deleted", func(r Record) (Record, error) { return r.removed("") }, map[State]State{Posted: Posted}},
-		{"spare", func(r Record) (Record, error) { return r, r.in(evSpare) }, map[State]State{Posted: Posted}},
+		{"not deleted", func(r Record) (Record, error) { return r, r.in(evNotDeleted) }, map[State]State{Posted: Posted}},
 		{"posted", func(r Record) (Record, error) { return r.settled(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
 		{"repost", func(r Record) (Record, error) { return r.settled(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},
 		{"abandon", func(r Record) (Record, error) { return r.settled(ResolveAbandon, "old", "me") }, map[State]State{Claimed: Abandoned, Unknown: Abandoned}},
@@ -84,7 +84,7 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
-	if event("else").from() != nil {
+	if transitions()["else"].from != nil {
 		t.Error("an event that is none may happen")
 	}
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,11 +10,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// State is how far a once-only request has come (docs/design.md A3).
+// State is the state of a request that is sent once.
 type State string
 
-// The states of an intent. A record without a state is of a kind that
-// converges.
+// The states of a request. A record of an object that converges has none.
 const (
 	Claimed   State = "claimed"
 	Posted    State = "posted"
@@ -23,18 +23,19 @@ const (
 	Abandoned State = "abandoned"
 )
 
-// Record is what has been done to one object (docs/design.md A2, B1 and 0.2).
+// Record is what trueup has done to one object. Records are never deleted: a manifest that
+// comes back to git must not be sent again.
 type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
 	kind.Key
 	// Seq counts the transitions of this record from 1.
 	Seq int `json:"seq"`
-	// Nonce names this transition; History ends with it.
+	// Nonce identifies this transition, the last step of History.
 	Nonce   string `json:"nonce"`
 	History []Step `json:"history,omitempty"`
 
-	// The intent of a request that is sent once.
+	// The claim of a request that is sent once, and its outcome.
 	State        State      `json:"state,omitempty"`
 	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
 	Spec         JSON       `json:"spec,omitempty"`
@@ -42,63 +43,60 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
-	// Before is what was live right before the first claim and looks like what the
-	// request makes: none of it is ours. Nil means that it is not known.
+	// Before has the live objects, right before the first claim, that look like the one that
+	// the request makes. None of them is ours. Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
-	// Uncertain says that an earlier send of this intent may have arrived, Left
-	// that the run that claimed it has ended without an outcome.
+	// Uncertain says that an earlier send may have arrived, Left that the run with the claim
+	// ended without an outcome.
 	Uncertain bool     `json:"uncertain,omitempty"`
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
-	// RepostedFrom is the first claim of an earlier intent that got no outcome, and of
-	// which a person said that it was not executed. Where the platform has the name,
-	// it was.
+	// RepostedFrom is when an earlier send was first claimed that a person answered with
+	// --repost. If the platform has the name, that send was executed.
 	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
 
-	// The specs of an object that converges, canonical JSON: the one that was
-	// applied last, and those whose write was begun and not confirmed since,
-	// oldest first.
+	// The specs of an object that converges: the last-applied one, and those whose write
+	// was begun and not confirmed since, oldest first.
 	Applied JSON   `json:"applied,omitempty"`
 	Pending []JSON `json:"pending,omitempty"`
-	// NotConverged says that the server did not keep what was sent.
+	// NotConverged says that the platform did not keep what was sent.
 	NotConverged bool `json:"notConverged,omitempty"`
 
-	// What the server said of the object that was made.
+	// What the platform said about the object.
 	RemoteName        string `json:"remoteName,omitempty"`
 	UID               string `json:"uid,omitempty"`
 	CreationTimestamp string `json:"creationTimestamp,omitempty"`
 }
 
-// Listing is a whole list of the platform's, or those of it that matter.
+// Listing has live objects of a kind.
 type Listing struct {
 	At      time.Time  `json:"at"`
 	Objects []Identity `json:"objects,omitempty"`
 }
 
-// Identity is what the server calls an object.
+// Identity is how the platform names an object.
 type Identity struct {
 	Name string `json:"name"`
 	UID  string `json:"uid,omitempty"`
 }
 
-// Has reports whether the listing has an object of the name or the uid.
+// Has reports whether the listing has an object with the name or the uid.
 func (l *Listing) Has(name, uid string) bool {
 	return slices.ContainsFunc(l.Objects, func(o Identity) bool { return o.Name == name || uid != "" && o.UID == uid })
 }
 
-// Step is one transition of a record, in few words.
+// Step is one transition of a record.
 type Step struct {
 	Seq   int       `json:"seq"`
 	Nonce string    `json:"nonce"`
 	At    time.Time `json:"at"`
-	// Event is what happened, By which run or person made it happen, Detail
-	// what was said, cut to 200 bytes.
+	// Event is what happened, By the run or person, Detail a message of at most 200 bytes.
 	Event  string `json:"event"`
 	By     string `json:"by,omitempty"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Claim says who is about to send.
+// Claim identifies the run that is about to send.
 type Claim struct {
 	RunID  string `json:"runId,omitempty"`
 	RunURL string `json:"runUrl,omitempty"`
@@ -108,73 +106,71 @@ type Claim struct {
 	Tool   string `json:"tool,omitempty"`
 }
 
-// How is the kind of an intent's end.
+// How is how a request ended.
 type How string
 
-// The ends of an intent.
+// The ways in which a request ends.
 const (
-	// Created means a 2xx, Refused a 4xx that proves that nothing was done.
+	// Created is a 2xx, Refused a 4xx that proves that nothing was done.
 	Created How = "created"
 	Refused How = "refused"
-	// Duplicate means that the platform refused a second request of the name,
-	// after one of ours that had got no answer: that one was executed. Found
-	// means that the object was found to be there.
+	// Duplicate means that the platform refused a second request of the name after one of
+	// ours without an answer, which was therefore executed. Found means that the object is
+	// live.
 	Duplicate How = "conflict-after-ambiguous"
 	Found     How = "found"
-	// Released means that provably nothing was sent, Unclear that it can't be
-	// known, NotOurs that the name is taken by an object that no request of this
-	// ledger can have made.
+	// Released means that provably nothing was sent, Unclear that this can't be known,
+	// NotOurs that the name belongs to an object that no request of this ledger made.
 	Released How = "released"
 	Unclear  How = "unclear"
 	NotOurs  How = "not-ours"
-	// Operator is a person's answer, AdoptedByOperator what a person said was
-	// done elsewhere.
+	// Operator is a person's answer, AdoptedByOperator a request that a person recorded as
+	// done.
 	Operator          How = "operator"
 	AdoptedByOperator How = "adopted"
-	// Removed means that what was made was deleted by us since.
+	// Removed means that trueup deleted the object.
 	Removed How = "deleted"
 )
 
-// Outcome says how an intent ended.
+// Outcome says how a request ended.
 type Outcome struct {
 	How  How `json:"how"`
 	HTTP int `json:"http,omitempty"`
-	// Message is what the server or the network said, cut to 2000 bytes.
+	// Message is that of the platform or the network, of at most 2000 bytes.
 	Message string `json:"message,omitempty"`
-	// Reason and By are what a person gave to ledger resolve.
+	// Reason and By are a person's, of ledger resolve.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 }
 
-// Genesis is the birth certificate of a ledger: it binds the records to one
-// project and to the platform's addresses (docs/design.md A2 and 0.13).
+// Genesis identifies a ledger, and binds its records to one workspace and to the
+// platform's addresses, so that no record is used with another platform.
 type Genesis struct {
 	Schema   string `json:"schema"`
 	LedgerID string `json:"ledgerId"`
 	// Seq counts the changes of the genesis from 1.
 	Seq       int       `json:"seq"`
 	CreatedAt time.Time `json:"createdAt"`
-	// Origins are the addresses that the records speak of, by area.
+	// Origins are the addresses of the platform that the records are about, by area.
 	Origins map[kind.Area]string `json:"origins"`
 	// Workspace is {workspace_uuid}.
 	Workspace string `json:"workspace"`
-	// WorkspaceName is {namespace}, which stands in addresses of the compute area in
-	// its place; older ledgers have none.
+	// WorkspaceName is {namespace}, which addresses of the compute area have instead; older
+	// ledgers have none.
 	WorkspaceName string `json:"workspaceName,omitempty"`
-	// Proofs say how the platform was seen to refuse a second request of the
-	// same name, by area (docs/design.md 0.7).
+	// Proofs say, by area, how the platform refused a second request of the same name.
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
-	// Finished is the last whole apply that changed which requests git has.
+	// Finished is the last whole apply after which git had other requests than before.
 	Finished *Finished `json:"finished,omitempty"`
 }
 
-// Finished is an apply of a whole project that left nothing to do. Every request that
-// git had then has a record; one without was lost.
+// Finished is an apply of a whole project that left nothing to do. Every request that git
+// had then has a record, or the record was lost.
 type Finished struct {
 	At time.Time `json:"at"`
 	// Commit is the commit that was applied; empty outside git.
 	Commit string `json:"commit,omitempty"`
-	// Requests are the objects in git that are sent or made once, as KIND/NAME in order.
+	// Requests are the send-once objects in git, as KIND/NAME, sorted.
 	Requests []string `json:"requests"`
 }
 
@@ -187,7 +183,7 @@ func (f *Finished) Had(key kind.Key) bool {
 	return ok
 }
 
-// String names the apply, for messages.
+// String describes the apply.
 func (f *Finished) String() string {
 	commit := ""
 	if f.Commit != "" {
@@ -205,26 +201,63 @@ type Proof struct {
 	By   string `json:"by,omitempty"`
 }
 
-// View is what plan reads of a ledger: values only.
+// View is what a plan needs of a ledger.
 type View struct {
-	// Problem says why the ledger can't be used (absent, another id, another
-	// origin, refused in CI), or is empty.
-	Problem string
-	// Fix says what to do about Problem.
-	Fix string
+	// Problem says why the ledger can't be used, or is empty, and Fix what to do about it.
+	Problem, Fix string
 	// Elsewhere says that the ledger is of another workspace or platform.
 	Elsewhere bool
 	ID        string
-	// Records are those of the keys that were asked for, and all of requests
-	// that are sent once and were claimed lately, or are open.
+	// Records are those of the requested keys, and of all requests that were claimed lately
+	// or are open.
 	Records map[kind.Key]Record
-	// Terms decide about open requests, by area.
+	// Terms say, by area, whether open requests may be sent again.
 	Terms map[kind.Area]Terms
-	// Finished is the last whole apply that changed which requests git has, or nil.
+	// Finished is that of the genesis, or nil.
 	Finished *Finished
-	// Unseen says that there were requests before, and that this machine has seen none
-	// of them: a ledger that was rolled back would not be noticed.
+	// Unseen says that this machine has seen none of the ledger's requests, so it would not
+	// notice that the ledger was rolled back.
 	Unseen bool
 }
 
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }
+
+// indexed is the index line of a record, so that readers find recent requests without
+// decoding every record.
+type indexed struct {
+	Workspace string `json:"workspace"`
+	kind.Key
+	Open       bool       `json:"open,omitempty"`
+	ClaimedAt  *time.Time `json:"claimedAt,omitempty"`
+	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
+}
+
+func (r Record) indexed() indexed {
+	e := indexed{Workspace: r.Workspace, Key: r.Key}
+	if r.State != "" {
+		e.Open, e.ClaimedAt, e.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
+	}
+	return e
+}
+
+func (e indexed) key() Key { return Key{Workspace: e.Workspace, Key: e.Key} }
+
+// latest returns the later of claim and acceptance, or zero.
+func (e indexed) latest() time.Time {
+	var at time.Time
+	for _, t := range []*time.Time{e.ClaimedAt, e.AcceptedAt} {
+		if t != nil && t.After(at) {
+			at = *t
+		}
+	}
+	return at
+}
+
+// since reports whether the request is of a workspace, and open, or claimed or accepted since then.
+func (e indexed) since(workspace string, then time.Time) bool {
+	return e.Workspace == workspace && (e.Open || !e.latest().IsZero() && !e.latest().Before(then))
+}
+
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Workspace, other.Workspace), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Name, other.Name))
+}

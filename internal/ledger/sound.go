@@ -8,12 +8,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// maxClockError is how far the clocks of two machines may be apart in one
-// record.
+// maxClockError bounds the difference between clocks of machines that write one record.
 const maxClockError = 24 * time.Hour
 
-// sound tells what is wrong with a record that could be read: no transition
-// leads to one like that, so somebody or something else has changed it.
+// sound returns an error for a record that no transition makes: something else changed it.
 func (r Record) sound() error {
 	k, err := kindOf(r.Key)
 	if err != nil {
@@ -44,8 +42,7 @@ func (r Record) soundState(k *kind.Kind) error {
 	return nil
 }
 
-// soundHistory holds the steps to what moved writes: without gaps, the last one
-// this transition's.
+// soundHistory returns an error if steps are missing, or the last one is of another nonce.
 func (r Record) soundHistory() error {
 	if len(r.History) == 0 {
 		return errors.New("it has no history")

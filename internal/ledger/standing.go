@@ -1,21 +1,20 @@
 package ledger
 
-import (
-	"time"
-)
+import "time"
 
-// Instant is what is known of the present at one moment (docs/design.md 0.8).
+// Instant is the present by two clocks. A decision takes the one that makes it safe: a laptop
+// that slept, or a cache that answers, must not make an old claim look young.
 type Instant struct {
-	// Now is the platform's time, or this machine's where the platform gave none.
+	// Now is the platform's time, or else this machine's.
 	Now time.Time
-	// Early and Late bound the present: the earlier and the later clock.
+	// Early and Late are the earlier and the later clock.
 	Early, Late time.Time
-	// Alone says that only this machine's clock spoke.
+	// Alone says that the platform gave no time.
 	Alone bool
 }
 
-// Observed is the present by the platform's clock, zero where it gave none, and
-// by this machine's.
+// Observed returns the present by the platform's clock, which may be zero, and by this
+// machine's.
 func Observed(server, wall time.Time) Instant {
 	if server.IsZero() {
 		return Instant{Now: wall, Early: wall, Late: wall, Alone: true}
@@ -32,32 +31,32 @@ func (i Instant) Add(d time.Duration) Instant {
 	return Instant{Now: i.Now.Add(d), Early: i.Early.Add(d), Late: i.Late.Add(d), Alone: i.Alone}
 }
 
-// The times of docs/design.md A1 and A3. An intent of another run that is younger than
-// the lease is taken to be under way; it is no safety margin.
+// The platform refuses a name that it knows for about 24 hours: until DefaultWindow after the
+// first claim, sending again is safe. A claim of another run that is younger than Lease is in
+// flight.
 const (
 	DefaultWindow = 20 * time.Hour
 	Lease         = 10 * time.Minute
-	// aloneMargin is taken off the window where only this machine's clock spoke
-	// (docs/design.md A6).
+	// aloneMargin shortens the window if the platform gave no time.
 	aloneMargin = time.Hour
 )
 
-// Terms decide about a request whose outcome is open.
+// Terms say whether a request without an outcome may be sent again.
 type Terms struct {
-	// Window is how long after its first intent a request may be sent again:
-	// less than the platform remembers names.
+	// Window is how long after its first claim a request may be sent again: shorter than the
+	// platform remembers names.
 	Window time.Duration
-	// Proven says that the platform was seen to refuse a second request of the
-	// same name (docs/design.md 0.7). Without it none is sent again.
+	// Proven says that the platform refused a second request of the same name before.
+	// Otherwise nothing is sent again.
 	Proven bool
 }
 
-// MaySend is the one rule, for right before every send (docs/design.md A1).
+// MaySend reports whether the window is open. Every send must ask right before it.
 func (t Terms) MaySend(first time.Time, now Instant) bool {
 	return now.Late.Before(t.Until(first, now))
 }
 
-// Until is when the window of an intent ends. A short one keeps half of itself.
+// Until returns when the window ends. A short window keeps at least a half.
 func (t Terms) Until(first time.Time, now Instant) time.Time {
 	if now.Alone {
 		return first.Add(t.Window - min(aloneMargin, t.Window/2))
@@ -65,26 +64,25 @@ func (t Terms) Until(first time.Time, now Instant) time.Time {
 	return first.Add(t.Window)
 }
 
-// Standing says what a run that is not its writer may make of a record.
+// Standing says what a run may do about the record of another one.
 type Standing string
 
-// The standings of a record (docs/design.md A3).
+// The standings of a record.
 const (
 	// Free may be claimed.
 	Free Standing = "free"
-	// InFlight is claimed by a run that may still be going.
+	// InFlight is claimed by a run that may still be working.
 	InFlight Standing = "in flight"
-	// Resendable is claimed by a run that is gone; sending it again under the
-	// same name is safe.
+	// Resendable was claimed by a run that died, and sending it again is safe.
 	Resendable Standing = "resendable"
-	// Lost may or may not have been executed, and only a person can tell.
+	// Lost may have been executed, and a person must decide.
 	Lost Standing = "lost"
 	// Settled needs nothing more.
 	Settled Standing = "settled"
 )
 
-// Standing judges the record at a moment. To everybody but its writer a claim
-// is uncertain: the writer may have sent and died.
+// Standing returns what another run than the writer may do: the writer may have sent the
+// request and died.
 func (r Record) Standing(now Instant, t Terms) Standing {
 	switch r.State {
 	case "", Rejected:
@@ -92,7 +90,7 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	case Claimed:
 		switch {
 		case r.FirstClaimAt.After(now.Late.Add(aloneMargin)):
-			return Lost // a clock is wrong, and nobody can tell how old it is
+			return Lost // a clock is wrong, so the age of the claim is unknown
 		case r.young(now):
 			return InFlight
 		case t.Proven && t.MaySend(*r.FirstClaimAt, now):
@@ -107,16 +105,15 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	return Settled
 }
 
-// young reports whether the run that claimed the request may still be at it.
+// young reports whether the run that claimed the request may still be working.
 func (r Record) young(now Instant) bool {
 	return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease
 }
 
-// Open reports whether it is not known what became of the request.
+// Open reports whether the outcome of the request is unknown.
 func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
 
-// NameTaken reports whether the platform has an object of the request's name that
-// is not from this ledger.
+// NameTaken reports whether an object of the name is live that this ledger did not make.
 func (r Record) NameTaken() bool {
 	return r.State == Unknown && r.Outcome != nil && r.Outcome.How == NotOurs
 }
