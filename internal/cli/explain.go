@@ -12,7 +12,6 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/report"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -63,15 +62,14 @@ func runExplain(ctx context.Context, a *app, topic string, live bool) error {
 	return a.showField(f, t.root)
 }
 
-// topic is a field that was asked for: of a kind or of a file of our own.
+// topic is a field of a kind, of an object or of one of trueup's own files.
 type topic struct {
-	// asked is what the user wrote, path what is below root.
+	// asked is what the user wrote, and path is what is below root.
 	asked, path string
 	root        *kind.Field
-	// kind is nil for a file of our own.
+	// kind is nil for a file.
 	kind *kind.Kind
-	// name is that of an object, or empty; l is what was read to tell it from the
-	// path.
+	// name is that of an object, or empty. l has the manifests that were read to find it.
 	name string
 	l    loaded
 }
@@ -88,8 +86,7 @@ func (a *app) topic(ctx context.Context, asked string) (topic, error) {
 	return t, t.takeName()
 }
 
-// topicOf reads a topic up to the name of an object, which begins its path with a
-// slash.
+// topicOf reads a topic. If it names an object, its path begins with a slash and the name.
 func topicOf(asked string) (topic, error) {
 	end := strings.IndexAny(asked, "./[")
 	if end < 0 {
@@ -111,12 +108,25 @@ func topicOf(asked string) (topic, error) {
 	return t, nil
 }
 
-// takeName tells the name of an object from the path behind it: both may have
-// points.
+// takeName splits the name of an object from the path behind it; both may have dots. It takes the
+// longest name in git, or else all before spec or another field of the envelope.
 func (t *topic) takeName() error {
 	rest := t.path[1:]
-	if t.name, t.path = t.inGit(rest); t.name == "" {
-		t.name, t.path = t.asFields(rest)
+	t.path = ""
+	for _, o := range t.l.set.Objects {
+		below, is := strings.CutPrefix(rest, o.Name)
+		if is && o.Kind == t.kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.name) {
+			t.name, t.path = o.Name, strings.TrimPrefix(below, ".")
+		}
+	}
+	if t.name != "" {
+		return nil
+	}
+	t.name = rest
+	for _, field := range t.root.Names {
+		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(t.name) {
+			t.name, t.path = rest[:i], rest[i+1:]
+		}
 	}
 	if t.name == "" {
 		return fmt.Errorf("%q does not name an object: write KIND/NAME, such as cdn/shop", t.asked)
@@ -124,31 +134,7 @@ func (t *topic) takeName() error {
 	return nil
 }
 
-// inGit takes off the longest name that is one in git, if there is any.
-func (t *topic) inGit(rest string) (name, path string) {
-	for _, o := range t.l.set.Objects {
-		below, is := strings.CutPrefix(rest, o.Name)
-		if is && o.Kind == t.kind && (below == "" || below[0] == '.') && len(o.Name) > len(name) {
-			name, path = o.Name, strings.TrimPrefix(below, ".")
-		}
-	}
-	return name, path
-}
-
-// asFields takes the name to end where spec or another field of the envelope
-// begins.
-func (t *topic) asFields(rest string) (name, path string) {
-	name = rest
-	for _, field := range t.root.Names {
-		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(name) {
-			name, path = rest[:i], rest[i+1:]
-		}
-	}
-	return name, path
-}
-
-// field is what the path names, and its parts. They may leave out spec, as plans
-// do.
+// field returns the field that the path names. The path may leave out spec, as in plans.
 func (t *topic) field() (f *kind.Field, parts []string, ok bool) {
 	parts = kind.PathParts(t.path)
 	first, _, _ := strings.Cut(parts[0], "[")
@@ -173,7 +159,7 @@ func (t *topic) find() (fieldFacts, error) {
 	return factsOf(*t, f, parts), nil
 }
 
-// title is what the field is of.
+// title is the kind or the file that has the field.
 func (t *topic) title() string {
 	if t.kind != nil {
 		return t.kind.Name
@@ -182,7 +168,7 @@ func (t *topic) title() string {
 	return name
 }
 
-// topics are the rules, the kinds and the files of our own.
+// topics are the rules, and what has fields.
 func topics() []string {
 	var all []string
 	for _, r := range manifest.Rules() {
@@ -191,7 +177,7 @@ func topics() []string {
 	return append(all, fieldTopics()...)
 }
 
-// fieldTopics are those that have fields.
+// fieldTopics are the kinds and trueup's own files.
 func fieldTopics() []string {
 	var all []string
 	for _, k := range kind.All() {
@@ -218,7 +204,7 @@ func nearField(root *kind.Field, parts []string) string {
 	return ""
 }
 
-// elementOf is what the lists that a field may be hold at last.
+// elementOf returns the element of a list, or of lists in it, and any other field itself.
 func elementOf(f *kind.Field) *kind.Field {
 	for f.Item != nil {
 		f = f.Item
@@ -255,7 +241,7 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFields offers the fields of what was written up to its last point.
+// completeFields offers the fields below what was written up to its last dot.
 func (t *topic) completeFields(begun string) (out []string) {
 	at := strings.LastIndexByte(t.path, '.')
 	t.path = t.path[:max(at, 0)]
@@ -311,6 +297,3 @@ func (a *app) showField(f fieldFacts, root *kind.Field) error {
 	}
 	return errors.Join(a.out.Text(a.fit(text)), a.showValues(f.Object, !strings.Contains(f.Path, ".")))
 }
-
-// shownTopic is what the user asked for as it can be shown.
-func shownTopic(s string) string { return report.Clean(s) }

@@ -7,30 +7,29 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/report"
 )
 
-// fieldFacts is what explain says of a field.
+// fieldFacts is what explain shows about a field.
 type fieldFacts struct {
 	Path        string `json:"path"`
 	Type        string `json:"type"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required"`
-	// Values are all that are allowed where OnlyThese, else some that the
-	// platform's document shows.
+	// Values are all allowed values if OnlyThese, else examples from the platform's document.
 	Values    []string `json:"values,omitempty"`
 	OnlyThese bool     `json:"onlyThese,omitempty"`
-	// List says how lists of elements are compared, and Sent whether the field
-	// reaches the platform; both are empty for our own files.
-	List      string `json:"list,omitempty"`
-	Sent      string `json:"sent,omitempty"`
-	Sensitive bool   `json:"sensitive,omitempty"`
-	// Risk is what is at stake where the field changes; empty for our own files.
-	Risk    kind.Risk   `json:"risk,omitempty"`
-	Section string      `json:"section,omitempty"`
-	Example any         `json:"example,omitempty"`
-	Fields  []fieldLine `json:"fields,omitempty"`
-	// Object is what an object has there, where one was named.
+	// List says how the elements of a list are compared, and Sent whether trueup sends the field.
+	// Both are empty for trueup's own files, as Risk is.
+	List      string      `json:"list,omitempty"`
+	Sent      string      `json:"sent,omitempty"`
+	Sensitive bool        `json:"sensitive,omitempty"`
+	Risk      kind.Risk   `json:"risk,omitempty"`
+	Section   string      `json:"section,omitempty"`
+	Example   any         `json:"example,omitempty"`
+	Fields    []fieldLine `json:"fields,omitempty"`
+	// Object has the values of an object, if one was named.
 	Object *objectValues `json:"object,omitempty"`
 }
 
@@ -68,7 +67,7 @@ func lineOf(name string, f *kind.Field) fieldLine {
 	return fieldLine{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required}
 }
 
-// listInWords is the rule of a list (docs/design.md B3).
+// listInWords says how the elements of a list are compared.
 func listInWords(f *kind.Field) string {
 	if f.Type != kind.ListType {
 		return ""
@@ -111,8 +110,7 @@ func riskInWords(r kind.Risk) string {
 	return r.String() + ": a change " + r.Meaning()
 }
 
-// sampleAt is an example of the field in its place, with what must be beside it in
-// the elements of lists.
+// sampleAt is an example of the field in its place. Elements of lists have their required fields.
 func sampleAt(root *kind.Field, parts []string) any {
 	if len(parts) == 1 && parts[0] == "" {
 		return sampleOf(root)
@@ -145,7 +143,7 @@ func nest(f *kind.Field, parts []string) any {
 	return map[string]any{name: nest(child, parts[1:])}
 }
 
-// addRequired adds what an element of a list can't be without, and is known by.
+// addRequired adds the required fields of an element of a list.
 func addRequired(object map[string]any, f *kind.Field) {
 	for _, name := range f.Names {
 		if _, there := object[name]; !there && f.Fields[name].Required {
@@ -154,8 +152,7 @@ func addRequired(object map[string]any, f *kind.Field) {
 	}
 }
 
-// sampleOf is the field's own example, or one of what must be below it, or of all
-// that may be.
+// sampleOf is an example of a field: its own, or one of its required fields, or of all its fields.
 func sampleOf(f *kind.Field) any {
 	switch {
 	case len(f.Examples) > 0:
@@ -185,10 +182,10 @@ func sampleOf(f *kind.Field) any {
 	return all
 }
 
-// text is all of it for a person, but for the values of an object.
+// text is everything but the values of an object, for a person.
 func (f fieldFacts) text(root *kind.Field) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  (%s%s)\n", shownTopic(f.Path), f.Type, map[bool]string{true: ", required"}[f.Required])
+	fmt.Fprintf(&b, "%s  (%s%s)\n", report.Clean(f.Path), f.Type, map[bool]string{true: ", required"}[f.Required])
 	for _, line := range []string{f.Title, f.Description} {
 		if line != "" {
 			fmt.Fprintf(&b, "  %s\n", line)
