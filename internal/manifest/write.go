@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,24 +15,22 @@ import (
 	"trueup/internal/kind"
 )
 
-// Draft is a manifest that is to be written.
+// Draft is a manifest to write.
 type Draft struct {
 	Kind *kind.Kind
-	// APIVersion is another envelope of the kind, or empty for the one that is
-	// sent.
+	// APIVersion is another envelope of the kind, or empty for the usual one.
 	APIVersion string
 	Name       string
-	// Namespace is left out where it is empty.
+	// Namespace may be empty.
 	Namespace string
 	// Spec is JSON.
 	Spec []byte
-	// Schema is what editors complete and check by, relative to the file, or
-	// empty.
+	// Schema is the JSON Schema for editors, relative to the file, or empty.
 	Schema string
 	// Head are the lines of a comment above the manifest.
 	Head []string
-	// Silence is the reason of the comments that keep warnings from being shown of
-	// fields and values that the schema does not know; empty writes none.
+	// Silence is the reason in the comments that silence warnings about fields and
+	// values that the schema does not know; empty writes no comments.
 	Silence string
 }
 
@@ -66,20 +65,29 @@ func (d Draft) write(out *bytes.Buffer) error {
 	if d.Namespace != "" {
 		metadata["namespace"] = d.Namespace
 	}
-	version := d.APIVersion
-	if version == "" {
-		version = d.Kind.APIVersion
-	}
-	enc := yaml.NewEncoder(out)
-	enc.SetIndent(2)
 	root := node(map[string]any{
-		"apiVersion": version, "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
+		"apiVersion": cmp.Or(d.APIVersion, d.Kind.APIVersion), "kind": d.Kind.Name, "metadata": metadata, "spec": spec,
 	}, d.Kind.Root())
 	if d.Silence != "" {
 		silenceUnknown(root, root, d.Kind.Root(), d.Silence)
 	}
-	err = enc.Encode(root)
-	if err != nil {
+	return encode(out, root)
+}
+
+// Snippet returns a JSON value as a part of a manifest can hold it, in the layout of
+// Write; f is the field whose value it is, and may be nil.
+func Snippet(value any, f *kind.Field) (string, error) {
+	var out bytes.Buffer
+	if err := encode(&out, node(value, f)); err != nil {
+		return "", fmt.Errorf("write a part of a manifest: %w", err)
+	}
+	return out.String(), nil
+}
+
+func encode(out *bytes.Buffer, n *yaml.Node) error {
+	enc := yaml.NewEncoder(out)
+	enc.SetIndent(levelIndent)
+	if err := enc.Encode(n); err != nil {
 		return err
 	}
 	return enc.Close()
@@ -99,12 +107,8 @@ func node(v any, f *kind.Field) *yaml.Node {
 		return n
 	case []any:
 		n := &yaml.Node{Kind: yaml.SequenceNode}
-		var item *kind.Field
-		if f != nil {
-			item = f.Item
-		}
 		for _, e := range v {
-			n.Content = append(n.Content, node(e, item))
+			n.Content = append(n.Content, node(e, itemOf(f)))
 		}
 		if len(v) == 0 {
 			n.Style = yaml.FlowStyle
@@ -121,9 +125,9 @@ func node(v any, f *kind.Field) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean
 }
 
-// silenceUnknown puts a comment at each field, and each value, that the schema
-// does not know: behind a scalar of one line, above anything else. A comment
-// above a value belongs to the node at.
+// silenceUnknown adds a comment at each field and value that the schema does not
+// know: after a scalar of one line, above anything else. A comment above a value
+// belongs to the node at.
 func silenceUnknown(at, n *yaml.Node, f *kind.Field, reason string) {
 	if f == nil {
 		return
@@ -167,8 +171,7 @@ func silence(at, n *yaml.Node, rule, reason string) {
 	}
 }
 
-// textNode is a text, in quotes where it would be read as something else, if only
-// by some readers.
+// textNode is a text, in quotes if some YAML parser would read it as something else.
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if resolve(s) != plainText || s == "=" || strings.ContainsAny(s, "\u2028\u2029") {
@@ -177,8 +180,8 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// inOrder sorts the members of an object as the schema has them; those that it
-// does not know come last, as they are.
+// inOrder sorts names in the order of the schema; those that it does not know come
+// last, in their own order.
 func inOrder(names []string, f *kind.Field) []string {
 	if f == nil {
 		return names
