@@ -74,7 +74,7 @@ func rootOf(doc *yaml.Node) *yaml.Node {
 
 func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && isPlain(n) && n.Value == "" }
 
-// unknownKind says what to write instead of an envelope that is none of ours.
+// unknownKind reports an envelope that trueup does not manage.
 func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	version, kindName := peekText(apiVersion), peekText(name)
 	if version == "" && kindName == "" {
@@ -119,7 +119,7 @@ func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node,
 	return at, field, message, fix
 }
 
-// nearKind finds the kind that a name means but for case or a slip.
+// nearKind returns the kind that a name probably means, in another case or misspelt.
 func nearKind(name string) (*kind.Kind, bool) {
 	const slips = 2
 	for _, k := range kind.All() {
@@ -139,8 +139,8 @@ func envelopes() []string {
 	return all
 }
 
-// object converts a document of a known kind, checks it while its tree is at
-// hand, and keeps only what comparing needs.
+// object converts and checks a document of a known kind, and keeps only what
+// comparing needs.
 func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	c := &w.convert
 	c.reset(w.file)
@@ -198,8 +198,8 @@ func (w *worker) runObjectRules(s *subject) {
 	}
 }
 
-// settle drops what another finding of the same field says better, so that no
-// two ask for different values. Then it says whether there were more.
+// settle drops a finding if another one knows more about the same field, so that no
+// two ask for different values. Then it adds that there were more.
 func (f *file) settle() {
 	own := f.findings[f.from:]
 	if len(own) == 0 {

@@ -12,13 +12,13 @@ import (
 	"trueup/internal/diag"
 )
 
-// LeftError says why the layout of a file is left as it is.
+// LeftError says why Format does not change a file.
 type LeftError struct {
 	// Line is where, from 1, or 0 for the whole file.
 	Line   int
 	Reason string
-	// Findings say what keeps the file from being read; they have no path. It is
-	// sound where there are none.
+	// Findings say why the file can't be read, without its path; a file that can be read
+	// has none.
 	Findings diag.List
 }
 
@@ -38,11 +38,10 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 // between empty lines, in the order of the schema. JSON stays JSON, over several
 // lines.
 //
-// What the nodes of YAML lose stays because it is the text that is rewritten
-// and not the nodes: comments, quotes, anchors, the form of lists and mappings
-// in brackets, byte order mark and line ends. The result is compared with the
-// file before it is returned, so it holds the same values and comments. An error
-// is a *LeftError, and the file is to be left as it is.
+// Format rewrites the text and not the nodes, so comments, quotes, anchors, lists and
+// mappings in brackets, byte order mark and line breaks stay. It compares the result
+// with the file, so values and comments are the same. An error is a *LeftError: leave
+// the file as it is.
 func Format(data []byte) ([]byte, error) {
 	text := newSource(data)
 	if err := text.check(); err != nil {
@@ -69,8 +68,7 @@ func Format(data []byte) ([]byte, error) {
 	return nil, failed
 }
 
-// source is the text of a file without what is around it and the same in all
-// lines.
+// source is the text of a file without byte order mark and carriage returns.
 type source struct {
 	data, body []byte
 	// mark is the byte order mark, crlf says that the first line ends in CR LF.
@@ -87,7 +85,7 @@ func newSource(data []byte) source {
 	return s
 }
 
-// whole puts around a text what was around it in the file.
+// whole returns a text with the byte order mark and line breaks of the file.
 func (s source) whole(text []byte) []byte {
 	if s.crlf {
 		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
@@ -98,7 +96,7 @@ func (s source) whole(text []byte) []byte {
 	return text
 }
 
-// check refuses what can't be read, or not line by line.
+// check rejects a file that can't be read, or not line by line.
 func (s source) check() error {
 	f := fileOf("", s.data)
 	f.documents(func(*yaml.Node) {})
@@ -190,8 +188,8 @@ func (l *sheet) text() []byte {
 	return []byte(text)
 }
 
-// Count returns how many manifests a file holds, such as have a slip in the name
-// of their kind too, and whether all of it could be read.
+// Count returns how many manifests a file holds, also with a misspelt kind, and
+// whether all of the file could be read.
 func Count(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {

@@ -31,7 +31,7 @@ type Object struct {
 	Digest canon.Sum
 	// Host is the value of the kind's HostField, if it has one.
 	Host string
-	// Keep says that the manifest is marked by kind.KeepAnnotation.
+	// Keep is whether the manifest has kind.KeepAnnotation.
 	Keep bool
 	// positions is a compact index of places.
 	positions positions
@@ -41,8 +41,7 @@ type Object struct {
 // Key returns the identity of the object.
 func (o *Object) Key() kind.Key { return kind.Key{Kind: o.Kind.Name, Name: o.Name} }
 
-// Tree returns the spec as a tree; nil where it is no mapping, which is an error
-// of the manifest.
+// Tree returns the spec as a tree, or nil if it is not a mapping.
 func (o *Object) Tree() map[string]any {
 	if len(o.Spec) == 0 {
 		return nil
@@ -83,26 +82,25 @@ type Source struct {
 	Data []byte
 }
 
-// Options are what a project says of its manifests.
+// Options are the settings of a project for its manifests.
 type Options struct {
 	// Workspace is the name that metadata.namespace must have; empty where
 	// there is no project.
 	Workspace string
-	// DeprecatedPurgeURL is the legacy purge address (docs/platform.md 9); a
-	// manifest that mentions it gets a warning. Empty where it is not known.
+	// DeprecatedPurgeURL is the address of the older purge service, or empty. A manifest
+	// that has it gets a warning.
 	DeprecatedPurgeURL string
-	// Undocumented are fields and values that the platform has and its document does
-	// not show: of a kind, by the path of what holds them, without indices, such as
-	// CDN and spec.upstreams. None of them is taken for a misspelling.
+	// Undocumented are fields and values that the platform has and does not document: by
+	// kind, and by the path of their parent without indices, such as CDN and
+	// spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
 	// Strict makes warnings errors.
 	Strict bool
 	// Parallelism bounds how many files are read at once; 0 is one a core.
 	Parallelism int
-	// Limits bound what is read; the zero value is the usual ones.
+	// Limits limit what is read; the zero value means the defaults.
 	Limits Limits
-	// Progress, where it is set, is told of every file that was read, and how many
-	// there are; calls come from several goroutines.
+	// Progress, if set, is called after every file, from several goroutines.
 	Progress func(done, of int)
 	// findings is how many a document may have, if more than usual.
 	findings int

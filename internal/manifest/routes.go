@@ -7,8 +7,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Location is how the requests of one path are served, as far as advice is
-// about it (docs/platform.md 2.2).
+// Location says how the requests of one path are served, as far as advice needs it.
 type Location struct {
 	// Field is the place in the manifest: spec.locations[2].
 	Field, Path, Host, Action, Upstream string
@@ -51,9 +50,9 @@ func RoutesOf(spec any) Routes {
 	return r
 }
 
-// Handling is what shapes an answer that the edges keep, by the name of its
-// field below the location: text, or canonical JSON. A number is the same as its
-// text, and what is empty as what is absent.
+// Handling returns what shapes the answers that the edges cache, by its field below
+// the location: text, or canonical JSON. A number equals its text, and an empty value
+// an absent one.
 func (l Location) Handling() map[string]string {
 	cache := mapping(l.tree, "cache")
 	out := map[string]string{}
@@ -68,8 +67,8 @@ func (l Location) Handling() map[string]string {
 	return out
 }
 
-// asText is a text, or the canonical JSON of another value: live may answer 443
-// where "443" was sent. Of what is not there it is "".
+// asText returns a text, or the canonical JSON of another value, because the platform
+// may return 443 for "443"; "" for nothing.
 func asText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -97,8 +96,8 @@ func (r Routes) ServersOf(locations []Location) int {
 	return len(servers)
 }
 
-// Purged returns the path of a purge that covers all that the location serves:
-// its own, or the prefix before its first star.
+// Purged returns the path of a purge that covers everything that the location serves:
+// its own path, or the prefix before its first star.
 func (l Location) Purged() string {
 	path := l.Path
 	if i := strings.IndexByte(path, '*'); i >= 0 {
@@ -118,8 +117,8 @@ func (l Location) hostKey() string {
 	return kind.HostKey(l.Host)
 }
 
-// HostIn reports whether the location serves one of the hosts, which are in the
-// form of kind.HostKey. Where its own host has a star, that can't be ruled out.
+// HostIn reports whether the location may serve one of the hosts, which have the form
+// of kind.HostKey. A host with a star may serve any.
 func (l Location) HostIn(hosts map[string]bool) bool {
 	return l.hostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
 }

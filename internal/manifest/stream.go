@@ -52,8 +52,7 @@ type file struct {
 	// those that were too many, and worst is the severest of them.
 	from, dropped int
 	worst         diag.Severity
-	// more says that some were too many for the file, and worstMore is the
-	// severest of those.
+	// more is whether the file had too many, and worstMore the severest of these.
 	more      bool
 	worstMore diag.Severity
 	// maxFindings is how many findings a document may have, if more than usual.
@@ -65,9 +64,8 @@ type file struct {
 	marks [][]int
 }
 
-// The bounds of what is said of one document, of one file and of all: whoever
-// has a hundred mistakes to mend starts with those, and a hostile file costs
-// little.
+// The limits of the findings of a document, a file and all files: a hundred mistakes
+// are enough to start with, and a hostile file costs little.
 const (
 	maxFindings = 100
 	maxOfFile   = 1000
@@ -94,18 +92,17 @@ func (f *file) full(severity diag.Severity) bool {
 // start begins a document.
 func (f *file) start() { f.from, f.dropped, f.worst = len(f.findings), 0, diag.Warning }
 
-// finish says whether there were more findings than the file has room for.
+// finish reports that the file had more findings than are shown.
 func (f *file) finish() {
 	if f.more {
 		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.worstMore)
 	}
 }
 
-// hopeless says that the file has errors enough: what stands behind them is not
-// looked at.
+// hopeless reports whether the file has so many errors that the rest is not read.
 func (f *file) hopeless() bool { return f.more && f.worstMore == diag.Error }
 
-// unshown adds that there are more findings, where the last of them is.
+// unshown adds that there are more findings, at the place of the last.
 func (f *file) unshown(message string, worst diag.Severity) {
 	last := f.findings[len(f.findings)-1]
 	last.Severity, last.Field = worst, ""
@@ -119,8 +116,8 @@ func (f *file) fail(line, column int, rule, field, message, fix string) *diag.Fi
 	return f.add(line, column, rule, diag.Error, field, message, fix)
 }
 
-// add adds a finding and returns it until the next is added, or nil where there
-// is no room.
+// add adds a finding and returns it, or nil if there are too many. The pointer is
+// valid until the next finding.
 func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.full(severity) {
 		return nil
@@ -132,7 +129,7 @@ func (f *file) add(line, column int, rule string, severity diag.Severity, field,
 	return &f.findings[len(f.findings)-1]
 }
 
-// sure says what to put in the place of what a finding is about.
+// sure sets the text that certainly fixes a finding, for fmt --fix.
 func sure(x *diag.Finding, text string) {
 	if x != nil {
 		x.Write = text
@@ -199,8 +196,8 @@ var (
 	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
 )
 
-// clean refuses bytes that are not text in UTF-8, and takes out a byte order
-// mark and directives.
+// clean rejects bytes that are not text in UTF-8, and removes a byte order mark and
+// directives.
 func (f *file) clean(data []byte) ([]byte, bool) {
 	const utf8Fix = "save the file as UTF-8"
 	if encoding := foreignMark(data); encoding != "" {
@@ -229,11 +226,10 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	return f.dropDirectives(data), true
 }
 
-// tooManyValues returns the line at which a document passes the bound of its
-// values, or 0. It is told before the parser makes a tree of them, which takes
-// a hundred times the room: each value stands behind a line's end, a comma, a
-// bracket, or a hyphen, colon or question mark with a space, so there are no more
-// of them than bytes.
+// tooManyValues returns the line at which a document exceeds the limit of its values,
+// or 0. It counts before the parser makes a tree, which takes a hundred times the
+// memory: each value follows a line break, a comma, a bracket, or a hyphen, colon or
+// question mark with a space.
 func (f *file) tooManyValues(data []byte) int {
 	if len(data) <= f.maxValues {
 		return 0
@@ -277,7 +273,7 @@ func foreignMark(data []byte) string {
 	return ""
 }
 
-// dropDirectives refuses directives and blanks them, so that reading goes on.
+// dropDirectives rejects directives and blanks them, so that reading goes on.
 func (f *file) dropDirectives(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("%")) && !bytes.Contains(data, []byte("\n%")) {
 		return data
@@ -291,7 +287,7 @@ func (f *file) dropDirectives(data []byte) []byte {
 	return kept
 }
 
-// firstUnprintable returns where the first byte stands that is no text, or -1.
+// firstUnprintable returns the offset of the first byte that is not text, or -1.
 func firstUnprintable(data []byte) int {
 	valid := utf8.Valid(data)
 	for i := 0; i < len(data); i++ {
@@ -310,8 +306,8 @@ func firstUnprintable(data []byte) int {
 	return -1
 }
 
-// resume returns the rest of the file from the first document that starts
-// behind the line, with empty lines before it to keep the count.
+// resume returns the rest of the file from the first document that starts after the
+// line, with empty lines before it to keep the line numbers.
 func (f *file) resume(line int) ([]byte, bool) {
 	for line++; line <= f.lines.count(); line++ {
 		if startLine().Match(f.lines.bytes(line)) {
