@@ -16,7 +16,7 @@ import (
 
 // runConvertURLs makes manifests of lists of addresses.
 func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []string) error {
-	making := compose.Options{Name: opts.name, Dir: cmp.Or(opts.dir, compose.Stdout)}
+	making := compose.Options{Name: opts.name, Dir: cmp.Or(opts.dir, compose.ToStdout)}
 	if err := a.checkCompose(making); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err := a.compose(ctx, "convert", making, l, src); err != nil {
 		return err
 	}
-	a.tell(src.Messages)
+	a.logAll(src.Messages)
 	if n := len(src.Unplaced); n > 0 {
 		return withCode(exitPartial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
 	}

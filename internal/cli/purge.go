@@ -95,7 +95,7 @@ func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []strin
 		a.log(slog.LevelInfo, report.Banner)
 	}
 	src, err := compose.Gather(ctx, a.dir(), l.set, opts, args, func() io.Reader { return a.stdin("paths") })
-	a.tell(src.Messages)
+	a.logAll(src.Messages)
 	if err != nil {
 		return err
 	}
@@ -106,13 +106,13 @@ func (a *app) checkCompose(opts compose.Options) error {
 	if err := a.checkPurgeFormat(); err != nil {
 		return err
 	}
-	if opts.Dir == compose.Stdout && a.global.output == "json" {
+	if opts.Dir == compose.ToStdout && a.global.output == "json" {
 		return errors.New("--dir - writes manifests to standard output, and -o json what was written: leave out one of them")
 	}
 	return opts.Check()
 }
 
-func (a *app) tell(messages compose.Messages) {
+func (a *app) logAll(messages compose.Messages) {
 	for _, m := range messages {
 		a.log(m.Level, m.Text)
 	}
@@ -130,7 +130,7 @@ func (a *app) compose(ctx context.Context, by string, opts compose.Options, l lo
 		Schema: l.project.schemaAt,
 		IsRead: func(full string) bool { return a.isRead(l.project, full) },
 	}, src)
-	a.tell(result.Messages)
+	a.logAll(result.Messages)
 	switch {
 	case err != nil:
 		return err
@@ -138,7 +138,7 @@ func (a *app) compose(ctx context.Context, by string, opts compose.Options, l lo
 		return a.out.JSON(result)
 	case len(result.Manifests) == 0:
 		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
-	case opts.Dir == compose.Stdout:
+	case opts.Dir == compose.ToStdout:
 		return a.out.Source(result.Text)
 	}
 	for _, line := range result.Lines() {

@@ -82,7 +82,7 @@ type maker struct {
 	result  Result
 }
 
-// Write names and writes the manifests of a source. For Stdout, the result has their text. The
+// Write names and writes the manifests of a source. For ToStdout, the result has their text. The
 // result has messages also if there is an error.
 func Write(ctx context.Context, in Input, src Source) (Result, error) {
 	m := &maker{Input: in, Source: src, kind: purgeKind(), result: Result{
@@ -106,7 +106,7 @@ func (m *maker) run(ctx context.Context) error {
 	if err := m.draftAll(ctx); err != nil {
 		return err
 	}
-	if m.Dir != Stdout {
+	if m.Dir != ToStdout {
 		if err := m.writeAll(); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func purgeKind() *kind.Kind {
 // other manifests.
 func (m *maker) findFolder() error {
 	switch m.Dir {
-	case Stdout:
+	case ToStdout:
 		return nil
 	case "":
 		m.folder = m.usual()
@@ -265,7 +265,7 @@ func (m *maker) findNames(ctx context.Context) error {
 // findWaiting finds requests that the next apply purges anyway, by a manifest with another name.
 // Manifests on standard output are applied by themselves.
 func (m *maker) findWaiting() {
-	if m.unknown != "" || m.Dir == Stdout {
+	if m.unknown != "" || m.Dir == ToStdout {
 		return
 	}
 	requests, _ := plan.Requests(m.Set, m.known.View, m.known.At)
@@ -362,7 +362,7 @@ func (m *maker) draft(r *request) (err error) {
 	}
 	d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
 	r.file.Name = m.folder.Name(r.fileName())
-	if m.Dir != Stdout {
+	if m.Dir != ToStdout {
 		d.Schema = m.Schema(m.folder.Full(r.fileName()))
 	}
 	r.file.Content, err = manifest.Write(d)

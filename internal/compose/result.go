@@ -158,7 +158,7 @@ func (m *maker) finish() {
 				m.result.Text = append(m.result.Text, "---\n"...)
 			}
 			m.result.Text = append(m.result.Text, r.file.Content...)
-		case r.Status != sentAlready && m.Dir == Stdout:
+		case r.Status != sentAlready && m.Dir == ToStdout:
 			m.Messages.add(slog.LevelInfo, "%s is %s: %s", r.Key, r.Status, r.at())
 		}
 	}

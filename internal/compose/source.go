@@ -39,8 +39,8 @@ type Options struct {
 	SkipUnplaced bool
 }
 
-// Stdout is the Dir of manifests that are not written to a file.
-const Stdout = "-"
+// ToStdout is the Dir of manifests that are not written to a file.
+const ToStdout = "-"
 
 // Check refuses values that no run could use.
 func (o Options) Check() error {
@@ -202,7 +202,7 @@ func (g *gatherer) chooseUsual() error {
 func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	list := false
 	for _, arg := range args {
-		if arg != Stdout {
+		if arg != ToStdout {
 			g.add("", purge.Line{Text: arg})
 			continue
 		}
