@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -18,42 +19,42 @@ type verdict struct {
 // adverseVerdicts names, for each adverse quirk, how a first apply ends and how
 // the apply of a change to what stands there.
 var adverseVerdicts = map[string]struct{ first, change verdict }{
-	"error-message-object": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-reason":         {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-string":         {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-details":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-problem":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-nil-cause":      {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"error-message-object": {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-reason":         {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-string":         {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-details":        {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-problem":        {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-nil-cause":      {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
 	// The list was whole, so a 404 that is no JSON is absence as well.
-	"error-html": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"error-text": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
+	"error-html": {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"error-text": {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
 	// The corpus has only documented fields; what is dropped is tested below.
-	"drop-unknown-fields":   {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"wrong-namespace-empty": {verdict{exitPartial, "not found", false}, verdict{exitNeedsPerson, "is this the right workspace?", true}},
-	"list-incomplete":       {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"list-expired":          {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"terminating":           {verdict{exitPartial, "is being deleted", false}, verdict{exitNeedsPerson, "is being deleted", true}},
-	"finalizers":            {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"wrong-address":         {verdict{exitError, "wrong base address", true}, verdict{exitError, "wrong base address", true}},
-	"gateway-timeout-text":  {verdict{exitError, "504", true}, verdict{exitError, "504", true}},
+	"drop-unknown-fields":   {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"wrong-namespace-empty": {verdict{exit.Partial, "not found", false}, verdict{exit.NeedsPerson, "is this the right workspace?", true}},
+	"list-incomplete":       {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"list-expired":          {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"terminating":           {verdict{exit.Partial, "is being deleted", false}, verdict{exit.NeedsPerson, "is being deleted", true}},
+	"finalizers":            {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"wrong-address":         {verdict{exit.Error, "wrong base address", true}, verdict{exit.Error, "wrong base address", true}},
+	"gateway-timeout-text":  {verdict{exit.Error, "504", true}, verdict{exit.Error, "504", true}},
 	// Who is turned away comes again.
-	"rate-limited-plain":           {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"rate-limited-status":          {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"conflict-on-resource-version": {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"normalises":                   {verdict{exitNotConverged, "path: spec.locations.cache.edgeTTL", false}, verdict{exitNotConverged, "path: spec.locations.cache.edgeTTL", false}},
-	"sorts-locations":              {verdict{exitNotConverged, "path: spec.locations, order: set", false}, verdict{exitNotConverged, "path: spec.locations, order: set", false}},
-	"forgets-writes":               {verdict{exitOK, "19 requests sent", false}, verdict{exitNotConverged, "did not keep", false}},
-	"redirect":                     {verdict{exitError, "is not followed", true}, verdict{exitError, "is not followed", true}},
-	"half-body":                    {verdict{exitError, "unreadable list", true}, verdict{exitError, "unreadable list", true}},
-	"captive-portal":               {verdict{exitError, "an HTML page instead of JSON", true}, verdict{exitError, "an HTML page instead of JSON", true}},
-	"other-workspace":              {verdict{exitNeedsPerson, "wrong workspace", false}, verdict{exitError, "wrong workspace", true}},
-	"executes-duplicates":          {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"duplicate-is-existing":        {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"duplicate-400":                {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"duplicate-422":                {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"date-ahead":                   {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"date-behind":                  {verdict{exitOK, "19 requests sent", false}, verdict{exitOK, "17 requests sent", false}},
-	"readonly-rejects":             {verdict{exitOK, "19 requests sent", false}, verdict{exitPartial, "omit: true", false}},
+	"rate-limited-plain":           {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"rate-limited-status":          {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"conflict-on-resource-version": {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"normalises":                   {verdict{exit.NotConverged, "path: spec.locations.cache.edgeTTL", false}, verdict{exit.NotConverged, "path: spec.locations.cache.edgeTTL", false}},
+	"sorts-locations":              {verdict{exit.NotConverged, "path: spec.locations, order: set", false}, verdict{exit.NotConverged, "path: spec.locations, order: set", false}},
+	"forgets-writes":               {verdict{exit.OK, "19 requests sent", false}, verdict{exit.NotConverged, "did not keep", false}},
+	"redirect":                     {verdict{exit.Error, "is not followed", true}, verdict{exit.Error, "is not followed", true}},
+	"half-body":                    {verdict{exit.Error, "unreadable list", true}, verdict{exit.Error, "unreadable list", true}},
+	"captive-portal":               {verdict{exit.Error, "an HTML page instead of JSON", true}, verdict{exit.Error, "an HTML page instead of JSON", true}},
+	"other-workspace":              {verdict{exit.NeedsPerson, "wrong workspace", false}, verdict{exit.Error, "wrong workspace", true}},
+	"executes-duplicates":          {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"duplicate-is-existing":        {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"duplicate-400":                {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"duplicate-422":                {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"date-ahead":                   {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"date-behind":                  {verdict{exit.OK, "19 requests sent", false}, verdict{exit.OK, "17 requests sent", false}},
+	"readonly-rejects":             {verdict{exit.OK, "19 requests sent", false}, verdict{exit.Partial, "omit: true", false}},
 }
 
 // TestCorpusUnderAdverseQuirks applies the corpus, a purge and a snapshot on a
@@ -82,7 +83,7 @@ func TestCorpusUnderAdverseQuirks(t *testing.T) {
 			s := newStage(t)
 			changed := copyTree(sets)
 			s.fill(changed)
-			s.must(exitOK, "apply", "--auto-approve")
+			s.must(exit.OK, "apply", "--auto-approve")
 			s.writes()
 			for name, doc := range changed {
 				changeLocations(doc)
@@ -127,14 +128,14 @@ func (s *stage) endsAs(want verdict) {
 	if code != want.code || !strings.Contains(stdout+stderr, want.says) {
 		s.t.Fatalf("exit %d, want %d and %q\n%s%s", code, want.code, want.says, stdout, stderr)
 	}
-	if code == exitError && strings.Count(stderr, "\n") != 1 {
+	if code == exit.Error && strings.Count(stderr, "\n") != 1 {
 		s.t.Errorf("the error is not one line:\n%s", stderr)
 	}
 	sent := s.writes()
 	if want.quiet && len(sent) > 0 {
 		s.t.Errorf("%d writes were sent: %v", len(sent), sent)
 	}
-	if code == exitOK {
+	if code == exit.OK {
 		s.isEmpty()
 	}
 	executed, err := s.server.Executed()
@@ -155,7 +156,7 @@ func TestDroppedFieldIsSaid(t *testing.T) {
 	s.write("manifests/cdn.yaml", "apiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: shop}\n"+
 		"spec: {hostname: shop.example.com, note: x}\n")
 	code, stdout, stderr := s.run("apply", "--auto-approve")
-	if code != exitNotConverged || !strings.Contains(stderr, `unknown field \"spec.note\"`) && !strings.Contains(stderr, `unknown field "spec.note"`) {
+	if code != exit.NotConverged || !strings.Contains(stderr, `unknown field \"spec.note\"`) && !strings.Contains(stderr, `unknown field "spec.note"`) {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	if !strings.Contains(stdout, "{kind: CDN, path: spec.note") {

@@ -15,6 +15,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/apply"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
@@ -67,11 +68,11 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	}
 	defer s.close()
 	s.describe(&doc)
-	if doc.ExitCode != exitOK {
+	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
 	if doc.Errors = expected.against(doc.Plan); len(doc.Errors) > 0 {
-		doc.ExitCode = exitStale
+		doc.ExitCode = exit.Stale
 		return a.emit(doc)
 	}
 	a.asExpected(expected)
@@ -82,8 +83,8 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 		}
 	}
 	result := s.apply(ctx, opts)
-	doc.Apply, doc.ExitCode = &result, orInterrupted(ctx, exitOfApply(result))
-	if doc.ExitCode == exitOK {
+	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, exitOfApply(result))
+	if doc.ExitCode == exit.OK {
 		s.finish(ctx)
 	}
 	if asked && a.global.output == "text" {
@@ -274,5 +275,33 @@ func (a *app) happened(e apply.Event) {
 		a.showStack(e.Message)
 	case !a.global.quiet && (a.global.verbose || e.Phase == "wait"):
 		a.log(slog.LevelInfo, report.ProgressLine(e))
+	}
+}
+
+// exitOfApply picks the code of an apply; if several things happened, the one
+// that a person must know first (docs/design.md 0.24). Stale objects alone end with
+// exit.Stale only if nothing was sent at all.
+func exitOfApply(res apply.Result) int {
+	seen := map[apply.Verdict]bool{}
+	sent := false
+	for _, o := range res.Outcomes {
+		seen[o.Verdict] = true
+		sent = sent || o.Sent
+	}
+	switch {
+	case seen[apply.Interrupted]:
+		return exit.Interrupted
+	case seen[apply.Auth]:
+		return exit.Auth
+	case seen[apply.NeedsPerson]:
+		return exit.NeedsPerson
+	case seen[apply.NotConverged]:
+		return exit.NotConverged
+	case seen[apply.Stale] && !sent:
+		return exit.Stale
+	case seen[apply.Partial] || seen[apply.Stale]:
+		return exit.Partial
+	default:
+		return exit.OK
 	}
 }

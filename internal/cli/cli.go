@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -32,19 +33,19 @@ func Main(ctx context.Context, args []string, env Env) int {
 	err := a.execute(ctx, root)
 	a.cancel()
 	if lost := a.stdout.close(); err == nil && lost != nil {
-		err = withCode(cmp.Or(a.code, exitError), fmt.Errorf("write the result: %w", lost))
+		err = exit.With(cmp.Or(a.code, exit.Error), fmt.Errorf("write the result: %w", lost))
 	}
 	if err == nil {
 		return a.code
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		err = withCode(exitInterrupted, fmt.Errorf("interrupted: %w", err))
+		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
 	}
 	var shown *shownError
 	if !errors.As(err, &shown) {
 		a.log(slog.LevelError, inOneLine(err))
 	}
-	return exitOf(err)
+	return exit.Of(err)
 }
 
 // inOneLine is an error of several parts, which errors.Join sets on lines; what

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 )
@@ -90,7 +91,7 @@ func (o commentOptions) check() error {
 		return fmt.Errorf("--pr is %d: write the number of a pull request", o.pull)
 	case o.issue == "" && o.result != "":
 		return errors.New("--result belongs to an issue: use it with --issue TITLE")
-	case o.result != "" && codeOf(o.result) < 0:
+	case o.result != "" && exit.Parse(o.result) < 0:
 		return fmt.Errorf("--result is %q: write a name or an exit code of docs/exit-codes.md", o.result)
 	case o.issue != "" && o.pull != 0:
 		return errors.New("use either --issue or --pr")
@@ -256,9 +257,9 @@ func outcomeText(res forge.Result, what, where string) string {
 
 // postIssue does with the issue what the result says.
 func (a *app) postIssue(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
-	switch code := codeOf(opts.result); {
-	case opts.result == "" || code == exitChanges:
-	case code == exitOK:
+	switch code := exit.Parse(opts.result); {
+	case opts.result == "" || code == exit.Changes:
+	case code == exit.OK:
 		p.Resolved = true
 	default:
 		return a.out.Printf("the issue stays as it is: the result was %s, which neither opens nor closes it\n", opts.result)

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
@@ -255,7 +255,7 @@ func (a *app) byFlag(name string) completion {
 	case "quirk":
 		return completeQuirks
 	case "result":
-		return completeWords(slices.Sorted(maps.Values(resultNames()))...)
+		return completeWords(exit.Names()...)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/exit"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -20,7 +22,7 @@ func completed(t *testing.T, env Env, args ...string) (words []string, directive
 	if env.Getenv == nil {
 		env.Getenv = func(string) string { return "" }
 	}
-	if code := Main(t.Context(), append([]string{cobra.ShellCompRequestCmd}, args...), env); code != exitOK {
+	if code := Main(t.Context(), append([]string{cobra.ShellCompRequestCmd}, args...), env); code != exit.OK {
 		t.Fatalf("%q: exit %d: %s", args, code, wrong.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -181,7 +182,7 @@ func (a *app) refused(findings diag.List) error {
 		a.log(levelOf(f), text)
 	}
 	if findings.HasErrors() {
-		return withCode(exitInvalid, errors.New("nothing was converted: see the messages above"))
+		return exit.With(exit.Invalid, errors.New("nothing was converted: see the messages above"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/compose"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/purge"
 )
@@ -35,7 +36,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	}
 	if err := a.findingsBeside(l.findings, args).Refuse("the manifests are invalid, and nothing was written"); err != nil {
 		if !l.project.exists() {
-			err = withCode(exitInvalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
+			err = exit.With(exit.Invalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
 		}
 		return err
 	}
@@ -59,7 +60,7 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	}
 	a.logAll(src.Messages)
 	if n := len(src.Unplaced); n > 0 {
-		return withCode(exitPartial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
+		return exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -69,7 +70,7 @@ func (a *app) crashed(crash *crashError) (err error) {
 		return crash
 	}
 	if a.emitted {
-		doc.ExitCode, doc.Errors = exitOf(crash), []string{crash.Error()}
+		doc.ExitCode, doc.Errors = exit.Of(crash), []string{crash.Error()}
 		return errors.Join(crash, a.writeReports(doc))
 	}
 	return a.fail(doc, crash)

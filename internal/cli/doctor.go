@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
@@ -51,8 +52,8 @@ func runDoctor(ctx context.Context, a *app) error {
 	in, closeAll := a.examined(ctx)
 	defer closeAll()
 	r := doctor.Run(ctx, in)
-	a.code = orInterrupted(ctx, exitOfChecks(r.Checks))
-	r.Result, r.ExitCode = resultName(a.code), a.code
+	a.code = exit.OrInterrupted(ctx, exitOfChecks(r.Checks))
+	r.Result, r.ExitCode = exit.Name(a.code), a.code
 	var err error
 	if a.global.output == "json" {
 		err = a.out.JSON(r)
@@ -60,7 +61,7 @@ func runDoctor(ctx context.Context, a *app) error {
 		err = a.showDoctor(r)
 	}
 	if err != nil {
-		return withCode(cmp.Or(a.code, exitError), err)
+		return exit.With(cmp.Or(a.code, exit.Error), err)
 	}
 	return nil
 }
@@ -72,18 +73,18 @@ func exitOfChecks(checks []doctor.Finding) int {
 		if f.Status != doctor.Failed {
 			continue
 		}
-		code := map[doctor.Class]int{doctor.Other: exitError, doctor.Token: exitAuth, doctor.Person: exitNeedsPerson}[f.Class]
+		code := map[doctor.Class]int{doctor.Other: exit.Error, doctor.Token: exit.Auth, doctor.Person: exit.NeedsPerson}[f.Class]
 		if f.Class == doctor.OfErr {
-			code = exitOf(f.Err)
+			code = exit.Of(f.Err)
 		}
 		seen[code] = true
 	}
-	for _, code := range []int{exitAuth, exitNeedsPerson, exitError} {
+	for _, code := range []int{exit.Auth, exit.NeedsPerson, exit.Error} {
 		if seen[code] {
 			return code
 		}
 	}
-	return exitOK
+	return exit.OK
 }
 
 // examined prepares a run, and goes on after what is wrong. For a sandbox it reads no setting of the

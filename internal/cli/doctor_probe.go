@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/doctor"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -46,7 +47,7 @@ func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	}
 	defer s.close()
 	s.describe(&doc)
-	if doc.ExitCode != exitOK {
+	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
 	p := &probe{session: s, kind: k, key: kind.Key{Kind: k.Name, Name: name}}
@@ -65,7 +66,7 @@ func probeManifest(k *kind.Kind, name, hostname string) ([]byte, error) {
 func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions) error {
 	a := p.app
 	if view := p.inputs.Ledger; view.Problem != "" {
-		return a.fail(doc, withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
+		return a.fail(doc, exit.With(exit.NeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
 	}
 	if p.terms().Proven {
 		return p.tell(ctx, "nothing sent: the platform is already known to refuse a second request of the same name\n")
@@ -79,7 +80,7 @@ func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions
 		}
 	}
 	result := p.apply(ctx, applyOptions{})
-	if code := exitOfApply(result); code != exitOK {
+	if code := exitOfApply(result); code != exit.OK {
 		doc.Apply, doc.ExitCode = &result, code
 		return a.emit(doc)
 	}

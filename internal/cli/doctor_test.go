@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"trueup/internal/doctor"
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -33,7 +34,7 @@ func (s *stage) examined(code int, args ...string) map[string]any {
 	if err := publishedSchema(s.t, "doctor.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
-	if doc["result"] != resultName(code) || doc["exitCode"] != float64(code) {
+	if doc["result"] != exit.Name(code) || doc["exitCode"] != float64(code) {
 		s.t.Errorf("result %v, exit code %v, want %d", doc["result"], doc["exitCode"], code)
 	}
 	return doc
@@ -73,7 +74,7 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopManifest)
 	s.writes()
-	doc := s.examined(exitOK)
+	doc := s.examined(exit.OK)
 	finds(
 		t, doc,
 		"project trueup.yaml: ok trueup.yaml", "project manifests: ok 1 object", "project configuration: ok no profile",
@@ -88,7 +89,7 @@ func TestDoctorSaysWhatWorks(t *testing.T) {
 	if n := len(s.writes()); n != 0 {
 		t.Errorf("doctor sent %d writes", n)
 	}
-	if lines := strings.Count(s.must(exitOK, "doctor"), "\n"); lines > 30 {
+	if lines := strings.Count(s.must(exit.OK, "doctor"), "\n"); lines > 30 {
 		t.Errorf("doctor prints %d lines", lines)
 	}
 }
@@ -101,68 +102,68 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		finds  []string
 	}{
 		"no token": {
-			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exitAuth,
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_TOKEN") }, exit.Auth,
 			[]string{
 				"delivery token: fail set TRUEUP_DELIVERY_TOKEN", "delivery connection: ok an answer", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: ok readable",
 			},
 		},
 		"a wrong token": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong" }, exitAuth,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong" }, exit.Auth,
 			[]string{"delivery token: ok", "delivery CDN: fail 401 Unauthorized", "compute VolumeSnapshot: ok may"},
 		},
 		"a token of the other area": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exitAuth,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_TOKEN"] = canary + "-delivery" }, exit.Auth,
 			[]string{"compute VolumeSnapshot: fail use the token of a user who may manage VolumeSnapshot objects", "delivery CDN: ok may"},
 		},
 		"an unreadable token": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, exitAuth,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + " x" }, exit.Auth,
 			[]string{"delivery token: fail white space", "delivery connection: ok"},
 		},
 		"no address": {
-			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, exitError,
+			func(s *stage) { delete(s.vars, "TRUEUP_DELIVERY_URL") }, exit.Error,
 			[]string{"delivery connection: fail set TRUEUP_DELIVERY_URL", "delivery token: ok", "compute connection: ok an answer"},
 		},
 		"nobody listens": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exitNeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://127.0.0.1:1/compute" }, exit.NeedsPerson,
 			[]string{"compute connection: fail connection refused", "compute VolumeSnapshot: skipped", "delivery CDN: ok may", "ledger store: fail"},
 		},
 		"no such host": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exitNeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "https://platform.invalid/compute" }, exit.NeedsPerson,
 			[]string{"compute connection: fail check the address; if you use a proxy", "delivery CDN: ok may"},
 		},
 		"http": {
-			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exitError,
+			func(s *stage) { s.vars["TRUEUP_COMPUTE_URL"] = "http://platform.example.com/compute" }, exit.Error,
 			[]string{"compute connection: fail TRUEUP_COMPUTE_URL: base address is http", "delivery CDN: ok may"},
 		},
 		"one area alone": {
-			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exitOK,
+			func(s *stage) { delete(s.vars, "TRUEUP_COMPUTE_URL"); delete(s.vars, "TRUEUP_COMPUTE_TOKEN") }, exit.OK,
 			[]string{"compute connection: skipped not needed by any manifest", "delivery CDN: ok may"},
 		},
 		"another workspace": {
 			func(s *stage) {
-				s.must(exitOK, "apply", "--auto-approve")
+				s.must(exit.OK, "apply", "--auto-approve")
 				s.quirky("other-workspace")
-			}, exitError,
+			}, exit.Error,
 			[]string{"delivery CDN: fail compare workspace: in trueup.yaml", "compute VolumeSnapshot: ok may list (the list is empty)"},
 		},
 		"no project": {
-			func(s *stage) { s.write("elsewhere/x", "") }, exitError,
+			func(s *stage) { s.write("elsewhere/x", "") }, exit.Error,
 			[]string{
 				"project trueup.yaml: fail run trueup init", "project manifests: skipped", "delivery connection: ok an answer",
 				"delivery CDN: skipped needs a workspace", "ledger store: skipped no trueup.yaml says where it is",
 			},
 		},
 		"a broken project": {
-			func(s *stage) { s.more("nonsense: true\n") }, exitError,
+			func(s *stage) { s.more("nonsense: true\n") }, exit.Error,
 			[]string{`project trueup.yaml: fail unknown field "nonsense"`, "delivery connection: ok an answer"},
 		},
 		"broken manifests": {
-			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exitError,
+			func(s *stage) { s.write("manifests/shop.yaml", shopManifest+"  nonsense\n") }, exit.Error,
 			[]string{"project manifests: fail trueup validate shows them", "delivery CDN: ok may"},
 		},
 		"no such profile": {
-			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exitError,
+			func(s *stage) { s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir }, exit.Error,
 			[]string{"project configuration: fail TRUEUP_PROFILE is prod, and there is no ", "delivery CDN: ok may"},
 		},
 		"a profile's token and another address": {
@@ -171,11 +172,11 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 				s.vars["TRUEUP_PROFILE"], s.vars["HOME"] = "prod", s.dir
 				s.vars["HELD"] = s.vars["TRUEUP_DELIVERY_TOKEN"]
 				delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
-			}, exitAuth,
+			}, exit.Auth,
 			[]string{"project configuration: fail TRUEUP_DELIVERY_URL differs", "delivery token: fail TRUEUP_DELIVERY_URL differs", "delivery CDN: skipped"},
 		},
 		"no ledger": {
-			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exitNeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exit.NeedsPerson,
 			[]string{
 				"ledger store: fail missing at file:elsewhere", "delivery token: fail none is sent: ledger", "delivery token: fail TRUEUP_WORKSPACE",
 				"delivery connection: ok an answer", "delivery CDN: skipped",
@@ -184,29 +185,29 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no ledger, and a workspace that is pinned": {
 			func(s *stage) {
 				s.vars["TRUEUP_LEDGER"], s.vars["TRUEUP_WORKSPACE"] = "file:elsewhere", workspace.UUID
-			}, exitNeedsPerson,
+			}, exit.NeedsPerson,
 			[]string{"ledger store: fail missing at file:elsewhere", "delivery CDN: ok may"},
 		},
 		"another workspace than is pinned": {
-			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exitError,
+			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exit.Error,
 			[]string{
 				"project trueup.yaml: fail names workspace " + workspace.UUID + ", and TRUEUP_WORKSPACE allows only 5a1d",
 				"delivery token: fail none is sent", "delivery connection: ok an answer", "delivery CDN: skipped",
 			},
 		},
 		"another address than the ledger's": {
-			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exitNeedsPerson,
+			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exit.NeedsPerson,
 			[]string{
 				"delivery token: fail none is sent: ledger", "delivery connection: ok an answer", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: fail was made for the delivery area",
 			},
 		},
 		"no such store": {
-			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exitError,
+			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exit.Error,
 			[]string{"ledger store: fail is not of the form", "delivery token: fail none is sent", "delivery CDN: skipped", "machine git: ok"},
 		},
 		"clocks apart": {
-			func(s *stage) { s.passed = -time.Hour }, exitOK,
+			func(s *stage) { s.passed = -time.Hour }, exit.OK,
 			[]string{"delivery clock: warn the platform's is 1h0m0s ahead of this machine's", "delivery CDN: ok may"},
 		},
 	} {
@@ -227,7 +228,7 @@ func TestDoctorInTheSandbox(t *testing.T) {
 	s.write("manifests/shop.yaml", shopManifest)
 	proxy := newTunnel(t, "127.0.0.1:1")
 	s.vars = map[string]string{"HTTPS_PROXY": proxy.URL, "TRUEUP_PROFILE": "none"}
-	doc := s.examined(exitOK, "--sandbox")
+	doc := s.examined(exit.OK, "--sandbox")
 	if doc["sandbox"] != true {
 		t.Errorf("%v", doc)
 	}
@@ -244,7 +245,7 @@ func TestDoctorShowsWhoChoseEachValue(t *testing.T) {
 	s.vars["COMPUTE"] = s.vars["TRUEUP_COMPUTE_TOKEN"]
 	delete(s.vars, "TRUEUP_DELIVERY_URL")
 	delete(s.vars, "TRUEUP_DELIVERY_TOKEN")
-	out := s.must(exitOK, "doctor", "--profile", "prod", "--request-timeout", "20s")
+	out := s.must(exit.OK, "doctor", "--profile", "prod", "--request-timeout", "20s")
 	for _, want := range []string{
 		"profile +prod +--profile", "compute.url +http.* +TRUEUP_COMPUTE_URL", "compute.token +variable TRUEUP_COMPUTE_TOKEN",
 		"delivery.url +http.* +profile prod at .*config.yaml:6", "delivery.token +command sh +profile prod at .*config.yaml:7",
@@ -298,7 +299,7 @@ func TestDoctorWithoutItsSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close() })
-	out := s.must(exitError, "doctor", "--sandbox")
+	out := s.must(exit.Error, "doctor", "--sandbox")
 	if !strings.Contains(out, "another process has it open: end that first") || strings.Contains(out, "ledger") || strings.Contains(out, "TRUEUP_") {
 		t.Error(out)
 	}
@@ -313,14 +314,14 @@ func TestDoctorSeesTheCertificate(t *testing.T) {
 	s.vars["TRUEUP_DELIVERY_URL"] = address
 	s.without()
 	finds(
-		t, s.examined(exitNeedsPerson), "delivery connection: fail trust it with --ca-file",
+		t, s.examined(exit.NeedsPerson), "delivery connection: fail trust it with --ca-file",
 		"delivery connection: fail the certificate is by CN=a test of doctor", "delivery certificate: warn it expires in 5 days",
 	)
 	s.write("ca.pem", pemText)
-	doc := s.examined(exitNeedsPerson, "--ca-file", "ca.pem")
+	doc := s.examined(exit.NeedsPerson, "--ca-file", "ca.pem")
 	finds(t, doc, "delivery connection: ok TLS 1.3", "delivery certificate: warn it expires in 5 days", "delivery CDN: ok may")
 	s.write("ca.pem", "nonsense")
-	finds(t, s.examined(exitNeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail has no PEM certificate")
+	finds(t, s.examined(exit.NeedsPerson, "--ca-file", "ca.pem"), "project configuration: fail has no PEM certificate")
 }
 
 // TestDoctorSeesABadCertificate: one that no setting makes good, whoever made it.
@@ -329,14 +330,14 @@ func TestDoctorSeesABadCertificate(t *testing.T) {
 	s.write("manifests/shop.yaml", shopManifest)
 	expired, _ := s.overTLS(time.Now().Add(-time.Minute))
 	s.vars["TRUEUP_DELIVERY_URL"] = expired
-	doc := s.examined(exitNeedsPerson)
+	doc := s.examined(exit.NeedsPerson)
 	finds(t, doc, "delivery connection: fail has expired", "delivery certificate: fail it has expired ask the operator of the platform to renew it")
 	if _, _, fix := found(t, doc, "delivery", "connection"); fix != "" {
 		t.Errorf("no setting helps, but it says %q", fix)
 	}
 	other, _ := s.overTLS(time.Now().Add(time.Hour))
 	s.vars["TRUEUP_DELIVERY_URL"] = strings.Replace(other, "127.0.0.1", "localhost", 1)
-	finds(t, s.examined(exitNeedsPerson), "delivery connection: fail check the address: the certificate there is for another host")
+	finds(t, s.examined(exit.NeedsPerson), "delivery connection: fail check the address: the certificate there is for another host")
 }
 
 // overTLS serves the platform with a certificate that is valid until then.

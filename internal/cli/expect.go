@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/plan"
 )
@@ -42,10 +43,10 @@ func (a *app) expectation(arg string) (expectation, error) {
 	}
 	p, err := a.readPlan(arg)
 	if err == nil && p.Offline {
-		err = withCode(exitStale, errors.New("it was made with --offline and does not know what is live"))
+		err = exit.With(exit.Stale, errors.New("it was made with --offline and does not know what is live"))
 	}
 	if err != nil {
-		return expectation{}, withCode(exitOf(err), fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err))
+		return expectation{}, exit.With(exit.Of(err), fmt.Errorf("--expect %s: %w; nothing was sent: make a new plan with plan --out FILE", arg, err))
 	}
 	return expectation{digest: p.Digest, plan: p}, nil
 }
@@ -64,11 +65,11 @@ func (a *app) readPlan(name string) (*plan.Plan, error) {
 	}
 	content, err := contentOf(f, info)
 	if err != nil {
-		return nil, withCode(exitStale, err)
+		return nil, exit.With(exit.Stale, err)
 	}
 	p, err := plan.Decode(content)
 	if err != nil {
-		return nil, withCode(exitStale, err)
+		return nil, exit.With(exit.Stale, err)
 	}
 	return p, nil
 }

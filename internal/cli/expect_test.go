@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"trueup/internal/canon"
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -32,10 +33,10 @@ func planned(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	s.write("manifests/shop.yaml", shopOf("60", "true", ""))
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
 	s.write("manifests/rel-42.yaml", onePurge("rel-42"))
-	s.must(exitOK, "plan", "--out", "plan.json")
+	s.must(exit.OK, "plan", "--out", "plan.json")
 	s.writes()
 	return s
 }
@@ -44,7 +45,7 @@ func planned(t *testing.T) *stage {
 func (s *stage) refuses(why string, args ...string) {
 	s.t.Helper()
 	code, stdout, stderr := s.run(append([]string{"apply", "--auto-approve", "--expect", "plan.json"}, args...)...)
-	if code != exitStale || !strings.Contains(stdout+stderr, why) || !strings.Contains(stdout+stderr, "nothing was sent") {
+	if code != exit.Stale || !strings.Contains(stdout+stderr, why) || !strings.Contains(stdout+stderr, "nothing was sent") {
 		s.t.Errorf("exit %d, and %q is not in\n%s%s", code, why, stdout, stderr)
 	}
 	if sent := s.writes(); len(sent) > 0 {
@@ -59,7 +60,7 @@ func (s *stage) refuses(why string, args ...string) {
 // digest is that of the plan as it would be now.
 func (s *stage) digest(args ...string) string {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exitOK, append([]string{"plan", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(exit.OK, append([]string{"plan", "-o", "json"}, args...)...))
 	return doc["plan"].(map[string]any)["digest"].(string)
 }
 
@@ -97,11 +98,11 @@ func TestApplyRefusesWhatIsNotExpected(t *testing.T) {
 		}},
 		"another run": {why: "Purge/rel-42: ledger: its record is now transition 2 (posted); the plan was made for none", change: func(s *stage) {
 			s.write("manifests/shop.yaml", shopOf("60", "true", ""))
-			s.must(exitOK, "apply", "--auto-approve")
+			s.must(exit.OK, "apply", "--auto-approve")
 			s.write("manifests/shop.yaml", shopOf("3600", "true", ""))
 		}},
 		"a word of a person": {why: "Purge/rel-42: ledger: its record is now transition 1 (adopted)", change: func(s *stage) {
-			s.must(exitOK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
+			s.must(exit.OK, "ledger", "adopt", "purge/rel-42", "--reason", "x")
 		}},
 		"another ledger": {why: "ledger: the one that is used is now", change: func(s *stage) {
 			s.moveTo("file:other", func() {})
@@ -188,7 +189,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 	}
 	for _, wrong := range []string{"sha256:" + strings.Repeat("0", 64), canon.Digest(nil).String()} {
 		code, stdout, _ := s.run("apply", "--auto-approve", "--expect", wrong)
-		if code != exitStale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE") {
+		if code != exit.Stale || !strings.Contains(stdout, digest) || !strings.Contains(stdout, wrong) || !strings.Contains(stdout, "apply --expect FILE") {
 			t.Errorf("exit %d, %s", code, stdout)
 		}
 	}
@@ -201,7 +202,7 @@ func TestApplyTakesWhatIsExpected(t *testing.T) {
 			t.Errorf("%d: %s", i, stderr)
 		}
 	}
-	s.must(exitOK, "apply", "--auto-approve", "--expect", digest)
+	s.must(exit.OK, "apply", "--auto-approve", "--expect", digest)
 	if sent := s.writes(); len(sent) != 2 {
 		t.Errorf("sent were %v", sent)
 	}
@@ -219,7 +220,7 @@ func TestAFlagThatSaysNothingIsRefused(t *testing.T) {
 		"--result": {"comment", "--issue", "drift", "--result", "", "shop.md"}, "--repository": {"comment", "--repository=", "shop.md"},
 	} {
 		code, stdout, stderr := s.run(args...)
-		if code != exitError || !strings.Contains(stderr, flag+" is empty") {
+		if code != exit.Error || !strings.Contains(stderr, flag+" is empty") {
 			t.Errorf("%v: exit %d, %s%s", args, code, stdout, stderr)
 		}
 	}
@@ -235,7 +236,7 @@ func TestNothingOfAPlanFileIsSent(t *testing.T) {
 	s := planned(t)
 	other := newStage(t)
 	other.write("manifests/evil.yaml", strings.ReplaceAll(shopOf("1", "false", ""), "shop", "evil"))
-	other.must(exitOK, "plan", "--out", "plan.json")
+	other.must(exit.OK, "plan", "--out", "plan.json")
 	s.write("plan.json", other.content("plan.json"))
 	s.refuses("CDN/evil: git: its manifest is gone")
 }
@@ -247,7 +248,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 	s := planned(t)
 	s.write("empty.json", "")
 	s.write("text.json", "no plan")
-	s.write("result.json", s.must(exitOK, "plan", "-o", "json"))
+	s.write("result.json", s.must(exit.OK, "plan", "-o", "json"))
 	s.write("newer.json", strings.Replace(s.content("plan.json"), "trueup.plan/v1", "trueup.plan/v2", 1))
 	s.write("twice.json", strings.Replace(s.content("plan.json"), "{", `{"tool":"x",`, 1))
 	s.write("cut.json", s.content("plan.json")[:1000])
@@ -267,10 +268,10 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 		code int
 		why  string
 	}{
-		"missing.json": {exitError, "no such file"}, "empty.json": {exitStale, "it is empty"}, "text.json": {exitStale, "not JSON"},
-		"result.json": {exitStale, "it is a result (-o json)"}, "newer.json": {exitStale, `"trueup.plan/v2"`}, "twice.json": {exitStale, "twice"},
-		"cut.json": {exitStale, "not JSON"}, "long.json": {exitStale, "longer than 64 MiB"}, "manifests": {exitStale, "not a regular file"},
-		os.DevNull: {exitStale, "not a regular file"}, "sha256:abc": {exitError, "64 hexadecimal digits"},
+		"missing.json": {exit.Error, "no such file"}, "empty.json": {exit.Stale, "it is empty"}, "text.json": {exit.Stale, "not JSON"},
+		"result.json": {exit.Stale, "it is a result (-o json)"}, "newer.json": {exit.Stale, `"trueup.plan/v2"`}, "twice.json": {exit.Stale, "twice"},
+		"cut.json": {exit.Stale, "not JSON"}, "long.json": {exit.Stale, "longer than 64 MiB"}, "manifests": {exit.Stale, "not a regular file"},
+		os.DevNull: {exit.Stale, "not a regular file"}, "sha256:abc": {exit.Error, "64 hexadecimal digits"},
 	} {
 		code, _, stderr := s.run("apply", "--auto-approve", "--expect", name)
 		if code != c.code || !strings.Contains(stderr, c.why) || strings.Count(stderr, "\n") != 1 {
@@ -279,7 +280,7 @@ func TestWhatIsNoPlanFile(t *testing.T) {
 		if strings.HasPrefix(name, "sha256:") {
 			continue
 		}
-		if code, _, stderr := s.run("show", name); code != exitError || !strings.Contains(stderr, c.why) {
+		if code, _, stderr := s.run("show", name); code != exit.Error || !strings.Contains(stderr, c.why) {
 			t.Errorf("show %s: exit %d, %s", name, code, stderr)
 		}
 	}
@@ -301,22 +302,22 @@ func TestPlanOut(t *testing.T) {
 		t.Skipf("this machine makes no symbolic links: %v", err)
 	}
 	for name, why := range map[string]string{"link.json": "symbolic link", "nowhere/plan.json": "no such file", "manifests": "is a directory", "-": "is no file"} {
-		if code, _, stderr := s.run("plan", "--out", name); code != exitError || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
+		if code, _, stderr := s.run("plan", "--out", name); code != exit.Error || !strings.Contains(stderr, why) || !strings.Contains(stderr, "--out") {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)
 		}
 	}
-	if code, _, stderr := s.run("plan", "--out", "plan.json", "--report", "json=./plan.json"); code != exitError || !strings.Contains(stderr, "both --out and --report") {
+	if code, _, stderr := s.run("plan", "--out", "plan.json", "--report", "json=./plan.json"); code != exit.Error || !strings.Contains(stderr, "both --out and --report") {
 		t.Errorf("one file for both: exit %d, %s", code, stderr)
 	}
-	s.must(exitChanges, "plan", "--detailed-exitcode", "--out", "plan.json")
-	s.must(exitOK, "show", "plan.json")
-	if code, _, stderr := s.run("plan", "--out", "/dev/full"); code != exitError {
+	s.must(exit.Changes, "plan", "--detailed-exitcode", "--out", "plan.json")
+	s.must(exit.OK, "show", "plan.json")
+	if code, _, stderr := s.run("plan", "--out", "/dev/full"); code != exit.Error {
 		t.Errorf("a full disk: exit %d, %s", code, stderr)
 	}
 	s.write("manifests/broken.yaml", strings.Replace(onePurge("rel-44"), "/a", "a", 1))
-	s.must(exitInvalid, "plan", "--out", "plan.json")
+	s.must(exit.Invalid, "plan", "--out", "plan.json")
 	if text := s.content("plan.json"); text != "" {
 		t.Errorf("the plan of an earlier run is left: %s", text)
 	}
-	s.must(exitInvalid, "apply", "--auto-approve", "--expect", canon.Digest(nil).String())
+	s.must(exit.Invalid, "apply", "--auto-approve", "--expect", canon.Digest(nil).String())
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 )
 
@@ -30,7 +31,7 @@ func TestExplainOffersTheNearestField(t *testing.T) {
 		"upstream-unknown --live":         "--live needs an object",
 		"plan":                            "name a rule, or a field that starts with cdn, purge, volumesnapshot, config, project",
 	} {
-		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exitError || !strings.Contains(wrong, want) {
+		if code, _, wrong := ran(t, dir, append([]string{"explain"}, strings.Fields(topic)...)...); code != exit.Error || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, want %q, got %s", topic, code, want, wrong)
 		}
 	}
@@ -138,7 +139,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("cdn/shop.example.com.hostname", "--live", "--sandbox"); !strings.Contains(out, ", not live)\n") {
 		t.Error(out)
 	}
-	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != exitError || out != "" ||
+	if code, out, wrong := ran(t, dir, "explain", "cdn/legacy-blgo.spec.tls", "--live", "--sandbox"); code != exit.Error || out != "" ||
 		!strings.Contains(wrong, "CDN/legacy-blgo is neither in git nor live: did you mean CDN/legacy-blog?") {
 		t.Errorf("exit %d\n%s%s", code, out, wrong)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/exit"
 )
 
 // failure demands a JSON result that tells of one error under the code.
@@ -15,7 +17,7 @@ func failure(t *testing.T, text string, code int, says string) {
 	t.Helper()
 	doc := decoded(t, text)
 	errs, _ := doc["errors"].([]any)
-	if doc["exitCode"] != float64(code) || doc["result"] != resultName(code) || len(errs) != 1 {
+	if doc["exitCode"] != float64(code) || doc["result"] != exit.Name(code) || len(errs) != 1 {
 		t.Fatalf("result %v (%v), errors %v; want %d", doc["exitCode"], doc["result"], errs, code)
 	}
 	if message, _ := errs[0].(string); !strings.Contains(message, says) {
@@ -29,10 +31,10 @@ func TestARefusedQuestionIsAResult(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", adoptedCDN)
 	code, stdout, stderr := s.run("apply", "-o", "json")
-	if code != exitError || stderr != "" {
+	if code != exit.Error || stderr != "" {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	failure(t, stdout, exitError, "add --auto-approve")
+	failure(t, stdout, exit.Error, "add --auto-approve")
 	if decoded(t, stdout)["plan"] == nil {
 		t.Error("the plan that was asked about is not in the result")
 	}
@@ -46,14 +48,14 @@ func TestAFailedRunWritesItsReports(t *testing.T) {
 	s.write("out.json", "an earlier run's")
 	s.vars["TRUEUP_DELIVERY_TOKEN"] = canary + "-wrong"
 	code, stdout, stderr := s.run("plan", "--report", "json=out.json")
-	if code != exitAuth || stdout != "" || strings.Count(stderr, "\n") != 1 {
+	if code != exit.Auth || stdout != "" || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	content, err := os.ReadFile(filepath.Join(s.dir, "out.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	failure(t, string(content), exitAuth, "check TRUEUP_DELIVERY_TOKEN")
+	failure(t, string(content), exit.Auth, "check TRUEUP_DELIVERY_TOKEN")
 }
 
 // TestASlipInAReportTouchesNoFile: the format is looked at before the file.
@@ -62,7 +64,7 @@ func TestASlipInAReportTouchesNoFile(t *testing.T) {
 	s.write("out.json", "an earlier run's")
 	for _, output := range []string{"text", "json"} {
 		code, _, stderr := s.run("plan", "-o", output, "--report", "jsn=out.json")
-		if code != exitError || !strings.Contains(stderr, "did you mean json?") {
+		if code != exit.Error || !strings.Contains(stderr, "did you mean json?") {
 			t.Errorf("%s: exit %d: %s", output, code, stderr)
 		}
 	}
@@ -82,10 +84,10 @@ func TestAnInterruptedReadSaysSo(t *testing.T) {
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Sleep: Sleep, Now: time.Now,
 		Getenv: func(name string) string { return s.vars[name] }, Dir: s.dir,
 	})
-	if code != exitInterrupted {
+	if code != exit.Interrupted {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
-	failure(t, out.String(), exitInterrupted, "cancel")
+	failure(t, out.String(), exit.Interrupted, "cancel")
 }
 
 // TestACommandSaysWhichArgumentsItTakes: too few and too many are told with what
@@ -103,7 +105,7 @@ func TestACommandSaysWhichArgumentsItTakes(t *testing.T) {
 		{[]string{"purge", "nwe"}, "did you mean new?"},
 	} {
 		code, _, stderr := s.run(c.args...)
-		if code != exitError || !strings.Contains(stderr, c.want) {
+		if code != exit.Error || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit %d: %s", c.args, code, stderr)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
@@ -230,8 +231,8 @@ func (r *fmtRun) pipe() error {
 	for _, x := range r.findings {
 		r.log(levelOf(x), x.String())
 	}
-	if r.code = r.result(); len(r.files) == 0 || r.code == exitInvalid && !r.opts.fix {
-		return withCode(r.code, errors.New("standard input can't be read"))
+	if r.code = r.result(); len(r.files) == 0 || r.code == exit.Invalid && !r.opts.fix {
+		return exit.With(r.code, errors.New("standard input can't be read"))
 	}
 	f := &r.files[0]
 	for _, x := range f.repaired {
@@ -259,17 +260,17 @@ func (r *fmtRun) result() int {
 	changes := false
 	for _, f := range r.files {
 		if f.failed != nil {
-			return exitError
+			return exit.Error
 		}
 		changes = changes || f.changes()
 	}
 	switch {
 	case r.findings.HasErrors():
-		return exitInvalid
+		return exit.Invalid
 	case changes && r.opts.check:
-		return exitChanges
+		return exit.Changes
 	}
-	return exitOK
+	return exit.OK
 }
 
 // show writes what was done to the files.
@@ -343,7 +344,7 @@ type fmtFileJSON struct {
 
 func (r *fmtRun) document() fmtDocument {
 	doc := fmtDocument{
-		Format: "trueup.fmt/v1", Command: "fmt", Result: resultName(r.code), ExitCode: r.code,
+		Format: "trueup.fmt/v1", Command: "fmt", Result: exit.Name(r.code), ExitCode: r.code,
 		Files: []fmtFileJSON{}, Findings: append(diag.List{}, r.findings...),
 	}
 	for _, f := range r.files {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
 )
@@ -96,7 +97,7 @@ func TestFmtAsJSON(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/a.yaml", untidyPurge)
 	s.write("manifests/b.yaml", onePurge("rel-43"))
-	text := s.must(exitChanges, "fmt", "--check", "-o", "json")
+	text := s.must(exit.Changes, "fmt", "--check", "-o", "json")
 	if err := publishedSchema(t, "fmt.schema.json").Validate(decoded(t, text)); err != nil {
 		t.Errorf("%#v", err)
 	}
@@ -104,11 +105,11 @@ func TestFmtAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Result != "changes" || doc.ExitCode != exitChanges || len(doc.Files) == 0 || doc.Files[0].Path != "manifests/a.yaml" || !doc.Files[0].Changed {
+	if doc.Result != "changes" || doc.ExitCode != exit.Changes || len(doc.Files) == 0 || doc.Files[0].Path != "manifests/a.yaml" || !doc.Files[0].Changed {
 		t.Errorf("%+v", doc)
 	}
-	s.must(exitOK, "fmt")
-	if text := s.must(exitOK, "fmt", "--check", "-o", "json"); !strings.Contains(text, `"files": []`) || !strings.Contains(text, `"findings": []`) {
+	s.must(exit.OK, "fmt")
+	if text := s.must(exit.OK, "fmt", "--check", "-o", "json"); !strings.Contains(text, `"files": []`) || !strings.Contains(text, `"findings": []`) {
 		t.Error(text)
 	}
 }
@@ -117,7 +118,7 @@ func TestFmtAsJSON(t *testing.T) {
 func TestFmtOnATerminal(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/a.yaml", untidyPurge+"#   \u202e::error::x\n")
-	text := s.must(exitOK, "fmt", "--diff")
+	text := s.must(exit.OK, "fmt", "--diff")
 	if strings.Contains(text, "\u202e") || !strings.Contains(text, `\u202e::error::x`) || !strings.Contains(text, "\n+  name: rel-42\n") {
 		t.Error(text)
 	}

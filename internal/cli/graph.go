@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -70,7 +71,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 		return err
 	}
 	if l.findings.HasErrors() {
-		a.code = exitInvalid
+		a.code = exit.Invalid
 		marks := ""
 		if p == nil && (opts.live || opts.plan != "") {
 			marks = ", and marks nothing"
@@ -102,10 +103,10 @@ func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (loa
 	}
 	p, err := a.readPlan(opts.plan)
 	if err != nil {
-		return l, nil, withCode(exitError, fmt.Errorf("--plan %s: %w", opts.plan, err))
+		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", opts.plan, err))
 	}
 	if !p.Of(l.set) {
-		return l, nil, withCode(exitStale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
+		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
 	}
 	return l, p, nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"trueup/internal/exit"
+
 	"github.com/spf13/cobra"
 )
 
@@ -18,7 +20,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	help := func(width int, args ...string) string {
 		var out bytes.Buffer
 		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: t.TempDir(), Width: width}
-		if code := Main(t.Context(), append(args, "--help"), env); code != exitOK {
+		if code := Main(t.Context(), append(args, "--help"), env); code != exit.OK {
 			t.Errorf("%v: exit %d", args, code)
 		}
 		return out.String()

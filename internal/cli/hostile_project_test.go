@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"trueup/internal/exit"
 )
 
 // TestARepositoryCanNotChooseWhereATokenGoes gives a project file, as a pull
@@ -55,7 +57,7 @@ func TestARepositoryCanNotChooseWhereATokenGoes(t *testing.T) {
 		s.write("trueup.yaml", text)
 		for _, args := range [][]string{{"plan", "-v"}, {"apply", "--auto-approve"}, {"doctor"}, {"ledger", "ls"}} {
 			code, out, errs := s.run(args...)
-			if code == exitOK {
+			if code == exit.OK {
 				t.Errorf("%s\ntrueup %s ends well: %s%s", text, strings.Join(args, " "), out, errs)
 			}
 		}

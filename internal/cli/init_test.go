@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/scaffold"
 )
@@ -49,7 +50,7 @@ func content(t *testing.T, dir, name string) string {
 func TestInitAsks(t *testing.T) {
 	dir := t.TempDir()
 	code, stdout, stderr := initIn(t, dir, []string{"", "a b", "acme", "5a1d", "ledger", "", "live", "examples", "yes"})
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
@@ -66,7 +67,7 @@ func TestInitAsks(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if code, stdout, _ := initIn(t, dir, []string{}); code != exitOK || !strings.Contains(stdout, "nothing to do: everything is there") {
+	if code, stdout, _ := initIn(t, dir, []string{}); code != exit.OK || !strings.Contains(stdout, "nothing to do: everything is there") {
 		t.Errorf("again: exit %d\n%s", code, stdout)
 	}
 }
@@ -80,7 +81,7 @@ func TestInitWritesNothingUnlessSomebodySaysYes(t *testing.T) {
 			args = []string{"--workspace", "acme", "--uuid", "5a1d"}
 		}
 		code, _, stderr := initIn(t, dir, answers, args...)
-		if code != exitError || !strings.Contains(stderr, "nothing was written") {
+		if code != exit.Error || !strings.Contains(stderr, "nothing was written") {
 			t.Errorf("%q: exit %d: %s", answers, code, stderr)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -192,10 +193,10 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 		})
 		return code, out.String()
 	}
-	if code, out := run("https://me:" + canary + "@example.com/ledger"); code != exitError || strings.Contains(out, canary) {
+	if code, out := run("https://me:" + canary + "@example.com/ledger"); code != exit.Error || strings.Contains(out, canary) {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, out := run("file:" + at); code != exitOK {
+	if code, out := run("file:" + at); code != exit.OK {
 		t.Fatalf("exit %d: %s", code, out)
 	}
 	text := content(t, dir, "trueup.yaml")

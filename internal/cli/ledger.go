@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/apply"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -63,9 +64,9 @@ func (a *app) withLedgerOf(ctx context.Context, p project, set *manifest.Set, do
 
 // ledgerError adds the fix to a problem of the ledger, which a person must decide about.
 func ledgerError(err error) error {
-	var coded *codedError
+	var coded *exit.CodedError
 	if problem := ledger.Problem(err); problem != nil && !errors.As(err, &coded) {
-		return withCode(exitNeedsPerson, fmt.Errorf("%w: %s", err, problem.Fix))
+		return exit.With(exit.NeedsPerson, fmt.Errorf("%w: %s", err, problem.Fix))
 	}
 	return err
 }
@@ -75,7 +76,7 @@ func viewError(view ledger.View) error {
 	if view.Problem == "" {
 		return nil
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix))
+	return exit.With(exit.NeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix))
 }
 
 func keyArg(arg string) (kind.Key, error) {
@@ -385,7 +386,7 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 	}
 	defer s.close()
 	s.describe(&doc)
-	if doc.ExitCode != exitOK {
+	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
 	if err := viewError(s.inputs.Ledger); err != nil {
@@ -393,7 +394,7 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 	}
 	s.plan = s.plan.OpenOnly(s.inputs.Ledger.Records)
 	result := s.apply(ctx, opts)
-	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.plan), &result, orInterrupted(ctx, exitOfSettle(result))
+	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.plan), &result, exit.OrInterrupted(ctx, exitOfSettle(result))
 	return a.emit(doc)
 }
 
@@ -401,8 +402,8 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 // open, and the next run sees it.
 func exitOfSettle(res apply.Result) int {
 	code := exitOfApply(res)
-	if code == exitStale || code == exitNotConverged {
-		return exitPartial
+	if code == exit.Stale || code == exit.NotConverged {
+		return exit.Partial
 	}
 	return code
 }
@@ -475,7 +476,7 @@ func runLedgerImport(ctx context.Context, a *app, name string, leave []string) e
 				message, fix := c.Explain()
 				a.printf("%s: %s\n  fix: %s\n", c.Given, message, fix)
 			}
-			return withCode(exitNeedsPerson, conflicts)
+			return exit.With(exit.NeedsPerson, conflicts)
 		}
 		if err != nil {
 			return err
@@ -521,6 +522,6 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil || len(found.Damage) == 0 {
 		return err
 	}
-	return withCode(exitNeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
+	return exit.With(exit.NeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
 		len(found.Damage), found.Records))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -118,7 +119,7 @@ func (a *app) askRebind(what, from, to string) error {
 		return nil
 	}
 	if !a.env.StdinIsTTY {
-		return withCode(exitNeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here: correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
+		return exit.With(exit.NeedsPerson, fmt.Errorf("the %s is %s in the ledger and %s here: correct it here; or run trueup ledger init at a terminal, which asks before it changes the ledger", what, from, to))
 	}
 	answer, err := a.ask("The %s is %s in the ledger, and %s here.\ntrueup will send tokens to %[3]s. Is that the same platform and workspace under a new name?\nType yes to replace the ledger's: ", what, from, to)
 	if err == nil && answer != "yes" {

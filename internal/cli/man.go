@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/report"
 )
@@ -129,10 +130,8 @@ func flagMeaning(f *pflag.Flag) string {
 // exitTerms are the exit codes.
 func exitTerms() []report.Term {
 	var terms []report.Term
-	for _, code := range exitCodes() {
-		terms = append(terms, report.Term{
-			Word: strconv.Itoa(code) + " " + resultName(code), Meaning: exitMeaning(code),
-		})
+	for _, code := range exit.Codes() {
+		terms = append(terms, report.Term{Word: strconv.Itoa(code.Number) + " " + code.Name, Meaning: code.Meaning})
 	}
 	return terms
 }

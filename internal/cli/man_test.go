@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -59,7 +60,7 @@ func TestManWritesPagesTwice(t *testing.T) {
 	for range 2 {
 		var out bytes.Buffer
 		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: dir, Width: 40}
-		if code := Main(t.Context(), []string{"man", "share/man1"}, env); code != exitOK {
+		if code := Main(t.Context(), []string{"man", "share/man1"}, env); code != exit.OK {
 			t.Fatalf("exit %d: %s", code, out.String())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -90,62 +91,62 @@ func (f matrixFault) moments(role string) []string {
 var mayEnd = map[string]map[string][]int{
 	// Before anything is planned a run can only be given up, or need no answer.
 	"list": {
-		forEver: {exitError},
-		tooLong: {exitError}, denied: {exitAuth}, refused: {exitOK, exitError}, redirected: {exitError},
-		bare: {exitOK, exitError}, noSense: {exitOK, exitError},
-		partOfList: {exitOK, exitNeedsPerson}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+		forEver: {exit.Error},
+		tooLong: {exit.Error}, denied: {exit.Auth}, refused: {exit.OK, exit.Error}, redirected: {exit.Error},
+		bare: {exit.OK, exit.Error}, noSense: {exit.OK, exit.Error},
+		partOfList: {exit.OK, exit.NeedsPerson}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// What was live before a claim is only needed where the answer is lost.
 	"list before a claim": {
-		forEver: {exitOK, exitPartial}, tooLong: {exitOK, exitPartial}, denied: {exitOK, exitAuth},
-		wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+		forEver: {exit.OK, exit.Partial}, tooLong: {exit.OK, exit.Partial}, denied: {exit.OK, exit.Auth},
+		wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// A read of an object is before the plan, or right before the write.
 	"look": {
-		forEver: {exitError, exitPartial, exitNotConverged},
-		tooLong: {exitError, exitPartial}, denied: {exitAuth}, refused: {exitOK, exitError, exitStale, exitPartial},
-		redirected: {exitError, exitPartial}, bare: {exitError, exitPartial},
-		noSense: {exitOK, exitError, exitStale, exitPartial, exitNeedsPerson}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+		forEver: {exit.Error, exit.Partial, exit.NotConverged},
+		tooLong: {exit.Error, exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Error, exit.Stale, exit.Partial},
+		redirected: {exit.Error, exit.Partial}, bare: {exit.Error, exit.Partial},
+		noSense: {exit.OK, exit.Error, exit.Stale, exit.Partial, exit.NeedsPerson}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// Without the time nothing is sent that is sent once.
 	"clock": {
-		forEver: {exitPartial},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitPartial}, redirected: {exitPartial},
-		bare: {exitOK, exitPartial}, noSense: {exitOK, exitPartial}, wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+		forEver: {exit.Partial},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.Partial},
+		bare: {exit.OK, exit.Partial}, noSense: {exit.OK, exit.Partial}, wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// What was written is there: only whether it was kept is not known.
 	"read back": {
-		forEver: {exitPartial, exitNotConverged},
-		tooLong: {exitOK, exitPartial, exitNotConverged}, denied: {exitOK, exitAuth}, refused: {exitOK, exitPartial, exitNotConverged},
-		redirected: {exitOK, exitPartial}, bare: {exitOK, exitPartial}, noSense: {exitOK, exitPartial, exitNotConverged},
-		wrongTime: {exitOK, exitPartial, exitNeedsPerson},
+		forEver: {exit.Partial, exit.NotConverged},
+		tooLong: {exit.OK, exit.Partial, exit.NotConverged}, denied: {exit.OK, exit.Auth}, refused: {exit.OK, exit.Partial, exit.NotConverged},
+		redirected: {exit.OK, exit.Partial}, bare: {exit.OK, exit.Partial}, noSense: {exit.OK, exit.Partial, exit.NotConverged},
+		wrongTime: {exit.OK, exit.Partial, exit.NeedsPerson},
 	},
 	// What can be read by its name is looked for after any unclear answer.
 	"write CDN": {
-		forEver: {exitOK, exitPartial}, overdue: {exitOK, exitPartial},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitStale, exitPartial}, redirected: {exitOK, exitPartial},
-		bare: {exitOK, exitPartial, exitNotConverged}, noSense: {exitOK, exitPartial}, broken: {exitOK, exitPartial},
+		forEver: {exit.OK, exit.Partial}, overdue: {exit.OK, exit.Partial},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Stale, exit.Partial}, redirected: {exit.OK, exit.Partial},
+		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
 	},
 	"write snapshot": {
-		forEver: {exitOK, exitPartial, exitNeedsPerson}, overdue: {exitOK, exitNeedsPerson},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitOK, exitPartial, exitNeedsPerson},
-		bare: {exitOK, exitNotConverged}, noSense: {exitOK, exitNeedsPerson, exitNotConverged}, noAnswer: {exitOK, exitNeedsPerson}, broken: {exitOK, exitNeedsPerson},
-		wrongTime: {exitOK, exitNeedsPerson},
+		forEver: {exit.OK, exit.Partial, exit.NeedsPerson}, overdue: {exit.OK, exit.NeedsPerson},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.Partial, exit.NeedsPerson}, redirected: {exit.OK, exit.Partial, exit.NeedsPerson},
+		bare: {exit.OK, exit.NotConverged}, noSense: {exit.OK, exit.NeedsPerson, exit.NotConverged}, noAnswer: {exit.OK, exit.NeedsPerson}, broken: {exit.OK, exit.NeedsPerson},
+		wrongTime: {exit.OK, exit.NeedsPerson},
 	},
 	"write deletion": {
-		forEver: {exitOK, exitPartial}, overdue: {exitOK, exitPartial},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitOK, exitPartial}, redirected: {exitOK, exitPartial},
-		bare: {exitOK, exitPartial, exitNotConverged}, noSense: {exitOK, exitPartial}, broken: {exitOK, exitPartial},
+		forEver: {exit.OK, exit.Partial}, overdue: {exit.OK, exit.Partial},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.OK, exit.Partial}, redirected: {exit.OK, exit.Partial},
+		bare: {exit.OK, exit.Partial, exit.NotConverged}, noSense: {exit.OK, exit.Partial}, broken: {exit.OK, exit.Partial},
 	},
 	// A purge can't be read: it is sent again only where duplicates are refused.
 	"write purge": {
-		forEver: {exitPartial, exitNeedsPerson}, overdue: {exitNeedsPerson},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitPartial, exitNeedsPerson},
-		noSense: {exitOK, exitNeedsPerson}, noAnswer: {exitNeedsPerson}, broken: {exitNeedsPerson}, wrongTime: {exitOK, exitNeedsPerson},
+		forEver: {exit.Partial, exit.NeedsPerson}, overdue: {exit.NeedsPerson},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.Partial, exit.NeedsPerson}, redirected: {exit.Partial, exit.NeedsPerson},
+		noSense: {exit.OK, exit.NeedsPerson}, noAnswer: {exit.NeedsPerson}, broken: {exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
 	},
 	"write purge, proven": {
-		forEver: {exitPartial, exitNeedsPerson},
-		tooLong: {exitPartial}, denied: {exitAuth}, refused: {exitPartial, exitNeedsPerson}, redirected: {exitOK, exitPartial, exitNeedsPerson},
-		noSense: {exitOK, exitNeedsPerson}, wrongTime: {exitOK, exitNeedsPerson},
+		forEver: {exit.Partial, exit.NeedsPerson},
+		tooLong: {exit.Partial}, denied: {exit.Auth}, refused: {exit.Partial, exit.NeedsPerson}, redirected: {exit.OK, exit.Partial, exit.NeedsPerson},
+		noSense: {exit.OK, exit.NeedsPerson}, wrongTime: {exit.OK, exit.NeedsPerson},
 	},
 }

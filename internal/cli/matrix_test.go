@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"trueup/internal/exit"
 	"trueup/internal/ledger"
 )
 
@@ -45,7 +46,7 @@ type clean struct {
 func (sc *scene) learn(t *testing.T, proven bool) clean {
 	s := sc.arrange(t, proven)
 	c := clean{before: s.holds()}
-	if code, out, errs := s.run(sc.apply()...); code != exitOK {
+	if code, out, errs := s.run(sc.apply()...); code != exit.OK {
 		t.Fatalf("%s without a fault: exit %d\n%s%s", sc.name, code, out, errs)
 	}
 	c.after = s.holds()
@@ -191,7 +192,7 @@ func (c *cell) allowed(role string) []int {
 	if codes := mayEnd[role][c.fault.class]; codes != nil {
 		return codes
 	}
-	return []int{exitOK}
+	return []int{exit.OK}
 }
 
 // reads asserts that a failure is told in clean lines that name the operation.
@@ -202,10 +203,10 @@ func (c *cell) reads(t *testing.T, code int, stdout, stderr string) {
 			t.Errorf("%U was printed", r)
 		}
 	}
-	if code == exitOK {
+	if code == exit.OK {
 		return
 	}
-	if code == exitError && (strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: ")) {
+	if code == exit.Error && (strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "trueup: ")) {
 		t.Errorf("the error is not one line:\n%s", stderr)
 	}
 	names := []string{c.object}
@@ -230,7 +231,7 @@ func (c *cell) knows(t *testing.T, code int, said string) {
 	if !done && holds != c.clean.before {
 		t.Errorf("the platform holds\n%s\nand not\n%s\nor\n%s", holds, c.clean.before, c.clean.after)
 	}
-	if code == exitOK && !done && (c.write != "DELETE" || !toldGone.MatchString(said)) {
+	if code == exit.OK && !done && (c.write != "DELETE" || !toldGone.MatchString(said)) {
 		t.Errorf("nothing was done: %s", said)
 	}
 	state := c.s.recorded(c.object)
@@ -261,22 +262,22 @@ func (c *cell) heals(t *testing.T, first int) {
 	done := c.s.holds() == c.clean.after
 	c.s.writes()
 	code, said := c.run()
-	if sent := c.s.writes(); first == exitOK && done && code == exitOK && len(sent) == 0 {
+	if sent := c.s.writes(); first == exit.OK && done && code == exit.OK && len(sent) == 0 {
 		return // this was the run that has nothing to do
 	}
-	if code == exitPartial && strings.Contains(said, "in flight elsewhere") {
+	if code == exit.Partial && strings.Contains(said, "in flight elsewhere") {
 		c.s.pass(ledger.Lease + time.Minute)
 		code, said = c.run()
 	}
-	if code == exitNeedsPerson {
+	if code == exit.NeedsPerson {
 		code, said = c.answer(t, said)
 	}
-	if code != exitOK || c.s.holds() != c.clean.after {
+	if code != exit.OK || c.s.holds() != c.clean.after {
 		t.Fatalf("it does not converge: %s\nthe platform holds\n%s\nand not\n%s", said, c.s.holds(), c.clean.after)
 	}
 	c.s.writes()
 	code, said = c.run()
-	if sent := c.s.writes(); code != exitOK || len(sent) > 0 {
+	if sent := c.s.writes(); code != exit.OK || len(sent) > 0 {
 		t.Errorf("all was done, and there were %d writes: %s", len(sent), said)
 	}
 }
@@ -298,7 +299,7 @@ func (c *cell) answer(t *testing.T, said string) (int, string) {
 	if c.s.holds() == c.clean.after {
 		answer = "--posted"
 	}
-	c.s.must(exitOK, "ledger", "resolve", c.object, answer, "--reason", "seen")
+	c.s.must(exit.OK, "ledger", "resolve", c.object, answer, "--reason", "seen")
 	return c.run()
 }
 

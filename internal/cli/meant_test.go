@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/exit"
 )
 
 // TestSlipsAreExplained: what is unknown is refused with what was probably meant.
@@ -30,7 +32,7 @@ func TestSlipsAreExplained(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Dir: dir, Now: time.Now}
-		if code := Main(t.Context(), strings.Fields(line), env); code != exitError || !strings.Contains(out.String(), want) {
+		if code := Main(t.Context(), strings.Fields(line), env); code != exit.Error || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit %d, %q, want %q", line, code, out.String(), want)
 		}
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"trueup/internal/exit"
 )
 
 // TestWhereThereIsNothing: a command that finds neither a project nor a manifest
@@ -14,15 +16,15 @@ func TestWhereThereIsNothing(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"validate":         {exitOK, "0 objects: no findings.\n", bare},
-		"graph":            {exitOK, "no manifest serves a hostname", bare},
-		"plan --sandbox":   {exitOK, "Plan: nothing to do.", bare},
-		"drift --sandbox":  {exitOK, "Drift: none.", bare},
-		"plan --offline":   {exitError, "", bare},
-		"plan":             {exitError, "", "run trueup init, or try --sandbox"},
-		"purge ls":         {exitOK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
-		"convert":          {exitError, "", "add --to api or --to command-line, or --urls for a list of addresses"},
-		"convert --to=apy": {exitError, "", `--to is "apy" (did you mean api?): write api or command-line`},
+		"validate":         {exit.OK, "0 objects: no findings.\n", bare},
+		"graph":            {exit.OK, "no manifest serves a hostname", bare},
+		"plan --sandbox":   {exit.OK, "Plan: nothing to do.", bare},
+		"drift --sandbox":  {exit.OK, "Drift: none.", bare},
+		"plan --offline":   {exit.Error, "", bare},
+		"plan":             {exit.Error, "", "run trueup init, or try --sandbox"},
+		"purge ls":         {exit.OK, "\nledger: there is no trueup.yaml here or above, so trueup knows none\n  fix: run trueup init, or try --sandbox\n", ""},
+		"convert":          {exit.Error, "", "add --to api or --to command-line, or --urls for a list of addresses"},
+		"convert --to=apy": {exit.Error, "", `--to is "apy" (did you mean api?): write api or command-line`},
 	} {
 		code, out, wrong := ran(t, dir, strings.Fields(args)...)
 		if code != want.code || !strings.Contains(out, want.out) || !strings.Contains(wrong, want.err) || want.err == "" && wrong != "" {

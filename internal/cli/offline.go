@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/report"
 )
@@ -56,7 +57,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	a.warnOfNothing(l)
 	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
-		doc.ExitCode = exitInvalid
+		doc.ExitCode = exit.Invalid
 		return nil
 	}
 	if err := opts.match(l.set); err != nil {
@@ -72,7 +73,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 		Set: l.set, Options: options, Project: a.projectOf(l),
 	}, past))
 	if opts.detailed && doc.Plan.Differs() {
-		doc.ExitCode = exitChanges
+		doc.ExitCode = exit.Changes
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/plan"
 	"trueup/internal/report"
@@ -50,7 +51,7 @@ func (a *app) keep(f *planFile, doc *report.Document) {
 	}
 	err := f.write(a, doc)
 	if err = errors.Join(err, f.file.Close()); err != nil {
-		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
+		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
 		doc.Errors = append(doc.Errors, fmt.Sprintf("--out: %s: %v", f.name, files.WithoutPath(err)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
@@ -132,7 +133,7 @@ func busy(s *stage) {
 			s.write(fmt.Sprintf("manifests/disk-%02d.yaml", i), fmt.Sprintf(matrixSnapshot, fmt.Sprintf("disk-%02d", i)))
 		}
 	}
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	for i := range n {
 		name := fmt.Sprintf("web-%02d", i)
 		switch i % 6 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 )
 
@@ -33,10 +34,10 @@ func TestPipesDoNotHang(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"validate", "manifests-pipe.yaml"}, exitInvalid, "a device, a pipe or a socket"},
-		{[]string{"validate", "--report", "json=pipe.json"}, exitError, "nothing reads from the pipe"},
-		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exitError, "not a regular file"},
-		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exitError, "manifests-pipe.yaml"},
+		{[]string{"validate", "manifests-pipe.yaml"}, exit.Invalid, "a device, a pipe or a socket"},
+		{[]string{"validate", "--report", "json=pipe.json"}, exit.Error, "nothing reads from the pipe"},
+		{[]string{"plan", "--ca-file", "manifests-pipe.yaml"}, exit.Error, "not a regular file"},
+		{[]string{"ledger", "import", "manifests-pipe.yaml"}, exit.Error, "manifests-pipe.yaml"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		var out bytes.Buffer
@@ -50,7 +51,7 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := os.Rename(filepath.Join(s.dir, "manifests-pipe.yaml"), filepath.Join(s.dir, "trueup.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := s.run("validate"); code != exitError || !strings.Contains(stderr, "not a regular file") {
+	if code, _, stderr := s.run("validate"); code != exit.Error || !strings.Contains(stderr, "not a regular file") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -158,11 +159,11 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	defer s.close()
 	s.describe(&doc)
 	switch {
-	case doc.ExitCode != exitOK:
+	case doc.ExitCode != exit.OK:
 	case s.hidesLedger():
-		doc.ExitCode = exitNeedsPerson
+		doc.ExitCode = exit.NeedsPerson
 	case opts.detailed && doc.Plan.Differs():
-		doc.ExitCode = exitChanges
+		doc.ExitCode = exit.Changes
 	}
 	a.keep(file, &doc)
 	return a.emit(doc)
@@ -199,8 +200,8 @@ func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) err
 	s.describe(&doc)
 	if doc.Plan != nil {
 		doc.Plan = plan.Drift(doc.Plan)
-		if doc.ExitCode == exitOK && len(doc.Plan.Items) > 0 {
-			doc.ExitCode = exitChanges
+		if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
+			doc.ExitCode = exit.Changes
 		}
 	}
 	return a.emit(doc)

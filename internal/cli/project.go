@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/history"
 	"trueup/internal/kind"
@@ -92,7 +93,7 @@ func projectIn(dir string) (project, error) {
 	}
 	p, err := parseProject(data)
 	if err != nil {
-		return project{}, withCode(exitInvalid, fmt.Errorf("%s: %w", path, err))
+		return project{}, exit.With(exit.Invalid, fmt.Errorf("%s: %w", path, err))
 	}
 	p.dir, p.content = dir, data
 	return p, nil
@@ -234,7 +235,7 @@ func (a *app) allowOverrides(p project) error {
 	}
 	for i, o := range p.Overrides {
 		if place := o.Place(); o.HidesDocumented() && !slices.Contains(allowed, place) {
-			return withCode(exitInvalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", projectFile, i, place, place))
+			return exit.With(exit.Invalid, fmt.Errorf("%s: overrides[%d] hides the documented field %s: trueup would neither show nor send its differences. Remove the override, or allow it in this run's environment: TRUEUP_ALLOW_OVERRIDES=%q", projectFile, i, place, place))
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/exit"
 )
 
 const projectHead = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
@@ -69,7 +71,7 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
 	} {
 		_, err := read(t, "purge: {"+c.text+"}")
-		if err == nil || exitOf(err) != exitInvalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
+		if err == nil || exit.Of(err) != exit.Invalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
@@ -99,8 +101,8 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := loadProject(dir)
-		if err == nil || exitOf(err) != exitInvalid {
-			t.Fatalf("%s: %v, code %d", c.text, err, exitOf(err))
+		if err == nil || exit.Of(err) != exit.Invalid {
+			t.Fatalf("%s: %v, code %d", c.text, err, exit.Of(err))
 		}
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "JSON") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -229,7 +230,7 @@ func (p *pulling) readLive(ctx context.Context, asked selection) error {
 		return err
 	}
 	state, err := p.fetch(ctx, asked)
-	if err != nil && exitOf(err) == exitAuth && len(asked.kinds()) > 1 {
+	if err != nil && exit.Of(err) == exit.Auth && len(asked.kinds()) > 1 {
 		return fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(listedKinds(), ", "))
 	}
 	if err != nil {

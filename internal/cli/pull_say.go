@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/report"
@@ -46,16 +47,16 @@ func (item *pulled) why() string {
 
 // code is the exit code of the whole.
 func (p *pulling) code() int {
-	code := exitOK
+	code := exit.OK
 	if p.cut {
-		return exitPartial
+		return exit.Partial
 	}
 	for _, item := range p.items {
 		switch {
 		case item.verdict == pullRefused:
-			return exitPartial
+			return exit.Partial
 		case p.opts.diff && (item.verdict == pullNew || item.verdict == pullDiffers):
-			code = exitChanges
+			code = exit.Changes
 		}
 	}
 	return code
@@ -216,7 +217,7 @@ type pullObject struct {
 
 func (p *pulling) result() pullResult {
 	out := pullResult{
-		Format: "trueup.pull/v1", Command: "pull", Result: resultName(p.app.code), ExitCode: p.app.code, Sandbox: p.app.global.sandbox,
+		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(p.app.code), ExitCode: p.app.code, Sandbox: p.app.global.sandbox,
 		Objects: []pullObject{}, Ledger: p.view.Problem,
 	}
 	for _, item := range p.items {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"trueup/internal/exit"
 )
 
 // purgeShop is a CDN whose purges are tried.
@@ -24,7 +26,7 @@ func aPurge(name, paths string) string {
 // "NAME STATUS" of each purge, with a star where it is active.
 func (s *stage) listed(args ...string) (string, map[string]any) {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exitOK, append([]string{"purge", "ls", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(exit.OK, append([]string{"purge", "ls", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "purge-ls.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -53,7 +55,7 @@ func TestPurgeList(t *testing.T) {
 		return doc
 	}
 	want("a due")
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.write("manifests/b.yaml", aPurge("b", "/c"))
 	doc := want("b due, a posted*")
 	host := doc["hostnames"].([]any)[0].(map[string]any)
@@ -81,7 +83,7 @@ func TestPurgeList(t *testing.T) {
 	if a := doc["purges"].([]any)[1].(map[string]any); a["edited"] != true || a["paths"] != float64(1) || a["prefixes"] != float64(1) {
 		t.Errorf("edited: %v", a)
 	}
-	text := s.must(exitOK, "purge", "ls")
+	text := s.must(exit.OK, "purge", "ls")
 	if !strings.Contains(text, "(edited since)") {
 		t.Errorf("it is not said that it was edited: %s", text)
 	}
@@ -94,17 +96,17 @@ func TestPurgeList(t *testing.T) {
 	if doc["ledgerProblem"] == "" || doc["ledgerFix"] == "" || len(doc["hostnames"].([]any)) != 0 {
 		t.Errorf("without a ledger: %v", doc)
 	}
-	if code, _, errs := s.run("purge", "ls", "--only", "acitve"); code != exitError || !strings.Contains(errs, "did you mean active?") {
+	if code, _, errs := s.run("purge", "ls", "--only", "acitve"); code != exit.Error || !strings.Contains(errs, "did you mean active?") {
 		t.Errorf("a slip: %d, %s", code, errs)
 	}
-	if code, _, _ := s.run("purge", "ls", "-o", "markdown"); code != exitError {
+	if code, _, _ := s.run("purge", "ls", "-o", "markdown"); code != exit.Error {
 		t.Errorf("another format: %d", code)
 	}
 	s.write("manifests/broken.yaml", "kind: [")
-	if code, _, errs := s.run("purge", "ls"); code != exitInvalid || !strings.Contains(errs, "manifests/broken.yaml") {
+	if code, _, errs := s.run("purge", "ls"); code != exit.Invalid || !strings.Contains(errs, "manifests/broken.yaml") {
 		t.Errorf("broken manifests: %d, %s", code, errs)
 	}
-	if doc := decoded(t, s.must(exitInvalid, "purge", "new", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
+	if doc := decoded(t, s.must(exit.Invalid, "purge", "new", "/a", "-o", "json")); doc["result"] != "invalid" || len(doc["errors"].([]any)) != 1 {
 		t.Errorf("a failure as JSON: %v", doc)
 	}
 }
@@ -112,7 +114,7 @@ func TestPurgeList(t *testing.T) {
 func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	s := newStage(t)
 	s.write("manifests/shop.yaml", purgeShop)
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.write("manifests/a.yaml", aPurge("a", "/a"))
 	if err := s.server.Fault("POST /purges: drop after-commit"); err != nil {
 		t.Fatal(err)
@@ -123,19 +125,19 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 	if got != "a unknown*" || !strings.Contains(fmt.Sprint(p["fix"]), "ledger resolve") {
 		t.Errorf("listed %s: %v", got, p)
 	}
-	if text := s.must(exitOK, "purge", "ls"); !strings.Contains(text, "\n  fix: check whether it happened") {
+	if text := s.must(exit.OK, "purge", "ls"); !strings.Contains(text, "\n  fix: check whether it happened") {
 		t.Errorf("no fix: %s", text)
 	}
 
 	// Only of what is not in the whole project is said that it left git.
 	const left = "its manifest was removed from git, so trueup won't send it again"
-	if text := s.must(exitOK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
+	if text := s.must(exit.OK, "purge", "ls", "manifests/shop.yaml"); !strings.Contains(text, "(not in the manifests that were read)") || strings.Contains(text, left) {
 		t.Errorf("of a part: %s", text)
 	}
 	if err := os.Remove(filepath.Join(s.dir, "manifests", "a.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if text := s.must(exitOK, "purge", "ls"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
+	if text := s.must(exit.OK, "purge", "ls"); !strings.Contains(text, "(not in git)") || !strings.Contains(text, left) {
 		t.Errorf("of what left git: %s", text)
 	}
 }
@@ -143,7 +145,7 @@ func TestPurgeListOfWhatIsUnknown(t *testing.T) {
 // written runs purge new as JSON, which the published schema allows.
 func (s *stage) written(args ...string) []map[string]any {
 	s.t.Helper()
-	doc := decoded(s.t, s.must(exitOK, append([]string{"purge", "new", "-o", "json"}, args...)...))
+	doc := decoded(s.t, s.must(exit.OK, append([]string{"purge", "new", "-o", "json"}, args...)...))
 	if err := publishedSchema(s.t, "purge-new.schema.json").Validate(doc); err != nil {
 		s.t.Errorf("%#v", err)
 	}
@@ -180,7 +182,7 @@ func TestPurgeNamesDoNotCollide(t *testing.T) {
 	}
 
 	// The ledger has both, git none of them.
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +235,7 @@ func TestPurgeNewAgain(t *testing.T) {
 	}
 	commit("public/b")
 	code, _, errs := s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "rel")
-	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is waiting too, and Purge/rel-", first["name"]); code != exitOK || !strings.Contains(errs, want) {
+	if want := fmt.Sprintf("manifests/purges/%s.yaml:3: Purge/%[1]s is waiting too, and Purge/rel-", first["name"]); code != exit.OK || !strings.Contains(errs, want) {
 		t.Errorf("%d: %s, want %s", code, errs, want)
 	}
 	if err := os.RemoveAll(filepath.Join(s.dir, "manifests", "purges")); err != nil {
@@ -253,14 +255,14 @@ func TestPurgeNewAgain(t *testing.T) {
 
 	// What was sent before the commit was made purged something older.
 	sent := made("--name", "next")
-	s.must(exitOK, "apply", "--auto-approve", fmt.Sprint(sent["file"]))
+	s.must(exit.OK, "apply", "--auto-approve", fmt.Sprint(sent["file"]))
 	if again := made("--name", "next"); again["status"] != "there already" || again["says"] == nil {
 		t.Errorf("of what was sent: %v", again)
 	}
 	t.Setenv("GIT_COMMITTER_DATE", time.Now().Add(time.Hour).Format(time.RFC3339))
 	commit("public/a")
 	code, _, errs = s.run("purge", "new", "--from-git", "v1..HEAD", "--map", "public/ -> /", "--name", "next")
-	if code != exitError || !strings.Contains(errs, "it purged the content of that time; start the name with this release (--name)") {
+	if code != exit.Error || !strings.Contains(errs, "it purged the content of that time; start the name with this release (--name)") {
 		t.Errorf("of an older commit: %d: %s", code, errs)
 	}
 }
@@ -285,19 +287,19 @@ func TestPurgeNewWithoutALedger(t *testing.T) {
 	git("add", ".")
 	git("commit", "-q", "-m", "a purge")
 	code, _, errs := s.run("purge", "new", "/a", "--name", "x")
-	if code != exitOK || !strings.Contains(errs, "is in git since commit ") {
+	if code != exit.OK || !strings.Contains(errs, "is in git since commit ") {
 		t.Errorf("of one that is there: %d: %s", code, errs)
 	}
 	git("rm", "-q", name)
 	git("commit", "-q", "-m", "it is gone")
 	code, _, errs = s.run("purge", "new", "/a", "--name", "x")
-	if code != exitOK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names against the ledger") {
+	if code != exit.OK || !strings.Contains(errs, "was in git before, until commit ") || !strings.Contains(errs, "names against the ledger") {
 		t.Errorf("%d: %s", code, errs)
 	}
-	if text := s.must(exitOK, "purge", "ls", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
+	if text := s.must(exit.OK, "purge", "ls", "--only", "posted"); !strings.Contains(text, "no such purges in git\n\nledger: ") {
 		t.Errorf("listed without a ledger: %s", text)
 	}
-	if code, _, errs := s.run("purge", "new", "/b", "--name", "x"); code != exitOK || strings.Contains(errs, "was in git before") {
+	if code, _, errs := s.run("purge", "new", "/b", "--name", "x"); code != exit.OK || strings.Contains(errs, "was in git before") {
 		t.Errorf("another one: %d: %s", code, errs)
 	}
 }
@@ -312,7 +314,7 @@ func TestPurgeNewStaysInItsFolder(t *testing.T) {
 	}
 	code, _, errs := s.run("purge", "new", "/a")
 	left, err := os.ReadDir(elsewhere)
-	if code == exitOK || err != nil || len(left) > 0 {
+	if code == exit.OK || err != nil || len(left) > 0 {
 		t.Errorf("%d, %s: %v %v", code, errs, left, err)
 	}
 }
@@ -335,11 +337,11 @@ func TestPurgeNewOfHostileNames(t *testing.T) {
 	inGit(t, s.dir, "commit", "-q", "-m", "names")
 	args := []string{"purge", "new", "--from-git", "HEAD^..HEAD", "--map", "in/ -> /", "--dir", "-"}
 	code, _, errs := s.run(args...)
-	if code != exitError || !strings.Contains(errs, "can't be purged as named") {
+	if code != exit.Error || !strings.Contains(errs, "can't be purged as named") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	code, out, more := s.run(append(args, "--skip-unplaced")...)
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("%d: %s", code, more)
 	}
 	for line := range strings.Lines(out + errs + more) {

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -80,8 +81,8 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		}
 		s.writeManifest(name, doc)
 	}
-	s.must(exitOK, "validate")
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "validate")
+	s.must(exit.OK, "apply", "--auto-approve")
 	if got := len(s.writes()); got != len(sets) {
 		t.Fatalf("%d writes created %d CDNs", got, len(sets))
 	}
@@ -98,7 +99,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		s.writeManifest(name, doc)
 	}
 	before := s.live(sets)
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.expectPatches(sets, func(doc, _ map[string]any) map[string]any {
 		return map[string]any{"tls": map[string]any{"forced": doc["spec"].(map[string]any)["tls"].(map[string]any)["forced"]}}
 	}, before)
@@ -109,7 +110,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		s.writeManifest(name, doc)
 	}
 	before = s.live(sets)
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.expectPatches(sets, func(doc, live map[string]any) map[string]any {
 		want := copyTree(live["locations"].([]any))
 		git := doc["spec"].(map[string]any)["locations"].([]any)
@@ -117,7 +118,7 @@ func takeThroughLife(t *testing.T, sets map[string]map[string]any, withHost bool
 		return map[string]any{"locations": append(want, git[len(git)-1])}
 	}, before)
 	s.isEmpty()
-	s.must(exitOK, "drift")
+	s.must(exit.OK, "drift")
 }
 
 func (s *stage) writeManifest(name string, doc map[string]any) {
@@ -132,8 +133,8 @@ func (s *stage) writeManifest(name string, doc map[string]any) {
 // isEmpty asserts that there is nothing to do and that apply does nothing.
 func (s *stage) isEmpty() {
 	s.t.Helper()
-	s.must(exitOK, "plan", "--detailed-exitcode")
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "plan", "--detailed-exitcode")
+	s.must(exit.OK, "apply", "--auto-approve")
 	if sent := s.writes(); len(sent) > 0 {
 		s.t.Fatalf("an empty plan sent %v", sent)
 	}

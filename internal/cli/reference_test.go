@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -233,8 +234,8 @@ func referenceIndex() string {
 	}
 	b.WriteString("\n- Fields of [trueup.yaml](project.md) and of [your own file of profiles](config.md)\n\nThe same, one at a time, tell `trueup explain` and `man trueup`.\n\n" +
 		"## Exit codes\n\n[Exit codes](../exit-codes.md) says what to do, and which command gives which.\n\n| code | result | what happened |\n|---|---|---|\n")
-	for _, code := range exitCodes() {
-		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", code, resultName(code), prose(exitMeaning(code)))
+	for _, code := range exit.Codes() {
+		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", code.Number, code.Name, prose(code.Meaning))
 	}
 	b.WriteString("\n## Rules\n\n| rule | severity | what it checks |\n|---|---|---|\n")
 	for _, r := range manifest.Rules() {
@@ -269,11 +270,11 @@ func TestReferenceIsWhole(t *testing.T) {
 			}
 		}
 	}
-	source, err := os.ReadFile("exit.go")
+	source, err := os.ReadFile(filepath.Join("..", "exit", "exit.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := regexp.MustCompile(`\texit\w+ += (\d+)\n`).FindAllSubmatch(source, -1)
+	codes := regexp.MustCompile(`\t[A-Z]\w+ += (\d+)\n`).FindAllSubmatch(source, -1)
 	for _, m := range codes {
 		if !strings.Contains(index, "\n| "+string(m[1])+" | `") {
 			t.Errorf("the exit code %s is missing", m[1])

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/report"
@@ -25,11 +26,11 @@ func (a *app) emit(doc report.Document) error {
 	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
 	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
 	if err != nil {
-		doc.ExitCode = cmp.Or(doc.ExitCode, exitError)
+		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
 		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
 	}
 	if err = errors.Join(err, a.writeReports(doc)); err != nil {
-		return withCode(cmp.Or(doc.ExitCode, exitError), fmt.Errorf("write the result: %w", err))
+		return exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
 	}
 	return nil
 }
@@ -37,7 +38,7 @@ func (a *app) emit(doc report.Document) error {
 // stamped is the document with the name of its exit code, its world, its place,
 // and where else the run can be read about.
 func (a *app) stamped(doc report.Document) report.Document {
-	doc.Result, doc.Sandbox, doc.Place = resultName(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
+	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
 	// The page of the run is in the environment: the file of the event says no more of it.
 	ci, _ := forge.Detect(a.env.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	doc.RunURL, doc.Files = ci.RunURL, nil
@@ -142,7 +143,7 @@ func (a *app) fail(doc report.Document, err error) error {
 	if a.checkFormats() != nil {
 		return err
 	}
-	doc.ExitCode = exitOf(err)
+	doc.ExitCode = exit.Of(err)
 	doc.Errors = append(doc.Errors, err.Error())
 	if a.global.output == "text" {
 		if werr := a.writeReports(doc); werr != nil {

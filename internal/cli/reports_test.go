@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -28,7 +29,7 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	s.write("other", "gone\n")
 	s.write("manifests/.keep", "")
 	for range 2 {
-		s.must(exitOK, "validate", "--report", "summary="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "dotenv=other")
+		s.must(exit.OK, "validate", "--report", "summary="+s.vars["GITHUB_STEP_SUMMARY"], "--report", "outputs=outputs", "--report", "dotenv=other")
 	}
 	if got, want := s.content("outputs"), "a=b\n\nresult=ok\nexit-code=0\n\nresult=ok\nexit-code=0\n"; got != want {
 		t.Errorf("outputs are %q, want %q", got, want)
@@ -43,7 +44,7 @@ func TestSharedFilesAreAddedTo(t *testing.T) {
 	full := strings.Repeat("x", 999_000)
 	s.write("summary", full)
 	code, _, stderr := s.run("validate", "--report", "summary=summary", "--report", "markdown=summary")
-	if s.content("summary") != full || code != exitOK || strings.Count(stderr, "warning: summary is full") != 2 {
+	if s.content("summary") != full || code != exit.OK || strings.Count(stderr, "warning: summary is full") != 2 {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 }
@@ -55,7 +56,7 @@ func TestAReportOnStandardOutput(t *testing.T) {
 	s.write("manifests/a.yaml", "kind: [\n")
 	code, out, _ := s.run("validate", "--report", "github=-")
 	text, commands, _ := strings.Cut(out, "::error ")
-	if code != exitInvalid || !strings.Contains(text, "[yaml") || !strings.HasPrefix(commands, "file=manifests/a.yaml,line=") {
+	if code != exit.Invalid || !strings.Contains(text, "[yaml") || !strings.HasPrefix(commands, "file=manifests/a.yaml,line=") {
 		t.Errorf("exit %d, %q", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, "-")); err == nil {

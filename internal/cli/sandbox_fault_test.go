@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
 
@@ -52,26 +53,26 @@ func TestServedSandboxTakesFaults(t *testing.T) {
 			t.Errorf("list %d: %d, want %d", i, got, want)
 		}
 	}
-	if got := s.must(exitOK, "sandbox", "fault"); got != "GET */cdns: 504 @3 x*  seen 3, met 1\n" {
+	if got := s.must(exit.OK, "sandbox", "fault"); got != "GET */cdns: 504 @3 x*  seen 3, met 1\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	s.must(exitOK, "sandbox", "fault", "--clear")
-	s.must(exitOK, "sandbox", "fault", "GET *: 502", "POST *: drop")
+	s.must(exit.OK, "sandbox", "fault", "--clear")
+	s.must(exit.OK, "sandbox", "fault", "GET *: 502", "POST *: drop")
 	if got := list(); got != http.StatusBadGateway {
 		t.Errorf("list: %d", got)
 	}
-	if got := s.must(exitOK, "sandbox", "fault"); got != "POST *: drop  seen 0, met 0\n" {
+	if got := s.must(exit.OK, "sandbox", "fault"); got != "POST *: drop  seen 0, met 0\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	s.must(exitOK, "sandbox", "fault", "--clear")
-	if got := s.must(exitOK, "sandbox", "fault"); got != "no fault waits\n" {
+	s.must(exit.OK, "sandbox", "fault", "--clear")
+	if got := s.must(exit.OK, "sandbox", "fault"); got != "no fault waits\n" {
 		t.Errorf("waiting:\n%s", got)
 	}
-	if code, _, says := s.run("sandbox", "fault", "GET *: 5O3"); code != exitError || says != "trueup: "+faultError(t, "GET *: 5O3")+"\n" {
+	if code, _, says := s.run("sandbox", "fault", "GET *: 5O3"); code != exit.Error || says != "trueup: "+faultError(t, "GET *: 5O3")+"\n" {
 		t.Errorf("exit %d: %s", code, says)
 	}
 	stop()
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != exit.OK {
 		t.Errorf("exit %d", code)
 	}
 	if _, _, says := s.run("sandbox", "fault"); !strings.Contains(says, "no sandbox is served here") {
@@ -106,7 +107,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	dir := filepath.Join(s.dir, ".trueup", "sandbox")
 	for _, where := range []string{"0.0.0.0:" + port, "example.com:80", "127.0.0.1@example.com:80", "127.0.0.1:" + port + "/x?", "127.0.0.1"} {
 		s.write(".trueup/sandbox/address", where)
-		if code, _, says := s.run("sandbox", "fault"); code != exitError || !strings.Contains(says, "does not name a loopback address") {
+		if code, _, says := s.run("sandbox", "fault"); code != exit.Error || !strings.Contains(says, "does not name a loopback address") {
 			t.Errorf("%s: exit %d: %s", where, code, says)
 		}
 	}
@@ -116,7 +117,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	leads := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(leads.Close)
 	s.write(".trueup/sandbox/address", strings.TrimPrefix(leads.URL, "http://"))
-	if code, _, says := s.run("sandbox", "fault", "GET *: drop"); code != exitError || !strings.Contains(says, "no sandbox is served here") || asked {
+	if code, _, says := s.run("sandbox", "fault", "GET *: drop"); code != exit.Error || !strings.Contains(says, "no sandbox is served here") || asked {
 		t.Errorf("exit %d, asked %t: %s", code, asked, says)
 	}
 	elsewhere := filepath.Join(s.dir, "elsewhere")
@@ -126,7 +127,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, "address")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, says := s.run("sandbox", "fault"); code != exitError || !strings.Contains(says, "no sandbox is served here") {
+	if code, _, says := s.run("sandbox", "fault"); code != exit.Error || !strings.Contains(says, "no sandbox is served here") {
 		t.Errorf("exit %d: %s", code, says)
 	}
 	leave, err := announce(dir, "http://127.0.0.1:1")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 )
 
@@ -30,18 +31,18 @@ func TestSchemaCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cdn", "CDN", "cdns"} {
-		if code, out, _ := ran(t, dir, "schema", name); code != exitOK || out != string(want) {
+		if code, out, _ := ran(t, dir, "schema", name); code != exit.OK || out != string(want) {
 			t.Errorf("%s: exit %d, %.80s", name, code, out)
 		}
 	}
-	if code, out, _ := ran(t, dir, "schema", "--list"); code != exitOK || !strings.Contains(out, "\nproject ") || strings.Count(out, "\n") < 8 {
+	if code, out, _ := ran(t, dir, "schema", "--list"); code != exit.OK || !strings.Contains(out, "\nproject ") || strings.Count(out, "\n") < 8 {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	for line, want := range map[string]string{
 		"schema": "name a kind", "schema projct": "did you mean project?", "schema cdn --list": "remove KIND",
 		"schema --dir=": "--dir is empty", "schema nothing": "schema --list lists them",
 	} {
-		if code, _, wrong := ran(t, dir, strings.Fields(line)...); code != exitError || !strings.Contains(wrong, want) {
+		if code, _, wrong := ran(t, dir, strings.Fields(line)...); code != exit.Error || !strings.Contains(wrong, want) {
 			t.Errorf("%s: exit %d, %s", line, code, wrong)
 		}
 	}
@@ -56,8 +57,8 @@ func TestSchemasAreWritten(t *testing.T) {
 			t.Errorf("exit %d, %s%s", code, out, wrong)
 		}
 	}
-	write(exitOK, "written s/cdn.schema.json\n")
-	write(exitOK, "there already s/cdn.schema.json\n")
+	write(exit.OK, "written s/cdn.schema.json\n")
+	write(exit.OK, "there already s/cdn.schema.json\n")
 	for _, name := range kind.SchemaNames() {
 		want, _ := os.ReadFile(filepath.Join("..", "..", "schemas", name+".schema.json"))
 		got, err := os.ReadFile(filepath.Join(dir, "s", name+".schema.json"))
@@ -71,10 +72,10 @@ func TestSchemasAreWritten(t *testing.T) {
 		}
 	}
 	put(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "CDN"}`)
-	write(exitOK, "written s/cdn.schema.json\n")
+	write(exit.OK, "written s/cdn.schema.json\n")
 	for _, others := range []string{`{"title": "CDN"}`, `mine`, `{"$schema": "x", "title": "Other"}`} {
 		put(others)
-		write(exitError, "remove it")
+		write(exit.Error, "remove it")
 		if now, err := os.ReadFile(file); err != nil || string(now) != others {
 			t.Errorf("%q became %.40q, %v", others, now, err)
 		}
@@ -85,7 +86,7 @@ func TestSchemasAreWritten(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), file); err != nil {
 		t.Fatal(err)
 	}
-	write(exitError, "cdn.schema.json")
+	write(exit.Error, "cdn.schema.json")
 	if _, err := os.Stat(filepath.Join(dir, "elsewhere")); err == nil {
 		t.Error("a link was written through")
 	}

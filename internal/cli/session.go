@@ -9,6 +9,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -150,7 +151,7 @@ func (s *session) readLedger(ctx context.Context) (err error) {
 		return err
 	}
 	if err = s.admit(ctx); err != nil && !s.looksOnly {
-		err = withCode(exitNeedsPerson, err)
+		err = exit.With(exit.NeedsPerson, err)
 	}
 	return err
 }
@@ -227,6 +228,6 @@ func (s *session) describe(doc *report.Document) {
 		doc.Plan = plan.Shown(s.plan)
 	}
 	if s.findings.HasErrors() {
-		doc.ExitCode = exitInvalid
+		doc.ExitCode = exit.Invalid
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/exit"
 	"trueup/internal/report"
 )
 
@@ -28,7 +29,7 @@ func runShow(a *app, name string) error {
 	}
 	p, err := a.readPlan(name)
 	if err != nil {
-		return a.fail(doc, withCode(exitError, fmt.Errorf("%s: %w", name, err)))
+		return a.fail(doc, exit.With(exit.Error, fmt.Errorf("%s: %w", name, err)))
 	}
 	note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
 	p.Notes = append([]string{note}, p.Notes...)

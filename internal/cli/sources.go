@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/manifest"
 )
@@ -92,7 +93,7 @@ func (o *opener) named(paths []string) error {
 func (o *opener) configured(p project) error {
 	for _, path := range p.Manifests {
 		if !filepath.IsLocal(path) {
-			return withCode(exitInvalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", projectFile, path))
+			return exit.With(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", projectFile, path))
 		}
 		err := o.open(p.dir, path, configuredAs(o.dir, p, path))
 		if errors.Is(err, fs.ErrNotExist) {

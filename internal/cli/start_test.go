@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/exit"
 )
 
 // TestStartIsCheap: what every run does before it begins stays small. Allocations
@@ -18,7 +20,7 @@ func TestStartIsCheap(t *testing.T) {
 	const most, mostBytes = 4000, 640 << 10
 	for _, command := range []string{"version", "--help", "plan --help"} {
 		run := func() {
-			if code := Main(t.Context(), strings.Fields(command), env); code != exitOK {
+			if code := Main(t.Context(), strings.Fields(command), env); code != exit.OK {
 				t.Fatalf("%s: exit %d", command, code)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
@@ -62,7 +63,7 @@ func TestARunThatStopsAtAnyCall(t *testing.T) {
 				}
 				clean := newStops(t, store, proven)
 				calls := &wire{}
-				if code := clean.applyOn(calls); code != exitOK {
+				if code := clean.applyOn(calls); code != exit.OK {
 					t.Fatalf("a clean apply: exit %d", code)
 				}
 				clean.allMade()
@@ -128,7 +129,7 @@ func (s *stage) moveTo(store string, prepare func()) {
 	}
 	unnamed := strings.Replace(string(text), `"file:ledger", id: ""`, fmt.Sprintf("%q", store), 1)
 	s.write("trueup.yaml", unnamed)
-	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exitOK, "ledger", "init", "--adopt=none"))
+	id := regexp.MustCompile(`ledger (\S+) is ready`).FindStringSubmatch(s.must(exit.OK, "ledger", "init", "--adopt=none"))
 	s.write("trueup.yaml", strings.Replace(unnamed, fmt.Sprintf("%q", store), fmt.Sprintf("%q, id: %s", store, id[1]), 1))
 }
 
@@ -204,7 +205,7 @@ func (s *stage) applyOn(w *wire) int {
 		s.t.Fatal(err)
 	}
 	if err := sess.compare(s.t.Context(), l, planOpts); err != nil {
-		return exitOf(err)
+		return exit.Of(err)
 	}
 	return exitOfApply(sess.apply(s.t.Context(), opts))
 }
@@ -218,7 +219,7 @@ func (s *stage) stopAt(w *wire, proven bool) {
 	}
 	s.noneTwice()
 	// Right after it, claims may be those of a run that is still alive.
-	if code, out, _ := s.run("apply", "--auto-approve"); !slices.Contains([]int{exitOK, exitPartial, exitNeedsPerson}, code) {
+	if code, out, _ := s.run("apply", "--auto-approve"); !slices.Contains([]int{exit.OK, exit.Partial, exit.NeedsPerson}, code) {
 		s.t.Errorf("right after it: exit %d\n%s", code, out)
 	}
 	s.noneTwice()
@@ -252,7 +253,7 @@ func (s *stage) bringToEnd(proven bool) {
 			asked = append(asked, m[1])
 		}
 	}
-	want, wantCode := []string{}, exitOK
+	want, wantCode := []string{}, exit.OK
 	for _, name := range open {
 		// A snapshot that is there answers for itself.
 		if !proven && (strings.HasPrefix(name, "Purge/") || s.made()[name] == 0) {
@@ -260,7 +261,7 @@ func (s *stage) bringToEnd(proven bool) {
 		}
 	}
 	if len(want) > 0 {
-		wantCode = exitNeedsPerson
+		wantCode = exit.NeedsPerson
 	}
 	slices.Sort(asked)
 	slices.Sort(want)
@@ -273,12 +274,12 @@ func (s *stage) bringToEnd(proven bool) {
 		if made[name] > 0 {
 			answer = "--posted"
 		}
-		s.must(exitOK, "ledger", "resolve", name, answer, "--reason", "seen")
+		s.must(exit.OK, "ledger", "resolve", name, answer, "--reason", "seen")
 	}
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	s.allMade()
 	s.writes()
-	s.must(exitOK, "apply", "--auto-approve")
+	s.must(exit.OK, "apply", "--auto-approve")
 	if sent := s.writes(); len(sent) > 0 {
 		s.t.Errorf("all was done, and %s %s was sent", sent[0].Method, sent[0].Path)
 	}
@@ -288,7 +289,7 @@ func (s *stage) bringToEnd(proven bool) {
 func (s *stage) openClaims() []string {
 	s.t.Helper()
 	var records []struct{ Kind, Name, State string }
-	if err := json.Unmarshal([]byte(s.must(exitOK, "ledger", "ls", "-o", "json")), &records); err != nil {
+	if err := json.Unmarshal([]byte(s.must(exit.OK, "ledger", "ls", "-o", "json")), &records); err != nil {
 		s.t.Fatal(err)
 	}
 	var open []string

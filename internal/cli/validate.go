@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
@@ -39,7 +40,7 @@ func runValidate(ctx context.Context, a *app, opts validateOptions, paths []stri
 	a.warnOfNothing(l)
 	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
 	if l.findings.HasErrors() {
-		doc.ExitCode = exitInvalid
+		doc.ExitCode = exit.Invalid
 	}
 	return a.emit(doc)
 }

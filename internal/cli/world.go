@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -106,7 +107,7 @@ func pinned(pin string, ws kind.Workspace) error {
 	if pin == "" || pin == ws.UUID {
 		return nil
 	}
-	return withCode(exitInvalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
+	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
 		projectFile, cmp.Or(ws.UUID, "none"), workspacePin, pin))
 }
 
@@ -126,7 +127,7 @@ func (w *world) admit(ctx context.Context, areas ...kind.Area) error {
 		err = fmt.Errorf("%w: %s", err, p.Fix)
 	}
 	if err != nil && ctx.Err() == nil {
-		return withCode(exitError, err) // nothing is wrong with the token
+		return exit.With(exit.Error, err) // nothing is wrong with the token
 	}
 	return err
 }

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"testing"
 
 	"trueup/internal/apply"
@@ -46,42 +43,5 @@ func TestExitOfApply(t *testing.T) {
 				t.Errorf("%v, sent %v: %d, want %d", tt.ends, tt.sent, got, tt.want)
 			}
 		}
-	}
-}
-
-// authError is an error that says of itself what it is.
-type authError struct{ auth bool }
-
-func (authError) Error() string { return "denied" }
-func (e authError) Auth() bool  { return e.auth }
-
-func TestExitOf(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want int
-	}{
-		{nil, 0},
-		{errors.New("no"), 1},
-		{fmt.Errorf("list: %w", authError{true}), 8},
-		{fmt.Errorf("list: %w", authError{false}), 1},
-		{fmt.Errorf("load: %w", withCode(exitInvalid, authError{true})), 4},
-		{fmt.Errorf("list: %w", context.Canceled), 130},
-		{fmt.Errorf("list: %w", context.DeadlineExceeded), 1},
-	} {
-		if got := exitOf(tt.err); got != tt.want {
-			t.Errorf("%v: %d, want %d", tt.err, got, tt.want)
-		}
-	}
-}
-
-// TestResultNames: each code has the name that machine-readable outputs use.
-func TestResultNames(t *testing.T) {
-	seen := map[string]int{}
-	for _, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 130} {
-		name := resultName(code)
-		if other, twice := seen[name]; twice || name == "" {
-			t.Errorf("%d is called %q, as %d is", code, name, other)
-		}
-		seen[name] = code
 	}
 }

@@ -1,0 +1,116 @@
+// Package exit has the exit codes of the program (docs/exit-codes.md), and gives errors one of
+// them. It ends no process.
+package exit
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"trueup/internal/diag"
+)
+
+// The exit codes.
+const (
+	OK           = 0
+	Error        = 1
+	Changes      = 2
+	Stale        = 3
+	Invalid      = 4
+	Partial      = 5
+	NeedsPerson  = 6
+	NotConverged = 7
+	Auth         = 8
+	Interrupted  = 130
+)
+
+// Code is an exit code with its name in machine-readable output, and what happened.
+type Code struct {
+	Number        int
+	Name, Meaning string
+}
+
+// Codes returns all exit codes, sorted.
+func Codes() []Code {
+	return []Code{
+		{OK, "ok", "done, or nothing to do"},
+		{Error, "error", "wrong usage, or trueup could not run: an unreadable file, an unreachable address"},
+		{Changes, "changes", "changes are pending (plan --detailed-exitcode), or something drifted"},
+		{Stale, "stale", "not the expected plan, or live changed since; nothing was sent"},
+		{Invalid, "invalid", "manifests are invalid; nothing was sent"},
+		{Partial, "partial", "done in part; the rest failed, was not reached, is in flight elsewhere or is deferred"},
+		{NeedsPerson, "needs-person", "a person must decide"},
+		{NotConverged, "not-converged", "the server accepted a change and did not keep it"},
+		{Auth, "auth", "a token is missing, wrong or lacks a role"},
+		{Interrupted, "interrupted", "interrupted by a signal"},
+	}
+}
+
+// Name returns the name of an exit code.
+func Name(number int) string {
+	for _, code := range Codes() {
+		if code.Number == number {
+			return code.Name
+		}
+	}
+	return ""
+}
+
+// Names returns the names of all exit codes.
+func Names() []string {
+	var names []string
+	for _, code := range Codes() {
+		names = append(names, code.Name)
+	}
+	return names
+}
+
+// Parse returns the exit code that is written as a number or a name, -1 for none.
+func Parse(text string) int {
+	for _, code := range Codes() {
+		if text == code.Name || text == strconv.Itoa(code.Number) {
+			return code.Number
+		}
+	}
+	return -1
+}
+
+// CodedError is an error that With gave a code.
+type CodedError struct {
+	error
+	code int
+}
+
+func (e *CodedError) Unwrap() error { return e.error }
+
+// With returns an error that ends the run with this code.
+func With(code int, err error) error { return &CodedError{err, code} }
+
+// Of returns the exit code of an error that stopped a run.
+func Of(err error) int {
+	var coded *CodedError
+	var invalid *diag.InvalidError
+	var auth interface{ Auth() bool }
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &invalid):
+		return Invalid
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	case errors.As(err, &auth) && auth.Auth():
+		return Auth
+	}
+	return Error
+}
+
+// OrInterrupted returns the code of a run that writes: if it was interrupted, that code, whatever
+// else happened.
+func OrInterrupted(ctx context.Context, code int) int {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Interrupted
+	}
+	return code
+}
