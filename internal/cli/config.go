@@ -18,6 +18,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 )
 
 // maxOwnFile bounds the user's own files, in bytes.
@@ -144,7 +145,7 @@ func readUserConfig(file string) ([]byte, error) {
 // parseUserConfig reads the file strictly and checks all of its profiles.
 func parseUserConfig(data []byte) (userConfig, error) {
 	var cfg userConfig
-	if err := unmarshalStrict(data, &cfg); err != nil {
+	if err := project.UnmarshalStrict(data, &cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {
@@ -206,7 +207,7 @@ const (
 )
 
 // timeout is how long the command may take.
-func (c tokenCommand) timeout() time.Duration { return timeOf(c.Timeout, usualExecTime) }
+func (c tokenCommand) timeout() time.Duration { return project.Duration(c.Timeout, usualExecTime) }
 
 // variableName is what a shell takes for the name of a variable.
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })

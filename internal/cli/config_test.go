@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 	"trueup/schemas"
 )
 
@@ -225,7 +226,7 @@ func TestAProfilesTokenGoesToItsOwnAddress(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.vars, err, c.says)
 		}
 		// Doctor asks for the token all the same.
-		w, _ := a.point(settings, project{})
+		w, _ := a.point(settings, project.Project{})
 		token, asked := w.api.Endpoints[kind.Delivery].Ask(t.Context())
 		if c.says != "" && (!token.IsZero() || asked == nil || asked.Error() != err.Error()) {
 			t.Errorf("%v: the token was given out: %v", c.vars, asked)

@@ -17,6 +17,7 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 )
 
 // The routes of --to.
@@ -101,7 +102,7 @@ func (o convertOptions) checkRoute() error {
 		return errors.New("the envelope of the command-line route has the vendor's name: add --vendor NAME")
 	case o.write && o.dir != "":
 		return errors.New("--write changes the files and --dir writes others: use one of them")
-	case o.namespace != "" && !isSegment(o.namespace):
+	case o.namespace != "" && !project.IsSegment(o.namespace):
 		return fmt.Errorf("--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace)
 	}
 	return nil
@@ -109,9 +110,9 @@ func (o convertOptions) checkRoute() error {
 
 // route is what the manifests are converted to. A vendor is one if any kind has an
 // envelope by that name.
-func (o convertOptions) route(p project) (manifest.Route, error) {
+func (o convertOptions) route(p project.Project) (manifest.Route, error) {
 	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
-	if o.namespace != "" && p.exists() && o.namespace != p.Workspace.Name {
+	if o.namespace != "" && p.Exists() && o.namespace != p.Workspace.Name {
 		return r, fmt.Errorf("--namespace is %s, and the workspace of trueup.yaml is %s: convert manifests in the project of their workspace",
 			o.namespace, p.Workspace.Name)
 	}

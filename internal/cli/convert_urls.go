@@ -12,6 +12,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 	"trueup/internal/purge"
 )
 
@@ -34,23 +35,23 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err != nil {
 		return err
 	}
-	if err := a.findingsBeside(l.findings, args).Refuse("the manifests are invalid, and nothing was written"); err != nil {
-		if !l.project.exists() {
+	if err := a.findingsBeside(l.Findings, args).Refuse("the manifests are invalid, and nothing was written"); err != nil {
+		if !l.Project.Exists() {
 			err = exit.With(exit.Invalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
 		}
 		return err
 	}
-	hosts, err := hostsOf(l.set, opts.cdns)
+	hosts, err := hostsOf(l.Set, opts.cdns)
 	if err != nil {
 		return err
 	}
-	texts, closeAll, err := a.readTexts(l.project, args)
+	texts, closeAll, err := a.readTexts(l.Project, args)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
 	src, total, err := compose.FromLists(purge.Legacy{
-		Hosts: hosts, Service: l.project.Purge.DeprecatedURL, Host: opts.host, Query: query,
+		Hosts: hosts, Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: query,
 	}, texts)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
 }
 
 // readTexts reads the files of PATHs, without reading them as manifests.
-func (a *app) readTexts(p project, args []string) ([]manifest.Text, func(), error) {
+func (a *app) readTexts(p project.Project, args []string) ([]manifest.Text, func(), error) {
 	sources, closeAll, err := a.sources(p, args)
 	if err != nil {
 		return nil, nil, err

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -95,11 +96,11 @@ func (a *app) examined(ctx context.Context) (doctor.Input, func()) {
 		Origins: map[kind.Area]string{}, TokenSources: map[kind.Area]string{},
 	}
 	p, err := a.findProject()
-	in.Project, in.ProjectErr = p.before(), err
-	if p.exists() {
-		var l loaded
+	in.Project, in.ProjectErr = p, err
+	if p.Exists() {
+		var l project.Loaded
 		l, in.SetErr = a.load(ctx, nil, false)
-		in.Set, in.Findings = l.set, l.findings
+		in.Set, in.Findings = l.Set, l.Findings
 	}
 	var s settings
 	var w *world
@@ -153,7 +154,7 @@ func (a *app) terminal() string {
 }
 
 // shownSettings are the settings that a run would use, and who chose each.
-func (a *app) shownSettings(p project, s settings, w *world, in doctor.Input) (list []doctor.Setting) {
+func (a *app) shownSettings(p project.Project, s settings, w *world, in doctor.Input) (list []doctor.Setting) {
 	add := func(name, value, origin string) *doctor.Setting {
 		if value == "" {
 			origin = ""
@@ -163,10 +164,10 @@ func (a *app) shownSettings(p project, s settings, w *world, in doctor.Input) (l
 	}
 	add("profile", s.profile.name, s.profileFrom)
 	ws := ""
-	if p.exists() {
+	if p.Exists() {
 		ws = fmt.Sprintf("%s (%s)", p.Workspace.Name, p.Workspace.UUID)
 	}
-	add("workspace", ws, projectFile)
+	add("workspace", ws, project.File)
 	add("workspace.pin", w.pin, workspacePin).Optional = true
 	for _, area := range areas() {
 		url, token, source := s.urls[area], s.tokens[area], ""
@@ -179,7 +180,7 @@ func (a *app) shownSettings(p project, s settings, w *world, in doctor.Input) (l
 		add(string(area)+".url", url.Value, url.Origin)
 		add(string(area)+".token", source, token.origin)
 	}
-	store, origin := w.ledger.Store, projectFile
+	store, origin := w.ledger.Store, project.File
 	if in.LedgerErr != nil {
 		store = "not a usable store"
 	}

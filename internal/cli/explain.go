@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -71,7 +72,7 @@ type topic struct {
 	kind *kind.Kind
 	// name is that of an object, or empty. l has the manifests that were read to find it.
 	name string
-	l    loaded
+	l    project.Loaded
 }
 
 // topic reads KIND, KIND.PATH, KIND/NAME and KIND/NAME.PATH.
@@ -113,7 +114,7 @@ func topicOf(asked string) (topic, error) {
 func (t *topic) takeName() error {
 	rest := t.path[1:]
 	t.path = ""
-	for _, o := range t.l.set.Objects {
+	for _, o := range t.l.Set.Objects {
 		below, is := strings.CutPrefix(rest, o.Name)
 		if is && o.Kind == t.kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.name) {
 			t.name, t.path = o.Name, strings.TrimPrefix(below, ".")
@@ -232,8 +233,8 @@ func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete strin
 	}
 	var out []string
 	if strings.HasPrefix(t.path, "/") {
-		t.l.set = a.known(cmd.Context(), nil)
-		out = keysOf(t.l.set, toComplete)
+		t.l.Set = a.known(cmd.Context(), nil)
+		out = keysOf(t.l.Set, toComplete)
 	}
 	if below {
 		out = append(out, t.completeFields(toComplete)...)

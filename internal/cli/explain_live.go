@@ -49,15 +49,15 @@ type placed struct {
 func (a *app) valuesOf(ctx context.Context, t topic, live bool) (*objectValues, error) {
 	key := kind.Key{Kind: t.kind.Name, Name: t.name}
 	out := &objectValues{Object: key.String()}
-	o := t.l.set.Find(key)
+	o := t.l.Set.Find(key)
 	var names []string
-	for _, other := range t.l.set.Objects {
+	for _, other := range t.l.Set.Objects {
 		names = append(names, other.Key().String())
 	}
 	if o == nil && !live {
 		return nil, fmt.Errorf("there is no manifest of %s%s", key, didYouMean(key.String(), names))
 	}
-	ws := t.l.project.Workspace
+	ws := t.l.Project.Workspace
 	if o != nil {
 		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
 		if err := out.add(t, o.Spec, nil, func(v *pathValues, f placed) {
@@ -97,7 +97,7 @@ func (a *app) getLive(ctx context.Context, t topic) (kind.Object, error) {
 	if !t.kind.Can(kind.Get) {
 		return kind.Object{}, fmt.Errorf("the platform has no way to read a %s", t.kind.Name)
 	}
-	w, err := a.enter(ctx, t.l.project, t.l.set)
+	w, err := a.enter(ctx, t.l.Project, t.l.Set)
 	if err != nil {
 		return kind.Object{}, err
 	}

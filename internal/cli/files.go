@@ -10,8 +10,7 @@ import (
 
 // The bounds of what is read beside manifests, in bytes.
 const (
-	maxProject = 1 << 20
-	maxBackup  = 1 << 30
+	maxBackup = 1 << 30
 )
 
 // stdin is standard input. Who sits at a terminal is told that it is waited for.

@@ -83,7 +83,7 @@ func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error 
 	if err != nil {
 		return err
 	}
-	run := &fmtRun{app: a, opts: opts, manifest: a.manifestOptions(p, false), findings: findings}
+	run := &fmtRun{app: a, opts: opts, manifest: p.ManifestOptions(false, a.global.parallelism), findings: findings}
 	if err := run.read(ctx, texts); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 )
 
 // hostileTexts break out of something somewhere.
@@ -40,17 +41,17 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parseProject(data)
+		p, err := project.Parse(data)
 		switch {
 		case err != nil:
 			checkShown(t, "the error of a project file", inOneLine(err))
 		case strings.ContainsAny(p.Workspace.Name+p.Workspace.UUID, "/\\%?#") || p.Workspace.Name[0] == '.' || p.Workspace.UUID[0] == '.':
 			t.Fatalf("%q has the workspace %+v", data, p.Workspace)
 		default:
-			if window, wait := p.Purge.window(), p.Purge.wait(); window < time.Hour || window > 22*time.Hour || wait < 0 {
+			if window, wait := p.Window(), p.Wait(); window < time.Hour || window > 22*time.Hour || wait < 0 {
 				t.Fatalf("%q has the window %v and waits %v", data, window, wait)
 			}
-			p.Purge.duplicate()
+			p.Duplicate()
 		}
 		cfg, err := parseUserConfig(data)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -67,10 +68,10 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 	if err != nil {
 		return err
 	}
-	if err := (&planOptions{targets: opts.targets}).match(l.set); err != nil {
+	if err := (&planOptions{targets: opts.targets}).match(l.Set); err != nil {
 		return err
 	}
-	if l.findings.HasErrors() {
+	if l.Findings.HasErrors() {
 		a.code = exit.Invalid
 		marks := ""
 		if p == nil && (opts.live || opts.plan != "") {
@@ -78,19 +79,19 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 		}
 		a.log(slog.LevelError, "the manifests have errors, so the graph may be wrong"+marks+": trueup validate shows them")
 	}
-	return a.out.Graph(plan.MakeGraph(l.set, p, l.project.Overrides, filter), opts.form)
+	return a.out.Graph(plan.MakeGraph(l.Set, p, l.Project.Overrides, filter), opts.form)
 }
 
 // drawn are the manifests that are to be drawn, and the plan that marks them; nil
 // for none.
-func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (loaded, *plan.Plan, error) {
+func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (project.Loaded, *plan.Plan, error) {
 	if opts.live {
 		s, err := a.prepare(ctx, planOptions{looksOnly: true, targets: opts.targets}, paths)
 		if err != nil {
-			return loaded{}, nil, err
+			return project.Loaded{}, nil, err
 		}
 		defer s.close()
-		s.loaded.findings = s.findings
+		s.loaded.Findings = s.findings
 		return s.loaded, s.plan, nil
 	}
 	l, err := a.load(ctx, paths, false)
@@ -105,7 +106,7 @@ func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (loa
 	if err != nil {
 		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", opts.plan, err))
 	}
-	if !p.Of(l.set) {
+	if !p.Of(l.Set) {
 		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
 	}
 	return l, p, nil

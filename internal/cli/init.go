@@ -18,6 +18,8 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
 	"trueup/internal/scaffold"
@@ -31,7 +33,7 @@ const (
 	vsCode       = "vscode"
 	gitLedger    = "git:refs/trueup/ledger"
 	fileLedger   = "file:.trueup/ledger"
-	manifests    = scaffold.Manifests
+	manifests    = project.Manifests
 )
 
 type initOptions struct {
@@ -93,7 +95,7 @@ func (o *initOptions) check() error {
 type setup struct {
 	scaffold.Layout
 	app     *app
-	project project
+	project project.Project
 	edits   []*scaffold.Edit
 	// fromLive asks for manifests of live objects.
 	fromLive bool
@@ -156,7 +158,7 @@ func (a *app) newSetup(ctx context.Context, opts initOptions) (*setup, error) {
 	if s.project, err = a.ownProject(ctx); err != nil {
 		return nil, err
 	}
-	if s.IsNew = !s.project.exists(); s.IsNew {
+	if s.IsNew = !s.project.Exists(); s.IsNew {
 		err = s.begin(ctx, &opts)
 	} else {
 		err = s.goOn(opts)
@@ -169,7 +171,7 @@ func (a *app) newSetup(ctx context.Context, opts initOptions) (*setup, error) {
 	}
 	s.fromLive, s.Examples, s.VSCode = opts.manifests == fromLive, opts.manifests == fromExamples, opts.editor == vsCode
 	s.Workspace, s.Manifests, s.LedgerStore = s.project.Workspace, s.project.Manifests, s.project.Ledger.Store
-	s.StoreFromEnv, s.Parse = a.env.Getenv("TRUEUP_LEDGER") != "", parsePlanProject
+	s.StoreFromEnv = a.env.Getenv("TRUEUP_LEDGER") != ""
 	if s.CI, err = a.chooseCI(ctx, opts); err != nil {
 		return nil, err
 	}
@@ -195,13 +197,13 @@ func (a *app) chooseCI(ctx context.Context, opts initOptions) (*scaffold.CI, err
 	if err != nil {
 		return nil, err
 	}
-	return scaffold.NewCI(ctx, cmp.Or(p.dir, a.dir()), opts.ci, opts.source, opts.branch)
+	return scaffold.NewCI(ctx, cmp.Or(p.Dir, a.dir()), opts.ci, opts.source, opts.branch)
 }
 
 // ownProject is the project that a folder is in, if it is in the same repository.
-func (a *app) ownProject(ctx context.Context) (project, error) {
+func (a *app) ownProject(ctx context.Context) (project.Project, error) {
 	p, err := a.findProject()
-	if err != nil || !p.exists() || p.dir == a.dir() {
+	if err != nil || !p.Exists() || p.Dir == a.dir() {
 		return p, err
 	}
 	repository, err := git.At(ctx, a.dir())
@@ -212,12 +214,12 @@ func (a *app) ownProject(ctx context.Context) (project, error) {
 	if err != nil {
 		return p, err
 	}
-	dir, err := filepath.EvalSymlinks(p.dir)
+	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err != nil {
 		return p, err
 	}
 	if inside, err := filepath.Rel(top, dir); err != nil || !filepath.IsLocal(inside) {
-		return project{}, nil
+		return project.Project{}, nil
 	}
 	return p, nil
 }
@@ -225,7 +227,7 @@ func (a *app) ownProject(ctx context.Context) (project, error) {
 // goOn completes a project: it adds what flags ask for, and what an earlier run did not finish.
 func (s *setup) goOn(opts initOptions) error {
 	p := s.project
-	file := filepath.Join(p.dir, projectFile)
+	file := filepath.Join(p.Dir, project.File)
 	for flag, values := range map[string][2]string{"workspace": {opts.workspace, p.Workspace.Name}, "uuid": {opts.uuid, p.Workspace.UUID}} {
 		if values[0] != "" && values[0] != values[1] {
 			return fmt.Errorf("--%s is %s, and %s says %s: edit that file, or remove the flag", flag, values[0], file, values[1])
@@ -267,14 +269,14 @@ func (s *setup) begin(ctx context.Context, opts *initOptions) error {
 	if err := a.newInterview(ctx, opts.yes).fill(opts); err != nil {
 		return err
 	}
-	s.project = project{
-		APIVersion: "trueup/v1", Kind: "Project", Manifests: []string{manifests}, dir: a.dir(),
+	s.project = project.Project{Dir: a.dir(), Project: plan.Project{
+		APIVersion: "trueup/v1", Kind: "Project", Manifests: []string{manifests},
 		Workspace: kind.Workspace{Name: opts.workspace, UUID: opts.uuid},
-	}
+	}}
 	if opts.ledger != none {
 		s.Store, s.project.Ledger.Store = opts.ledger, opts.ledger
 	}
-	if err := s.project.check(); err != nil {
+	if err := s.project.Check(); err != nil {
 		return err
 	}
 	if !a.global.sandbox {
@@ -286,7 +288,7 @@ func (s *setup) begin(ctx context.Context, opts *initOptions) error {
 }
 
 // checkStore refuses a store that can't be one, before anything is done.
-func (a *app) checkStore(p project, store string) error {
+func (a *app) checkStore(p project.Project, store string) error {
 	if store == "" {
 		return nil
 	}
@@ -304,12 +306,12 @@ func (a *app) checkStore(p project, store string) error {
 // open opens the folders to write to.
 func (s *setup) open(ctx context.Context) error {
 	var err error
-	if s.Root, err = os.OpenRoot(s.project.dir); err != nil {
-		return fmt.Errorf("%s: %w", s.project.dir, files.WithoutPath(err))
+	if s.Root, err = os.OpenRoot(s.project.Dir); err != nil {
+		return fmt.Errorf("%s: %w", s.project.Dir, files.WithoutPath(err))
 	}
-	top := s.project.dir
+	top := s.project.Dir
 	s.Folder = "."
-	if repository, err := git.At(ctx, s.project.dir); err == nil {
+	if repository, err := git.At(ctx, s.project.Dir); err == nil {
 		if top, s.Folder, err = repository.Top(ctx); err != nil {
 			return err
 		}
@@ -413,7 +415,7 @@ func (s *setup) write(id string) error {
 func (s *setup) outcome(id string) error {
 	out := s.app.out
 	var err error
-	if dir := s.project.dir; dir != s.app.dir() {
+	if dir := s.project.Dir; dir != s.app.dir() {
 		err = out.Printf("the project file is %s\n", dir)
 	}
 	var kept []string
@@ -429,7 +431,7 @@ func (s *setup) outcome(id string) error {
 		}
 	}
 	hasID := slices.ContainsFunc(s.edits, func(e *scaffold.Edit) bool {
-		return e.Name == projectFile && (e.State == files.Written || e.State == scaffold.Added)
+		return e.Name == project.File && (e.State == files.Written || e.State == scaffold.Added)
 	})
 	if id != "" && !hasID {
 		err = errors.Join(err, out.Printf("now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:\n\n  id: %s\n", id))

@@ -12,6 +12,7 @@ import (
 
 	"trueup/internal/git"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 	"trueup/internal/sandbox"
 	"trueup/internal/scaffold"
 )
@@ -51,7 +52,7 @@ func (in *interview) fill(opts *initOptions) error {
 	} else if err := in.app.checkLedger(in.usualLedger()); err != nil {
 		return err // the environment's, which is not shown unless it is a store
 	}
-	segment := func(answer string) error { return checkWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
+	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
 	err := in.settle(question{&opts.workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", segment})
 	if in.app.global.sandbox {
 		id = sandboxUUID(opts.workspace)
@@ -119,7 +120,7 @@ func (a *app) checkLedger(answer string) error {
 	if answer == none {
 		return nil
 	}
-	p := project{dir: a.dir()}
+	p := project.Project{Dir: a.dir()}
 	p.Ledger.Store = answer
 	return a.checkStore(p, answer)
 }

@@ -10,6 +10,7 @@ import (
 
 	"trueup/internal/exit"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 	"trueup/internal/scaffold"
 )
 
@@ -147,7 +148,7 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 		head + "manifests:\n  - m\n...\n":                                               "",
 		head + "ledger:\n":                                                              "",
 	} {
-		file := scaffold.ProjectFile{Store: "file:l", Parse: parsePlanProject}
+		file := scaffold.ProjectFile{Store: "file:l"}
 		got, err := file.Edit("7c")([]byte(was))
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
@@ -159,8 +160,8 @@ func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
 // manifest is not of the project, none is named.
 func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 	dir := t.TempDir()
-	p := project{dir: dir}
-	if got := p.schemaAt(filepath.Join(dir, "a.yaml")); got != "" {
+	p := project.Project{Dir: dir}
+	if got := p.SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("there is no %s", got)
 	}
 	write(t, dir, kind.EditorSchemaFile, "{}")
@@ -172,11 +173,11 @@ func TestSchemaIsNamedFromWhereAManifestIs(t *testing.T) {
 		if !filepath.IsAbs(name) {
 			full = filepath.Join(dir, name)
 		}
-		if got := p.schemaAt(full); got != want {
+		if got := p.SchemaAt(full); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := (project{}).schemaAt(filepath.Join(dir, "a.yaml")); got != "" {
+	if got := (project.Project{}).SchemaAt(filepath.Join(dir, "a.yaml")); got != "" {
 		t.Errorf("without a project: %s", got)
 	}
 }
@@ -222,14 +223,14 @@ func TestIDOfALedger(t *testing.T) {
 		"# |\n# ledger: {store: file:m}\nledger:\n  id:\n  store: file:l\n": "",
 	} {
 		was := []byte(head + text)
-		before, err := parseProject(was)
+		before, err := project.Parse(was)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		if want == "" {
 			want = text
 		}
-		file := scaffold.ProjectFile{Store: before.Ledger.Store, Parse: parsePlanProject}
+		file := scaffold.ProjectFile{Store: before.Ledger.Store}
 		if got, err := file.Edit("x")(was); err != nil || string(got) != head+want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, head+want)
 		}

@@ -21,6 +21,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -49,7 +50,7 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger.L
 	return a.withLedgerOf(ctx, p, &manifest.Set{}, do)
 }
 
-func (a *app) withLedgerOf(ctx context.Context, p project, set *manifest.Set, do func(context.Context, *ledger.Ledger) error) error {
+func (a *app) withLedgerOf(ctx context.Context, p project.Project, set *manifest.Set, do func(context.Context, *ledger.Ledger) error) error {
 	w, err := a.enter(ctx, p, set)
 	if err != nil {
 		return err
@@ -345,16 +346,16 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	if err != nil {
 		return err
 	}
-	if err := loaded.findings.Refuse("the manifests are invalid, and nothing was recorded"); err != nil {
+	if err := loaded.Findings.Refuse("the manifests are invalid, and nothing was recorded"); err != nil {
 		return err
 	}
-	o := loaded.set.Find(key)
+	o := loaded.Set.Find(key)
 	if o == nil {
 		return fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: loaded.set, Options: plan.Options{Overrides: loaded.project.Overrides}})
+	planner := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}})
 	spec := planner.Managed(o)
-	err = a.withLedgerOf(ctx, loaded.project, loaded.set, func(ctx context.Context, l *ledger.Ledger) error {
+	err = a.withLedgerOf(ctx, loaded.Project, loaded.Set, func(ctx context.Context, l *ledger.Ledger) error {
 		return l.Adopt(ctx, key, ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.claim().Actor})
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 func newLedgerInit(a *app) *cobra.Command {
@@ -61,7 +62,7 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 
 // makeLedger creates the ledger of a world, tests that its store is safe, records what was sent before,
 // and returns its id.
-func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string) (string, error) {
+func (a *app) makeLedger(ctx context.Context, p project.Project, w *world, adopt string) (string, error) {
 	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
 	if err != nil {
 		return "", ledgerError(err)
@@ -92,11 +93,11 @@ func (a *app) makeLedger(ctx context.Context, p project, w *world, adopt string)
 
 // notReady says why a ledger can't be used for the areas of the manifests. Without manifests it must be
 // bound to an address of some area.
-func (a *app) notReady(ctx context.Context, p project, cfg ledger.Config, id string) error {
+func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config, id string) error {
 	cfg.ID = id
 	needed := slices.DeleteFunc(areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
-	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.set.Objects) > 0 {
-		needed = areasOf(loaded.set)
+	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.Set.Objects) > 0 {
+		needed = areasOf(loaded.Set)
 	}
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
@@ -131,7 +132,7 @@ func (a *app) askRebind(what, from, to string) error {
 // chooseAdopted returns the requests of git that were sent before, as the flag
 // says, or a person. That is asked until trueup.yaml names the ledger: one that
 // is there may be of an init that was cut short.
-func (a *app) chooseAdopted(ctx context.Context, p project, w *world, adopt string) ([]*manifest.Object, error) {
+func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *world, adopt string) ([]*manifest.Object, error) {
 	if adopt == "none" || adopt == "" && w.ledger.ID != "" {
 		return nil, nil
 	}
@@ -174,7 +175,7 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 
 // sentOnce reads the manifests of requests that are sent once. A project without
 // any manifest yet has none.
-func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, error) {
+func (a *app) sentOnce(ctx context.Context, p project.Project) ([]*manifest.Object, error) {
 	loaded, err := a.loadOf(ctx, p, nil, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -182,10 +183,10 @@ func (a *app) sentOnce(ctx context.Context, p project) ([]*manifest.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := loaded.findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
+	if err := loaded.Findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(loaded.set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() }), nil
+	return slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() }), nil
 }
 
 // askAdopted asks which requests were sent before; elsewhere than on a terminal

@@ -48,29 +48,29 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 		return err
 	}
 	l, err := a.load(ctx, paths, opts.strict)
-	if err == nil && a.global.dir != "" && !l.project.exists() {
+	if err == nil && a.global.dir != "" && !l.Project.Exists() {
 		err = a.noProject()
 	}
 	if err != nil {
 		return err
 	}
 	a.warnOfNothing(l)
-	doc.Findings, doc.Silenced, doc.Objects = l.findings, l.set.Silenced, len(l.set.Objects)
-	if l.findings.HasErrors() {
+	doc.Findings, doc.Silenced, doc.Objects = l.Findings, l.Set.Silenced, len(l.Set.Objects)
+	if l.Findings.HasErrors() {
 		doc.ExitCode = exit.Invalid
 		return nil
 	}
-	if err := opts.match(l.set); err != nil {
+	if err := opts.match(l.Set); err != nil {
 		return err
 	}
 	past := a.history(l, paths).Past(ctx, opts.baseRef, true)
 	if past.Set == nil {
 		return fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	options.Overrides, options.PartOfTree = l.project.Overrides, l.project.partly(a.dir(), paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(a.dir(), paths)
 	doc.Plan = plan.Shown(plan.Offline(plan.Inputs{
-		Tool: toolName(), Target: plan.Target{Workspace: l.project.Workspace}, LedgerStore: a.ledgerConfig(l.project).Store,
-		Set: l.set, Options: options, Project: a.projectOf(l),
+		Tool: toolName(), Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: a.ledgerConfig(l.Project).Store,
+		Set: l.Set, Options: options, Project: l.Project.Settings(a.dir()),
 	}, past))
 	if opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exit.Changes

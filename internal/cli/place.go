@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"trueup/internal/files"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -15,7 +16,7 @@ func (a *app) place() report.Place {
 		dir = a.dir()
 	}
 	var place report.Place
-	if file, ok := files.Above(dir, projectFile); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
+	if file, ok := files.Above(dir, project.File); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
 		place.Project = relativeTo(dir, file)
 	}
 	if entry, ok := files.Above(dir, ".git"); ok {

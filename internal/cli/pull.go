@@ -21,6 +21,7 @@ import (
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 type pullOptions struct {
@@ -75,7 +76,7 @@ func (o pullOptions) check(g globalOptions) error {
 type pulling struct {
 	app     *app
 	opts    pullOptions
-	project project
+	project project.Project
 	// set is what git has, sources are where; both are empty where nobody asks.
 	set     *manifest.Set
 	sources []manifest.Source
@@ -170,7 +171,7 @@ func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
 	}
 	reading := p.app.begin("reading manifests")
 	defer reading.end()
-	opts := p.app.manifestOptions(p.project, false)
+	opts := p.project.ManifestOptions(false, p.app.global.parallelism)
 	opts.Progress = reading.reached
 	set, findings, err := manifest.Load(ctx, sources, opts)
 	if err == nil {
@@ -195,32 +196,32 @@ func invalid(findings diag.List, nothing string) error {
 // gitSources are the project's manifests, without folders that are not there yet,
 // and the place that is written to.
 func (p *pulling) gitSources() ([]manifest.Source, func(), error) {
-	o := &opener{dir: p.app.dir()}
+	o := project.NewSources(p.app.dir(), nil)
 	there := p.project
 	there.Manifests = nil
 	for _, name := range p.project.Manifests {
-		if _, err := os.Lstat(filepath.Join(p.project.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(p.project.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			there.Manifests = append(there.Manifests, name)
 		}
 	}
-	err := o.configured(there)
+	err := o.AddConfigured(there)
 	var more []string
 	if len(p.project.Manifests) == 0 {
 		more = append(more, ".")
 	}
 	for _, name := range []string{p.opts.dir, p.opts.file} {
-		if name == "" || p.app.isRead(p.project, p.app.full(name)) {
+		if name == "" || p.project.Reads(p.app.dir(), p.app.full(name)) {
 			continue
 		}
 		if _, lost := os.Lstat(p.app.full(name)); lost == nil {
 			more = append(more, name)
 		}
 	}
-	if err = errors.Join(err, o.named(more)); err != nil {
-		o.close()
+	if err = errors.Join(err, o.AddPaths(more)); err != nil {
+		o.Close()
 		return nil, nil, err
 	}
-	return o.sources, o.close, nil
+	return o.List, o.Close, nil
 }
 
 // readLive reads the objects that were asked for, and what the ledger knows of

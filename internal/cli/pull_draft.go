@@ -51,7 +51,7 @@ func (p *pulling) judge(item *pulled) {
 		item.taken = plan.Take(k, p.project.Overrides, item.live.Spec, true)
 	}
 	item.draft = manifest.Draft{Kind: k, Name: item.key.Name, Spec: item.taken.Spec, Head: p.head(item), Silence: silence}
-	if !p.project.exists() {
+	if !p.project.Exists() {
 		item.draft.Namespace = p.world.workspace.Name
 	}
 	item.verdict = pullNew
@@ -90,7 +90,7 @@ func (p *pulling) place() (err error) {
 			file = item.has.Path
 		}
 		if file != "" {
-			item.draft.Schema = p.project.schemaAt(p.app.full(filepath.FromSlash(file)))
+			item.draft.Schema = p.project.SchemaAt(p.app.full(filepath.FromSlash(file)))
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func (p *pulling) refuseOnce(ctx context.Context) (bool, error) {
 	if len(byPath) == 0 {
 		return false, nil
 	}
-	opts := p.app.manifestOptions(p.project, false)
+	opts := p.project.ManifestOptions(false, p.app.global.parallelism)
 	set, findings, err := manifest.Load(ctx, sources, opts)
 	if err != nil {
 		return false, err

@@ -184,7 +184,7 @@ func (p *pulling) sayNext() error {
 		err = p.app.out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n",
 			p.view.Problem, p.view.Fix)
 	}
-	if at := cmp.Or(p.opts.file, p.opts.dir); wrote && at != "" && !p.app.isRead(p.project, p.app.full(at)) {
+	if at := cmp.Or(p.opts.file, p.opts.dir); wrote && at != "" && !p.project.Reads(p.app.dir(), p.app.full(at)) {
 		err = errors.Join(err, p.app.out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", at))
 	}
 	return err

@@ -48,10 +48,10 @@ func (p *pulling) findTarget() (files.Folder, error) {
 		return files.FolderAt(p.app.dir(), dir), nil
 	}
 	for _, name := range p.project.Manifests {
-		info, err := os.Stat(filepath.Join(p.project.dir, name))
+		info, err := os.Stat(filepath.Join(p.project.Dir, name))
 		if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) && !mayBeSource(name) && path.Ext(name) != ".json" {
-			shown := configuredAs(p.app.dir(), p.project, name)
-			return files.Folder{Base: p.project.dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(shown)}, nil
+			shown := p.project.Shown(p.app.dir(), name)
+			return files.Folder{Base: p.project.Dir, Inside: filepath.Clean(name), Display: filepath.ToSlash(shown)}, nil
 		}
 	}
 	if len(p.project.Manifests) > 0 {
@@ -145,7 +145,7 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 		item.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
 		return nil
 	}
-	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: item.text}}, p.app.manifestOptions(p.project, false))
+	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: item.text}}, p.project.ManifestOptions(false, p.app.global.parallelism))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *pulling) replace(ctx context.Context, item *pulled) error {
 
 // reread reads a file's text as manifests, with the object in them.
 func (p *pulling) reread(ctx context.Context, item *pulled, data []byte) (*manifest.Set, *manifest.Object, error) {
-	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: data, Display: item.has.Path}}, p.app.manifestOptions(p.project, false))
+	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: data, Display: item.has.Path}}, p.project.ManifestOptions(false, p.app.global.parallelism))
 	if err == nil {
 		err = invalid(findings, "this one stays as it is")
 	}
@@ -256,9 +256,9 @@ func (p *pulling) adopts(item *pulled) bool {
 	}
 	switch item.verdict {
 	case pullWritten:
-		return p.app.isRead(p.project, p.app.full(item.file))
+		return p.project.Reads(p.app.dir(), p.app.full(item.file))
 	case pullSame:
-		return p.app.isRead(p.project, p.app.full(item.has.Path)) && slices.Equal(item.has.Spec, item.taken.Spec)
+		return p.project.Reads(p.app.dir(), p.app.full(item.has.Path)) && slices.Equal(item.has.Spec, item.taken.Spec)
 	case pullReplaced, pullNew, pullDiffers, pullGoing, pullRefused:
 	}
 	return false

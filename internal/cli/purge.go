@@ -17,6 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 	"trueup/internal/purge"
 	"trueup/internal/report"
 )
@@ -88,13 +89,13 @@ func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []strin
 	if err != nil {
 		return err
 	}
-	if err := l.findings.Refuse("the manifests are invalid, and nothing was written"); err != nil {
+	if err := l.Findings.Refuse("the manifests are invalid, and nothing was written"); err != nil {
 		return err
 	}
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
 	}
-	src, err := compose.Gather(ctx, a.dir(), l.set, opts, args, func() io.Reader { return a.stdin("paths") })
+	src, err := compose.Gather(ctx, a.dir(), l.Set, opts, args, func() io.Reader { return a.stdin("paths") })
 	a.logAll(src.Messages)
 	if err != nil {
 		return err
@@ -119,16 +120,16 @@ func (a *app) logAll(messages compose.Messages) {
 }
 
 // compose writes manifests of purges, and shows them.
-func (a *app) compose(ctx context.Context, by string, opts compose.Options, l loaded, src compose.Source) error {
+func (a *app) compose(ctx context.Context, by string, opts compose.Options, l project.Loaded, src compose.Source) error {
 	result, err := compose.Write(ctx, compose.Input{
-		Options: opts, By: by, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Project: l.project.before(), Set: l.set,
+		Options: opts, By: by, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Project: l.Project, Set: l.Set,
 		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
 		Load: func(ctx context.Context, more ...manifest.Source) (*manifest.Set, diag.List, error) {
 			l, err := a.load(ctx, nil, false, more...)
-			return l.set, l.findings, err
+			return l.Set, l.Findings, err
 		},
-		Schema: l.project.schemaAt,
-		IsRead: func(full string) bool { return a.isRead(l.project, full) },
+		Schema: l.Project.SchemaAt,
+		IsRead: func(full string) bool { return l.Project.Reads(a.dir(), full) },
 	}, src)
 	a.logAll(result.Messages)
 	switch {
@@ -149,13 +150,13 @@ func (a *app) compose(ctx context.Context, by string, opts compose.Options, l lo
 
 // requests reads what the ledger has about requests in git, about others that were sent lately,
 // and about more keys. It asks the platform nothing.
-func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (compose.Known, error) {
-	if !l.project.exists() && !a.global.sandbox {
+func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (compose.Known, error) {
+	if !l.Project.Exists() && !a.global.sandbox {
 		return compose.Known{View: ledger.View{
 			Problem: "there is no trueup.yaml " + a.searched() + ", so trueup knows none", Fix: "run trueup init, or try --sandbox",
 		}}, nil
 	}
-	w, err := a.enter(ctx, l.project, l.set)
+	w, err := a.enter(ctx, l.Project, l.Set)
 	if err != nil {
 		return compose.Known{}, err
 	}
@@ -165,7 +166,7 @@ func (a *app) requests(ctx context.Context, l loaded, more []kind.Key) (compose.
 		return compose.Known{}, err
 	}
 	keys := slices.Clone(more)
-	for _, o := range l.set.Objects {
+	for _, o := range l.Set.Objects {
 		if o.Kind.RequestOnly() {
 			keys = append(keys, o.Key())
 		}
@@ -203,7 +204,7 @@ func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) e
 	if err != nil {
 		return err
 	}
-	if err := l.findings.Refuse("the manifests are invalid (see trueup validate)"); err != nil {
+	if err := l.Findings.Refuse("the manifests are invalid (see trueup validate)"); err != nil {
 		return err
 	}
 	known, err := a.requests(ctx, l, nil)
@@ -216,7 +217,7 @@ func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) e
 			return err
 		}
 	}
-	list := compose.List(l.set, known, l.project.partly(a.dir(), paths), only)
+	list := compose.List(l.Set, known, l.Project.Partly(a.dir(), paths), only)
 	if list.Sandbox = a.global.sandbox; a.global.output == "json" {
 		return a.out.JSON(list)
 	}

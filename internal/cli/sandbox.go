@@ -60,7 +60,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 		return err
 	}
 	ws := kind.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
-	if p.exists() {
+	if p.Exists() {
 		ws = p.Workspace
 	}
 	log := func(r sandbox.Request) {

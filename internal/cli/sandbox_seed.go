@@ -27,14 +27,14 @@ func runSandboxSeed(ctx context.Context, a *app, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := invalid(l.findings, "nothing was put on the sandbox"); err != nil {
+	if err := invalid(l.Findings, "nothing was put on the sandbox"); err != nil {
 		return err
 	}
-	ws, err := sandboxWorkspace(l.project, l.set)
+	ws, err := sandboxWorkspace(l.Project, l.Set)
 	if err != nil {
 		return err
 	}
-	dir, err := a.sandboxDir(l.project)
+	dir, err := a.sandboxDir(l.Project)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func runSandboxSeed(ctx context.Context, a *app, paths []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.seed(l.set, ws, to), to.close())
+	return errors.Join(a.seed(l.Set, ws, to), to.close())
 }
 
 // seed puts objects on the platform and says so.

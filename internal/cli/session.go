@@ -16,6 +16,7 @@ import (
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 	"trueup/internal/report"
 )
 
@@ -30,7 +31,7 @@ type session struct {
 	inputs    plan.Inputs
 	planner   *plan.Planner
 	plan      *plan.Plan
-	loaded    loaded
+	loaded    project.Loaded
 	findings  diag.List
 	silenced  diag.List
 	objects   int
@@ -60,23 +61,23 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a, loaded: l, looksOnly: opts.looksOnly, findings: l.findings, silenced: l.set.Silenced, objects: len(l.set.Objects)}
-	if l.findings.HasErrors() {
+	s := &session{app: a, loaded: l, looksOnly: opts.looksOnly, findings: l.Findings, silenced: l.Set.Silenced, objects: len(l.Set.Objects)}
+	if l.Findings.HasErrors() {
 		return s, nil
 	}
-	if err := opts.match(l.set); err != nil {
+	if err := opts.match(l.Set); err != nil {
 		return nil, err
 	}
-	if err := a.allowOverrides(l.project); err != nil {
+	if err := l.Project.AllowOverrides(a.env.Getenv("TRUEUP_ALLOW_OVERRIDES")); err != nil {
 		return nil, err
 	}
-	if s.world, err = a.enter(ctx, l.project, l.set); err != nil {
+	if s.world, err = a.enter(ctx, l.Project, l.Set); err != nil {
 		return nil, err
 	}
 	a.warnOfNothing(l)
-	planOpts.Overrides = l.project.Overrides
-	planOpts.PartOfTree = l.project.partly(a.dir(), paths)
-	planOpts.Unread = manifest.Unread(l.findings)
+	planOpts.Overrides = l.Project.Overrides
+	planOpts.PartOfTree = l.Project.Partly(a.dir(), paths)
+	planOpts.Unread = manifest.Unread(l.Findings)
 	planOpts.ShowUnmanaged = a.global.verbose
 	s.base, s.baseRef = a.history(l, paths), opts.baseRef
 	if opts.prune {
@@ -90,11 +91,11 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 }
 
 // compare reads ledger and platform and makes the plan.
-func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) error {
+func (s *session) compare(ctx context.Context, l project.Loaded, opts plan.Options) error {
 	reader := api.NewReader(s.world.api)
 	s.world.closers = append(s.world.closers, func() error { reader.Close(); return nil })
-	s.inputs.Set, s.inputs.Options = l.set, opts
-	s.inputs.Project = s.app.projectOf(l)
+	s.inputs.Set, s.inputs.Options = l.Set, opts
+	s.inputs.Project = l.Project.Settings(s.app.dir())
 	if err := s.readLedger(ctx); err != nil {
 		return err
 	}
@@ -115,17 +116,8 @@ func (s *session) compare(ctx context.Context, l loaded, opts plan.Options) erro
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
 	s.findings = append(s.findings, wrong...)
-	s.planner.Explain(s.plan, s.base.Past(ctx, s.baseRef, s.plan.AsksGit() || l.set.HasSilences()))
+	s.planner.Explain(s.plan, s.base.Past(ctx, s.baseRef, s.plan.AsksGit() || l.Set.HasSilences()))
 	return nil
-}
-
-// projectOf is what the project says, under the name that the user knows its file by.
-func (a *app) projectOf(l loaded) plan.Project {
-	p := *l.project.settings()
-	if l.project.exists() {
-		p.Path = configuredAs(a.dir(), l.project, projectFile)
-	}
-	return p
 }
 
 // readLedger reads what the ledger knows of the objects in git, and of those that

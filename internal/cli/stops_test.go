@@ -16,6 +16,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/project"
 )
 
 const stopManifests = `apiVersion: delivery/v2.1
@@ -152,7 +153,7 @@ func (s *stage) repository() {
 }
 
 // entered is a run of the program up to where it knows its ledger.
-func (s *stage) entered() (*session, loaded) {
+func (s *stage) entered() (*session, project.Loaded) {
 	s.t.Helper()
 	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
@@ -160,8 +161,8 @@ func (s *stage) entered() (*session, loaded) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sess := &session{app: a, base: a.history(l, nil), findings: l.findings, objects: len(l.set.Objects)}
-	if sess.world, err = a.enter(s.t.Context(), l.project, l.set); err != nil {
+	sess := &session{app: a, base: a.history(l, nil), findings: l.Findings, objects: len(l.Set.Objects)}
+	if sess.world, err = a.enter(s.t.Context(), l.Project, l.Set); err != nil {
 		s.t.Fatal(err)
 	}
 	return sess, l

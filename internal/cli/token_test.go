@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"trueup/internal/kind"
+	"trueup/internal/project"
 )
 
 // tokenOf asks for the delivery token of the environment and, where text is
@@ -30,7 +31,7 @@ func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]str
 	if err != nil {
 		return "", err
 	}
-	w, wrong := a.point(s, project{})
+	w, wrong := a.point(s, project.Project{})
 	if wrong[kind.Delivery] != nil {
 		return "", wrong[kind.Delivery]
 	}
@@ -232,7 +233,7 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 // Where it gives none, it does not ask for one either.
 func TestNoTokenIsGivenElsewhere(t *testing.T) {
 	s := newStage(t)
-	text, err := os.ReadFile(filepath.Join(s.dir, projectFile))
+	text, err := os.ReadFile(filepath.Join(s.dir, project.File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,11 +261,11 @@ func TestNoTokenIsGivenElsewhere(t *testing.T) {
 			}
 			return usual(name)
 		}
-		p, err := parseProject(text)
+		p, err := project.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.dir = s.dir
+		p.Dir = s.dir
 		set, err := a.settings()
 		if err != nil {
 			t.Fatal(err)

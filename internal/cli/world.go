@@ -17,6 +17,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 )
 
 // world is where a run works: the real platform with the project's ledger, or
@@ -50,11 +51,11 @@ func (w *world) client(writesPerSecond float64) *api.Client {
 }
 
 // enter opens the world of a run.
-func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, error) {
+func (a *app) enter(ctx context.Context, p project.Project, set *manifest.Set) (*world, error) {
 	if a.global.sandbox {
 		return a.enterSandbox(ctx, p, set)
 	}
-	if !p.exists() {
+	if !p.Exists() {
 		return nil, a.noProject()
 	}
 	s, err := a.settings()
@@ -78,12 +79,12 @@ func (a *app) enter(ctx context.Context, p project, set *manifest.Set) (*world, 
 
 // point makes the world of the real platform, and says which addresses are wrong.
 // A repository has no say in where that is.
-func (a *app) point(s settings, p project) (w *world, wrong map[kind.Area]error) {
+func (a *app) point(s settings, p project.Project) (w *world, wrong map[kind.Area]error) {
 	w = &world{
 		workspace: p.Workspace, origins: map[kind.Area]string{}, api: a.apiConfig(p.Workspace),
-		pin: a.env.Getenv(workspacePin), waitOthers: p.Purge.wait(),
+		pin: a.env.Getenv(workspacePin), waitOthers: p.Wait(),
 	}
-	w.api.Endpoints, w.api.Proxy, w.api.Duplicate = map[kind.Area]api.Endpoint{}, s.through, p.Purge.duplicate()
+	w.api.Endpoints, w.api.Proxy, w.api.Duplicate = map[kind.Area]api.Endpoint{}, s.through, p.Duplicate()
 	wrong = map[kind.Area]error{}
 	for _, area := range areas() {
 		ask := a.asker(s.tokens[area], func(ctx context.Context) error { return w.admit(ctx, area) })
@@ -93,7 +94,7 @@ func (a *app) point(s settings, p project) (w *world, wrong map[kind.Area]error)
 		}
 	}
 	w.ledger = a.ledgerConfig(p)
-	w.ledger.Origins, w.ledger.Window = maps.Clone(w.origins), p.Purge.window()
+	w.ledger.Origins, w.ledger.Window = maps.Clone(w.origins), p.Window()
 	return w, wrong
 }
 
@@ -108,7 +109,7 @@ func pinned(pin string, ws kind.Workspace) error {
 		return nil
 	}
 	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
-		projectFile, cmp.Or(ws.UUID, "none"), workspacePin, pin))
+		project.File, cmp.Or(ws.UUID, "none"), workspacePin, pin))
 }
 
 // admit refuses to send a token elsewhere than the environment allows and the
@@ -170,13 +171,13 @@ func (a *app) warn(w api.Warning) {
 }
 
 // ledgerConfig says which ledger a project means and who uses it.
-func (a *app) ledgerConfig(p project) ledger.Config {
+func (a *app) ledgerConfig(p project.Project) ledger.Config {
 	env := a.env.Getenv
 	store := p.Ledger.Store
 	if s := env("TRUEUP_LEDGER"); s != "" {
 		store = s
 	}
-	dir := p.dir
+	dir := p.Dir
 	if dir == "" {
 		dir = a.dir()
 	}

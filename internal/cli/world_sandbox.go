@@ -20,6 +20,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 	"trueup/internal/sandbox"
 )
 
@@ -28,8 +29,8 @@ import (
 const sandboxOrigin = "http://sandbox.invalid"
 
 // sandboxDir is where the embedded platform and its ledger are kept.
-func (a *app) sandboxDir(p project) (string, error) {
-	dir := p.dir
+func (a *app) sandboxDir(p project.Project) (string, error) {
+	dir := p.Dir
 	if dir == "" {
 		dir = a.dir()
 	}
@@ -38,8 +39,8 @@ func (a *app) sandboxDir(p project) (string, error) {
 
 // sandboxWorkspace is the project's, or without one the namespace that the
 // manifests agree on.
-func sandboxWorkspace(p project, set *manifest.Set) (kind.Workspace, error) {
-	if p.exists() {
+func sandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, error) {
+	if p.Exists() {
 		return p.Workspace, nil
 	}
 	ws := kind.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
@@ -61,7 +62,7 @@ func sandboxWorkspace(p project, set *manifest.Set) (kind.Workspace, error) {
 
 // enterSandbox starts the embedded platform on loopback and opens the ledger
 // that belongs to it; no real address, token or ledger is looked at.
-func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*world, error) {
+func (a *app) enterSandbox(ctx context.Context, p project.Project, set *manifest.Set) (*world, error) {
 	ws, err := sandboxWorkspace(p, set)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (a *app) enterSandbox(ctx context.Context, p project, set *manifest.Set) (*
 		w.close()
 		return nil, err
 	}
-	w.ledger.Window, w.waitOthers = p.Purge.window(), p.Purge.wait()
+	w.ledger.Window, w.waitOthers = p.Window(), p.Wait()
 	return w, nil
 }
 

@@ -16,11 +16,11 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 	"trueup/internal/purge"
 )
 
@@ -32,7 +32,7 @@ type Input struct {
 	Cwd     string
 	Now     time.Time
 	Sandbox bool
-	Project history.Project
+	Project project.Project
 	Set     *manifest.Set
 	// Requests reads what the ledger has about the purges in git and about more.
 	Requests func(ctx context.Context, more []kind.Key) (Known, error)
@@ -154,7 +154,7 @@ func (m *maker) usual() files.Folder {
 	switch {
 	case best != "":
 		return files.FolderAt(m.Cwd, best)
-	case m.Project.Dir == "":
+	case !m.Project.Exists():
 		return files.FolderAt(m.Cwd, usualFolder)
 	}
 	f := files.Folder{Base: m.Project.Dir, Inside: usualFolder}

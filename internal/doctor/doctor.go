@@ -17,10 +17,10 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 )
 
 // Input is what is known before anything is asked. Where something is wrong, the rest is checked.
@@ -28,7 +28,7 @@ type Input struct {
 	Sandbox    bool
 	SandboxErr error
 	// Searched says where the project was looked for.
-	Project            history.Project
+	Project            project.Project
 	ProjectErr, PinErr error
 	Searched           string
 	// Set is nil if the manifests can't be read.
@@ -171,7 +171,7 @@ func Run(ctx context.Context, in Input) Report {
 		if in.LedgerErr == nil { // what is no store may have a password
 			e.report.Ledger.Store = in.Store
 		}
-		if in.Project.Dir != "" || in.Sandbox {
+		if in.Project.Exists() || in.Sandbox {
 			e.report.Workspace = &in.API.Workspace
 		}
 	}
@@ -186,7 +186,7 @@ func Run(ctx context.Context, in Input) Report {
 // checks are all checks, in the order in which they are shown.
 func (e *examiner) checks() []check {
 	all := []check{
-		{"project", history.ProjectFile, e.checkProject},
+		{"project", project.File, e.checkProject},
 		{"project", "manifests", e.checkManifests},
 		{"project", "editor", e.checkEditor},
 		{"project", "configuration", e.checkSettings},
@@ -204,13 +204,13 @@ func (e *examiner) checks() []check {
 }
 
 func (e *examiner) checkProject(context.Context) Finding {
-	switch exists := e.Project.Dir != ""; {
+	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(Other, e.ProjectErr.Error(), "see docs/configuration.md")
 	case exists && e.PinErr != nil:
 		return fail(Other, e.PinErr.Error(), "")
 	case exists:
-		return ok(filepath.Join(e.Project.Dir, history.ProjectFile))
+		return ok(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:
 		return skip("none; the sandbox does not need one")
 	}
@@ -234,7 +234,7 @@ func (e *examiner) checkManifests(context.Context) Finding {
 // checkEditor warns of a schema for editors that another version wrote.
 func (e *examiner) checkEditor(context.Context) Finding {
 	const name, most = kind.EditorSchemaFile, 1 << 20
-	if e.Project.Dir == "" {
+	if !e.Project.Exists() {
 		return follow("no trueup.yaml")
 	}
 	text, _, err := files.Read(filepath.Join(e.Project.Dir, name), most)
@@ -271,7 +271,7 @@ func (e *examiner) checkSettings(context.Context) Finding {
 
 // checkLedger reads the first record of the ledger, as every run does.
 func (e *examiner) checkLedger(ctx context.Context) Finding {
-	if e.Project.Dir == "" && !e.Sandbox {
+	if !e.Project.Exists() && !e.Sandbox {
 		return skip("no trueup.yaml says where it is")
 	}
 	shown, err := &e.report.Ledger, e.LedgerErr

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/git"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 // timeout bounds what a plan waits for git to explain it.
@@ -41,7 +42,7 @@ func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past
 		past, err = p.read(ctx, blame.Base)
 	}
 	if err == nil {
-		past.Project, err = p.project(ctx, blame.Base)
+		past.Project, err = p.settings(ctx, blame.Base)
 	}
 	if err != nil {
 		failed := unreadable(err)
@@ -161,7 +162,7 @@ func (p *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 	now := p.cfg.Project
 	wasHere := p.dir != now.Dir // whether the project's file was in this folder, if it is asked for
 	tree, then, err := p.tree(ctx, commit, func(name, id string) bool {
-		wasHere = wasHere || name == ProjectFile
+		wasHere = wasHere || name == project.File
 		return p.differs(files.FS(root), name, id)
 	})
 	switch {
@@ -179,16 +180,16 @@ func (p *pastReader) read(ctx context.Context, commit string) (plan.Past, error)
 }
 
 // tree reads the wanted files of a commit, and the project if its file differs from that of now.
-func (p *pastReader) tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, *plan.Project, error) {
+func (p *pastReader) tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, *project.Project, error) {
 	tree, err := p.repository.Tree(ctx, commit, want)
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := files.ReadFS(tree, ProjectFile, manifest.MaxFile)
+	text, err := files.ReadFS(tree, project.File, manifest.MaxFile)
 	if err != nil {
 		return tree, nil, nil
 	}
-	then, err := p.cfg.Parse(text)
+	then, err := project.Parse(text)
 	if err != nil {
 		return tree, nil, nil
 	}
@@ -200,12 +201,12 @@ func (p *pastReader) tree(ctx context.Context, commit string, want func(name, id
 
 // addNames adds names that the project had then, so that an object is not new because its file
 // was moved. It reports whether there are any.
-func (p *pastReader) addNames(then plan.Project) bool {
+func (p *pastReader) addNames(then project.Project) bool {
 	before := len(p.names)
 	for _, name := range then.Manifests {
 		if clean := path.Clean(filepath.ToSlash(name)); filepath.IsLocal(name) && !slices.Contains(p.names, clean) {
 			p.names = append(p.names, clean)
-			p.shown = append(p.shown, files.Shown(p.cfg.Cwd, filepath.Join(p.cfg.Project.Dir, name)))
+			p.shown = append(p.shown, p.cfg.Project.Shown(p.cfg.Cwd, name))
 		}
 	}
 	return len(p.names) > before
@@ -213,7 +214,7 @@ func (p *pastReader) addNames(then plan.Project) bool {
 
 // differs reports whether a file of the commit may have manifests and differs from that of now.
 func (p *pastReader) differs(now fs.FS, name, id string) bool {
-	isProject := p.dir == p.cfg.Project.Dir && name == ProjectFile
+	isProject := p.dir == p.cfg.Project.Dir && name == project.File
 	if !isProject && (!p.names.mayHold(name) || !p.names.cover(".", name)) {
 		return false
 	}
@@ -270,14 +271,14 @@ func (p *pastReader) moved(ctx context.Context, commit string) (past plan.Past, 
 
 // removedProjects returns the projects of a commit whose file is not in the work tree any more,
 // by the names of their files from the top of the repository that is returned.
-func (p *pastReader) removedProjects(ctx context.Context, commit string) (git.Repository, map[string]plan.Project, error) {
+func (p *pastReader) removedProjects(ctx context.Context, commit string) (git.Repository, map[string]project.Project, error) {
 	dir, _, err := p.repository.Top(ctx)
 	if err != nil {
 		return git.Repository{}, nil, err
 	}
 	top := p.repository.In(dir)
 	tree, err := top.Tree(ctx, commit, func(name, _ string) bool {
-		if path.Base(name) != ProjectFile {
+		if path.Base(name) != project.File {
 			return false
 		}
 		_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
@@ -286,7 +287,7 @@ func (p *pastReader) removedProjects(ctx context.Context, commit string) (git.Re
 	if err != nil {
 		return git.Repository{}, nil, err
 	}
-	found := map[string]plan.Project{}
+	found := map[string]project.Project{}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -295,24 +296,24 @@ func (p *pastReader) removedProjects(ctx context.Context, commit string) (git.Re
 		if err != nil {
 			return err
 		}
-		if project, err := p.cfg.Parse(text); err == nil { // any other is no project
-			found[name] = project
+		if then, err := project.Parse(text); err == nil { // any other is no project
+			found[name] = then
 		}
 		return nil
 	})
 	return top, found, err
 }
 
-// project returns what the project's file says in a commit, nil if the commit has none that can
+// settings returns what the project's file says in a commit, nil if the commit has none that can
 // be read. A project that moved is the one that is not in its old folder any more; of several,
 // the one with the same workspace.
-func (p *pastReader) project(ctx context.Context, commit string) (*plan.Project, error) {
+func (p *pastReader) settings(ctx context.Context, commit string) (*plan.Project, error) {
 	now := p.cfg.Project
 	if now.Dir == "" {
 		return nil, nil
 	}
 	isSame := false
-	text, found, err := p.repository.In(now.Dir).File(ctx, commit, ProjectFile, func(id string) bool {
+	text, found, err := p.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
 		isSame = p.repository.BlobID(now.Text) == id
 		return isSame
 	})
@@ -322,8 +323,8 @@ func (p *pastReader) project(ctx context.Context, commit string) (*plan.Project,
 	case isSame:
 		return &now.Project, nil
 	case found:
-		if then, err := p.cfg.Parse([]byte(text)); err == nil {
-			return &then, nil
+		if then, err := project.Parse([]byte(text)); err == nil {
+			return &then.Project, nil
 		}
 		return nil, nil // all of it is new
 	}
@@ -334,7 +335,7 @@ func (p *pastReader) project(ctx context.Context, commit string) (*plan.Project,
 	var same []*plan.Project
 	for _, then := range projects {
 		if len(projects) == 1 || then.Workspace.UUID == now.Workspace.UUID {
-			same = append(same, &then)
+			same = append(same, &then.Project)
 		}
 	}
 	if len(same) != 1 {

@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"trueup/internal/diag"
-	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 // Config says what a run reads, and where it runs.
@@ -26,7 +26,7 @@ type Config struct {
 	// project names, or else all below Cwd.
 	Cwd     string
 	Paths   []string
-	Project Project
+	Project project.Project
 	// Set has the manifests as they are now.
 	Set     *manifest.Set
 	Options manifest.Options
@@ -35,20 +35,6 @@ type Config struct {
 	InCI bool
 	// GitDir reports whether the environment names the repository.
 	GitDir bool
-	// Parse reads the text of a project file. Find finds the project that a directory is in.
-	Parse func(text []byte) (plan.Project, error)
-	Find  func(dir string) (Project, error)
-}
-
-// ProjectFile is the name of a project's file.
-const ProjectFile = "trueup.yaml"
-
-// Project is a project file. The zero value is no project.
-type Project struct {
-	plan.Project
-	// Dir is the directory of the file.
-	Dir  string
-	Text []byte
 }
 
 // Reader reads the manifests of commits, in the places where the run reads them now. It reads
@@ -79,7 +65,7 @@ func New(cfg Config) *Reader {
 	case len(p.Manifests) > 0:
 		r.dir, r.configured = p.Dir, true
 		for _, name := range p.Manifests {
-			r.shown = append(r.shown, files.Shown(cfg.Cwd, filepath.Join(p.Dir, name)))
+			r.shown = append(r.shown, p.Shown(cfg.Cwd, name))
 		}
 		r.names = cleaned(p.Manifests)
 		return r
@@ -191,8 +177,8 @@ func (r *Reader) elsewhere(ctx context.Context, removed []kind.Key) (map[kind.Ke
 		if !isManifest(name) || r.names.cover(folder, name) {
 			return false
 		}
-		p, err := r.cfg.Find(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
-		return err != nil || p.Dir == "" || p.Workspace.UUID == ws.UUID
+		p, err := project.Near(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
+		return err != nil || !p.Exists() || p.Workspace.UUID == ws.UUID
 	})
 	if err != nil {
 		return nil, err

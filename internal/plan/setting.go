@@ -14,17 +14,48 @@ import (
 	"trueup/internal/merge"
 )
 
-// Project is what trueup.yaml says that decides how a plan is made.
+// Project is the content of trueup.yaml.
 type Project struct {
-	// Path is the file as the user knows it; it is empty where there is no project.
-	Path      string
-	Workspace kind.Workspace
-	// LedgerStore and LedgerID are those of ledger:, empty where it has none.
-	LedgerStore, LedgerID string
-	Manifests             []string
-	// Purge is purge: by its fields, as canonical JSON; what is not set is not there.
-	Purge     map[string]string
-	Overrides []Override
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Workspace  kind.Workspace `json:"workspace"`
+	Manifests  []string       `json:"manifests"`
+	Ledger     LedgerSettings `json:"ledger"`
+	Purge      PurgeSettings  `json:"purge"`
+	Overrides  []Override     `json:"overrides"`
+	// Path is the file as the user knows it. It is empty if there is no project.
+	Path string `json:"-"`
+}
+
+// LedgerSettings name a ledger.
+type LedgerSettings struct {
+	Store string `json:"store"`
+	ID    string `json:"id"`
+}
+
+// PurgeSettings are settings for requests that are sent once.
+type PurgeSettings struct {
+	Window        string            `json:"window"`
+	Wait          string            `json:"wait"`
+	Duplicate     DuplicateSettings `json:"duplicate"`
+	DeprecatedURL string            `json:"deprecatedURL"`
+}
+
+// DuplicateSettings say how the platform refuses a name that exists already.
+type DuplicateSettings struct {
+	Status    []int  `json:"status"`
+	BodyRegex string `json:"bodyRegex"`
+}
+
+// fields returns the names of the settings, and their values as a person reads them.
+func (s PurgeSettings) fields() [][2]string {
+	duplicate := ""
+	if d := s.Duplicate; len(d.Status) > 0 || d.BodyRegex != "" {
+		duplicate = fmt.Sprintf("status %v, bodyRegex %q", d.Status, d.BodyRegex)
+	}
+	return [][2]string{
+		{"deprecatedURL", s.DeprecatedURL}, {"duplicate", duplicate}, {"wait", s.Wait}, {"window", s.Window},
+	}
 }
 
 // Setting is something that the base does not have, or has otherwise, and that
@@ -83,18 +114,14 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	}
 	add("workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace")
 	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
-	add("ledger.store", was.LedgerStore, now.LedgerStore, ofStore(was.LedgerStore, now.LedgerStore))
-	if now.LedgerStore != "" {
-		add("ledger.id", was.LedgerID, now.LedgerID, "trueup does not know what another ledger recorded as sent")
+	add("ledger.store", was.Ledger.Store, now.Ledger.Store, ofStore(was.Ledger.Store, now.Ledger.Store))
+	if now.Ledger.Store != "" {
+		add("ledger.id", was.Ledger.ID, now.Ledger.ID, "trueup does not know what another ledger recorded as sent")
 	}
 	add("manifests", strings.Join(was.Manifests, ", "), strings.Join(now.Manifests, ", "), "other files are read: an object whose file is no longer read looks removed from git")
-	fields := maps.Clone(was.Purge)
-	if fields == nil {
-		fields = map[string]string{}
-	}
-	maps.Copy(fields, now.Purge)
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		add("purge."+field, was.Purge[field], now.Purge[field], "it decides when trueup sends a purge again, or counts it as executed")
+	before := was.Purge.fields()
+	for i, field := range now.Purge.fields() {
+		add("purge."+field[0], before[i][1], field[1], "it decides when trueup sends a purge again, or counts it as executed")
 	}
 	return append(found, p.compareOverrides(was.Overrides, with)...)
 }

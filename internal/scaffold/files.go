@@ -16,13 +16,10 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/files"
-	"trueup/internal/history"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 )
-
-// Manifests is the folder of manifests in a new project.
-const Manifests = "manifests"
 
 // What is to be done with a file, and was done, beside what package files says.
 const (
@@ -72,7 +69,7 @@ func (l Layout) Plan() ([]*Edit, error) {
 		}
 		edits = append(edits, e)
 	}
-	in(l.Root, history.ProjectFile, l.Edit(""))
+	in(l.Root, project.File, l.Edit(""))
 	in(l.Root, kind.EditorSchemaFile, editSchema)
 	in(l.Root, ".gitignore", editIgnored(l.LedgerStore))
 	first, err := l.firstManifests()
@@ -104,7 +101,7 @@ func (l Layout) Plan() ([]*Edit, error) {
 // SetLedger puts the id of the ledger that was made into the edit of the project file.
 func (l Layout) SetLedger(edits []*Edit, id string) {
 	for _, e := range edits {
-		if l.Store == "" || e.root != l.Root || e.Name != history.ProjectFile {
+		if l.Store == "" || e.root != l.Root || e.Name != project.File {
 			continue
 		}
 		e.change = l.Edit(id)
@@ -122,9 +119,9 @@ func (l Layout) firstManifests() ([]files.File, error) {
 	if l.Examples {
 		return l.examples()
 	}
-	if _, err := l.Root.Lstat(Manifests); l.IsNew && errors.Is(err, fs.ErrNotExist) {
+	if _, err := l.Root.Lstat(project.Manifests); l.IsNew && errors.Is(err, fs.ErrNotExist) {
 		// A folder without a file would not be in a clone.
-		return []files.File{{Name: Manifests + "/.gitkeep", Content: []byte{}}}, nil
+		return []files.File{{Name: project.Manifests + "/.gitkeep", Content: []byte{}}}, nil
 	}
 	return nil, nil
 }
@@ -219,7 +216,7 @@ func (e *Edit) Wanted() []byte {
 // patterns are the files of a project as an editor matches them, from the top of the repository. It
 // leaves out a name with special characters: the first line of a manifest names the schema as well.
 func (l Layout) patterns() []string {
-	all := []string{path.Join(l.Folder, history.ProjectFile)}
+	all := []string{path.Join(l.Folder, project.File)}
 	for _, name := range l.Manifests {
 		name = path.Join(l.Folder, filepath.ToSlash(name))
 		switch ending := path.Ext(name); {
@@ -239,7 +236,7 @@ const exampleHost = "first.example.com"
 // examples are a manifest of each kind, with its required fields and its lists, as the schema shows
 // them.
 func (l Layout) examples() ([]files.File, error) {
-	folder := Manifests
+	folder := project.Manifests
 	if len(l.Manifests) > 0 {
 		folder = filepath.ToSlash(l.Manifests[0])
 	}

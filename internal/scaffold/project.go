@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"trueup/internal/kind"
-	"trueup/internal/plan"
+	"trueup/internal/project"
 )
 
 // ProjectFile makes or completes trueup.yaml.
@@ -25,7 +25,6 @@ type ProjectFile struct {
 	// StoreFromEnv is true if the environment names the store, which then stays out of the file.
 	StoreFromEnv bool
 	IsNew        bool
-	Parse        func(text []byte) (plan.Project, error)
 }
 
 // Edit returns an edit that makes the file with the id of its ledger, or adds the ledger to it.
@@ -37,21 +36,21 @@ func (p ProjectFile) Edit(id string) func([]byte) ([]byte, error) {
 		if p.IsNew {
 			return nil, errors.New("it is not a project file")
 		}
-		before, err := p.Parse(was)
+		before, err := project.Parse(was)
 		switch {
 		case err != nil:
 			return nil, err
-		case p.Store == "" || before.LedgerID != "":
+		case p.Store == "" || before.Ledger.ID != "":
 			return was, nil
-		case before.LedgerStore == p.Store:
+		case before.Ledger.Store == p.Store:
 			return p.withID(was, before, id), nil
-		case before.LedgerStore != "":
+		case before.Ledger.Store != "":
 			return was, nil
 		}
 		added := bytes.ReplaceAll(append([]byte("\n"), p.ledger(id)...), []byte("\n"), []byte(lineEnd(was)))
 		now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
-		after, err := p.Parse(now)
-		if err != nil || after.LedgerStore != p.shownStore() || after.LedgerID != id {
+		after, err := project.Parse(now)
+		if err != nil || after.Ledger.Store != p.shownStore() || after.Ledger.ID != id {
 			return nil, errors.New("the ledger can't be added at its end")
 		}
 		return now, nil
@@ -68,7 +67,7 @@ var (
 
 // withID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.
-func (p ProjectFile) withID(was []byte, before plan.Project, id string) []byte {
+func (p ProjectFile) withID(was []byte, before project.Project, id string) []byte {
 	at, between := storeInBraces().FindSubmatchIndex(was), ", "
 	if at == nil {
 		if at = storeLine().FindSubmatchIndex(was); at == nil {
@@ -77,8 +76,8 @@ func (p ProjectFile) withID(was []byte, before plan.Project, id string) []byte {
 		between = lineEnd(was) + string(was[at[2]:at[3]])
 	}
 	now := slices.Concat(was[:at[1]], []byte(between+"id: "+jsonText(id)), was[at[1]:])
-	before.LedgerID = id
-	if after, err := p.Parse(now); err != nil || !reflect.DeepEqual(after, before) {
+	before.Ledger.ID = id
+	if after, err := project.Parse(now); err != nil || !reflect.DeepEqual(after, before) {
 		return was
 	}
 	return now
@@ -89,7 +88,7 @@ func (p ProjectFile) text(id string) []byte {
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
 	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
 	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
-	fmt.Fprintf(&b, "manifests: [%s]\n%s", Manifests, p.ledger(id))
+	fmt.Fprintf(&b, "manifests: [%s]\n%s", project.Manifests, p.ledger(id))
 	return b.Bytes()
 }
 

@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"trueup/internal/diag"
 )
 
-// notInGit refuses a place in the folder of git, whatever link leads there: what is
-// in it, such as a token in its settings, would be shown as a part of a manifest.
+// notInGit refuses a path in git's own folder, also through a link: errors would quote what is in
+// it, such as a token in its settings.
 func notInGit(full, shown string) error {
 	places := []string{full}
 	if resolved, err := filepath.EvalSymlinks(full); err == nil {
 		places = append(places, resolved)
 	}
 	if slices.ContainsFunc(places, isWithinGit) {
-		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, manifests)
+		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, Manifests)
 	}
 	return nil
 }
 
-// isWithinGit reports whether an absolute path is the folder of git, or in it. A work
-// tree of its own is not in it, wherever it is.
+// isWithinGit reports whether an absolute path is git's own folder, or in it. A work tree is never
+// in it.
 func isWithinGit(full string) bool {
 	for at := full; ; at = filepath.Dir(at) {
 		if isDotGit(filepath.Base(at)) {
@@ -36,9 +36,9 @@ func isWithinGit(full string) bool {
 	}
 }
 
-// isDotGit reports whether some file system takes a name for .git: one that does not
-// tell letters by their case, drops dots and spaces at the end or characters that
-// nobody sees, has short names, or parts of files behind a colon.
+// isDotGit reports whether some file system takes a name for .git: one that ignores case, drops
+// invisible characters or dots and spaces at the end, has short names, or parts of files behind a
+// colon.
 func isDotGit(name string) bool {
 	name = strings.ToLower(strings.Map(func(r rune) rune {
 		if diag.Unseen(r) {

@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"os"
@@ -14,13 +14,13 @@ import (
 
 const projectHead = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
 
-func read(t *testing.T, text string) (project, error) {
+func readText(t *testing.T, text string) (Project, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, projectFile), []byte(projectHead+text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, File), []byte(projectHead+text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return loadProject(dir)
+	return Near(dir)
 }
 
 func TestPurgeSettings(t *testing.T) {
@@ -37,18 +37,18 @@ func TestPurgeSettings(t *testing.T) {
 		{"purge: {duplicate: {status: [400, 422], bodyRegex: '(?i)already exists'}}", 20 * time.Hour, time.Minute, []int{400, 422}, "(?i)already exists"},
 		{"purge: {duplicate: {bodyRegex: exists}}", 20 * time.Hour, time.Minute, nil, "exists"},
 	} {
-		p, err := read(t, c.text)
+		p, err := readText(t, c.text)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
 		pattern := ""
-		d := p.Purge.duplicate()
+		d := p.Duplicate()
 		if d.Body != nil {
 			pattern = d.Body.String()
 		}
-		if p.Purge.window() != c.window || p.Purge.wait() != c.wait || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
-			t.Errorf("%s: %s, %s, %+v", c.text, p.Purge.window(), p.Purge.wait(), d)
+		if p.Window() != c.window || p.Wait() != c.wait || !slices.Equal(d.Status, c.status) || pattern != c.pattern {
+			t.Errorf("%s: %s, %s, %+v", c.text, p.Window(), p.Wait(), d)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestWhatIsWrongWithPurgeSettings(t *testing.T) {
 		{"duplicate: {bodyRegex: '(a{1000}){1000}'}", "purge.duplicate.bodyRegex: invalid repeat count"},
 		{"duplicate: {bodyRegex: '.*'}", "purge.duplicate.bodyRegex matches any text"},
 	} {
-		_, err := read(t, "purge: {"+c.text+"}")
+		_, err := readText(t, "purge: {"+c.text+"}")
 		if err == nil || exit.Of(err) != exit.Invalid || !strings.Contains(err.Error(), "trueup.yaml: "+c.want) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
@@ -97,10 +97,10 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 		{"purge: {duplicate: {status: 409}}", "trueup.yaml: purge.duplicate.status can't be a number"},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, projectFile), []byte(c.text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, File), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := loadProject(dir)
+		_, err := Near(dir)
 		if err == nil || exit.Of(err) != exit.Invalid {
 			t.Fatalf("%s: %v, code %d", c.text, err, exit.Of(err))
 		}
@@ -112,7 +112,7 @@ func TestWhatIsWrongWithAProjectFileIsSaidInWords(t *testing.T) {
 
 // TestUndocumentedNames stand at one documented place, and say nothing else of it.
 func TestUndocumentedNames(t *testing.T) {
-	p, err := read(t, "overrides:\n- {kind: cdn, path: spec, undocumented: [firewalls]}\n- {kind: CDN, path: spec.upstreams.servers, undocumented: [ports, hosts]}\n"+
+	p, err := readText(t, "overrides:\n- {kind: cdn, path: spec, undocumented: [firewalls]}\n- {kind: CDN, path: spec.upstreams.servers, undocumented: [ports, hosts]}\n"+
 		"- {kind: CDN, path: spec.upstreams.servers, undocumented: [wight]}\n- {kind: CDN, path: spec.upstreams.scheme, undocumented: [httpx]}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -124,11 +124,11 @@ func TestUndocumentedNames(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for _, path := range []string{"metadata", "spec.nothing", "spec.upstreams[0]", "spec.upstreams[]", "spec.hostname", "specs", "spec.", "", "spec.locations.headers", "spec.locations.0"} {
-		if _, err := read(t, "overrides: [{kind: CDN, path: \""+path+"\", undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "undocumented needs a documented object or value") {
+		if _, err := readText(t, "overrides: [{kind: CDN, path: \""+path+"\", undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "undocumented needs a documented object or value") {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
-	if _, err := read(t, "overrides: [{kind: CDN, path: spec.tls, ignore: true, undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "override ") {
+	if _, err := readText(t, "overrides: [{kind: CDN, path: spec.tls, ignore: true, undocumented: [x]}]"); err == nil || !strings.Contains(err.Error(), "override ") {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"trueup/internal/files"
+	"trueup/internal/forge"
+	"trueup/internal/history"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+)
+
+// findProject reads the project of the run: that of the folder that -C names, or else the nearest
+// from the current folder upwards.
+func (a *app) findProject() (project.Project, error) {
+	if a.global.dir == "" {
+		return project.Near(a.dir())
+	}
+	if _, err := os.Stat(a.dir()); err != nil {
+		return project.Project{}, fmt.Errorf("-C %s: %w", a.global.dir, files.WithoutPath(err))
+	}
+	return project.In(a.dir())
+}
+
+// searched returns where findProject looks, for messages.
+func (a *app) searched() string {
+	if a.global.dir != "" {
+		return "in " + a.global.dir + ", which -C names (trueup does not search the folders above it)"
+	}
+	return "here or above"
+}
+
+func (a *app) noProject() error {
+	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", project.File, a.searched())
+}
+
+// sources opens PATHs, or else the manifests of the project. closeAll closes them.
+func (a *app) sources(p project.Project, paths []string) (list []manifest.Source, closeAll func(), err error) {
+	s := project.NewSources(a.dir(), a.manifestInput)
+	err = s.Open(p, paths)
+	return s.List, s.Close, err
+}
+
+// manifestInput returns standard input, unless the token comes from there.
+func (a *app) manifestInput() (io.Reader, error) {
+	if err := a.inputIsManifests(); err != nil {
+		return nil, err
+	}
+	return a.stdin("manifests"), nil
+}
+
+// load reads the project and the manifests, and more of them, and runs every offline check.
+func (a *app) load(ctx context.Context, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
+	p, err := a.findProject()
+	if err != nil {
+		return project.Loaded{}, err
+	}
+	return a.loadOf(ctx, p, paths, strict, more...)
+}
+
+// loadOf is load for a project that was read, or that init is about to write.
+func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
+	list, closeAll, err := a.sources(p, paths)
+	if err != nil {
+		return project.Loaded{}, err
+	}
+	defer closeAll()
+	reading := a.begin("reading manifests")
+	defer reading.end()
+	opts := p.ManifestOptions(strict, a.global.parallelism)
+	opts.Progress = reading.reached
+	l, err := p.Load(ctx, append(list, more...), opts)
+	if err == nil && l.IsEmpty() && len(paths) > 0 {
+		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
+	}
+	return l, err
+}
+
+// warnOfNothing says how to get manifests if there are none.
+func (a *app) warnOfNothing(l project.Loaded) {
+	switch {
+	case !l.IsEmpty():
+	case !l.Project.Exists():
+		a.log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
+	default:
+		a.log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
+	}
+}
+
+// history returns the reader of what git had before.
+func (a *app) history(l project.Loaded, paths []string) *history.Reader {
+	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event, CI still says a part
+	return history.New(history.Config{
+		Cwd: a.dir(), Paths: paths, Project: l.Project, Set: l.Set, Options: l.Project.ManifestOptions(false, a.global.parallelism),
+		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
+	})
+}

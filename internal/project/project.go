@@ -1,0 +1,217 @@
+// Package project reads trueup.yaml and opens the manifests that it names. It says what a
+// repository manages, never where the platform is, and holds no secret.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// File is the name of the project file.
+const File = "trueup.yaml"
+
+// Manifests is the usual folder of manifests.
+const Manifests = "manifests"
+
+// maxSize limits the project file, in bytes.
+const maxSize = 1 << 20
+
+// Project is a project file. The zero value is no project.
+type Project struct {
+	plan.Project
+	// Dir is the folder of the file, and Text its content.
+	Dir  string
+	Text []byte
+}
+
+// Near reads the project file in dir or in the nearest folder above it. Without one it returns
+// an empty project.
+func Near(dir string) (Project, error) {
+	for {
+		p, err := In(dir)
+		above := filepath.Dir(dir)
+		if err != nil || p.Exists() || above == dir {
+			return p, err
+		}
+		dir = above
+	}
+}
+
+// In reads the project file in dir. Without one it returns an empty project.
+func In(dir string) (Project, error) {
+	path := filepath.Join(dir, File)
+	text, err := read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Project{}, nil
+	}
+	if err != nil {
+		return Project{}, fmt.Errorf("%s: %w", path, files.WithoutPath(err))
+	}
+	p, err := Parse(text)
+	if err != nil {
+		return Project{}, exit.With(exit.Invalid, fmt.Errorf("%s: %w", path, err))
+	}
+	p.Dir, p.Text = dir, text
+	return p, nil
+}
+
+// read reads the file in dir. It follows no link out of dir, because errors quote the file.
+func read(dir string) ([]byte, error) {
+	f, err := files.OpenInside(dir, File, "", os.O_RDONLY|files.NoWait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSize {
+		return nil, fmt.Errorf("it is not a regular file of at most %d bytes", maxSize)
+	}
+	return io.ReadAll(files.AtMost(f, maxSize))
+}
+
+// Parse reads the text of a project file, and refuses fields and values that its schema does not
+// have.
+func Parse(text []byte) (Project, error) {
+	if line := manifest.FirstAlias(text); line > 0 {
+		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
+	}
+	var p Project
+	if err := UnmarshalStrict(text, &p.Project); err != nil {
+		return Project{}, err
+	}
+	return p, p.Check()
+}
+
+// Exists reports whether there is a project file.
+func (p Project) Exists() bool { return p.Dir != "" }
+
+// Partly reports whether a run in dir reads only some of the project's manifests: PATHs, or those
+// below dir, if the project names none.
+func (p Project) Partly(dir string, paths []string) bool {
+	return p.Exists() && (len(paths) > 0 || len(p.Manifests) == 0 && dir != p.Dir)
+}
+
+// Shown returns a name in the project file as a user in cwd knows it.
+func (p Project) Shown(cwd, name string) string {
+	return files.Shown(cwd, filepath.Join(p.Dir, name))
+}
+
+// Settings returns the settings that decide how a plan is made.
+func (p Project) Settings(cwd string) plan.Project {
+	settings := p.Project
+	if p.Exists() {
+		settings.Path = p.Shown(cwd, File)
+	}
+	return settings
+}
+
+// SchemaAt returns the schema that the first line of a file names for editors. It is empty if the
+// project has no schema, or the file is outside.
+func (p Project) SchemaAt(full string) string {
+	inside, err := filepath.Rel(p.Dir, full)
+	if err != nil || !p.Exists() || !filepath.IsLocal(inside) {
+		return ""
+	}
+	if info, err := os.Lstat(filepath.Join(p.Dir, kind.EditorSchemaFile)); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return kind.EditorSchemaPath(filepath.ToSlash(inside))
+}
+
+// ManifestOptions returns how the manifests are read.
+func (p Project) ManifestOptions(strict bool, parallelism int) manifest.Options {
+	return manifest.Options{
+		Workspace: p.Workspace.Name, DeprecatedPurgeURL: p.Purge.DeprecatedURL, Undocumented: p.undocumented(),
+		Strict: strict, Parallelism: parallelism,
+	}
+}
+
+// Loaded is a project with its manifests, after every offline check.
+type Loaded struct {
+	Project  Project
+	Set      *manifest.Set
+	Findings diag.List
+}
+
+// Load reads and checks manifests.
+func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest.Options) (Loaded, error) {
+	set, findings, err := manifest.Load(ctx, list, opts)
+	if err != nil {
+		return Loaded{}, err
+	}
+	findings = append(findings, manifest.Check(set, opts)...)
+	findings.Sort()
+	return Loaded{p, set, findings}, nil
+}
+
+// IsEmpty reports whether there is neither a manifest nor a finding.
+func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
+
+// maxEntries limits the lists of the project file. maxSegment is the longest name of a
+// Kubernetes-style resource.
+const (
+	maxEntries = 1000
+	maxSegment = 253
+)
+
+// Check compares the project with its schema (schemas/project.schema.json).
+func (p Project) Check() error {
+	if p.APIVersion != "trueup/v1" || p.Kind != "Project" {
+		return errors.New("not a project file: write apiVersion: trueup/v1 and kind: Project")
+	}
+	if err := CheckWorkspace(p.Workspace); err != nil {
+		return err
+	}
+	if len(p.Manifests) > maxEntries || len(p.Overrides) > maxEntries {
+		return fmt.Errorf("manifests and overrides have at most %d entries each: name folders, and paths without an index", maxEntries)
+	}
+	for _, name := range p.Manifests {
+		if slices.ContainsFunc(strings.Split(filepath.ToSlash(name), "/"), isDotGit) {
+			return fmt.Errorf("manifests: %.60q is git's own folder: name the folder of your manifests, such as %s", name, Manifests)
+		}
+	}
+	if err := checkPurge(p.Purge); err != nil {
+		return fmt.Errorf("purge.%w", err)
+	}
+	for i, o := range p.Overrides {
+		if err := checkOverride(o); err != nil {
+			return fmt.Errorf("overrides[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// CheckWorkspace refuses names that can't be a part of an address.
+func CheckWorkspace(ws kind.Workspace) error {
+	switch {
+	case ws.Name == "" || ws.UUID == "":
+		return errors.New("workspace needs name and uuid: copy them from the workspaces section of your profile in the web console")
+	case !IsSegment(ws.Name) || !IsSegment(ws.UUID):
+		return errors.New("workspace: name and uuid have letters, digits, dots, dashes and underscores, and start with a letter or a digit")
+	}
+	return nil
+}
+
+// IsSegment reports whether a name can be a segment of an address as it is.
+func IsSegment(name string) bool {
+	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	other := func(r rune) bool { return !strings.ContainsRune(alphanumeric+"._-", r) }
+	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 && !strings.ContainsFunc(name, other)
+}

@@ -1,0 +1,174 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/manifest"
+)
+
+// Sources are manifests to read, each inside an os.Root that no link leads out of.
+type Sources struct {
+	List []manifest.Source
+	// cwd is the directory of the run, and stdin opens standard input.
+	cwd   string
+	stdin func() (io.Reader, error)
+	roots []*os.Root
+}
+
+// NewSources returns no sources yet. Paths that users name start from cwd.
+func NewSources(cwd string, stdin func() (io.Reader, error)) *Sources {
+	return &Sources{cwd: cwd, stdin: stdin}
+}
+
+// Close closes the folders.
+func (s *Sources) Close() {
+	for _, r := range s.roots {
+		_ = r.Close() // opened for reading only
+	}
+}
+
+// Open opens PATHs, or else the manifests of the project, or else the current folder. If it fails,
+// there is nothing to close.
+func (s *Sources) Open(p Project, paths []string) error {
+	var err error
+	switch {
+	case len(paths) > 0:
+		err = s.AddPaths(paths)
+	case len(p.Manifests) > 0:
+		err = s.AddConfigured(p)
+	default:
+		err = s.AddPaths([]string{"."})
+	}
+	if err != nil {
+		s.Close()
+	}
+	return err
+}
+
+// AddPaths opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
+// other is the user's own choice.
+func (s *Sources) AddPaths(paths []string) error {
+	for i, path := range paths {
+		if path == "-" {
+			if slices.Contains(paths[:i], path) {
+				return errors.New("- is given twice, and there is only one standard input: name it once")
+			}
+			if err := s.addInput(); err != nil {
+				return err
+			}
+			continue
+		}
+		base, inside := s.cwd, path
+		if !filepath.IsLocal(path) {
+			base, inside = filepath.Clean(path), "."
+			if !filepath.IsAbs(path) {
+				base = filepath.Join(s.cwd, path)
+			}
+			if info, err := os.Stat(base); err == nil && !info.IsDir() {
+				base, inside = filepath.Dir(base), filepath.Base(base)
+			}
+		}
+		if err := s.add(base, inside, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sources) addInput() error {
+	input, err := s.stdin()
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(input, manifest.MaxFile+1)) // manifest.Load refuses the byte too many
+	if err != nil {
+		return fmt.Errorf("standard input: %w", err)
+	}
+	s.List = append(s.List, manifest.Source{Data: data, Display: "-"})
+	return nil
+}
+
+// AddConfigured opens what the project names, which must be below its folder: a pull request can't
+// make trueup read, and show, a file of the machine.
+func (s *Sources) AddConfigured(p Project) error {
+	for _, path := range p.Manifests {
+		if !filepath.IsLocal(path) {
+			return exit.With(exit.Invalid, fmt.Errorf("%s: manifests: %q is outside the folder of the file", File, path))
+		}
+		err := s.add(p.Dir, path, p.Shown(s.cwd, path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: manifests: in %s names it: create it, or name another", err, File)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add opens a file or folder inside base; shown is the path as the user knows it.
+func (s *Sources) add(base, inside, shown string) error {
+	if err := notInGit(filepath.Join(base, inside), shown); err != nil {
+		return err
+	}
+	src, err := s.open(base, inside, shown)
+	if err != nil {
+		return fmt.Errorf("%s: %w", shown, files.WithoutPath(err))
+	}
+	s.List = append(s.List, src)
+	return nil
+}
+
+func (s *Sources) open(base, inside, shown string) (manifest.Source, error) {
+	src := manifest.Source{Path: ".", Display: filepath.ToSlash(shown)}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return src, err
+	}
+	s.roots = append(s.roots, root)
+	info, err := root.Stat(inside)
+	if err != nil {
+		return src, err
+	}
+	if !info.IsDir() {
+		src.Path, src.Display = filepath.Base(inside), filepath.ToSlash(filepath.Dir(shown))
+		inside = filepath.Dir(inside)
+	}
+	within, err := root.OpenRoot(inside)
+	if err != nil {
+		return src, err
+	}
+	s.roots = append(s.roots, within)
+	src.FS = files.FS(within)
+	return src, nil
+}
+
+// Reads reports whether commands without PATH in cwd read a file or folder.
+func (p Project) Reads(cwd, full string) bool {
+	folders := []string{cwd}
+	if len(p.Manifests) > 0 {
+		folders = nil
+		for _, name := range p.Manifests {
+			folders = append(folders, filepath.Join(p.Dir, name))
+		}
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		rel, err := filepath.Rel(folder, full)
+		return err == nil && filepath.IsLocal(rel) && !isHidden(rel)
+	})
+}
+
+// isHidden reports whether the reader of manifests skips a path, because a part of it starts with a
+// dot.
+func isHidden(path string) bool {
+	return path != "." && (strings.HasPrefix(path, ".") || strings.Contains(filepath.ToSlash(path), "/."))
+}
