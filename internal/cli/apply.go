@@ -155,7 +155,7 @@ func destination(p *plan.Plan) string {
 
 // apply sends what the session's plan shows.
 func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
-	client := s.world.client(opts.writesPerSecond)
+	client := s.world.Client(opts.writesPerSecond)
 	defer client.Close()
 	s.app.sending = true
 	defer s.app.explainInterruption(ctx)()
@@ -178,7 +178,7 @@ func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
 			Wait:             opts.wait,
 			WaitTimeout:      opts.waitTimeout,
 			Batch:            s.ledger.Batch(),
-			WaitOthers:       s.world.waitOthers,
+			WaitOthers:       s.world.WaitOthers,
 		},
 	}
 	if s.plan.LedgerProblem == "" {

@@ -16,9 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
+	"trueup/internal/kind"
 )
 
 type commentOptions struct {
@@ -150,8 +152,8 @@ const shortestToken = 8
 func (a *app) holdsNoToken(body string) error {
 	names := append([]string{}, hostTokens(forge.GitHub)...)
 	names = append(names, hostTokens(forge.GitLab)...)
-	for _, area := range areas() {
-		names = append(names, areaVariable(area, "TOKEN"))
+	for _, area := range kind.Areas() {
+		names = append(names, config.Variable(area, "TOKEN"))
 	}
 	for _, name := range names {
 		if token := strings.TrimSpace(a.env.Getenv(name)); len(token) >= shortestToken && strings.Contains(body, token) {
@@ -177,19 +179,17 @@ func hostTokens(h forge.Host) []string {
 
 // codeHost opens the client of the host that CI names.
 func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
-	var s settings
-	var err error
-	if s.profile, _, err = a.profile(); err != nil {
+	s, err := a.config().NetworkSettings()
+	if err != nil {
 		return nil, err
 	}
-	s.caFile = a.caSetting(s.profile)
-	roots, err := s.trusted()
-	if err := errors.Join(err, a.chooseProxy(&s)); err != nil {
+	roots, err := s.RootCAs()
+	if err != nil {
 		return nil, err
 	}
 	o := forge.Options{
-		Transport: &http.Transport{Proxy: s.through, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}},
-		UserAgent: strings.ReplaceAll(toolName(), " ", "/"),
+		Transport: &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}},
+		UserAgent: userAgent(),
 		Timeout:   a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
 	}
 	if a.global.verbose {

@@ -191,19 +191,7 @@ func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 // completeProfiles offers those of the user's own file, under the conditions under
 // which it is used.
 func (a *app) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	if file := a.userConfigPath(); file != "" {
-		if data, err := readUserConfig(file); err == nil {
-			cfg, err := parseUserConfig(data)
-			for name := range cfg.Profiles {
-				if err == nil {
-					out = offer(out, name, "")
-				}
-			}
-		}
-	}
-	slices.Sort(out)
-	return out, noFiles
+	return completeWords(a.config().Profiles()...)(nil, nil, "")
 }
 
 func completeQuirks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

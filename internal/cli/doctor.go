@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
@@ -92,7 +93,7 @@ func exitOfChecks(checks []doctor.Finding) int {
 // real platform.
 func (a *app) examined(ctx context.Context) (doctor.Input, func()) {
 	in := doctor.Input{
-		Sandbox: a.global.sandbox, Searched: a.searched(), Variable: areaVariable, Now: a.env.Now, Areas: areas(), Terminal: a.terminal(),
+		Sandbox: a.global.sandbox, Searched: a.searched(), Now: a.env.Now, Terminal: a.terminal(),
 		Origins: map[kind.Area]string{}, TokenSources: map[kind.Area]string{},
 	}
 	p, err := a.findProject()
@@ -102,38 +103,38 @@ func (a *app) examined(ctx context.Context) (doctor.Input, func()) {
 		l, in.SetErr = a.load(ctx, nil, false)
 		in.Set, in.Findings = l.Set, l.Findings
 	}
-	var s settings
-	var w *world
+	var s config.Settings
+	var w *config.Platform
 	if in.Sandbox {
-		if w, in.SandboxErr = a.enterSandbox(ctx, p, cmp.Or(in.Set, &manifest.Set{})); in.SandboxErr != nil {
+		if w, in.SandboxErr = a.config().OpenSandboxPlatform(ctx, p, cmp.Or(in.Set, &manifest.Set{})); in.SandboxErr != nil {
 			return in, func() {}
 		}
 	} else {
-		s, in.SettingsErr = a.settings()
-		roots, err := s.trusted()
+		s, in.SettingsErr = a.config().Settings()
+		roots, err := s.RootCAs()
 		in.SettingsErr = errors.Join(in.SettingsErr, err)
-		w, in.AddressErrs = a.point(s, p)
-		w.api.RootCAs, in.PinErr = roots, w.pinned()
-		for area, token := range s.tokens {
-			in.TokenSources[area] = token.source()
+		w, in.AddressErrs = a.config().Platform(s, p)
+		w.API.RootCAs, in.PinErr = roots, w.CheckPin()
+		for area, token := range s.Tokens {
+			in.TokenSources[area] = token.Source()
 		}
-		in.Overridden, in.HasProxy = s.above(), s.proxy.Value != ""
-		if s.profile.name != "" {
-			in.Profile = s.profile.name + " of " + s.profile.file
+		in.Overridden, in.HasProxy = s.Overridden(), s.Proxy.Value != ""
+		if s.Profile.Name != "" {
+			in.Profile = s.Profile.Name + " of " + s.Profile.File
 		}
 	}
-	in.Ledger, in.LedgerErr = w.book(ctx)
-	in.API, in.Admit, in.Store = w.api, w.admit, w.ledger.Store
-	maps.Copy(in.Origins, w.origins)
+	in.Ledger, in.LedgerErr = w.OpenLedger(ctx)
+	in.API, in.Admit, in.Store = w.API, w.Admit, w.Ledger.Store
+	maps.Copy(in.Origins, w.Origins)
 	if !in.Sandbox {
 		in.Settings = a.shownSettings(p, s, w, in)
-		return in, w.close
+		return in, w.Close
 	}
-	for _, area := range areas() {
-		in.Settings = append(in.Settings, doctor.Setting{Name: string(area) + ".url", Value: w.origins[area], Origin: "--sandbox"})
+	for _, area := range kind.Areas() {
+		in.Settings = append(in.Settings, doctor.Setting{Name: string(area) + ".url", Value: w.Origins[area], Origin: "--sandbox"})
 	}
-	in.Settings = append(in.Settings, doctor.Setting{Name: "ledger.store", Value: w.ledger.Store, Origin: "--sandbox"})
-	return in, w.close
+	in.Settings = append(in.Settings, doctor.Setting{Name: "ledger.store", Value: w.Ledger.Store, Origin: "--sandbox"})
+	return in, w.Close
 }
 
 // terminal says what standard output is, and what else decides how it is written to.
@@ -154,7 +155,7 @@ func (a *app) terminal() string {
 }
 
 // shownSettings are the settings that a run would use, and who chose each.
-func (a *app) shownSettings(p project.Project, s settings, w *world, in doctor.Input) (list []doctor.Setting) {
+func (a *app) shownSettings(p project.Project, s config.Settings, w *config.Platform, in doctor.Input) (list []doctor.Setting) {
 	add := func(name, value, origin string) *doctor.Setting {
 		if value == "" {
 			origin = ""
@@ -162,34 +163,34 @@ func (a *app) shownSettings(p project.Project, s settings, w *world, in doctor.I
 		list = append(list, doctor.Setting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
 		return &list[len(list)-1]
 	}
-	add("profile", s.profile.name, s.profileFrom)
+	add("profile", s.Profile.Name, s.ProfileFrom)
 	ws := ""
 	if p.Exists() {
 		ws = fmt.Sprintf("%s (%s)", p.Workspace.Name, p.Workspace.UUID)
 	}
 	add("workspace", ws, project.File)
-	add("workspace.pin", w.pin, workspacePin).Optional = true
-	for _, area := range areas() {
-		url, token, source := s.urls[area], s.tokens[area], ""
+	add("workspace.pin", w.Pin, config.WorkspacePin).Optional = true
+	for _, area := range kind.Areas() {
+		url, token, source := s.URLs[area], s.Tokens[area], ""
 		if in.AddressErrs[area] != nil {
 			url.Value = "not a usable address"
 		}
-		if !token.isZero() {
-			source = token.source()
+		if !token.IsZero() {
+			source = token.Source()
 		}
 		add(string(area)+".url", url.Value, url.Origin)
-		add(string(area)+".token", source, token.origin)
+		add(string(area)+".token", source, token.Origin)
 	}
-	store, origin := w.ledger.Store, project.File
+	store, origin := w.Ledger.Store, project.File
 	if in.LedgerErr != nil {
 		store = "not a usable store"
 	}
-	if w.ledger.StoreFromEnv {
+	if w.Ledger.StoreFromEnv {
 		origin = "TRUEUP_LEDGER"
 	}
 	add("ledger.store", store, origin)
-	add("caFile", s.caFile.Value, s.caFile.Origin).Optional = true
-	add("proxy", s.proxy.Value, s.proxy.Origin).Optional = true
+	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
+	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
 	for _, name := range []string{"request-timeout", "timeout", "parallelism"} {
 		if flag := a.root.PersistentFlags().Lookup(name); flag.Changed || a.global.output == "json" {
 			add(name, flag.Value.String(), map[bool]string{true: "--" + name}[flag.Changed])

@@ -92,7 +92,7 @@ func (p *probe) terms() ledger.Terms { return p.inputs.Ledger.Terms[p.kind.Area]
 // again sends what was accepted once more, and records how it was refused. Any
 // other answer proves nothing.
 func (p *probe) again(ctx context.Context) error {
-	client := p.world.client(0)
+	client := p.world.Client(0)
 	defer client.Close()
 	records, err := p.ledger.Look(ctx, []kind.Key{p.key})
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *probe) again(ctx context.Context) error {
 	case !errors.As(err, &refused) || !refused.Exists():
 		return fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
-	proof := ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.HTTPStatus(), By: p.app.claim().Actor}
+	proof := ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.HTTPStatus(), By: p.app.config().Claim().Actor}
 	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
 		return ledgerError(err)
 	}

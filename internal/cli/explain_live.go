@@ -101,8 +101,8 @@ func (a *app) getLive(ctx context.Context, t topic) (kind.Object, error) {
 	if err != nil {
 		return kind.Object{}, err
 	}
-	defer w.close()
-	reader := api.NewReader(w.api)
+	defer w.Close()
+	reader := api.NewReader(w.API)
 	defer reader.Close()
 	return reader.Get(ctx, t.kind, t.name)
 }

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
-	"trueup/internal/kind"
 	"trueup/internal/project"
 )
 
@@ -53,15 +53,14 @@ func FuzzConfig(f *testing.F) {
 			}
 			p.Duplicate()
 		}
-		cfg, err := parseUserConfig(data)
+		cfg, err := config.Parse(data)
 		if err != nil {
 			checkShown(t, "the error of a file of profiles", inOneLine(err))
 			return
 		}
-		for name, p := range cfg.Profiles {
-			linesBelow(data, "profiles", name)
-			for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-				if url := p.area(area).URL; url != "" {
+		for _, p := range cfg.Profiles {
+			for _, url := range []string{p.Compute.URL, p.Delivery.URL} {
+				if url != "" {
 					if _, err := api.ParseBase(url, ""); err != nil {
 						t.Fatalf("%q has the address %q", data, url)
 					}

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -21,7 +21,6 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/project"
 	"trueup/internal/report"
-	"trueup/internal/sandbox"
 	"trueup/internal/scaffold"
 )
 
@@ -280,7 +279,7 @@ func (s *setup) begin(ctx context.Context, opts *initOptions) error {
 		return err
 	}
 	if !a.global.sandbox {
-		if err := pinned(a.env.Getenv(workspacePin), s.project.Workspace); err != nil {
+		if err := config.CheckPin(a.env.Getenv(config.WorkspacePin), s.project.Workspace); err != nil {
 			return err
 		}
 	}
@@ -292,7 +291,7 @@ func (a *app) checkStore(p project.Project, store string) error {
 	if store == "" {
 		return nil
 	}
-	cfg := a.ledgerConfig(p)
+	cfg := a.config().LedgerConfig(p)
 	if cfg.Store != store {
 		return fmt.Errorf("TRUEUP_LEDGER is set and overrides %s: unset it, or remove --ledger", store)
 	}
@@ -331,22 +330,14 @@ func (s *setup) makeLedger(ctx context.Context, adopt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer w.close()
+	defer w.Close()
 	id, err := s.app.makeLedger(ctx, s.project, w, adopt)
 	if err != nil {
 		return "", fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 	}
-	cfg := w.ledger
+	cfg := w.Ledger
 	s.notReady = func() error { return s.app.notReady(ctx, s.project, cfg, id) }
 	return id, nil
-}
-
-// sandboxUUID is the identifier of a workspace of the sandbox.
-func sandboxUUID(name string) string {
-	if name == sandbox.WorkspaceName {
-		return sandbox.WorkspaceUUID
-	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(sandboxOrigin+"/"+name)).String()
 }
 
 // changes reports whether there is anything to do.

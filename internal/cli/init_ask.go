@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/config"
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/project"
@@ -55,7 +56,7 @@ func (in *interview) fill(opts *initOptions) error {
 	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
 	err := in.settle(question{&opts.workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", segment})
 	if in.app.global.sandbox {
-		id = sandboxUUID(opts.workspace)
+		id = config.SandboxUUID(opts.workspace)
 	}
 	for _, q := range []question{
 		{&opts.uuid, "--uuid UUID", id, "UUID of the workspace, from the same place", segment},
@@ -149,8 +150,8 @@ func (in *interview) usualManifests() string {
 
 // knowsAddress reports whether the user says where the platform is.
 func (a *app) knowsAddress() bool {
-	s, err := a.settings()
-	return err == nil && slices.ContainsFunc(areas(), func(area kind.Area) bool { return s.urls[area].Value != "" })
+	s, err := a.config().Settings()
+	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return s.URLs[area].Value != "" })
 }
 
 // settleCI asks for a CI service.

@@ -55,8 +55,8 @@ func (a *app) withLedgerOf(ctx context.Context, p project.Project, set *manifest
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	l, err := w.book(ctx)
+	defer w.Close()
+	l, err := w.OpenLedger(ctx)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions
 		return nil
 	}
 	for _, key := range keys {
-		if failed := l.Resolve(ctx, key, to, opts.reason, a.claim().Actor); failed != nil {
+		if failed := l.Resolve(ctx, key, to, opts.reason, a.config().Claim().Actor); failed != nil {
 			err = errors.Join(err, ledgerError(failed))
 			continue
 		}
@@ -356,7 +356,7 @@ func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) e
 	planner := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}})
 	spec := planner.Managed(o)
 	err = a.withLedgerOf(ctx, loaded.Project, loaded.Set, func(ctx context.Context, l *ledger.Ledger) error {
-		return l.Adopt(ctx, key, ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.claim().Actor})
+		return l.Adopt(ctx, key, ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.config().Claim().Actor})
 	})
 	if err != nil {
 		return err

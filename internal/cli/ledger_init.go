@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -40,20 +41,20 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	if w.ledger.Store == "" {
+	defer w.Close()
+	if w.Ledger.Store == "" {
 		return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
 	}
 	id, err := a.makeLedger(ctx, p, w, adopt)
 	if err != nil {
 		return err
 	}
-	notReady := a.notReady(ctx, p, w.ledger, id)
+	notReady := a.notReady(ctx, p, w.Ledger, id)
 	if p.Ledger.ID != "" || a.global.sandbox {
 		return notReady
 	}
-	store := fmt.Sprintf("store: %q, ", w.ledger.Store)
-	if strings.Contains(w.ledger.Store, "endpoint=") {
+	store := fmt.Sprintf("store: %q, ", w.Ledger.Store)
+	if strings.Contains(w.Ledger.Store, "endpoint=") {
 		store = "" // only the environment may name it
 	}
 	a.printf("now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:\n\nledger: {%sid: %s}\n", store, id)
@@ -62,12 +63,12 @@ func runLedgerInit(ctx context.Context, a *app, adopt string) error {
 
 // makeLedger creates the ledger of a world, tests that its store is safe, records what was sent before,
 // and returns its id.
-func (a *app) makeLedger(ctx context.Context, p project.Project, w *world, adopt string) (string, error) {
+func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platform, adopt string) (string, error) {
 	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
 	if err != nil {
 		return "", ledgerError(err)
 	}
-	cfg, changed := w.ledger, ""
+	cfg, changed := w.Ledger, ""
 	cfg.Rebind = func(what, from, to string) error {
 		changed += fmt.Sprintf("the ledger's %s is now %s; it was %s\n", what, to, cmp.Or(from, "none"))
 		return a.askRebind(what, from, to)
@@ -81,7 +82,7 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *world, adopt
 		return "", err
 	}
 	state := "is ready"
-	if a.notReady(ctx, p, w.ledger, g.LedgerID) != nil {
+	if a.notReady(ctx, p, w.Ledger, g.LedgerID) != nil {
 		state = "is there, but not ready"
 	}
 	a.printf("ledger %s %s\n%s", g.LedgerID, state, changed)
@@ -95,7 +96,7 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *world, adopt
 // bound to an address of some area.
 func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config, id string) error {
 	cfg.ID = id
-	needed := slices.DeleteFunc(areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
+	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
 	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.Set.Objects) > 0 {
 		needed = areasOf(loaded.Set)
 	}
@@ -132,13 +133,13 @@ func (a *app) askRebind(what, from, to string) error {
 // chooseAdopted returns the requests of git that were sent before, as the flag
 // says, or a person. That is asked until trueup.yaml names the ledger: one that
 // is there may be of an init that was cut short.
-func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *world, adopt string) ([]*manifest.Object, error) {
-	if adopt == "none" || adopt == "" && w.ledger.ID != "" {
+func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Platform, adopt string) ([]*manifest.Object, error) {
+	if adopt == "none" || adopt == "" && w.Ledger.ID != "" {
 		return nil, nil
 	}
 	once, err := a.sentOnce(ctx, p)
 	if err == nil && adopt == "" {
-		once, err = unrecorded(ctx, w.ledger, once)
+		once, err = unrecorded(ctx, w.Ledger, once)
 	}
 	if err != nil {
 		return nil, err
@@ -230,21 +231,21 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 }
 
 // adoptNew records of what was chosen that it was sent before.
-func (a *app) adoptNew(ctx context.Context, w *world, id string, chosen []*manifest.Object) (int, error) {
+func (a *app) adoptNew(ctx context.Context, w *config.Platform, id string, chosen []*manifest.Object) (int, error) {
 	if len(chosen) == 0 {
 		return 0, nil
 	}
-	w.ledger.ID = id
-	l, err := ledger.Open(ctx, w.ledger)
+	w.Ledger.ID = id
+	l, err := ledger.Open(ctx, w.Ledger)
 	if err != nil {
 		return 0, err
 	}
-	w.closers = append(w.closers, l.Close)
+	defer func() { _ = l.Close() }() // what it wrote is durable already
 	all := make(map[kind.Key]ledger.Adoption, len(chosen))
 	for _, o := range chosen {
 		all[o.Key()] = ledger.Adoption{
 			Spec: o.Spec, Digest: plan.SpecDigest(o.Kind, o.Spec),
-			Reason: "adopted when the ledger was created", By: a.claim().Actor,
+			Reason: "adopted when the ledger was created", By: a.config().Claim().Actor,
 		}
 	}
 	return l.AdoptNew(ctx, all)

@@ -48,7 +48,7 @@ func (a *app) sources(p project.Project, paths []string) (list []manifest.Source
 
 // manifestInput returns standard input, unless the token comes from there.
 func (a *app) manifestInput() (io.Reader, error) {
-	if err := a.inputIsManifests(); err != nil {
+	if err := a.config().TokenFromInput(); err != nil {
 		return nil, err
 	}
 	return a.stdin("manifests"), nil

@@ -69,7 +69,7 @@ func (a *app) planOffline(ctx context.Context, doc *report.Document, opts planOp
 	}
 	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(a.dir(), paths)
 	doc.Plan = plan.Shown(plan.Offline(plan.Inputs{
-		Tool: toolName(), Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: a.ledgerConfig(l.Project).Store,
+		Tool: toolName(), Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: a.config().LedgerConfig(l.Project).Store,
 		Set: l.Set, Options: options, Project: l.Project.Settings(a.dir()),
 	}, past))
 	if opts.detailed && doc.Plan.Differs() {

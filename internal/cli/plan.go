@@ -172,7 +172,7 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 // hidesLedger reports whether a plan in CI was made without the ledger that the project
 // has: green would say that apply can do what the plan shows.
 func (s *session) hidesLedger() bool {
-	return s.app.inCI() && s.world.ledger.Store != "" && s.plan.LedgerProblem != ""
+	return s.app.inCI() && s.world.Ledger.Store != "" && s.plan.LedgerProblem != ""
 }
 
 func newDrift(a *app) *cobra.Command {

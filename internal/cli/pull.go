@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
@@ -80,7 +81,7 @@ type pulling struct {
 	// set is what git has, sources are where; both are empty where nobody asks.
 	set     *manifest.Set
 	sources []manifest.Source
-	world   *world
+	world   *config.Platform
 	ledger  *ledger.Ledger
 	view    ledger.View
 	items   []*pulled
@@ -146,7 +147,7 @@ func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err 
 	if p.world, err = a.enter(ctx, p.project, p.set); err != nil {
 		return err
 	}
-	defer p.world.close()
+	defer p.world.Close()
 	if asked, err = p.reachable(asked); err != nil {
 		return err
 	}
@@ -254,10 +255,10 @@ func (p *pulling) readLive(ctx context.Context, asked selection) error {
 func (p *pulling) fetch(ctx context.Context, asked selection) (live.State, error) {
 	reading := p.app.begin("reading what is live")
 	defer reading.end()
-	reader := api.NewReader(p.world.api)
+	reader := api.NewReader(p.world.API)
 	defer reader.Close()
 	return live.Fetch(ctx, reader, asked.named(), live.Options{
-		Workspace: p.world.workspace, Parallelism: p.app.global.parallelism,
+		Workspace: p.world.Workspace, Parallelism: p.app.global.parallelism,
 		Names: remoteNames(p.view), Also: asked.kinds(), Whole: true,
 		Progress: func(done int) { reading.reached(done, 0) },
 	})
@@ -288,7 +289,7 @@ func (p *pulling) readLedger(ctx context.Context) (err error) {
 		p.view = ledger.View{}
 		return nil
 	}
-	if p.ledger, err = p.world.book(ctx); err != nil {
+	if p.ledger, err = p.world.OpenLedger(ctx); err != nil {
 		return err
 	}
 	keys := make([]kind.Key, len(p.set.Objects))

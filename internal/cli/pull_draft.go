@@ -52,7 +52,7 @@ func (p *pulling) judge(item *pulled) {
 	}
 	item.draft = manifest.Draft{Kind: k, Name: item.key.Name, Spec: item.taken.Spec, Head: p.head(item), Silence: silence}
 	if !p.project.Exists() {
-		item.draft.Namespace = p.world.workspace.Name
+		item.draft.Namespace = p.world.Workspace.Name
 	}
 	item.verdict = pullNew
 	if item.has == nil {
@@ -104,11 +104,11 @@ const silence = "live has it"
 // server's.
 func (p *pulling) head(item *pulled) []string {
 	origin := "the sandbox"
-	if base := p.world.api.Endpoints[item.live.Kind.Area].Base; base != nil && !p.app.global.sandbox {
+	if base := p.world.API.Endpoints[item.live.Kind.Area].Base; base != nil && !p.app.global.sandbox {
 		origin = base.Scheme + "://" + base.Host
 	}
 	lines := []string{fmt.Sprintf("From live on %s, by trueup pull: workspace %s of %s.",
-		p.world.api.Now().UTC().Format(time.DateOnly), p.world.workspace.Name, origin)}
+		p.world.API.Now().UTC().Format(time.DateOnly), p.world.Workspace.Name, origin)}
 	if p.foreign(item) {
 		lines = append(lines, "Created outside trueup, for example in the console, so trueup never deletes it.")
 	}

@@ -153,7 +153,7 @@ func (s selection) unmet(items []*pulled) error {
 func (p *pulling) reachable(s selection) (selection, error) {
 	var there []ask
 	for _, k := range s.asks {
-		if !s.all || p.world.api.Endpoints[k.kind.Area].Base != nil {
+		if !s.all || p.world.API.Endpoints[k.kind.Area].Base != nil {
 			there = append(there, k)
 			continue
 		}

@@ -229,7 +229,7 @@ func (p *pulling) adopt(ctx context.Context) error {
 		}
 		all[item.key] = ledger.Adoption{
 			Spec: item.taken.Spec, Digest: plan.SpecDigest(item.live.Kind, item.taken.Spec),
-			Reason: "pulled from live", By: p.app.claim().Actor,
+			Reason: "pulled from live", By: p.app.config().Claim().Actor,
 			RemoteName: item.remoteName(), UID: item.live.UID, CreationTimestamp: item.live.CreationTimestamp,
 		}
 	}

@@ -160,8 +160,8 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 	if err != nil {
 		return compose.Known{}, err
 	}
-	defer w.close()
-	book, err := w.book(ctx)
+	defer w.Close()
+	book, err := w.OpenLedger(ctx)
 	if err != nil {
 		return compose.Known{}, err
 	}
@@ -172,7 +172,7 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 		}
 	}
 	view, err := book.View(ctx, keys)
-	return compose.Known{View: view, At: w.api.Now()}, err
+	return compose.Known{View: view, At: w.API.Now()}, err
 }
 
 func newPurgeList(a *app) *cobra.Command {

@@ -438,13 +438,13 @@ func variablesInSource(t *testing.T, root string) map[string]string {
 					if slices.Contains(readers, called) {
 						add(set, arg, regexp.MustCompile(`^[A-Z_]+$`), "")
 					}
-					if called == "areaVariable" {
-						for _, area := range areas() {
+					if called == "Variable" {
+						for _, area := range kind.Areas() {
 							add(set, arg, regexp.MustCompile(`^[A-Z_]+$`), "TRUEUP_"+strings.ToUpper(string(area))+"_")
 						}
 					}
 				}
-				return called != "areaVariable"
+				return called != "Variable"
 			case *ast.BasicLit:
 				add(set, n, shape, "")
 			}

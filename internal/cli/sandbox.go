@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/kind"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
@@ -66,11 +67,11 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	log := func(r sandbox.Request) {
 		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
 	}
-	dir, err := a.sandboxDir(p)
+	dir, err := a.config().SandboxDir(p)
 	if err != nil {
 		return err
 	}
-	server, err := a.openSandbox(dir, ws, log, opts.quirks...)
+	server, err := a.config().OpenSandbox(dir, ws, log, opts.quirks...)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	if err := server.Fault(opts.faults...); err != nil {
 		return err
 	}
-	base, stop, err := serve(ctx, server, opts.listen)
+	base, stop, err := config.ServeSandbox(ctx, server, opts.listen)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func newSandboxReset(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := a.sandboxDir(p)
+			dir, err := a.config().SandboxDir(p)
 			if err != nil {
 				return err
 			}
@@ -128,11 +129,11 @@ func newSandboxRequests(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := a.sandboxDir(p)
+			dir, err := a.config().SandboxDir(p)
 			if err != nil {
 				return err
 			}
-			server, err := a.openSandbox(dir, p.Workspace, nil)
+			server, err := a.config().OpenSandbox(dir, p.Workspace, nil)
 			if err != nil {
 				return err
 			}

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/sandbox"
 )
 
@@ -51,7 +50,7 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 	if err != nil {
 		return err
 	}
-	dir, err := a.sandboxDir(p)
+	dir, err := a.config().SandboxDir(p)
 	if err != nil {
 		return err
 	}
@@ -157,18 +156,8 @@ func servedAt(dir string) (string, error) {
 		return "", fmt.Errorf("sandbox: %w", err)
 	}
 	where := strings.TrimSpace(string(text))
-	if !onLoopback(where) {
+	if !config.OnLoopback(where) {
 		return "", fmt.Errorf("%s does not name a loopback address: remove it, and start trueup sandbox again", file)
 	}
 	return where, nil
-}
-
-// onLoopback reports whether HOST:PORT is of this machine.
-func onLoopback(address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -75,11 +76,11 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 	if err != nil {
 		return err
 	}
-	ws, err := sandboxWorkspace(p, &manifest.Set{})
+	ws, err := config.SandboxWorkspace(p, &manifest.Set{})
 	if err != nil {
 		return err
 	}
-	dir, err := a.sandboxDir(p)
+	dir, err := a.config().SandboxDir(p)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -30,11 +31,11 @@ func runSandboxSeed(ctx context.Context, a *app, paths []string) error {
 	if err := invalid(l.Findings, "nothing was put on the sandbox"); err != nil {
 		return err
 	}
-	ws, err := sandboxWorkspace(l.Project, l.Set)
+	ws, err := config.SandboxWorkspace(l.Project, l.Set)
 	if err != nil {
 		return err
 	}
-	dir, err := a.sandboxDir(l.Project)
+	dir, err := a.config().SandboxDir(l.Project)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (a *app) seeder(ctx context.Context, dir string, ws kind.Workspace) (*seede
 			}, close: func() error { return nil }}, nil
 		}
 	}
-	server, err := a.openSandbox(dir, ws, nil)
+	server, err := a.config().OpenSandbox(dir, ws, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/history"
@@ -26,7 +27,7 @@ type session struct {
 	app *app
 	// looksOnly says that the run can change nothing.
 	looksOnly bool
-	world     *world
+	world     *config.Platform
 	ledger    *ledger.Ledger
 	inputs    plan.Inputs
 	planner   *plan.Planner
@@ -44,7 +45,7 @@ type session struct {
 
 func (s *session) close() {
 	if s.world != nil {
-		s.world.close()
+		s.world.Close()
 	}
 }
 
@@ -92,8 +93,8 @@ func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*s
 
 // compare reads ledger and platform and makes the plan.
 func (s *session) compare(ctx context.Context, l project.Loaded, opts plan.Options) error {
-	reader := api.NewReader(s.world.api)
-	s.world.closers = append(s.world.closers, func() error { reader.Close(); return nil })
+	reader := api.NewReader(s.world.API)
+	defer reader.Close()
 	s.inputs.Set, s.inputs.Options = l.Set, opts
 	s.inputs.Project = l.Project.Settings(s.app.dir())
 	if err := s.readLedger(ctx); err != nil {
@@ -108,10 +109,10 @@ func (s *session) compare(ctx context.Context, l project.Loaded, opts plan.Optio
 		return err
 	}
 	server, _ := reader.ServerTime()
-	s.inputs.At = ledger.Observed(server, s.world.api.Now())
+	s.inputs.At = ledger.Observed(server, s.world.API.Now())
 	s.inputs.Tool, s.inputs.Sandbox = toolName(), s.app.global.sandbox
-	s.inputs.Target = plan.Target{Origins: s.world.origins, Workspace: s.world.workspace}
-	s.inputs.LedgerStore = s.world.ledger.Store
+	s.inputs.Target = plan.Target{Origins: s.world.Origins, Workspace: s.world.Workspace}
+	s.inputs.LedgerStore = s.world.Ledger.Store
 	s.planner = plan.NewPlanner(s.inputs)
 	var wrong diag.List
 	s.plan, wrong = s.planner.Make()
@@ -125,8 +126,8 @@ func (s *session) compare(ctx context.Context, l project.Loaded, opts plan.Optio
 func (s *session) readLedger(ctx context.Context) (err error) {
 	reading := s.app.begin("reading the ledger")
 	defer reading.end()
-	s.world.ledger.Held = s.inputs.Set.Spec
-	if s.ledger, err = s.world.book(ctx); err != nil {
+	s.world.Ledger.Held = s.inputs.Set.Spec
+	if s.ledger, err = s.world.OpenLedger(ctx); err != nil {
 		return err
 	}
 	known := make([]kind.Key, len(s.inputs.Set.Objects))
@@ -151,10 +152,10 @@ func (s *session) readLedger(ctx context.Context) (err error) {
 // admit refuses to go on where a token would go elsewhere than the ledger was made
 // for, and to send anything without the ledger that the environment names.
 func (s *session) admit(ctx context.Context) error {
-	if err := s.world.admit(ctx, areasOf(s.inputs.Set)...); err != nil {
+	if err := s.world.Admit(ctx, areasOf(s.inputs.Set)...); err != nil {
 		return err
 	}
-	if view := s.inputs.Ledger; view.Problem != "" && s.world.ledger.StoreFromEnv && !s.looksOnly {
+	if view := s.inputs.Ledger; view.Problem != "" && s.world.Ledger.StoreFromEnv && !s.looksOnly {
 		return fmt.Errorf("trueup sends nothing without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
 	}
 	return nil
@@ -162,7 +163,7 @@ func (s *session) admit(ctx context.Context) error {
 
 // areasOf are the areas that manifests are of.
 func areasOf(set *manifest.Set) []kind.Area {
-	return slices.DeleteFunc(areas(), func(area kind.Area) bool {
+	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
 		return !slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
 	})
 }
@@ -178,11 +179,11 @@ func (s *session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	opts := live.Options{
-		Workspace: s.world.workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(s.inputs.Ledger),
+		Workspace: s.world.Workspace, Parallelism: s.app.global.parallelism, Names: remoteNames(s.inputs.Ledger),
 		Progress: func(done int) { reading.reached(done, wanted) },
 	}
 	if s.inputs.Options.Prune {
-		opts.Also = s.world.deletable()
+		opts.Also = s.world.Deletable()
 	}
 	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
 	return err

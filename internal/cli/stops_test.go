@@ -173,7 +173,7 @@ func (s *stage) prove() {
 	s.t.Helper()
 	sess, _ := s.entered()
 	defer sess.close()
-	l, err := ledger.Open(s.t.Context(), sess.world.ledger)
+	l, err := ledger.Open(s.t.Context(), sess.world.Ledger)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -193,11 +193,11 @@ func (s *stage) applyOn(w *wire) int {
 	s.t.Helper()
 	sess, l := s.entered()
 	defer sess.close()
-	store, err := ledger.OpenStore(s.t.Context(), sess.world.ledger)
+	store, err := ledger.OpenStore(s.t.Context(), sess.world.Ledger)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sess.world.ledger.Backend = wiredStore{under: store, wire: w}
+	sess.world.Ledger.Backend = wiredStore{under: store, wire: w}
 	s.wire.Store(w)
 	defer s.wire.Store(nil)
 	opts := applyOptions{}

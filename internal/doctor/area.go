@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
@@ -65,7 +66,7 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 		return ok("the sandbox's own")
 	case e.Ask == nil:
 		c.tokenErrs[c.area] = errors.New("there is no token")
-		return fail(Token, "there is none", "set "+c.Variable(c.area, "TOKEN")+", or token in a profile")
+		return fail(Token, "there is none", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
 	}
 	err := c.Admit(ctx, c.area)
 	if c.tokenErrs[c.area] = err; err != nil {
@@ -89,7 +90,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) Finding {
 	case wrong != nil:
 		return fail(Other, wrong.Error(), "")
 	case c.endpoint().Base == nil:
-		return fail(Other, "there is no address", "set "+c.Variable(c.area, "URL")+", or url in a profile")
+		return fail(Other, "there is no address", "set "+config.Variable(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.API)
 	defer reader.Close()

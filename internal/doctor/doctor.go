@@ -48,8 +48,6 @@ type Input struct {
 	TokenSources map[kind.Area]string
 	// Admit refuses to send a token where neither the environment nor the ledger allows it.
 	Admit func(context.Context, ...kind.Area) error
-	// Variable is the name of a variable of an area.
-	Variable func(area kind.Area, part string) string
 	// Ledger is nil if its store is wrong.
 	Ledger    *ledger.Ledger
 	LedgerErr error
@@ -57,7 +55,6 @@ type Input struct {
 	// Terminal says what standard output is.
 	Terminal string
 	Now      func() time.Time
-	Areas    []kind.Area
 }
 
 // Setting is an effective setting, without any secret.
@@ -192,11 +189,11 @@ func (e *examiner) checks() []check {
 		{"project", "configuration", e.checkSettings},
 	}
 	if e.SandboxErr == nil {
-		for _, area := range e.Areas {
+		for _, area := range kind.Areas() {
 			all = append(all, (&areaChecks{examiner: e, area: area}).all()...)
 		}
 		all = append(all, check{"ledger", "store", e.checkLedger}, check{"ledger", "history", e.checkHistory})
-		for _, area := range e.Areas {
+		for _, area := range kind.Areas() {
 			all = append(all, check{"ledger", "duplicates, " + string(area), func(context.Context) Finding { return e.checkProof(area) }})
 		}
 	}
@@ -276,9 +273,9 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	}
 	shown, err := &e.report.Ledger, e.LedgerErr
 	if err == nil {
-		needed := e.Areas
+		needed := kind.Areas()
 		if e.Set != nil && len(e.Set.Objects) > 0 {
-			needed = slices.DeleteFunc(slices.Clone(e.Areas), func(area kind.Area) bool { return !e.hasManifests(area) })
+			needed = slices.DeleteFunc(slices.Clone(kind.Areas()), func(area kind.Area) bool { return !e.hasManifests(area) })
 		}
 		var g ledger.Genesis
 		g, err = e.Ledger.Usable(ctx, needed...)

@@ -31,6 +31,9 @@ const (
 	Delivery Area = "delivery"
 )
 
+// Areas returns both areas, in the order in which they are shown.
+func Areas() []Area { return []Area{Compute, Delivery} }
+
 // Verb is an operation that the platform's document names.
 type Verb uint8
 

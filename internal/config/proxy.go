@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"errors"
@@ -11,18 +11,17 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// chooseProxy takes the proxy from the environment or the profile. What is on
-// loopback is never proxied.
-func (a *app) chooseProxy(s *settings) error {
+// chooseProxy takes the proxy from the environment or the profile. Requests to loopback use none.
+func (o Options) chooseProxy(s *Settings) error {
 	// Only https goes through a proxy: plain http is for loopback.
 	address, from := "", ""
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
-		if v := a.env.Getenv(name); v != "" {
+		if v := o.Getenv(name); v != "" {
 			address, from = v, name
 		}
 	}
-	if address == "" && s.profile.Proxy != "" {
-		address, from = s.profile.Proxy, s.profile.origin("proxy")
+	if address == "" && s.Profile.Proxy != "" {
+		address, from = s.Profile.Proxy, s.Profile.origin("proxy")
 	}
 	if address == "" {
 		return nil
@@ -31,18 +30,18 @@ func (a *app) chooseProxy(s *settings) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	s.proxy = setting{Value: shownProxy(proxy), Origin: from}
-	cfg := httpproxy.Config{HTTPSProxy: proxy.String(), NoProxy: a.env.Getenv("NO_PROXY")}
-	if lower := a.env.Getenv("no_proxy"); lower != "" {
+	s.Proxy = Setting{Value: shownProxy(proxy), Origin: from}
+	cfg := httpproxy.Config{HTTPSProxy: proxy.String(), NoProxy: o.Getenv("NO_PROXY")}
+	if lower := o.Getenv("no_proxy"); lower != "" {
 		cfg.NoProxy = lower
 	}
 	choose := cfg.ProxyFunc()
-	s.through = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
+	s.ProxyFor = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 	return nil
 }
 
-// parseProxy reads the address of a proxy; without a scheme it is http. Errors
-// never quote it, for it may hold a password.
+// parseProxy reads the address of a proxy; without a scheme it is http. Errors never quote it,
+// because it may have a password.
 func parseProxy(address string) (*url.URL, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
@@ -57,7 +56,7 @@ func parseProxy(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// shownProxy is its address without user and password.
+// shownProxy returns the address without user and password.
 func shownProxy(u *url.URL) string {
 	if u.User == nil {
 		return u.Scheme + "://" + u.Host

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package config
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ownerOf is the number of the user that a file belongs to.
+// ownerOf returns the user that a file belongs to.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -19,15 +19,15 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// ownID is the number of the user that the program runs as.
+// ownID returns the user that the program runs as.
 func ownID() int { return os.Geteuid() }
 
-// onReadOnly reports whether a file is on a file system that can't be written, so
-// that nobody can change its mode.
+// onReadOnly reports whether a file is on a read-only file system, so that nobody can change its
+// mode.
 func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
 
-// apart gives a command a session of its own, so that it can ask nothing at the
-// terminal, and is ended with all that it has started.
+// apart gives a command its own session: it can't use the terminal, and is killed with all processes
+// that it started.
 func apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,14 +1,11 @@
-package cli
+package config
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,27 +18,27 @@ import (
 // not empty, of the profile prod.
 func tokenOf(ctx context.Context, t *testing.T, text string, vars map[string]string, stdin string) (said string, err error) {
 	t.Helper()
-	a, _ := configApp(t, text, vars)
+	o, log, _ := userOptions(t, text, vars)
 	if text != "" {
-		a.global.profile = "prod"
+		o.Profile = "prod"
 	}
-	a.env.Now = func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
-	a.env.Stdin = strings.NewReader(stdin)
-	s, err := a.settings()
+	o.Now = func() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) }
+	o.Stdin = strings.NewReader(stdin)
+	s, err := o.Settings()
 	if err != nil {
 		return "", err
 	}
-	w, wrong := a.point(s, project.Project{})
+	w, wrong := o.Platform(s, project.Project{})
 	if wrong[kind.Delivery] != nil {
 		return "", wrong[kind.Delivery]
 	}
-	e := w.api.Endpoints[kind.Delivery]
+	e := w.API.Endpoints[kind.Delivery]
 	token, err := e.Ask(ctx)
 	again, errAgain := e.Ask(ctx)
 	if token.IsZero() != again.IsZero() || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 		t.Errorf("asked again: %v, %v", again, errAgain)
 	}
-	said = a.env.Stderr.(*bytes.Buffer).String()
+	said = log.String()
 	if strings.Contains(said+fmt.Sprint(err), canary) {
 		t.Errorf("a token was shown: %s %v", said, err)
 	}
@@ -106,7 +103,7 @@ func TestATokenIsReadFromAFile(t *testing.T) {
 // TestATokenFileThatIsMounted by somebody else is warned of: its user can't
 // change the mode.
 func TestATokenFileThatIsMounted(t *testing.T) {
-	a, _ := configApp(t, "", nil)
+	o, _, _ := userOptions(t, "", nil)
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(canary), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,10 +115,10 @@ func TestATokenFileThatIsMounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if warning, err := a.exposed(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
+	if warning, err := o.exposed(file, info, true); err != nil || !strings.Contains(warning, "mount it with mode 0400 or 0440") {
 		t.Errorf("%q, %v", warning, err)
 	}
-	if _, err := a.exposed(file, info, onReadOnly(file)); err == nil {
+	if _, err := o.exposed(file, info, onReadOnly(file)); err == nil {
 		t.Error("a file on a disk that can be written is not refused")
 	}
 }
@@ -153,9 +150,9 @@ func TestATokenIsReadFromStandardInputOnce(t *testing.T) {
 		!strings.Contains(err.Error(), "both TRUEUP_COMPUTE_TOKEN_FILE and TRUEUP_DELIVERY_TOKEN_FILE") {
 		t.Error(err)
 	}
-	a, _ := configApp(t, "", fromInput)
-	a.env.StdinIsTTY = true
-	if _, err := a.tokenFromInput(); err == nil || !strings.Contains(err.Error(), "is a terminal") {
+	o, _, _ := userOptions(t, "", fromInput)
+	o.StdinIsTTY = true
+	if _, err := o.tokenFromInput(); err == nil || !strings.Contains(err.Error(), "is a terminal") {
 		t.Error(err)
 	}
 }
@@ -225,58 +222,5 @@ func TestATokenCommandEndsInTime(t *testing.T) {
 	cancel()
 	if _, err := tokenOf(ctx, t, text, nil, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
-	}
-}
-
-// TestNoTokenIsGivenElsewhere: an endpoint of the real platform gives its
-// token only for the workspace that the environment allows and the ledger was made for.
-// Where it gives none, it does not ask for one either.
-func TestNoTokenIsGivenElsewhere(t *testing.T) {
-	s := newStage(t)
-	text, err := os.ReadFile(filepath.Join(s.dir, project.File))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ vars, says string }{
-		{"", ""},
-		{"TRUEUP_WORKSPACE=" + workspace.UUID, ""},
-		{"TRUEUP_WORKSPACE=other", "TRUEUP_WORKSPACE allows only other"},
-		{"TRUEUP_LEDGER=file:none", "there is no ledger at file:none|is missing at file:none"},
-		{"TRUEUP_LEDGER=s4://x", "is not of the form"},
-		{"TRUEUP_DELIVERY_URL=https://else.example.com", "was made for the delivery area at http://127.0.0.1"},
-	} {
-		a := newApp(s.env(io.Discard, io.Discard))
-		usual := a.env.Getenv
-		asked := false
-		a.env.Getenv = func(name string) string {
-			key, value, _ := strings.Cut(c.vars, "=")
-			switch {
-			case name == key:
-				return value
-			case name == "HELD":
-				asked = true
-				return canary
-			case strings.HasSuffix(name, "_TOKEN"):
-				return ""
-			}
-			return usual(name)
-		}
-		p, err := project.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Dir = s.dir
-		set, err := a.settings()
-		if err != nil {
-			t.Fatal(err)
-		}
-		set.tokens[kind.Delivery] = tokenSetting{tokenSource: tokenSource{Env: "HELD"}, setting: "HELD"}
-		w, _ := a.point(set, p)
-		token, err := w.api.Endpoints[kind.Delivery].Ask(t.Context())
-		w.close()
-		given := !token.IsZero()
-		if given != (c.says == "") || asked != given || !given && !regexp.MustCompile(c.says).MatchString(err.Error()) {
-			t.Errorf("%s: given %t, asked for %t, %v", c.vars, given, asked, err)
-		}
 	}
 }

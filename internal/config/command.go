@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"trueup/internal/files"
-	"trueup/internal/report"
+	"trueup/internal/project"
 )
 
-// Bounds of a token command's words, in bytes, and how long what it has started
-// may hold its pipes after its end.
+// maxSaid limits what is shown of a command's standard error, in bytes. execWait is how long the
+// processes that it started may hold its pipes after its end.
 const (
 	maxSaid  = 2000
 	execWait = 2 * time.Second
@@ -39,30 +39,29 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tokenFromCommand runs the user's own command. It runs in the folder of the
-// user's file, so that nothing in a repository can change what it does, without
-// a terminal, and without the tokens that are in the environment.
-func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, error) {
-	argv, limit := t.Exec.Command, t.Exec.timeout()
+// tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that
+// nothing in a repository can change what it does, without a terminal, and without the tokens of
+// the environment.
+func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile) (string, error) {
+	limit := project.Duration(c.Timeout, usualExecTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	program := argv[0]
+	program := c.Command[0]
 	if strings.ContainsRune(program, filepath.Separator) {
-		program = t.profile.path(program)
+		program = p.path(program)
 	}
-	cmd := exec.CommandContext(ctx, program, argv[1:]...)
-	cmd.Dir = filepath.Dir(t.profile.file)
-	cmd.Env = slices.DeleteFunc(cmd.Environ(), t.hides)
+	cmd := exec.CommandContext(ctx, program, c.Command[1:]...)
+	cmd.Dir = filepath.Dir(p.File)
+	cmd.Env = slices.DeleteFunc(cmd.Environ(), p.holdsToken)
 	cmd.WaitDelay = execWait
 	apart(cmd)
 	out, said := &capped{limit: maxToken}, &capped{limit: maxSaid}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// It has ended well; what it left running holds its pipes.
-		err = nil
+		err = nil // it ended well, and left something running
 	}
-	words := spoken(said, string(out.kept))
+	words := o.Clean(spoken(said, string(out.kept)))
 	name := "command " + filepath.Base(program)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -74,31 +73,30 @@ func (a *app) tokenFromCommand(ctx context.Context, t tokenSetting) (string, err
 	case out.over:
 		return "", fmt.Errorf("%s printed more than %d KiB, which is too much for a token", name, maxToken>>10)
 	}
-	if words != "" && a.global.verbose {
-		a.log(slog.LevelDebug, name+words)
+	if words != "" && o.Verbose {
+		o.Log(slog.LevelDebug, name+words)
 	}
-	text, err := a.printedToken(out.kept)
+	text, err := printedToken(out.kept, o.Now())
 	if err != nil {
 		return "", fmt.Errorf("%s %w", name, err)
 	}
 	return text, nil
 }
 
-// hides reports whether a variable holds a token or says where one is.
-func (t tokenSetting) hides(variable string) bool {
+// holdsToken reports whether a variable has a token or says where one is.
+func (p Profile) holdsToken(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	if strings.HasPrefix(name, "TRUEUP_") && strings.Contains(name, "TOKEN") {
 		return true
 	}
-	return name != "" && (name == t.profile.Compute.Token.Env || name == t.profile.Delivery.Token.Env)
+	return name != "" && (name == p.Compute.Token.Env || name == p.Delivery.Token.Env)
 }
 
-// leastSecret is the shortest text that is taken for a part of a token.
+// leastSecret is the length of the shortest text that may be a part of a token.
 const leastSecret = 4
 
-// spoken is what a command wrote to standard error, on one line after a colon,
-// without what it wrote to standard output. A word that was cut is left out: it
-// may be the half of a secret.
+// spoken returns what a command wrote to standard error, on one line after a colon, without what it
+// wrote to standard output. It omits a word that was cut, which may be half of a secret.
 func spoken(wrote *capped, printed string) string {
 	said := string(wrote.kept)
 	if wrote.over {
@@ -114,21 +112,20 @@ func spoken(wrote *capped, printed string) string {
 	if said = strings.Join(strings.Fields(said), " "); said == "" {
 		return ""
 	}
-	return ": " + report.Clean(said)
+	return ": " + said
 }
 
-// plainExec is why a command failed, without its path.
+// plainExec returns why a command failed, without its path.
 func plainExec(err error) error {
-	var missing *exec.Error
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*exec.Error](err); ok {
 		return missing.Err
 	}
 	return files.WithoutPath(err)
 }
 
-// printedToken reads what a command prints: the token alone, or a JSON object
-// with token and perhaps expiresAt.
-func (a *app) printedToken(out []byte) (string, error) {
+// printedToken reads what a command printed: the token alone, or a JSON object with token and
+// perhaps expiresAt.
+func printedToken(out []byte, now time.Time) (string, error) {
 	trimmed := bytes.TrimSpace(out)
 	if len(trimmed) == 0 {
 		return "", errors.New("printed nothing to standard output")
@@ -141,7 +138,7 @@ func (a *app) printedToken(out []byte) (string, error) {
 		ExpiresAt string `json:"expiresAt"`
 	}
 	if err := json.Unmarshal(trimmed, &answer); err != nil {
-		// The decoder's words may quote the answer.
+		// The decoder's error may quote the answer.
 		return "", errors.New(`printed neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
 	}
 	if answer.Token == "" {
@@ -154,7 +151,7 @@ func (a *app) printedToken(out []byte) (string, error) {
 	if err != nil {
 		return "", errors.New("printed an expiresAt that is not a time such as 2026-11-21T12:00:00Z")
 	}
-	if !until.After(a.env.Now()) {
+	if !until.After(now) {
 		return "", fmt.Errorf("printed a token that has expired at %s", until.UTC().Format(time.RFC3339))
 	}
 	return answer.Token, nil

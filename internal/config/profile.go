@@ -1,0 +1,206 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/api"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+)
+
+// maxFile limits the user's own files, in bytes.
+const maxFile = 1 << 20
+
+// Config is the user's profiles file. Nothing in a repository changes it
+// (schemas/config.schema.json).
+type Config struct {
+	APIVersion string             `json:"apiVersion"`
+	Kind       string             `json:"kind"`
+	Profiles   map[string]Profile `json:"profiles"`
+}
+
+// Profile is one set of addresses and tokens.
+type Profile struct {
+	Delivery AreaSettings `json:"delivery"`
+	Compute  AreaSettings `json:"compute"`
+	CAFile   string       `json:"caFile"`
+	Proxy    string       `json:"proxy"`
+
+	// Name is empty if no profile was chosen. File is the profiles file.
+	Name string `json:"-"`
+	File string `json:"-"`
+	// lines has the lines of all fields of the file.
+	lines map[string]int
+}
+
+// AreaSettings are an area's address, and where its token comes from.
+type AreaSettings struct {
+	URL   string      `json:"url"`
+	Token TokenSource `json:"token"`
+}
+
+func (p Profile) area(area kind.Area) AreaSettings {
+	if area == kind.Compute {
+		return p.Compute
+	}
+	return p.Delivery
+}
+
+// origin returns where a field of the profile is.
+func (p Profile) origin(field string) string {
+	at := p.File
+	if line := p.lines["profiles."+p.Name+"."+field]; line > 0 {
+		at = fmt.Sprintf("%s:%d", p.File, line)
+	}
+	return "profile " + p.Name + " at " + at
+}
+
+// path returns the whole path of a file in the profile. A relative one starts from the folder of
+// the profiles file, never from the one that trueup runs in.
+func (p Profile) path(name string) string { return absolute(filepath.Dir(p.File), name) }
+
+func absolute(dir, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// file returns the path of the profiles file, empty if the environment names no folder.
+func (o Options) file() string {
+	dir := o.Getenv("XDG_CONFIG_HOME")
+	if home := o.Getenv("HOME"); !filepath.IsAbs(dir) && filepath.IsAbs(home) {
+		dir = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "trueup", "config.yaml")
+}
+
+// Profiles returns the names of the user's profiles, sorted; none if the file can't be used.
+func (o Options) Profiles() []string {
+	cfg, err := read(o.file())
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(cfg.Profiles))
+}
+
+// profile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was.
+// Without one the profile is empty.
+func (o Options) profile() (Profile, string, error) {
+	name, from := o.Profile, "--profile"
+	if name == "" {
+		name, from = o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"
+	}
+	if name == "" {
+		return Profile{}, "", nil
+	}
+	file := o.file()
+	if file == "" {
+		return Profile{}, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
+	}
+	cfg, err := read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Profile{}, from, fmt.Errorf("%s is %s, and there is no %s: write it (docs/configuration.md)", from, name, file)
+	}
+	if err != nil {
+		return Profile{}, from, fmt.Errorf("%s: %w", file, err)
+	}
+	p, ok := cfg.Profiles[name]
+	if !ok {
+		names := slices.Sorted(maps.Keys(cfg.Profiles))
+		return Profile{}, from, fmt.Errorf("%s is %s, and %s has no such profile, but %s%s",
+			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), manifest.DidYouMean(name, names))
+	}
+	p.File = file
+	return p, from, nil
+}
+
+// read reads the file that chooses where tokens go: only the user and root may be able to write it.
+func read(file string) (Config, error) {
+	data, info, err := files.Read(file, maxFile)
+	if err != nil {
+		return Config{}, err
+	}
+	if uid, known := ownerOf(info); known && uid != 0 && uid != ownID() {
+		return Config{}, fmt.Errorf("it belongs to user %d, who could redirect your tokens: make yourself its owner", uid)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return Config{}, fmt.Errorf("other users can write to it (mode %04o) and redirect your tokens: chmod go-w %s", mode, file)
+	}
+	return Parse(data)
+}
+
+// Parse reads the text of a profiles file strictly, and checks all of its profiles.
+func Parse(data []byte) (Config, error) {
+	var cfg Config
+	if err := project.UnmarshalStrict(data, &cfg); err != nil {
+		return cfg, err
+	}
+	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {
+		return cfg, errors.New("not a profiles file: write apiVersion: trueup/v1 and kind: Config")
+	}
+	lines := map[string]int{}
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) == nil && len(doc.Content) > 0 {
+		addLines(lines, "", doc.Content[0])
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Profiles)) {
+		p := cfg.Profiles[name]
+		if err := p.check(); err != nil {
+			return cfg, fmt.Errorf("profiles.%s.%w", name, err)
+		}
+		p.Name, p.lines = name, lines
+		cfg.Profiles[name] = p
+	}
+	return cfg, nil
+}
+
+// check returns what is wrong, beginning with the name of the field.
+func (p Profile) check() error {
+	for _, area := range kind.Areas() {
+		s := p.area(area)
+		if s.URL != "" {
+			if _, err := api.ParseBase(s.URL, ""); err != nil {
+				return fmt.Errorf("%s.url: %w", area, err)
+			}
+		}
+		if err := s.Token.check(); err != nil {
+			return fmt.Errorf("%s.token%w", area, err)
+		}
+	}
+	if strings.HasPrefix(p.CAFile, "~") {
+		return fmt.Errorf("caFile is %q: write the whole path, because ~ has no meaning here", p.CAFile)
+	}
+	if p.Proxy != "" {
+		if _, err := parseProxy(p.Proxy); err != nil {
+			return fmt.Errorf("proxy: %w", err)
+		}
+	}
+	return nil
+}
+
+// addLines adds the line of each field below a node. Fields of fields are joined by dots.
+func addLines(lines map[string]int, prefix string, node *yaml.Node) {
+	if node.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		field := prefix + node.Content[i].Value
+		lines[field] = node.Content[i].Line
+		addLines(lines, field+".", node.Content[i+1])
+	}
+}

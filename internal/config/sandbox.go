@@ -1,0 +1,232 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"trueup/internal/api"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+	"trueup/internal/sandbox"
+)
+
+// sandboxOrigin is the address of the sandbox in its ledger, whatever port a run has, so that no
+// record is taken for one of a real platform (docs/design.md 0.13).
+const sandboxOrigin = "http://sandbox.invalid"
+
+// SandboxDir returns the folder of the sandbox and its ledger.
+func (o Options) SandboxDir(p project.Project) (string, error) {
+	return files.OwnFolder(cmp.Or(p.Dir, o.Dir), ".trueup/sandbox")
+}
+
+// SandboxUUID returns the identifier of a workspace of the sandbox.
+func SandboxUUID(name string) string {
+	if name == sandbox.WorkspaceName {
+		return sandbox.WorkspaceUUID
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(sandboxOrigin+"/"+name)).String()
+}
+
+// SandboxWorkspace returns the workspace of the project, or without one the namespace that all
+// manifests have.
+func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, error) {
+	if p.Exists() {
+		return p.Workspace, nil
+	}
+	var names []string
+	for _, o := range set.Objects {
+		if o.Namespace != "" && !slices.Contains(names, o.Namespace) {
+			names = append(names, o.Namespace)
+		}
+	}
+	if len(names) > 1 {
+		return kind.Workspace{}, fmt.Errorf("the manifests name several namespaces (%s), and no trueup.yaml says which is right",
+			strings.Join(names, ", "))
+	}
+	name := cmp.Or(strings.Join(names, ""), sandbox.WorkspaceName)
+	return kind.Workspace{Name: name, UUID: SandboxUUID(name)}, nil
+}
+
+// OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real
+// address, token or ledger.
+func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
+	ws, err := SandboxWorkspace(p, set)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := o.SandboxDir(p)
+	if err != nil {
+		return nil, err
+	}
+	server, err := o.OpenSandbox(dir, ws, nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &Platform{Workspace: ws, WaitOthers: p.Wait(), closers: []func() error{server.Close}, Origins: map[kind.Area]string{
+		kind.Compute:  sandboxOrigin + sandbox.ComputeBase,
+		kind.Delivery: sandboxOrigin + sandbox.DeliveryBase,
+	}}
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	if err := server.Fault(o.SandboxFaults...); err != nil {
+		return nil, err
+	}
+	base, stop, err := ServeSandbox(ctx, server, "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w.closers = []func() error{stop, server.Close}
+	w.API = o.apiConfig(ws)
+	w.API.Now = server.Now // the sandbox has its own clock
+	if w.API.Endpoints, err = sandboxEndpoints(base); err != nil {
+		return nil, err
+	}
+	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
+		return nil, err
+	}
+	w.Ledger.Window = p.Window()
+	return w, nil
+}
+
+func sandboxEndpoints(base string) (map[kind.Area]api.Endpoint, error) {
+	endpoints := map[kind.Area]api.Endpoint{}
+	for area, at := range map[kind.Area][2]string{
+		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
+		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
+	} {
+		url, err := api.ParseBase(base+at[0], "")
+		if err != nil {
+			return nil, err
+		}
+		token, err := api.NewToken(at[1])
+		if err != nil {
+			return nil, err
+		}
+		endpoints[area] = api.Endpoint{Base: url, Token: token}
+	}
+	return endpoints, nil
+}
+
+// OpenSandbox opens the store of the sandbox, and fills a new one with the documented examples.
+func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string) (*sandbox.Server, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	store := filepath.Join(dir, "sandbox.db")
+	info, err := os.Lstat(store)
+	isNew := errors.Is(err, os.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("sandbox: %s is not a regular file: remove it", store)
+	}
+	all := sandboxWorkspaces(ws)
+	server, err := sandbox.Open(sandbox.Options{Dir: dir, Now: o.Now, Log: log, Quirks: quirks, Workspaces: all})
+	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
+		return server, err
+	}
+	if err := server.LoadSeed(sandbox.SeedLive()); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return server, nil
+}
+
+// sandboxWorkspaces returns the workspace with examples and the one that is used. If the latter has
+// the UUID of the former and another name, it is the only one, and empty.
+func sandboxWorkspaces(ws kind.Workspace) []sandbox.Workspace {
+	seeded := sandbox.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
+	used := sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}
+	switch {
+	case used == seeded:
+		return []sandbox.Workspace{seeded}
+	case used.UUID == seeded.UUID:
+		return []sandbox.Workspace{used}
+	}
+	return []sandbox.Workspace{seeded, used}
+}
+
+// sandboxLedger creates the ledger of the sandbox. That of the workspace with examples begins with
+// what was applied last there.
+func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
+	cfg := ledger.Config{
+		Store:     "file:ledger-" + w.Workspace.UUID,
+		Dir:       dir,
+		Workspace: w.Workspace,
+		Origins:   w.Origins,
+		Now:       w.API.Now,
+		Claim:     o.Claim(),
+		Rebind:    func(string, string, string) error { return nil }, // a workspace may get another name
+	}
+	g, err := ledger.Init(ctx, cfg)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.ID = g.LedgerID
+	if w.Workspace.UUID != sandbox.WorkspaceUUID || w.Workspace.Name != sandbox.WorkspaceName {
+		return cfg, nil
+	}
+	return cfg, seedLedger(ctx, cfg)
+}
+
+// seedLedger records what was applied last in the workspace with examples, unless the ledger has a
+// record of it.
+func seedLedger(ctx context.Context, cfg ledger.Config) error {
+	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sandbox.SeedApplied()}}, manifest.Options{})
+	if err != nil {
+		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+	}
+	l, err := ledger.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	key := seed.Objects[0].Key()
+	view, err := l.View(ctx, []kind.Key{key})
+	if err != nil {
+		return err
+	}
+	if _, known := view.Records[key]; known {
+		return nil
+	}
+	return l.Applied(ctx, key, ledger.AppliedSpec{Spec: seed.Objects[0].Spec, Converged: true})
+}
+
+// ServeSandbox listens on a loopback address and returns the base address of the server.
+func ServeSandbox(ctx context.Context, h http.Handler, listen string) (base string, stop func() error, err error) {
+	if !OnLoopback(listen) {
+		return "", nil, fmt.Errorf("the sandbox listens on loopback only, such as 127.0.0.1:8080, not on %q", listen)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", listen)
+	if err != nil {
+		return "", nil, fmt.Errorf("sandbox: %w", err)
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = srv.Serve(l) }() // ends with Close
+	return "http://" + l.Addr().String(), srv.Close, nil
+}
+
+// OnLoopback reports whether HOST:PORT is of this machine.
+func OnLoopback(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
