@@ -1,36 +1,29 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/api"
 	"trueup/internal/apply"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
-	"trueup/internal/ledger"
-	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
 type applyOptions struct {
 	planOptions
-	expect           string
-	autoApprove      bool
-	acceptNormalised bool
-	wait             bool
-	waitTimeout      time.Duration
-	writesPerSecond  float64
+	reconcile.ApplyOptions
+	expect      string
+	autoApprove bool
 }
 
 func newApply(a *app) *cobra.Command {
@@ -49,16 +42,16 @@ func newApply(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
-	f.BoolVar(&opts.acceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
-	f.BoolVar(&opts.wait, "wait", false, "wait until created objects are ready")
-	f.DurationVar(&opts.waitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
-	f.Float64Var(&opts.writesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
+	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
+	f.BoolVar(&opts.Wait, "wait", false, "wait until created objects are ready")
+	f.DurationVar(&opts.WaitTimeout, "wait-timeout", 10*time.Minute, "how long --wait waits for each object")
+	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
 }
 
 func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) error {
 	doc := report.Document{Command: "apply"}
-	expected, err := a.expectation(opts.expect)
+	expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
 	if err != nil {
 		return a.fail(doc, err)
 	}
@@ -66,26 +59,24 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	if err != nil {
 		return a.fail(doc, err)
 	}
-	defer s.close()
-	s.describe(&doc)
+	defer s.Close()
+	doc = document("apply", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
-	if doc.Errors = expected.against(doc.Plan); len(doc.Errors) > 0 {
+	if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
 		doc.ExitCode = exit.Stale
 		return a.emit(doc)
 	}
-	a.asExpected(expected)
-	asked := doc.Plan.Sends() && !opts.autoApprove
-	if asked {
-		if err := a.confirm(doc, expected); err != nil {
-			return a.fail(doc, err)
-		}
+	asked, err := a.approve(doc, expected, opts.autoApprove)
+	if err != nil {
+		return a.fail(doc, err)
 	}
-	result := s.apply(ctx, opts)
-	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, exitOfApply(result))
+	a.sending = true
+	result := s.Apply(ctx, opts.ApplyOptions)
+	doc.Apply, doc.ExitCode = &result, exit.OrInterrupted(ctx, reconcile.ExitCode(result))
 	if doc.ExitCode == exit.OK {
-		s.finish(ctx)
+		s.Finish(ctx)
 	}
 	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
@@ -93,25 +84,19 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	return a.emit(doc)
 }
 
-// finish records which requests git has, where the whole project was applied: one of
-// them that has no record later on was lost.
-func (s *session) finish(ctx context.Context) {
-	options := s.inputs.Options
-	if options.Targets != nil || options.PartOfTree || s.plan.LedgerProblem != "" {
-		return
+// approve asks whether to send what the plan shows, unless it sends nothing or the user approved it.
+func (a *app) approve(doc report.Document, expected reconcile.Expectation, approved bool) (asked bool, err error) {
+	if expected.Digest != "" && !a.global.quiet {
+		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
 	}
-	keys := make([]kind.Key, len(s.inputs.Set.Objects))
-	for i, o := range s.inputs.Set.Objects {
-		keys[i] = o.Key()
+	if approved || !doc.Plan.Sends() {
+		return false, nil
 	}
-	if err := s.ledger.Finish(ctx, s.inputs.Ledger, keys); err != nil {
-		s.app.log(slog.LevelWarn, err.Error())
-	}
+	return true, a.confirm(doc, expected.Digest != "")
 }
 
-// confirm shows the plan on standard error and asks; without a terminal there
-// is nobody to ask.
-func (a *app) confirm(doc report.Document, expected expectation) error {
+// confirm shows the plan on standard error and asks. It refuses if there is no terminal.
+func (a *app) confirm(doc report.Document, isExpected bool) error {
 	if !a.env.StdinIsTTY {
 		return errors.New("there is no terminal to ask on: add --auto-approve")
 	}
@@ -121,7 +106,7 @@ func (a *app) confirm(doc report.Document, expected expectation) error {
 		return fmt.Errorf("not applied, because the plan could not be shown: %w", err)
 	}
 	which := "Apply"
-	if expected.set() {
+	if isExpected {
 		which = "Apply the expected plan"
 	}
 	answer, err := a.ask("\n%s to %s? Type yes: ", which, destination(doc.Plan))
@@ -153,120 +138,7 @@ func destination(p *plan.Plan) string {
 	return text + " at " + strings.Join(origins, " and ")
 }
 
-// apply sends what the session's plan shows.
-func (s *session) apply(ctx context.Context, opts applyOptions) apply.Result {
-	client := s.world.Client(opts.writesPerSecond)
-	defer client.Close()
-	s.app.sending = true
-	defer s.app.explainInterruption(ctx)()
-	applying := s.app.begin("applying")
-	defer applying.end()
-	deps := apply.Deps{
-		Writer:   client,
-		Clock:    s.clock(client),
-		Replan:   s.replan,
-		Spec:     func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
-		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
-		Report:   s.app.happened,
-		Progress: applying.reached,
-		Hurry:    s.app.env.Hurry,
-		Sleep:    s.app.env.Sleep,
-		Now:      s.app.env.Now,
-		Options: apply.Options{
-			Parallelism:      s.app.global.parallelism,
-			AcceptNormalised: opts.acceptNormalised,
-			Wait:             opts.wait,
-			WaitTimeout:      opts.waitTimeout,
-			Batch:            s.ledger.Batch(),
-			WaitOthers:       s.world.WaitOthers,
-		},
-	}
-	if s.plan.LedgerProblem == "" {
-		deps.Journal = s.ledger
-	}
-	result := apply.Run(ctx, s.plan, deps)
-	for i := range result.Outcomes {
-		if o := &result.Outcomes[i]; o.Field != "" {
-			o.Line, o.Column = s.inputs.Set.Find(o.Key).Place(o.Field)
-		}
-	}
-	return result
-}
-
-// explainInterruption tells who interrupts a run that sends why it does not end
-// at once. The returned function ends that.
-func (a *app) explainInterruption(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			a.log(slog.LevelWarn, "interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
-		}
-	})
-}
-
-// maxSkew is how far the platform's clock and this machine's may be apart
-// before somebody is told (docs/design.md A6).
-const maxSkew = 5 * time.Minute
-
-// clock asks for an object of the area to learn what time it is: one that is
-// live, or else one that there is none of, whose absence is answered with a time
-// as well.
-func (s *session) clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
-	dials := sync.OnceValue(s.dials)
-	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
-		on := dials()[k.Area]
-		read, err := client.Clock(ctx, on.kind, on.name)
-		if err != nil {
-			return ledger.Instant{}, err
-		}
-		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
-			s.warnedOfSkew.Do(func() {
-				s.app.log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
-			})
-		}
-		return ledger.Observed(read.Server, read.Wall), nil
-	}
-}
-
-// dial is an object that a look at the clock asks for.
-type dial struct {
-	kind *kind.Kind
-	name string
-}
-
-// dials finds one of each area: of the first kind that has a live object, the
-// first in git.
-func (s *session) dials() map[kind.Area]dial {
-	live, none := map[*kind.Kind]string{}, "trueup-clock"
-	for _, o := range s.inputs.Set.Objects {
-		if _, found := live[o.Kind]; found {
-			continue
-		}
-		if _, there := s.inputs.Live.Objects[o.Key()]; there {
-			live[o.Kind] = o.Name
-		}
-	}
-	found := map[kind.Area]dial{}
-	for _, k := range kind.All() {
-		before, seen := found[k.Area]
-		if !k.Can(kind.Get) || seen && before.name != none {
-			continue
-		}
-		found[k.Area] = dial{kind: k, name: cmp.Or(live[k], none)}
-	}
-	return found
-}
-
-// replan plans one object again; a finding against it stops it.
-func (s *session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
-	item, findings := s.planner.Remake(key, obj)
-	if findings.HasErrors() {
-		return plan.Item{}, errors.New(findings[0].Message)
-	}
-	return item, nil
-}
-
-// happened writes to standard error what apply tells: waiting always, the rest
-// for who asked for it.
+// happened writes to standard error what apply reports: waiting always, the rest with -v.
 func (a *app) happened(e apply.Event) {
 	switch {
 	case e.Phase == apply.PhaseRescue:
@@ -275,33 +147,5 @@ func (a *app) happened(e apply.Event) {
 		a.showStack(e.Message)
 	case !a.global.quiet && (a.global.verbose || e.Phase == "wait"):
 		a.log(slog.LevelInfo, report.ProgressLine(e))
-	}
-}
-
-// exitOfApply picks the code of an apply; if several things happened, the one
-// that a person must know first (docs/design.md 0.24). Stale objects alone end with
-// exit.Stale only if nothing was sent at all.
-func exitOfApply(res apply.Result) int {
-	seen := map[apply.Verdict]bool{}
-	sent := false
-	for _, o := range res.Outcomes {
-		seen[o.Verdict] = true
-		sent = sent || o.Sent
-	}
-	switch {
-	case seen[apply.Interrupted]:
-		return exit.Interrupted
-	case seen[apply.Auth]:
-		return exit.Auth
-	case seen[apply.NeedsPerson]:
-		return exit.NeedsPerson
-	case seen[apply.NotConverged]:
-		return exit.NotConverged
-	case seen[apply.Stale] && !sent:
-		return exit.Stale
-	case seen[apply.Partial] || seen[apply.Stale]:
-		return exit.Partial
-	default:
-		return exit.OK
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/purge"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -23,7 +24,8 @@ const probeSource = "--probe-duplicates"
 
 // probe is a request that is sent twice.
 type probe struct {
-	*session
+	*reconcile.Session
+	app  *app
 	kind *kind.Kind
 	key  kind.Key
 	item plan.Item
@@ -45,12 +47,12 @@ func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	if err != nil {
 		return a.fail(doc, err)
 	}
-	defer s.close()
-	s.describe(&doc)
+	defer s.Close()
+	doc = document("doctor", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
-	p := &probe{session: s, kind: k, key: kind.Key{Kind: k.Name, Name: name}}
+	p := &probe{Session: s, app: a, kind: k, key: kind.Key{Kind: k.Name, Name: name}}
 	return p.run(ctx, doc, opts)
 }
 
@@ -65,43 +67,44 @@ func probeManifest(k *kind.Kind, name, hostname string) ([]byte, error) {
 
 func (p *probe) run(ctx context.Context, doc report.Document, opts doctorOptions) error {
 	a := p.app
-	if view := p.inputs.Ledger; view.Problem != "" {
+	if view := p.View(); view.Problem != "" {
 		return a.fail(doc, exit.With(exit.NeedsPerson, fmt.Errorf("%s: %s", view.Problem, view.Fix)))
 	}
 	if p.terms().Proven {
 		return p.tell(ctx, "nothing sent: the platform is already known to refuse a second request of the same name\n")
 	}
-	p.plan = p.plan.Only(p.key)
-	p.item = p.plan.Items[0]
-	doc.Plan = p.plan
-	if p.plan.Sends() && !opts.autoApprove {
-		if err := a.confirm(doc, expectation{}); err != nil {
+	p.Plan = p.Plan.Only(p.key)
+	p.item = p.Plan.Items[0]
+	doc.Plan = p.Plan
+	if p.Plan.Sends() && !opts.autoApprove {
+		if err := a.confirm(doc, false); err != nil {
 			return a.fail(doc, err)
 		}
 	}
-	result := p.apply(ctx, applyOptions{})
-	if code := exitOfApply(result); code != exit.OK {
+	a.sending = true
+	result := p.Apply(ctx, reconcile.ApplyOptions{})
+	if code := reconcile.ExitCode(result); code != exit.OK {
 		doc.Apply, doc.ExitCode = &result, code
 		return a.emit(doc)
 	}
 	return p.again(ctx)
 }
 
-func (p *probe) terms() ledger.Terms { return p.inputs.Ledger.Terms[p.kind.Area] }
+func (p *probe) terms() ledger.Terms { return p.View().Terms[p.kind.Area] }
 
 // again sends what was accepted once more, and records how it was refused. Any
 // other answer proves nothing.
 func (p *probe) again(ctx context.Context) error {
-	client := p.world.Client(0)
+	client := p.Platform.Client(0)
 	defer client.Close()
-	records, err := p.ledger.Look(ctx, []kind.Key{p.key})
+	records, err := p.Ledger.Look(ctx, []kind.Key{p.key})
 	if err != nil {
 		return err
 	}
 	if err := client.Turn(ctx, p.kind); err != nil {
 		return err
 	}
-	now, err := p.clock(client)(ctx, p.kind)
+	now, err := p.Clock(client)(ctx, p.kind)
 	if err != nil {
 		return fmt.Errorf("the platform's time: %w", err)
 	}
@@ -120,7 +123,7 @@ func (p *probe) again(ctx context.Context) error {
 		return fmt.Errorf("the second %s was not refused as a duplicate; if this answer means a duplicate, describe it in purge.duplicate of trueup.yaml: %w", p.key, err)
 	}
 	proof := ledger.Proof{At: now.Now.UTC(), Name: p.key.Name, HTTP: refused.HTTPStatus(), By: p.app.config().Claim().Actor}
-	if err := p.ledger.Prove(ctx, p.kind.Area, proof); err != nil {
+	if err := p.Ledger.Prove(ctx, p.kind.Area, proof); err != nil {
 		return ledgerError(err)
 	}
 	return p.tell(ctx, "%s: a second request of the same name is refused%s\nfrom now on trueup sends a request that got no answer again under its name, while that is safe\n",

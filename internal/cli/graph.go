@@ -12,6 +12,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -60,7 +61,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 	if err := opts.check(a); err != nil {
 		return err
 	}
-	filter, err := targets(opts.targets)
+	filter, err := reconcile.Filter(opts.targets)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 	if err != nil {
 		return err
 	}
-	if err := (&planOptions{targets: opts.targets}).match(l.Set); err != nil {
+	if err := (reconcile.Options{Targets: opts.targets}).Match(l.Set); err != nil {
 		return err
 	}
 	if l.Findings.HasErrors() {
@@ -86,23 +87,22 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 // for none.
 func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (project.Loaded, *plan.Plan, error) {
 	if opts.live {
-		s, err := a.prepare(ctx, planOptions{looksOnly: true, targets: opts.targets}, paths)
+		s, err := a.prepare(ctx, planOptions{Options: reconcile.Options{ReadOnly: true, Targets: opts.targets}}, paths)
 		if err != nil {
 			return project.Loaded{}, nil, err
 		}
-		defer s.close()
-		s.loaded.Findings = s.findings
-		return s.loaded, s.plan, nil
+		defer s.Close()
+		return s.Loaded, s.Plan, nil
 	}
 	l, err := a.load(ctx, paths, false)
 	if err != nil {
 		return l, nil, err
 	}
-	a.warnOfNothing(l)
+	reconcile.WarnOfNothing(l, a.log)
 	if opts.plan == "" {
 		return l, nil, nil
 	}
-	p, err := a.readPlan(opts.plan)
+	p, err := reconcile.ReadPlan(a.full(opts.plan))
 	if err != nil {
 		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", opts.plan, err))
 	}

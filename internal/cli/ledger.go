@@ -22,6 +22,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -289,7 +290,7 @@ func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
 			keys = append(keys, key)
 			continue
 		}
-		like, err := targets([]string{arg})
+		like, err := reconcile.Filter([]string{arg})
 		if err != nil {
 			return nil, err
 		}
@@ -373,9 +374,9 @@ func newLedgerSettle(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opts.targets, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
-	f.BoolVar(&opts.allowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
-	f.Float64Var(&opts.writesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
+	f.StringArrayVar(&opts.Targets, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
+	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd
 }
 
@@ -385,24 +386,25 @@ func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []str
 	if err != nil {
 		return a.fail(doc, err)
 	}
-	defer s.close()
-	s.describe(&doc)
+	defer s.Close()
+	doc = document("settle", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}
-	if err := viewError(s.inputs.Ledger); err != nil {
+	if err := viewError(s.View()); err != nil {
 		return a.fail(doc, err)
 	}
-	s.plan = s.plan.OpenOnly(s.inputs.Ledger.Records)
-	result := s.apply(ctx, opts)
-	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.plan), &result, exit.OrInterrupted(ctx, exitOfSettle(result))
+	s.Plan = s.Plan.OpenOnly(s.View().Records)
+	a.sending = true
+	result := s.Apply(ctx, opts.ApplyOptions)
+	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.Plan), &result, exit.OrInterrupted(ctx, exitOfSettle(result))
 	return a.emit(doc)
 }
 
 // exitOfSettle is the code of an apply that only finishes requests. What was stale or not kept is still
 // open, and the next run sees it.
 func exitOfSettle(res apply.Result) int {
-	code := exitOfApply(res)
+	code := reconcile.ExitCode(res)
 	if code == exit.Stale || code == exit.NotConverged {
 		return exit.Partial
 	}
@@ -460,7 +462,7 @@ func newLedgerImport(a *app) *cobra.Command {
 }
 
 func runLedgerImport(ctx context.Context, a *app, name string, leave []string) error {
-	left, err := keys("--leave", leave)
+	left, err := reconcile.Keys("--leave", leave)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 )
 
 func newLedgerInit(a *app) *cobra.Command {
@@ -98,7 +99,7 @@ func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config
 	cfg.ID = id
 	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })
 	if loaded, err := a.loadOf(ctx, p, nil, false); err == nil && len(loaded.Set.Objects) > 0 {
-		needed = areasOf(loaded.Set)
+		needed = reconcile.Areas(loaded.Set)
 	}
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
@@ -219,7 +220,7 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 	if _, err := path.Match(pattern, ""); err != nil || strings.Count(pattern, "/") != 1 {
 		return nil, fmt.Errorf("--adopt is %q: write all, none or a pattern such as rel-*", glob)
 	}
-	like, err := targets([]string{pattern})
+	like, err := reconcile.Filter([]string{pattern})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -79,17 +78,6 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, str
 		err = fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
 	}
 	return l, err
-}
-
-// warnOfNothing says how to get manifests if there are none.
-func (a *app) warnOfNothing(l project.Loaded) {
-	switch {
-	case !l.IsEmpty():
-	case !l.Project.Exists():
-		a.log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
-	default:
-		a.log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
-	}
 }
 
 // history returns the reader of what git had before.

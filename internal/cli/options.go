@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"trueup/internal/kind"
 	"trueup/internal/report"
 )
 
@@ -126,38 +124,4 @@ func (a *app) checkFormats() error {
 		}
 	}
 	return nil
-}
-
-// targets makes the filter of --target KIND/NAME, in which both parts may hold
-// the wildcards of path.Match; nil for no flag.
-func targets(patterns []string) (func(kind.Key) bool, error) {
-	if len(patterns) == 0 {
-		return nil, nil
-	}
-	for _, p := range patterns {
-		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
-			return nil, fmt.Errorf("--target is %q: write KIND/NAME, such as cdn/shop or */web-*", p)
-		}
-	}
-	return func(k kind.Key) bool {
-		return slices.ContainsFunc(patterns, func(p string) bool {
-			kindPart, namePart, _ := strings.Cut(p, "/")
-			byKind, _ := path.Match(strings.ToLower(kindPart), strings.ToLower(k.Kind))
-			byName, _ := path.Match(namePart, k.Name)
-			return byKind && byName
-		})
-	}, nil
-}
-
-// keys reads the objects that a flag names.
-func keys(flag string, values []string) (map[kind.Key]bool, error) {
-	named := map[kind.Key]bool{}
-	for _, v := range values {
-		key, ok := kind.ParseKey(v)
-		if !ok {
-			return nil, fmt.Errorf("%s is %q: write KIND/NAME, such as cdn/shop", flag, v)
-		}
-		named[key] = true
-	}
-	return named, nil
 }

@@ -3,35 +3,25 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/exit"
-	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
+	"trueup/internal/project"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
 // planOptions are the flags that choose what is planned.
 type planOptions struct {
-	// looksOnly is set by commands that change nothing.
-	looksOnly bool
+	reconcile.Options
 	// more are manifests beside those of git, which a command brings itself.
-	more           []manifest.Source
-	strict         bool
-	detailed       bool
-	offline        bool
-	targets        []string
-	takeOver       []string
-	allowRecreate  []string
-	allowEmptyLive bool
-	maxCreates     int
-	prune          bool
-	maxDeletes     int
-	baseRef        string
-	drift          string
+	more     []manifest.Source
+	strict   bool
+	detailed bool
+	offline  bool
 	// out is the file of --out, which only plan has.
 	out string
 }
@@ -39,23 +29,25 @@ type planOptions struct {
 func (o *planOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	f.StringArrayVar(&o.targets, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
-	f.StringArrayVar(&o.takeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
-	f.StringArrayVar(&o.allowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
-	f.BoolVar(&o.allowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
-	f.IntVar(&o.maxCreates, "max-creates", 0, "refuse to create more than `N` objects; 0 allows a few")
-	f.BoolVar(&o.prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
-	f.IntVar(&o.maxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
-	f.StringVar(&o.baseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
-	f.StringVar(&o.drift, "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
+	f.StringArrayVar(&o.Targets, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
+	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
+	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
+	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
+	f.IntVar(&o.MaxCreates, "max-creates", 0, "refuse to create more than `N` objects; 0 allows a few")
+	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
+	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
+	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
+	f.StringVar(&o.Drift, "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
 }
 
-// driftPolicy reads --drift, which not every command has.
-func (o *planOptions) driftPolicy() (plan.DriftPolicy, error) {
-	if o.drift == "" {
-		return "", nil
+// check refuses values that no manifest fits.
+func (o *planOptions) check() error {
+	if o.Drift != "" {
+		if err := oneOf("--drift", o.Drift, driftPolicies()); err != nil {
+			return err
+		}
 	}
-	return plan.DriftPolicy(o.drift), oneOf("--drift", o.drift, driftPolicies())
+	return o.Check()
 }
 
 func driftPolicies() []string {
@@ -66,58 +58,45 @@ func driftPolicies() []string {
 	return words
 }
 
-func (o *planOptions) plan() (plan.Options, error) {
-	filter, err := targets(o.targets)
-	if err != nil {
-		return plan.Options{}, err
+// reconcileEnv returns where the run works.
+func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
+	return reconcile.Env{
+		Cwd: a.dir(), Paths: paths, Getenv: a.env.Getenv, Open: a.enter, History: a.history(l, paths), Log: a.log,
+		Begin: func(doing string) (func(done, of int), func()) {
+			p := a.begin(doing)
+			return p.reached, p.end
+		},
+		Report: a.happened, Hurry: a.env.Hurry, Sleep: a.env.Sleep, Now: a.env.Now, Parallelism: a.global.parallelism,
+		Tool: toolName(), Sandbox: a.global.sandbox, Verbose: a.global.verbose,
 	}
-	takeOver, err := keys("--take-over", o.takeOver)
-	if err != nil {
-		return plan.Options{}, err
-	}
-	recreate, err := keys("--allow-recreate", o.allowRecreate)
-	if err != nil {
-		return plan.Options{}, err
-	}
-	drift, err := o.driftPolicy()
-	if err != nil {
-		return plan.Options{}, err
-	}
-	for flag, n := range map[string]int{"--max-creates": o.maxCreates, "--max-deletes": o.maxDeletes} {
-		if n < 0 {
-			return plan.Options{}, fmt.Errorf("%s is %d: write 0 or more", flag, n)
-		}
-	}
-	return plan.Options{
-		Targets: filter, Patterns: o.targets, Drift: drift, TakeOver: takeOver, AllowRecreate: recreate,
-		AllowEmptyLive: o.allowEmptyLive, MaxCreates: o.maxCreates, Prune: o.prune, MaxDeletes: o.maxDeletes,
-	}, nil
 }
 
-// match refuses a flag that names nothing in git: a slip must not look like
-// there being nothing to do.
-func (o *planOptions) match(set *manifest.Set) error {
-	names := make([]string, len(set.Objects))
-	for i, obj := range set.Objects {
-		names[i] = obj.Key().String()
+// prepare goes from manifests to plan.
+func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*reconcile.Session, error) {
+	if err := a.checkFormats(); err != nil {
+		return nil, err
 	}
-	for _, pattern := range o.targets {
-		filter, err := targets([]string{pattern})
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
-			return fmt.Errorf("--target %s matches no manifest%s", pattern, didYouMean(pattern, names))
-		}
+	if err := opts.check(); err != nil {
+		return nil, err
 	}
-	for flag, values := range map[string][]string{"--take-over": o.takeOver, "--allow-recreate": o.allowRecreate} {
-		for _, value := range values {
-			if key, ok := kind.ParseKey(value); !ok || set.Find(key) == nil {
-				return fmt.Errorf("%s %s names no manifest%s", flag, value, didYouMean(value, names))
-			}
-		}
+	l, err := a.load(ctx, paths, opts.strict, opts.more...)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
+}
+
+// document returns the document of a run. An error among the findings stops the run
+// (docs/design.md 0.6).
+func document(command string, l project.Loaded, p *plan.Plan) report.Document {
+	doc := report.Document{Command: command, Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
+	if p != nil {
+		doc.Plan = plan.Shown(p)
+	}
+	if l.Findings.HasErrors() {
+		doc.ExitCode = exit.Invalid
+	}
+	return doc
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -147,7 +126,7 @@ func newPlan(a *app) *cobra.Command {
 
 func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
 	doc := report.Document{Command: "plan"}
-	opts.looksOnly = true
+	opts.ReadOnly = true
 	file, err := a.openPlanFile(opts.out)
 	if err != nil {
 		return a.fail(doc, err)
@@ -156,11 +135,11 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	if err != nil {
 		return a.fail(doc, err)
 	}
-	defer s.close()
-	s.describe(&doc)
+	defer s.Close()
+	doc = document("plan", s.Loaded, s.Plan)
 	switch {
 	case doc.ExitCode != exit.OK:
-	case s.hidesLedger():
+	case s.HidesLedger():
 		doc.ExitCode = exit.NeedsPerson
 	case opts.detailed && doc.Plan.Differs():
 		doc.ExitCode = exit.Changes
@@ -169,10 +148,56 @@ func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) erro
 	return a.emit(doc)
 }
 
-// hidesLedger reports whether a plan in CI was made without the ledger that the project
-// has: green would say that apply can do what the plan shows.
-func (s *session) hidesLedger() bool {
-	return s.app.inCI() && s.world.Ledger.Store != "" && s.plan.LedgerProblem != ""
+// checkOffline refuses flags that --offline could only ignore.
+func checkOffline(cmd *cobra.Command) error {
+	for _, name := range []string{
+		"sandbox", "profile", "out", "drift", "prune", "max-deletes", "max-creates", "take-over", "allow-recreate", "allow-empty-live",
+	} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
+		}
+	}
+	return nil
+}
+
+// runOffline shows what git changed, and asks for no token, platform or ledger.
+func runOffline(ctx context.Context, a *app, opts planOptions, paths []string) error {
+	doc, err := a.planOffline(ctx, opts, paths)
+	if err != nil {
+		return a.fail(doc, err)
+	}
+	return a.emit(doc)
+}
+
+func (a *app) planOffline(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
+	doc := report.Document{Command: "plan"}
+	if err := a.checkFormats(); err != nil {
+		return doc, err
+	}
+	if err := opts.check(); err != nil {
+		return doc, err
+	}
+	l, err := a.load(ctx, paths, opts.strict)
+	if err == nil && a.global.dir != "" && !l.Project.Exists() {
+		err = a.noProject()
+	}
+	if err != nil {
+		return doc, err
+	}
+	env := a.reconcileEnv(l, paths)
+	reconcile.WarnOfNothing(l, a.log)
+	if doc = document("plan", l, nil); doc.ExitCode != exit.OK {
+		return doc, nil
+	}
+	p, err := reconcile.Offline(ctx, env, l, opts.Options, a.config().LedgerConfig(l.Project).Store)
+	if err != nil {
+		return doc, err
+	}
+	doc.Plan = plan.Shown(p)
+	if opts.detailed && doc.Plan.Differs() {
+		doc.ExitCode = exit.Changes
+	}
+	return doc, nil
 }
 
 func newDrift(a *app) *cobra.Command {
@@ -185,19 +210,18 @@ func newDrift(a *app) *cobra.Command {
 	}
 	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
-	cmd.Flags().StringArrayVar(&opts.targets, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
+	cmd.Flags().StringArrayVar(&opts.Targets, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
 }
 
 func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) error {
-	doc := report.Document{Command: "drift"}
-	opts.looksOnly = true
+	opts.ReadOnly = true
 	s, err := a.prepare(ctx, opts, paths)
 	if err != nil {
-		return a.fail(doc, err)
+		return a.fail(report.Document{Command: "drift"}, err)
 	}
-	defer s.close()
-	s.describe(&doc)
+	defer s.Close()
+	doc := document("drift", s.Loaded, s.Plan)
 	if doc.Plan != nil {
 		doc.Plan = plan.Drift(doc.Plan)
 		if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {

@@ -23,6 +23,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 )
 
 type pullOptions struct {
@@ -259,7 +260,7 @@ func (p *pulling) fetch(ctx context.Context, asked selection) (live.State, error
 	defer reader.Close()
 	return live.Fetch(ctx, reader, asked.named(), live.Options{
 		Workspace: p.world.Workspace, Parallelism: p.app.global.parallelism,
-		Names: remoteNames(p.view), Also: asked.kinds(), Whole: true,
+		Names: reconcile.RemoteNames(p.view), Also: asked.kinds(), Whole: true,
 		Progress: func(done int) { reading.reached(done, 0) },
 	})
 }
@@ -268,7 +269,7 @@ func (p *pulling) fetch(ctx context.Context, asked selection) (live.State, error
 // it.
 func (p *pulling) take(state live.State, asked selection) {
 	inGit := map[kind.Key]kind.Key{}
-	for key, remote := range remoteNames(p.view) {
+	for key, remote := range reconcile.RemoteNames(p.view) {
 		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
 	}
 	for _, o := range everything(state) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/exit"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -27,7 +28,7 @@ func runShow(a *app, name string) error {
 	if err := a.checkFormats(); err != nil {
 		return err
 	}
-	p, err := a.readPlan(name)
+	p, err := reconcile.ReadPlan(a.full(name))
 	if err != nil {
 		return a.fail(doc, exit.With(exit.Error, fmt.Errorf("%s: %w", name, err)))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
+	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 )
 
 const stopManifests = `apiVersion: delivery/v2.1
@@ -152,8 +156,8 @@ func (s *stage) repository() {
 	}
 }
 
-// entered is a run of the program up to where it knows its ledger.
-func (s *stage) entered() (*session, project.Loaded) {
+// entered is a run of the program that has read its manifests.
+func (s *stage) entered() (*app, project.Loaded) {
 	s.t.Helper()
 	a := newApp(s.env(io.Discard, io.Discard))
 	newRoot(a) // which gives the flags their defaults
@@ -161,19 +165,19 @@ func (s *stage) entered() (*session, project.Loaded) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sess := &session{app: a, base: a.history(l, nil), findings: l.Findings, objects: len(l.Set.Objects)}
-	if sess.world, err = a.enter(s.t.Context(), l.Project, l.Set); err != nil {
-		s.t.Fatal(err)
-	}
-	return sess, l
+	return a, l
 }
 
 // prove notes that the platform refuses duplicates.
 func (s *stage) prove() {
 	s.t.Helper()
-	sess, _ := s.entered()
-	defer sess.close()
-	l, err := ledger.Open(s.t.Context(), sess.world.Ledger)
+	a, loaded := s.entered()
+	w, err := a.config().Open(loaded.Project)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer w.Close()
+	l, err := ledger.Open(s.t.Context(), w.Ledger)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -191,24 +195,25 @@ func (s *stage) prove() {
 // run that could not begin it is that of an error.
 func (s *stage) applyOn(w *wire) int {
 	s.t.Helper()
-	sess, l := s.entered()
-	defer sess.close()
-	store, err := ledger.OpenStore(s.t.Context(), sess.world.Ledger)
-	if err != nil {
-		s.t.Fatal(err)
+	a, l := s.entered()
+	env := a.reconcileEnv(l, nil)
+	env.Open = func(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
+		platform, err := a.enter(ctx, p, set)
+		if err != nil {
+			return nil, err
+		}
+		store, err := ledger.OpenStore(ctx, platform.Ledger)
+		platform.Ledger.Backend = wiredStore{under: store, wire: w}
+		s.wire.Store(w)
+		return platform, err
 	}
-	sess.world.Ledger.Backend = wiredStore{under: store, wire: w}
-	s.wire.Store(w)
 	defer s.wire.Store(nil)
-	opts := applyOptions{}
-	planOpts, err := opts.plan()
+	sess, err := reconcile.Prepare(s.t.Context(), env, l, reconcile.Options{})
 	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := sess.compare(s.t.Context(), l, planOpts); err != nil {
 		return exit.Of(err)
 	}
-	return exitOfApply(sess.apply(s.t.Context(), opts))
+	defer sess.Close()
+	return reconcile.ExitCode(sess.Apply(s.t.Context(), reconcile.ApplyOptions{}))
 }
 
 // stopAt stops an apply, and asserts what becomes of it.

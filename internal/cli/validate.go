@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/exit"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
@@ -27,15 +27,10 @@ func runValidate(ctx context.Context, a *app, opts validateOptions, paths []stri
 	if err := a.checkFormats(); err != nil {
 		return err
 	}
-	doc := report.Document{Command: "validate"}
 	l, err := a.load(ctx, paths, opts.strict)
 	if err != nil {
-		return a.fail(doc, err)
+		return a.fail(report.Document{Command: "validate"}, err)
 	}
-	a.warnOfNothing(l)
-	doc.Findings, doc.Silenced, doc.Objects = l.Findings, l.Set.Silenced, len(l.Set.Objects)
-	if l.Findings.HasErrors() {
-		doc.ExitCode = exit.Invalid
-	}
-	return a.emit(doc)
+	reconcile.WarnOfNothing(l, a.log)
+	return a.emit(document("validate", l, nil))
 }

@@ -1,4 +1,4 @@
-package cli
+package reconcile
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 	"trueup/internal/apply"
 )
 
-// TestExitOfApply is docs/design.md 0.24: if several things happened, 130, 8, 6, 7, 5
+// TestExitCode is docs/design.md 0.24: if several things happened, 130, 8, 6, 7, 5
 // in that order, and 3 only where nothing was sent.
-func TestExitOfApply(t *testing.T) {
+func TestExitCode(t *testing.T) {
 	type verdicts []apply.Verdict
 	for _, tt := range []struct {
 		ends verdicts
@@ -39,7 +39,7 @@ func TestExitOfApply(t *testing.T) {
 				}
 				res.Outcomes = append(res.Outcomes, apply.Outcome{Verdict: v, Sent: tt.sent && i == 0})
 			}
-			if got := exitOfApply(res); got != tt.want {
+			if got := ExitCode(res); got != tt.want {
 				t.Errorf("%v, sent %v: %d, want %d", tt.ends, tt.sent, got, tt.want)
 			}
 		}

@@ -1,0 +1,168 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/apply"
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// ApplyOptions say how a plan is applied.
+type ApplyOptions struct {
+	AcceptNormalised bool
+	Wait             bool
+	WaitTimeout      time.Duration
+	WritesPerSecond  float64
+}
+
+// Apply sends what the plan shows.
+func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
+	client := s.Platform.Client(opts.WritesPerSecond)
+	defer client.Close()
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			s.env.Log(slog.LevelWarn, "interrupted: trueup starts nothing new and waits for requests in flight; interrupt again to stop waiting")
+		}
+	})()
+	progress, end := s.env.Begin("applying")
+	defer end()
+	deps := apply.Deps{
+		Writer:   client,
+		Clock:    s.Clock(client),
+		Replan:   s.replan,
+		Spec:     func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
+		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
+		Report:   s.env.Report,
+		Progress: progress,
+		Hurry:    s.env.Hurry,
+		Sleep:    s.env.Sleep,
+		Now:      s.env.Now,
+		Options: apply.Options{
+			Parallelism:      s.env.Parallelism,
+			AcceptNormalised: opts.AcceptNormalised,
+			Wait:             opts.Wait,
+			WaitTimeout:      opts.WaitTimeout,
+			Batch:            s.Ledger.Batch(),
+			WaitOthers:       s.Platform.WaitOthers,
+		},
+	}
+	if s.Plan.LedgerProblem == "" {
+		deps.Journal = s.Ledger
+	}
+	result := apply.Run(ctx, s.Plan, deps)
+	for i := range result.Outcomes {
+		if o := &result.Outcomes[i]; o.Field != "" {
+			o.Line, o.Column = s.inputs.Set.Find(o.Key).Place(o.Field)
+		}
+	}
+	return result
+}
+
+// Finish records which requests git has, if the whole project was applied: one of them that has no
+// record later was lost.
+func (s *Session) Finish(ctx context.Context) {
+	options := s.inputs.Options
+	if options.Targets != nil || options.PartOfTree || s.Plan.LedgerProblem != "" {
+		return
+	}
+	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, keysOf(s.inputs.Set)); err != nil {
+		s.env.Log(slog.LevelWarn, err.Error())
+	}
+}
+
+// maxSkew is how far the platform's clock and this machine's may differ without a warning
+// (docs/design.md A6).
+const maxSkew = 5 * time.Minute
+
+// Clock returns a function that asks an object of the area for the platform's time.
+func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
+	sources := sync.OnceValue(s.timeSources)
+	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
+		from := sources()[k.Area]
+		read, err := client.Clock(ctx, from.kind, from.name)
+		if err != nil {
+			return ledger.Instant{}, err
+		}
+		if skew := read.Server.Sub(read.Wall).Abs(); !read.Server.IsZero() && skew > maxSkew {
+			s.warnedOfSkew.Do(func() {
+				s.env.Log(slog.LevelWarn, fmt.Sprintf("the platform's clock and this machine's clock differ by %s", skew.Round(time.Second)))
+			})
+		}
+		return ledger.Observed(read.Server, read.Wall), nil
+	}
+}
+
+// timeSource is an object to ask for. An answer that there is none has the time as well.
+type timeSource struct {
+	kind *kind.Kind
+	name string
+}
+
+// timeSources returns one of each area: of the first kind that has a live object, the first in git.
+func (s *Session) timeSources() map[kind.Area]timeSource {
+	live, none := map[*kind.Kind]string{}, "trueup-clock"
+	for _, o := range s.inputs.Set.Objects {
+		if _, found := live[o.Kind]; found {
+			continue
+		}
+		if _, there := s.inputs.Live.Objects[o.Key()]; there {
+			live[o.Kind] = o.Name
+		}
+	}
+	found := map[kind.Area]timeSource{}
+	for _, k := range kind.All() {
+		before, seen := found[k.Area]
+		if !k.Can(kind.Get) || seen && before.name != none {
+			continue
+		}
+		found[k.Area] = timeSource{kind: k, name: cmp.Or(live[k], none)}
+	}
+	return found
+}
+
+// replan plans one object again; a finding against it stops it.
+func (s *Session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
+	item, findings := s.planner.Remake(key, obj)
+	if findings.HasErrors() {
+		return plan.Item{}, errors.New(findings[0].Message)
+	}
+	return item, nil
+}
+
+// ExitCode returns the exit code of an apply; if several things happened, the one that a person must
+// know first (docs/design.md 0.24). Stale objects alone give exit.Stale only if nothing was sent.
+func ExitCode(res apply.Result) int {
+	seen := map[apply.Verdict]bool{}
+	sent := false
+	for _, o := range res.Outcomes {
+		seen[o.Verdict] = true
+		sent = sent || o.Sent
+	}
+	switch {
+	case seen[apply.Interrupted]:
+		return exit.Interrupted
+	case seen[apply.Auth]:
+		return exit.Auth
+	case seen[apply.NeedsPerson]:
+		return exit.NeedsPerson
+	case seen[apply.NotConverged]:
+		return exit.NotConverged
+	case seen[apply.Stale] && !sent:
+		return exit.Stale
+	case seen[apply.Partial] || seen[apply.Stale]:
+		return exit.Partial
+	default:
+		return exit.OK
+	}
+}

@@ -1,0 +1,117 @@
+package reconcile
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// Options choose what is planned. Most are flags.
+type Options struct {
+	// ReadOnly is set by commands that change nothing.
+	ReadOnly       bool
+	Targets        []string
+	TakeOver       []string
+	AllowRecreate  []string
+	AllowEmptyLive bool
+	MaxCreates     int
+	Prune          bool
+	MaxDeletes     int
+	BaseRef        string
+	Drift          string
+}
+
+// Check refuses values that no manifest fits.
+func (o Options) Check() error {
+	_, err := o.plan()
+	return err
+}
+
+func (o Options) plan() (plan.Options, error) {
+	filter, err := Filter(o.Targets)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	takeOver, err := Keys("--take-over", o.TakeOver)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	recreate, err := Keys("--allow-recreate", o.AllowRecreate)
+	if err != nil {
+		return plan.Options{}, err
+	}
+	for flag, n := range map[string]int{"--max-creates": o.MaxCreates, "--max-deletes": o.MaxDeletes} {
+		if n < 0 {
+			return plan.Options{}, fmt.Errorf("%s is %d: write 0 or more", flag, n)
+		}
+	}
+	return plan.Options{
+		Targets: filter, Patterns: o.Targets, Drift: plan.DriftPolicy(o.Drift), TakeOver: takeOver, AllowRecreate: recreate,
+		AllowEmptyLive: o.AllowEmptyLive, MaxCreates: o.MaxCreates, Prune: o.Prune, MaxDeletes: o.MaxDeletes,
+	}, nil
+}
+
+// Match refuses an option that names nothing in git: a slip must not look as if there were nothing
+// to do.
+func (o Options) Match(set *manifest.Set) error {
+	names := make([]string, len(set.Objects))
+	for i, obj := range set.Objects {
+		names[i] = obj.Key().String()
+	}
+	for _, pattern := range o.Targets {
+		filter, err := Filter([]string{pattern})
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
+			return fmt.Errorf("--target %s matches no manifest%s", pattern, manifest.DidYouMean(pattern, names))
+		}
+	}
+	for flag, values := range map[string][]string{"--take-over": o.TakeOver, "--allow-recreate": o.AllowRecreate} {
+		for _, value := range values {
+			if key, ok := kind.ParseKey(value); !ok || set.Find(key) == nil {
+				return fmt.Errorf("%s %s names no manifest%s", flag, value, manifest.DidYouMean(value, names))
+			}
+		}
+	}
+	return nil
+}
+
+// Filter returns the filter of --target KIND/NAME, whose parts may have the wildcards of path.Match;
+// nil without patterns.
+func Filter(patterns []string) (func(kind.Key) bool, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil || strings.Count(p, "/") != 1 {
+			return nil, fmt.Errorf("--target is %q: write KIND/NAME, such as cdn/shop or */web-*", p)
+		}
+	}
+	return func(k kind.Key) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			kindPart, namePart, _ := strings.Cut(p, "/")
+			byKind, _ := path.Match(strings.ToLower(kindPart), strings.ToLower(k.Kind))
+			byName, _ := path.Match(namePart, k.Name)
+			return byKind && byName
+		})
+	}, nil
+}
+
+// Keys reads the objects that a flag names.
+func Keys(flag string, values []string) (map[kind.Key]bool, error) {
+	named := map[kind.Key]bool{}
+	for _, v := range values {
+		key, ok := kind.ParseKey(v)
+		if !ok {
+			return nil, fmt.Errorf("%s is %q: write KIND/NAME, such as cdn/shop", flag, v)
+		}
+		named[key] = true
+	}
+	return named, nil
+}

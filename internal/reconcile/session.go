@@ -1,0 +1,267 @@
+// Package reconcile compares the manifests of a project with the platform, and applies the plan. It
+// parses no flags, asks no person, and writes no output.
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/apply"
+	"trueup/internal/config"
+	"trueup/internal/exit"
+	"trueup/internal/history"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/project"
+)
+
+// Env is where a run works.
+type Env struct {
+	// Cwd is the folder of the run, and Paths are its PATHs.
+	Cwd    string
+	Paths  []string
+	Getenv func(string) string
+	// Open opens the platform.
+	Open    func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
+	History *history.Reader
+	Log     func(slog.Level, string)
+	// Begin begins a phase that may take long.
+	Begin func(doing string) (progress func(done, of int), end func())
+	// Report is told what apply does.
+	Report      func(apply.Event)
+	Hurry       <-chan struct{}
+	Sleep       func(context.Context, time.Duration) error
+	Now         func() time.Time
+	Parallelism int
+	Tool        string
+	Sandbox     bool
+	Verbose     bool
+}
+
+// Session is a run from manifests to plan, and what apply needs to continue.
+type Session struct {
+	// Loaded has the manifests, and all findings.
+	Loaded   project.Loaded
+	Platform *config.Platform
+	Ledger   *ledger.Ledger
+	// Plan is nil if findings stopped the run.
+	Plan *plan.Plan
+
+	env     Env
+	options Options
+	inputs  plan.Inputs
+	planner *plan.Planner
+	// warnedOfSkew is used to warn once that clocks differ.
+	warnedOfSkew sync.Once
+}
+
+// Prepare makes the plan. A session without a plan has findings that are errors.
+func Prepare(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
+	s := &Session{env: env, Loaded: l, options: o}
+	options, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	if l.Findings.HasErrors() {
+		return s, nil
+	}
+	if err := cmp.Or(o.Match(l.Set), l.Project.AllowOverrides(env.Getenv("TRUEUP_ALLOW_OVERRIDES"))); err != nil {
+		return nil, err
+	}
+	if s.Platform, err = env.Open(ctx, l.Project, l.Set); err != nil {
+		return nil, err
+	}
+	WarnOfNothing(l, env.Log)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Cwd, env.Paths)
+	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
+	s.inputs = plan.Inputs{
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.Settings(env.Cwd),
+		Target: plan.Target{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}, LedgerStore: s.Platform.Ledger.Store,
+	}
+	if o.Prune {
+		s.inputs.Base = env.History.Base(ctx, o.BaseRef)
+	}
+	if err := s.compare(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// WarnOfNothing says how to get manifests if there are none.
+func WarnOfNothing(l project.Loaded, log func(slog.Level, string)) {
+	switch {
+	case !l.IsEmpty():
+	case !l.Project.Exists():
+		log(slog.LevelWarn, "there is neither a trueup.yaml nor a manifest here: run trueup init")
+	default:
+		log(slog.LevelWarn, "there is no manifest here: trueup pull writes them from what is live")
+	}
+}
+
+// Close closes the platform and the ledger.
+func (s *Session) Close() {
+	if s.Platform != nil {
+		s.Platform.Close()
+	}
+}
+
+// View returns what the ledger knows of the objects.
+func (s *Session) View() ledger.View { return s.inputs.Ledger }
+
+// HidesLedger reports whether a plan in CI was made without the ledger that the project has: green
+// would mean that apply can do what the plan shows.
+func (s *Session) HidesLedger() bool {
+	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
+}
+
+// compare reads ledger and platform and makes the plan.
+func (s *Session) compare(ctx context.Context) error {
+	if err := s.readLedger(ctx); err != nil {
+		return err
+	}
+	reader := api.NewReader(s.Platform.API)
+	defer reader.Close()
+	if err := s.readLive(ctx, reader); err != nil {
+		return err
+	}
+	_, end := s.env.Begin("comparing")
+	defer end()
+	if err := s.addUnmanaged(ctx); err != nil {
+		return err
+	}
+	server, _ := reader.ServerTime()
+	s.inputs.At = ledger.Observed(server, s.Platform.API.Now())
+	s.planner = plan.NewPlanner(s.inputs)
+	made, findings := s.planner.Make()
+	s.Plan, s.Loaded.Findings = made, append(s.Loaded.Findings, findings...)
+	past := s.env.History.Past(ctx, s.options.BaseRef, made.AsksGit() || s.Loaded.Set.HasSilences())
+	s.planner.Explain(made, past)
+	return nil
+}
+
+// readLedger reads what the ledger knows of the objects in git, and of those that were removed.
+func (s *Session) readLedger(ctx context.Context) (err error) {
+	_, end := s.env.Begin("reading the ledger")
+	defer end()
+	s.Platform.Ledger.Held = s.inputs.Set.Spec
+	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
+		return err
+	}
+	known := append(keysOf(s.inputs.Set), history.Removed(s.inputs.Base, s.inputs.Set)...)
+	view, err := s.Ledger.View(ctx, known)
+	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
+		// A fork's pull request may not read the ledger, and still sees the rest.
+		view, err = ledger.Unreadable(err), nil
+	}
+	if s.inputs.Ledger = view; err != nil {
+		return err
+	}
+	if err = s.admit(ctx); err != nil && !s.options.ReadOnly {
+		err = exit.With(exit.NeedsPerson, err)
+	}
+	return err
+}
+
+// admit refuses to send tokens elsewhere than the ledger was made for, and to send anything without
+// the ledger that the environment names.
+func (s *Session) admit(ctx context.Context) error {
+	if err := s.Platform.Admit(ctx, Areas(s.inputs.Set)...); err != nil {
+		return err
+	}
+	if view := s.inputs.Ledger; view.Problem != "" && s.Platform.Ledger.StoreFromEnv && !s.options.ReadOnly {
+		return fmt.Errorf("trueup sends nothing without the ledger that TRUEUP_LEDGER names: %s: %s", view.Problem, view.Fix)
+	}
+	return nil
+}
+
+// Areas returns the areas that have manifests.
+func Areas(set *manifest.Set) []kind.Area {
+	return slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool {
+		return !slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
+	})
+}
+
+func keysOf(set *manifest.Set) []kind.Key {
+	keys := make([]kind.Key, len(set.Objects))
+	for i, o := range set.Objects {
+		keys[i] = o.Key()
+	}
+	return keys
+}
+
+// readLive reads what the manifests name.
+func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {
+	progress, end := s.env.Begin("reading what is live")
+	defer end()
+	wanted := 0
+	for _, o := range s.inputs.Set.Objects {
+		if o.Kind.Can(kind.List) {
+			wanted++
+		}
+	}
+	opts := live.Options{
+		Workspace: s.Platform.Workspace, Parallelism: s.env.Parallelism, Names: RemoteNames(s.inputs.Ledger),
+		Progress: func(done int) { progress(done, wanted) },
+	}
+	if s.inputs.Options.Prune {
+		opts.Also = s.Platform.Deletable()
+	}
+	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
+	return err
+}
+
+// RemoteNames returns the objects that the server calls by another name than git.
+func RemoteNames(v ledger.View) map[kind.Key]string {
+	names := map[kind.Key]string{}
+	for key, rec := range v.Records {
+		if rec.RemoteName != "" && rec.RemoteName != key.Name {
+			names[key] = rec.RemoteName
+		}
+	}
+	return names
+}
+
+// addUnmanaged adds the records of live objects that git does not name, by their keys, never by a
+// scan (docs/design.md 0.26).
+func (s *Session) addUnmanaged(ctx context.Context) error {
+	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
+		return nil
+	}
+	left := make([]kind.Key, len(s.inputs.Live.Unmanaged))
+	for i, obj := range s.inputs.Live.Unmanaged {
+		left[i] = obj.Key()
+	}
+	return s.Ledger.Add(ctx, &s.inputs.Ledger, left)
+}
+
+// Offline returns the plan of what git changed since the base. It needs no token, platform or
+// ledger; store is the project's.
+func Offline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
+	options, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Match(l.Set); err != nil {
+		return nil, err
+	}
+	past := env.History.Past(ctx, o.BaseRef, true)
+	if past.Set == nil {
+		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
+	}
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Cwd, env.Paths)
+	return plan.Offline(plan.Inputs{
+		Tool: env.Tool, Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: store,
+		Set: l.Set, Options: options, Project: l.Project.Settings(env.Cwd),
+	}, past), nil
+}
