@@ -50,17 +50,15 @@ func newApply(a *app) *cobra.Command {
 }
 
 func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) error {
-	doc := report.Document{Command: "apply"}
 	expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
 	if err != nil {
-		return a.fail(doc, err)
+		return a.fail(report.Document{Command: "apply"}, err)
 	}
-	s, err := a.prepare(ctx, opts.planOptions, paths)
+	s, doc, err := a.prepare(ctx, "apply", opts.planOptions, paths)
 	if err != nil {
-		return a.fail(doc, err)
+		return err
 	}
 	defer s.Close()
-	doc = document("apply", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}

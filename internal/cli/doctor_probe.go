@@ -33,7 +33,6 @@ type probe struct {
 
 // runProbe sends a harmless request as apply would, and once more (docs/design.md 0.7).
 func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
-	doc := report.Document{Command: "doctor"}
 	k, ok := doctor.Probed(kind.Delivery)
 	if !ok {
 		return errors.New("no kind of request can be used for this probe")
@@ -43,12 +42,11 @@ func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.prepare(ctx, planOptions{more: []manifest.Source{{Data: text, Display: probeSource}}}, nil)
+	s, doc, err := a.prepare(ctx, "doctor", planOptions{more: []manifest.Source{{Data: text, Display: probeSource}}}, nil)
 	if err != nil {
-		return a.fail(doc, err)
+		return err
 	}
 	defer s.Close()
-	doc = document("doctor", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}

@@ -87,7 +87,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 // for none.
 func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (project.Loaded, *plan.Plan, error) {
 	if opts.live {
-		s, err := a.prepare(ctx, planOptions{Options: reconcile.Options{ReadOnly: true, Targets: opts.targets}}, paths)
+		s, _, err := a.prepare(ctx, "graph", planOptions{Options: reconcile.Options{ReadOnly: true, Targets: opts.targets}}, paths)
 		if err != nil {
 			return project.Loaded{}, nil, err
 		}

@@ -381,13 +381,11 @@ func newLedgerSettle(a *app) *cobra.Command {
 }
 
 func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []string) error {
-	doc := report.Document{Command: "settle"}
-	s, err := a.prepare(ctx, opts.planOptions, paths)
+	s, doc, err := a.prepare(ctx, "settle", opts.planOptions, paths)
 	if err != nil {
-		return a.fail(doc, err)
+		return err
 	}
 	defer s.Close()
-	doc = document("settle", s.Loaded, s.Plan)
 	if doc.ExitCode != exit.OK {
 		return a.emit(doc)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed" // for environment.txt
 	"os"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func page(cmd *cobra.Command) report.Page {
 		p.See = append([]string{pageName(cmd.Parent())}, p.See...)
 	} else {
 		add("EXIT STATUS", "", exitTerms())
-		add("ENVIRONMENT", "", environmentTerms())
+		add("ENVIRONMENT", "", variables())
 	}
 	add("EXAMPLES", cmd.Example, nil)
 	return p
@@ -132,6 +133,22 @@ func exitTerms() []report.Term {
 	var terms []report.Term
 	for _, code := range exit.Codes() {
 		terms = append(terms, report.Term{Word: strconv.Itoa(code.Number) + " " + code.Name, Meaning: code.Meaning})
+	}
+	return terms
+}
+
+// environment has a line for each variable, or for those that mean something together: their names,
+// a colon and their meaning. A test compares it with what the program reads.
+//
+//go:embed environment.txt
+var environment string
+
+// variables returns what the program reads of its environment.
+func variables() []report.Term {
+	var terms []report.Term
+	for line := range strings.Lines(environment) {
+		names, meaning, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		terms = append(terms, report.Term{Word: names, Meaning: meaning})
 	}
 	return terms
 }

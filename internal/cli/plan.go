@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -42,12 +43,10 @@ func (o *planOptions) register(cmd *cobra.Command) {
 
 // check refuses values that no manifest fits.
 func (o *planOptions) check() error {
-	if o.Drift != "" {
-		if err := oneOf("--drift", o.Drift, driftPolicies()); err != nil {
-			return err
-		}
+	if o.Drift == "" {
+		return o.Check() // the command has no --drift
 	}
-	return o.Check()
+	return cmp.Or(oneOf("--drift", o.Drift, driftPolicies()), o.Check())
 }
 
 func driftPolicies() []string {
@@ -71,19 +70,27 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	}
 }
 
-// prepare goes from manifests to plan.
-func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*reconcile.Session, error) {
-	if err := a.checkFormats(); err != nil {
-		return nil, err
-	}
-	if err := opts.check(); err != nil {
-		return nil, err
-	}
-	l, err := a.load(ctx, paths, opts.strict, opts.more...)
+// prepare goes from manifests to plan, and begins the document of the command. It has shown its
+// error.
+func (a *app) prepare(ctx context.Context, command string, opts planOptions, paths []string) (*reconcile.Session, report.Document, error) {
+	doc := report.Document{Command: command}
+	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
-		return nil, err
+		return nil, doc, a.fail(doc, err)
 	}
-	return reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
+	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
+	if err != nil {
+		return nil, doc, a.fail(doc, err)
+	}
+	return s, document(command, s.Loaded, s.Plan), nil
+}
+
+// loadFor checks the options and loads the manifests.
+func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (project.Loaded, error) {
+	if err := cmp.Or(a.checkFormats(), opts.check()); err != nil {
+		return project.Loaded{}, err
+	}
+	return a.load(ctx, paths, opts.strict, opts.more...)
 }
 
 // document returns the document of a run. An error among the findings stops the run
@@ -125,18 +132,16 @@ func newPlan(a *app) *cobra.Command {
 }
 
 func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
-	doc := report.Document{Command: "plan"}
 	opts.ReadOnly = true
 	file, err := a.openPlanFile(opts.out)
 	if err != nil {
-		return a.fail(doc, err)
+		return a.fail(report.Document{Command: "plan"}, err)
 	}
-	s, err := a.prepare(ctx, opts, paths)
+	s, doc, err := a.prepare(ctx, "plan", opts, paths)
 	if err != nil {
-		return a.fail(doc, err)
+		return err
 	}
 	defer s.Close()
-	doc = document("plan", s.Loaded, s.Plan)
 	switch {
 	case doc.ExitCode != exit.OK:
 	case s.HidesLedger():
@@ -162,42 +167,27 @@ func checkOffline(cmd *cobra.Command) error {
 
 // runOffline shows what git changed, and asks for no token, platform or ledger.
 func runOffline(ctx context.Context, a *app, opts planOptions, paths []string) error {
-	doc, err := a.planOffline(ctx, opts, paths)
-	if err != nil {
-		return a.fail(doc, err)
-	}
-	return a.emit(doc)
-}
-
-func (a *app) planOffline(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
 	doc := report.Document{Command: "plan"}
-	if err := a.checkFormats(); err != nil {
-		return doc, err
-	}
-	if err := opts.check(); err != nil {
-		return doc, err
-	}
-	l, err := a.load(ctx, paths, opts.strict)
+	l, err := a.loadFor(ctx, opts, paths)
 	if err == nil && a.global.dir != "" && !l.Project.Exists() {
 		err = a.noProject()
 	}
 	if err != nil {
-		return doc, err
+		return a.fail(doc, err)
 	}
-	env := a.reconcileEnv(l, paths)
 	reconcile.WarnOfNothing(l, a.log)
 	if doc = document("plan", l, nil); doc.ExitCode != exit.OK {
-		return doc, nil
+		return a.emit(doc)
 	}
-	p, err := reconcile.Offline(ctx, env, l, opts.Options, a.config().LedgerConfig(l.Project).Store)
+	p, err := reconcile.Offline(ctx, a.reconcileEnv(l, paths), l, opts.Options, a.config().LedgerConfig(l.Project).Store)
 	if err != nil {
-		return doc, err
+		return a.fail(doc, err)
 	}
 	doc.Plan = plan.Shown(p)
 	if opts.detailed && doc.Plan.Differs() {
 		doc.ExitCode = exit.Changes
 	}
-	return doc, nil
+	return a.emit(doc)
 }
 
 func newDrift(a *app) *cobra.Command {
@@ -216,12 +206,11 @@ func newDrift(a *app) *cobra.Command {
 
 func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) error {
 	opts.ReadOnly = true
-	s, err := a.prepare(ctx, opts, paths)
+	s, doc, err := a.prepare(ctx, "drift", opts, paths)
 	if err != nil {
-		return a.fail(report.Document{Command: "drift"}, err)
+		return err
 	}
 	defer s.Close()
-	doc := document("drift", s.Loaded, s.Plan)
 	if doc.Plan != nil {
 		doc.Plan = plan.Drift(doc.Plan)
 		if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/kind"
+	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
 )
@@ -56,7 +57,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	p, err := a.findProject()
+	p, dir, err := a.sandboxDir()
 	if err != nil {
 		return err
 	}
@@ -66,10 +67,6 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	}
 	log := func(r sandbox.Request) {
 		a.log(slog.LevelInfo, fmt.Sprintf("%s %s %s -> %d", r.Time.Format(time.RFC3339), r.Method, r.Path, r.Status))
-	}
-	dir, err := a.config().SandboxDir(p)
-	if err != nil {
-		return err
 	}
 	server, err := a.config().OpenSandbox(dir, ws, log, opts.quirks...)
 	if err != nil {
@@ -103,11 +100,7 @@ func newSandboxReset(a *app) *cobra.Command {
 		Use:  "reset",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := a.findProject()
-			if err != nil {
-				return err
-			}
-			dir, err := a.config().SandboxDir(p)
+			_, dir, err := a.sandboxDir()
 			if err != nil {
 				return err
 			}
@@ -125,11 +118,7 @@ func newSandboxRequests(a *app) *cobra.Command {
 		Use:  "requests",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) (err error) {
-			p, err := a.findProject()
-			if err != nil {
-				return err
-			}
-			dir, err := a.config().SandboxDir(p)
+			p, dir, err := a.sandboxDir()
 			if err != nil {
 				return err
 			}
@@ -170,4 +159,14 @@ func newSandboxQuirks(a *app) *cobra.Command {
 			return a.out.Marked(rows, report.Options{Width: a.env.Width})
 		},
 	}
+}
+
+// sandboxDir returns the project of the run, and the folder of its sandbox.
+func (a *app) sandboxDir() (project.Project, string, error) {
+	p, err := a.findProject()
+	if err != nil {
+		return p, "", err
+	}
+	dir, err := a.config().SandboxDir(p)
+	return p, dir, err
 }

@@ -46,11 +46,7 @@ func faultHelp() string {
 }
 
 func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) error {
-	p, err := a.findProject()
-	if err != nil {
-		return err
-	}
-	dir, err := a.config().SandboxDir(p)
+	_, dir, err := a.sandboxDir()
 	if err != nil {
 		return err
 	}

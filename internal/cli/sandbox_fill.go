@@ -72,15 +72,11 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	p, err := a.findProject()
+	p, dir, err := a.sandboxDir()
 	if err != nil {
 		return err
 	}
 	ws, err := config.SandboxWorkspace(p, &manifest.Set{})
-	if err != nil {
-		return err
-	}
-	dir, err := a.config().SandboxDir(p)
 	if err != nil {
 		return err
 	}
