@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,20 +71,18 @@ func runComment(ctx context.Context, a *app, opts commentOptions, file string) e
 	if err != nil {
 		a.log(slog.LevelWarn, err.Error())
 	}
-	p := forge.Post{Key: opts.key, Pull: opts.pull, Title: opts.issue, Body: body}
-	if p.Key == "" {
-		p.Key = a.folderKey()
-	}
-	if p.Pull == 0 {
-		p.Pull = ci.PullRequest
+	ci.Repository = cmp.Or(opts.repository, ci.Repository)
+	code := exit.Parse(opts.result)
+	p := forge.Post{
+		Key: cmp.Or(opts.key, a.folderKey()), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body, Resolved: code == exit.OK,
 	}
 	switch {
 	case ci.Host == forge.NoHost:
 		return errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
-	case opts.issue != "":
-		return a.postIssue(ctx, opts, ci, p)
-	case p.Pull == 0:
+	case opts.issue == "" && p.Pull == 0:
 		return a.notPosted(opts, errors.New("this run does not belong to a pull request: name one with --pr NUMBER"))
+	case opts.result != "" && code != exit.OK && code != exit.Changes:
+		return a.out.Printf("the issue stays as it is: the result was %s, which neither opens nor closes it\n", opts.result)
 	}
 	return a.post(ctx, opts, ci, p)
 }
@@ -103,8 +103,8 @@ func (o commentOptions) check() error {
 	return nil
 }
 
-// folderKey is the folder of -C, as it was written: the same in each run of a
-// pipeline, wherever a runner checks out.
+// folderKey returns the folder of -C as it was written: it is the same in each run of a pipeline,
+// wherever a runner checks out.
 func (a *app) folderKey() string {
 	key := filepath.ToSlash(filepath.Clean(a.global.dir))
 	if rel, err := filepath.Rel(a.env.Dir, a.global.dir); err == nil && filepath.IsAbs(a.global.dir) {
@@ -113,11 +113,11 @@ func (a *app) folderKey() string {
 	return key
 }
 
-// maxPost bounds what is read to be posted, in bytes: no host takes more.
+// maxPost limits what is read to be posted, in bytes: no host accepts more.
 const maxPost = 4 << 20
 
-// readPost reads the text to post. A link in the place of a file inside the
-// folder may come with a pull request, and would publish what it leads to.
+// readPost reads the text to post. It refuses a link, which may come with a pull request and would
+// publish the file that it leads to.
 func (a *app) readPost(file string) (string, error) {
 	var r io.Reader
 	if file == "-" {
@@ -150,8 +150,7 @@ const shortestToken = 8
 
 // holdsNoToken refuses a text with a token in it: what is posted, many can read.
 func (a *app) holdsNoToken(body string) error {
-	names := append([]string{}, hostTokens(forge.GitHub)...)
-	names = append(names, hostTokens(forge.GitLab)...)
+	names := slices.Concat(hostTokens(forge.GitHub), hostTokens(forge.GitLab))
 	for _, area := range kind.Areas() {
 		names = append(names, config.Variable(area, "TOKEN"))
 	}
@@ -168,8 +167,7 @@ func readEvent(name string) ([]byte, error) {
 	return data, err
 }
 
-// hostTokens are the variables in which the token of a code host is looked for,
-// in this order.
+// hostTokens returns the variables that may have the token of a code host, the first that wins.
 func hostTokens(h forge.Host) []string {
 	if h == forge.GitLab {
 		return []string{"TRUEUP_FORGE_TOKEN", "GITLAB_TOKEN"}
@@ -211,33 +209,24 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 	return nil, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
 }
 
-// post keeps the comment, and says what became of it.
+// post keeps the comment or the issue up to date, and says what it did.
 func (a *app) post(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
-	if opts.repository != "" {
-		ci.Repository = opts.repository
-	}
 	host, err := a.codeHost(ci)
 	if err != nil {
 		return a.notPosted(opts, err)
 	}
-	var res forge.Result
-	what, where := "comment", "pull request "+strconv.Itoa(p.Pull)
+	write, what, where := host.Comment, "comment", "pull request "+strconv.Itoa(p.Pull)
 	if p.Title != "" {
-		what, where = "issue", ci.Repository
-		res, err = host.Issue(ctx, p)
-	} else {
-		res, err = host.Comment(ctx, p)
+		write, what, where = host.Issue, "issue", ci.Repository
 	}
+	res, err := write(ctx, p)
 	if errors.Is(err, forge.ErrText) {
 		return err
 	}
 	if err != nil {
 		return a.notPosted(opts, err)
 	}
-	if res.URL != "" {
-		where = res.URL
-	}
-	return a.out.Printf("%s\n", outcomeText(res, what, where))
+	return a.out.Printf("%s\n", outcomeText(res, what, cmp.Or(res.URL, where)))
 }
 
 func outcomeText(res forge.Result, what, where string) string {
@@ -255,20 +244,7 @@ func outcomeText(res forge.Result, what, where string) string {
 	return text
 }
 
-// postIssue does with the issue what the result says.
-func (a *app) postIssue(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
-	switch code := exit.Parse(opts.result); {
-	case opts.result == "" || code == exit.Changes:
-	case code == exit.OK:
-		p.Resolved = true
-	default:
-		return a.out.Printf("the issue stays as it is: the result was %s, which neither opens nor closes it\n", opts.result)
-	}
-	return a.post(ctx, opts, ci, p)
-}
-
-// notPosted warns that the host did not take a text; whether that is a failure,
-// the caller has said.
+// notPosted warns that the host did not accept a text. With --required that is an error.
 func (a *app) notPosted(opts commentOptions, err error) error {
 	if opts.required || errors.Is(err, context.Canceled) {
 		return fmt.Errorf("not posted: %w", err)

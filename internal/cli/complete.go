@@ -51,11 +51,10 @@ func (a *app) known(ctx context.Context, args []string) *manifest.Set {
 	if err != nil {
 		return &manifest.Set{}
 	}
-	sources, closeAll, err := a.sources(p, asks)
+	sources, err := a.sources(p, asks)
 	if err != nil {
 		return &manifest.Set{}
 	}
-	defer closeAll()
 	ctx, cancel := context.WithTimeout(cmp.Or(ctx, context.Background()), completeWithin)
 	defer cancel()
 	set, _, err := manifest.Load(ctx, sources, manifest.Options{Parallelism: a.global.parallelism, Limits: completeBounds()})

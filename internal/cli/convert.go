@@ -146,11 +146,10 @@ func runConvert(a *app, opts convertOptions, args []string) error {
 	if (opts.write || opts.dir != "") && slices.Contains(args, "-") {
 		return errors.New("standard input has no file to write to: remove --write and --dir")
 	}
-	sources, closeAll, err := a.sources(p, args)
+	sources, err := a.sources(p, args)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
 	texts, findings, err := manifest.Texts(sources, manifest.Limits{})
 	if err != nil {
 		return err

@@ -45,11 +45,10 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err != nil {
 		return err
 	}
-	texts, closeAll, err := a.readTexts(l.Project, args)
+	texts, err := a.readTexts(l.Project, args)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
 	src, total, err := compose.FromLists(purge.Legacy{
 		Hosts: hosts, Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: query,
 	}, texts)
@@ -98,15 +97,11 @@ func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
 }
 
 // readTexts reads the files of PATHs, without reading them as manifests.
-func (a *app) readTexts(p project.Project, args []string) ([]manifest.Text, func(), error) {
-	sources, closeAll, err := a.sources(p, args)
+func (a *app) readTexts(p project.Project, args []string) ([]manifest.Text, error) {
+	sources, err := a.sources(p, args)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	texts, findings, err := manifest.Texts(sources, manifest.Limits{})
-	if err = errors.Join(err, a.refused(findings)); err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	return texts, closeAll, nil
+	return texts, errors.Join(err, a.refused(findings))
 }

@@ -102,7 +102,7 @@ func topicOf(asked string) (topic, error) {
 	k, ok := kind.Named(asked[:end])
 	if !ok {
 		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
-			cmp.Or(didYouMean(asked, topics()), ": name a rule, or a field that starts with "+strings.Join(fieldTopics(), ", ")))
+			cmp.Or(manifest.DidYouMean(asked, topics()), ": name a rule, or a field that starts with "+strings.Join(fieldTopics(), ", ")))
 	}
 	t.kind, t.root = k, k.Root()
 	t.path = strings.TrimPrefix(t.path, ".")
@@ -200,7 +200,7 @@ func nearField(root *kind.Field, parts []string) string {
 		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
 			known = append(known, spec.Names...)
 		}
-		return didYouMean(name, known)
+		return manifest.DidYouMean(name, known)
 	}
 	return ""
 }

@@ -55,7 +55,7 @@ func (a *app) valuesOf(ctx context.Context, t topic, live bool) (*objectValues, 
 		names = append(names, other.Key().String())
 	}
 	if o == nil && !live {
-		return nil, fmt.Errorf("there is no manifest of %s%s", key, didYouMean(key.String(), names))
+		return nil, fmt.Errorf("there is no manifest of %s%s", key, manifest.DidYouMean(key.String(), names))
 	}
 	ws := t.l.Project.Workspace
 	if o != nil {
@@ -77,7 +77,7 @@ func (a *app) valuesOf(ctx context.Context, t topic, live bool) (*objectValues, 
 	switch {
 	case !errors.As(err, &missing) || !missing.NotFound():
 	case o == nil:
-		return nil, fmt.Errorf("%s is neither in git nor live%s", key, didYouMean(key.String(), names))
+		return nil, fmt.Errorf("%s is neither in git nor live%s", key, manifest.DidYouMean(key.String(), names))
 	default:
 		return out, nil
 	}

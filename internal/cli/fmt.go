@@ -74,11 +74,10 @@ func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error 
 	if err != nil {
 		return err
 	}
-	list, closeAll, err := a.sources(p, paths)
+	list, err := a.sources(p, paths)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
 	texts, findings, err := manifest.Texts(list, manifest.Limits{})
 	if err != nil {
 		return err

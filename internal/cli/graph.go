@@ -69,7 +69,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 	if err != nil {
 		return err
 	}
-	if err := (reconcile.Options{Targets: opts.targets}).Match(l.Set); err != nil {
+	if err := opts.reconcile().Match(l.Set); err != nil {
 		return err
 	}
 	if l.Findings.HasErrors() {
@@ -87,7 +87,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 // for none.
 func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (project.Loaded, *plan.Plan, error) {
 	if opts.live {
-		s, _, err := a.prepare(ctx, "graph", planOptions{Options: reconcile.Options{ReadOnly: true, Targets: opts.targets}}, paths)
+		s, _, err := a.prepare(ctx, "graph", planOptions{Options: opts.reconcile()}, paths)
 		if err != nil {
 			return project.Loaded{}, nil, err
 		}
@@ -110,4 +110,8 @@ func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (pro
 		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
 	}
 	return l, p, nil
+}
+
+func (o graphOptions) reconcile() reconcile.Options {
+	return reconcile.Options{ReadOnly: true, Options: plan.Options{Patterns: o.targets}}
 }

@@ -374,7 +374,7 @@ func newLedgerSettle(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opts.Targets, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
+	f.StringArrayVar(&opts.Patterns, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
 	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
 	f.Float64Var(&opts.WritesPerSecond, "rps", 5, "`N` writes per second; loopback has no limit")
 	return cmd

@@ -38,11 +38,11 @@ func (a *app) noProject() error {
 	return fmt.Errorf("there is no %s %s, so trueup does not know the workspace: run trueup init, or try --sandbox", project.File, a.searched())
 }
 
-// sources opens PATHs, or else the manifests of the project. closeAll closes them.
-func (a *app) sources(p project.Project, paths []string) (list []manifest.Source, closeAll func(), err error) {
+// sources opens PATHs, or else the manifests of the project.
+func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, error) {
 	s := project.NewSources(a.dir(), a.manifestInput)
-	err = s.Open(p, paths)
-	return s.List, s.Close, err
+	err := s.Open(p, paths)
+	return s.List, err
 }
 
 // manifestInput returns standard input, unless the token comes from there.
@@ -64,11 +64,10 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 
 // loadOf is load for a project that was read, or that init is about to write.
 func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
-	list, closeAll, err := a.sources(p, paths)
+	list, err := a.sources(p, paths)
 	if err != nil {
 		return project.Loaded{}, err
 	}
-	defer closeAll()
 	reading := a.begin("reading manifests")
 	defer reading.end()
 	opts := p.ManifestOptions(strict, a.global.parallelism)
@@ -84,7 +83,7 @@ func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, str
 func (a *app) history(l project.Loaded, paths []string) *history.Reader {
 	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event, CI still says a part
 	return history.New(history.Config{
-		Cwd: a.dir(), Paths: paths, Project: l.Project, Set: l.Set, Options: l.Project.ManifestOptions(false, a.global.parallelism),
+		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(false, a.global.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})
 }

@@ -12,15 +12,6 @@ import (
 	"trueup/internal/manifest"
 )
 
-// didYouMean ends a message with the known word that was probably meant, if there
-// is one.
-func didYouMean(word string, known []string) string {
-	if meant := manifest.Nearest(word, known); meant != "" {
-		return fmt.Sprintf(": did you mean %s?", meant)
-	}
-	return ""
-}
-
 // oneOf refuses a value of a flag that is none of a table.
 func oneOf(flag, value string, known []string) error {
 	if slices.Contains(known, value) {
@@ -64,7 +55,7 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 			known = append(known, below.Name())
 		}
 	}
-	hint := didYouMean(args[0], known)
+	hint := manifest.DidYouMean(args[0], known)
 	if hint == "" {
 		hint = fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
 	}

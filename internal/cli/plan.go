@@ -30,7 +30,7 @@ type planOptions struct {
 func (o *planOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
-	f.StringArrayVar(&o.Targets, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
+	f.StringArrayVar(&o.Patterns, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
 	f.StringArrayVar(&o.AllowRecreate, "allow-recreate", nil, "create `KIND/NAME` again after it was deleted, with other data; repeatable")
 	f.BoolVar(&o.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
@@ -38,7 +38,7 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.Prune, "prune", false, "delete objects that were removed from git, if trueup provably created them (docs/deleting.md)")
 	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
 	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
-	f.StringVar(&o.Drift, "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
+	f.StringVar((*string)(&o.Drift), "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
 }
 
 // check refuses values that no manifest fits.
@@ -46,7 +46,7 @@ func (o *planOptions) check() error {
 	if o.Drift == "" {
 		return o.Check() // the command has no --drift
 	}
-	return cmp.Or(oneOf("--drift", o.Drift, driftPolicies()), o.Check())
+	return cmp.Or(oneOf("--drift", string(o.Drift), driftPolicies()), o.Check())
 }
 
 func driftPolicies() []string {
@@ -200,7 +200,7 @@ func newDrift(a *app) *cobra.Command {
 	}
 	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
-	cmd.Flags().StringArrayVar(&opts.Targets, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
+	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
 }
 

@@ -139,11 +139,9 @@ func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err 
 		return err
 	}
 	if opts.file != onStdout {
-		closeAll, err := p.readGit(ctx)
-		if err != nil {
+		if err := p.readGit(ctx); err != nil {
 			return err
 		}
-		defer closeAll()
 	}
 	if p.world, err = a.enter(ctx, p.project, p.set); err != nil {
 		return err
@@ -166,10 +164,10 @@ func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err 
 
 // readGit reads the manifests that are there, so that objects are found wherever
 // they stand.
-func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
-	sources, closeAll, err := p.gitSources()
+func (p *pulling) readGit(ctx context.Context) error {
+	sources, err := p.gitSources()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	reading := p.app.begin("reading manifests")
 	defer reading.end()
@@ -179,12 +177,8 @@ func (p *pulling) readGit(ctx context.Context) (closeAll func(), err error) {
 	if err == nil {
 		err = invalid(append(findings, manifest.Check(set, opts)...), "nothing was written, because trueup can't tell what is in git")
 	}
-	if err != nil {
-		closeAll()
-		return nil, err
-	}
 	p.set, p.sources = set, sources
-	return closeAll, nil
+	return err
 }
 
 // invalid refuses manifests that are wrong, and says who shows all of it.
@@ -197,7 +191,7 @@ func invalid(findings diag.List, nothing string) error {
 
 // gitSources are the project's manifests, without folders that are not there yet,
 // and the place that is written to.
-func (p *pulling) gitSources() ([]manifest.Source, func(), error) {
+func (p *pulling) gitSources() ([]manifest.Source, error) {
 	o := project.NewSources(p.app.dir(), nil)
 	there := p.project
 	there.Manifests = nil
@@ -219,11 +213,7 @@ func (p *pulling) gitSources() ([]manifest.Source, func(), error) {
 			more = append(more, name)
 		}
 	}
-	if err = errors.Join(err, o.AddPaths(more)); err != nil {
-		o.Close()
-		return nil, nil, err
-	}
-	return o.List, o.Close, nil
+	return o.List, errors.Join(err, o.AddPaths(more))
 }
 
 // readLive reads the objects that were asked for, and what the ledger knows of

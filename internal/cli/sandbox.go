@@ -14,6 +14,7 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
@@ -47,7 +48,7 @@ func (o sandboxOptions) check() error {
 	}
 	for _, name := range o.quirks {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("quirk %q does not exist%s", name, didYouMean(name, known))
+			return fmt.Errorf("quirk %q does not exist%s", name, manifest.DidYouMean(name, known))
 		}
 	}
 	return nil

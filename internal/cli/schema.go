@@ -11,6 +11,7 @@ import (
 
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/manifest"
 )
 
 type schemaOptions struct {
@@ -60,7 +61,7 @@ func runSchema(a *app, opts schemaOptions, args []string) error {
 	}
 	_, text, ok := kind.SchemaNamed(args[0])
 	if !ok {
-		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(didYouMean(args[0], kind.SchemaNames()), ": schema --list lists them"))
+		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(manifest.DidYouMean(args[0], kind.SchemaNames()), ": schema --list lists them"))
 	}
 	return a.out.Source(text)
 }

@@ -96,9 +96,12 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 	w.closers = []func() error{stop, server.Close}
 	w.API = o.apiConfig(ws)
 	w.API.Now = server.Now // the sandbox has its own clock
-	if w.API.Endpoints, err = sandboxEndpoints(base); err != nil {
+	compute, err1 := sandboxEndpoint(base+sandbox.ComputeBase, sandbox.ComputeToken)
+	delivery, err2 := sandboxEndpoint(base+sandbox.DeliveryBase, sandbox.DeliveryToken)
+	if err := cmp.Or(err1, err2); err != nil {
 		return nil, err
 	}
+	w.API.Endpoints = map[kind.Area]api.Endpoint{kind.Compute: compute, kind.Delivery: delivery}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
 	}
@@ -106,23 +109,11 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 	return w, nil
 }
 
-func sandboxEndpoints(base string) (map[kind.Area]api.Endpoint, error) {
-	endpoints := map[kind.Area]api.Endpoint{}
-	for area, at := range map[kind.Area][2]string{
-		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
-		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
-	} {
-		url, err := api.ParseBase(base+at[0], "")
-		if err != nil {
-			return nil, err
-		}
-		token, err := api.NewToken(at[1])
-		if err != nil {
-			return nil, err
-		}
-		endpoints[area] = api.Endpoint{Base: url, Token: token}
+func sandboxEndpoint(base, token string) (e api.Endpoint, err error) {
+	if e.Base, err = api.ParseBase(base, ""); err == nil {
+		e.Token, err = api.NewToken(token)
 	}
-	return endpoints, nil
+	return e, err
 }
 
 // OpenSandbox opens the store of the sandbox, and fills a new one with the documented examples.

@@ -24,11 +24,10 @@ import (
 type Config struct {
 	// Cwd is the directory of the run. It reads Paths, or without them the manifests that the
 	// project names, or else all below Cwd.
-	Cwd     string
-	Paths   []string
-	Project project.Project
-	// Set has the manifests as they are now.
-	Set     *manifest.Set
+	Cwd   string
+	Paths []string
+	// Loaded has the project and the manifests as they are now.
+	project.Loaded
 	Options manifest.Options
 	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
 	CI   forge.Context

@@ -15,13 +15,13 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Sources are manifests to read, each inside an os.Root that no link leads out of.
+// Sources are manifests to read, each inside an os.Root that no link leads out of. The folders stay
+// open as long as the sources are used.
 type Sources struct {
 	List []manifest.Source
 	// cwd is the directory of the run, and stdin opens standard input.
 	cwd   string
 	stdin func() (io.Reader, error)
-	roots []*os.Root
 }
 
 // NewSources returns no sources yet. Paths that users name start from cwd.
@@ -29,29 +29,15 @@ func NewSources(cwd string, stdin func() (io.Reader, error)) *Sources {
 	return &Sources{cwd: cwd, stdin: stdin}
 }
 
-// Close closes the folders.
-func (s *Sources) Close() {
-	for _, r := range s.roots {
-		_ = r.Close() // opened for reading only
-	}
-}
-
-// Open opens PATHs, or else the manifests of the project, or else the current folder. If it fails,
-// there is nothing to close.
+// Open opens PATHs, or else the manifests of the project, or else the current folder.
 func (s *Sources) Open(p Project, paths []string) error {
-	var err error
 	switch {
 	case len(paths) > 0:
-		err = s.AddPaths(paths)
+		return s.AddPaths(paths)
 	case len(p.Manifests) > 0:
-		err = s.AddConfigured(p)
-	default:
-		err = s.AddPaths([]string{"."})
+		return s.AddConfigured(p)
 	}
-	if err != nil {
-		s.Close()
-	}
-	return err
+	return s.AddPaths([]string{"."})
 }
 
 // AddPaths opens PATHs as the user wrote them. No link leads out of cwd for a path inside it; any
@@ -134,7 +120,7 @@ func (s *Sources) open(base, inside, shown string) (manifest.Source, error) {
 	if err != nil {
 		return src, err
 	}
-	s.roots = append(s.roots, root)
+	defer func() { _ = root.Close() }() // opened for reading only
 	info, err := root.Stat(inside)
 	if err != nil {
 		return src, err
@@ -147,7 +133,6 @@ func (s *Sources) open(base, inside, shown string) (manifest.Source, error) {
 	if err != nil {
 		return src, err
 	}
-	s.roots = append(s.roots, within)
 	src.FS = files.FS(within)
 	return src, nil
 }

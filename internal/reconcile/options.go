@@ -13,17 +13,13 @@ import (
 
 // Options choose what is planned. Most are flags.
 type Options struct {
+	// Options are those that need no manifests; plan adds the rest.
+	plan.Options
 	// ReadOnly is set by commands that change nothing.
-	ReadOnly       bool
-	Targets        []string
-	TakeOver       []string
-	AllowRecreate  []string
-	AllowEmptyLive bool
-	MaxCreates     int
-	Prune          bool
-	MaxDeletes     int
-	BaseRef        string
-	Drift          string
+	ReadOnly      bool
+	TakeOver      []string
+	AllowRecreate []string
+	BaseRef       string
 }
 
 // Check refuses values that no manifest fits.
@@ -32,28 +28,23 @@ func (o Options) Check() error {
 	return err
 }
 
-func (o Options) plan() (plan.Options, error) {
-	filter, err := Filter(o.Targets)
-	if err != nil {
-		return plan.Options{}, err
+func (o Options) plan() (all plan.Options, err error) {
+	all = o.Options
+	if all.Targets, err = Filter(o.Patterns); err != nil {
+		return all, err
 	}
-	takeOver, err := Keys("--take-over", o.TakeOver)
-	if err != nil {
-		return plan.Options{}, err
+	if all.TakeOver, err = Keys("--take-over", o.TakeOver); err != nil {
+		return all, err
 	}
-	recreate, err := Keys("--allow-recreate", o.AllowRecreate)
-	if err != nil {
-		return plan.Options{}, err
+	if all.AllowRecreate, err = Keys("--allow-recreate", o.AllowRecreate); err != nil {
+		return all, err
 	}
 	for flag, n := range map[string]int{"--max-creates": o.MaxCreates, "--max-deletes": o.MaxDeletes} {
 		if n < 0 {
-			return plan.Options{}, fmt.Errorf("%s is %d: write 0 or more", flag, n)
+			return all, fmt.Errorf("%s is %d: write 0 or more", flag, n)
 		}
 	}
-	return plan.Options{
-		Targets: filter, Patterns: o.Targets, Drift: plan.DriftPolicy(o.Drift), TakeOver: takeOver, AllowRecreate: recreate,
-		AllowEmptyLive: o.AllowEmptyLive, MaxCreates: o.MaxCreates, Prune: o.Prune, MaxDeletes: o.MaxDeletes,
-	}, nil
+	return all, nil
 }
 
 // Match refuses an option that names nothing in git: a slip must not look as if there were nothing
@@ -63,7 +54,7 @@ func (o Options) Match(set *manifest.Set) error {
 	for i, obj := range set.Objects {
 		names[i] = obj.Key().String()
 	}
-	for _, pattern := range o.Targets {
+	for _, pattern := range o.Patterns {
 		filter, err := Filter([]string{pattern})
 		if err != nil {
 			return err
