@@ -74,7 +74,8 @@ func runComment(ctx context.Context, a *app, opts commentOptions, file string) e
 	ci.Repository = cmp.Or(opts.repository, ci.Repository)
 	code := exit.Parse(opts.result)
 	p := forge.Post{
-		Key: cmp.Or(opts.key, a.folderKey()), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body, Resolved: code == exit.OK,
+		Key: cmp.Or(opts.key, a.folderKey()), Pull: cmp.Or(opts.pull, ci.PullRequest), Title: opts.issue, Body: body,
+		Resolved: code == exit.OK,
 	}
 	switch {
 	case ci.Host == forge.NoHost:
@@ -186,7 +187,9 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 		return nil, err
 	}
 	o := forge.Options{
-		Transport: &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}},
+		Transport: &http.Transport{
+			Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
+		},
 		UserAgent: userAgent(),
 		Timeout:   a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
 	}

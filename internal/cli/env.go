@@ -14,27 +14,24 @@ import (
 // Env is everything that a run takes from its process.
 type Env struct {
 	Stdin io.Reader
-	// Stdout is closed at the end of the run where it can be: some file systems
-	// tell of a full disk only then.
+	// Stdout is closed at the end of the run if it can be: some file systems report a full disk only
+	// then.
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) string
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
-	// Hurry is closed when what is in flight is to be given up at once: a second
-	// signal. It may be nil.
+	// Hurry is closed by a second signal: the run does not wait for requests in flight. It may be nil.
 	Hurry <-chan struct{}
-	// Retry says how reads are repeated; the zero value is the usual way.
+	// Retry says how reads are repeated; the zero value has defaults.
 	Retry api.Retry
 	// Dir is the folder that the program was started in.
 	Dir string
-	// Width is the width of standard output's terminal in columns, 0 where it
-	// is none; the two others say whether a person sits there.
+	// Width is the columns of standard output's terminal, 0 if it is none.
 	Width       int
 	StdinIsTTY  bool
 	StderrIsTTY bool
-	// StderrWidth returns the columns that standard error's terminal has now for a
-	// line that comes and goes; it may be nil where there is none.
+	// StderrWidth returns the columns that standard error's terminal has for a bar; it may be nil.
 	StderrWidth func() int
 }
 
@@ -62,8 +59,8 @@ func TerminalWidth(f *os.File) int {
 	return width
 }
 
-// BarWidth is TerminalWidth for a line that comes and goes: 0 as well while what f
-// shows is the question for a password, which would go with the line.
+// BarWidth is TerminalWidth for a bar: it is 0 while f shows the question for a password, which the
+// bar would overwrite.
 func BarWidth(f *os.File) int {
 	if asksSecretly(f) {
 		return 0

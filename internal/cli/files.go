@@ -8,12 +8,10 @@ import (
 	"strings"
 )
 
-// The bounds of what is read beside manifests, in bytes.
-const (
-	maxBackup = 1 << 30
-)
+// maxBackup limits the backup of a ledger, in bytes.
+const maxBackup = 1 << 30
 
-// stdin is standard input. Who sits at a terminal is told that it is waited for.
+// stdin returns standard input. At a terminal it says that it waits.
 func (a *app) stdin(what string) io.Reader {
 	if a.env.StdinIsTTY {
 		a.log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on its own line")
@@ -21,7 +19,7 @@ func (a *app) stdin(what string) io.Reader {
 	return a.env.Stdin
 }
 
-// full is the path of a file that the user named, from where -C leads.
+// full returns the whole path of a file that the user named, which starts from the folder of -C.
 func (a *app) full(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -29,10 +27,10 @@ func (a *app) full(name string) string {
 	return filepath.Join(a.dir(), name)
 }
 
-// errSource says why a file is not emptied for a result.
+// errSource refuses to write a result to a file that may be a manifest.
 var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
 
-// mayBeSource tells by its name whether a file may be one that a person wrote.
+// mayBeSource reports whether the name of a file is that of a manifest.
 func mayBeSource(name string) bool {
 	ending := strings.ToLower(filepath.Ext(name))
 	return ending == ".yaml" || ending == ".yml"

@@ -63,7 +63,9 @@ func (a *app) load(ctx context.Context, paths []string, strict bool, more ...man
 }
 
 // loadOf is load for a project that was read, or that init is about to write.
-func (a *app) loadOf(ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source) (project.Loaded, error) {
+func (a *app) loadOf(
+	ctx context.Context, p project.Project, paths []string, strict bool, more ...manifest.Source,
+) (project.Loaded, error) {
 	list, err := a.sources(p, paths)
 	if err != nil {
 		return project.Loaded{}, err

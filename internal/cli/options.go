@@ -61,7 +61,7 @@ func (g *globalOptions) registerDiff(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "how the text format shows what differs in an object, as `FORM`: "+strings.Join(report.Diffs(), ", "))
 }
 
-// check refuses values that no command could use, before anything is done.
+// check refuses values that no command could use.
 func (g *globalOptions) check() error {
 	if len(g.sandboxFaults) > 0 && !g.sandbox {
 		return errors.New("--sandbox-fault needs --sandbox")
@@ -73,8 +73,7 @@ func (g *globalOptions) check() error {
 	return err
 }
 
-// checkGiven refuses an empty value of a flag that says by being left out that
-// something is not wanted: a script's variable that is not set looks like that.
+// checkGiven refuses an empty value of optional flags, which is what a script's unset variable gives.
 func checkGiven(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
@@ -89,9 +88,8 @@ func checkGiven(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// useColor decides for standard output or standard error: by flag, then
-// NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR and TERM, then by whether that
-// one is a terminal.
+// useColor reports whether to use colour: by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
+// and TERM, then by whether the output is a terminal.
 func (a *app) useColor(terminal bool) bool {
 	env := a.env.Getenv
 	switch {

@@ -60,19 +60,20 @@ func driftPolicies() []string {
 // reconcileEnv returns where the run works.
 func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	return reconcile.Env{
-		Cwd: a.dir(), Paths: paths, Getenv: a.env.Getenv, Open: a.enter, History: a.history(l, paths), Log: a.log,
+		Options: a.config(), Paths: paths, Open: a.enter, History: a.history(l, paths),
+		Report: a.happened, Hurry: a.env.Hurry,
 		Begin: func(doing string) (func(done, of int), func()) {
 			p := a.begin(doing)
 			return p.reached, p.end
 		},
-		Report: a.happened, Hurry: a.env.Hurry, Sleep: a.env.Sleep, Now: a.env.Now, Parallelism: a.global.parallelism,
-		Tool: toolName(), Sandbox: a.global.sandbox, Verbose: a.global.verbose,
 	}
 }
 
 // prepare goes from manifests to plan, and begins the document of the command. It has shown its
 // error.
-func (a *app) prepare(ctx context.Context, command string, opts planOptions, paths []string) (*reconcile.Session, report.Document, error) {
+func (a *app) prepare(
+	ctx context.Context, command string, opts planOptions, paths []string,
+) (*reconcile.Session, report.Document, error) {
 	doc := report.Document{Command: command}
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {

@@ -8,37 +8,37 @@ import (
 	"trueup/internal/report"
 )
 
-// How long a run is silent before a bar is shown, how often a bar is drawn, and
-// how often a line is written where there is no terminal for a bar.
+// How long a run is silent before it shows a bar, how often it draws the bar, and how often it writes
+// a line if there is no terminal for a bar.
 const (
 	barAfter  = time.Second
 	barEvery  = 100 * time.Millisecond
 	lineEvery = 10 * time.Second
 )
 
-// phase is a part of a run that may take long, and is told of while it does.
+// phase is a part of a run that shows its progress if it takes long.
 type phase struct {
 	app   *app
 	doing string
 	begun time.Time
-	// done of so many are done; of is 0 where that is not known.
+	// of is 0 if the total is unknown.
 	done, of atomic.Int64
 
-	// What follows is guarded by app.logging. Timer is nil where nothing is told.
+	// app.logging guards what follows. timer is nil if progress is not shown.
 	timer *time.Timer
 	ended bool
-	// rate counts from the earlier of two marks, of which one is always some
-	// seconds old: what was long ago says nothing of what is to come.
+	// The rate is that since the earlier mark, which is some seconds old: the speed long ago does not
+	// predict what is left.
 	earlier, later mark
 }
 
-// mark is how many were done at a time.
+// mark has how many were done at a time.
 type mark struct {
 	at   time.Time
 	done int64
 }
 
-// begin begins a phase. Until a phase is long, it costs a timer.
+// begin begins a phase.
 func (a *app) begin(doing string) *phase {
 	now := a.env.Now()
 	p := &phase{app: a, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
@@ -54,13 +54,13 @@ func (a *app) begin(doing string) *phase {
 	return p
 }
 
-// reached is told how far the phase is, from any goroutine.
+// reached sets the progress. Any goroutine may call it.
 func (p *phase) reached(done, of int) {
 	p.done.Store(int64(done))
 	p.of.Store(int64(of))
 }
 
-// end ends the phase and takes its bar away.
+// end ends the phase and removes its bar.
 func (p *phase) end() {
 	p.app.logging.Lock()
 	defer p.app.logging.Unlock()
@@ -71,7 +71,7 @@ func (p *phase) end() {
 	p.app.noBar()
 }
 
-// tell tells how far the phase is, and sets the time of the next telling.
+// tell shows the progress, and sets the time of the next call.
 func (p *phase) tell() {
 	a := p.app
 	a.logging.Lock()
@@ -93,7 +93,7 @@ func (p *phase) tell() {
 	p.timer.Reset(every)
 }
 
-// at is how far the phase is.
+// at returns the progress.
 func (p *phase) at(now time.Time) report.Progress {
 	done := p.done.Load()
 	if now.Sub(p.later.at) >= lineEvery {
@@ -106,8 +106,7 @@ func (p *phase) at(now time.Time) report.Progress {
 	return told
 }
 
-// noBar takes the bar from the last line of the terminal, so that something else
-// can be written there. The caller holds logging.
+// noBar removes the bar from the last line of the terminal. The caller holds logging.
 func (a *app) noBar() {
 	if a.bar {
 		_ = report.NewLines(a.env.Stderr).NoBar()
@@ -115,14 +114,14 @@ func (a *app) noBar() {
 	}
 }
 
-// rest begins the silence anew: a person has just read and answered.
+// rest restarts the silence after a person answered a question.
 func (a *app) rest() {
 	a.logging.Lock()
 	defer a.logging.Unlock()
 	a.tellAt = time.Time{}
 }
 
-// patience is how long a run is silent at first, and after a question.
+// patience returns how long a run is silent at first, and after a question.
 func (a *app) patience() time.Duration {
 	if a.hasBars() {
 		return barAfter
@@ -130,8 +129,7 @@ func (a *app) patience() time.Duration {
 	return lineEvery
 }
 
-// hasBars reports whether a person sits at a terminal that can show a bar, and did
-// not ask for lines.
+// hasBars reports whether the terminal can show a bar, and the user did not ask for lines.
 func (a *app) hasBars() bool {
 	return a.env.StderrWidth != nil && a.env.StderrIsTTY && a.env.Getenv("TERM") != "dumb" &&
 		!a.inCI() && !a.global.verbose && a.global.logFormat != "json"

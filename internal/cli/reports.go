@@ -16,9 +16,8 @@ import (
 	"trueup/internal/report"
 )
 
-// emit writes the document in every format that was asked for. The exit code
-// of the run is the document's, whatever happens here, but for a run that was
-// fine and whose result could not be written. Where standard output could not
+// emit writes the document in every format that was asked for. The exit code of the run is the
+// document's, unless that is OK and the result could not be written. If standard output could not
 // be, the files of --report say so.
 func (a *app) emit(doc report.Document) error {
 	a.code, a.emitted = doc.ExitCode, true
@@ -35,8 +34,8 @@ func (a *app) emit(doc report.Document) error {
 	return nil
 }
 
-// stamped is the document with the name of its exit code, its world, its place,
-// and where else the run can be read about.
+// stamped returns the document with what all commands add: the name of its exit code, its place, and
+// where else to read about the run.
 func (a *app) stamped(doc report.Document) report.Document {
 	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
 	// The page of the run is in the environment: the file of the event says no more of it.
@@ -67,7 +66,7 @@ func (a *app) writeReports(doc report.Document) error {
 	return errors.Join(failures...)
 }
 
-// shown is how much of a document is written, wherever it goes.
+// shown returns how much of a document is written, in any format.
 func (a *app) shown() report.Options {
 	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
 }
@@ -80,35 +79,28 @@ func (a *app) writeReport(format, file string, doc report.Document) error {
 	if file == onStdout {
 		return report.Write(a.stdout, format, doc, opts)
 	}
-	if a.sharedFile(file) {
-		return a.addReport(format, file, doc)
+	isShared, how := a.sharedFile(file), os.O_TRUNC
+	if isShared {
+		how = os.O_APPEND
 	}
-	f, err := files.OpenOutput(a.dir(), file, os.O_TRUNC)
+	f, err := files.OpenOutput(a.dir(), file, how)
 	if err != nil {
 		return err
+	}
+	if isShared {
+		if opts.Room, err = beginAfter(f); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
+		}
+		if opts.Room < minRoom {
+			a.log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
+			return f.Close()
+		}
 	}
 	return errors.Join(report.Write(f, format, doc, opts), f.Close())
 }
 
-// addReport writes a report behind what others wrote into a file.
-func (a *app) addReport(format, file string, doc report.Document) error {
-	f, err := files.OpenOutput(a.dir(), file, os.O_APPEND)
-	if err != nil {
-		return err
-	}
-	opts := a.shown()
-	if opts.Room, err = beginAfter(f); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
-	}
-	if opts.Room < minRoom {
-		a.log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
-		return f.Close()
-	}
-	return errors.Join(report.Write(f, format, doc, opts), f.Close())
-}
-
-// sharedFile reports whether a file is one that all commands of a CI step add to:
-// that of its summary or of its outputs. Such a file is not emptied.
+// sharedFile reports whether all commands of a CI step add to a file: the one of its summary or of
+// its outputs. trueup never empties it.
 func (a *app) sharedFile(file string) bool {
 	for _, name := range []string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"} {
 		if shared := a.env.Getenv(name); shared != "" && a.full(file) == a.full(shared) {
@@ -118,11 +110,11 @@ func (a *app) sharedFile(file string) bool {
 	return false
 }
 
-// minRoom is the least that a report is worth beginning for, in bytes.
+// minRoom is the least room for a report, in bytes.
 const minRoom = 4096
 
-// beginAfter begins a line of its own after what others wrote into a file, and
-// returns how many bytes there is room for.
+// beginAfter begins a new line after what others wrote into a file, and returns how many bytes still
+// fit.
 func beginAfter(f *os.File) (int, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -136,9 +128,8 @@ func beginAfter(f *os.File) (int, error) {
 	return report.SummaryRoom(size), err
 }
 
-// fail shows an error in the result, where the format is for machines, and
-// otherwise on standard error; files of --report tell of it either way, so that
-// an earlier run's are not taken for this one's.
+// fail shows an error in the result if the format is for machines, and otherwise on standard error.
+// The files of --report have it either way, so that nobody takes an earlier run's for this one's.
 func (a *app) fail(doc report.Document, err error) error {
 	if a.checkFormats() != nil {
 		return err

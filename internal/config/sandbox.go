@@ -64,7 +64,9 @@ func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, err
 
 // OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real
 // address, token or ledger.
-func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
+func (o Options) OpenSandboxPlatform(
+	ctx context.Context, p project.Project, set *manifest.Set,
+) (_ *Platform, err error) {
 	ws, err := SandboxWorkspace(p, set)
 	if err != nil {
 		return nil, err
@@ -77,10 +79,11 @@ func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set
 	if err != nil {
 		return nil, err
 	}
-	w := &Platform{Workspace: ws, WaitOthers: p.Wait(), closers: []func() error{server.Close}, Origins: map[kind.Area]string{
+	w := &Platform{Workspace: ws, WaitOthers: p.Wait(), closers: []func() error{server.Close}}
+	w.Origins = map[kind.Area]string{
 		kind.Compute:  sandboxOrigin + sandbox.ComputeBase,
 		kind.Delivery: sandboxOrigin + sandbox.DeliveryBase,
-	}}
+	}
 	defer func() {
 		if err != nil {
 			w.Close()
@@ -117,7 +120,9 @@ func sandboxEndpoint(base, token string) (e api.Endpoint, err error) {
 }
 
 // OpenSandbox opens the store of the sandbox, and fills a new one with the documented examples.
-func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string) (*sandbox.Server, error) {
+func (o Options) OpenSandbox(
+	dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string,
+) (*sandbox.Server, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}

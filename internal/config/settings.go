@@ -95,14 +95,14 @@ func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
 // ownToken refuses to send a profile's token to another address than the profile's, which a
 // leftover variable may name.
 func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
-	its := s.Profile.area(area).URL
-	if its == "" || s.URLs[area].Value == its || token.IsZero() || token.Origin != s.Profile.origin(string(area)+".token") {
+	own := s.Profile.area(area)
+	if own.URL == "" || own.Token.IsZero() || token.Origin != s.Profile.origin(string(area)+".token") {
 		return nil
 	}
 	here, err := url.Parse(s.URLs[area].Value)
-	there, perr := url.Parse(its)
-	if err == nil && perr == nil && strings.EqualFold(here.Scheme, there.Scheme) && strings.EqualFold(here.Host, there.Host) {
-		return nil
+	there, wrong := url.Parse(own.URL)
+	if err == nil && wrong == nil && here.Scheme == there.Scheme && strings.EqualFold(here.Host, there.Host) {
+		return nil // url.Parse makes schemes lower case
 	}
 	return fmt.Errorf("%s differs from the address in profile %s, whose token would go there: unset it, or set %s as well",
 		s.URLs[area].Origin, s.Profile.Name, Variable(area, "TOKEN"))

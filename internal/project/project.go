@@ -213,5 +213,6 @@ func CheckWorkspace(ws kind.Workspace) error {
 func IsSegment(name string) bool {
 	const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	other := func(r rune) bool { return !strings.ContainsRune(alphanumeric+"._-", r) }
-	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 && !strings.ContainsFunc(name, other)
+	return name != "" && len(name) <= maxSegment && strings.IndexByte(alphanumeric, name[0]) >= 0 &&
+		!strings.ContainsFunc(name, other)
 }

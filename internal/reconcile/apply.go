@@ -49,7 +49,7 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
 		Sleep:    s.env.Sleep,
 		Now:      s.env.Now,
 		Options: apply.Options{
-			Parallelism:      s.env.Parallelism,
+			Parallelism:      s.env.API.Parallelism,
 			AcceptNormalised: opts.AcceptNormalised,
 			Wait:             opts.Wait,
 			WaitTimeout:      opts.WaitTimeout,

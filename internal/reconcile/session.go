@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"trueup/internal/api"
 	"trueup/internal/apply"
@@ -27,25 +26,17 @@ import (
 
 // Env is where a run works.
 type Env struct {
-	// Cwd is the folder of the run, and Paths are its PATHs.
-	Cwd    string
-	Paths  []string
-	Getenv func(string) string
+	config.Options
+	// Paths are the PATHs of the run.
+	Paths []string
 	// Open opens the platform.
 	Open    func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
 	History *history.Reader
-	Log     func(slog.Level, string)
 	// Begin begins a phase that may take long.
 	Begin func(doing string) (progress func(done, of int), end func())
 	// Report is told what apply does.
-	Report      func(apply.Event)
-	Hurry       <-chan struct{}
-	Sleep       func(context.Context, time.Duration) error
-	Now         func() time.Time
-	Parallelism int
-	Tool        string
-	Sandbox     bool
-	Verbose     bool
+	Report func(apply.Event)
+	Hurry  <-chan struct{}
 }
 
 // Session is a run from manifests to plan, and what apply needs to continue.
@@ -82,11 +73,12 @@ func Prepare(ctx context.Context, env Env, l project.Loaded, o Options) (*Sessio
 		return nil, err
 	}
 	WarnOfNothing(l, env.Log)
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Cwd, env.Paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Dir, env.Paths)
 	options.Unread, options.ShowUnmanaged = manifest.Unread(l.Findings), env.Verbose
 	s.inputs = plan.Inputs{
-		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.Settings(env.Cwd),
-		Target: plan.Target{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace}, LedgerStore: s.Platform.Ledger.Store,
+		Tool: env.Tool, Sandbox: env.Sandbox, Set: l.Set, Options: options, Project: l.Project.Settings(env.Dir),
+		Target:      plan.Target{Origins: s.Platform.Origins, Workspace: s.Platform.Workspace},
+		LedgerStore: s.Platform.Ledger.Store,
 	}
 	if o.Prune {
 		s.inputs.Base = env.History.Base(ctx, o.BaseRef)
@@ -211,7 +203,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	opts := live.Options{
-		Workspace: s.Platform.Workspace, Parallelism: s.env.Parallelism, Names: RemoteNames(s.inputs.Ledger),
+		Workspace: s.Platform.Workspace, Parallelism: s.env.API.Parallelism, Names: RemoteNames(s.inputs.Ledger),
 		Progress: func(done int) { progress(done, wanted) },
 	}
 	if s.inputs.Options.Prune {
@@ -259,9 +251,9 @@ func Offline(ctx context.Context, env Env, l project.Loaded, o Options, store st
 	if past.Set == nil {
 		return nil, fmt.Errorf("--offline has nothing to compare with: %s (%s)", past.Blame.Problem, cmp.Or(past.Blame.Fix, "plan compares with live"))
 	}
-	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Cwd, env.Paths)
+	options.Overrides, options.PartOfTree = l.Project.Overrides, l.Project.Partly(env.Dir, env.Paths)
 	return plan.Offline(plan.Inputs{
 		Tool: env.Tool, Target: plan.Target{Workspace: l.Project.Workspace}, LedgerStore: store,
-		Set: l.Set, Options: options, Project: l.Project.Settings(env.Cwd),
+		Set: l.Set, Options: options, Project: l.Project.Settings(env.Dir),
 	}, past), nil
 }
