@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
-	"trueup/internal/kind"
-	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/report"
 )
@@ -51,12 +47,18 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, a *app) error {
-	in, closeAll := a.examined(ctx)
-	defer closeAll()
+	p, err := a.findProject()
+	in := doctor.Input{
+		Options: a.config(), Project: p, ProjectErr: err, Searched: a.searched(), Flags: a.flagSettings(), Terminal: a.terminal(),
+	}
+	if p.Exists() {
+		var l project.Loaded
+		l, in.SetErr = a.load(ctx, nil, false)
+		in.Set, in.Findings = l.Set, l.Findings
+	}
 	r := doctor.Run(ctx, in)
 	a.code = exit.OrInterrupted(ctx, exitOfChecks(r.Checks))
 	r.Result, r.ExitCode = exit.Name(a.code), a.code
-	var err error
 	if a.global.output == "json" {
 		err = a.out.JSON(r)
 	} else {
@@ -89,54 +91,6 @@ func exitOfChecks(checks []doctor.Finding) int {
 	return exit.OK
 }
 
-// examined prepares a run, and goes on after what is wrong. For a sandbox it reads no setting of the
-// real platform.
-func (a *app) examined(ctx context.Context) (doctor.Input, func()) {
-	in := doctor.Input{
-		Sandbox: a.global.sandbox, Searched: a.searched(), Now: a.env.Now, Terminal: a.terminal(),
-		Origins: map[kind.Area]string{}, TokenSources: map[kind.Area]string{},
-	}
-	p, err := a.findProject()
-	in.Project, in.ProjectErr = p, err
-	if p.Exists() {
-		var l project.Loaded
-		l, in.SetErr = a.load(ctx, nil, false)
-		in.Set, in.Findings = l.Set, l.Findings
-	}
-	var s config.Settings
-	var w *config.Platform
-	if in.Sandbox {
-		if w, in.SandboxErr = a.config().OpenSandboxPlatform(ctx, p, cmp.Or(in.Set, &manifest.Set{})); in.SandboxErr != nil {
-			return in, func() {}
-		}
-	} else {
-		s, in.SettingsErr = a.config().Settings()
-		roots, err := s.RootCAs()
-		in.SettingsErr = errors.Join(in.SettingsErr, err)
-		w, in.AddressErrs = a.config().Platform(s, p)
-		w.API.RootCAs, in.PinErr = roots, w.CheckPin()
-		for area, token := range s.Tokens {
-			in.TokenSources[area] = token.Source()
-		}
-		in.Overridden, in.HasProxy = s.Overridden(), s.Proxy.Value != ""
-		if s.Profile.Name != "" {
-			in.Profile = s.Profile.Name + " of " + s.Profile.File
-		}
-	}
-	in.Ledger, in.LedgerErr = w.OpenLedger(ctx)
-	in.API, in.Admit, in.Store = w.API, w.Admit, w.Ledger.Store
-	maps.Copy(in.Origins, w.Origins)
-	if !in.Sandbox {
-		in.Settings = a.shownSettings(p, s, w, in)
-		return in, w.Close
-	}
-	for _, area := range kind.Areas() {
-		in.Settings = append(in.Settings, doctor.Setting{Name: string(area) + ".url", Value: w.Origins[area], Origin: "--sandbox"})
-	}
-	in.Settings = append(in.Settings, doctor.Setting{Name: "ledger.store", Value: w.Ledger.Store, Origin: "--sandbox"})
-	return in, w.Close
-}
-
 // terminal says what standard output is, and what else decides how it is written to.
 func (a *app) terminal() string {
 	says := "standard output is not a terminal"
@@ -154,46 +108,16 @@ func (a *app) terminal() string {
 	return says
 }
 
-// shownSettings are the settings that a run would use, and who chose each.
-func (a *app) shownSettings(p project.Project, s config.Settings, w *config.Platform, in doctor.Input) (list []doctor.Setting) {
-	add := func(name, value, origin string) *doctor.Setting {
-		if value == "" {
-			origin = ""
-		}
-		list = append(list, doctor.Setting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
-		return &list[len(list)-1]
-	}
-	add("profile", s.Profile.Name, s.ProfileFrom)
-	ws := ""
-	if p.Exists() {
-		ws = fmt.Sprintf("%s (%s)", p.Workspace.Name, p.Workspace.UUID)
-	}
-	add("workspace", ws, project.File)
-	add("workspace.pin", w.Pin, config.WorkspacePin).Optional = true
-	for _, area := range kind.Areas() {
-		url, token, source := s.URLs[area], s.Tokens[area], ""
-		if in.AddressErrs[area] != nil {
-			url.Value = "not a usable address"
-		}
-		if !token.IsZero() {
-			source = token.Source()
-		}
-		add(string(area)+".url", url.Value, url.Origin)
-		add(string(area)+".token", source, token.Origin)
-	}
-	store, origin := w.Ledger.Store, project.File
-	if in.LedgerErr != nil {
-		store = "not a usable store"
-	}
-	if w.Ledger.StoreFromEnv {
-		origin = "TRUEUP_LEDGER"
-	}
-	add("ledger.store", store, origin)
-	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
-	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
+// flagSettings returns the limits of a run, which only flags change.
+func (a *app) flagSettings() (list []doctor.Setting) {
 	for _, name := range []string{"request-timeout", "timeout", "parallelism"} {
-		if flag := a.root.PersistentFlags().Lookup(name); flag.Changed || a.global.output == "json" {
-			add(name, flag.Value.String(), map[bool]string{true: "--" + name}[flag.Changed])
+		flag := a.root.PersistentFlags().Lookup(name)
+		origin := "default"
+		if flag.Changed {
+			origin = "--" + name
+		}
+		if flag.Changed || a.global.output == "json" {
+			list = append(list, doctor.Setting{Name: name, Value: flag.Value.String(), Origin: origin})
 		}
 	}
 	return list

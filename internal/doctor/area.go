@@ -47,14 +47,14 @@ func (c *areaChecks) all() []check {
 	return all
 }
 
-func (c *areaChecks) endpoint() api.Endpoint { return c.API.Endpoints[c.area] }
+func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
 
 // notNeeded is what checks say of an area that nothing names.
 const notNeeded = "not needed by any manifest"
 
 func (c *areaChecks) unused() bool {
 	e := c.endpoint()
-	return e.Base == nil && c.AddressErrs[c.area] == nil && e.Ask == nil && e.Token.IsZero() && !c.hasManifests(c.area)
+	return e.Base == nil && c.addressErrs[c.area] == nil && e.Ask == nil && e.Token.IsZero() && !c.hasManifests(c.area)
 }
 
 func (c *areaChecks) checkToken(ctx context.Context) Finding {
@@ -68,7 +68,7 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 		c.tokenErrs[c.area] = errors.New("there is no token")
 		return fail(Token, "there is none", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
 	}
-	err := c.Admit(ctx, c.area)
+	err := c.platform.Admit(ctx, c.area)
 	if c.tokenErrs[c.area] = err; err != nil {
 		if problem := ledger.Problem(err); problem != nil {
 			return fail(Person, "none is sent: "+problem.Problem, problem.Fix)
@@ -79,12 +79,12 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 		c.tokenErrs[c.area] = err
 		return fail(Token, err.Error(), "")
 	}
-	return ok("there is one, from " + c.TokenSources[c.area])
+	return ok("there is one, from " + c.settings.Tokens[c.area].Source())
 }
 
 // checkConnection sends a request without a token.
 func (c *areaChecks) checkConnection(ctx context.Context) Finding {
-	switch wrong := c.AddressErrs[c.area]; {
+	switch wrong := c.addressErrs[c.area]; {
 	case c.unused():
 		return follow(notNeeded)
 	case wrong != nil:
@@ -92,7 +92,7 @@ func (c *areaChecks) checkConnection(ctx context.Context) Finding {
 	case c.endpoint().Base == nil:
 		return fail(Other, "there is no address", "set "+config.Variable(c.area, "URL")+", or url in a profile")
 	}
-	reader := api.NewReader(c.API)
+	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
@@ -129,7 +129,7 @@ func (c *areaChecks) connectionFix(err error) string {
 		return "the certificate is by " + c.seen.Issuer + ": if that is yours, trust it with --ca-file, TRUEUP_CA_FILE or caFile in a profile"
 	case strings.Contains(err.Error(), "proxy"):
 		return ""
-	case !c.HasProxy:
+	case c.settings.Proxy.Value == "":
 		return "check the address; if you use a proxy, set HTTPS_PROXY or proxy in a profile"
 	}
 	return "check the address"
@@ -185,7 +185,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	case c.report.Workspace == nil:
 		return follow("needs a workspace")
 	}
-	cfg := c.API
+	cfg := c.platform.API
 	cfg.Retry.Tries = 1
 	reader := api.NewReader(cfg)
 	defer reader.Close()
@@ -198,7 +198,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	switch {
 	case !errors.As(err, &answer):
 	case answer.Status == http.StatusForbidden:
-		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.API.Workspace.Name)
+		f.Fix = fmt.Sprintf("use the token of a user who may manage %s objects of the workspace %s", k.Name, c.platform.API.Workspace.Name)
 	case answer.Class == api.Misdirected:
 		f.Fix = "compare workspace: in trueup.yaml with the workspaces section of your profile in the web console, and the address with the platform's document"
 	}

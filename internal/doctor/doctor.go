@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/git"
@@ -23,38 +23,21 @@ import (
 	"trueup/internal/project"
 )
 
-// Input is what is known before anything is asked. Where something is wrong, the rest is checked.
+// Input is what is known before anything is asked. If something is wrong, the rest is checked.
 type Input struct {
-	Sandbox    bool
-	SandboxErr error
+	config.Options
+	Project    project.Project
+	ProjectErr error
 	// Searched says where the project was looked for.
-	Project            project.Project
-	ProjectErr, PinErr error
-	Searched           string
+	Searched string
 	// Set is nil if the manifests can't be read.
 	Set      *manifest.Set
 	Findings diag.List
 	SetErr   error
-	// Overridden are the settings of the profile that something else overrides.
-	Settings    []Setting
-	SettingsErr error
-	Overridden  []string
-	Profile     string
-	HasProxy    bool
-	API         api.Config
-	Origins     map[kind.Area]string
-	// AddressErrs say what is wrong with the address of an area.
-	AddressErrs  map[kind.Area]error
-	TokenSources map[kind.Area]string
-	// Admit refuses to send a token where neither the environment nor the ledger allows it.
-	Admit func(context.Context, ...kind.Area) error
-	// Ledger is nil if its store is wrong.
-	Ledger    *ledger.Ledger
-	LedgerErr error
-	Store     string
+	// Flags are settings that only flags change.
+	Flags []Setting
 	// Terminal says what standard output is.
 	Terminal string
-	Now      func() time.Time
 }
 
 // Setting is an effective setting, without any secret.
@@ -148,6 +131,15 @@ func failed(err error, fix string) Finding {
 type examiner struct {
 	Input
 	report Report
+	// platform is nil if the sandbox can't be opened, and ledger if its store is wrong.
+	platform    *config.Platform
+	sandboxErr  error
+	ledger      *ledger.Ledger
+	ledgerErr   error
+	settings    config.Settings
+	settingsErr error
+	// addressErrs say what is wrong with the address of an area.
+	addressErrs map[kind.Area]error
 	// connected has the areas that answered, and tokenErrs why there is no token for others.
 	connected map[kind.Area]bool
 	tokenErrs map[kind.Area]error
@@ -161,15 +153,17 @@ type check struct {
 // Run runs all checks.
 func Run(ctx context.Context, in Input) Report {
 	e := &examiner{Input: in, connected: map[kind.Area]bool{}, tokenErrs: map[kind.Area]error{}, report: Report{
-		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: append([]Setting{}, in.Settings...),
-		Origins: in.Origins, Proofs: map[kind.Area]ledger.Proof{},
+		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []Setting{},
+		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
-	if in.SandboxErr == nil {
-		if in.LedgerErr == nil { // what is no store may have a password
-			e.report.Ledger.Store = in.Store
+	if e.open(ctx); e.platform != nil {
+		defer e.platform.Close()
+		e.report.Origins, e.report.Settings = e.platform.Origins, e.shownSettings()
+		if e.ledgerErr == nil { // what is no store may have a password
+			e.report.Ledger.Store = e.platform.Ledger.Store
 		}
 		if in.Project.Exists() || in.Sandbox {
-			e.report.Workspace = &in.API.Workspace
+			e.report.Workspace = &e.platform.Workspace
 		}
 	}
 	for _, c := range e.checks() {
@@ -188,7 +182,7 @@ func (e *examiner) checks() []check {
 		{"project", "editor", e.checkEditor},
 		{"project", "configuration", e.checkSettings},
 	}
-	if e.SandboxErr == nil {
+	if e.sandboxErr == nil {
 		for _, area := range kind.Areas() {
 			all = append(all, (&areaChecks{examiner: e, area: area}).all()...)
 		}
@@ -204,8 +198,8 @@ func (e *examiner) checkProject(context.Context) Finding {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
 		return fail(Other, e.ProjectErr.Error(), "see docs/configuration.md")
-	case exists && e.PinErr != nil:
-		return fail(Other, e.PinErr.Error(), "")
+	case exists && e.platform != nil && e.platform.CheckPin() != nil:
+		return fail(Other, e.platform.CheckPin().Error(), "")
 	case exists:
 		return ok(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:
@@ -250,20 +244,20 @@ func (e *examiner) checkEditor(context.Context) Finding {
 
 func (e *examiner) checkSettings(context.Context) Finding {
 	switch {
-	case e.SandboxErr != nil:
-		return failed(e.SandboxErr, "")
-	case e.SettingsErr != nil:
-		f := failed(e.SettingsErr, "")
+	case e.sandboxErr != nil:
+		return failed(e.sandboxErr, "")
+	case e.settingsErr != nil:
+		f := failed(e.settingsErr, "")
 		f.Class = Other
 		return f
 	case e.Sandbox:
 		return ok("the sandbox has its own addresses and tokens")
-	case len(e.Overridden) > 0:
-		return warn(strings.Join(e.Overridden, "; "), "unset it to use the profile's")
-	case e.Profile == "":
+	case len(e.settings.Overridden()) > 0:
+		return warn(strings.Join(e.settings.Overridden(), "; "), "unset it to use the profile's")
+	case e.settings.Profile.Name == "":
 		return ok("no profile: flags, environment and defaults")
 	}
-	return ok("profile " + e.Profile)
+	return ok("profile " + e.settings.Profile.Name + " of " + e.settings.Profile.File)
 }
 
 // checkLedger reads the first record of the ledger, as every run does.
@@ -271,14 +265,14 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	if !e.Project.Exists() && !e.Sandbox {
 		return skip("no trueup.yaml says where it is")
 	}
-	shown, err := &e.report.Ledger, e.LedgerErr
+	shown, err := &e.report.Ledger, e.ledgerErr
 	if err == nil {
 		needed := kind.Areas()
 		if e.Set != nil && len(e.Set.Objects) > 0 {
 			needed = slices.DeleteFunc(slices.Clone(kind.Areas()), func(area kind.Area) bool { return !e.hasManifests(area) })
 		}
 		var g ledger.Genesis
-		g, err = e.Ledger.Usable(ctx, needed...)
+		g, err = e.ledger.Usable(ctx, needed...)
 		shown.ID = g.LedgerID
 		for area, proof := range g.Proofs {
 			e.report.Proofs[area] = proof
@@ -310,7 +304,7 @@ func (e *examiner) checkHistory(context.Context) Finding {
 	switch {
 	case !e.hasLedger():
 		return follow("the ledger is not there")
-	case e.Ledger.Remembers():
+	case e.ledger.Remembers():
 		return ok("seen on this machine before, so trueup would notice a rollback")
 	}
 	return skip("never seen on this machine, so trueup would not notice a rollback")
@@ -351,7 +345,7 @@ func Probed(area kind.Area) (*kind.Kind, bool) {
 
 // checkGit looks for the programs that a ledger in git needs.
 func (e *examiner) checkGit(ctx context.Context) Finding {
-	needed := strings.HasPrefix(e.Store, "git:")
+	needed := e.platform != nil && strings.HasPrefix(e.platform.Ledger.Store, "git:")
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:

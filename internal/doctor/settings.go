@@ -1,0 +1,78 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"trueup/internal/config"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/project"
+)
+
+// open opens the platform and the ledger, and continues after what is wrong. For a sandbox it reads
+// no setting of the real platform.
+func (e *examiner) open(ctx context.Context) {
+	if e.Sandbox {
+		e.platform, e.sandboxErr = e.OpenSandboxPlatform(ctx, e.Project, cmp.Or(e.Set, &manifest.Set{}))
+		if e.sandboxErr != nil {
+			return
+		}
+	} else {
+		e.settings, e.settingsErr = e.Settings()
+		roots, err := e.settings.RootCAs()
+		e.settingsErr = errors.Join(e.settingsErr, err)
+		e.platform, e.addressErrs = e.Platform(e.settings, e.Project)
+		e.platform.API.RootCAs = roots
+	}
+	e.ledger, e.ledgerErr = e.platform.OpenLedger(ctx)
+}
+
+// shownSettings returns the settings that a run would use, and who chose each.
+func (e *examiner) shownSettings() (list []Setting) {
+	if e.Sandbox {
+		for _, area := range kind.Areas() {
+			list = append(list, Setting{Name: string(area) + ".url", Value: e.platform.Origins[area], Origin: "--sandbox"})
+		}
+		return append(list, Setting{Name: "ledger.store", Value: e.platform.Ledger.Store, Origin: "--sandbox"})
+	}
+	add := func(name, value, origin string) *Setting {
+		if value == "" {
+			origin = ""
+		}
+		list = append(list, Setting{Name: name, Value: value, Origin: cmp.Or(origin, "default")})
+		return &list[len(list)-1]
+	}
+	s, w := e.settings, e.platform
+	add("profile", s.Profile.Name, s.ProfileFrom)
+	ws := ""
+	if e.Project.Exists() {
+		ws = fmt.Sprintf("%s (%s)", e.Project.Workspace.Name, e.Project.Workspace.UUID)
+	}
+	add("workspace", ws, project.File)
+	add("workspace.pin", w.Pin, config.WorkspacePin).Optional = true
+	for _, area := range kind.Areas() {
+		url, token, source := s.URLs[area], s.Tokens[area], ""
+		if e.addressErrs[area] != nil {
+			url.Value = "not a usable address"
+		}
+		if !token.IsZero() {
+			source = token.Source()
+		}
+		add(string(area)+".url", url.Value, url.Origin)
+		add(string(area)+".token", source, token.Origin)
+	}
+	store, origin := w.Ledger.Store, project.File
+	if e.ledgerErr != nil {
+		store = "not a usable store"
+	}
+	if w.Ledger.StoreFromEnv {
+		origin = "TRUEUP_LEDGER"
+	}
+	add("ledger.store", store, origin)
+	add("caFile", s.CAFile.Value, s.CAFile.Origin).Optional = true
+	add("proxy", s.Proxy.Value, s.Proxy.Origin).Optional = true
+	return append(list, e.Flags...)
+}
