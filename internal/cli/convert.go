@@ -146,11 +146,7 @@ func runConvert(a *app, opts convertOptions, args []string) error {
 	if (opts.write || opts.dir != "") && slices.Contains(args, "-") {
 		return errors.New("standard input has no file to write to: remove --write and --dir")
 	}
-	sources, err := a.sources(p, args)
-	if err != nil {
-		return err
-	}
-	texts, findings, err := manifest.Texts(sources, manifest.Limits{})
+	texts, findings, err := a.texts(p, args)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/manifest"
-	"trueup/internal/project"
 	"trueup/internal/purge"
 )
 
@@ -45,8 +44,8 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err != nil {
 		return err
 	}
-	texts, err := a.readTexts(l.Project, args)
-	if err != nil {
+	texts, findings, err := a.texts(l.Project, args)
+	if err = errors.Join(err, a.refused(findings)); err != nil {
 		return err
 	}
 	src, total, err := compose.FromLists(purge.Legacy{
@@ -94,14 +93,4 @@ func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
 		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message))
 		return true
 	})
-}
-
-// readTexts reads the files of PATHs, without reading them as manifests.
-func (a *app) readTexts(p project.Project, args []string) ([]manifest.Text, error) {
-	sources, err := a.sources(p, args)
-	if err != nil {
-		return nil, err
-	}
-	texts, findings, err := manifest.Texts(sources, manifest.Limits{})
-	return texts, errors.Join(err, a.refused(findings))
 }

@@ -54,7 +54,7 @@ func runProbe(ctx context.Context, a *app, opts doctorOptions) error {
 	return p.run(ctx, doc, opts)
 }
 
-// probeManifest asks for a path that nobody has.
+// probeManifest returns a purge of a path that does not exist.
 func probeManifest(k *kind.Kind, name, hostname string) ([]byte, error) {
 	spec := purge.Spec{Hostname: hostname, Paths: []string{"/.well-known/" + name}}.Tree()
 	delete(spec, "subdomains")
@@ -128,7 +128,7 @@ func (p *probe) again(ctx context.Context) error {
 		p.kind.Area, doctor.Proven(proof))
 }
 
-// tell says that there is a proof: as JSON by what doctor then knows.
+// tell says that there is a proof. As JSON it is the report of doctor.
 func (p *probe) tell(ctx context.Context, format string, args ...any) error {
 	if p.app.global.output == "json" {
 		return runDoctor(ctx, p.app)

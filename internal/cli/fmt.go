@@ -74,11 +74,7 @@ func runFmt(ctx context.Context, a *app, opts fmtOptions, paths []string) error 
 	if err != nil {
 		return err
 	}
-	list, err := a.sources(p, paths)
-	if err != nil {
-		return err
-	}
-	texts, findings, err := manifest.Texts(list, manifest.Limits{})
+	texts, findings, err := a.texts(p, paths)
 	if err != nil {
 		return err
 	}

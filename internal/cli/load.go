@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/history"
@@ -43,6 +44,15 @@ func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, err
 	s := project.NewSources(a.dir(), a.manifestInput)
 	err := s.Open(p, paths)
 	return s.List, err
+}
+
+// texts reads the files of PATHs, or else of the project, without reading them as manifests.
+func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.List, error) {
+	list, err := a.sources(p, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	return manifest.Texts(list, manifest.Limits{})
 }
 
 // manifestInput returns standard input, unless the token comes from there.

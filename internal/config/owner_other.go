@@ -13,8 +13,8 @@ func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 // ownID has no meaning here.
 func ownID() int { return 0 }
 
-// onReadOnly can't be told here.
+// onReadOnly is unknown here.
 func onReadOnly(string) bool { return false }
 
-// apart leaves a command as it is: it is ended without what it has started.
+// apart changes nothing: the processes that a command started outlive it.
 func apart(*exec.Cmd) {}

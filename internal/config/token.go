@@ -165,7 +165,7 @@ func (o Options) tokenFromInput() (string, error) {
 	return string(data), nil
 }
 
-// tokenFromFile reads a file that nobody else should be able to read.
+// tokenFromFile reads a file that only the user should be able to read.
 func (o Options) tokenFromFile(file string) (string, error) {
 	data, info, err := files.Read(file, maxToken)
 	if err != nil {

@@ -34,7 +34,7 @@ type Env struct {
 	History *history.Reader
 	// Begin begins a phase that may take long.
 	Begin func(doing string) (progress func(done, of int), end func())
-	// Report is told what apply does.
+	// Report gets the events of apply.
 	Report func(apply.Event)
 	Hurry  <-chan struct{}
 }
