@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -178,20 +177,12 @@ func hostTokens(h forge.Host) []string {
 
 // codeHost opens the client of the host that CI names.
 func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
-	s, err := a.config().NetworkSettings()
-	if err != nil {
-		return nil, err
-	}
-	roots, err := s.RootCAs()
+	transport, err := a.config().Transport()
 	if err != nil {
 		return nil, err
 	}
 	o := forge.Options{
-		Transport: &http.Transport{
-			Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
-		},
-		UserAgent: userAgent(),
-		Timeout:   a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
+		Transport: transport, UserAgent: userAgent(), Timeout: a.global.requestTimeout, Now: a.env.Now, Sleep: a.env.Sleep,
 	}
 	if a.global.verbose {
 		o.Trace = func(op string, status int) {

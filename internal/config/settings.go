@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type Settings struct {
 
 // Settings resolves them, also those beside what is wrong. It reads no token.
 func (o Options) Settings() (Settings, error) {
-	s, err := o.NetworkSettings()
+	s, err := o.networkSettings()
 	wrong := []error{err}
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
@@ -49,13 +50,24 @@ func (o Options) Settings() (Settings, error) {
 	return s, errors.Join(wrong...)
 }
 
-// NetworkSettings resolves the profile, the certificates and the proxy.
-func (o Options) NetworkSettings() (Settings, error) {
+// networkSettings resolves the profile, the certificates and the proxy.
+func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error
 	s.Profile, s.ProfileFrom, err = o.profile()
 	s.CAFile = o.caSetting(s.Profile)
 	return s, errors.Join(err, o.chooseProxy(&s))
+}
+
+// Transport returns the transport of requests to a code host, with the proxy and the certificates of
+// the settings.
+func (o Options) Transport() (*http.Transport, error) {
+	s, err := o.networkSettings()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := s.RootCAs()
+	return &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}, err
 }
 
 func (o Options) urlSetting(p Profile, area kind.Area) Setting {
