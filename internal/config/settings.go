@@ -67,7 +67,8 @@ func (o Options) Transport() (*http.Transport, error) {
 		return nil, err
 	}
 	roots, err := s.RootCAs()
-	return &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}, err
+	trust := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	return &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: trust}, err
 }
 
 func (o Options) urlSetting(p Profile, area kind.Area) Setting {
