@@ -98,7 +98,7 @@ func List(set *manifest.Set, known Known, partOfTree bool, statuses []string) Li
 	}
 	for _, h := range hosts {
 		l.Hosts = append(l.Hosts, ListedHost{
-			h.Hostname, plan.Budget(h.Active), plan.Budget(h.WithDue), plan.Budget(h.AtMost), plan.Budget(purge.Limits()),
+			h.Hostname, h.Active, h.WithDue, h.AtMost, purge.Limits(),
 		})
 	}
 	return l
@@ -139,5 +139,5 @@ func (l Listing) Where(p ListedPurge) string {
 
 // OverLimits says which limits the due purges of a hostname exceed, or nothing.
 func (h ListedHost) OverLimits() string {
-	return overLimits(h.Hostname, purge.Usage(h.WithDue), purge.Usage(h.AtMost))
+	return overLimits(h.Hostname, h.WithDue, h.AtMost)
 }

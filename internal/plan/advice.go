@@ -19,8 +19,7 @@ const (
 	maxPlaced = 100
 )
 
-// adviser tells reviewers what they should know of a plan. It changes nothing
-// that would be sent.
+// adviser finds what reviewers should know about a plan. It changes no request.
 type adviser struct {
 	*Planner
 	// before is the spec of an object that is to change, as it is now; nil where it

@@ -192,24 +192,15 @@ func (r rerouting) fix(of []manifest.Location) string {
 // held reports whether the edges keep anything of the location.
 func held(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0" }
 
-// differing are the fields that are not the same, in the order of their names.
+// differing returns the sorted names of the fields whose values differ.
 func differing(a, b map[string]string) []string {
 	if maps.Equal(a, b) {
 		return nil
 	}
-	var fields []string
-	for _, field := range slices.Sorted(maps.Keys(a)) {
-		if a[field] != b[field] {
-			fields = append(fields, field)
-		}
-	}
-	for _, field := range slices.Sorted(maps.Keys(b)) {
-		if _, both := a[field]; !both {
-			fields = append(fields, field)
-		}
-	}
-	slices.Sort(fields)
-	return fields
+	return slices.DeleteFunc(keysOfBoth(a, b), func(field string) bool {
+		was, had := a[field]
+		return had && was == b[field]
+	})
 }
 
 // pathIndex finds locations by their hosts and paths, and by their paths alone.

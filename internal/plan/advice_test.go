@@ -382,6 +382,6 @@ func BenchmarkAdvice(b *testing.B) {
 	}
 	w := git(b, documents...)
 	for b.Loop() {
-		plan.Make(w.in)
+		plan.NewPlanner(w.in).Make()
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkMake(b *testing.B) {
 			w := crowd(b, c.objects, c.percent, c.locations)
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.Make(w.in)
+				plan.NewPlanner(w.in).Make()
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func BenchmarkPurges(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.Make(w.in)
+				plan.NewPlanner(w.in).Make()
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/purge"
@@ -101,13 +100,8 @@ func (p *Planner) wishes(items []Item) []wish {
 
 // newUse reads a spec. One that can't be read is a request to no hostname.
 func newUse(key kind.Key, spec []byte) use {
-	u := use{key: key}
-	if tree, err := canon.Decode(spec); err == nil {
-		object, _ := tree.(map[string]any)
-		u.spec, _ = purge.Parse(object)
-	}
-	u.usage = u.spec.Usage()
-	return u
+	parsed, _ := purge.Parse(decodedObject(spec))
+	return use{key: key, spec: parsed, usage: parsed.Usage()}
 }
 
 // activeBudgets adds up what counts against the hostnames of the wishes before
@@ -168,7 +162,7 @@ func (b *budget) post(w wish) bool {
 		}
 		b.add(w.use)
 	}
-	w.item.Purge.Active, w.item.Purge.Budget = Budget(b.active.once), Budget(b.total.once)
+	w.item.Purge.Active, w.item.Purge.Budget = b.active.once, b.total.once
 	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
 		w.item.Hints = append(w.item.Hints, fmt.Sprintf(
 			"the platform may refuse it: if it counts each path per subdomain, %s are active for %s",
@@ -181,7 +175,7 @@ func (b *budget) post(w wish) bool {
 func (b *budget) postpone(w wish) {
 	item := w.item
 	item.Op, item.Request, item.After = Deferred, nil, nil
-	item.Purge.Active, item.Purge.Budget = Budget(b.active.once), Budget(b.total.once)
+	item.Purge.Active, item.Purge.Budget = b.active.once, b.total.once
 	if over := w.usage.Exceeds(purge.Limits()); over != nil {
 		item.Reason = "it has " + strings.Join(over, " and ")
 		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", w.usage.Parts(purge.Limits()))

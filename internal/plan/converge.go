@@ -58,25 +58,17 @@ func (d *decision) hostTaken() bool {
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
 		return true
 	}
-	first := d.firstOf(o)
-	if first == o {
+	first := d.hosts[host]
+	if len(first) == 0 || first[0] == o {
 		return false
 	}
 	d.wrong(manifest.RuleHostnameTaken, field,
-		fmt.Sprintf("%[2]s has the hostname %[1]s too, and neither is live", o.Host, first.Key()), anotherHostname)
+		fmt.Sprintf("%[2]s has the hostname %[1]s too, and neither is live", o.Host, first[0].Key()), anotherHostname)
 	return true
 }
 
 // anotherHostname is what to do about a hostname that two objects of git have.
 const anotherHostname = "give one of them another hostname"
-
-// firstOf returns the first manifest with the hostname of o.
-func (p *Planner) firstOf(o *manifest.Object) *manifest.Object {
-	if in := p.hosts[kind.HostKey(o.Host)]; len(in) > 0 {
-		return in[0]
-	}
-	return o
-}
 
 // recorded reports whether the ledger knows already that live is in sync: a
 // write that was begun, or that the server did not keep, is over then too.
@@ -158,8 +150,8 @@ func (d *decision) compare() {
 	}
 }
 
-// notKept tells what the server made of what was last sent from what somebody
-// changed.
+// notKept reclassifies drift of an object whose server did not keep what trueup last
+// sent: the server changed the values, not another client.
 func (d *decision) notKept() {
 	if !d.rec.NotConverged || d.replaced() {
 		return
@@ -175,8 +167,8 @@ func (d *decision) notKept() {
 	}
 }
 
-// judge says what is special about the differences, and whether a person must
-// decide first.
+// judge adds hints about unusual differences, and blocks those that a person must
+// decide about.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
 		d.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
@@ -196,16 +188,9 @@ func (d *decision) judge(res merge.Result) {
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
-		d.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", elements(n)),
+		d.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", counted(n, "live list element")),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
 	}
-}
-
-func elements(n int) string {
-	if n == 1 {
-		return "1 live list element"
-	}
-	return fmt.Sprintf("%d live list elements", n)
 }
 
 // comparison is what merge compares, and the values that the server put back where
@@ -228,7 +213,7 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	}
 	text := "git has null for " + back[0].Path
 	if more := len(back) - 1; more > 0 {
-		text += fmt.Sprintf(" and %s", counted(more, "more field"))
+		text += " and " + counted(more, "more field")
 	}
 	d.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }

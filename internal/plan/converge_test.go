@@ -257,7 +257,7 @@ func TestRemovalsAreCounted(t *testing.T) {
 func TestTwoOfOneHostname(t *testing.T) {
 	const same, other = `{hostname: shop.example.com}`, `{hostname: other.example.com}`
 	refused := func(w *world) string {
-		_, findings := plan.Make(w.in)
+		_, findings := plan.NewPlanner(w.in).Make()
 		var names []string
 		for _, f := range findings {
 			if f.Rule != manifest.RuleHostnameTaken || f.Severity != diag.Error {

@@ -60,7 +60,7 @@ func TestASnapshotIsNeverChanged(t *testing.T) {
 			!strings.HasPrefix(f.Message, `git has source.persistentVolumeClaimName: "data", and VolumeSnapshot/db is live with "other"`) {
 			t.Errorf("%s: finding %+v", name, f)
 		}
-		p, _ := plan.Make(w.in)
+		p, _ := plan.NewPlanner(w.in).Make()
 		it := find(t, p, db)
 		if it.Op != plan.None || it.Request != nil || len(it.Changes) != 1 {
 			t.Fatalf("%s: item %+v", name, it)

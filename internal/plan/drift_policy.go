@@ -86,8 +86,7 @@ func (p *Planner) failOnDrift(out *Plan) {
 		case p.drifted(*it) && (send || it.Op == None):
 			blockDrifted(it)
 		case send:
-			block(it, "another object was changed outside git, so --drift fail sends nothing", "decide about that first")
-			it.NeedsPerson = false
+			hold(it, "another object was changed outside git, so --drift fail sends nothing", "decide about that first")
 		}
 		if send {
 			it.After = nil

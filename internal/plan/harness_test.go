@@ -215,7 +215,7 @@ func allow(t tester, names ...string) map[kind.Key]bool {
 // make plans, and allows no finding.
 func (w *world) make() *plan.Plan {
 	w.t.Helper()
-	p, findings := plan.Make(w.in)
+	p, findings := plan.NewPlanner(w.in).Make()
 	if len(findings) > 0 {
 		w.t.Fatalf("findings: %v", findings)
 	}
@@ -231,7 +231,7 @@ func (w *world) item(name string) plan.Item {
 // finding plans, and returns the one finding.
 func (w *world) finding() diag.Finding {
 	w.t.Helper()
-	p, findings := plan.Make(w.in)
+	p, findings := plan.NewPlanner(w.in).Make()
 	if len(findings) != 1 || findings[0].Severity != diag.Error {
 		w.t.Fatalf("findings: %v", findings)
 	}

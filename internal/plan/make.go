@@ -12,10 +12,11 @@ import (
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
+	"trueup/internal/purge"
 )
 
-// Planner plans objects of one set of inputs. It is read-only once made, so
-// that objects can be planned again side by side.
+// Planner plans the objects of one set of inputs. NewPlanner fills it, and nothing
+// writes to it afterwards, so its methods may run in parallel.
 type Planner struct {
 	in    Inputs
 	rules map[string]*merge.Rules
@@ -66,12 +67,9 @@ func spelledHosts(state live.State) map[string]bool {
 	return spelled
 }
 
-// Make compares git, live and ledger. The findings are mistakes in manifests
-// that only live or the ledger show; while any is an error, the plan must not
-// be applied (docs/design.md 0.6).
-func Make(in Inputs) (*Plan, diag.List) { return NewPlanner(in).Make() }
-
-// Make plans every object.
+// Make compares git, live and ledger, and plans every object. The findings are
+// mistakes in manifests that only live or the ledger show; while any is an error, the
+// plan must not be applied (docs/design.md 0.6).
 func (p *Planner) Make() (*Plan, diag.List) {
 	in := p.in
 	out := &Plan{
@@ -171,7 +169,7 @@ type decision struct {
 	findings diag.List
 }
 
-// decide is the one place where the kinds' policies part.
+// decide plans an object by the policy of its kind.
 func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (Item, diag.List) {
 	d := &decision{Planner: p, manifest: o, live: found, rec: p.in.Ledger.Records[o.Key()]}
 	d.item = Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
@@ -216,11 +214,9 @@ func (d *decision) blockOnWrongTarget() {
 
 // wrong adds an error at a place of the manifest.
 func (d *decision) wrong(rule, field, message, fix string) {
-	line, column := d.manifest.Place(field)
-	d.findings = append(d.findings, diag.Finding{
-		Path: d.manifest.Path, Line: line, Column: column, Field: field,
-		Rule: rule, Message: message, Fix: fix, Severity: diag.Error,
-	})
+	found := advice(d.manifest, rule, field, message, fix)
+	found.Severity = diag.Error
+	d.findings = append(d.findings, found)
 }
 
 func (d *decision) block(reason, fix string) { block(&d.item, reason, fix) }
@@ -230,6 +226,12 @@ func block(item *Item, reason, fix string) {
 	item.Op, item.Request = Blocked, nil
 	item.Reason, item.Fix = reason, fix
 	item.NeedsPerson = true
+}
+
+// hold blocks an item for a reason that may end without a person's decision.
+func hold(item *Item, reason, fix string) {
+	block(item, reason, fix)
+	item.NeedsPerson = false
 }
 
 func sends(op Op) bool { return op == Create || op == Patch || op == Post }
@@ -297,22 +299,19 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 	for _, key := range p.serving(item.Purge) {
 		op := ops[key]
 		if _, live := p.in.Live.Objects[key]; op == Kept && !live {
-			block(item, fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
-			item.NeedsPerson = false
+			hold(item, fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
 			return
 		}
 		if unsettled[key] {
-			block(item, fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
-			item.NeedsPerson = false
+			hold(item, fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
 			return
 		}
 		if !sends(op) && op != Blocked {
 			continue
 		}
 		if !p.targeted(key) {
-			block(item, fmt.Sprintf("this waits for %s, whose changes --target leaves out", key),
+			hold(item, fmt.Sprintf("this waits for %s, whose changes --target leaves out", key),
 				fmt.Sprintf("add --target %s", key))
-			item.NeedsPerson = false
 			return
 		}
 		item.After = append(item.After, key)
@@ -322,13 +321,8 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 // serving returns the objects that serve the hostnames of a request now, or
 // will once they are in sync.
 func (p *Planner) serving(info *PurgeInfo) []kind.Key {
-	hosts := []string{info.Hostname}
-	for _, sub := range info.Subdomains {
-		hosts = append(hosts, sub+"."+info.Hostname)
-	}
 	var keys []kind.Key
-	for _, host := range hosts {
-		host = kind.HostKey(host)
+	for host := range purgedHosts(purge.Spec{Hostname: info.Hostname, Subdomains: info.Subdomains}) {
 		for _, o := range p.hosts[host] {
 			keys = append(keys, o.Key())
 		}

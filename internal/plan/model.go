@@ -1,9 +1,10 @@
-// Package plan compares manifests, live state and ledger and says what differs,
-// why, and which requests would mend it; it does no I/O and has no clock.
+// Package plan compares manifests, live state and ledger and returns what differs,
+// why, and which requests would fix it; it does no I/O and has no clock.
 package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"trueup/internal/canon"
@@ -11,6 +12,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/merge"
+	"trueup/internal/purge"
 )
 
 // Format is the version of the plan's JSON form.
@@ -203,10 +205,16 @@ type PurgeInfo struct {
 }
 
 // Budget counts against the limits of one hostname (docs/platform.md 8).
-type Budget struct {
-	Requests int `json:"requests"`
-	Paths    int `json:"paths"`
-	Prefixes int `json:"prefixes"`
+type Budget = purge.Usage
+
+// newPurgeInfo returns what a request of the spec invalidates, without its budget.
+func newPurgeInfo(spec purge.Spec) *PurgeInfo {
+	usage := spec.Usage()
+	return &PurgeInfo{
+		Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
+		Sample: spec.Paths[:min(len(spec.Paths), sampleSize)], Everything: slices.Contains(spec.Paths, allPaths),
+		Limits: purge.Limits(),
+	}
 }
 
 // Summary counts the items of a plan.

@@ -10,7 +10,6 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
-	"trueup/internal/purge"
 )
 
 // Offline says what git says otherwise than before, from git alone: what was
@@ -116,14 +115,13 @@ func (p *Planner) takes(item *Item, o *manifest.Object) {
 	if o.Kind.SentOnce() || i < 0 {
 		return
 	}
-	block(item, fmt.Sprintf("%[2]s has the hostname %[1]s too", o.Host, in[i].Key()), anotherHostname)
-	item.NeedsPerson = false
+	hold(item, fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
 }
 
 // edited blocks an object that is made or sent once, and that is not what it was.
 func edited(item *Item, why string) {
-	block(item, "its spec changed; "+why, "restore the old spec, and give the new one another name")
-	item.NeedsPerson = false // apply may find that it never was
+	// Apply may find that it was never made or sent, so nobody is asked.
+	hold(item, "its spec changed; "+why, "restore the old spec, and give the new one another name")
 }
 
 // isNew plans an object that git did not have.
@@ -141,12 +139,8 @@ func (p *Planner) isNew(item *Item, o *manifest.Object) {
 		if err != nil {
 			return // the schema has said so
 		}
-		usage := spec.Usage()
-		item.Purge = &PurgeInfo{
-			Hostname: spec.Hostname, Subdomains: spec.Subdomains, Paths: usage.Paths, Prefixes: usage.Prefixes,
-			Sample: spec.Paths[:min(len(spec.Paths), sampleSize)], Everything: slices.Contains(spec.Paths, allPaths),
-			Budget: Budget(usage), Limits: Budget(purge.Limits()),
-		}
+		item.Purge = newPurgeInfo(spec)
+		item.Purge.Budget = spec.Usage()
 		if !p.serves(spec.Hostname) {
 			item.Hints = append(item.Hints, "nothing in git serves "+spec.Hostname+": trueup can't tell whether live does")
 		}

@@ -70,8 +70,7 @@ func (d *decision) unserved(hostname string) bool {
 		d.wrong(manifest.RulePurgeHostname, field,
 			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, of, right), "write "+right)
 	case d.unsure() != "":
-		d.block(fmt.Sprintf("the list of %s is incomplete, so trueup can't tell whether %s exists", d.unsure(), hostname), "run again")
-		d.item.NeedsPerson = false
+		hold(&d.item, fmt.Sprintf("the list of %s is incomplete, so trueup can't tell whether %s exists", d.unsure(), hostname), "run again")
 	default:
 		d.wrong(manifest.RulePurgeHostname, field,
 			fmt.Sprintf("no CDN in git or live has the hostname %s", hostname),
@@ -193,16 +192,7 @@ func (d *decision) post() {
 	d.item.Op = Post
 	d.item.Request = d.whole()
 	spec, _ := purge.Parse(d.item.BodySpec()) // it parsed as git has it
-	usage := spec.Usage()
-	d.item.Purge = &PurgeInfo{
-		Hostname:   spec.Hostname,
-		Subdomains: spec.Subdomains,
-		Paths:      usage.Paths,
-		Prefixes:   usage.Prefixes,
-		Sample:     spec.Paths[:min(len(spec.Paths), sampleSize)],
-		Everything: slices.Contains(spec.Paths, allPaths),
-		Limits:     Budget(purge.Limits()),
-	}
+	d.item.Purge = newPurgeInfo(spec)
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
 		d.hint("the platform refused it before: " + d.rec.Outcome.Message)
 	}

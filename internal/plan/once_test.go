@@ -75,7 +75,7 @@ func TestOnlyTheLedgerDecides(t *testing.T) {
 		{ledger.Rejected, other, plan.Post, ""},
 	} {
 		w := served(t, purge("rel", tt.spec)).sent(rel, tt.state, relSpec, ago())
-		p, findings := plan.Make(w.in)
+		p, findings := plan.NewPlanner(w.in).Make()
 		it := find(t, p, rel)
 		if it.Op != tt.op || (it.Request != nil) != (tt.op == plan.Post) {
 			t.Errorf("%s, %s: %+v", tt.state, tt.spec, it)

@@ -18,9 +18,8 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 			continue
 		}
 		if len(it.After) > 0 {
-			block(&it, fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]),
-				"trueup apply sends both")
-			it.After, it.NeedsPerson = nil, false
+			hold(&it, fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]), "trueup apply sends both")
+			it.After = nil
 		}
 		items = append(items, it)
 	}

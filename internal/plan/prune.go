@@ -49,7 +49,7 @@ type departed struct {
 // project; each says why it is missing and what to do, or nothing (docs/design.md C6).
 func (d *departed) proofs() []func() (missing, fix string) {
 	return []func() (missing, fix string){
-		d.possible, d.standing, d.asked, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
+		d.permitted, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
 	}
 }
 
@@ -68,28 +68,21 @@ func (d *departed) decide() Item {
 	return d.item
 }
 
-func (d *departed) possible() (missing, fix string) {
-	if !d.live.Kind.Can(kind.Delete) {
+// permitted requires a documented deletion, an object that is not being deleted yet,
+// and --prune.
+func (d *departed) permitted() (missing, fix string) {
+	switch {
+	case !d.live.Kind.Can(kind.Delete):
 		return "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"
-	}
-	return "", ""
-}
-
-func (d *departed) standing() (missing, fix string) {
-	if d.live.Terminating {
+	case d.live.Terminating:
 		return "it is already being deleted", "wait until it is gone"
-	}
-	return "", ""
-}
-
-func (d *departed) asked() (missing, fix string) {
-	if !d.in.Options.Prune {
+	case !d.in.Options.Prune:
 		return "it stays live without --prune", "plan --prune shows whether it may be deleted"
 	}
 	return "", ""
 }
 
-// wholeTree wants every manifest to have been read: what was not may be in git.
+// wholeTree requires that every manifest was read: an unread one may be in git.
 func (d *departed) wholeTree() (missing, fix string) {
 	switch o := d.in.Options; {
 	case d.broken:
@@ -105,7 +98,7 @@ func (d *departed) wholeTree() (missing, fix string) {
 	return "", ""
 }
 
-// made wants the ledger to say that a request of ours made the object.
+// made requires a record that a request of trueup created the object.
 func (d *departed) made() (missing, fix string) {
 	if d.rec.Ours() {
 		return "", ""
@@ -126,8 +119,8 @@ func (d *departed) made() (missing, fix string) {
 	return "it stays: " + why, "delete it by hand if you don't need it: " + d.byHand()
 }
 
-// same wants live to be the very object that was made, by what the server said of
-// it then and says now.
+// same requires that live has the uid and creation time that the platform answered
+// when it created the object.
 func (d *departed) same() (missing, fix string) {
 	switch {
 	case d.rec.UID == "" || d.rec.CreationTimestamp == "":
@@ -140,7 +133,7 @@ func (d *departed) same() (missing, fix string) {
 	return "it stays: " + missing, "delete it by hand if you don't need it: " + d.byHand()
 }
 
-// stood wants the manifest in a tree that git had before, and nowhere now.
+// stood requires that an earlier commit has the manifest, and no folder has it now.
 func (d *departed) stood() (missing, fix string) {
 	if where := d.in.Base.Elsewhere[d.item.Key]; where != "" {
 		return "it stays: its manifest is in " + where + ", which is not read here",
@@ -171,7 +164,7 @@ func (d *departed) find(trees []BaseTree) *manifest.Object {
 	return nil
 }
 
-// unmarked wants nobody to have said that the object is to be kept.
+// unmarked requires that neither manifest nor live has the annotation that keeps it.
 func (d *departed) unmarked() (missing, fix string) {
 	const mark = "marked " + kind.KeepAnnotation
 	switch {

@@ -179,7 +179,7 @@ func TestNotEvenMentioned(t *testing.T) {
 func TestAnErrorAnywhereKeepsEverything(t *testing.T) {
 	w := departed(t)
 	w.in.Set = load(t, snapshot("db", "other"))
-	p, findings := plan.Make(w.in)
+	p, findings := plan.NewPlanner(w.in).Make()
 	if it := find(t, p, old); !findings.HasErrors() || it.Op != plan.Kept || !strings.Contains(it.Reason, "while manifests have errors") {
 		t.Errorf("%v: %+v", findings, it)
 	}
@@ -216,7 +216,7 @@ func TestDroppingAnyProof(t *testing.T) {
 		for _, i := range dropped {
 			all[i].remove(w)
 		}
-		p, _ := plan.Make(w.in)
+		p, _ := plan.NewPlanner(w.in).Make()
 		if want := len(dropped) == 0; (p.Summary.Delete > 0) != want {
 			t.Fatalf("dropped %v: %+v", dropped, p.Items)
 		}

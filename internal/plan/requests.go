@@ -164,7 +164,6 @@ func statusOf(rec ledger.Record, at ledger.Instant, terms ledger.Terms) Status {
 // the order of their names.
 func usages(all []RequestStatus) []HostUsage {
 	byHost := map[string]*HostUsage{}
-	atMost := map[string]spending{}
 	for _, r := range all {
 		if !r.Active && !r.Waits() || r.Spec.Hostname == "" {
 			continue
@@ -177,8 +176,8 @@ func usages(all []RequestStatus) []HostUsage {
 		if r.Active {
 			h.Active = h.Active.Add(r.Usage)
 		}
-		atMost[host] = atMost[host].add(use{spec: r.Spec, usage: r.Usage})
-		h.WithDue, h.AtMost = atMost[host].once, atMost[host].each
+		spent := spending{h.WithDue, h.AtMost}.add(use{spec: r.Spec, usage: r.Usage})
+		h.WithDue, h.AtMost = spent.once, spent.each
 	}
 	var list []HostUsage
 	for _, host := range slices.Sorted(maps.Keys(byHost)) {

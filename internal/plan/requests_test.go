@@ -86,7 +86,7 @@ func TestRequestsCountAsThePlanDoes(t *testing.T) {
 		sent("Purge/y", ledger.Unknown, onePath, now().Add(-26*time.Hour))
 	_, hosts := plan.Requests(w.in.Set, w.in.Ledger, now())
 	last := find(t, w.make(), "Purge/b").Purge
-	if len(hosts) != 1 || plan.Budget(hosts[0].WithDue) != last.Budget || plan.Budget(hosts[0].Active) != last.Active {
+	if len(hosts) != 1 || hosts[0].WithDue != last.Budget || hosts[0].Active != last.Active {
 		t.Errorf("got %+v, the plan has %+v", hosts, last)
 	}
 	if want := 1 + 1 + 2 + 2; hosts[0].AtMost.Paths+hosts[0].AtMost.Prefixes != want {

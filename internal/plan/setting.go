@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -148,10 +147,8 @@ func ofStore(was, now string) string {
 // the differences that each hides.
 func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
-	all := maps.Clone(before)
-	maps.Copy(all, after)
 	var found []Setting
-	for _, place := range slices.Sorted(maps.Keys(all)) {
+	for _, place := range keysOfBoth(before, after) {
 		if mustEncode(before[place]) != mustEncode(after[place]) {
 			found = append(found, Setting{
 				Path: p.in.Project.Path, Field: "overrides: " + place, Was: before[place], Now: after[place],

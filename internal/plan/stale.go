@@ -13,9 +13,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// Differences says in what a plan is not the expected one, in a sentence each,
-// and is empty where both assert the same: where requests go first, then choices,
-// then the objects by their key.
+// Differences returns a sentence for each difference between a plan and the expected
+// one, and nothing if both assert the same. It begins with where requests go, then
+// has the choices, then the objects by their key.
 func Differences(expected, now *Plan) []string {
 	if bytes.Equal(expected.Assertion(), now.Assertion()) {
 		return nil
@@ -24,10 +24,8 @@ func Differences(expected, now *Plan) []string {
 	d.target(expected, now)
 	d.options(expected.Options, now.Options)
 	then, current := byKey(expected), byKey(now)
-	keys := maps.Clone(then)
-	maps.Copy(keys, current)
-	for _, key := range slices.SortedFunc(maps.Keys(keys), func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) }) {
-		d.object(key, then[key], current[key])
+	for _, name := range keysOfBoth(then, current) {
+		d.object(name, then[name], current[name])
 	}
 	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
 		d.add("git: manifests outside this plan changed")
@@ -38,12 +36,21 @@ func Differences(expected, now *Plan) []string {
 	return d
 }
 
-func byKey(p *Plan) map[kind.Key]*Item {
-	items := make(map[kind.Key]*Item, len(p.Items))
+// byKey returns the items by the texts of their keys.
+func byKey(p *Plan) map[string]*Item {
+	items := make(map[string]*Item, len(p.Items))
 	for i := range p.Items {
-		items[p.Items[i].Key] = &p.Items[i]
+		items[p.Items[i].String()] = &p.Items[i]
 	}
 	return items
+}
+
+// keysOfBoth returns the sorted keys of two maps, each once.
+func keysOfBoth[V any](a, b map[string]V) []string {
+	all := map[string]V{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // deviations are sentences that begin with what they are about.
@@ -100,7 +107,7 @@ func (d *deviations) options(expected, now *Choices) {
 	}
 }
 
-// said is a value in a sentence: short, and nothing where there is none.
+// said returns the short text of a value for a sentence, empty for nil.
 func said(v any) string {
 	if v == nil {
 		return ""
@@ -119,8 +126,8 @@ const (
 	maxPaths = 5
 )
 
-// object says what is different of one object, by what made it so.
-func (d *deviations) object(key kind.Key, then, now *Item) {
+// object adds what differs in one object: in git, live or the ledger.
+func (d *deviations) object(key string, then, now *Item) {
 	of := deviations{}
 	switch {
 	case then == nil && now.DesiredDigest != nil:
@@ -139,7 +146,7 @@ func (d *deviations) object(key kind.Key, then, now *Item) {
 	}
 }
 
-// both says what is different of an object that both plans have.
+// both adds what differs in an object that both plans have.
 func (d *deviations) both(then, now *Item) {
 	a, b := then.asserted(), now.asserted()
 	if bytes.Equal(canon.Bytes(a), canon.Bytes(b)) {
@@ -160,23 +167,13 @@ func (d *deviations) both(then, now *Item) {
 	if len(*d) > 0 {
 		return
 	}
-	var fields []string
-	for name := range maps.Keys(merged(a, b)) {
-		if !bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name])) {
-			fields = append(fields, name)
-		}
-	}
-	slices.Sort(fields)
+	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
+		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
+	})
 	d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
 }
 
-func merged(a, b map[string]any) map[string]any {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
-
-// live says what became of the live object.
+// live adds whether the live object was created, deleted or replaced.
 func (d *deviations) live(then, now *Item) {
 	switch {
 	case then.Live.Exists && !now.Live.Exists:
@@ -214,10 +211,8 @@ func sidesOf(it *Item) map[string]sides {
 // has another manifest.
 func (d *deviations) paths(then, now *Item, manifest bool) {
 	before, after := sidesOf(then), sidesOf(now)
-	all := maps.Clone(before)
-	maps.Copy(all, after)
 	told := deviations{}
-	for _, path := range slices.Sorted(maps.Keys(all)) {
+	for _, path := range keysOfBoth(before, after) {
 		was, had := before[path]
 		is, has := after[path]
 		switch {
@@ -279,22 +274,14 @@ func recordOf(it *Item) string {
 
 // doing is what an operation does, after "is to".
 func doing(it *Item) string {
-	switch it.Op {
-	case Create:
-		return "be created"
-	case Patch:
-		return "be changed"
-	case Post:
-		return "be posted"
-	case Delete:
-		return "be deleted"
-	case Deferred:
-		return "be posted later"
-	case None, Blocked, InFlight, Kept:
+	text := map[Op]string{
+		Create: "be created", Patch: "be changed", Post: "be posted", Delete: "be deleted", Deferred: "be posted later",
+	}[it.Op]
+	switch {
+	case text != "":
+		return text
+	case it.Reason != "":
+		return "stay as it is (" + it.Reason + ")"
 	}
-	text := "stay as it is"
-	if it.Reason != "" {
-		text += " (" + it.Reason + ")"
-	}
-	return text
+	return "stay as it is"
 }

@@ -25,7 +25,11 @@ func FindRedundant(paths []string) []Redundant {
 	redundant := make([]Redundant, 0, len(paths)-open)
 	for i, path := range paths {
 		if by[i] < 0 {
-			by[i] = firstOf(first, path, i)
+			at, again := first[path]
+			if !again {
+				at, first[path] = i, i
+			}
+			by[i] = at
 		}
 		if by[i] != i {
 			redundant = append(redundant, Redundant{Index: i, By: by[i], Duplicate: paths[by[i]] == path})
@@ -53,15 +57,6 @@ func outermost(paths []string) (by []int, open int) {
 		by[i] = c.sorted[at].index
 	}
 	return by, open
-}
-
-// firstOf returns where the path was first seen, which is i if never before.
-func firstOf(first map[string]int, path string, i int) int {
-	if at, again := first[path]; again {
-		return at
-	}
-	first[path] = i
-	return i
 }
 
 // Cover finds which of the prefix paths of several lists cover a path.

@@ -12,7 +12,11 @@ const (
 
 // Usage counts against the limits of a hostname: purge requests, absolute
 // paths and prefix paths.
-type Usage struct{ Requests, Paths, Prefixes int }
+type Usage struct {
+	Requests int `json:"requests"`
+	Paths    int `json:"paths"`
+	Prefixes int `json:"prefixes"`
+}
 
 // Limits returns the documented limits of one hostname (docs/platform.md 8).
 func Limits() Usage { return Usage{MaxRequests, MaxPaths, MaxPrefixes} }
