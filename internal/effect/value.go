@@ -58,7 +58,7 @@ func withoutNulls(list []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
 }
 
-// lookUp returns what stands at a place, nil for nothing.
+// lookUp returns the value at a place, nil for nothing.
 func lookUp(v any, at []any) any {
 	for _, step := range at {
 		v = below(v, step)

@@ -119,8 +119,8 @@ func byName(upstreams []manifest.Upstream) map[string]manifest.Upstream {
 	return m
 }
 
-// replaced says what of an upstream is another now, and in which field; "" where
-// its answers are likely to be the same: a server more or less makes no other.
+// replaced returns the field of an upstream that makes its answers others, and a text
+// for it. Both are empty if servers were only added, or only removed.
 func replaced(was, is manifest.Upstream) (field, what string) {
 	if was.Scheme != is.Scheme && was.Scheme != "" && is.Scheme != "" {
 		return "scheme", "another scheme"
@@ -131,13 +131,9 @@ func replaced(was, is manifest.Upstream) (field, what string) {
 	return "", ""
 }
 
-// lacks reports whether the first list has not all of the second.
-func lacks(list, of []string) bool {
-	has := make(map[string]bool, len(list))
-	for _, s := range list {
-		has[s] = true
-	}
-	return slices.ContainsFunc(of, func(s string) bool { return !has[s] })
+// lacks reports whether a list lacks one of the names.
+func lacks(list, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 }
 
 // unflushed are the locations of each upstream, before and after, that no request

@@ -66,20 +66,12 @@ func (a *adviser) unmatched(o *manifest.Object) diag.List {
 	if !known || reach.unknown {
 		return nil
 	}
-	var outside []string
-	first := -1
-	for i, path := range spec.Paths {
-		if !reach.has(path) {
-			if first < 0 {
-				first = i
-			}
-			outside = append(outside, path)
-		}
-	}
-	if first < 0 {
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths), reach.has)
+	if len(outside) == 0 {
 		return nil
 	}
-	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", first),
+	field := fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0]))
+	return diag.List{advice(o, manifest.RulePurgeUnmatched, field,
 		fmt.Sprintf("no location of %s serves %s", by.key, manifest.Some(outside)), "correct the path, or add the location")}
 }
 

@@ -19,7 +19,7 @@ import (
 // MaxFile bounds the file of a plan, in bytes.
 const MaxFile = 64 << 20
 
-// checksumField is the member of a plan's file that the checksum stands in.
+// checksumField is the member of a plan's file with the checksum.
 const checksumField = "checksum"
 
 // itemsField is the member that is read and written an item at a time: all of
@@ -73,9 +73,9 @@ func beforeChecksum(fields map[string]any) int {
 	return len(canon.Bytes(before)) // the text goes on with a comma where that ends the object
 }
 
-// Decode reads the file of a plan, and refuses one of which any byte is not as
-// Encode wrote it. That proves no origin: whoever writes a file can write a
-// checksum. Nothing that is read here is ever sent.
+// Decode reads the file of a plan, and rejects one with any byte that Encode did not
+// write. That proves no origin: whoever writes a file can write a checksum. Apply
+// never sends what Decode returns.
 func Decode(file []byte) (*Plan, error) {
 	if len(file) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
@@ -193,8 +193,8 @@ func checksumOf(file []byte, fields map[string]any) string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// Of reports whether a plan is of just these manifests; one that was made offline
-// does not say of which.
+// Of reports whether the plan was made from exactly these manifests. An offline plan
+// does not record its manifests, and matches all.
 func (p *Plan) Of(set *manifest.Set) bool {
 	return p.Manifests == nil || *p.Manifests == *setDigest(set)
 }
@@ -208,7 +208,7 @@ func (p *Plan) check() error {
 		}
 		requests := sends(it.Op) || it.Op == Delete
 		switch {
-		case !slices.Contains(ops(), it.Op):
+		case !slices.Contains([]Op{None, Create, Patch, Post, Delete, Blocked, InFlight, Kept, Deferred}, it.Op):
 			return fmt.Errorf("it is not a plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)
 		case requests != (it.Request != nil):
 			return fmt.Errorf("it is not a plan: %.300s is to %s, and its request does not match", it.Key, it.Op)
@@ -220,8 +220,4 @@ func (p *Plan) check() error {
 		return fmt.Errorf("its digest does not match its content; it was made by %.60q", p.Tool)
 	}
 	return nil
-}
-
-func ops() []Op {
-	return []Op{None, Create, Patch, Post, Delete, Blocked, InFlight, Kept, Deferred}
 }

@@ -41,8 +41,8 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 	return nil, !p.Unclear
 }
 
-// explained are the changes of a comparison with their causes, as far as their
-// classes tell them, and their places in the manifest.
+// explained returns the changes with the causes that follow from their classes, and
+// with their places in the manifest.
 func (d *decision) explained(found []merge.Change) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
@@ -92,8 +92,8 @@ func causeOf(c Class) Cause {
 	return FromUnknown
 }
 
-// reasonOf is why the object as a whole is made or posted, as far as live and
-// ledger tell it; empty where it is not.
+// reasonOf returns why the object as a whole is created or posted, as far as live and
+// ledger show it, and nothing for other operations.
 func (d *decision) reasonOf() Cause {
 	switch {
 	case d.item.Op == None:
@@ -113,12 +113,12 @@ func (p *Plan) AsksGit() bool {
 	return p.says(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
 }
 
-// isExplained reports whether whose change of git it is matters to any line of a plan.
+// isExplained reports whether any line of a plan is, or may be, a change of git.
 func (p *Plan) isExplained() bool {
 	return p.says(func(c Cause, by By) bool { return by != "" || ofGit(c) })
 }
 
-// says reports whether something is so of any cause in a plan.
+// says reports whether the function holds for any cause in a plan.
 func (p *Plan) says(so func(Cause, By) bool) bool {
 	for _, it := range p.Items {
 		if so(it.Cause, it.By) {
@@ -194,8 +194,8 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)
 }
 
-// touched returns what tells whether git says otherwise than before in what a
-// change speaks of.
+// touched returns a function that reports whether git changed the place of a change
+// since the base.
 func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 	if was != nil && was.Digest == now.Digest {
 		return func(merge.Change) bool { return false }

@@ -1,14 +1,15 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
 
-// How many objects of an area are created without a word, where the ledger knows
-// of others: so many, or so much of what git has there, whichever is more.
+// If the ledger knows objects of an area, a plan may create so many others, or so much
+// of what git has there, whichever is more, without --max-creates.
 const (
 	defaultFreeCreates = 10
 	defaultFreePercent = 50
@@ -20,7 +21,7 @@ func knows(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
-// history tells which areas were applied to before, be it with objects that no
+// history returns the areas that trueup applied to before, also with objects that no
 // manifest names: another tree is as wrong as another workspace.
 func (p *Planner) history() map[kind.Area]bool {
 	areas := map[kind.Area]bool{}
@@ -41,10 +42,9 @@ func (p *Planner) history() map[kind.Area]bool {
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
-		if o.Kind.RequestOnly() {
-			continue
+		if !o.Kind.RequestOnly() {
+			objects[o.Kind.Area]++
 		}
-		objects[o.Kind.Area]++
 	}
 	for _, it := range out.Items {
 		if it.Op == Create {
@@ -69,14 +69,8 @@ func areaOf(it Item) kind.Area {
 	return k.Area
 }
 
-// free is how many of so many objects are created without a word.
+// free returns how many objects may be created without --max-creates.
 func (o Options) free(objects int) int {
-	least, percent := o.FreeCreates, o.FreePercent
-	if least == 0 {
-		least = defaultFreeCreates
-	}
-	if percent == 0 {
-		percent = defaultFreePercent
-	}
-	return max(least, objects*percent/hundredPercent)
+	percent := cmp.Or(o.FreePercent, defaultFreePercent)
+	return max(cmp.Or(o.FreeCreates, defaultFreeCreates), objects*percent/hundredPercent)
 }

@@ -2,8 +2,8 @@ package plan
 
 import "trueup/internal/merge"
 
-// driftOf returns the changes of an item that somebody made outside git. An
-// object that live lost, or of which the platform says that it failed, counts as one.
+// driftOf returns the changes of an item that another client made. An object that was
+// deleted, or that the platform reports as failed, counts as one change.
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {

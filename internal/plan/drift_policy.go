@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// DriftPolicy says what becomes of what was changed outside git (docs/design.md B4). The
-// empty policy is DriftOverwrite.
+// DriftPolicy is what a plan does about drift (docs/design.md B4). The empty policy is
+// OverwriteDrift.
 type DriftPolicy string
 
 // The policies. FailOnDrift sends nothing at all while anything drifted;
@@ -54,8 +54,8 @@ func (d *decision) leaveAll() {
 	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
 }
 
-// unsettled reports whether an object is left of which no record says what git
-// changed: what comes after such a change must not be sent before it.
+// unsettled reports whether an object is kept although git may have changed it: no
+// record tells. Requests that depend on such a change must not be sent before it.
 func (it Item) unsettled() bool {
 	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
 }
@@ -67,8 +67,8 @@ func unsure(changes []Change) bool {
 	})
 }
 
-// neither blocks an object of which a list was changed on both sides: half of it
-// can't be sent.
+// neither blocks an object with a list that git and another client changed: a request
+// can't send half of a list.
 func (d *decision) neither(lists []string) {
 	d.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", lists[0]),
 		"add their change to git, or overwrite it with apply --drift overwrite")

@@ -63,7 +63,7 @@ type GraphServer struct {
 	Mark    Mark
 }
 
-// UpstreamState says what is odd about an upstream.
+// UpstreamState is how an upstream is used and defined.
 type UpstreamState uint8
 
 // The states. Missing is one that a location names and the manifest's list lacks,

@@ -7,7 +7,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// mark says what becomes of the host and its parts.
+// mark marks what the plan changes of the host and its parts.
 func (h *GraphHost) mark(it *Item, spec map[string]any, rules *merge.Rules) {
 	h.Blocked = it.Op == Blocked
 	switch {
@@ -81,7 +81,7 @@ func (m *marker) find(spec map[string]any, rules *merge.Rules) {
 	}
 }
 
-// put keeps the first part of a path, and tells whether this is it.
+// put keeps the mark of a path unless there is one, and reports whether it did.
 func (m *marker) put(path string, mark *Mark) bool {
 	if _, there := m.places[path]; there {
 		return false

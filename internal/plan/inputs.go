@@ -34,7 +34,7 @@ type Options struct {
 	Targets func(kind.Key) bool
 	// Patterns are how the user named Targets.
 	Patterns []string
-	// Drift says what becomes of what was changed outside git.
+	// Drift is what the plan does about drift.
 	Drift DriftPolicy
 	// TakeOver and AllowRecreate name the objects of the flags of that name.
 	TakeOver      map[kind.Key]bool

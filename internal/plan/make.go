@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"trueup/internal/canon"
@@ -112,8 +113,8 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	return out, findings
 }
 
-// noLedger is why an object waits that needs the ledger; what is wrong with that
-// is said once, in a note.
+// noLedger is the reason of items that need the ledger while it can't be used. A note
+// of the plan has the problem.
 const noLedger = "the ledger can't be used"
 
 // lacksLedger notes what is wrong with the ledger, and what to do, unless an item
@@ -255,11 +256,7 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 			present[o.Kind.Area]++
 		}
 	}
-	for area := range known {
-		if present[area] > 0 {
-			delete(known, area)
-		}
-	}
+	maps.DeleteFunc(known, func(area kind.Area, _ int) bool { return present[area] > 0 })
 	return known
 }
 

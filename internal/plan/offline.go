@@ -12,9 +12,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Offline says what git says otherwise than before, from git alone: what was
-// there before stands for live. It shows no request, since apply decides against
-// live, and asserts nothing. The inputs' live state and ledger are not looked at.
+// Offline compares git with the base, and not with live or the ledger. The plan shows
+// no requests, because apply decides them against live, and asserts nothing.
 func Offline(in Inputs, past Past) *Plan {
 	p := NewPlanner(in)
 	out := &Plan{
@@ -73,7 +72,7 @@ func (past Past) counterpart(o *manifest.Object) (kind.Object, ledger.Record, bo
 	return kind.Object{Spec: was.Spec, Digest: was.Digest}, ledger.Record{Applied: was.Spec}, true
 }
 
-// sinceBase is what became of one object; a nil was is one that git did not have.
+// sinceBase plans one object against the base; was is nil if the base lacks it.
 func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 	item := Item{Key: o.Key(), Path: o.Path, Line: o.Line, Op: None, DesiredDigest: &o.Digest}
 	if was == nil {

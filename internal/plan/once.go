@@ -141,7 +141,7 @@ func (d *decision) spent() bool {
 	return true
 }
 
-// past says what was done of a request, or may have been.
+// past returns the outcome of a request for a sentence.
 func past(rec ledger.Record) string {
 	if rec.Open() {
 		return "may have been sent"

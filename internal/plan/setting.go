@@ -286,7 +286,7 @@ func added(silences []manifest.Silence, was *manifest.Object) []manifest.Silence
 	})
 }
 
-// keeps says what a silence keeps from being shown of an object.
+// keeps returns a sentence with the messages that a silence hides of an object.
 func keeps(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {

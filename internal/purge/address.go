@@ -83,7 +83,7 @@ func asAsked(text string) string {
 	return path
 }
 
-// hostOf reads what stands between the scheme and the path of an address.
+// hostOf reads the part between the scheme and the path of an address.
 func hostOf(scheme, authority string) (string, error) {
 	usual, ok := map[string]string{"http": "80", "https": "443"}[scheme]
 	switch {
@@ -103,8 +103,8 @@ func hostOf(scheme, authority string) (string, error) {
 }
 
 // hostKey is the form in which hostnames are compared: case and a final dot mean
-// nothing (RFC 4343), and letters beyond ASCII stand for those of Punycode. What is
-// no hostname is that of no CDN, and that is said.
+// nothing (RFC 4343), and letters beyond ASCII become Punycode. A text that is no
+// hostname stays as it is, and so matches no CDN.
 func hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {

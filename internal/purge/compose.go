@@ -84,14 +84,16 @@ func grouped(wanted []Wanted) []Composed {
 
 // dropWithin drops the paths that another one of the request covers.
 func (c *Composed) dropWithin() {
-	needless := map[int]bool{}
+	var kept []string
+	from := 0
 	for _, r := range FindRedundant(c.Paths) {
-		needless[r.Index] = true
+		kept = append(kept, c.Paths[from:r.Index]...)
+		from = r.Index + 1
 		if !r.Duplicate {
 			c.Dropped = append(c.Dropped, Dropped{c.Paths[r.Index], c.Paths[r.By]})
 		}
 	}
-	c.keep(func(i int) bool { return !needless[i] })
+	c.Paths = append(kept, c.Paths[from:]...)
 }
 
 // dropBeside drops the paths that a request of the same hostname, and of all its
@@ -106,14 +108,14 @@ func (c *Composed) dropBeside(groups []Composed) {
 	if wider == nil {
 		return
 	}
-	cover, needless := NewCover(wider...), map[int]bool{}
-	for i, path := range c.Paths {
-		if _, by, ok := cover.By(path, func(int, string) bool { return true }); ok {
-			needless[i] = true
+	cover := NewCover(wider...)
+	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool {
+		_, by, ok := cover.By(path, func(int, string) bool { return true })
+		if ok {
 			c.Dropped = append(c.Dropped, Dropped{path, by})
 		}
-	}
-	c.keep(func(i int) bool { return !needless[i] })
+		return ok
+	})
 }
 
 // Covers reports whether a request purges all that another one does.
@@ -136,16 +138,6 @@ func hasAll(all, names []string) bool {
 		_, has := slices.BinarySearch(all, name)
 		return !has
 	})
-}
-
-func (c *Composed) keep(keeps func(i int) bool) {
-	var kept []string
-	for i, path := range c.Paths {
-		if keeps(i) {
-			kept = append(kept, path)
-		}
-	}
-	c.Paths = kept
 }
 
 // Pays is how many paths a prefix path is worth: the limits of a hostname have
@@ -181,8 +173,8 @@ func (c *Composed) collapse(pays int) {
 	slices.Sort(c.Paths)
 }
 
-// name keeps that a prefix path is named in place of paths, of which some may be
-// prefix paths that stood for others before.
+// name records that a prefix path replaces paths. Some of them may be prefix paths
+// that replaced others before.
 func (c *Composed) name(prefix string, paths []string) {
 	named := Collapsed{Prefix: prefix}
 	for _, path := range paths {

@@ -21,11 +21,11 @@ type Legacy struct {
 	// Host is that of entries that name none; where it is empty, they have no
 	// place.
 	Host string
-	// Query says what becomes of a query.
+	// Query is what a purge does with a query.
 	Query QueryPolicy
 }
 
-// QueryPolicy is what becomes of the query of an address. The platform's document
+// QueryPolicy is what a purge does with the query of an address. The platform's document
 // does not say whether the path of a purge has one (docs/platform.md 2.3).
 type QueryPolicy uint8
 
@@ -70,7 +70,7 @@ func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 	return wanted, unplaced
 }
 
-// notAlone finds what stands in a line beside an address, and would be taken for a
+// notAlone matches text beside an address in a line, which would be taken for a
 // part of its path: a comment, another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 

@@ -11,7 +11,7 @@ import (
 
 // ReadLegacyList reads a list of addresses: text with one a line, or JSON, of
 // which every text of a list counts, and in objects those that look like an
-// address or a path. What stands in a list and is no text has no place.
+// address or a path. Other values in a list are unplaced.
 func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {

@@ -90,8 +90,7 @@ func (m Mapping) Has(name string) bool {
 	return name == m.From
 }
 
-// Covers reports whether a mapping is of the name, or of files below it: it is that of
-// a folder, or of what stands in the place of one.
+// Covers reports whether a mapping serves the file of that name, or files below it.
 func (m Mappings) Covers(name string) bool {
 	return slices.ContainsFunc(m, func(each Mapping) bool { return each.Has(name) || strings.HasPrefix(each.From, name+"/") })
 }
