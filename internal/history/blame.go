@@ -221,10 +221,10 @@ func (f *baseFinder) absent(what string) plan.Blame {
 
 // unreadable shows an error of git.
 func unreadable(err error) plan.Blame {
-	var failed *git.Error
 	text := err.Error()
+	failed, ok := errors.AsType[*git.Error](err)
 	switch {
-	case !errors.As(err, &failed):
+	case !ok:
 	case failed.Said != "":
 		text = "git says: " + strings.TrimPrefix(failed.Said, "fatal: ")
 	default:

@@ -33,8 +33,7 @@ type adviser struct {
 	reached map[string]reach
 }
 
-// advise collects advice on what the plan creates, changes and posts; what stays
-// as it is gives none.
+// advise collects advice on what the plan creates, changes and posts.
 func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) []byte) {
 	a := &adviser{Planner: p, before: before, waiting: p.waiting(ops), routes: map[kind.Key]served{}, reached: map[string]reach{}}
 	for i := range out.Items {
@@ -64,7 +63,7 @@ func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
 	return nil
 }
 
-// waiting are the requests of git that were not sent, whatever holds them.
+// waiting returns the requests in git that were not sent, for any reason.
 func (p *Planner) waiting(ops map[kind.Key]Op) map[string][]purge.Spec {
 	waiting := map[string][]purge.Spec{}
 	for _, o := range p.in.Set.Objects {
@@ -80,14 +79,14 @@ func (p *Planner) waiting(ops map[kind.Key]Op) map[string][]purge.Spec {
 	return waiting
 }
 
-// served is what is known of the object that serves a hostname.
+// served is the object that serves a hostname, with its routes.
 type served struct {
 	key kind.Key
-	// was and will are how it serves paths, live and as git has it.
+	// was are its live routes, will those after apply.
 	was, will manifest.Routes
 }
 
-// servesPaths returns what serves a hostname; false where that is not known.
+// servesPaths returns the object that serves a hostname, or false if none is known.
 func (a *adviser) servesPaths(hostname string) (served, bool) {
 	host := kind.HostKey(hostname)
 	key, ok := a.in.Live.Hosts[host]
@@ -127,8 +126,7 @@ func advice(o *manifest.Object, rule, field, message, fix string) diag.Finding {
 	}
 }
 
-// few keeps so many findings of each rule as a reviewer reads, and says that
-// there are others.
+// few keeps maxAdvice findings of each rule. The last one says that there are more.
 func few(found diag.List) diag.List {
 	counts, last := map[string]int{}, map[string]int{}
 	var out diag.List
@@ -144,7 +142,7 @@ func few(found diag.List) diag.List {
 	return out
 }
 
-// reach is what the object that serves a hostname serves of some hosts.
+// reach returns the paths of some hosts that the object serves.
 func (a *adviser) reach(by served, hosts map[string]bool) reach {
 	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
 	r, seen := a.reached[name]

@@ -173,8 +173,7 @@ func setDigest(set *manifest.Set) *canon.Sum {
 		}
 		list = canon.Append(list, []any{o.Kind.Name, o.Name, o.Keep, o.Digest.String()})
 	}
-	digest := canon.Digest(append(list, ']'))
-	return &digest
+	return new(canon.Digest(append(list, ']')))
 }
 
 // overwritten is the part of a live spec that a merge patch of it replaces:

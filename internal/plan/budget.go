@@ -32,9 +32,9 @@ type use struct {
 
 func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
 
-// spending is what is used of a hostname's limits: each path counted once, and
-// counted once more for each subdomain, because the platform's document does
-// not say which (docs/design.md A6).
+// spending is the usage of a hostname's limits, counted in two ways: each path once,
+// and once more for each subdomain. The platform's document does not say which is
+// right (docs/design.md A6).
 type spending struct{ once, each purge.Usage }
 
 func (s spending) add(u use) spending {
@@ -42,10 +42,10 @@ func (s spending) add(u use) spending {
 	return spending{s.once.Add(u.usage), s.each.Add(u.usage.Pessimistic(len(subdomains)))}
 }
 
-// budget is what counts against the limits of one hostname.
+// budget has the requests that count against the limits of one hostname.
 type budget struct {
 	uses []use
-	// active is what counts before this plan, total that and what it posts.
+	// active is the usage before this plan, total the usage with what it posts.
 	active, total spending
 }
 
@@ -152,9 +152,9 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	return *at, now.Sub(*at) < activeFor
 }
 
-// post takes the room of a request, or tells that there is none. If the
-// platform counts more than once, it may refuse what fits here: then it is
-// rejected, and nothing is lost.
+// post adds a request to the budget, or reports that it does not fit. If the platform
+// counts paths more than once, it may reject a request that fits here. That loses
+// nothing.
 func (b *budget) post(w wish) bool {
 	if !w.item.Resend {
 		if b.total.once.Add(w.usage).Exceeds(purge.Limits()) != nil {

@@ -20,11 +20,10 @@ type Change struct {
 	Column int `json:"column,omitempty"`
 }
 
-// Cause is why a line of a plan is there, in the words of a reviewer.
+// Cause is why a line of a plan is there.
 type Cause string
 
-// The causes. FromGit is a change of git that is not told apart further: no base
-// could be read, so it may be this change or an earlier one.
+// The causes. FromGit is this change of git or an earlier one: no base could be read.
 const (
 	FromThisChange Cause = "this-change"
 	FromPending    Cause = "pending"
@@ -38,18 +37,18 @@ const (
 	FromUnknown    Cause = "unknown"
 )
 
-// By says whose change of git a line is, whatever its cause: that of the commits
-// since the base, or an earlier one that was not applied; empty where no base
-// tells or git did not change.
+// By is the change of git that a line belongs to: the commits since the base, or an
+// earlier change that was not applied. It is empty if no base was read, or git did not
+// change.
 type By string
 
-// The two.
+// The values of By.
 const (
 	ByThisChange By = "this-change"
 	ByEarlier    By = "earlier"
 )
 
-// Blame says which commits were compared to tell whose change a line is.
+// Blame names the commits that were compared to find whose change a line is.
 type Blame struct {
 	// Ref is how the user knows the base, Base the id of the commit that was read
 	// for it, the merge base with Head, which is the commit that is checked out.
@@ -58,7 +57,7 @@ type Blame struct {
 	Head string `json:"head,omitempty"`
 	// Merge says that Head is a merge that the code host made for a pull request.
 	Merge bool `json:"merge,omitempty"`
-	// Problem says what could not be told and why, and Fix what to do.
+	// Problem is what trueup could not find out and why, and Fix what to do.
 	Problem string `json:"problem,omitempty"`
 	Fix     string `json:"fix,omitempty"`
 }
@@ -77,7 +76,7 @@ func IsShown(c Class) bool {
 	return true
 }
 
-// Value is a path and what stands there.
+// Value is a path and its value.
 type Value = merge.Value
 
 // SentList is a list that a patch replaces whole.

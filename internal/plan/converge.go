@@ -44,7 +44,7 @@ func (d *decision) converge() {
 	}
 }
 
-// hostTaken refuses a hostname that another object has, unless live has it so
+// hostTaken rejects a hostname that another object has, unless the live object has it
 // already: then the platform allows it.
 func (d *decision) hostTaken() bool {
 	o := d.manifest
@@ -77,8 +77,8 @@ func (d *decision) recorded() bool {
 	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && kept && !d.replaced()
 }
 
-// replaced reports whether live is another object than the one that the ledger
-// speaks of, under its name.
+// replaced reports whether live is another object of the same name than the one in the
+// ledger.
 func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
 
 func ofAnother(rec ledger.Record, live kind.Object) bool {
@@ -138,8 +138,7 @@ func (d *decision) compare() {
 			ContentType: mergeType,
 			Body:        bytes.Clone(canon.Bytes(map[string]any{"spec": res.Patch})), // it waits, without spare room
 		}
-		replaced := canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live)))
-		d.item.Live.Replaced = &replaced
+		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live))))
 	}
 	d.judge(res)
 	if d.item.Op != Patch {
@@ -193,7 +192,7 @@ func (d *decision) judge(res merge.Result) {
 	}
 }
 
-// comparison is what merge compares, and the values that the server put back where
+// comparison returns the input of merge, and the values that the server put back where
 // git has null.
 func (d *decision) comparison() (in merge.Input, back []merge.Value) {
 	in, back = refilled(comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live), d.rec)
@@ -218,9 +217,8 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	d.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
-// comparison is that of a spec with a live object. A nil record means that there
-// is none, or that it speaks of another object. What is the same text is one tree:
-// merge changes none.
+// comparison returns the input of merge for a spec and a live object. It leaves out a
+// record of another object. Equal texts become one tree, because merge changes none.
 func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) merge.Input {
 	in := merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
 	if ofAnother(rec, live) {

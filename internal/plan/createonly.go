@@ -10,8 +10,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// createOnly plans an object that is a moment in time: made once, never
-// patched, never made again by itself (docs/design.md 0.5 and C6).
+// createOnly plans an object that is created once, never patched, and created again
+// only if a person allows it (docs/design.md 0.5 and C6).
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
@@ -39,7 +39,7 @@ func (d *decision) createOnly() {
 	}
 }
 
-// asked is unsettled for what can be looked for: a question shows what it may be.
+// asked is unsettled, and adds the live objects that the request may have created.
 func (d *decision) asked() bool {
 	unsettled := d.unsettled()
 	if unsettled && d.rec.Open() && d.item.Op == Blocked {
@@ -59,7 +59,7 @@ func (d *decision) recreate(known bool) {
 	}
 }
 
-// gone blocks an item that the ledger knows and live lacks.
+// gone blocks an item that is in the ledger and not live.
 func (d *decision) gone() {
 	what := "it was created and is gone"
 	switch unmade := d.rec.Unmade(); {
@@ -73,7 +73,7 @@ func (d *decision) gone() {
 	d.item.Deleted = true
 }
 
-// compareMoment holds a live object against its manifest.
+// compareMoment compares a live object that can't change with its manifest.
 func (d *decision) compareMoment() {
 	o := d.manifest
 	if d.replaced() {
@@ -95,9 +95,8 @@ func (d *decision) compareMoment() {
 	d.progress()
 }
 
-// momentChanged reports what git says otherwise than a live object. Live is what it
-// was made as, because nothing can change it: where no record has another spec, git
-// was changed.
+// momentChanged reports how git differs from a live object. Nothing can change such an
+// object, so live is what was created: without a record of another spec, git changed.
 func (d *decision) momentChanged(in merge.Input) {
 	switch {
 	case in.Applied != nil:
@@ -120,8 +119,8 @@ func (d *decision) momentChanged(in merge.Input) {
 		"restore the old spec, and give the new one another name")
 }
 
-// progress says how far a live object is. One that the server says failed is not done,
-// whoever made it; it may recover, so nobody is asked.
+// progress adds whether a live object is ready. One that failed may recover, so it is
+// blocked without a question to a person.
 func (d *decision) progress() {
 	ready, failure := d.manifest.Kind.Ready(d.live.Status)
 	switch {

@@ -12,8 +12,7 @@ import (
 	"trueup/internal/purge"
 )
 
-// Status is how far a request that is sent once has come, by git and the ledger
-// alone.
+// Status is the state of a request that is sent once, by git and the ledger alone.
 type Status string
 
 // The statuses of requests.
@@ -63,7 +62,7 @@ func (r RequestStatus) Waits() bool {
 	return r.Manifest != nil && slices.Contains([]Status{Due, Refused, Again}, r.Status)
 }
 
-// HostUsage is what is used of the limits of a hostname (docs/platform.md 8).
+// HostUsage is the usage of the limits of a hostname (docs/platform.md 8).
 type HostUsage struct {
 	Hostname string
 	// Active is what counts now, WithDue that and what is due, and AtMost the same
@@ -72,9 +71,9 @@ type HostUsage struct {
 	Active, WithDue, AtMost purge.Usage
 }
 
-// Requests tells of all requests that are sent once and that git or the view has,
-// with what a person must see first before the rest, and what they use of the
-// limits of their hostnames. Nothing is asked of the platform.
+// Requests returns all send-once requests of git and the ledger, those that need a
+// person first, and the usage of the limits of their hostnames. It asks the platform
+// nothing.
 func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
 	at := ledger.Observed(time.Time{}, now)
 	var all []RequestStatus
@@ -105,7 +104,7 @@ func (r RequestStatus) rank() int {
 	return at
 }
 
-// ofManifest tells of a request that is in git.
+// ofManifest returns the status of a request that is in git.
 func ofManifest(o *manifest.Object, view ledger.View, at ledger.Instant) RequestStatus {
 	own := newUse(o.Key(), o.Spec)
 	r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}

@@ -12,13 +12,13 @@ import (
 	"trueup/internal/merge"
 )
 
-// Shown returns the plan as it may be shown and kept: where the schema marks a
-// field as sensitive, a digest of the value stands for it, which changes with the
-// value and with its place. Apply sends what the plan itself holds.
+// Shown returns the plan with a digest in place of the value of each field that the
+// schema marks as sensitive. The digest changes with the value and with its place.
+// Apply sends the values of the plan itself.
 func Shown(p *Plan) *Plan {
 	secret := map[string]bool{}
 	for _, k := range kind.All() {
-		if specOf(k.Name).hides() {
+		if hides(k.Spec()) {
 			secret[k.Name] = true
 		}
 	}
@@ -45,42 +45,40 @@ func Shown(p *Plan) *Plan {
 	return &out
 }
 
-// Conceal returns the value at a path of the object's spec as it may be shown.
+// Conceal returns the value at a path of the object's spec, with digests in place of
+// sensitive values.
 func Conceal(ws kind.Workspace, key kind.Key, path string, value any) any {
 	spec := specOf(key.Kind)
-	if !spec.hides() {
+	if !hides(spec) {
 		return value
 	}
 	return concealer{spec, ws.UUID + "/" + key.String()}.at(path, value)
 }
 
-// secretive is the tree of a kind's fields.
-type secretive struct{ *kind.Field }
-
-func specOf(kindName string) secretive {
-	k, ok := kind.Named(kindName)
-	if !ok {
-		return secretive{}
+// specOf returns the tree of a kind's fields, nil for an unknown kind.
+func specOf(kindName string) *kind.Field {
+	if k, ok := kind.Named(kindName); ok {
+		return k.Spec()
 	}
-	return secretive{k.Spec()}
+	return nil
 }
 
-// hides reports whether any field is sensitive.
-func (s secretive) hides() bool {
-	if s.Field == nil || s.Sensitive {
-		return s.Field != nil
+// hides reports whether the field, or any below it, is sensitive.
+func hides(f *kind.Field) bool {
+	if f == nil || f.Sensitive {
+		return f != nil
 	}
-	for _, child := range s.Fields {
-		if (secretive{child}).hides() {
+	for _, child := range f.Fields {
+		if hides(child) {
 			return true
 		}
 	}
-	return secretive{s.Item}.hides()
+	return hides(f.Item)
 }
 
 // concealer hides the sensitive values of one object.
 type concealer struct {
-	spec secretive
+	spec *kind.Field
 	// salt keeps the digests of equal values of different objects apart.
 	salt string
 }
@@ -89,14 +87,14 @@ func (c concealer) item(it *Item) {
 	it.Changes, it.Notes = c.changes(it.Changes), c.changes(it.Notes)
 	it.Preserved, it.Collateral, it.FirstContact = c.values(it.Preserved), c.values(it.Collateral), c.values(it.FirstContact)
 	if it.Spec != nil {
-		it.Spec = canon.Bytes(c.value(kind.Places{c.spec.Field}, "", canon.MustDecode(it.Spec)))
+		it.Spec = canon.Bytes(c.value(kind.Places{c.spec}, "", canon.MustDecode(it.Spec)))
 	}
 	if it.Request == nil || it.Request.Body == nil {
 		return
 	}
 	request := *it.Request
 	body := canon.MustDecode(request.Body).(map[string]any)
-	body["spec"] = c.value(kind.Places{c.spec.Field}, "", body["spec"])
+	body["spec"] = c.value(kind.Places{c.spec}, "", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
 }

@@ -58,8 +58,7 @@ func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 		found, err := l.entry(entry.Text)
 		if err != nil {
 			u := Unplaced{Line: entry, Reason: err.Error(), Fix: "write https://HOST/PATH"}
-			var known errUnplaced
-			if errors.As(err, &known) {
+			if known, ok := errors.AsType[errUnplaced](err); ok {
 				u.Fix = known.fix
 			}
 			unplaced = append(unplaced, u)
