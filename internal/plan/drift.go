@@ -1,6 +1,12 @@
 package plan
 
-import "trueup/internal/merge"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"trueup/internal/merge"
+)
 
 // driftOf returns the changes of an item that another client made. An object that was
 // deleted, or that the platform reports as failed, counts as one change.
@@ -42,4 +48,133 @@ func Drift(p *Plan) *Plan {
 	d.Weigh()
 	d.Summary = summarize(&d)
 	return &d
+}
+
+// DriftPolicy is what a plan does about drift (docs/design.md B4). The empty policy is
+// OverwriteDrift.
+type DriftPolicy string
+
+// The policies. FailOnDrift sends nothing at all while anything drifted;
+// ReportDrift leaves what drifted as it is and sends the rest.
+const (
+	OverwriteDrift DriftPolicy = "overwrite"
+	FailOnDrift    DriftPolicy = "fail"
+	ReportDrift    DriftPolicy = "report"
+)
+
+// DriftPolicies are their names, the default first.
+func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOnDrift, ReportDrift} }
+
+func (p DriftPolicy) orUsual() DriftPolicy { return cmp.Or(p, OverwriteDrift) }
+
+// leavesDrift reports whether drift is only reported.
+func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }
+
+// leaveDeleted keeps an object away that somebody deleted outside git; false
+// means that it is made again.
+func (d *decision) leaveDeleted() bool {
+	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
+		return false
+	}
+	d.item.Op, d.item.Reason = Kept, "it was deleted outside git, and stays deleted (--drift report)"
+	d.item.Fix = fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", d.item.Key)
+	return true
+}
+
+// leaveAll keeps an object of which nothing is sent, because everything that
+// differs was changed outside git, or may have been.
+func (d *decision) leaveAll() {
+	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and stays so (--drift report)"
+	d.item.Fix = "add the change to git, or restore git's value with apply --drift overwrite"
+	if unsure(d.item.Changes) {
+		d.item.Reason = "trueup can't tell who changed it, and leaves it as it is (--drift report)"
+	}
+	if d.item.Changes[0].Class == UnknownBase {
+		d.item.Fix = fmt.Sprintf("add what is live to git, or let git own the object with apply --take-over %s", d.item.Key)
+	}
+	// What git changed meanwhile is live already, and what a write without an
+	// answer was to do is not: the ledger learns of that.
+	known := sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
+}
+
+// unsettled reports whether an object is kept although git may have changed it: no
+// record tells. Requests that depend on such a change must not be sent before it.
+func (it Item) unsettled() bool {
+	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
+}
+
+// unsure reports whether no record says of any change who made it.
+func unsure(changes []Change) bool {
+	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
+		return c.Class != UnknownBase && c.Class != ServerNormalised
+	})
+}
+
+// neither blocks an object with a list that git and another client changed: a request
+// can't send half of a list.
+func (d *decision) neither(lists []string) {
+	d.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", lists[0]),
+		"add their change to git, or overwrite it with apply --drift overwrite")
+}
+
+// failOnDrift blocks everything that would be sent while anything drifted.
+func (p *Planner) failOnDrift(out *Plan) {
+	if p.in.Options.Drift != FailOnDrift || !slices.ContainsFunc(out.Items, p.drifted) {
+		return
+	}
+	for i := range out.Items {
+		it := &out.Items[i]
+		send := sends(it.Op) || it.Op == Delete
+		switch {
+		case p.drifted(*it) && (send || it.Op == None):
+			blockDrifted(it)
+		case send:
+			hold(it, "another object was changed outside git, so --drift fail sends nothing", "decide about that first")
+		}
+		if send {
+			it.After = nil
+		}
+	}
+}
+
+// blockDrifted blocks an object that drifted, and says how.
+func blockDrifted(it *Item) {
+	what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
+	switch {
+	case it.Deleted:
+		what, fix = "it was deleted outside git", fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
+	case unsure(driftOf(*it)):
+		what = "trueup can't tell whether live was changed outside git"
+	}
+	block(it, what+", so --drift fail sends nothing", fix)
+}
+
+// drifted reports whether an item holds what trueup drift shows; one that a person
+// wants made again is known to be gone.
+func (p *Planner) drifted(it Item) bool {
+	if p.in.Options.AllowRecreate[it.Key] {
+		it.Deleted = false
+	}
+	return len(driftOf(it)) > 0
+}
+
+// Refused reports whether anything is left that may be what the server made of what
+// was sent.
+func (it Item) Refused() bool {
+	return it.refills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
+}
+
+// refills reports whether the server put a value of its own where git has null.
+func (it Item) refills() bool {
+	return slices.ContainsFunc(it.Notes, func(c Change) bool { return c.Left })
+}
+
+// Leaves reports whether live is left other than git says.
+func (it Item) Leaves() bool { return it.refills() || it.leavesChange() }
+
+// leavesChange reports whether the plan leaves anything of the object as somebody
+// else made it.
+func (it Item) leavesChange() bool {
+	return it.Op == Kept && it.Deleted || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left })
 }

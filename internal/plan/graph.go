@@ -75,7 +75,7 @@ const (
 	Unlisted
 )
 
-// Mark is what a plan says of a part of a graph.
+// Mark is what a plan changes in a part of a graph.
 type Mark uint8
 
 // The marks. Conflict is what git and somebody outside it changed, Lost what is
@@ -136,7 +136,7 @@ func MakeGraph(set *manifest.Set, p *Plan, overrides []Override, filter func(kin
 	return g
 }
 
-// hosts are the items of what is drawn, whether git has it or has it no more.
+// hosts returns the items of what is drawn, also of objects that left git.
 func (p *Plan) hosts(set *manifest.Set, wanted func(kind.Key) bool) map[kind.Key]*Item {
 	items := map[kind.Key]*Item{}
 	for i := range p.Items {

@@ -27,14 +27,13 @@ const (
 	Create Op = "create"
 	Patch  Op = "patch"
 	Post   Op = "post"
-	// Delete is of an object that left git, and that is proven to be ours.
+	// Delete removes an object that left git and that trueup provably created.
 	Delete  Op = "delete"
 	Blocked Op = "blocked"
 	// InFlight means that another run has claimed the item's request.
 	InFlight Op = "in-flight"
 	Kept     Op = "kept"
-	// Deferred is a request that the limits of its hostname leave no room for
-	// today.
+	// Deferred is a request that exceeds the limits of its hostname today.
 	Deferred Op = "deferred"
 )
 
@@ -42,9 +41,8 @@ const (
 type Plan struct {
 	Format string `json:"format"`
 	Tool   string `json:"tool"`
-	// Digest is that of everything that the plan asserts, and of nothing else: not
-	// of causes, places, sentences and the clock. It is empty in a plan that
-	// asserts nothing.
+	// Digest is the digest of what the plan asserts, without causes, places, sentences
+	// and the clock. It is empty in a plan that asserts nothing.
 	Digest string `json:"digest,omitempty"`
 	// CreatedAt is when a plan that was kept in a file was made; it is zero in one
 	// that is made now.
@@ -58,7 +56,7 @@ type Plan struct {
 	Ledger        string `json:"ledger,omitempty"`
 	LedgerStore   string `json:"ledgerStore,omitempty"`
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
-	// Settings are what the project says otherwise than at the base.
+	// Settings are the settings of the project that differ from the base.
 	Settings []Setting `json:"settings,omitempty"`
 	// Manifests is the digest of all objects that were read, whatever files they
 	// stand in, and Options what was chosen; both are asserted.
@@ -98,8 +96,7 @@ type Item struct {
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Request is what apply sends; nil unless Op sends.
 	Request *Request `json:"request,omitempty"`
-	// Spec is what would be made or posted, of an item that has no request because
-	// live was not looked at.
+	// Spec is what an item of an offline plan would create or post: it has no request.
 	Spec json.RawMessage `json:"spec,omitempty"`
 	// After are the items that must have succeeded, and been verified, first.
 	After   []kind.Key `json:"after,omitempty"`
@@ -135,12 +132,11 @@ type Item struct {
 	// Found says that the object of a request without an outcome is live: apply
 	// records that it was executed.
 	Found bool `json:"found,omitempty"`
-	// RemoteName is what the server calls the object, where that is not Name.
+	// RemoteName is the server's name of the object, if it is not Name.
 	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is in sync.
 	Record bool `json:"record,omitempty"`
-	// Failed marks a blocked item that is live, and of which the platform says that it
-	// failed.
+	// Failed marks a blocked item that is live, and that the platform reports as failed.
 	Failed bool `json:"failed,omitempty"`
 	// NeedsPerson marks a blocked item that ends apply with exit code 6.
 	NeedsPerson bool `json:"needsPerson,omitempty"`
@@ -171,7 +167,7 @@ type Request struct {
 	Body        json.RawMessage `json:"body"`
 }
 
-// Fingerprint says which live object a plan speaks of.
+// Fingerprint identifies the live object of an item.
 type Fingerprint struct {
 	Exists bool       `json:"exists"`
 	UID    string     `json:"uid,omitempty"`

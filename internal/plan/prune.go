@@ -11,8 +11,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Base is what git had before: a manifest that is gone now must have stood there,
-// or it did not leave git (docs/design.md C6). It proves deletions and nothing else.
+// Base is what git had before. A manifest that is not in it did not leave git
+// (docs/design.md C6). Base proves deletions and nothing else.
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
@@ -28,7 +28,7 @@ type Base struct {
 	Fix     string
 }
 
-// BaseTree is what stood in one commit.
+// BaseTree has the manifests of one commit.
 type BaseTree struct {
 	// Ref is how the user knows the commit.
 	Ref string
@@ -154,7 +154,7 @@ func (d *departed) stood() (missing, fix string) {
 		"name a commit that has it with --base-ref REF"
 }
 
-// find is the manifest as it stood in the first of the trees that has it, or nil.
+// find returns the manifest of the first tree that has it, or nil.
 func (d *departed) find(trees []BaseTree) *manifest.Object {
 	for _, t := range trees {
 		if o := t.Set.Find(d.item.Key); o != nil {

@@ -87,9 +87,8 @@ func placeOf(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.
 
 // options names each option that was chosen otherwise.
 func (d *deviations) options(expected, now *Choices) {
-	then, current := encodedTree(expected), encodedTree(now)
-	a, _ := then.(map[string]any)
-	b, _ := current.(map[string]any)
+	a, _ := encodedTree(expected).(map[string]any)
+	b, _ := encodedTree(now).(map[string]any)
 	for _, o := range []struct{ field, name string }{
 		{"drift", "--drift"},
 		{"targets", "--target"},
