@@ -66,12 +66,12 @@ func (a *adviser) unmatched(o *manifest.Object) diag.List {
 	if !known || reach.unknown {
 		return nil
 	}
-	outside := slices.DeleteFunc(slices.Clone(spec.Paths), reach.has)
-	if len(outside) == 0 {
+	first := slices.IndexFunc(spec.Paths, func(path string) bool { return !reach.has(path) })
+	if first < 0 {
 		return nil
 	}
-	field := fmt.Sprintf("spec.paths[%d]", slices.Index(spec.Paths, outside[0]))
-	return diag.List{advice(o, manifest.RulePurgeUnmatched, field,
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths[first:]), reach.has)
+	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", first),
 		fmt.Sprintf("no location of %s serves %s", by.key, manifest.Some(outside)), "correct the path, or add the location")}
 }
 

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
-	"trueup/internal/purge"
 )
 
 // Planner plans the objects of one set of inputs. NewPlanner fills it, and nothing
@@ -318,8 +317,13 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 // serving returns the objects that serve the hostnames of a request now, or
 // will once they are in sync.
 func (p *Planner) serving(info *PurgeInfo) []kind.Key {
+	hosts := []string{info.Hostname}
+	for _, sub := range info.Subdomains {
+		hosts = append(hosts, sub+"."+info.Hostname)
+	}
 	var keys []kind.Key
-	for host := range purgedHosts(purge.Spec{Hostname: info.Hostname, Subdomains: info.Subdomains}) {
+	for _, host := range hosts {
+		host = kind.HostKey(host)
 		for _, o := range p.hosts[host] {
 			keys = append(keys, o.Key())
 		}
