@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/adopt"
 	"trueup/internal/config"
 	"trueup/internal/files"
 	"trueup/internal/git"
@@ -131,7 +132,7 @@ func runInit(ctx context.Context, a *app, opts initOptions) error {
 		return err
 	}
 	if s.fromLive {
-		if err := runPull(ctx, a, pullOptions{}, nil); err != nil {
+		if err := runPull(ctx, a, adopt.Options{}, nil); err != nil {
 			return fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 		}
 	}

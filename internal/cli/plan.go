@@ -61,11 +61,7 @@ func driftPolicies() []string {
 func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	return reconcile.Env{
 		Options: a.config(), Paths: paths, Open: a.enter, History: a.history(l, paths),
-		Report: a.happened, Hurry: a.env.Hurry,
-		Begin: func(doing string) (func(done, of int), func()) {
-			p := a.begin(doing)
-			return p.reached, p.end
-		},
+		Report: a.happened, Hurry: a.env.Hurry, Begin: a.beginPhase,
 	}
 }
 

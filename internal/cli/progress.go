@@ -54,6 +54,12 @@ func (a *app) begin(doing string) *phase {
 	return p
 }
 
+// beginPhase is begin for packages that do not know phases.
+func (a *app) beginPhase(doing string) (reached func(done, of int), end func()) {
+	p := a.begin(doing)
+	return p.reached, p.end
+}
+
 // reached sets the progress. Any goroutine may call it.
 func (p *phase) reached(done, of int) {
 	p.done.Store(int64(done))

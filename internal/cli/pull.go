@@ -1,38 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/api"
-	"trueup/internal/config"
-	"trueup/internal/diag"
+	"trueup/internal/adopt"
 	"trueup/internal/exit"
-	"trueup/internal/files"
-	"trueup/internal/kind"
-	"trueup/internal/ledger"
-	"trueup/internal/live"
-	"trueup/internal/manifest"
-	"trueup/internal/plan"
-	"trueup/internal/project"
-	"trueup/internal/reconcile"
+	"trueup/internal/report"
 )
 
-type pullOptions struct {
-	dir, file                string
-	allFields, diff, replace bool
-}
-
 func newPull(a *app) *cobra.Command {
-	var opts pullOptions
+	var opts adopt.Options
 	cmd := &cobra.Command{
 		Use:               "pull [KIND[/NAME]...]",
 		ValidArgsFunction: a.completePull,
@@ -44,26 +30,25 @@ func newPull(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.dir, "dir", "", "write one file per object in `DIR` (default the project's folder of manifests)")
-	f.StringVar(&opts.file, "file", "", "write all objects to one new `FILE`, or - for standard output")
-	f.BoolVar(&opts.allFields, "all-fields", false, "write every live field, including those that the schema does not know")
-	f.BoolVar(&opts.diff, "diff", false, "write nothing, and show how the objects in git differ from live")
-	f.BoolVar(&opts.replace, "replace", false, "overwrite manifests that differ from live; their comments, labels and annotations are lost")
+	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR` (default the project's folder of manifests)")
+	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`, or - for standard output")
+	f.BoolVar(&opts.AllFields, "all-fields", false, "write every live field, including those that the schema does not know")
+	f.BoolVar(&opts.Diff, "diff", false, "write nothing, and show how the objects in git differ from live")
+	f.BoolVar(&opts.Replace, "replace", false, "overwrite manifests that differ from live; their comments, labels and annotations are lost")
 	return cmd
 }
 
-// check refuses flags that contradict each other.
-func (o pullOptions) check(g globalOptions) error {
-	stdout := o.file == onStdout
+// checkPull refuses flags that contradict each other.
+func checkPull(o adopt.Options, g globalOptions) error {
 	for _, refused := range []struct {
 		given bool
 		says  string
 	}{
-		{o.dir != "" && o.file != "", "--dir writes one file per object and --file one for all: use one of them"},
-		{o.diff && o.replace, "--diff writes nothing and --replace overwrites manifests: use one of them"},
-		{stdout && (o.diff || o.replace), "--file - reads no file: remove --diff and --replace"},
-		{stdout && g.output != "text", "--file - writes manifests to standard output: remove -o"},
-		{o.file != "" && !stdout && !mayBeSource(o.file), "--file must end in .yaml or .yml"},
+		{o.Dir != "" && (o.File != "" || o.Stdout), "--dir writes one file per object and --file one for all: use one of them"},
+		{o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"},
+		{o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"},
+		{o.Stdout && g.output != "text", "--file - writes manifests to standard output: remove -o"},
+		{o.File != "" && !mayBeSource(o.File), "--file must end in .yaml or .yml"},
 		{len(g.reports) > 0, "pull writes no report: remove --report; for programs, use -o json"},
 		{g.output != "text" && g.output != "json", "pull writes text or json: use one of them with -o"},
 	} {
@@ -74,234 +59,162 @@ func (o pullOptions) check(g globalOptions) error {
 	return nil
 }
 
-// pulling is one run of pull.
-type pulling struct {
-	app     *app
-	opts    pullOptions
-	project project.Project
-	// set is what git has, sources are where; both are empty where nobody asks.
-	set     *manifest.Set
-	sources []manifest.Source
-	world   *config.Platform
-	ledger  *ledger.Ledger
-	view    ledger.View
-	items   []*pulled
-	// cut says that not all that was asked for could be listed.
-	cut bool
-	// target is where new files are written.
-	target files.Folder
-}
-
-// pulled is a live object and what becomes of it.
-type pulled struct {
-	live kind.Object
-	// key is git's, has the manifest that git has of it.
-	key   kind.Key
-	has   *manifest.Object
-	taken plan.Taken
-	draft manifest.Draft
-	text  []byte
-
-	verdict pullVerdict
-	// file is where it is or would be written, as the user knows it; reason and fix
-	// say why it is not.
-	file, reason, fix string
-	// adopt says that the ledger learnt of it.
-	adopt bool
-}
-
-// pullVerdict says what became of an object.
-type pullVerdict string
-
-const (
-	pullWritten  pullVerdict = "written"
-	pullReplaced pullVerdict = "replaced"
-	// pullNew would be written, but for --diff.
-	pullNew pullVerdict = "not in git"
-	// pullSame is in git and the plan of it is empty, pullDiffers is not.
-	pullSame    pullVerdict = "in git"
-	pullDiffers pullVerdict = "differs"
-	// pullGoing is being deleted, pullRefused can't be written.
-	pullGoing   pullVerdict = "left out"
-	pullRefused pullVerdict = "not written"
-)
-
-func runPull(ctx context.Context, a *app, opts pullOptions, args []string) (err error) {
-	if err := opts.check(a.global); err != nil {
+func runPull(ctx context.Context, a *app, opts adopt.Options, args []string) error {
+	if opts.File == onStdout {
+		opts.File, opts.Stdout = "", true
+	}
+	if err := checkPull(opts, a.global); err != nil {
 		return err
 	}
-	asked, err := parseSelection(args)
+	asked, err := adopt.Select(args)
 	if err != nil {
 		return err
 	}
-	p := &pulling{app: a, opts: opts, set: &manifest.Set{}}
-	if p.project, err = a.findProject(); err != nil {
-		return err
-	}
-	if opts.file != onStdout {
-		if err := p.readGit(ctx); err != nil {
-			return err
-		}
-	}
-	if p.world, err = a.enter(ctx, p.project, p.set); err != nil {
-		return err
-	}
-	defer p.world.Close()
-	if asked, err = p.reachable(asked); err != nil {
-		return err
-	}
-	if err := p.readLive(ctx, asked); err != nil {
-		return err
-	}
-	if err := p.draft(ctx); err != nil {
-		return err
-	}
-	if opts.file == onStdout {
-		return p.toStdout()
-	}
-	return errors.Join(p.write(ctx), p.adopt(ctx), p.say())
-}
-
-// readGit reads the manifests that are there, so that objects are found wherever
-// they stand.
-func (p *pulling) readGit(ctx context.Context) error {
-	sources, err := p.gitSources()
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
-	reading := p.app.begin("reading manifests")
-	defer reading.end()
-	opts := p.project.ManifestOptions(false, p.app.global.parallelism)
-	opts.Progress = reading.reached
-	set, findings, err := manifest.Load(ctx, sources, opts)
-	if err == nil {
-		err = invalid(append(findings, manifest.Check(set, opts)...), "nothing was written, because trueup can't tell what is in git")
+	env := adopt.Env{Options: a.config(), Open: a.enter, Begin: a.beginPhase}
+	r, err := adopt.Run(ctx, env, p, asked, opts)
+	if r == nil {
+		return err
 	}
-	p.set, p.sources = set, sources
+	switch a.code = r.ExitCode(opts.Diff); {
+	case opts.Stdout:
+		return errors.Join(err, a.writePulled(r))
+	case a.global.output == "json":
+		return errors.Join(err, a.out.JSON(pullDocument{
+			Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(a.code), ExitCode: a.code, Sandbox: a.global.sandbox,
+			Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem,
+		}))
+	}
+	a.showPull(r, opts.Diff)
 	return err
 }
 
-// invalid refuses manifests that are wrong, and says who shows all of it.
-func invalid(findings diag.List, nothing string) error {
-	if err := findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
-		return fmt.Errorf("%w; trueup validate shows all of them", err)
+// writePulled writes the manifests to standard output, and what else there is to say to standard error.
+func (a *app) writePulled(r *adopt.Result) error {
+	for _, i := range r.Items {
+		if i.Verdict != adopt.New {
+			a.log(slog.LevelWarn, fmt.Sprintf("%s is %s: %s", i.Key(), i.Verdict, pullReason(i)))
+		}
 	}
-	return nil
+	if text := unknownFields(r); text != "" {
+		a.log(slog.LevelInfo, text)
+	}
+	return a.out.Source(r.Text)
 }
 
-// gitSources are the project's manifests, without folders that are not there yet,
-// and the place that is written to.
-func (p *pulling) gitSources() ([]manifest.Source, error) {
-	o := project.NewSources(p.app.dir(), nil)
-	there := p.project
-	there.Manifests = nil
-	for _, name := range p.project.Manifests {
-		if _, err := os.Lstat(filepath.Join(p.project.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			there.Manifests = append(there.Manifests, name)
-		}
+// pullReason is the reason of a verdict, with what to do.
+func pullReason(i *adopt.Item) string {
+	switch {
+	case i.Verdict == adopt.Differs:
+		return fmt.Sprintf("live differs from it: see pull %s --diff", i.ShortKey())
+	case i.Verdict == adopt.Replaced:
+		return "its comments, labels and annotations are lost"
+	case i.Fix != "":
+		return i.Reason + "; " + i.Fix
 	}
-	err := o.AddConfigured(there)
-	var more []string
-	if len(p.project.Manifests) == 0 {
-		more = append(more, ".")
-	}
-	for _, name := range []string{p.opts.dir, p.opts.file} {
-		if name == "" || p.project.Reads(p.app.dir(), p.app.full(name)) {
-			continue
-		}
-		if _, lost := os.Lstat(p.app.full(name)); lost == nil {
-			more = append(more, name)
-		}
-	}
-	return o.List, errors.Join(err, o.AddPaths(more))
+	return i.Reason
 }
 
-// readLive reads the objects that were asked for, and what the ledger knows of
-// them.
-func (p *pulling) readLive(ctx context.Context, asked selection) error {
-	if err := p.readLedger(ctx); err != nil {
-		return err
+// showPull writes a line for each object, the differences, a summary, and what to do next.
+func (a *app) showPull(r *adopt.Result, diff bool) {
+	look := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
+	if a.global.sandbox {
+		a.printf("%s\n\n", report.Banner)
 	}
-	state, err := p.fetch(ctx, asked)
-	if err != nil && exit.Of(err) == exit.Auth && len(asked.kinds()) > 1 {
-		return fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(listedKinds(), ", "))
+	var rows [][]string
+	for _, i := range r.Items {
+		file := cmp.Or(i.File, "-")
+		if i.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, i.Line)
+		}
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i)})
 	}
-	if err != nil {
-		return err
-	}
-	for _, k := range asked.listed() {
-		if !state.Lists[k.Name].Complete {
-			p.cut = true
-			p.app.log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
+	_ = a.out.Marked(rows, look)
+	for _, i := range r.Items {
+		if diff && i.Verdict == adopt.Differs {
+			a.printf("\n")
+			_ = a.out.Diff(i.File, i.Before, i.After, look)
 		}
 	}
-	p.take(state, asked)
-	if err := asked.unmet(p.items); err != nil {
-		return err
+	if len(rows) > 0 {
+		a.printf("\n")
 	}
-	return p.addRecords(ctx)
-}
-
-// fetch reads the objects that were asked for.
-func (p *pulling) fetch(ctx context.Context, asked selection) (live.State, error) {
-	reading := p.app.begin("reading what is live")
-	defer reading.end()
-	reader := api.NewReader(p.world.API)
-	defer reader.Close()
-	return live.Fetch(ctx, reader, asked.named(), live.Options{
-		Workspace: p.world.Workspace, Parallelism: p.app.global.parallelism,
-		Names: reconcile.RemoteNames(p.view), Also: asked.kinds(), Whole: true,
-		Progress: func(done int) { reading.reached(done, 0) },
-	})
-}
-
-// take picks what was asked for from what is live, by the names that git has for
-// it.
-func (p *pulling) take(state live.State, asked selection) {
-	inGit := map[kind.Key]kind.Key{}
-	for key, remote := range reconcile.RemoteNames(p.view) {
-		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
+	if text := unknownFields(r); text != "" {
+		a.printf("%s\n", text)
 	}
-	for _, o := range everything(state) {
-		key, renamed := inGit[o.Key()]
-		if !renamed {
-			key = o.Key()
-		}
-		if asked.has(key) || asked.has(o.Key()) {
-			p.items = append(p.items, &pulled{live: o, key: key, has: p.set.Find(key)})
-		}
+	a.printf("Pull: %s.\n", pullSummary(r))
+	switch {
+	case r.Problem != "" && !diff:
+		a.printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
+	case r.Adopted() > 0:
+		a.printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
+	}
+	if r.Unread != "" && r.Count(adopt.Written) > 0 {
+		a.printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
 	}
 }
 
-// readLedger reads what the ledger knows of the objects in git. A ledger that is
-// not there, or can't be read, keeps nobody from writing manifests.
-func (p *pulling) readLedger(ctx context.Context) (err error) {
-	if p.opts.file == onStdout {
-		p.view = ledger.View{}
-		return nil
+// unknownFields says which fields of live are in no manifest that was written.
+func unknownFields(r *adopt.Result) string {
+	found := map[string]bool{}
+	for _, i := range r.Items {
+		if slices.Contains([]adopt.Verdict{adopt.Written, adopt.Replaced, adopt.New}, i.Verdict) {
+			for _, field := range i.Unknown {
+				found[field] = true
+			}
+		}
 	}
-	if p.ledger, err = p.world.OpenLedger(ctx); err != nil {
-		return err
+	if len(found) == 0 {
+		return ""
 	}
-	keys := make([]kind.Key, len(p.set.Objects))
-	for i, o := range p.set.Objects {
-		keys[i] = o.Key()
+	const most = 12
+	fields, more := slices.Sorted(maps.Keys(found)), ""
+	if len(fields) > most {
+		more = fmt.Sprintf(", and %d more", len(fields)-most)
+		fields = fields[:most]
 	}
-	p.view, err = p.ledger.View(ctx, keys)
-	if err != nil && ctx.Err() == nil {
-		p.view, err = ledger.Unreadable(err), nil
-	}
-	return err
+	return fmt.Sprintf("Left out, because the schema does not know them (apply leaves them alone): %s%s. --all-fields writes them.",
+		strings.Join(fields, ", "), more)
 }
 
-// addRecords looks up what the ledger knows of live objects.
-func (p *pulling) addRecords(ctx context.Context) error {
-	if p.ledger == nil || p.view.Problem != "" {
-		return nil
+// pullSummary counts the verdicts.
+func pullSummary(r *adopt.Result) string {
+	var parts []string
+	for _, v := range adopt.Verdicts() {
+		if n := r.Count(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
 	}
-	keys := make([]kind.Key, len(p.items))
-	for i, item := range p.items {
-		keys[i] = item.key
+	if n := r.Adopted(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", n))
 	}
-	return p.ledger.Add(ctx, &p.view, keys)
+	return cmp.Or(strings.Join(parts, ", "), "nothing is live")
+}
+
+// pullDocument is the result as JSON (schemas/pull.schema.json).
+type pullDocument struct {
+	Format   string        `json:"format"`
+	Command  string        `json:"command"`
+	Result   string        `json:"result"`
+	ExitCode int           `json:"exitCode"`
+	Sandbox  bool          `json:"sandbox"`
+	Objects  []*adopt.Item `json:"objects"`
+	// Ledger says why nothing was adopted, or is empty.
+	Ledger string `json:"ledger,omitempty"`
+}
+
+// completePull offers the kinds that can be pulled, and behind a slash the objects in git: completion
+// reads nothing of the platform.
+func (a *app) completePull(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(toComplete, "/") {
+		return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
+	}
+	var out []string
+	for _, k := range adopt.Kinds() {
+		out = offer(out, k.Plural(), k.Root().Title)
+	}
+	return out, noFiles
 }

@@ -28,7 +28,7 @@ func runSandboxSeed(ctx context.Context, a *app, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := invalid(l.Findings, "nothing was put on the sandbox"); err != nil {
+	if err := l.Refuse("nothing was put on the sandbox"); err != nil {
 		return err
 	}
 	ws, err := config.SandboxWorkspace(l.Project, l.Set)

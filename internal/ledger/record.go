@@ -220,6 +220,17 @@ type View struct {
 	Unseen bool
 }
 
+// RemoteNames returns the objects that the server calls by another name than git.
+func (v View) RemoteNames() map[kind.Key]string {
+	names := map[kind.Key]string{}
+	for key, rec := range v.Records {
+		if rec.RemoteName != "" && rec.RemoteName != key.Name {
+			names[key] = rec.RemoteName
+		}
+	}
+	return names
+}
+
 func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }
 
 // indexed is the index line of a record, so that readers find recent requests without

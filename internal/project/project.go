@@ -164,6 +164,15 @@ func (p Project) Load(ctx context.Context, list []manifest.Source, opts manifest
 // IsEmpty reports whether there is neither a manifest nor a finding.
 func (l Loaded) IsEmpty() bool { return len(l.Set.Objects) == 0 && len(l.Findings) == 0 }
 
+// Refuse returns an error if the manifests are invalid. It says that nothing was done, in the words of
+// the caller.
+func (l Loaded) Refuse(nothing string) error {
+	if err := l.Findings.Refuse("the manifests are invalid, and " + nothing); err != nil {
+		return fmt.Errorf("%w; trueup validate shows all of them", err)
+	}
+	return nil
+}
+
 // maxEntries limits the lists of the project file. maxSegment is the longest name of a
 // Kubernetes-style resource.
 const (

@@ -203,7 +203,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 		}
 	}
 	opts := live.Options{
-		Workspace: s.Platform.Workspace, Parallelism: s.env.API.Parallelism, Names: RemoteNames(s.inputs.Ledger),
+		Workspace: s.Platform.Workspace, Parallelism: s.env.API.Parallelism, Names: s.inputs.Ledger.RemoteNames(),
 		Progress: func(done int) { progress(done, wanted) },
 	}
 	if s.inputs.Options.Prune {
@@ -211,17 +211,6 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	}
 	s.inputs.Live, err = live.Fetch(ctx, reader, s.inputs.Set, opts)
 	return err
-}
-
-// RemoteNames returns the objects that the server calls by another name than git.
-func RemoteNames(v ledger.View) map[kind.Key]string {
-	names := map[kind.Key]string{}
-	for key, rec := range v.Records {
-		if rec.RemoteName != "" && rec.RemoteName != key.Name {
-			names[key] = rec.RemoteName
-		}
-	}
-	return names
 }
 
 // addUnmanaged adds the records of live objects that git does not name, by their keys, never by a

@@ -1,4 +1,4 @@
-package cli
+package adopt
 
 import (
 	"path/filepath"

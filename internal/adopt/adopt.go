@@ -1,0 +1,256 @@
+// Package adopt writes manifests of live objects, and records in the ledger that git owns them now. It
+// writes only manifests of which the plan is empty, and sends nothing to the platform.
+package adopt
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"trueup/internal/config"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/project"
+)
+
+// Options say where the manifests go. Without Dir and File, it is the project's folder of manifests.
+type Options struct {
+	// Dir gets one file per object.
+	Dir string
+	// File gets all objects. Stdout writes no file, and neither reads manifests nor records anything.
+	File   string
+	Stdout bool
+	// AllFields keeps fields that the schema does not know.
+	AllFields bool
+	// Diff writes nothing, Replace overwrites manifests that differ from live.
+	Diff, Replace bool
+}
+
+// Env is where a run works.
+type Env struct {
+	config.Options
+	// Open opens the platform.
+	Open func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
+	// Begin begins a phase that may take long.
+	Begin func(doing string) (progress func(done, of int), end func())
+}
+
+// Verdict says what a run did with an object.
+type Verdict string
+
+// The verdicts. New and Differs are for runs that write nothing, or not over manifests.
+const (
+	Written  Verdict = "written"
+	Replaced Verdict = "replaced"
+	New      Verdict = "not in git"
+	InGit    Verdict = "in git"
+	Differs  Verdict = "differs"
+	LeftOut  Verdict = "left out" // the platform is deleting it
+	Refused  Verdict = "not written"
+)
+
+// Verdicts returns all verdicts.
+func Verdicts() []Verdict {
+	return []Verdict{Written, Replaced, New, InGit, Differs, LeftOut, Refused}
+}
+
+// Item is a live object (schemas/pull.schema.json).
+type Item struct {
+	Kind    string  `json:"kind"`
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	// File is where its manifest is or would be. Line is 0 for a new file.
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+	// Unknown are the fields that live has and the manifest lacks, because the schema does not know them.
+	Unknown []string `json:"leftOut,omitempty"`
+	Adopted bool     `json:"adopted"`
+	// Before and After are the manifests in git and of live, if they differ.
+	Before []byte `json:"-"`
+	After  []byte `json:"-"`
+
+	live     kind.Object
+	manifest *manifest.Object // in git, nil for none
+	draft    manifest.Draft
+}
+
+// Key names the object as git does.
+func (i *Item) Key() kind.Key { return kind.Key{Kind: i.Kind, Name: i.Name} }
+
+// ShortKey names the object as users type it.
+func (i *Item) ShortKey() string { return i.live.Kind.Short + "/" + i.Name }
+
+func (i *Item) refuse(reason, fix string) {
+	i.Verdict, i.Reason, i.Fix = Refused, reason, fix
+	if i.manifest == nil {
+		i.File = ""
+	}
+}
+
+// Result is what a run did.
+type Result struct {
+	Items []*Item
+	// Text has the manifests of a run to standard output.
+	Text []byte
+	// Partial is true if the platform did not list all objects.
+	Partial bool
+	// Problem says why the ledger was not read, and Fix what to do; empty if it was.
+	Problem, Fix string
+	// Unread names the folder or file that was written to, if plans do not read it.
+	Unread string
+}
+
+// Count returns how many items have one of the verdicts.
+func (r *Result) Count(verdicts ...Verdict) int {
+	return r.count(func(i *Item) bool { return slices.Contains(verdicts, i.Verdict) })
+}
+
+// Adopted returns how many items the ledger learnt about.
+func (r *Result) Adopted() int { return r.count(func(i *Item) bool { return i.Adopted }) }
+
+func (r *Result) count(is func(*Item) bool) int {
+	n := 0
+	for _, i := range r.Items {
+		if is(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// ExitCode returns the exit code of a run without an error.
+func (r *Result) ExitCode(diff bool) int {
+	switch {
+	case r.Partial || r.Count(Refused) > 0:
+		return exit.Partial
+	case diff && r.Count(New, Differs) > 0:
+		return exit.Changes
+	}
+	return exit.OK
+}
+
+// run is one run.
+type run struct {
+	Env
+	opts    Options
+	project project.Project
+	// set are the manifests in git, and sources where they are.
+	set      *manifest.Set
+	sources  []manifest.Source
+	platform *config.Platform
+	ledger   *ledger.Ledger
+	view     ledger.View
+	items    []*Item
+	partial  bool
+	// target is where new files are written.
+	target files.Folder
+}
+
+// Run writes manifests of the live objects that were asked for. The result is nil if nothing was
+// written; otherwise it describes what was, even if there is an error.
+func Run(ctx context.Context, env Env, p project.Project, asked Selection, opts Options) (*Result, error) {
+	r := &run{Env: env, opts: opts, project: p, set: &manifest.Set{}}
+	if !opts.Stdout {
+		if err := r.readGit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if r.platform, err = env.Open(ctx, p, r.set); err != nil {
+		return nil, err
+	}
+	defer r.platform.Close()
+	if err := r.readLive(ctx, asked); err != nil {
+		return nil, err
+	}
+	if err := r.makeDrafts(ctx); err != nil {
+		return nil, err
+	}
+	if opts.Stdout {
+		text, err := manifest.Write(draftsOf(r.newItems())...)
+		return r.result(text), err
+	}
+	if !opts.Diff {
+		err = r.write(ctx)
+	}
+	err = errors.Join(err, r.record(ctx))
+	return r.result(nil), err
+}
+
+func (r *run) result(text []byte) *Result {
+	out := &Result{Items: r.items, Text: text, Partial: r.partial, Problem: r.view.Problem, Fix: r.view.Fix}
+	for _, at := range []string{r.opts.Dir, r.opts.File} {
+		if at != "" && !r.reads(at) {
+			out.Unread = at
+		}
+	}
+	return out
+}
+
+// full returns the whole path of a file or folder that the user named.
+func (r *run) full(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(r.Dir, filepath.FromSlash(name))
+}
+
+// reads reports whether plans read a file or folder.
+func (r *run) reads(name string) bool { return r.project.Reads(r.Dir, r.full(name)) }
+
+func (r *run) manifestOptions() manifest.Options {
+	return r.project.ManifestOptions(false, r.API.Parallelism)
+}
+
+// readGit reads the manifests of the project, except in folders that do not exist yet, and those of
+// the place that is written to.
+func (r *run) readGit(ctx context.Context) error {
+	exists := func(name string) bool {
+		_, err := os.Lstat(name)
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	there := r.project
+	there.Manifests = nil
+	for _, name := range r.project.Manifests {
+		if exists(filepath.Join(r.project.Dir, name)) {
+			there.Manifests = append(there.Manifests, name)
+		}
+	}
+	var more []string
+	if len(r.project.Manifests) == 0 {
+		more = append(more, ".")
+	}
+	for _, name := range []string{r.opts.Dir, r.opts.File} {
+		if name != "" && !r.reads(name) && exists(r.full(name)) {
+			more = append(more, name)
+		}
+	}
+	sources := project.NewSources(r.Dir, nil)
+	if err := errors.Join(sources.AddConfigured(there), sources.AddPaths(more)); err != nil {
+		return err
+	}
+	opts := r.manifestOptions()
+	progress, end := r.Begin("reading manifests")
+	defer end()
+	opts.Progress = progress
+	l, err := r.project.Load(ctx, sources.List, opts)
+	if err == nil {
+		err = l.Refuse("nothing was written, because trueup can't tell what is in git")
+	}
+	r.set, r.sources = l.Set, sources.List
+	return err
+}
+
+// settled reports whether the plan of an object is empty if git has the spec.
+func (r *run) settled(i *Item, spec []byte) bool {
+	return plan.Settled(i.live.Kind, r.project.Overrides, r.view.Records[i.Key()], spec, i.live)
+}

@@ -1,0 +1,229 @@
+package adopt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+
+	"trueup/internal/api"
+	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/live"
+	"trueup/internal/manifest"
+)
+
+// Selection is what a run reads.
+type Selection struct {
+	patterns []pattern
+	// all is true if the user named nothing.
+	all bool
+}
+
+// pattern is one KIND or KIND/NAME.
+type pattern struct {
+	text string
+	kind *kind.Kind
+	// name may have the wildcards of path.Match. It is empty for all objects of the kind.
+	name string
+}
+
+func (p pattern) has(key kind.Key) bool {
+	like, _ := path.Match(p.name, key.Name)
+	return p.kind.Name == key.Kind && (p.name == "" || p.name == key.Name || like)
+}
+
+// isExact reports whether the pattern names one object.
+func (p pattern) isExact() bool { return p.name != "" && !strings.ContainsAny(p.name, `*?[\`) }
+
+// Kinds returns the kinds whose live objects can be listed and read.
+func Kinds() []*kind.Kind {
+	return slices.DeleteFunc(slices.Clone(kind.All()), func(k *kind.Kind) bool { return !k.Can(kind.List) || !k.Can(kind.Get) })
+}
+
+func plurals() []string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, k.Plural())
+	}
+	return names
+}
+
+// Select reads KIND and KIND/NAME. Without any, it selects all objects of all Kinds.
+func Select(args []string) (Selection, error) {
+	s := Selection{all: len(args) == 0}
+	if s.all {
+		args = plurals()
+	}
+	for _, arg := range args {
+		name, object, named := strings.Cut(arg, "/")
+		k, ok := kind.Named(name)
+		switch {
+		case !ok || named && object == "":
+			return s, fmt.Errorf("%q is not a KIND or KIND/NAME: write %s, or one of these with a name, such as %s/NAME",
+				arg, strings.Join(plurals(), ", "), strings.TrimSuffix(plurals()[0], "s"))
+		case !slices.Contains(Kinds(), k):
+			return s, fmt.Errorf("the platform can't list %s, so there is nothing to pull: see trueup ledger ls for those that were posted", k.Plural())
+		}
+		if _, err := path.Match(object, ""); err != nil {
+			return s, fmt.Errorf("%q is not a pattern of names: write one such as cdn/shop-*", arg)
+		}
+		s.patterns = append(s.patterns, pattern{text: arg, kind: k, name: object})
+	}
+	return s, nil
+}
+
+func (s Selection) has(key kind.Key) bool {
+	return slices.ContainsFunc(s.patterns, func(p pattern) bool { return p.has(key) })
+}
+
+// skipUnconfigured removes kinds of areas without an address, if the user named nothing: who has only
+// CDNs needs no address for snapshots.
+func (r *run) skipUnconfigured(s Selection) (Selection, error) {
+	if !s.all {
+		return s, nil
+	}
+	s.patterns = slices.DeleteFunc(slices.Clone(s.patterns), func(p pattern) bool {
+		if r.platform.API.Endpoints[p.kind.Area].Base != nil {
+			return false
+		}
+		r.Log(slog.LevelInfo, fmt.Sprintf("%s are left out, because no address of the %s area is configured", p.kind.Plural(), p.kind.Area))
+		return true
+	})
+	if len(s.patterns) == 0 {
+		return s, errors.New("no address of the platform is configured: set TRUEUP_DELIVERY_URL and TRUEUP_COMPUTE_URL, " +
+			"or choose a profile (docs/configuration.md), or try --sandbox")
+	}
+	return s, nil
+}
+
+// readLive reads the selected objects, and their records.
+func (r *run) readLive(ctx context.Context, asked Selection) error {
+	asked, err := r.skipUnconfigured(asked)
+	if err != nil {
+		return err
+	}
+	if err := r.openLedger(ctx); err != nil {
+		return err
+	}
+	state, err := r.fetch(ctx, asked)
+	if err != nil {
+		return err
+	}
+	r.choose(state, asked)
+	if err := asked.check(r.items); err != nil || r.ledger == nil || r.view.Problem != "" {
+		return err
+	}
+	keys := make([]kind.Key, len(r.items))
+	for i, item := range r.items {
+		keys[i] = item.Key()
+	}
+	return r.ledger.Add(ctx, &r.view, keys)
+}
+
+// openLedger reads the records of the objects in git. A ledger that is missing or can't be read keeps
+// nobody from writing manifests.
+func (r *run) openLedger(ctx context.Context) (err error) {
+	if r.opts.Stdout {
+		return nil
+	}
+	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {
+		return err
+	}
+	keys := make([]kind.Key, len(r.set.Objects))
+	for i, o := range r.set.Objects {
+		keys[i] = o.Key()
+	}
+	r.view, err = r.ledger.View(ctx, keys)
+	if err != nil && ctx.Err() == nil {
+		r.view, err = ledger.Unreadable(err), nil
+	}
+	return err
+}
+
+func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
+	progress, end := r.Begin("reading what is live")
+	defer end()
+	reader := api.NewReader(r.platform.API)
+	defer reader.Close()
+	opts := live.Options{
+		Workspace: r.platform.Workspace, Parallelism: r.API.Parallelism, Names: r.view.RemoteNames(), Whole: true,
+		Progress: func(done int) { progress(done, 0) },
+	}
+	named := &manifest.Set{} // to be read even if a list lacks them
+	var listed []*kind.Kind
+	for _, p := range asked.patterns {
+		if !slices.Contains(opts.Also, p.kind) {
+			opts.Also = append(opts.Also, p.kind)
+		}
+		if p.isExact() {
+			named.Objects = append(named.Objects, &manifest.Object{Kind: p.kind, Name: p.name})
+		} else if !slices.Contains(listed, p.kind) {
+			listed = append(listed, p.kind)
+		}
+	}
+	state, err := live.Fetch(ctx, reader, named, opts)
+	if err != nil {
+		if exit.Of(err) == exit.Auth && len(opts.Also) > 1 {
+			err = fmt.Errorf("%w; to skip that, name what to pull: %s", err, strings.Join(plurals(), ", "))
+		}
+		return state, err
+	}
+	for _, k := range listed {
+		if !state.Lists[k.Name].Complete {
+			r.partial = true
+			r.Log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
+		}
+	}
+	return state, nil
+}
+
+// choose makes an item of each selected live object, under the name that git has for it.
+func (r *run) choose(state live.State, asked Selection) {
+	inGit := map[kind.Key]kind.Key{}
+	for key, remote := range r.view.RemoteNames() {
+		inGit[kind.Key{Kind: key.Kind, Name: remote}] = key
+	}
+	all := slices.Clone(state.Unmanaged)
+	for _, o := range state.Objects {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b kind.Object) int {
+		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
+	})
+	for _, o := range all {
+		key, isRenamed := inGit[o.Key()]
+		if !isRenamed {
+			key = o.Key()
+		}
+		if !asked.has(key) && !asked.has(o.Key()) {
+			continue
+		}
+		item := &Item{Kind: key.Kind, Name: key.Name, live: o, manifest: r.set.Find(key)}
+		if item.manifest != nil {
+			item.File, item.Line = item.manifest.Path, item.manifest.Line
+		}
+		r.items = append(r.items, item)
+	}
+}
+
+// check refuses names and patterns that no live object matches.
+func (s Selection) check(items []*Item) error {
+	var missing []error
+	for _, p := range s.patterns {
+		found := slices.ContainsFunc(items, func(i *Item) bool { return p.has(i.Key()) || p.has(i.live.Key()) })
+		switch {
+		case found || p.name == "":
+		case p.isExact():
+			missing = append(missing, fmt.Errorf("%s/%s is not live: trueup pull %s --diff shows what is", p.kind.Name, p.name, p.kind.Plural()))
+		default:
+			missing = append(missing, fmt.Errorf("no live object matches %s", p.text))
+		}
+	}
+	return errors.Join(missing...)
+}

@@ -1,0 +1,194 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"trueup/internal/diag"
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+	"trueup/internal/project"
+)
+
+// write writes what git lacks, and overwrites what differs if that was asked for.
+func (r *run) write(ctx context.Context) error {
+	if err := r.writeNew(); err != nil || !r.opts.Replace {
+		return err
+	}
+	for _, i := range r.items {
+		if i.Verdict == Differs {
+			if err := r.replace(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file for each object that git lacks, or one for all.
+func (r *run) writeNew() error {
+	items := r.newItems()
+	if len(items) == 0 {
+		return nil
+	}
+	err := os.MkdirAll(r.target.Base, 0o755)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(r.target.Base)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.target.Display, files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	if r.opts.File != "" {
+		text, err := manifest.Write(draftsOf(items)...)
+		return errors.Join(err, r.writeFile(root, text, items...))
+	}
+	for _, i := range items {
+		if err := r.writeFile(root, i.After, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes the file of items. It leaves one that exists with other content.
+func (r *run) writeFile(root *os.Root, text []byte, items ...*Item) error {
+	name, state := r.target.Name(r.fileOf(items[0])), ""
+	err := files.NoLink(root, path.Dir(name))
+	if err == nil {
+		state, err = files.WriteNew(root, files.File{Name: name, Content: text})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", items[0].File, files.WithoutPath(err))
+	}
+	for _, i := range items {
+		if i.Verdict = Written; state == files.Kept {
+			i.refuse(i.File+" exists with other content", "move it away, or choose another place with --dir or --file")
+		}
+	}
+	return nil
+}
+
+// replace overwrites the manifest of an object, and keeps the rest of its file.
+func (r *run) replace(ctx context.Context, i *Item) error {
+	switch {
+	case !isYAML(i.File):
+		i.refuse(i.File+" is not a YAML file, and pull writes YAML", "move the object to a .yaml file, or write it by hand")
+		return nil
+	case i.manifest.Keep:
+		i.refuse("its manifest has the annotation "+kind.KeepAnnotation+", which would be lost", "edit it by hand; --diff shows how")
+		return nil
+	}
+	_, findings, err := manifest.Load(ctx, []manifest.Source{{Data: i.After}}, r.manifestOptions())
+	if err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(findings, func(f diag.Finding) bool { return f.Severity == diag.Error }); at >= 0 {
+		i.refuseFor(findings[at])
+		return nil
+	}
+	full := r.full(i.File)
+	root, err := os.OpenRoot(filepath.Dir(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
+	}
+	defer func() { _ = root.Close() }()
+	// This run may have replaced another object of the file.
+	text, err := root.ReadFile(filepath.Base(full))
+	if err != nil {
+		return fmt.Errorf("%s: %w", i.File, files.WithoutPath(err))
+	}
+	before, err := r.reread(ctx, i, text)
+	if err != nil {
+		return err
+	}
+	text = before.Find(i.Key()).ReplaceIn(text, i.After)
+	after, err := r.reread(ctx, i, text)
+	if err != nil || !r.changesOnly(i, before, after) {
+		i.refuse("its document can't be replaced in "+i.File+" without changing others", "edit it by hand; --diff shows how")
+		return nil
+	}
+	if err := files.Replace(root, files.File{Name: filepath.Base(full), Content: text}); err != nil {
+		return fmt.Errorf("%s: %w", i.File, err)
+	}
+	i.Verdict = Replaced
+	return nil
+}
+
+// reread reads the text of a file, which must have the object.
+func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, error) {
+	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: i.File}}, r.manifestOptions())
+	if err == nil {
+		err = project.Loaded{Findings: findings}.Refuse("this one stays as it is")
+	}
+	if err == nil && set.Find(i.Key()) == nil {
+		err = fmt.Errorf("%s: %s was removed just now: run pull again", i.File, i.Key())
+	}
+	return set, err
+}
+
+// changesOnly reports whether a file has the same objects after an edit, and only the item changed, to
+// what is live.
+func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
+	isRight := func(o *manifest.Object) bool {
+		was := before.Find(o.Key())
+		if o.Key() == i.Key() {
+			return r.settled(i, o.Spec)
+		}
+		return was != nil && was.Digest == o.Digest && was.Namespace == o.Namespace && was.APIVersion == o.APIVersion
+	}
+	return len(before.Objects) == len(after.Objects) &&
+		!slices.ContainsFunc(after.Objects, func(o *manifest.Object) bool { return !isRight(o) })
+}
+
+// record tells the ledger what was written, so that git owns its lists whole (docs/design.md 0.1). It
+// also records what an earlier run wrote and could not record.
+func (r *run) record(ctx context.Context) error {
+	all := map[kind.Key]ledger.Adoption{}
+	for _, i := range r.items {
+		if i.Adopted = r.adopts(i); !i.Adopted {
+			continue
+		}
+		a := ledger.Adoption{
+			Spec: i.draft.Spec, Digest: plan.SpecDigest(i.live.Kind, i.draft.Spec), Reason: "pulled from live", By: r.Claim().Actor,
+			UID: i.live.UID, CreationTimestamp: i.live.CreationTimestamp,
+		}
+		if i.live.Name != i.Name {
+			a.RemoteName = i.live.Name
+		}
+		all[i.Key()] = a
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	err := r.ledger.AdoptAll(ctx, all)
+	if err == nil {
+		return nil
+	}
+	for _, i := range r.items {
+		i.Adopted = false
+	}
+	if p := ledger.Problem(err); p != nil {
+		err = exit.With(exit.NeedsPerson, fmt.Errorf("%w: %s", err, p.Fix))
+	}
+	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", err)
+}
+
+// adopts reports whether to record an object: one without a record, whose manifest has what was pulled,
+// where plans read it. An object with a record may be in other branches too, whose next apply would
+// remove what only this branch has. For the same reason it records no manifest that it replaced: apply
+// does that once the change is merged.
+func (r *run) adopts(i *Item) bool {
+	isWritten := i.Verdict == Written || i.Verdict == InGit && slices.Equal(i.manifest.Spec, i.draft.Spec)
+	return isWritten && !r.opts.Diff && r.view.Problem == "" && r.view.Records[i.Key()].Blank() && r.reads(i.File)
+}
