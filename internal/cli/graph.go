@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/exit"
+	"trueup/internal/graph"
 	"trueup/internal/plan"
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
-	"trueup/internal/report"
 )
 
 type graphOptions struct {
-	form    report.GraphOptions
+	form    graph.Options
 	targets []string
 	plan    string
 	live    bool
@@ -35,12 +35,12 @@ func newGraph(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.form.Format, "format", report.GraphFormats()[0], "`FORM` of the graph: "+strings.Join(report.GraphFormats(), ", "))
-	f.StringVar(&opts.form.Direction, "direction", report.GraphDirections()[0], "direction of the arrows: `LR` (left to right) or TB (top to bottom)")
+	f.StringVar(&opts.form.Format, "format", graph.Formats()[0], "`FORM` of the graph: "+strings.Join(graph.Formats(), ", "))
+	f.StringVar(&opts.form.Direction, "direction", graph.Directions()[0], "direction of the arrows: `LR` (left to right) or TB (top to bottom)")
 	f.StringArrayVar(&opts.targets, "target", nil, "draw only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringVar(&opts.plan, "plan", "", "mark what the plan in `FILE` changes (plan --out)")
 	f.BoolVar(&opts.live, "live", false, "compare with what is live, and mark what differs")
-	for name, values := range map[string][]string{"format": report.GraphFormats(), "direction": report.GraphDirections()} {
+	for name, values := range map[string][]string{"format": graph.Formats(), "direction": graph.Directions()} {
 		// The flags are there, and nothing was registered for them.
 		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(values...))
 	}
@@ -54,7 +54,7 @@ func (o graphOptions) check(a *app) error {
 	if o.plan != "" && o.live {
 		return errors.New("use either --plan (a saved plan) or --live (a plan made now)")
 	}
-	return errors.Join(oneOf("--format", o.form.Format, report.GraphFormats()), oneOf("--direction", o.form.Direction, report.GraphDirections()))
+	return errors.Join(oneOf("--format", o.form.Format, graph.Formats()), oneOf("--direction", o.form.Direction, graph.Directions()))
 }
 
 func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) error {
@@ -80,7 +80,7 @@ func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) er
 		}
 		a.log(slog.LevelError, "the manifests have errors, so the graph may be wrong"+marks+": trueup validate shows them")
 	}
-	return a.out.Graph(plan.MakeGraph(l.Set, p, l.Project.Overrides, filter), opts.form)
+	return a.out.Graph(graph.Make(l.Set, p, l.Project.Overrides, filter), opts.form)
 }
 
 // drawn are the manifests that are to be drawn, and the plan that marks them; nil

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/merge"
@@ -30,9 +32,9 @@ func (it Item) Added() []Change {
 		case map[string]any:
 			add(&others, path, v)
 		case []any:
-			names := elementNames(field(rules, name), v)
+			names := elementNames(rules.Fields[name], v)
 			for i, name := range names {
-				add(&others, element(path, name), v[i])
+				add(&others, path+"["+name+"]", v[i])
 			}
 			if names == nil {
 				add(&others, path, v)
@@ -47,7 +49,11 @@ func (it Item) Added() []Change {
 // elementNames are the names of the elements of a list of objects, nil where it is
 // none.
 func elementNames(rules *merge.Rules, list []any) []string {
-	if rules == nil || len(objects(list)) < len(list) {
+	isNoObject := func(v any) bool {
+		_, isObject := v.(map[string]any)
+		return !isObject
+	}
+	if rules == nil || slices.ContainsFunc(list, isNoObject) {
 		return nil
 	}
 	var names []string

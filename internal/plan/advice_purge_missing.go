@@ -42,8 +42,8 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 
 // reroutes reports whether a patch changes anything of what manifest.Routes has.
 func reroutes(patch map[string]any) bool {
-	_, locations := patch[locationsPath]
-	_, upstreams := patch[upstreamsPath]
+	_, locations := patch["locations"]
+	_, upstreams := patch["upstreams"]
 	return locations || upstreams
 }
 

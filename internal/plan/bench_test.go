@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/graph"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
@@ -97,7 +98,7 @@ func BenchmarkGraph(b *testing.B) {
 			b.Run(fmt.Sprintf("objects=%d/locations=%d/%s", c.objects, c.locations, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					plan.MakeGraph(w.in.Set, p, nil, nil)
+					graph.Make(w.in.Set, p, nil, nil)
 				}
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/graph"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -24,7 +25,7 @@ upstreams:
 `
 
 // graphOf writes a graph as lines that are easy to compare.
-func graphOf(g plan.Graph) string {
+func graphOf(g graph.Graph) string {
 	marks := []string{"", "~", "!~", "!!", "+", "-", "!-"}
 	states := []string{"", " unused", " missing", " unlisted"}
 	var b strings.Builder
@@ -48,7 +49,7 @@ func graphOf(g plan.Graph) string {
 	return b.String()
 }
 
-func compareGraph(t *testing.T, g plan.Graph, want string) {
+func compareGraph(t *testing.T, g graph.Graph, want string) {
 	t.Helper()
 	if got := graphOf(g); got != strings.TrimPrefix(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -70,7 +71,7 @@ func TestGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := plan.MakeGraph(set, nil, nil, nil)
+	g := graph.Make(set, nil, nil, nil)
 	compareGraph(t, g, `
 CDN/d 
 CDN/b a.example.com
@@ -87,10 +88,10 @@ CDN/shop Shop.example.com.
   idle unused:
   nowhere missing:
 `)
-	if g.Marked || g.Undrawn["Purge"] != 1 || g.Undrawn["VolumeSnapshot"] != 2 {
+	if g.Undrawn["Purge"] != 1 || g.Undrawn["VolumeSnapshot"] != 2 {
 		t.Errorf("%+v", g)
 	}
-	only := plan.MakeGraph(set, nil, nil, func(k kind.Key) bool { return k.Name == "c" })
+	only := graph.Make(set, nil, nil, func(k kind.Key) bool { return k.Name == "c" })
 	if len(only.Hosts) != 1 || len(only.Undrawn) != 0 {
 		t.Errorf("%+v", only)
 	}
@@ -110,7 +111,7 @@ upstreams: [{name: one, servers: [{host: a, port: "1"}, {host: b, port: "1", wei
 	p := w.make()
 	check := func(p *plan.Plan) {
 		t.Helper()
-		compareGraph(t, plan.MakeGraph(w.in.Set, p, nil, nil), `
+		compareGraph(t, graph.Make(w.in.Set, p, nil, nil), `
 CDN/shop ~shop.example.com
   /same  -> 0
   ~/ttl 61 -> 0
@@ -146,14 +147,14 @@ func TestGraphMarksWholeObjects(t *testing.T) {
 	// What git never had is no removal: nothing is sent before somebody takes it over.
 	w2 := git(t, cdn("d", of("d"))).has("cdn/d", `{hostname: d.example.com, locations: [{path: /, upstream: x}, {path: /live, upstream: old}],
 upstreams: [{name: x, servers: [{host: s, port: "1"}]}, {name: old, servers: [{host: t, port: "1"}]}]}`)
-	compareGraph(t, plan.MakeGraph(w2.in.Set, w2.make(), nil, nil), `
+	compareGraph(t, graph.Make(w2.in.Set, w2.make(), nil, nil), `
 CDN/d d.example.com blocked
   /  -> 0
   !-/live  -> 1
   x:
   !-old: t:1
 `)
-	g := plan.MakeGraph(w.in.Set, w.make(), nil, nil)
+	g := graph.Make(w.in.Set, w.make(), nil, nil)
 	compareGraph(t, g, `
 CDN/a +a.example.com
   /  -> 0
@@ -165,7 +166,7 @@ CDN/c c.example.com
   +/x  -> 0
   +z: s:1
 `)
-	if !g.Marked || !slices.Equal(g.Unmanaged, []kind.Key{key(t, "cdn/other")}) {
+	if !slices.Equal(g.Unmanaged, []kind.Key{key(t, "cdn/other")}) {
 		t.Errorf("%+v", g)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/graph"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
 )
@@ -59,11 +60,11 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkGraph(b *testing.B) {
 	for _, c := range []struct{ hosts, paths int }{{100, 6}, {1000, 6}, {10000, 6}, {1, 500}, {1, 5000}} {
 		g := graphOf(c.hosts, c.paths)
-		for _, format := range GraphFormats() {
+		for _, format := range graph.Formats() {
 			b.Run(fmt.Sprintf("%s/hosts=%d/paths=%d", format, c.hosts, c.paths), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if err := NewLines(io.Discard).Graph(g, GraphOptions{Format: format, Direction: "LR"}); err != nil {
+					if err := NewLines(io.Discard).Graph(g, graph.Options{Format: format, Direction: "LR"}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -73,17 +74,17 @@ func BenchmarkGraph(b *testing.B) {
 }
 
 // graphOf is a graph of so many hosts, each with so many paths.
-func graphOf(hosts, paths int) plan.Graph {
-	g := plan.Graph{Marked: true}
+func graphOf(hosts, paths int) graph.Graph {
+	g := graph.Graph{}
 	for i := range hosts {
 		name := "c" + string(number(i))
-		h := plan.GraphHost{Key: key("CDN", name), Hostname: name + ".example.com"}
+		h := graph.Host{Key: key("CDN", name), Hostname: name + ".example.com"}
 		for j := range 3 {
-			server := plan.GraphServer{Address: "a" + string(number(i)) + ".example.com:443"}
-			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{Name: "u" + string(number(j)), Servers: []plan.GraphServer{server}})
+			server := graph.Server{Address: "a" + string(number(i)) + ".example.com:443"}
+			h.Upstreams = append(h.Upstreams, graph.Upstream{Name: "u" + string(number(j)), Servers: []graph.Server{server}})
 		}
 		for j := range paths {
-			h.Paths = append(h.Paths, plan.GraphPath{Path: "/section-" + string(number(j)) + "/*", Upstream: j % 3, Mark: plan.Mark(j % 2)})
+			h.Paths = append(h.Paths, graph.Path{Path: "/section-" + string(number(j)) + "/*", Upstream: j % 3, Mark: graph.Mark(j % 2)})
 		}
 		g.Hosts = append(g.Hosts, h)
 	}

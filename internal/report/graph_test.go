@@ -9,8 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"trueup/internal/graph"
 	"trueup/internal/kind"
-	"trueup/internal/plan"
+)
+
+// What GitHub draws of one diagram, and the columns of a label.
+const (
+	maxDiagram = 50_000
+	maxEdges   = 500
+	maxLabel   = 60
 )
 
 // labelForm is text of a label in which nothing is obeyed. Mermaid takes none that
@@ -32,17 +39,17 @@ const (
 )
 
 // hostileGraph has a text wherever one can be.
-func hostileGraph(s string, n int) plan.Graph {
-	mark := func(i int) plan.Mark { return plan.Mark((n + i) % 7) } //nolint:gosec // below 7
+func hostileGraph(s string, n int) graph.Graph {
+	mark := func(i int) graph.Mark { return graph.Mark((n + i) % 7) } //nolint:gosec // below 7
 	key := kind.Key{Kind: s, Name: s}
-	g := plan.Graph{Marked: true, Sandbox: n%7 == 0, Offline: n%2 == 0, Partial: n%3 == 0, Undrawn: map[string]int{kind.All()[n%3].Name: n}, Unmanaged: []kind.Key{key, key}}
+	g := graph.Graph{Sandbox: n%7 == 0, Offline: n%2 == 0, Partial: n%3 == 0, Undrawn: map[string]int{kind.All()[n%3].Name: n}, Unmanaged: []kind.Key{key, key}}
 	for i := range 1 + n%3 {
-		h := plan.GraphHost{Key: key, Hostname: s, Mark: mark(i), Blocked: n%5 == i}
+		h := graph.Host{Key: key, Hostname: s, Mark: mark(i), Blocked: n%5 == i}
 		for j := range n % 4 {
-			h.Paths = append(h.Paths, plan.GraphPath{Host: s, Path: s, Action: s, EdgeTTL: s, TTLUnit: s, Upstream: j - 1, Mark: mark(j)})
-			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{
-				Name: s, Scheme: s, State: plan.UpstreamState((n + j) % 4), Mark: mark(i + j), //nolint:gosec // below 4
-				Servers: []plan.GraphServer{{Address: s, Mark: mark(i + 2*j)}, {Address: s + strconv.Itoa(j)}},
+			h.Paths = append(h.Paths, graph.Path{Host: s, Path: s, Action: s, EdgeTTL: s, TTLUnit: s, Upstream: j - 1, Mark: mark(j)})
+			h.Upstreams = append(h.Upstreams, graph.Upstream{
+				Name: s, Scheme: s, State: graph.State((n + j) % 4), Mark: mark(i + j), //nolint:gosec // below 4
+				Servers: []graph.Server{{Address: s, Mark: mark(i + 2*j)}, {Address: s + strconv.Itoa(j)}},
 			})
 		}
 		g.Hosts = append(g.Hosts, h)
@@ -50,7 +57,7 @@ func hostileGraph(s string, n int) plan.Graph {
 	return g
 }
 
-func drawnAs(t testing.TB, g plan.Graph, opts GraphOptions) string {
+func drawnAs(t testing.TB, g graph.Graph, opts graph.Options) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := NewLines(&out).Graph(g, opts); err != nil {
@@ -72,20 +79,20 @@ func FuzzGraph(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, n uint8) {
 		g := hostileGraph(s, int(n))
-		for _, direction := range GraphDirections() {
-			diagram := drawnAs(t, g, GraphOptions{Direction: direction})
+		for _, direction := range graph.Directions() {
+			diagram := drawnAs(t, g, graph.Options{Direction: direction})
 			checkPlain(t, "mermaid", []byte(diagram))
 			checkForm(t, mermaidForm, diagram)
 			if got, want := unentity(firstTitle(diagram)), string(cut(titled(g.Hosts[0].Key), maxLabel)); got != want {
 				t.Errorf("%q is shown as %q", want, got)
 			}
-			page := drawnAs(t, g, GraphOptions{Format: "markdown", Direction: direction})
+			page := drawnAs(t, g, graph.Options{Format: "markdown", Direction: direction})
 			checkPlain(t, "markdown", []byte(page))
-			if body, _, _ := strings.Cut(strings.TrimPrefix(page, "```mermaid\n"), "```\n"); body != drawnAs(t, g, GraphOptions{Direction: direction}) {
+			if body, _, _ := strings.Cut(strings.TrimPrefix(page, "```mermaid\n"), "```\n"); body != drawnAs(t, g, graph.Options{Direction: direction}) {
 				t.Errorf("the fence does not hold the diagram: %q", page)
 			}
 			checkMarkdown(t, []byte(page), len(page), "")
-			forGraphviz := drawnAs(t, g, GraphOptions{Format: "dot", Direction: direction})
+			forGraphviz := drawnAs(t, g, graph.Options{Format: "dot", Direction: direction})
 			checkPlain(t, "dot", []byte(forGraphviz))
 			checkForm(t, dotForm, forGraphviz)
 		}
@@ -115,20 +122,20 @@ func unentity(label string) string {
 
 // manyHosts is a graph of so many hosts, with 10 paths, 3 upstreams and 6 servers each;
 // the plan has something to say of every hundredth.
-func manyHosts(n int) plan.Graph {
-	g := plan.Graph{Marked: true}
+func manyHosts(n int) graph.Graph {
+	g := graph.Graph{}
 	for i := range n {
-		h := plan.GraphHost{Key: kind.Key{Kind: "CDN", Name: fmt.Sprintf("web-%d", i)}, Hostname: fmt.Sprintf("%04d.example.com", i)}
+		h := graph.Host{Key: kind.Key{Kind: "CDN", Name: fmt.Sprintf("web-%d", i)}, Hostname: fmt.Sprintf("%04d.example.com", i)}
 		for j := range 10 {
-			h.Paths = append(h.Paths, plan.GraphPath{Path: fmt.Sprintf("/%d/*", j), EdgeTTL: "60", Upstream: j % 3})
+			h.Paths = append(h.Paths, graph.Path{Path: fmt.Sprintf("/%d/*", j), EdgeTTL: "60", Upstream: j % 3})
 		}
 		for j := range 3 {
-			h.Upstreams = append(h.Upstreams, plan.GraphUpstream{Name: fmt.Sprintf("u%d", j), Scheme: "https", Servers: []plan.GraphServer{
+			h.Upstreams = append(h.Upstreams, graph.Upstream{Name: fmt.Sprintf("u%d", j), Scheme: "https", Servers: []graph.Server{
 				{Address: fmt.Sprintf("%d-%d.a.example.com:443", i, j)}, {Address: fmt.Sprintf("%d-%d.b.example.com:443", i, j)},
 			}})
 		}
 		if i%100 == 0 {
-			h.Paths[0].Mark = plan.MarkChanged
+			h.Paths[0].Mark = graph.Changed
 		}
 		g.Hosts = append(g.Hosts, h)
 	}
@@ -143,7 +150,7 @@ func TestGraphFits(t *testing.T) {
 		1000: "hostnames altogether",
 	} {
 		g := manyHosts(n)
-		diagram := drawnAs(t, g, GraphOptions{Direction: "LR"})
+		diagram := drawnAs(t, g, graph.Options{Direction: "LR"})
 		if edges := strings.Count(diagram, "-->") + strings.Count(diagram, "==>"); len(diagram) > maxDiagram || edges > maxEdges {
 			t.Errorf("%d hosts: %d bytes, %d edges", n, len(diagram), edges)
 		}
@@ -154,10 +161,10 @@ func TestGraphFits(t *testing.T) {
 		if marked := strings.Count(diagram, "#126; changed"); marked != (n+99)/100 {
 			t.Errorf("%d hosts: %d are shown as changed", n, marked)
 		}
-		if again := drawnAs(t, g, GraphOptions{Direction: "LR"}); n < 100 && again != diagram {
+		if again := drawnAs(t, g, graph.Options{Direction: "LR"}); n < 100 && again != diagram {
 			t.Errorf("%d hosts: drawn twice, it differs", n)
 		}
-		if n == 200 && strings.Count(drawnAs(t, g, GraphOptions{Format: "dot", Direction: "TB"}), " -> ") != n*26 {
+		if n == 200 && strings.Count(drawnAs(t, g, graph.Options{Format: "dot", Direction: "TB"}), " -> ") != n*26 {
 			t.Error("DOT lacks something")
 		}
 	}
@@ -169,8 +176,8 @@ func TestGraphOfTheSandbox(t *testing.T) {
 	for _, n := range []int{1, 40} {
 		g := manyHosts(n)
 		g.Sandbox = true
-		for _, format := range GraphFormats() {
-			got := drawnAs(t, g, GraphOptions{Format: format, Direction: "LR"})
+		for _, format := range graph.Formats() {
+			got := drawnAs(t, g, graph.Options{Format: format, Direction: "LR"})
 			if strings.Count(got, "SANDBOX") != 2+strings.Count(format, "markdown") || n == 40 && format != "dot" && strings.Count(got, "Left out") < 2 {
 				t.Errorf("%d hosts, %s: %.600s", n, format, got)
 			}
@@ -180,27 +187,15 @@ func TestGraphOfTheSandbox(t *testing.T) {
 
 // TestGraphWithoutAHostname: only what the plan says has left git is said to have.
 func TestGraphWithoutAHostname(t *testing.T) {
-	for want, h := range map[string]plan.GraphHost{
+	for want, h := range map[string]graph.Host{
 		"without a hostname":                    {},
 		"without a hostname<br/>x blocked":      {Blocked: true},
-		"removed from git<br/>#45; removed":     {Mark: plan.MarkRemoved},
-		"removed from git, stays live":          {Mark: plan.MarkRemoved, Blocked: true},
-		"web.example.com<br/>#33;#126; drifted": {Hostname: "web.example.com", Mark: plan.MarkDrifted},
+		"removed from git<br/>#45; removed":     {Mark: graph.Removed},
+		"removed from git, stays live":          {Mark: graph.Removed, Blocked: true},
+		"web.example.com<br/>#33;#126; drifted": {Hostname: "web.example.com", Mark: graph.Drifted},
 	} {
-		if got := drawnAs(t, plan.Graph{Hosts: []plan.GraphHost{h}}, GraphOptions{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
+		if got := drawnAs(t, graph.Graph{Hosts: []graph.Host{h}}, graph.Options{Direction: "LR"}); !strings.Contains(got, `(["`+want+`"])`) {
 			t.Errorf("want %q, got %s", want, got)
-		}
-	}
-}
-
-func TestTTL(t *testing.T) {
-	for in, want := range map[[2]string]safe{
-		{"", ""}: "", {"0", "second"}: "0 s", {"59", ""}: "59 s", {"60", "second"}: "1 min", {"90", "second"}: "90 s", {"7200", "second"}: "2 h",
-		{"86400", "second"}: "1 d", {"5", "minute"}: "5 minute", {"5x", "second"}: "5x second", {"007", "second"}: "007 second", {"", "second"}: "",
-		{"99999999999999999999", "second"}: "99999999999999999999 second",
-	} {
-		if got := ttl(plan.GraphPath{EdgeTTL: in[0], TTLUnit: in[1]}); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

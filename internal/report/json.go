@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"trueup/internal/apply"
 	"trueup/internal/diag"
@@ -96,30 +94,4 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 	escapeJSON(out, text)
 	_ = out.WriteByte('\n')
 	return out.Flush()
-}
-
-// escapeJSON writes text with every character that is not shown as its JSON
-// escape, so that the same text is as harmless in a terminal as in a parser.
-// Outside of its strings JSON has no such characters; nor has it a #, of which
-// two may start a legacy workflow command.
-func escapeJSON(out *bufio.Writer, text []byte) {
-	start := 0
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		command := bytes.HasPrefix(text[i:], []byte("##"))
-		if r == '\n' || r != utf8.RuneError && shown(r) && !command {
-			i += size
-			continue
-		}
-		_, _ = out.Write(text[start:i])
-		if r > 0xffff {
-			high, low := utf16.EncodeRune(r)
-			_, _ = out.WriteString(`\u` + hex(uint32(high), 4) + `\u` + hex(uint32(low), 4))
-		} else {
-			_, _ = out.WriteString(`\u` + hex(uint32(r), 4))
-		}
-		i += size
-		start = i
-	}
-	_, _ = out.Write(text[start:])
 }

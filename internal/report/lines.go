@@ -7,6 +7,9 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"trueup/internal/graph"
+	"trueup/internal/safetext"
 )
 
 // Lines writes what a command prints beside a Document. Nothing of what it is
@@ -31,7 +34,7 @@ func (l Lines) Piped() Lines {
 // of this program; of the arguments all but integers are taken as text, and
 // each stays within its line.
 func (l Lines) Printf(format string, args ...any) error {
-	return l.write(safe(fmt.Sprintf(format, cleaned(args)...)))
+	return l.write(safe(fmt.Sprintf(format, safetext.Args(args)...)))
 }
 
 // Text writes a text of this program that has several lines.
@@ -97,19 +100,8 @@ func cleanCells(row []string) safe {
 	return join(cells, "\t")
 }
 
-// cleaned are the arguments of a format as text that stays within its line.
-func cleaned(args []any) []any {
-	out := make([]any, len(args))
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case int, int64, uint64:
-			out[i] = v
-		default:
-			out[i] = string(clean(fmt.Sprint(v)))
-		}
-	}
-	return out
-}
+// Graph writes a diagram.
+func (l Lines) Graph(g graph.Graph, opts graph.Options) error { return l.write(graph.Write(g, opts)) }
 
 // Help is a writer for the text of a library that writes by itself: help,
 // usage and completion, in which there may be a word of the command line. Line

@@ -292,8 +292,3 @@ func detailed(lead safe, r row) []safe {
 	}
 	return out
 }
-
-// filled leaves out empty texts.
-func filled(texts ...safe) []safe {
-	return slices.DeleteFunc(texts, func(s safe) bool { return s == "" })
-}

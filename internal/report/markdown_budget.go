@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
+
+	"trueup/internal/safetext"
 )
 
 // The fewest bytes that a block is worth, where not all fit, and those for the
@@ -295,7 +297,7 @@ func whereAll(doc Document, most int) markup {
 			add(constant(f.title()) + " " + code(cut(clean(f.Path), maxName)))
 		}
 	}
-	if page := link("the page of the run", doc.RunURL); page != "the page of the run" {
+	if page, ok := safetext.Link("the page of the run", doc.RunURL); ok {
 		add(page)
 	}
 	if len(places) == 0 {

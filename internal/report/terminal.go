@@ -4,10 +4,11 @@ import (
 	"io"
 
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// Banner heads every output of the embedded platform (docs/design.md 0.13).
-const Banner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
+// Banner heads every output of the embedded platform.
+const Banner = safetext.SandboxBanner
 
 const banner safe = Banner
 

@@ -47,7 +47,7 @@ func (w *wrapper) next() {
 func (w *wrapper) put(s span) {
 	text := safe(strings.TrimRight(string(s.text), " "))
 	for text != "" && w.column+width(text) > w.columns {
-		head := safe(cells().Truncate(string(text), w.columns-w.column, ""))
+		head, _ := text.Break(w.columns - w.column)
 		if head == "" && w.column <= w.hang {
 			_, size := utf8.DecodeRuneInString(string(text))
 			head = text[:size]

@@ -1,0 +1,151 @@
+package graph
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"trueup/internal/safetext"
+)
+
+// mermaid writes a sketch in the language of Mermaid. Text from outside is quoted,
+// and most of its punctuation becomes entities, so that it can be neither a link,
+// nor a directive, nor Markdown.
+func mermaid(s sketch, direction string) []text {
+	out := []text{safetext.F("flowchart %s", direction)}
+	for _, n := range s.notes {
+		out = append(out, safetext.F("%%%% %s", n.line("#")))
+	}
+	var used [len(tableOfLooks)]bool
+	for _, f := range append(s.frames, frame{boxes: s.boxes}) {
+		for _, b := range f.boxes {
+			used[b.look] = b.look != lookPlain
+		}
+	}
+	for i, look := range tableOfLooks {
+		if used[i] {
+			out = append(out, safetext.F("classDef %s %s", look.class, look.mermaid))
+		}
+	}
+	for i, f := range s.frames {
+		out = append(out, safetext.F(`subgraph s%d["%s"]`, i+1, mermaidText(f.title)))
+		for _, b := range f.boxes {
+			out = append(out, safetext.F("  %s", mermaidBox(b)))
+		}
+		out = append(out, "end")
+	}
+	for _, b := range s.boxes {
+		out = append(out, mermaidBox(b))
+	}
+	for _, a := range s.arrows {
+		var label text
+		if a.label != "" {
+			label = safetext.F(`|"%s"|`, mermaidText(a.label))
+		}
+		out = append(out, safetext.F("n%d %s%s n%d", a.from, tableOfLooks[a.look].arrow, label, a.to))
+	}
+	return out
+}
+
+func mermaidBox(b box) text {
+	shape, look := tableOfShapes[b.shape], tableOfLooks[b.look]
+	line := safetext.F(`n%d%s"%s"%s`, b.number, shape.open, labelOf(b, "<br/>", mermaidText), shape.end)
+	if look.class == "" {
+		return line
+	}
+	return safetext.F("%s:::%s", line, look.class)
+}
+
+// labelOf joins the lines of a box that are not empty.
+func labelOf(b box, lineBreak text, escape func(text) text) text {
+	lines := safetext.Filled(append([]text(nil), b.lines...)...)
+	for i := range lines {
+		lines[i] = escape(lines[i])
+	}
+	return safetext.Join(lines, lineBreak)
+}
+
+// mermaidText keeps Mermaid from what it does after it has read entities: $$ begins
+// a formula, \n a line, :fa- an icon, and two pairs of letters an entity again. A
+// space without width keeps them apart.
+func mermaidText(t text) text {
+	const apart = "#8203;"
+	t = entities(t, "#").Replace("#58;f", "#58;"+apart+"f")
+	for _, first := range []string{"#36;", "#92;", "#64258;", "#182;"} {
+		t = t.Replace(first, first+apart)
+	}
+	return t
+}
+
+// dot writes a sketch in the language of Graphviz.
+func dot(s sketch, direction string) []text {
+	out := []text{
+		"digraph trueup {", safetext.F("  rankdir=%s", direction),
+		`  graph [fontname="sans-serif"]`, `  node [fontname="sans-serif", shape=box]`, `  edge [fontname="sans-serif"]`,
+	}
+	for _, n := range s.notes {
+		out = append(out, safetext.F("  // %s", n.line("&#")))
+	}
+	for i, f := range s.frames {
+		out = append(out, safetext.F("  subgraph cluster_%d {", i+1), safetext.F(`    label="%s"`, dotText(f.title)), "    style=rounded")
+		for _, b := range f.boxes {
+			out = append(out, safetext.F("    %s", dotBox(b)))
+		}
+		out = append(out, "  }")
+	}
+	for _, b := range s.boxes {
+		out = append(out, safetext.F("  %s", dotBox(b)))
+	}
+	for _, a := range s.arrows {
+		var label text
+		if a.label != "" {
+			label = safetext.F(`label="%s", `, dotText(a.label))
+		}
+		out = append(out, safetext.F("  n%d -> n%d [%s%s]", a.from, a.to, label, tableOfLooks[a.look].dot))
+	}
+	return append(out, "}")
+}
+
+func dotBox(b box) text {
+	label := labelOf(b, `\n`, dotText)
+	return safetext.F(`n%d [label="%s", shape=%s, %s]`, b.number, label, tableOfShapes[b.shape].dot, tableOfLooks[b.look].dot)
+}
+
+// dotText doubles a backslash: Graphviz obeys one even if it was an entity.
+func dotText(t text) text { return entities(t, "&#").Replace("&#92;", `\\`) }
+
+// entities writes each character that could mean something in a diagram as its
+// number.
+func entities(t text, open string) text {
+	runes := []rune(t.String())
+	return t.Map(func(i int, r rune) string {
+		if harmless(runes, i) {
+			return string(r)
+		}
+		return open + strconv.Itoa(int(r)) + ";"
+	})
+}
+
+// harmless reports whether the rune at i means itself in every language of
+// diagrams. A point behind a number and a hyphen before a word make a list, and
+// Mermaid uses some letters for entities of its own.
+func harmless(text []rune, i int) bool {
+	inside := i > 0 && i < len(text)-1
+	switch r := text[i]; r {
+	case '/', ',':
+		return true
+	case '.', '-':
+		return inside && alphanumeric(text[i-1]) && alphanumeric(text[i+1])
+	case ' ':
+		return inside && text[i-1] != ' '
+	case 'ﬂ', '°', '¶', 'ß':
+		return false
+	default:
+		return r >= utf8.RuneSelf || alphanumeric(r)
+	}
+}
+
+// alphanumeric reports whether a rune is a letter or a digit of ASCII.
+func alphanumeric(r rune) bool {
+	return strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
+}

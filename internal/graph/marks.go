@@ -1,0 +1,228 @@
+package graph
+
+import (
+	"strings"
+
+	"trueup/internal/manifest"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// Mark is what a plan changes in a part of a graph.
+type Mark uint8
+
+// The marks. Conflict is what git and another client changed, Lost what is live and
+// was never in git. Of two marks for one part, the higher one is shown.
+const (
+	Unmarked Mark = iota
+	Changed
+	Drifted
+	Conflict
+	New
+	Removed
+	Lost
+)
+
+// add is the mark of a part with another that was found in it.
+func (m *Mark) add(more Mark) {
+	if *m == Changed && more == Drifted || *m == Drifted && more == Changed {
+		more = Conflict
+	}
+	*m = max(*m, more)
+}
+
+// leaves reports whether the part is live and not in git.
+func (m Mark) leaves() bool { return m == Removed || m == Lost }
+
+// mark marks what the plan changes of the host and its parts.
+func (h *Host) mark(it *plan.Item, spec map[string]any, rules *merge.Rules) {
+	h.Blocked = it.Op == plan.Blocked
+	switch {
+	case it.Deleted:
+		h.Mark = Drifted
+		return
+	case it.Op == plan.Create || it.Op == plan.Blocked && !it.Live.Exists:
+		h.Mark = New
+		return
+	case len(it.Changes) == 0:
+		return
+	}
+	lost := map[string]bool{}
+	for _, v := range it.FirstContact {
+		lost[v.Path] = true
+	}
+	m := marker{host: h, places: map[string]*Mark{}, upstreams: map[string]int{}}
+	m.find(spec, rules)
+	var leaving []plan.Change // they are added last: that moves the other parts
+	for _, c := range it.Changes {
+		if !m.place(c) {
+			leaving = append(leaving, c)
+		}
+	}
+	for _, c := range leaving {
+		mark := whole(c)
+		if lost[c.Path] {
+			mark = Lost
+		}
+		m.addLeaving(c, mark)
+	}
+}
+
+// marker finds the parts of a host by the paths of changes: places are the marks of
+// the parts in git, upstreams the indices of those.
+type marker struct {
+	host      *Host
+	places    map[string]*Mark
+	upstreams map[string]int
+}
+
+// The lists of a spec that are drawn.
+const (
+	locationsPath = "locations"
+	upstreamsPath = "upstreams"
+	serversBelow  = ".servers"
+)
+
+// find fills in where the parts are. A part has three names; the first ones take
+// precedence, because a name may look like a place in a list.
+func (m *marker) find(spec map[string]any, rules *merge.Rules) {
+	var locationRules, upstreamRules, serverRules *merge.Rules
+	if rules != nil {
+		locationRules, upstreamRules = rules.Fields[locationsPath], rules.Fields[upstreamsPath]
+	}
+	if upstreamRules != nil && upstreamRules.Item != nil {
+		serverRules = upstreamRules.Item.Fields["servers"]
+	}
+	upstreams := objects(spec[upstreamsPath])
+	paths, names := merge.Names(locationRules, objects(spec[locationsPath])), merge.Names(upstreamRules, upstreams)
+	for way := range 3 {
+		for i, name := range paths {
+			m.put(locationsPath, name[way], &m.host.Paths[i].Mark)
+		}
+		for i, name := range names {
+			u := &m.host.Upstreams[i]
+			if !m.put(upstreamsPath, name[way], &u.Mark) {
+				continue
+			}
+			at := upstreamsPath + "[" + name[way] + "]"
+			m.upstreams[at] = i
+			for j, server := range merge.Names(serverRules, objects(upstreams[i].(map[string]any)["servers"])) {
+				for _, name := range server {
+					m.put(at+serversBelow, name, &u.Servers[j].Mark)
+				}
+			}
+		}
+	}
+}
+
+// put keeps the mark of an element unless its path has one, and reports whether it did.
+func (m *marker) put(list, name string, mark *Mark) bool {
+	path := list + "[" + name + "]"
+	if _, there := m.places[path]; there {
+		return false
+	}
+	m.places[path] = mark
+	return true
+}
+
+// objects are the elements of a list that are drawn.
+func objects(v any) []any {
+	list, _ := v.([]any)
+	var out []any
+	for _, e := range list {
+		if _, ok := e.(map[string]any); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// place marks the part that a change is in; false means that git has no such part.
+func (m *marker) place(c plan.Change) bool {
+	at := c.Path
+	for m.places[at] == nil && at != "" {
+		at = at[:strings.LastIndexByte(at[:len(at)-1], ']')+1]
+	}
+	below := c.Path[len(at):]
+	switch leaves := c.Desired == nil && !c.Moved; {
+	case at == "":
+		return m.placeOutside(c, leaves)
+	case below == "":
+		m.places[at].add(whole(c))
+	case leaves && isList(below, serversBelow):
+		return false
+	default:
+		m.places[at].add(within(c))
+	}
+	return true
+}
+
+// placeOutside marks the whole list that a change is about, or else the host.
+func (m *marker) placeOutside(c plan.Change, leaves bool) bool {
+	inPaths, inUpstreams := isList(c.Path, locationsPath), isList(c.Path, upstreamsPath)
+	switch {
+	case leaves && (inPaths || inUpstreams):
+		return false
+	case c.Live == nil && inPaths:
+		for i := range m.host.Paths {
+			m.host.Paths[i].Mark.add(whole(c))
+		}
+	case c.Live == nil && inUpstreams:
+		for i := range m.host.Upstreams {
+			m.host.Upstreams[i].Mark.add(whole(c))
+		}
+	default:
+		m.host.Mark.add(within(c))
+	}
+	return true
+}
+
+// isList reports whether the path is that of the list or of one of its elements.
+func isList(path, list string) bool {
+	return path == list || strings.HasPrefix(path, list+"[") && strings.HasSuffix(path, "]")
+}
+
+// addLeaving adds what live has and git has not.
+func (m *marker) addLeaving(c plan.Change, mark Mark) {
+	list, isList := c.Live.([]any)
+	if !isList {
+		list = []any{c.Live}
+	}
+	if i := strings.LastIndex(c.Path, serversBelow); i >= 0 && strings.HasPrefix(c.Path, upstreamsPath) {
+		if at, known := m.upstreams[c.Path[:i]]; known {
+			routes := manifest.RoutesOf(map[string]any{upstreamsPath: []any{map[string]any{"servers": list}}})
+			u := &m.host.Upstreams[at]
+			u.Servers = append(u.Servers, serversOf(routes.Upstreams[0], mark)...)
+		}
+		return
+	}
+	name, _, _ := strings.Cut(c.Path, "[")
+	m.host.add(manifest.RoutesOf(map[string]any{name: list}), mark)
+}
+
+// whole is what a change does to the part that it is about.
+func whole(c plan.Change) Mark {
+	switch {
+	case c.Moved || c.Live != nil && c.Desired != nil:
+		return within(c)
+	case c.Class == plan.DriftOverwrite && c.Desired == nil, c.Class == plan.RemovedConflict:
+		return Lost
+	case c.Class == plan.DriftOverwrite || c.Class == plan.Conflict:
+		return within(c)
+	case c.Desired == nil:
+		return Removed
+	}
+	return New
+}
+
+// within is what a change does to a part that it is inside.
+func within(c plan.Change) Mark {
+	switch c.Class {
+	case plan.DriftOverwrite, plan.ServerNormalised:
+		return Drifted
+	case plan.Conflict, plan.RemovedConflict:
+		return Conflict
+	case plan.InSync, plan.Converged, plan.Changed, plan.TakeOver, plan.Removed, plan.AlreadyRemoved, plan.Unmanaged, plan.UnknownBase:
+	}
+	return Changed
+}

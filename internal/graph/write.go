@@ -1,0 +1,210 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+
+	"trueup/internal/safetext"
+)
+
+// Options say how a graph is written: Format is one of Formats, Direction one of
+// Directions.
+type Options struct{ Format, Direction string }
+
+// Formats returns the ways to write a graph, the default first.
+func Formats() []string { return []string{"mermaid", "markdown", "dot"} }
+
+// Directions returns left to right, the default, and top to bottom.
+func Directions() []string { return []string{"LR", "TB"} }
+
+// What GitHub draws of one diagram: so many characters, so many edges.
+const (
+	maxDiagram = 50_000
+	maxEdges   = 500
+)
+
+// Write draws a graph. GitHub draws every diagram in Mermaid: what does not fit is
+// left out by steps, what the plan does not mark first, and the diagram says so.
+// DOT has all of it.
+func Write(g Graph, opts Options) text {
+	if opts.Format == "dot" {
+		return allLines(dot(sketched(g, make([]detail, len(g.Hosts))), opts.Direction))
+	}
+	s, diagram := fitted(g, opts.Direction)
+	if opts.Format != "markdown" {
+		return allLines(diagram)
+	}
+	page := safetext.Fence("mermaid", diagram)
+	for _, n := range s.notes {
+		page = safetext.M("%s\n%s\n", page, n.markdown())
+	}
+	return page.Text()
+}
+
+func allLines(lines []text) text { return safetext.F("%s\n", safetext.Join(lines, "\n")) }
+
+// detail is how much of a host is drawn.
+type detail uint8
+
+const (
+	everything detail = iota
+	noServers
+	noPaths
+	nameOnly
+	nothing
+)
+
+// fitted draws as much as fits. It leaves out the last hosts first, and those that
+// the plan marks after all others.
+func fitted(g Graph, direction string) (s sketch, diagram []text) {
+	details := make([]detail, len(g.Hosts))
+	fits := func() bool {
+		if !mayFit(g, details) {
+			return false
+		}
+		s = sketched(g, details)
+		diagram = mermaid(s, direction)
+		return len(s.arrows) <= maxEdges && len(allLines(diagram)) <= maxDiagram
+	}
+	for _, marked := range []bool{false, true} {
+		var hosts []int
+		for i, h := range slices.Backward(g.Hosts) {
+			if marked == (h.Blocked || len(h.marks()) > 0) {
+				hosts = append(hosts, i)
+			}
+		}
+		for step := noServers; step <= nameOnly && !fits(); step++ {
+			for _, i := range hosts {
+				details[i] = step
+			}
+		}
+		for !fits() && len(hosts) > 0 {
+			leave := len(hosts)/8 + 1
+			for _, i := range hosts[:leave] {
+				details[i] = nothing
+			}
+			hosts = hosts[leave:]
+		}
+	}
+	return s, diagram
+}
+
+// minNamed is the fewest characters that a host with only its name takes.
+const minNamed = 40
+
+// mayFit reports whether drawing is worth a try: with thousands of hosts it is not.
+func mayFit(g Graph, details []detail) bool {
+	edges, named := 0, 0
+	for i, h := range g.Hosts {
+		edges += edgesOf(h, details[i])
+		if details[i] == nameOnly {
+			named++
+		}
+	}
+	return edges <= maxEdges && named*minNamed <= maxDiagram
+}
+
+// edgesOf counts the arrows of a host.
+func edgesOf(h Host, d detail) int {
+	if d >= nameOnly {
+		return 0
+	}
+	n, to := 0, map[int]bool{}
+	for _, p := range h.Paths {
+		to[p.Upstream] = true
+		if n++; p.Upstream >= 0 {
+			n++
+		}
+	}
+	if d == noPaths {
+		return len(to)
+	}
+	for _, u := range h.Upstreams {
+		if d == everything {
+			n += len(u.Servers)
+		}
+	}
+	return n
+}
+
+// notDrawn says what a diagram lacks; empty is nothing.
+func notDrawn(details []detail) text {
+	var n [nothing + 1]int
+	for _, d := range details {
+		n[d]++
+	}
+	var parts []text
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{n[noServers] + n[noPaths], "the servers of"}, {n[noPaths], "the paths of"}, {n[nameOnly], "all but the name of"}} {
+		if part.n > 0 {
+			parts = append(parts, safetext.F("%s %s", part.what, safetext.Count(part.n, "hostname")))
+		}
+	}
+	if n[nothing] > 0 {
+		parts = append(parts, safetext.F("%s altogether", safetext.Count(n[nothing], "hostname")))
+	}
+	return safetext.Join(parts, ", ")
+}
+
+// note is a sentence of this program beside a diagram, with names from outside
+// behind it.
+type note struct {
+	text  text
+	names []text
+}
+
+// line is the note as a comment, in a language in which an entity begins so.
+func (n note) line(open string) text {
+	names := make([]text, len(n.names))
+	for i, name := range n.names {
+		names[i] = entities(name, open)
+	}
+	return safetext.Join(safetext.Filled(n.text, safetext.Join(names, ", ")), " ")
+}
+
+func (n note) markdown() safetext.Markdown {
+	names := make([]safetext.Markdown, len(n.names))
+	for i, name := range n.names {
+		names[i] = safetext.Code(name)
+	}
+	if len(names) == 0 {
+		return safetext.M("%s.", safetext.Constant(n.text))
+	}
+	return safetext.M("%s %s.", safetext.Constant(n.text), safetext.JoinMarkdown(names, ", "))
+}
+
+// maxNames is how many names a note has.
+const maxNames = 10
+
+func notesOf(g Graph, details []detail) []note {
+	var notes []note
+	if left := notDrawn(details); left != "" {
+		notes = append(notes, note{text: safetext.F("Left out, because GitHub would not draw it: %s. To see it: --target KIND/NAME, or --format dot", left)})
+	}
+	if g.Sandbox {
+		notes = append(notes, note{text: safetext.Lit(safetext.SandboxBanner)})
+	}
+	if g.Offline {
+		notes = append(notes, note{text: "The marks come from a plan that compared git with git, so they do not show drift"})
+	}
+	if g.Partial {
+		notes = append(notes, note{text: "The plan covers only part of the project (--target): objects without a mark may differ too"})
+	}
+	if n := len(g.Unmanaged); n > 0 {
+		unmanaged := note{text: safetext.F("Live but not in git, so not drawn: %d", n)}
+		for _, key := range g.Unmanaged[:min(n, maxNames)] {
+			unmanaged.names = append(unmanaged.names, safetext.F("%s/%s", key.Kind, key.Name).Cut(maxLabel))
+		}
+		notes = append(notes, unmanaged)
+	}
+	if len(g.Undrawn) > 0 {
+		var counts []text
+		for _, name := range slices.Sorted(maps.Keys(g.Undrawn)) {
+			counts = append(counts, safetext.Count(g.Undrawn[name], safetext.Clean(name)))
+		}
+		notes = append(notes, note{text: safetext.F("Not drawn, because they serve nothing: %s", safetext.Join(counts, ", "))})
+	}
+	return notes
+}

@@ -1,0 +1,44 @@
+package safetext
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// CleanJSON replaces every character of a JSON text that is not visible with its
+// JSON escape. Line breaks between values stay.
+func CleanJSON(text []byte) Text {
+	var b strings.Builder
+	out := bufio.NewWriter(&b)
+	WriteJSON(out, text)
+	_ = out.Flush() // a Builder never fails
+	return Text(b.String())
+}
+
+// WriteJSON writes what CleanJSON returns. A parser reads the same from it.
+// Outside of its strings JSON has no such characters; nor has it a #, of which
+// two may start a legacy workflow command.
+func WriteJSON(out *bufio.Writer, text []byte) {
+	start := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		command := bytes.HasPrefix(text[i:], []byte("##"))
+		if r == '\n' || r != utf8.RuneError && shown(r) && !command {
+			i += size
+			continue
+		}
+		_, _ = out.Write(text[start:i])
+		if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			_, _ = out.WriteString(`\u` + hex(high, 4) + `\u` + hex(low, 4))
+		} else {
+			_, _ = out.WriteString(`\u` + hex(r, 4))
+		}
+		i += size
+		start = i
+	}
+	_, _ = out.Write(text[start:])
+}

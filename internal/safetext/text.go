@@ -1,0 +1,201 @@
+// Package safetext has the types of text that a terminal, a workflow runner or a
+// code host can't mistake for anything else. It writes nothing.
+package safetext
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+
+	"trueup/internal/diag"
+)
+
+// SandboxBanner heads every output about the embedded platform.
+const SandboxBanner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
+
+// Text has no control, format or invisible character.
+type Text string
+
+// Clean makes any text safe. What can't be shown becomes an escape, so that a
+// reader sees that something is there: \n, \x1b, \u202e, \xff for a byte that
+// is not UTF-8. Spaces other than the plain one are escaped too: nobody would
+// see a no-break space in a value.
+func Clean(s string) Text {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return Text(s)
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			b.WriteString(`\x` + hex(rune(s[i]), 2))
+		case shown(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(escape(r))
+		}
+	}
+	return Text(b.String())
+}
+
+// shown reports whether a rune is visible and does not end a line.
+func shown(r rune) bool { return unicode.IsPrint(r) && !diag.Unseen(r) }
+
+func escape(r rune) string {
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r == '\r':
+		return `\r`
+	case r <= 0x7f:
+		return `\x` + hex(r, 2)
+	case r <= 0xffff:
+		return `\u` + hex(r, 4)
+	}
+	return `\U` + hex(r, 8)
+}
+
+func hex(r rune, digits int) string {
+	s := strconv.FormatInt(int64(r), 16)
+	return strings.Repeat("0", max(0, digits-len(s))) + s
+}
+
+// Guarded breaks what a workflow runner would execute in a whole line: a
+// command at its start, where runners skip leading space, and the legacy forms
+// anywhere. Guard lines and not their parts: two harmless parts can make a
+// command.
+func (t Text) Guarded() Text {
+	s := strings.ReplaceAll(string(t), "##[", `#\x23[`)
+	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
+	if strings.HasPrefix(strings.TrimLeft(s, " \t"), "::") {
+		s = `\` + s
+	}
+	return Text(s)
+}
+
+// constant is the type of texts of this program: no variable converts to it by itself.
+type constant string
+
+// Lit is a text of this program.
+func Lit(text constant) Text { return Text(text) }
+
+// F formats as fmt.Sprintf does. It cleans arguments that are neither Text nor int.
+func F(format constant, args ...any) Text {
+	return Text(fmt.Sprintf(string(format), Args(args)...))
+}
+
+// Args returns arguments for a format of which each is safe.
+func Args(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case Text, int, int64, uint64:
+			out[i] = v
+		case string:
+			out[i] = Clean(v)
+		default:
+			out[i] = Clean(fmt.Sprint(v))
+		}
+	}
+	return out
+}
+
+// String returns t for output.
+func (t Text) String() string { return string(t) }
+
+// Map replaces each rune, by its index.
+func (t Text) Map(replace func(i int, r rune) string) Text {
+	var b strings.Builder
+	i := 0
+	for _, r := range string(t) {
+		b.WriteString(replace(i, r))
+		i++
+	}
+	return Clean(b.String())
+}
+
+// Replace replaces all occurrences.
+func (t Text) Replace(before, after string) Text {
+	return Clean(strings.ReplaceAll(string(t), before, after))
+}
+
+// Number returns n in digits.
+func Number(n int) Text { return Text(strconv.Itoa(n)) }
+
+// Count says how many there are of a noun whose plural ends in s.
+func Count(n int, noun Text) Text {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Number(n) + " " + noun + "s"
+}
+
+// Join puts sep between the parts.
+func Join(parts []Text, sep Text) Text {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(string(sep))
+		}
+		b.WriteString(string(p))
+	}
+	return Text(b.String())
+}
+
+// Filled leaves out empty texts.
+func Filled(texts ...Text) []Text {
+	return slices.DeleteFunc(texts, func(t Text) bool { return t == "" })
+}
+
+// cells measures text in terminal columns, whatever the locale of the process:
+// the same document gives the same bytes everywhere.
+func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
+
+// Width returns the number of terminal columns.
+func (t Text) Width() int {
+	for i := range len(t) {
+		if t[i] >= utf8.RuneSelf {
+			return cells().StringWidth(string(t))
+		}
+	}
+	return len(t)
+}
+
+// Cut shortens t to so many columns, with an ellipsis as the last of them.
+// Combining characters have no width, so their number is bounded too.
+func (t Text) Cut(columns int) Text {
+	if len(t) <= columns {
+		return t
+	}
+	if limit := 4 * columns; utf8.RuneCountInString(string(t)) > limit {
+		t = Text([]rune(string(t))[:limit]) + "…"
+	}
+	if t.Width() <= columns {
+		return t
+	}
+	return Text(cells().Truncate(string(t), columns, "…"))
+}
+
+// CutLeft shortens t to so many columns, with an ellipsis as the first of them.
+func (t Text) CutLeft(columns int) Text {
+	if wide := t.Width(); wide > columns {
+		return Text(cells().TruncateLeft(string(t), wide-columns+1, "…"))
+	}
+	return t
+}
+
+// Break splits t so that the first part has at most so many columns.
+func (t Text) Break(columns int) (head, tail Text) {
+	head = Text(cells().Truncate(string(t), columns, ""))
+	return head, t[len(head):]
+}
+
+// Pad fills t with spaces up to so many columns.
+func (t Text) Pad(columns int) Text { return t + Text(strings.Repeat(" ", max(0, columns-t.Width()))) }
