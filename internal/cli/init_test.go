@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,22 +101,20 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 			if before != "" && name != "trueup.yaml" {
 				write(t, dir, name, "{}\n")
 			}
-			s, err := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now}).
-				newSetup(t.Context(), initOptions{workspace: "acme", uuid: "5a1d", ledger: none, manifests: none, editor: vsCode, yes: true})
+			a := newApp(Env{Getenv: func(string) string { return "" }, Dir: dir, Stdout: &bytes.Buffer{}, Now: time.Now})
+			opts := scaffold.Options{Workspace: "acme", UUID: "5a1d", Ledger: "none", Manifests: "none", Editor: "vscode"}
+			s, err := a.chooseSetup(t.Context(), initOptions{Options: opts, yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.edits, err = s.Plan(); err != nil {
-				t.Fatal(err)
-			}
 			write(t, dir, name, "another's\n")
-			if err := s.write(""); err == nil {
+			if err := cmp.Or(s.Write(""), a.showSetup(s)); err == nil {
 				t.Errorf("%s: no word of it", name)
 			}
 			if got := content(t, dir, name); got != "another's\n" {
 				t.Errorf("%s says %q", name, got)
 			}
-			s.close()
+			s.Close()
 		}
 	}
 }
@@ -128,31 +127,6 @@ func write(t *testing.T, dir, name, text string) {
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestLedgerIsAddedOnlyWhereItIsUnderstood: a project file that ends in another
-// way than expected is left, and so is one that has another ledger.
-func TestLedgerIsAddedOnlyWhereItIsUnderstood(t *testing.T) {
-	head := "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: acme, uuid: 5a1d}\n"
-	const added = "ledger:\n  store: \"file:l\"\n  id: \"7c\"\n"
-	for was, want := range map[string]string{
-		head:                                   head + added,
-		strings.TrimSuffix(head, "\n"):         head + added,
-		head + "# the end\n\n\n":               head + "# the end\n" + added,
-		strings.ReplaceAll(head, "\n", "\r\n"): strings.ReplaceAll(head+added, "\n", "\r\n"),
-		head + "ledger: {id: 9}\n":             head + "ledger: {id: 9}\n",
-		head + "ledger: {store: \"file:x\"}\n": head + "ledger: {store: \"file:x\"}\n",
-		head + "ledger: {store: \"file:l\"}\n": head + "ledger: {store: \"file:l\", id: \"7c\"}\n",
-		"{apiVersion: trueup/v1, kind: Project, workspace: {name: acme, uuid: 5a1d}}\n": "",
-		head + "manifests:\n  - m\n...\n":                                               "",
-		head + "ledger:\n":                                                              "",
-	} {
-		file := scaffold.ProjectFile{Store: "file:l"}
-		got, err := file.Edit("7c")([]byte(was))
-		if string(got) != want || (err != nil) != (want == "") {
-			t.Errorf("%q became %q, %v; want %q", was, got, err, want)
-		}
 	}
 }
 
@@ -203,36 +177,5 @@ func TestALedgerOfTheEnvironmentStaysThere(t *testing.T) {
 	text := content(t, dir, "trueup.yaml")
 	if strings.Contains(text, at) || strings.Contains(text, "store") || !strings.Contains(text, "  id: \"") {
 		t.Errorf("%s", text)
-	}
-}
-
-// TestIDOfALedger is written behind the store, in the layout that is there, or not
-// at all.
-func TestIDOfALedger(t *testing.T) {
-	const head = "apiVersion: trueup/v1\nkind: Project\nworkspace: {name: a, uuid: b}\n"
-	for text, want := range map[string]string{
-		"ledger:\n  store: file:l\n":                                        "ledger:\n  store: file:l\n  id: \"x\"\n",
-		"ledger: # l\n    # s\n    store: 'file:l' # ours":                  "ledger: # l\n    # s\n    store: 'file:l' # ours\n    id: \"x\"",
-		"ledger:\r\n  store: file:l\r\npurge: {}\r\n":                       "ledger:\r\n  store: file:l\r\n  id: \"x\"\r\npurge: {}\r\n",
-		"ledger: {store: \"file:l\"} # ours\n":                              "ledger: {store: \"file:l\", id: \"x\"} # ours\n",
-		"ledger: { store: file:l }\n":                                       "ledger: { store: file:l, id: \"x\" }\n",
-		"ledger:\n  store: >-\n    file:l\n":                                "",
-		"ledger:\n  store:\n    file:l\n":                                   "",
-		"ledger: {store: file:l,\n}\n":                                      "",
-		"\"ledger\": {store: file:l}\n":                                     "",
-		"# |\n# ledger: {store: file:m}\nledger:\n  id:\n  store: file:l\n": "",
-	} {
-		was := []byte(head + text)
-		before, err := project.Parse(was)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if want == "" {
-			want = text
-		}
-		file := scaffold.ProjectFile{Store: before.Ledger.Store}
-		if got, err := file.Edit("x")(was); err != nil || string(got) != head+want {
-			t.Errorf("%q: %q, %v, want %q", text, got, err, head+want)
-		}
 	}
 }

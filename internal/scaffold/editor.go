@@ -37,7 +37,7 @@ func editSchema(was []byte) ([]byte, error) {
 
 // editSettings makes VS Code use the schema for the files of a project, whose
 // folder in the repository is given. What is said of that schema already stays.
-func editSettings(folder string, patterns []string) func([]byte) ([]byte, error) {
+func editSettings(folder string, patterns []string) change {
 	return func(was []byte) ([]byte, error) {
 		doc, err := parseCommented(was)
 		if err != nil {

@@ -1,5 +1,3 @@
-// Package scaffold makes the files that a repository needs to use trueup: the project file, first
-// manifests, what editors and a CI service need. It changes no file that it does not understand.
 package scaffold
 
 import (
@@ -21,7 +19,7 @@ import (
 	"trueup/internal/project"
 )
 
-// What is to be done with a file, and was done, beside what package files says.
+// The states of an Edit, beside those of package files.
 const (
 	ToWrite = "write"
 	ToAdd   = "add to"
@@ -31,103 +29,61 @@ const (
 // maxFile bounds the files that are edited, in bytes.
 const maxFile = 1 << 20
 
-// Layout says which files a project gets.
-type Layout struct {
-	ProjectFile
-	// Root is the folder of the project, and Top that of the repository, in which Folder is Root.
-	Root, Top *os.Root
-	Folder    string
-	// Manifests and LedgerStore are those of the project.
-	Manifests   []string
-	LedgerStore string
-	// Examples asks for manifests to begin with, VSCode for settings of that editor.
-	Examples, VSCode bool
-	CI               *CI
-}
+// change makes the content of a file from what is there, which is nil if nothing is.
+type change func(was []byte) ([]byte, error)
 
 // Edit is what is done to a file.
 type Edit struct {
-	// Name starts from Root, and Shown from the top of the repository.
-	Name, Shown string
-	root        *os.Root
+	// Shown is the name from the top of the repository.
+	Shown string
 	// State is ToWrite, ToAdd or Added, or files.Written, files.Unchanged or files.Kept.
 	State string
 	// Why says why the file is kept.
 	Why error
-	// change makes the content of what is there, nil if nothing is.
-	change   func(was []byte) ([]byte, error)
-	was, now []byte
+
+	root   *os.Root
+	name   string
+	change change
+	was    []byte
 }
 
-// Plan looks at every file.
-func (l Layout) Plan() ([]*Edit, error) {
-	var edits []*Edit
-	in := func(root *os.Root, name string, change func([]byte) ([]byte, error)) {
-		e := &Edit{Name: name, Shown: name, root: root, change: change}
-		if root == l.Root {
-			e.Shown = path.Join(l.Folder, name)
+// plan looks at every file.
+func (s *Setup) plan(o Options) error {
+	in := func(root *os.Root, name string, c change) {
+		e := &Edit{Shown: name, root: root, name: name, change: c}
+		if root == s.Root {
+			e.Shown = path.Join(s.folder, name)
 		}
-		edits = append(edits, e)
+		s.Edits = append(s.Edits, e)
 	}
-	in(l.Root, project.File, l.Edit(""))
-	in(l.Root, kind.EditorSchemaFile, editSchema)
-	in(l.Root, ".gitignore", editIgnored(l.LedgerStore))
-	first, err := l.firstManifests()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range first {
-		in(l.Root, f.Name, whole(f.Content))
-	}
-	if l.VSCode {
-		in(l.Top, settingsFile, editSettings(l.Folder, l.patterns()))
-		in(l.Top, extensionsFile, editExtensions)
-	}
-	callers, err := l.CI.files()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range callers {
-		in(l.Top, f.Name, whole(f.Content))
-	}
-	for _, e := range edits {
-		if err := e.look(); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
+	in(s.Root, project.File, s.edit)
+	in(s.Root, kind.EditorSchemaFile, editSchema)
+	in(s.Root, ".gitignore", editIgnored(s.Project.Ledger.Store))
+	if o.Manifests == FromExamples {
+		if err := s.examples(func(name string, text []byte) { in(s.Root, name, whole(text)) }); err != nil {
+			return err
 		}
-	}
-	return edits, nil
-}
-
-// SetLedger puts the id of the ledger that was made into the edit of the project file.
-func (l Layout) SetLedger(edits []*Edit, id string) {
-	for _, e := range edits {
-		if l.Store == "" || e.root != l.Root || e.Name != project.File {
-			continue
-		}
-		e.change = l.Edit(id)
-		if e.State != files.Kept {
-			e.now, e.Why = e.change(e.was)
-		}
-		if e.Why != nil {
-			e.State = files.Kept
-		}
-	}
-}
-
-// firstManifests are those that a project begins with.
-func (l Layout) firstManifests() ([]files.File, error) {
-	if l.Examples {
-		return l.examples()
-	}
-	if _, err := l.Root.Lstat(project.Manifests); l.IsNew && errors.Is(err, fs.ErrNotExist) {
+	} else if _, err := s.Root.Lstat(project.Manifests); s.IsNew && errors.Is(err, fs.ErrNotExist) {
 		// A folder without a file would not be in a clone.
-		return []files.File{{Name: project.Manifests + "/.gitkeep", Content: []byte{}}}, nil
+		in(s.Root, project.Manifests+"/.gitkeep", whole([]byte{}))
 	}
-	return nil, nil
+	if o.Editor == VSCode {
+		in(s.Top, settingsFile, editSettings(s.folder, s.patterns()))
+		in(s.Top, extensionsFile, editExtensions)
+	}
+	if err := s.ci.files(func(name string, text []byte) { in(s.Top, name, whole(text)) }); err != nil {
+		return err
+	}
+	for _, e := range s.Edits {
+		if err := e.look(); err != nil {
+			return fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
+		}
+	}
+	return nil
 }
 
-// whole is the edit of a file that has this content or is kept.
-func whole(content []byte) func([]byte) ([]byte, error) {
+// whole makes a file that has this content. It keeps any other.
+func whole(content []byte) change {
 	return func(was []byte) ([]byte, error) {
 		if was != nil && !bytes.Equal(was, content) {
 			return nil, errors.New("it has other content")
@@ -138,15 +94,16 @@ func whole(content []byte) func([]byte) ([]byte, error) {
 
 // look decides what to do with the file.
 func (e *Edit) look() (err error) {
+	var now []byte
 	if e.was, e.Why, err = e.read(); err == nil && e.Why == nil {
-		e.now, e.Why = e.change(e.was)
+		now, e.Why = e.change(e.was)
 	}
 	switch {
 	case e.Why != nil:
 		e.State = files.Kept
 	case e.was == nil:
 		e.State = ToWrite
-	case bytes.Equal(e.was, e.now):
+	case bytes.Equal(e.was, now):
 		e.State = files.Unchanged
 	default:
 		e.State = ToAdd
@@ -157,7 +114,7 @@ func (e *Edit) look() (err error) {
 // read returns what is there, nil for nothing, or why that is not read. It follows no link of the
 // repository, because nobody asked to write where it leads.
 func (e *Edit) read() (was []byte, why, err error) {
-	parts := strings.Split(e.Name, "/")
+	parts := strings.Split(e.name, "/")
 	for i := range parts {
 		info, err := e.root.Lstat(path.Join(parts[:i+1]...))
 		switch above := i < len(parts)-1; {
@@ -174,7 +131,7 @@ func (e *Edit) read() (was []byte, why, err error) {
 			return nil, errors.New("it is too large"), nil
 		}
 	}
-	f, err := e.root.OpenFile(e.Name, os.O_RDONLY|files.NoWait, 0)
+	f, err := e.root.OpenFile(e.name, os.O_RDONLY|files.NoWait, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,42 +142,56 @@ func (e *Edit) read() (was []byte, why, err error) {
 	return was, nil, err
 }
 
-// Write does it. A file that changed since Plan looked at it stays.
-func (e *Edit) Write() error {
+// isPlanned reports whether there is something to write.
+func (e *Edit) isPlanned() bool { return e.State == ToWrite || e.State == ToAdd }
+
+// write writes the file. One that changed since look stays.
+func (e *Edit) write() error {
+	if !e.isPlanned() {
+		return nil
+	}
+	f := files.File{Name: e.name}
+	if f.Content, e.Why = e.change(e.was); e.Why != nil {
+		e.State = files.Kept
+		return nil
+	}
 	var err error
-	switch e.State {
-	case ToWrite:
-		e.State, err = files.WriteNew(e.root, files.File{Name: e.Name, Content: e.now})
-		if e.State == files.Kept {
+	if e.State == ToWrite {
+		if e.State, err = files.WriteNew(e.root, f); e.State == files.Kept {
 			e.Why = errors.New("another process has just created it")
 		}
-	case ToAdd:
-		was, why, readErr := e.read()
-		if readErr != nil || why != nil || !bytes.Equal(was, e.was) {
-			return cmp.Or(readErr, errors.New("another process has just changed it: run trueup again"))
-		}
-		e.State, err = Added, files.Replace(e.root, files.File{Name: e.Name, Content: e.now})
+		return err
 	}
-	return err
+	was, why, err := e.read()
+	if err != nil || why != nil || !bytes.Equal(was, e.was) {
+		return cmp.Or(err, errors.New("another process has just changed it: run trueup again"))
+	}
+	e.State = Added
+	return files.Replace(e.root, f)
 }
 
 // Wanted is what would be in the file if it were not there, nil for the schema, which is long.
 func (e *Edit) Wanted() []byte {
 	text, err := e.change(nil)
-	if err != nil || e.Name == kind.EditorSchemaFile {
+	if err != nil || e.name == kind.EditorSchemaFile {
 		return nil
 	}
 	return text
 }
 
+// NeedsID reports whether the project file still lacks the id of the ledger that was created.
+func (s *Setup) NeedsID() bool { return s.ID != "" && !s.Edits[0].isWritten() }
+
+func (e *Edit) isWritten() bool { return e.State == files.Written || e.State == Added }
+
 // patterns are the files of a project as an editor matches them, from the top of the repository. It
 // leaves out a name with special characters: the first line of a manifest names the schema as well.
-func (l Layout) patterns() []string {
-	all := []string{path.Join(l.Folder, project.File)}
-	for _, name := range l.Manifests {
-		name = path.Join(l.Folder, filepath.ToSlash(name))
+func (s *Setup) patterns() []string {
+	all := []string{path.Join(s.folder, project.File)}
+	for _, name := range s.Project.Manifests {
+		name = path.Join(s.folder, filepath.ToSlash(name))
 		switch ending := path.Ext(name); {
-		case !isPlain(name) || name == "." || name == l.Folder:
+		case !isPlain(name) || name == "." || name == s.folder:
 		case ending == ".yaml" || ending == ".yml":
 			all = append(all, name)
 		default:
@@ -233,14 +204,13 @@ func (l Layout) patterns() []string {
 // exampleHost belongs to nobody.
 const exampleHost = "first.example.com"
 
-// examples are a manifest of each kind, with its required fields and its lists, as the schema shows
+// examples makes a manifest of each kind, with its required fields and its lists, as the schema shows
 // them.
-func (l Layout) examples() ([]files.File, error) {
+func (s *Setup) examples(add func(name string, text []byte)) error {
 	folder := project.Manifests
-	if len(l.Manifests) > 0 {
-		folder = filepath.ToSlash(l.Manifests[0])
+	if len(s.Project.Manifests) > 0 {
+		folder = filepath.ToSlash(s.Project.Manifests[0])
 	}
-	var list []files.File
 	for _, k := range kind.All() {
 		spec, _ := exampleOf(k.Spec()).(map[string]any)
 		if k.HostField != "" {
@@ -256,11 +226,11 @@ func (l Layout) examples() ([]files.File, error) {
 			},
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, files.File{Name: name, Content: text})
+		add(name, text)
 	}
-	return list, nil
+	return nil
 }
 
 // exampleOf is the value that a schema shows of a field; of an object, its required fields and lists.

@@ -20,41 +20,39 @@ import (
 // ProjectFile makes or completes trueup.yaml.
 type ProjectFile struct {
 	Workspace kind.Workspace
-	// Store is that of a ledger that is made, empty for none.
-	Store string
+	// Store is that of a ledger to create, empty for none, and ID its id once it is created.
+	Store, ID string
 	// StoreFromEnv is true if the environment names the store, which then stays out of the file.
 	StoreFromEnv bool
 	IsNew        bool
 }
 
-// Edit returns an edit that makes the file with the id of its ledger, or adds the ledger to it.
-func (p ProjectFile) Edit(id string) func([]byte) ([]byte, error) {
-	return func(was []byte) ([]byte, error) {
-		if was == nil {
-			return p.text(id), nil
-		}
-		if p.IsNew {
-			return nil, errors.New("it is not a project file")
-		}
-		before, err := project.Parse(was)
-		switch {
-		case err != nil:
-			return nil, err
-		case p.Store == "" || before.Ledger.ID != "":
-			return was, nil
-		case before.Ledger.Store == p.Store:
-			return p.withID(was, before, id), nil
-		case before.Ledger.Store != "":
-			return was, nil
-		}
-		added := bytes.ReplaceAll(append([]byte("\n"), p.ledger(id)...), []byte("\n"), []byte(lineEnd(was)))
-		now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
-		after, err := project.Parse(now)
-		if err != nil || after.Ledger.Store != p.shownStore() || after.Ledger.ID != id {
-			return nil, errors.New("the ledger can't be added at its end")
-		}
-		return now, nil
+// edit makes the file with the id of its ledger, or adds the ledger to it.
+func (p *ProjectFile) edit(was []byte) ([]byte, error) {
+	switch {
+	case was == nil:
+		return p.text(), nil
+	case p.IsNew:
+		return nil, errors.New("it is not a project file")
 	}
+	before, err := project.Parse(was)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Store == "" || before.Ledger.ID != "":
+		return was, nil
+	case before.Ledger.Store == p.Store:
+		return p.withID(was, before), nil
+	case before.Ledger.Store != "":
+		return was, nil
+	}
+	added := bytes.ReplaceAll(append([]byte("\n"), p.ledger()...), []byte("\n"), []byte(lineEnd(was)))
+	now := append(bytes.TrimRight(bytes.Clone(was), "\r\n"), added...)
+	after, err := project.Parse(now)
+	if err != nil || after.Ledger.Store != p.shownStore() || after.Ledger.ID != p.ID {
+		return nil, errors.New("the ledger can't be added at its end")
+	}
+	return now, nil
 }
 
 // storeLine and storeInBraces find the store of a ledger as most people write it.
@@ -67,7 +65,7 @@ var (
 
 // withID adds the id behind the store of a ledger. It changes nothing if that would change anything
 // else; then a person has to.
-func (p ProjectFile) withID(was []byte, before project.Project, id string) []byte {
+func (p *ProjectFile) withID(was []byte, before project.Project) []byte {
 	at, between := storeInBraces().FindSubmatchIndex(was), ", "
 	if at == nil {
 		if at = storeLine().FindSubmatchIndex(was); at == nil {
@@ -75,25 +73,25 @@ func (p ProjectFile) withID(was []byte, before project.Project, id string) []byt
 		}
 		between = lineEnd(was) + string(was[at[2]:at[3]])
 	}
-	now := slices.Concat(was[:at[1]], []byte(between+"id: "+jsonText(id)), was[at[1]:])
-	before.Ledger.ID = id
+	now := slices.Concat(was[:at[1]], []byte(between+"id: "+jsonText(p.ID)), was[at[1]:])
+	before.Ledger.ID = p.ID
 	if after, err := project.Parse(now); err != nil || !reflect.DeepEqual(after, before) {
 		return was
 	}
 	return now
 }
 
-func (p ProjectFile) text(id string) []byte {
+func (p *ProjectFile) text() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", kind.EditorSchemaFile)
 	fmt.Fprintf(&b, "apiVersion: trueup/v1\nkind: Project\n")
 	fmt.Fprintf(&b, "workspace:\n  name: %s\n  uuid: %s\n", jsonText(p.Workspace.Name), jsonText(p.Workspace.UUID))
-	fmt.Fprintf(&b, "manifests: [%s]\n%s", project.Manifests, p.ledger(id))
+	fmt.Fprintf(&b, "manifests: [%s]\n%s", project.Manifests, p.ledger())
 	return b.Bytes()
 }
 
 // ledger is the part of trueup.yaml that names the ledger.
-func (p ProjectFile) ledger(id string) string {
+func (p *ProjectFile) ledger() string {
 	if p.Store == "" {
 		return ""
 	}
@@ -101,10 +99,10 @@ func (p ProjectFile) ledger(id string) string {
 	if store := p.shownStore(); store != "" {
 		text += "  store: " + jsonText(store) + "\n"
 	}
-	return text + "  id: " + jsonText(id) + "\n"
+	return text + "  id: " + jsonText(p.ID) + "\n"
 }
 
-func (p ProjectFile) shownStore() string {
+func (p *ProjectFile) shownStore() string {
 	if p.StoreFromEnv {
 		return ""
 	}
@@ -113,7 +111,7 @@ func (p ProjectFile) shownStore() string {
 
 // editIgnored adds the files of a project that stay on the machine to .gitignore, unless they are
 // there in any spelling.
-func editIgnored(store string) func([]byte) ([]byte, error) {
+func editIgnored(store string) change {
 	lines := []string{"/.trueup/"}
 	if folder, ok := strings.CutPrefix(store, "file:"); ok && isPlain(folder) && filepath.IsLocal(folder) {
 		if line := "/" + path.Clean(folder) + "/"; !strings.HasPrefix(line, lines[0]) {

@@ -1,0 +1,256 @@
+// Package scaffold makes the files that a repository needs to use trueup: the project file, first
+// manifests, what editors and a CI service need. It changes no file that it does not understand.
+package scaffold
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"trueup/internal/config"
+	"trueup/internal/files"
+	"trueup/internal/git"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/project"
+)
+
+// The words of Options.
+const (
+	None         = "none"
+	FromLive     = "pull"
+	FromExamples = "examples"
+	VSCode       = "vscode"
+	GitLedger    = "git:refs/trueup/ledger"
+	FileLedger   = "file:.trueup/ledger"
+)
+
+// Options say what a project gets.
+type Options struct {
+	Workspace, UUID string
+	// Ledger is the store of a ledger to create, or None.
+	Ledger string
+	// Manifests is FromLive, FromExamples or None.
+	Manifests string
+	// Editor is VSCode or None.
+	Editor string
+	// CI is a name of Services, or None. Source is where trueup is hosted. Branch is the branch to apply;
+	// empty for the remote's default branch, or the one that is checked out.
+	CI, Source, Branch string
+}
+
+// Setup is a project and what it gets.
+type Setup struct {
+	ProjectFile
+	// Project is the project as it will be.
+	Project project.Project
+	// Root is the folder of the project, and Top that of the repository.
+	Root, Top *os.Root
+	// Remote is the address of the remote origin. It may hold a password.
+	Remote string
+	// InGit reports whether there is a repository.
+	InGit bool
+	// FromLive asks for manifests of live objects.
+	FromLive bool
+	Edits    []*Edit
+	ci       *caller
+
+	cfg        config.Options
+	repository git.Repository
+	gitErr     error
+	// folder is Root below Top.
+	folder string
+}
+
+// Find looks at the repository. The nearest project counts if it is in the same repository.
+func Find(ctx context.Context, cfg config.Options, near project.Project) (*Setup, error) {
+	s := &Setup{Project: near, cfg: cfg, folder: "."}
+	top := ""
+	if s.repository, s.gitErr = git.At(ctx, cfg.Dir); s.gitErr == nil {
+		var err error
+		if top, s.folder, err = s.repository.Top(ctx); err != nil {
+			return nil, err
+		}
+		s.InGit, s.Remote = true, s.repository.Remote(ctx, "origin")
+		if near.Exists() && near.Dir != cfg.Dir {
+			dir, err := filepath.EvalSymlinks(near.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if inside, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(inside) {
+				s.folder = filepath.ToSlash(inside)
+			} else {
+				s.Project = project.Project{}
+			}
+		}
+	}
+	if s.IsNew = !s.Project.Exists(); s.IsNew {
+		s.Project.Dir = cfg.Dir
+	}
+	s.StoreFromEnv = cfg.Getenv("TRUEUP_LEDGER") != ""
+	var err error
+	for _, open := range []struct {
+		root **os.Root
+		dir  string
+	}{{&s.Root, s.Project.Dir}, {&s.Top, cmp.Or(top, s.Project.Dir)}} {
+		if *open.root, err = os.OpenRoot(open.dir); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("%s: %w", open.dir, files.WithoutPath(err))
+		}
+	}
+	return s, nil
+}
+
+// Close closes the folders.
+func (s *Setup) Close() {
+	for _, root := range []*os.Root{s.Root, s.Top} {
+		if root != nil {
+			_ = root.Close() // nothing is written through it
+		}
+	}
+}
+
+// UsualLedger returns the store to propose: one that all runs share, if there is a remote for it.
+func (s *Setup) UsualLedger() string {
+	store := FileLedger
+	if s.Remote != "" {
+		store = GitLedger
+	}
+	return cmp.Or(s.cfg.Getenv("TRUEUP_LEDGER"), store)
+}
+
+// UsualManifests proposes those of live objects, if trueup knows where the platform is.
+func (s *Setup) UsualManifests() string {
+	if _, err := s.Root.Lstat(project.Manifests); err == nil {
+		return None
+	}
+	if s.cfg.Sandbox || s.knowsAddress() {
+		return FromLive
+	}
+	return FromExamples
+}
+
+func (s *Setup) knowsAddress() bool {
+	settings, err := s.cfg.Settings()
+	return err == nil && slices.ContainsFunc(kind.Areas(), func(area kind.Area) bool { return settings.URLs[area].Value != "" })
+}
+
+// CheckStore refuses a text that is no store of a ledger.
+func (s *Setup) CheckStore(store string) error {
+	if store == "" || store == None {
+		return nil
+	}
+	p := s.Project
+	p.Ledger.Store = store
+	cfg := s.cfg.LedgerConfig(p)
+	if cfg.Store != store {
+		return fmt.Errorf("TRUEUP_LEDGER is set and overrides %s: unset it, or remove --ledger", store)
+	}
+	l, err := ledger.Open(context.Background(), cfg)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// Choose checks the options against what is there, and plans the edits.
+func (s *Setup) Choose(ctx context.Context, o Options) error {
+	choose := s.goOn
+	if s.IsNew {
+		choose = s.begin
+	}
+	if err := cmp.Or(choose(o), s.CheckStore(s.Store)); err != nil {
+		return err
+	}
+	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
+	var err error
+	if s.ci, err = s.newCaller(ctx, o); err != nil {
+		return err
+	}
+	return s.plan(o)
+}
+
+// begin makes a new project.
+func (s *Setup) begin(o Options) error {
+	p := &s.Project
+	p.APIVersion, p.Kind, p.Manifests = "trueup/v1", "Project", []string{project.Manifests}
+	p.Workspace = kind.Workspace{Name: o.Workspace, UUID: o.UUID}
+	if o.Ledger != None {
+		s.Store, p.Ledger.Store = o.Ledger, o.Ledger
+	}
+	err := p.Check()
+	if err == nil && !s.cfg.Sandbox {
+		err = config.CheckPin(s.cfg.Getenv(config.WorkspacePin), p.Workspace)
+	}
+	return err
+}
+
+// goOn completes a project: it adds what the options ask for, and what an earlier run did not finish.
+func (s *Setup) goOn(o Options) error {
+	p := &s.Project
+	file := filepath.Join(p.Dir, project.File)
+	for flag, values := range map[string][2]string{"workspace": {o.Workspace, p.Workspace.Name}, "uuid": {o.UUID, p.Workspace.UUID}} {
+		if values[0] != "" && values[0] != values[1] {
+			return fmt.Errorf("--%s is %s, and %s says %s: edit that file, or remove the flag", flag, values[0], file, values[1])
+		}
+	}
+	if s.cfg.Sandbox {
+		return nil
+	}
+	if o.Ledger != "" && o.Ledger != None {
+		if was := p.Ledger.Store; was != "" && was != o.Ledger {
+			return fmt.Errorf("--ledger is %s, and %s names another: to move a ledger, see docs/ledger.md", o.Ledger, file)
+		}
+		p.Ledger.Store = o.Ledger
+	}
+	if p.Ledger.ID == "" {
+		s.Store = p.Ledger.Store
+	}
+	return nil
+}
+
+// HasChanges reports whether there is anything to do.
+func (s *Setup) HasChanges() bool {
+	return s.Store != "" || s.FromLive || slices.ContainsFunc(s.Edits, (*Edit).isPlanned)
+}
+
+// Write makes the edits. The project file gets the id of the ledger that was created.
+func (s *Setup) Write(id string) error {
+	s.ID = id
+	for _, e := range s.Edits {
+		if err := e.write(); err != nil {
+			return fmt.Errorf("%s: %w", e.Shown, files.WithoutPath(err))
+		}
+	}
+	return nil
+}
+
+// Next tells a person what to do when everything is written.
+func (s *Setup) Next() string {
+	var b strings.Builder
+	switch {
+	case !s.IsNew:
+	case s.cfg.Sandbox:
+		b.WriteString("Next: run trueup plan --sandbox, and git add the new files.\n")
+	case s.knowsAddress():
+		b.WriteString("Next: run trueup plan, and git add the new files.\n")
+	default:
+		b.WriteString("Next: git add the new files. Set the addresses and tokens of your platform (docs/configuration.md), and test them with trueup doctor. Then run trueup plan.\n")
+	}
+	if s.ci == nil {
+		return b.String()
+	}
+	if strings.HasPrefix(s.Store, "file:") {
+		b.WriteString("The ledger is on this machine only, so CI can't use it: docs/ledger.md has other stores.\n")
+	}
+	store := s.Project.Ledger.Store
+	if store == "" || strings.HasPrefix(store, "file:") {
+		store = "the store of a ledger that CI can use, once you have one"
+	}
+	_, _ = strings.NewReplacer("BRANCH", s.ci.branch, "UUID", s.Workspace.UUID, "STORE", store).WriteString(&b, s.ci.next)
+	return b.String()
+}
