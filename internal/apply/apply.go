@@ -13,15 +13,10 @@ import (
 	"trueup/internal/plan"
 )
 
-// Writer reads and writes single objects of the platform. Its errors may say
-// what they mean by methods: NotFound, Exists, Conflict, Limited, Auth, Uncertain,
-// NotSent and Hopeless, each returning bool, HTTPStatus, returning int, Field, the path
-// of the field that is wrong, and Wait, returning the time.Duration that the server
-// asked for.
+// Writer reads and writes single objects of the platform. Its errors may be Answers.
 type Writer interface {
-	// Turn waits until the rate limit, and the pause that the platform may have
-	// asked for in the area of the kind, let the next write go; the writes
-	// themselves do not wait.
+	// Turn waits for the rate limit, and for the pause that the platform may have
+	// asked for in the area of the kind; the writes themselves do not wait.
 	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
@@ -30,9 +25,10 @@ type Writer interface {
 	Delete(ctx context.Context, k *kind.Kind, name string) error
 }
 
-// Intents keeps the requests that are sent once: each method is durable when
-// it returns (docs/design.md A3).
-type Intents interface {
+// Journal is what apply needs of a ledger: each method is durable when it returns
+// (docs/design.md A3).
+type Journal interface {
+	// These keep the requests that are sent once. Look reads what other runs claimed.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	ClaimAgain(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	TakeOver(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
@@ -44,25 +40,22 @@ type Intents interface {
 	MarkUnknown(ctx context.Context, key kind.Key, message string) error
 	MarkTaken(ctx context.Context, key kind.Key, message string) error
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
-	// Look reads the records of what other runs have claimed.
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
-}
 
-// Specs keeps the last-applied spec of each object (docs/design.md B1 and 0.2).
-type Specs interface {
+	// These keep the last-applied spec of each object (docs/design.md B1 and 0.2).
+	// AppliedAll is Applied for objects that were live in sync; its errors are in
+	// their order.
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
-	// AppliedAll is Applied for objects that were live in sync; the errors are
-	// in their order.
 	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
-}
 
-// Journal is what apply needs of a ledger.
-type Journal interface {
-	Intents
-	Specs
-	Deletions
+	// These keep deletions. Deleting must succeed before anything is sent: it refuses
+	// an object that no request of the ledger made, and a record that changed since
+	// the plan.
+	Deleting(ctx context.Context, key kind.Key, uid, created string) error
+	Deleted(ctx context.Context, key kind.Key, message string) error
+	NotDeleted(ctx context.Context, key kind.Key, message string) error
 }
 
 // Deps are what Run works with.
@@ -81,13 +74,11 @@ type Deps struct {
 	Spec func(key kind.Key) []byte
 	// Rules returns how specs of a kind are compared.
 	Rules func(k *kind.Kind) *merge.Rules
-	// Report is told what happens; calls come from several goroutines.
-	Report func(Event)
-	// Progress, where it is set, is told of every item that came to its end; calls
-	// come from several goroutines.
+	// Report is told what happens, and Progress, if it is set, of every item that
+	// ended; calls come from several goroutines.
+	Report   func(Event)
 	Progress func(done, of int)
-	// Hurry is closed when what is in flight is to be given up at once; it may
-	// be nil.
+	// Hurry, if it is set, is closed to give up what is in flight at once.
 	Hurry <-chan struct{}
 	// Now is this machine's clock; without it no look at the clock is used twice.
 	Now func() time.Time
@@ -122,8 +113,26 @@ type Options struct {
 	Grace, Recording time.Duration
 }
 
+// Retry says how a write is repeated (docs/design.md C4). What is zero has its default.
+type Retry struct {
+	// Tries bounds how often a request is made that was not written, or may be
+	// made twice; default 4.
+	Tries int
+	// Initial and Max bound the pauses between two tries: a random part of an
+	// interval that grows from the one to the other; default 0.5 s and 20 s.
+	Initial, Max time.Duration
+	// MaxWait is the longest pause that a server may ask for (Retry-After); a longer
+	// one ends the write; default 15 minutes.
+	MaxWait time.Duration
+	// LookAgain is the pause between two looks for what a POST without an answer
+	// may have made; default 2 s.
+	LookAgain time.Duration
+}
+
 func (o Options) withDefaults() Options {
-	o.Retry = o.Retry.withDefaults()
+	c := &o.Retry
+	c.Tries, c.Initial, c.Max = cmp.Or(c.Tries, 4), cmp.Or(c.Initial, 500*time.Millisecond), cmp.Or(c.Max, 20*time.Second)
+	c.MaxWait, c.LookAgain = cmp.Or(c.MaxWait, 15*time.Minute), cmp.Or(c.LookAgain, 2*time.Second)
 	o.Breaker = cmp.Or(o.Breaker, 5)
 	o.Grace, o.Recording = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Recording, 2*time.Second)
 	return o
@@ -131,85 +140,83 @@ func (o Options) withDefaults() Options {
 
 // Run does what the plan says: first what converges, then what is made once,
 // then the once-only requests, each after the objects that it waits for, and
-// deletions only where all of that ended well. A failure stops what depends on it
+// deletions only if all of that ended well. A failure stops what depends on it
 // and nothing else; a refused token, or a platform that fails again and again,
 // stops everything that was not begun. So does the end of ctx: what is in flight
 // then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
-	r := &run{Deps: d, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{}, full: map[string]string{}, looks: map[kind.Area]reckoning{}}
+	r := &run{
+		Deps: d, items: p.Items, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{},
+		full: map[string]string{}, looks: map[kind.Area]reckoning{},
+	}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
 	_, r.bounded = ctx.Deadline()
 	ctx, end := r.lasting(ctx)
 	defer end()
-	for _, policy := range []kind.Policy{kind.Converge, kind.CreateOnly} {
-		r.phase(ctx, p, policy)
-	}
-	r.postAll(ctx, p)
-	r.awaitOthers(ctx, p)
-	r.deleteAll(ctx, p)
-	r.conceal(p.Target.Workspace)
-	return Result{Outcomes: r.outcomes}
-}
-
-// conceal hides what may not be shown of what the server did not keep.
-func (r *run) conceal(ws kind.Workspace) {
+	r.phase(ctx, kind.Converge)
+	r.phase(ctx, kind.CreateOnly)
+	r.postAll(ctx)
+	r.awaitOthers(ctx)
+	r.deleteAll(ctx)
 	for _, o := range r.outcomes {
 		for i := range o.Mismatches {
 			m := &o.Mismatches[i]
-			m.Sent, m.Returned = plan.Conceal(ws, o.Key, m.Path, m.Sent), plan.Conceal(ws, o.Key, m.Path, m.Returned)
+			m.Sent = plan.Conceal(p.Target.Workspace, o.Key, m.Path, m.Sent)
+			m.Returned = plan.Conceal(p.Target.Workspace, o.Key, m.Path, m.Returned)
 		}
 	}
+	return Result{Outcomes: r.outcomes}
 }
 
 // run is the state of one Run. Its functions are given the context that ends
 // when nothing new may begin.
 type run struct {
 	Deps
+	items    []plan.Item
 	outcomes []Outcome
 	index    map[kind.Key]int
 	// net is for requests that are in flight, and for reading back what they did;
 	// books for what the ledger is told. Both outlive an interruption, for a while.
 	net, books context.Context
+	// bounded says that the time of the run is limited: a pause that a server asks for
+	// is then waited for if it fits.
+	bounded bool
+	// slots are held by the items that are worked on, nil between phases.
+	slots chan struct{}
+	// done counts the items that ended.
+	done atomic.Int64
 
 	mu sync.Mutex
 	// stopped says why nothing new is begun, or is empty.
 	stopped string
-	// bounded says that the time of the run is limited: what a server asks for is then
-	// waited for if it fits.
-	bounded bool
+	// failures counts the operations that the platform failed in a row.
+	failures int
 	// full says of hostnames why the platform takes no more purges of them for now.
 	full map[string]string
 	// looks are the last looks at the clock of each area.
 	looks map[kind.Area]reckoning
-	// failures counts the operations that the platform failed in a row.
-	failures int
 	// elsewhere are the items that other runs have claimed.
 	elsewhere []kind.Key
-	// slots are held by the items that are worked on, nil between phases.
-	slots chan struct{}
-	// done counts the items that came to their end.
-	done atomic.Int64
 }
 
-// phase works on all items of a policy, side by side. Those that wait for a ledger
-// which is far away leave their slot to others, as many as it takes up together.
-func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
+// phase works on all items of a policy, side by side. Those that wait for a distant
+// ledger leave their slot to others, as many as it takes up together.
+func (r *run) phase(ctx context.Context, policy kind.Policy) {
 	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
 	begun := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
-	for i, it := range p.Items {
-		k, ok := kind.Named(it.Kind)
-		if !ok || k.Policy != policy || it.Op == plan.Delete {
+	for i, it := range r.items {
+		if k, _ := kind.Named(it.Kind); k.Policy != policy || it.Op == plan.Delete {
 			continue
 		}
 		begun <- struct{}{}
 		r.slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-r.slots; <-begun }()
-			r.outcomes[i] = r.item(ctx, it)
+			r.outcomes[i] = r.work(it).all(ctx)
 			if !r.outcomes[i].toRecord {
 				r.tell()
 			}
@@ -217,7 +224,7 @@ func (r *run) phase(ctx context.Context, p *plan.Plan, policy kind.Policy) {
 	}
 	wg.Wait()
 	r.slots = nil
-	r.recordSettled(ctx, p)
+	r.recordSettled(ctx)
 }
 
 // aside does what waits for the ledger, while another item has the slot.
@@ -229,116 +236,33 @@ func (r *run) aside(do func()) {
 	do()
 }
 
-// item brings one item to its end.
-func (r *run) item(ctx context.Context, it plan.Item) (end Outcome) {
-	end = Outcome{Key: it.Key, Status: Done, Verdict: OK}
-	defer r.survive(&end)
-	k, ok := kind.Named(it.Kind)
-	if !ok || it.Request == nil {
-		r.still(ctx, k, it, &end)
-		return end
-	}
-	if reason, verdict := r.held(ctx, it); reason != "" {
-		end.Status, end.Verdict, end.Message = Skipped, verdict, reason
-		return end
-	}
-	r.Report(Event{Key: it.Key, Phase: "start"})
-	switch {
-	case k.CreateOnly():
-		r.make(ctx, k, it, &end)
-	case it.Op == plan.Create:
-		r.create(ctx, k, it, &end)
-	default:
-		r.patch(ctx, k, it, &end)
-	}
-	r.over(&end)
-	return end
-}
-
-// tell tells that one item more came to its end.
+// tell tells that one item more ended.
 func (r *run) tell() {
 	if done := r.done.Add(1); r.Progress != nil {
 		r.Progress(int(done), len(r.outcomes))
 	}
 }
 
-// over tells that an item has come to its end.
-func (r *run) over(end *Outcome) {
-	if end.Verdict == Auth {
-		r.stop(stoppedByAuth)
-	}
-	r.Report(Event{Key: end.Key, Phase: "end", Message: end.Message})
-}
-
-// still ends an item for which nothing is sent.
-func (r *run) still(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	switch it.Op {
-	case plan.Deferred:
-		end.Status, end.Message, end.Fix, end.Verdict = Deferred, it.Reason, it.Fix, Partial
-	case plan.Blocked:
-		end.Status, end.Message, end.Fix, end.Verdict = Blocked, it.Reason, it.Fix, Partial
-		if it.NeedsPerson {
-			end.Verdict = NeedsPerson
-		}
-		r.giveUp(ctx, k, it, end)
-		if it.Failed {
-			r.settled(ctx, k, it, end) // it is there all the same
-		}
-	case plan.InFlight:
-		r.yield(end)
-	case plan.None, plan.Create, plan.Patch, plan.Post, plan.Delete, plan.Kept:
-		if it.Leaves() {
-			end.Message = it.Reason
-		}
-		r.settled(ctx, k, it, end)
-	}
-}
-
-// giveUp records that a person must be asked about what a run that is gone had
-// claimed.
-func (r *run) giveUp(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	if !it.Lost || r.Journal == nil {
-		return
-	}
-	now, err := r.Clock(ctx, k)
-	if err == nil {
-		err = r.Journal.GiveUp(r.books, it.Key, now)
-	}
-	if err != nil {
-		end.butUntold(err)
-	}
-}
-
-// held says why an item is not begun: the run was halted, or something that it
+// held returns why an item is not begun: the run was stopped, or something that it
 // waits for did not end well.
-func (r *run) held(ctx context.Context, it plan.Item) (string, Verdict) {
-	if why, verdict := r.halted(ctx); why != "" {
-		return why, verdict
+func (r *run) held(ctx context.Context, it plan.Item) *Outcome {
+	if end := r.halted(ctx); end != nil {
+		return end
 	}
 	for _, key := range it.After {
 		i, ok := r.index[key]
 		if !ok {
-			return "waits for " + key.String() + ", which is not part of this run", Partial
+			return skipped(Partial, "waits for "+key.String()+", which is not part of this run")
 		}
 		before := r.outcomes[i]
 		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
-		if before.Verdict == OK || normalised && r.Options.AcceptNormalised {
-			continue
+		switch {
+		case before.Verdict == OK, normalised && r.Options.AcceptNormalised:
+		case normalised:
+			return skipped(Partial, "waits for "+key.String()+": the server did not keep what was sent (to continue anyway: --accept-normalised)")
+		default:
+			return skipped(Partial, "waits for "+key.String()+", which failed")
 		}
-		if normalised {
-			return "waits for " + key.String() + ": the server did not keep what was sent (to continue anyway: --accept-normalised)", Partial
-		}
-		return "waits for " + key.String() + ", which failed", Partial
 	}
-	return "", OK
-}
-
-func (o *Outcome) fail(v Verdict, message string) {
-	o.Status, o.Verdict, o.Message = Failed, v, message
-}
-
-// fault ends an item with what an error means.
-func (o *Outcome) fault(err error, message string) {
-	o.cause, o.Field = err, fieldOf(err)
-	o.fail(verdictOf(err), message)
+	return nil
 }

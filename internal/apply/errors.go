@@ -8,105 +8,87 @@ import (
 	"trueup/internal/kind"
 )
 
-// What an error of a Writer says of itself, by the methods that Writer names.
-// An error that says nothing is uncertain after a write: it may have happened.
-
-func notFound(err error) bool {
-	var e interface{ NotFound() bool }
-	return errors.As(err, &e) && e.NotFound()
+// Answer is an error of a Writer that says what it means. Any other error is
+// uncertain after a write: it may have happened.
+type Answer interface {
+	error
+	NotFound() bool
+	// Exists reports that the name of what was to be created exists already.
+	Exists() bool
+	Conflict() bool
+	// Limited reports that the platform takes no more of these for now.
+	Limited() bool
+	Auth() bool
+	// Uncertain reports that the write may have happened, NotSent that nothing was
+	// written, Hopeless that another try can't succeed.
+	Uncertain() bool
+	NotSent() bool
+	Hopeless() bool
+	// HTTPStatus is 0 if the platform gave no answer.
+	HTTPStatus() int
+	// Field is the path of the field that is wrong, or empty.
+	Field() string
+	// Wait is how long the server asked to be left alone.
+	Wait() time.Duration
+	// Existing is the object that a conflict shows, if it shows one.
+	Existing() (kind.Object, bool)
 }
 
-func conflict(err error) bool {
-	var e interface{ Conflict() bool }
-	return errors.As(err, &e) && e.Conflict()
-}
-
-// exists reports that the name of what was to be created exists already.
-func exists(err error) bool {
-	var e interface{ Exists() bool }
-	return errors.As(err, &e) && e.Exists()
-}
-
-// limited reports that the platform takes no more of these for now.
-func limited(err error) bool {
-	var e interface{ Limited() bool }
-	return errors.As(err, &e) && e.Limited()
-}
-
-// fieldOf is the field of the object that the platform said is wrong, or empty.
-func fieldOf(err error) string {
-	var e interface{ Field() string }
-	if !errors.As(err, &e) {
-		return ""
+// ask returns what an error says of itself, the zero value if it says nothing.
+func ask[T any](err error, question func(Answer) T) (said T) {
+	if answer, ok := errors.AsType[Answer](err); ok {
+		return question(answer)
 	}
-	return e.Field()
+	return said
 }
 
-func auth(err error) bool {
-	var e interface{ Auth() bool }
-	return errors.As(err, &e) && e.Auth()
-}
+func notFound(err error) bool  { return ask(err, Answer.NotFound) }
+func conflict(err error) bool  { return ask(err, Answer.Conflict) }
+func exists(err error) bool    { return ask(err, Answer.Exists) }
+func auth(err error) bool      { return ask(err, Answer.Auth) }
+func notSent(err error) bool   { return ask(err, Answer.NotSent) }
+func httpStatus(err error) int { return ask(err, Answer.HTTPStatus) }
 
+// uncertain reports whether a write that failed may have happened.
 func uncertain(err error) bool {
-	var e interface{ Uncertain() bool }
-	return !notSent(err) && (!errors.As(err, &e) || e.Uncertain())
+	answer, ok := errors.AsType[Answer](err)
+	return !ok || answer.Uncertain() && !answer.NotSent()
 }
 
-func notSent(err error) bool {
-	var e interface{ NotSent() bool }
-	return errors.As(err, &e) && e.NotSent()
-}
-
-func hopeless(err error) bool {
-	var e interface{ Hopeless() bool }
-	return errors.As(err, &e) && e.Hopeless()
-}
-
-// waitOf is how long the server asked to be left alone.
-func waitOf(err error) time.Duration {
-	var e interface{ Wait() time.Duration }
-	if !errors.As(err, &e) {
-		return 0
+// transient reports whether a write that failed may succeed on another try: it was
+// not written, or the platform was out of reach or overloaded (docs/design.md C4).
+func transient(err error) bool {
+	switch {
+	case err == nil || auth(err) || ask(err, Answer.Hopeless):
+		return false
+	case notSent(err), conflict(err):
+		return true
+	case !uncertain(err):
+		return false
 	}
-	return e.Wait()
-}
-
-func httpStatus(err error) int {
-	var e interface{ HTTPStatus() int }
-	if !errors.As(err, &e) {
-		return 0
+	switch httpStatus(err) {
+	case 0, statusRequestTimeout, statusBadGateway, statusUnavailable, statusGatewayTimeout:
+		return true
 	}
-	return e.HTTPStatus()
+	return false
 }
 
-// silent tells that the platform gave no answer to a request. What failed here
-// is no request, and says nothing of an answer.
-func silent(err error) bool {
-	var e interface{ HTTPStatus() int }
-	return errors.As(err, &e) && e.HTTPStatus() == 0
-}
-
-// existingOf is the object that a conflict speaks of, where the server shows it.
-func existingOf(err error) (kind.Object, bool) {
-	var e interface{ Existing() (kind.Object, bool) }
-	if !errors.As(err, &e) {
-		return kind.Object{}, false
-	}
-	return e.Existing()
-}
-
-func verdictOf(err error) Verdict {
-	if auth(err) {
-		return Auth
-	}
-	return Partial
-}
-
-// refusesVersion recognises a refusal of the precondition: a 409 says that it
-// is stale, another certain refusal that names it that it is not taken.
+// refusesVersion reports whether the server refused the precondition: a 409 says that
+// the version is stale, another certain refusal that names it that it takes none.
 func refusesVersion(err error) bool {
 	if err == nil || uncertain(err) || auth(err) {
 		return false
 	}
 	return conflict(err) || strings.Contains(err.Error(), "resourceVersion")
 }
+
+// The status codes that the rules above and below name.
+const (
+	statusNotFound       = 404
+	statusConflict       = 409
+	statusRequestTimeout = 408
+	statusServerError    = 500
+	statusBadGateway     = 502
+	statusUnavailable    = 503
+	statusGatewayTimeout = 504
+)

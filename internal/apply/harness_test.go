@@ -45,6 +45,7 @@ func (e *said) Uncertain() bool { return e.uncertain }
 func (e *said) NotSent() bool   { return e.notSent }
 func (e *said) Hopeless() bool  { return e.hopeless }
 func (e *said) HTTPStatus() int { return e.status }
+func (e *said) Field() string   { return "" }
 
 func (e *said) Wait() time.Duration { return e.wait }
 

@@ -2,7 +2,13 @@
 // plan shows, re-checks right before every write and verifies after it.
 package apply
 
-import "trueup/internal/kind"
+import (
+	"cmp"
+	"context"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+)
 
 // Status is how an item of a plan ended.
 type Status string
@@ -28,7 +34,7 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
 	// Field is the field of the object that the platform said is wrong, Line and Column
-	// its place in the manifest; Run leaves these to whoever has the manifest.
+	// its place in the manifest, which Run does not know.
 	Field  string `json:"field,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
@@ -72,7 +78,7 @@ type Result struct {
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// Event is progress of one item, for whoever watches.
+// Event is progress of one item.
 type Event struct {
 	kind.Key
 	// Phase is start, sent, verify, wait, end, PhaseRescue or PhaseStack.
@@ -81,9 +87,90 @@ type Event struct {
 }
 
 // PhaseRescue is an event whose message is a record, as JSON, that the ledger
-// should have and that could not be stored; that of PhaseStack is where in the
-// program a mistake came to light, on many lines.
+// should have and could not store; that of PhaseStack is the stack of a panic.
 const (
 	PhaseRescue = "rescue"
 	PhaseStack  = "stack"
 )
+
+// The functions below make outcomes. A function that looks whether an item can go on
+// returns nil if it can.
+
+func done(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
+
+func skipped(v Verdict, message string) *Outcome {
+	return &Outcome{Status: Skipped, Verdict: v, Message: message}
+}
+
+func failed(v Verdict, message, fix string) *Outcome {
+	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
+}
+
+// fault is a failure because of an error.
+func fault(err error, prefix, fix string) *Outcome {
+	end := failed(Partial, prefix+err.Error(), fix)
+	if auth(err) {
+		end.Verdict = Auth
+	}
+	end.cause, end.Field = err, ask(err, Answer.Field)
+	return end
+}
+
+// broke is an item for which nothing was sent, because what comes before that failed.
+func broke(ctx context.Context, err error, prefix string) *Outcome {
+	return cmp.Or(late(ctx), fault(err, prefix, ""))
+}
+
+// unknown is an item that may have been written.
+func unknown(err error, why string) *Outcome {
+	return fault(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
+}
+
+// stale is an item whose object is not what the plan spoke of.
+func stale(why string) *Outcome {
+	end := skipped(Stale, why+"; trueup left it unchanged")
+	end.Fix = "run plan again and review what differs now"
+	return end
+}
+
+// unread is an item that the server accepted and that can't be read back.
+func unread(err error) *Outcome {
+	if notFound(err) {
+		return failed(NotConverged, "the server answered that it was written, but does not have it", "")
+	}
+	return fault(err, "it was written, but can't be read back: ", "")
+}
+
+// unverified is an item that the server accepted when the run ended.
+func unverified(ctx context.Context, done string) *Outcome {
+	why, verdict := ended(ctx)
+	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
+}
+
+// unclaimed is an item for which nothing was sent because the ledger could not be
+// written. Only a ledger that needs repair needs a person.
+func unclaimed(err error) *Outcome {
+	end := failed(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
+		"run apply again when the ledger can be written")
+	if p := ledger.Problem(err); p != nil {
+		end.Verdict, end.Fix = NeedsPerson, p.Fix
+	}
+	return end
+}
+
+// unrecorded adds that the ledger could not record how an item ended, if err says so.
+func (o *Outcome) unrecorded(err error) {
+	if err != nil {
+		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
+	}
+}
+
+// unlearned is unrecorded for what live shows: the next run finds that too.
+func (o *Outcome) unlearned(what string, err error) {
+	if err == nil || o.Verdict != OK {
+		o.unrecorded(err)
+		return
+	}
+	o.Status, o.Verdict, o.Message = Failed, Partial, what+", but the ledger could not record it: "+err.Error()
+	o.Fix = "run apply again, which finds that live equals git and records it"
+}

@@ -102,7 +102,7 @@ func TestInterruptionOfOnceOnlyRequests(t *testing.T) {
 	s := begin(t, snapshot("db")).at("posted "+db, 1, cancel)
 	s.options.Wait, s.options.WaitTimeout = true, time.Hour
 	s.status = func(int) string { return `{}` }
-	s.ends(s.apply(ctx, nil), db, apply.Failed, apply.Interrupted, "made", "interrupted")
+	s.ends(s.apply(ctx, nil), db, apply.Failed, apply.Interrupted, "created", "interrupted")
 	if s.records[key(db)].State != ledger.Posted {
 		t.Error("it is not recorded")
 	}

@@ -6,25 +6,49 @@ import (
 	"errors"
 	"slices"
 
-	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
 )
 
-// settled ends an item that is in sync. What the ledger is to learn of that
-// it is told by recordSettled.
-func (r *run) settled(ctx context.Context, k *kind.Kind, it plan.Item, end *Outcome) {
-	switch {
-	case it.Found:
-		if !end.unheard(ctx) {
-			r.found(it, end)
+// settled is how an item ends that is in sync. What the ledger is to learn of that
+// recordSettled tells it.
+func (w *work) settled(ctx context.Context, end *Outcome) *Outcome {
+	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
+	if w.item.Found {
+		if end = cmp.Or(unheard(ctx), end); end.Status != Skipped {
+			end = w.found(end)
 		}
-	case it.Record && r.Journal != nil:
-		end.toRecord = true
 	}
-	if r.Options.Wait && it.Op == plan.None && k.CreateOnly() && end.Verdict == OK {
-		r.await(ctx, k, it, end)
+	if w.Options.Wait && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
+		end = w.await(ctx)
 	}
+	end.toRecord = toRecord
+	return end
+}
+
+// await waits until what an earlier run made is ready.
+func (w *work) await(ctx context.Context) *Outcome {
+	name := cmp.Or(w.item.RemoteName, w.item.Name)
+	obj, err := w.Writer.Get(ctx, w.kind, name)
+	if err == nil {
+		return w.ready(ctx, name, obj)
+	}
+	if why, verdict := ended(ctx); why != "" {
+		return failed(verdict, why+" before it was ready", "")
+	}
+	return fault(err, "", "")
+}
+
+// found records that the object of a request without an answer is live. Another
+// run may do so at the same time.
+func (w *work) found(end *Outcome) *Outcome {
+	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
+	err := w.Journal.Found(w.books, w.item.Key, made)
+	if errors.Is(err, ledger.ErrConflict) {
+		return w.yield(w.item.Key)
+	}
+	end.unlearned("it is live", err)
+	return end
 }
 
 // recordsTogether is how many records are written at once: between those the run
@@ -33,7 +57,7 @@ const recordsTogether = 500
 
 // recordSettled tells the ledger of the items that were found to be in sync.
 // They come after what is sent, for the next run sees them as well.
-func (r *run) recordSettled(ctx context.Context, p *plan.Plan) {
+func (r *run) recordSettled(ctx context.Context) {
 	var all []int
 	for i := range r.outcomes {
 		if r.outcomes[i].toRecord {
@@ -41,21 +65,25 @@ func (r *run) recordSettled(ctx context.Context, p *plan.Plan) {
 		}
 	}
 	for some := range slices.Chunk(all, recordsTogether) {
-		heard := slices.DeleteFunc(slices.Clone(some), func(i int) bool { return r.outcomes[i].unheard(ctx) })
-		if len(heard) > 0 {
-			r.recordTogether(p, heard)
+		late := unheard(ctx)
+		if late == nil {
+			r.recordTogether(some)
 		}
 		for _, i := range some {
-			r.outcomes[i].toRecord = false
+			o := &r.outcomes[i]
+			if late != nil {
+				o.Status, o.Verdict, o.Message = late.Status, late.Verdict, late.Message
+			}
+			o.toRecord = false
 			r.tell()
 		}
 	}
 }
 
-func (r *run) recordTogether(p *plan.Plan, some []int) {
+func (r *run) recordTogether(some []int) {
 	all := make([]ledger.Confirmed, len(some))
 	for n, i := range some {
-		it := p.Items[i]
+		it := r.items[i]
 		all[n] = ledger.Confirmed{
 			Key:         it.Key,
 			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.Refused(), UID: it.Live.UID},
@@ -67,43 +95,9 @@ func (r *run) recordTogether(p *plan.Plan, some []int) {
 		return nil
 	})
 	for n, i := range some {
-		if err != nil {
-			errs[n] = err
+		// Another run may be at it; what that leaves is compared by the next one.
+		if each := cmp.Or(err, errs[n]); !errors.Is(each, ledger.ErrConflict) {
+			r.outcomes[i].unlearned("live equals git", each)
 		}
-		if errors.Is(errs[n], ledger.ErrConflict) {
-			errs[n] = nil // another run is at it; what it leaves is compared by the next one
-		}
-		r.outcomes[i].untold("live equals git", errs[n])
-	}
-}
-
-// found records that the object of a request without an answer is live. Another
-// run may do so at the same time.
-func (r *run) found(it plan.Item, end *Outcome) {
-	made := ledger.Made{RemoteName: cmp.Or(it.RemoteName, it.Name), UID: it.Live.UID}
-	err := r.Journal.Found(r.books, it.Key, made)
-	if errors.Is(err, ledger.ErrConflict) {
-		r.yield(end)
-		return
-	}
-	end.untold("it is live", err)
-}
-
-// unheard ends an item that the end of the run came upon before the ledger was
-// told of it.
-func (o *Outcome) unheard(ctx context.Context) bool {
-	return o.overtaken(ctx, "the ledger recorded that live equals git")
-}
-
-// untold ends an item of which the ledger was to learn what live shows. The next
-// run sees it as well.
-func (o *Outcome) untold(what string, err error) {
-	switch {
-	case err == nil:
-	case o.Verdict != OK:
-		o.butUntold(err)
-	default:
-		o.fail(Partial, what+", but the ledger could not record it: "+err.Error())
-		o.Fix = "run apply again"
 	}
 }

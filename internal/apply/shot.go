@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,21 +24,17 @@ const (
 
 // shot is a claimed request on its way.
 type shot struct {
-	kind *kind.Kind
-	item plan.Item
+	*work
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
 	// before is what was live before the claim and looks like what is sent.
 	before *ledger.Listing
-	// certain says that no send of the intent can have arrived, sending that one
-	// is under way.
-	certain, sending bool
-	// look finds what a send without an answer made; nil where live can't tell.
-	look func() (kind.Object, bool)
+	// certain says that no send of the intent can have arrived.
+	certain bool
 }
 
-// fate is what became of a send.
+// fate is how a send ended.
 type fate int
 
 const (
@@ -51,11 +48,11 @@ const (
 	refused
 	unsent
 	open
-	late
+	overdue
 )
 
-// answer is the fate of a send, and what was said. again says that what was not
-// written may be on another try.
+// answer is the fate of a send, and the object or error that came back. again says
+// that another try may succeed.
 type answer struct {
 	fate  fate
 	obj   kind.Object
@@ -66,102 +63,99 @@ type answer struct {
 // deliver sends a claimed request until its fate is known, or it may not be sent
 // again. Each send has its turn first, then a look at the clock, and nothing
 // between that and the send.
-func (r *run) deliver(ctx context.Context, s *shot, end *Outcome) answer {
-	pauses, sends := r.pauses(), 0
-	for {
-		a := r.try(ctx, s, end)
-		again := pauses.left(a.err) && a.again
+func (s *shot) deliver(ctx context.Context) answer {
+	for sends := 0; ; {
+		a := s.try(ctx)
+		again := s.pauses.left(a.err) && a.again
 		if a.fate == open {
-			a = r.clarified(s, a)
+			a = s.clarified(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
 			again = a.fate == open && s.hold.Terms.Proven && sends < maxSends
 		}
-		if !again || !r.rest(ctx, s.item.Key, pauses.after(a.err), a.err) {
-			r.noteResult(a.err)
-			if a.fate == refused {
-				r.stopIfLost(a.err)
-			}
-			return a
+		if again && s.rest(ctx, a.err) {
+			continue
 		}
+		s.noteResult(a.err)
+		if a.fate == refused {
+			s.stopIfLost(a.err)
+		}
+		return a
 	}
 }
 
-// clarified looks what a send without a clear answer did. One that was answered with a
-// conflict, and that live does not show, made nothing.
-func (r *run) clarified(s *shot, a answer) answer {
+// clarified looks what a send without a clear answer did, if it leaves an object. One
+// that was answered with a conflict, and that live does not show, made nothing.
+func (s *shot) clarified(ctx context.Context, a answer) answer {
 	sure := s.certain
 	s.certain = false
-	if obj, ok := r.findMade(s); ok {
-		return answer{fate: duplicate, obj: obj}
+	if s.kind.RequestOnly() {
+		return a
 	}
-	if s.look != nil && sure && httpStatus(a.err) == statusConflict {
+	var got reading
+	// A mistake while looking leaves what was sent as open as it is.
+	_ = s.safely(s.item.Key, func() error {
+		// A GET right before the claim has shown the name to be free.
+		got = s.readBack(ctx, s.item.Name, s.spec)
+		return nil
+	})
+	switch {
+	case got.kept:
+		return answer{fate: duplicate, obj: *got.obj}
+	case sure && httpStatus(a.err) == statusConflict:
 		s.certain = true
 		return answer{fate: refused, err: a.err}
 	}
 	return a
 }
 
-// findMade looks for what a send without an answer made.
-func (r *run) findMade(s *shot) (obj kind.Object, ok bool) {
-	if s.look == nil {
-		return obj, false
-	}
-	// A mistake while looking leaves what was sent as open as it is.
-	_ = r.safely(s.item.Key, func() error {
-		obj, ok = s.look()
-		return nil
+// try sends once. A panic in it is an answer as well: what had begun to be sent may
+// have arrived.
+func (s *shot) try(ctx context.Context) answer {
+	before := answer{fate: unsent}
+	var now ledger.Instant
+	var obj kind.Object
+	begun := false
+	err := s.safely(s.item.Key, func() (err error) {
+		if now, before.fate, err = s.admitted(ctx); err != nil {
+			return err
+		}
+		begun = true
+		return s.send(func() error {
+			obj, err = s.Writer.Create(s.net, s.kind, s.item.Request.Body)
+			return err
+		})
 	})
-	return obj, ok
-}
-
-// try sends once. A mistake in it is an answer as well: what had begun to be sent
-// may have arrived.
-func (r *run) try(ctx context.Context, s *shot, end *Outcome) (a answer) {
-	s.sending = false
-	err := r.safely(s.item.Key, func() error {
-		a = r.trySafely(ctx, s, end)
-		return nil
-	})
-	switch {
-	case err == nil:
-		return a
-	case s.sending:
-		end.Sent = true
-		return answer{fate: open, err: err}
+	if !begun {
+		before.err = err
+		return before
 	}
-	return answer{fate: unsent, err: err}
-}
-
-func (r *run) trySafely(ctx context.Context, s *shot, end *Outcome) answer {
-	if err := r.Writer.Turn(ctx, s.kind); err != nil {
-		return answer{fate: unsent, err: err}
-	}
-	now, err := r.Clock(ctx, s.kind)
-	if err != nil {
-		return answer{fate: unsent, err: fmt.Errorf("the platform's time: %w", err)}
-	}
-	r.looked(s.kind.Area, now)
-	if !s.hold.MaySend(now) {
-		return s.overdue(now)
-	}
-	if err := ctx.Err(); err != nil {
-		return answer{fate: unsent, err: err}
-	}
-	s.sending = true
-	obj, err := r.Writer.Create(r.net, s.kind, s.item.Request.Body)
-	r.sent(s.item, err, end)
 	return s.judge(obj, err, now)
 }
 
-// overdue is what becomes of a request that this run must not send any more.
-// While its window lasts a later run may.
-func (s *shot) overdue(now ledger.Instant) answer {
-	if s.hold.Terms.MaySend(s.hold.First, now) {
-		return answer{fate: unsent, err: errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")}
+// admitted waits for the turn of a send, and looks whether it may still be made. If
+// not, the error says why, and the fate is unsent or, after the window, overdue.
+func (s *shot) admitted(ctx context.Context) (ledger.Instant, fate, error) {
+	if err := s.Writer.Turn(ctx, s.kind); err != nil {
+		return ledger.Instant{}, unsent, err
 	}
-	until := stamp(s.hold.Terms.Until(s.hold.First, now))
-	return answer{fate: late, err: fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", until)}
+	now, err := s.Clock(ctx, s.kind)
+	if err != nil {
+		return now, unsent, fmt.Errorf("the platform's time: %w", err)
+	}
+	if s.Now != nil {
+		s.mu.Lock()
+		s.looks[s.kind.Area] = reckoning{now: now, when: s.Now()}
+		s.mu.Unlock()
+	}
+	terms := s.hold.Terms
+	switch {
+	case s.hold.MaySend(now):
+		return now, unsent, ctx.Err()
+	case terms.MaySend(s.hold.First, now): // a later run may send it
+		return now, unsent, errors.New("it was not sent: this run was paused for too long, and another run may have claimed it")
+	}
+	return now, overdue, fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", stamp(terms.Until(s.hold.First, now)))
 }
 
 // judge says what an answer means (docs/design.md A3).
@@ -176,7 +170,8 @@ func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
 	case notSent(err):
 		a.fate, a.again = unsent, transient(err)
 	case exists(err):
-		existing, shown := existingOf(err)
+		answer, _ := errors.AsType[Answer](err)
+		existing, shown := answer.Existing()
 		a.obj, a.fate = existing, s.taken(existing, shown)
 	case conflict(err):
 		a.fate, a.again = refused, true
@@ -201,8 +196,8 @@ func sentAt(now ledger.Instant) time.Time {
 }
 
 // taken says whose the object of the same name is: ours only if an earlier send
-// may have made it, also one that a person believed not to be executed. Where the platform shows it, it must be what was sent, and
-// not older than the intent.
+// may have made it, also one that a person believed not to be executed. If the
+// platform shows it, it must be what was sent, and not older than the intent.
 func (s *shot) taken(existing kind.Object, shown bool) fate {
 	ours, since := !s.certain, s.hold.First
 	if s.hold.Reposted != nil {
@@ -223,22 +218,19 @@ func madeBefore(obj kind.Object, t time.Time) bool {
 	return err == nil && made.Before(t)
 }
 
-// close records what became of a request, and says so; true means that it was
-// executed.
-func (r *run) close(ctx context.Context, s *shot, a answer, end *Outcome) (done bool) {
-	r.unrecorded(r.safely(s.item.Key, func() (err error) {
-		done, err = r.note(ctx, s, a, end)
-		return err
-	}), end)
-	return done && end.Status == Done
+// close records how a request ended, and says so; Done means that it was executed.
+func (s *shot) close(ctx context.Context, a answer) *Outcome {
+	end, record := s.verdict(ctx, a)
+	return s.rescue(s.safely(s.item.Key, record), end)
 }
 
-// note tells the ledger what became of a request.
-func (r *run) note(ctx context.Context, s *shot, a answer, end *Outcome) (done bool, err error) {
+// verdict is the outcome of a request, and what records it.
+func (s *shot) verdict(ctx context.Context, a answer) (end *Outcome, record func() error) {
 	key := s.item.Key
-	switch a.fate {
-	case executed, duplicate:
-		made := madeOf(a.obj)
+	switch {
+	case a.fate == executed, a.fate == duplicate:
+		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
+		end = done("")
 		if a.fate == duplicate {
 			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
 			if a.err == nil {
@@ -246,119 +238,94 @@ func (r *run) note(ctx context.Context, s *shot, a answer, end *Outcome) (done b
 			}
 			end.Message = "accepted when it was first sent, as the platform now confirms"
 		}
-		return true, r.Journal.Posted(r.books, key, made)
-	case foreign:
-		end.fail(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error())
-		end.Fix = ledger.NameQuestion(key)
-		return false, r.Journal.MarkTaken(r.books, key, end.Message)
-	case late:
-		return false, r.tooLate(s, a, end)
-	case refused, unsent, open:
+		return end, func() error { return s.Journal.Posted(s.books, key, made) }
+	case a.fate == foreign:
+		end = failed(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
+		return end, func() error { return s.Journal.MarkTaken(s.books, key, end.Message) }
+	case a.fate == overdue && s.certain:
+		return failed(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
+			func() error { return s.Journal.Release(s.books, key, a.err.Error()) }
+	case a.fate == unsent && !s.sent && ctx.Err() != nil:
+		end = late(ctx)
+		return end, func() error { return s.giveBack(end.Message) }
 	}
-	return false, r.failed(ctx, s, a, end)
+	return s.failed(a)
 }
 
-// failed records a send that did not succeed. Only what was provably not
+// failed is the verdict of a send that did not succeed. Only what was provably not
 // written, or certainly refused, is free again; what may have arrived is left
 // for a later run, or for a person.
-func (r *run) failed(ctx context.Context, s *shot, a answer, end *Outcome) error {
+func (s *shot) failed(a answer) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
-	if a.fate == unsent && !end.Sent && end.late(ctx) {
-		return r.giveBack(s, end.Message)
-	}
-	end.fault(a.err, message)
-	if limited(a.err) {
-		r.fill(s.item, a.err)
+	end = fault(a.err, "", "")
+	if ask(a.err, Answer.Limited) && s.item.Purge != nil {
+		s.mu.Lock()
+		s.full[s.item.Purge.Hostname] = message
+		s.mu.Unlock()
 	}
 	switch {
 	case a.fate == unsent && s.certain:
 		end.Fix = "run apply again"
-		return r.Journal.Release(r.books, key, message)
+		return end, func() error { return s.Journal.Release(s.books, key, message) }
 	case a.fate == refused && s.certain:
-		r.noRoom(s.item, end)
-		return r.Journal.Rejected(r.books, key, httpStatus(a.err), message)
-	case s.hold.Terms.Proven:
+		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.books, key, httpStatus(a.err), message) }
+	case a.fate != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
-		end.Fix = fmt.Sprintf("trueup ledger settle or the next apply sends it again under the same name, which is safe until %s",
-			stamp(s.hold.First.Add(s.hold.Terms.Window)))
-		return r.Journal.Leave(r.books, key, message)
-	default:
-		end.askPerson("it may have been executed: " + message)
-		return r.Journal.MarkUnknown(r.books, key, message)
+		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
+			stamp(s.hold.First.Add(s.hold.Terms.Window))
+		return end, func() error { return s.Journal.Leave(s.books, key, message) }
 	}
+	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)
+	return end, func() error { return s.Journal.MarkUnknown(s.books, key, message) }
 }
 
-// fill notes that the platform takes no more purges of a hostname for now.
-func (r *run) fill(it plan.Item, err error) {
-	if it.Purge == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.full[it.Purge.Hostname] = err.Error()
-}
-
-// noRoom defers an item whose hostname the platform takes no more purges of.
-func (r *run) noRoom(it plan.Item, end *Outcome) bool {
-	if it.Purge == nil {
-		return false
-	}
-	r.mu.Lock()
-	why := r.full[it.Purge.Hostname]
-	r.mu.Unlock()
-	if why == "" {
-		return false
-	}
-	end.Status, end.Verdict = Deferred, Partial
-	end.Message = fmt.Sprintf("the platform accepts no more purges of %s for now: %s", it.Purge.Hostname, why)
-	end.Fix = "run apply again when earlier purges have expired, after about 24 hours"
-	return true
-}
-
-// tooLate records a request whose window was over before it was sent.
-func (r *run) tooLate(s *shot, a answer, end *Outcome) error {
+// giveBack ends a claim under which nothing was sent. If an earlier run may have sent
+// it, the next one may go on at once.
+func (s *shot) giveBack(why string) error {
 	if s.certain {
-		end.fail(Partial, "it was not sent: "+a.err.Error())
-		end.Fix = "check this machine's clock, and run apply again"
-		return r.Journal.Release(r.books, s.item.Key, a.err.Error())
+		return s.Journal.Release(s.books, s.item.Key, why)
 	}
-	end.askPerson("it may have been executed: " + a.err.Error())
-	return r.Journal.MarkUnknown(r.books, s.item.Key, a.err.Error())
+	return s.Journal.Leave(s.books, s.item.Key, why)
 }
 
-// askPerson ends an item whose fate only a person can find out.
-func (o *Outcome) askPerson(message string) {
-	o.fail(NeedsPerson, message)
-	o.Fix = ledger.Question(o.Key)
+// noRoom defers an item if the platform takes no more purges of its hostname for now.
+func (s *shot) noRoom() *Outcome {
+	if s.item.Purge == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host := s.item.Purge.Hostname
+	why := s.full[host]
+	if why == "" {
+		return nil
+	}
+	return &Outcome{
+		Status: Deferred, Verdict: Partial, Message: fmt.Sprintf("the platform accepts no more purges of %s for now: %s", host, why),
+		Fix: "run apply again when earlier purges have expired, after about 24 hours",
+	}
 }
 
-// unrecorded ends an item whose fate the ledger does not know. What it lacks is
-// handed out, so that nothing is lost.
-func (r *run) unrecorded(err error, end *Outcome) {
+// rescue is how an item ends that the ledger could not record. It hands out what the
+// ledger lacks, so that nothing is lost.
+func (w *work) rescue(err error, end *Outcome) *Outcome {
 	if err == nil {
-		return
+		return end
 	}
-	done := end.Message
-	if end.Verdict == OK {
-		done = "it was accepted"
+	key, done, verdict := w.item.Key, end.Message, end.Verdict
+	if verdict == OK {
+		done, verdict = "it was accepted", NeedsPerson
 	}
 	if errors.Is(err, ledger.ErrConflict) {
 		// Whoever changed the record takes care of it, unless it was executed.
-		if end.Verdict == OK {
-			end.Verdict = NeedsPerson
+		return failed(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
+	}
+	end = failed(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.Question(key))
+	if lacks, ok := errors.AsType[*ledger.UnrecordedError](err); ok {
+		if b, err := json.Marshal(lacks.Record); err == nil {
+			w.report(PhaseRescue, string(b))
+			end.Fix = "when the ledger can be written again, run trueup ledger import - with the rescue record from standard error"
 		}
-		end.fail(end.Verdict, done+" (and another run changed its record meanwhile)")
-		end.Fix = fmt.Sprintf("trueup ledger show %s", end.Key)
-		return
 	}
-	end.fail(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")")
-	end.Fix = ledger.Question(end.Key)
-	var lacks *ledger.UnrecordedError
-	if !errors.As(err, &lacks) {
-		return
-	}
-	if b, jerr := json.Marshal(lacks.Record); jerr == nil {
-		r.Report(Event{Key: end.Key, Phase: PhaseRescue, Message: string(b)})
-		end.Fix = "when the ledger can be written again, run trueup ledger import - with the rescue record from standard error"
-	}
+	return end
 }

@@ -76,42 +76,33 @@ func ended(ctx context.Context) (string, Verdict) {
 	return "interrupted", Interrupted
 }
 
-// halted says why nothing new is begun: the run was stopped or interrupted.
-func (r *run) halted(ctx context.Context) (string, Verdict) {
+// overtaken is an item if the run ended before something.
+func overtaken(ctx context.Context, before string) *Outcome {
 	if why, verdict := ended(ctx); why != "" {
-		return why + " before it started", verdict
+		return skipped(verdict, why+" before "+before)
 	}
-	if why := r.whyStopped(); why != "" {
-		return why, Partial
+	return nil
+}
+
+func late(ctx context.Context) *Outcome { return overtaken(ctx, "it was sent") }
+
+func unheard(ctx context.Context) *Outcome {
+	return overtaken(ctx, "the ledger recorded that live equals git")
+}
+
+// halted says why nothing new is begun: the run was stopped or interrupted.
+func (r *run) halted(ctx context.Context) *Outcome {
+	end := overtaken(ctx, "it started")
+	if why := r.whyStopped(); end == nil && why != "" {
+		end = skipped(Partial, why)
 	}
-	return "", OK
+	return end
 }
 
 func (r *run) whyStopped() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped
-}
-
-// late ends an item that the end of the run came upon before it was sent.
-func (o *Outcome) late(ctx context.Context) bool { return o.overtaken(ctx, "it was sent") }
-
-// overtaken ends an item that the end of the run came upon before something.
-func (o *Outcome) overtaken(ctx context.Context, before string) bool {
-	why, verdict := ended(ctx)
-	if why == "" {
-		return false
-	}
-	o.Status, o.Verdict, o.Message = Skipped, verdict, why+" before "+before
-	return true
-}
-
-// broke ends an item of which nothing was sent, because what comes before that
-// failed.
-func (o *Outcome) broke(ctx context.Context, err error, message string) {
-	if !o.late(ctx) {
-		o.fault(err, message)
-	}
 }
 
 // stoppedByAuth is why nothing new is begun after the platform refused the token.
@@ -131,7 +122,7 @@ func (r *run) noteResult(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()
 	switch {
-	case status >= statusServerError || silent(err):
+	case status >= statusServerError || status == 0 && errors.As(err, new(Answer)):
 		r.failures++
 	case err == nil || status != 0:
 		r.failures = 0
@@ -154,16 +145,6 @@ func (r *run) stopIfLost(err error) {
 	}
 }
 
-// survive makes a panic an error of its item, so that the rest goes on. It is to
-// be deferred.
-func (r *run) survive(end *Outcome) {
-	if err := r.caught(end.Key, recover()); err != nil {
-		end.fail(Partial, err.Error())
-		end.Fix = "run apply again, which checks first. This is a bug in trueup: report it with the output of -v"
-		r.over(end)
-	}
-}
-
 // unharmed is a watcher whose own mistakes change nothing of the run.
 func unharmed(report func(Event)) func(Event) {
 	return func(e Event) {
@@ -172,29 +153,23 @@ func unharmed(report func(Event)) func(Event) {
 	}
 }
 
-// safely runs something whose panic is its error.
+// safely runs something whose panic is its error. Where it happened is told as an
+// event of its own.
 func (r *run) safely(key kind.Key, do func() error) (err error) {
 	defer func() {
-		if caught := r.caught(key, recover()); caught != nil {
-			err = caught
+		panicked := recover()
+		if panicked == nil {
+			return
 		}
+		r.Report(Event{Key: key, Phase: PhaseStack, Message: string(debug.Stack())})
+		what := fmt.Sprintf("%T", panicked)
+		switch p := panicked.(type) {
+		case error:
+			what = p.Error()
+		case string:
+			what = p
+		}
+		err = fmt.Errorf("internal error: %.300s; the rest continued", what)
 	}()
 	return do()
-}
-
-// caught is what was recovered as an error, or nil. Where it happened is told as
-// an event of its own.
-func (r *run) caught(key kind.Key, panicked any) error {
-	if panicked == nil {
-		return nil
-	}
-	r.Report(Event{Key: key, Phase: PhaseStack, Message: string(debug.Stack())})
-	what := fmt.Sprintf("%T", panicked)
-	switch p := panicked.(type) {
-	case error:
-		what = p.Error()
-	case string:
-		what = p
-	}
-	return fmt.Errorf("internal error: %.300s; the rest continued", what)
 }

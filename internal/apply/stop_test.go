@@ -379,7 +379,7 @@ func TestARunThatIsAskedToEnd(t *testing.T) {
 		"a snapshot that is not ready": func(t *testing.T) stopping {
 			return stopping{
 				stage: waiting(begin(t, snapshot("db")), `{}`), took: time.Second,
-				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"made; interrupted while it was not ready yet"}, state: ledger.Posted,
+				ends: db, status: apply.Failed, verdict: apply.Interrupted, words: []string{"created; interrupted while it was not ready yet"}, state: ledger.Posted,
 			}
 		},
 		"a snapshot that live does not show yet": func(t *testing.T) stopping {

@@ -9,7 +9,7 @@ import (
 )
 
 // word is what a platform, or the network before it, says instead of an object,
-// in the words of apply.Writer.
+// as an apply.Answer.
 type word struct {
 	text                string
 	status              int
@@ -25,6 +25,12 @@ func (e *word) Auth() bool      { return e.status == 403 }
 func (e *word) Uncertain() bool { return e.unclear }
 func (e *word) NotSent() bool   { return e.unsent }
 func (e *word) HTTPStatus() int { return e.status }
+func (e *word) Conflict() bool  { return false }
+func (e *word) Limited() bool   { return false }
+func (e *word) Hopeless() bool  { return false }
+func (e *word) Field() string   { return "" }
+
+func (e *word) Wait() time.Duration { return 0 }
 
 func (e *word) Existing() (kind.Object, bool) { return e.existing, e.showsWhatItSpeaksOf }
 

@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/plan"
+)
+
+// yield leaves an item to the run that claimed it.
+func (r *run) yield(key kind.Key) *Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.elsewhere = append(r.elsewhere, key)
+	return skipped(Partial, "in flight elsewhere")
+}
+
+// yieldIfClaimed leaves what appeared since the plan was made to the run that made it,
+// if the ledger has it of one.
+func (w *work) yieldIfClaimed(ctx context.Context, end *Outcome) *Outcome {
+	if end.Verdict != Stale || w.Journal == nil {
+		return end
+	}
+	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
+	if rec := records[w.item.Key]; err == nil && (rec.State == ledger.Claimed || rec.State == ledger.Posted) {
+		return w.yield(w.item.Key)
+	}
+	return end
+}
+
+// pollSeldom is how often a run that has waited for others for a while looks what
+// they have done: many that wait must not keep the store from the one that works.
+const pollSeldom = 8 * time.Second
+
+// awaitOthers waits for the requests that other runs have claimed, as long as
+// the user wants and the run goes on, and sends those that they gave back.
+func (r *run) awaitOthers(ctx context.Context) {
+	pause := pollEvery
+	for waited := time.Duration(0); len(r.elsewhere) > 0 && ctx.Err() == nil; waited += pause {
+		waiting := r.elsewhere
+		r.elsewhere = nil
+		slices.SortFunc(waiting, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
+		r.lookAt(ctx, waiting)
+		if len(r.elsewhere) == 0 || waited >= r.Options.WaitOthers {
+			return
+		}
+		r.Report(Event{Key: waiting[0], Phase: "wait", Message: fmt.Sprintf("%d in flight elsewhere, waited %s of %s",
+			len(waiting), waited, r.Options.WaitOthers)})
+		if waited > 0 {
+			pause = min(2*pause, pollSeldom)
+		}
+		pause = min(pause, r.Options.WaitOthers-waited)
+		if r.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// lookAt reads the records of what other runs have claimed.
+func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
+	var records map[kind.Key]ledger.Record
+	err := r.safely(waiting[0], func() (err error) {
+		records, err = r.Journal.Look(ctx, waiting)
+		return err
+	})
+	for _, key := range waiting {
+		i := r.index[key]
+		w := r.work(r.items[i])
+		r.outcomes[i] = w.finish(func() *Outcome {
+			if err != nil {
+				end := w.yield(key)
+				end.Message += ", and the ledger could not be read again: " + err.Error()
+				return end
+			}
+			return w.other(ctx, i, records[key])
+		})
+	}
+}
+
+// other says how a request ended that another run has claimed.
+func (w *work) other(ctx context.Context, i int, rec ledger.Record) *Outcome {
+	end := skipped(Partial, "in flight elsewhere")
+	end.Message, end.Fix = ledger.Explain(rec)
+	if w.another(rec) {
+		end.Status, end.Verdict, end.Fix = Blocked, NeedsPerson, "give this one another name"
+		end.Message += "; that was another spec, and this one was not sent"
+		return end
+	}
+	switch rec.State {
+	case ledger.Posted, ledger.Adopted, ledger.Abandoned:
+		end.Status, end.Verdict = Done, OK
+	case ledger.Unknown:
+		end.Status, end.Verdict = Blocked, NeedsPerson
+	case ledger.Claimed:
+		if !rec.Left {
+			end = w.yield(w.item.Key)
+			end.Message, end.Fix = ledger.ExplainFlight(rec)
+			return end
+		}
+		end.Fix = "run apply again"
+	case "", ledger.Rejected:
+		if w.item.Request != nil && !w.item.Resend {
+			return w.again(ctx, i)
+		}
+		end.Fix = "run apply again"
+	}
+	return end
+}
+
+// another reports whether a record speaks of a request with another spec than git's:
+// two commits may use one name.
+func (w *work) another(rec ledger.Record) bool {
+	free := rec.State == "" || rec.State == ledger.Rejected
+	if free || rec.SpecDigest == nil || w.item.DesiredDigest == nil {
+		return false // nobody speaks for a name, or git has no spec of it
+	}
+	return *rec.SpecDigest != plan.SpecDigest(w.kind, w.Spec(w.item.Key))
+}
+
+// again sends what the plan showed and another run had claimed and given back.
+func (w *work) again(ctx context.Context, i int) *Outcome {
+	if !w.kind.RequestOnly() {
+		end := w.run.work(w.item).all(ctx)
+		return &end
+	}
+	w.done.Add(-1) // it counted when it was left to the other run
+	var recording sync.WaitGroup
+	w.volley(ctx, []int{i}, &recording)
+	recording.Wait()
+	end := w.outcomes[i]
+	return &end
+}
