@@ -28,8 +28,9 @@ bench:
 fuzz:
 	.ci/fuzz
 
-# A million cases of each property of the comparison.
+# A million cases of each property of the comparison, and every mistake that tests must find.
 properties:
+	TRUEUP_MUTATIONS=all go test ./internal/merge -run 'TestMutations|TestTheCheck'
 	go test ./internal/merge -run 'TestProperties|TestCovers' -rapid.checks=1000000 -timeout 0
 
 # A large tree, a platform that fails, runs that are killed; SEEDS="1 2 3" for more.

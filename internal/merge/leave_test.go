@@ -13,7 +13,7 @@ import (
 // that nobody changed in git is in the patch, what is left is as live has it
 // afterwards, and a second comparison sends nothing.
 func TestLeftDriftStays(t *testing.T) {
-	checks(t, 4000)
+	checks(t, 1500)
 	leaving, mixed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)

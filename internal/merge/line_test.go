@@ -97,7 +97,7 @@ func request(t *rapid.T) (Input, Result, []byte) {
 // TestEveryChangeHasALine: whatever the rules, the records and live are, the lines of
 // a comparison show all that its patch does, and nothing else.
 func TestEveryChangeHasALine(t *testing.T) {
-	checks(t, 10_000)
+	checks(t, 2500)
 	rapid.Check(t, func(t *rapid.T) {
 		in, res, body := request(t)
 		if body == nil {
@@ -112,7 +112,7 @@ func TestEveryChangeHasALine(t *testing.T) {
 // TestAMissingLineIsFound: without one of its lines, or with a value that no line
 // has, no request passes.
 func TestAMissingLineIsFound(t *testing.T) {
-	checks(t, 3000)
+	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		in, res, body := request(t)
 		if body == nil {

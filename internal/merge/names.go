@@ -1,22 +1,91 @@
 package merge
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Names returns what may stand for each element of a list in the paths of
+// Names returns what may name each element of a list in the paths of
 // changes, whichever list it was compared with: its short name, its whole key
-// and its place. Where the elements have no keys, the three are its place.
+// and its index. Without keys all three are its index.
 func Names(r *Rules, list []any) [][3]string {
 	namer := nameElements(r, list, nil)
 	names := make([][3]string, len(list))
 	for i, e := range list {
-		place := strconv.Itoa(i)
-		names[i] = [3]string{namer.of(e, i), place, place}
+		index := strconv.Itoa(i)
+		names[i] = [3]string{namer.of(e, i), index, index}
 		if namer.keyed {
-			names[i][1] = strings.Join(namer.key(e), r.Join)
+			names[i][1] = namer.key(e)
 		}
 	}
 	return names
+}
+
+// namer names the elements of a list for people.
+type namer struct {
+	rules *Rules
+	// keyed says that elements are shown by their key, byText by their text, which
+	// only sets of nothing but scalars are.
+	keyed, byText bool
+	// long are the last parts of keys that are unclear without the others.
+	long map[string]bool
+}
+
+// nameElements prepares the names of the elements of both lists. Keys whose
+// parts run together (locations) are shown by their last part alone where that
+// is enough.
+func nameElements(r *Rules, want, have []any) namer {
+	n := namer{rules: r, long: map[string]bool{}}
+	wantKeys, wantOK := keysOf(r.key(), want)
+	haveKeys, haveOK := keysOf(r.key(), have)
+	if n.keyed = wantOK && haveOK; !n.keyed {
+		n.byText = r.set() && allScalars(want) && allScalars(have)
+		return n
+	}
+	seen := map[string][][]string{}
+	for _, list := range [][][]string{wantKeys.parts, haveKeys.parts} {
+		own := map[string]bool{}
+		for _, parts := range list {
+			last := parts[len(parts)-1]
+			if n.long[last] || own[last] || slices.ContainsFunc(seen[last], func(other []string) bool { return !agree(parts, other) }) {
+				n.long[last] = true
+				continue
+			}
+			own[last], seen[last] = true, append(seen[last], parts)
+		}
+	}
+	return n
+}
+
+func (n namer) of(e any, index int) string {
+	if !n.keyed {
+		if s, _ := text(e); n.byText {
+			return s
+		}
+		return strconv.Itoa(index)
+	}
+	last, _ := text(fieldOf(e, n.rules.Key[len(n.rules.Key)-1]))
+	if n.rules.Join == "" && last != "" && !n.long[last] {
+		return last
+	}
+	return n.key(e)
+}
+
+func allScalars(list []any) bool {
+	return !slices.ContainsFunc(list, func(v any) bool {
+		_, kind := text(v)
+		return kind == notScalar
+	})
+}
+
+// key is the whole key of an element, without the parts that it lacks.
+func (n namer) key(e any) string {
+	var parts []string
+	for _, k := range n.rules.Key {
+		if s, _ := text(fieldOf(e, k)); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, n.rules.Join)
 }

@@ -1,9 +1,12 @@
 package merge
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+
+	"trueup/internal/canon"
 )
 
 // node is one place of the tree as the comparison walks down.
@@ -23,8 +26,8 @@ type node struct {
 	banned bool
 }
 
-// base is what git had before: what was applied, nil where that has nothing, and
-// what was begun, oldest first, without what has nothing.
+// base is what git had before: in the spec that was last applied, and in those that
+// were begun, oldest first, without the specs that have nothing here.
 type base struct {
 	applied any
 	pending []any
@@ -44,9 +47,6 @@ func (b *base) begin(v any) {
 }
 
 func (b base) field(name string) base {
-	if !b.known() {
-		return base{}
-	}
 	c := base{applied: fieldOf(b.applied, name)}
 	for _, p := range b.pending {
 		c.begin(fieldOf(p, name))
@@ -54,10 +54,54 @@ func (b base) field(name string) base {
 	return c
 }
 
+// bases has the base of each element of a list; it may be shorter than the list.
+type bases []base
+
+func (b bases) at(i int) base {
+	if i < len(b) {
+		return b[i]
+	}
+	return base{}
+}
+
+// elements returns the bases of n elements. The function returns the index of each in
+// the list of a record, -1 for none; nil means the same index.
+func (b base) elements(n int, indices func(record []any) []int) bases {
+	if !b.known() {
+		return nil
+	}
+	out := make(bases, n)
+	for r, record := range append([]any{b.applied}, b.pending...) {
+		list := elements(record)
+		var of []int
+		if len(list) > 0 {
+			of = indices(list)
+		}
+		for i := range out {
+			var v any
+			if j := indexIn(of, i); j >= 0 && j < len(list) {
+				v = list[j]
+			}
+			if r == 0 {
+				out[i].applied = v
+			} else {
+				out[i].begin(v)
+			}
+		}
+	}
+	return out
+}
+
+func indexIn(of []int, i int) int {
+	if of == nil {
+		return i
+	}
+	return of[i]
+}
+
 // before is the record that live is judged by. A pending write that took effect
-// without an answer is our own doing, not drift; of one that live shows nothing
-// of, nobody knows that it arrived, and it counts only for what git has taken back
-// since.
+// without an answer is our own doing, not drift. If live shows nothing of one, it may
+// not have arrived, and it counts only for what git has taken back since.
 func (n node) before() any {
 	b := n.base
 	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
@@ -78,6 +122,14 @@ func (n node) before() any {
 	return b.applied
 }
 
+// takenOver reports whether the list at n is git's whole (docs/design.md 0.1).
+func (n node) takenOver() bool {
+	_, ok := n.base.applied.([]any)
+	return ok || n.owned
+}
+
+func (n node) value(v any) Value { return Value{Path: n.path, Value: v, At: n.at.steps()} }
+
 func (n node) field(name string) node {
 	return node{
 		path: joinPath(n.path, name), at: &way{n.at, Step{Field: name}}, rules: n.rules.field(name), base: n.base.field(name),
@@ -86,22 +138,165 @@ func (n node) field(name string) node {
 	}
 }
 
+func (n node) element(name string, index, live, after int) node {
+	return node{
+		path: n.path + "[" + name + "]", at: &way{n.at, Step{Element: true, Index: index, Live: live, After: after}},
+		rules: n.rules.item(), byKey: n.byKey, owned: n.owned,
+	}
+}
+
+// below returns the fields or the elements of n's live value; stays says that the
+// request keeps them where they are.
+func (n node) below(stays bool) iter.Seq[node] {
+	return func(yield func(node) bool) {
+		switch have := n.have.(type) {
+		case map[string]any:
+			for _, k := range canon.SortedKeys(have) {
+				if c := n.field(k); c.have != nil && !yield(c) {
+					return
+				}
+			}
+		case []any:
+			list := elements(have)
+			names, origins := nameElements(n.rules, nil, list), origins(n, list)
+			for j, e := range list {
+				after := Nowhere
+				if stays {
+					after = j
+				}
+				c := n.element(names.of(e, j), Nowhere, j, after)
+				c.have, c.base = e, origins.at(j)
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// list is a node with a list in git and in live, whose elements are paired.
+type list struct {
+	node
+	git, live []any
+	pairing
+	// back has the index in git of each element of live, or -1.
+	back  []int
+	names namer
+	bases bases
+}
+
+// paired pairs the elements of two lists, which have no nulls.
+func (n node) paired(git, live []any) list {
+	l := list{node: n, git: git, live: live, pairing: pair(n.rules, git, live), names: nameElements(n.rules, git, live)}
+	l.back, l.bases = inverse(l.of, len(live)), n.base.along(n.rules, git)
+	return l
+}
+
+// along returns the bases of the elements of git's list.
+func (b base) along(r *Rules, git []any) bases {
+	return b.elements(len(git), func(record []any) []int { return alignment(r, git, record) })
+}
+
+// ofGit is the node of an element that git has, which is sent at an index.
+func (l list) ofGit(i, after int) node {
+	c := l.element(l.names.of(l.git[i], after), i, l.of[i], after)
+	c.want, c.base, c.byKey = l.git[i], l.bases.at(i), l.byKey && l.keyed[i]
+	if j := l.of[i]; j >= 0 {
+		c.have = l.live[j]
+	}
+	return c
+}
+
+// ofLive is the node of an element of live that git lacks.
+func (l list) ofLive(j int, b base) node {
+	c := l.element(l.names.of(l.live[j], j), Nowhere, j, Nowhere)
+	c.have, c.base = l.live[j], b
+	return c
+}
+
+// origins returns what the records of n have of each live element: by key, and
+// without keys where live has all of what the record had.
+func origins(n node, have []any) bases {
+	return n.base.elements(len(have), func(list []any) []int {
+		p, keyed := pairByKey(n.rules.key(), list, have)
+		if !keyed {
+			return inverse(matchValues(n.rules.item(), list, have, func(i, j int) bool { return Covers(n.rules.item(), list[i], have[j]) }), len(have))
+		}
+		for i, keyed := range p.keyed {
+			if !keyed {
+				p.of[i] = -1
+			}
+		}
+		return inverse(p.of, len(have))
+	})
+}
+
+// originsOfDropped is origins for the live elements that git lacks. Without keys, an
+// element that git still has is not one that git removed, even if live has another that
+// looks like it; and a record's element belongs to a live element that git has before it
+// belongs to one that looks the same: whoever doubled an element did not take one out of
+// git.
+func originsOfDropped(l list) bases {
+	if _, keyed := keysOf(l.rules.key(), l.live); keyed {
+		return origins(l.node, l.live)
+	}
+	item := l.rules.item()
+	return l.base.elements(len(l.live), func(record []any) []int {
+		unchanged, kept := make([]bool, len(l.git)), make([]bool, len(record))
+		for i, j := range pair(l.rules, l.git, record).of {
+			if j >= 0 && same(item, l.git[i], record[j]) {
+				unchanged[i], kept[j] = true, true
+			}
+		}
+		var changed, dropped, removed []int
+		for j, i := range l.back {
+			if i < 0 {
+				dropped = append(dropped, j)
+			} else if !unchanged[i] {
+				changed = append(changed, j)
+			}
+		}
+		for j := range record {
+			if !kept[j] {
+				removed = append(removed, j)
+			}
+		}
+		// What is paired once stays so: those that come first are.
+		live, of := append(changed, dropped...), unpaired(len(l.live))
+		for i, j := range matchValues(item, pick(l.live, live), pick(record, removed), func(i, j int) bool {
+			return Covers(item, record[removed[j]], l.live[live[i]])
+		}) {
+			if j >= 0 {
+				of[live[i]] = removed[j]
+			}
+		}
+		return of
+	})
+}
+
+func pick(list []any, indices []int) []any {
+	out := make([]any, len(indices))
+	for k, i := range indices {
+		out[k] = list[i]
+	}
+	return out
+}
+
 // isNull reports whether v is an object that says null of the field.
 func isNull(v any, name string) bool {
-	m, _ := v.(map[string]any)
-	value, said := m[name]
+	value, said := member(v, name)
 	return said && value == nil
 }
 
-// takenOver reports whether the list at n is git's whole (docs/design.md 0.1).
-func (n node) takenOver() bool {
-	_, ok := n.base.applied.([]any)
-	return ok || n.owned
+func fieldOf(v any, name string) any {
+	value, _ := member(v, name)
+	return value
 }
 
-func fieldOf(v any, name string) any {
+func member(v any, name string) (any, bool) {
 	m, _ := v.(map[string]any)
-	return m[name]
+	value, ok := m[name]
+	return value, ok
 }
 
 func joinPath(path, name string) string {
@@ -114,78 +309,12 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-func (r *Rules) field(name string) *Rules {
-	if r == nil {
-		return nil
-	}
-	return r.Fields[name]
-}
-
-// item returns the rules of a list's elements. Rules made from an override of a
-// list that the schema does not know hold the elements' fields themselves.
-func (r *Rules) item() *Rules {
-	switch {
-	case r == nil:
-		return nil
-	case r.Item == nil && len(r.Fields) > 0:
-		return &Rules{Fields: r.Fields}
-	default:
-		return r.Item
-	}
-}
-
-// excluded reports whether the node is never compared with what git says.
-func (r *Rules) excluded() bool { return r != nil && (r.Ignore || r.ReadOnly || r.Omit) }
-
-// serverOwned reports whether git's value is never sent.
-func (r *Rules) serverOwned() bool { return r != nil && (r.ReadOnly || r.Omit) }
-
-func (r *Rules) omitted() bool { return r != nil && r.Omit }
-
-func (r *Rules) key() []string {
-	if r == nil {
-		return nil
-	}
-	return r.Key
-}
-
-func (r *Rules) set() bool { return r != nil && r.Set }
-
-func (r *Rules) scalarType() Type {
-	if r == nil {
-		return Unknown
-	}
-	return r.Type
-}
-
-// staleSibling returns the field that belonged to the discriminator's live
-// value where git asks for another, or "" (docs/design.md B3, case d).
-func (r *Rules) staleSibling(want, have map[string]any) string {
-	if r == nil || r.Discriminator == "" {
-		return ""
-	}
-	was, isText := have[r.Discriminator].(string)
-	if now := want[r.Discriminator]; !isText || now == nil || scalarEqual(nil, now, was) {
-		return ""
-	}
-	return was
-}
-
-// elements returns v as a list without its nulls, and whether it is a list: a
+// elements returns the list v without its nulls, nil for what is no list: a
 // null inside a list says nothing, and may not be sent (docs/design.md B2.4).
-func elements(v any) ([]any, bool) {
-	list, ok := v.([]any)
-	for i, e := range list {
-		if e != nil {
-			continue
-		}
-		kept := append([]any{}, list[:i]...)
-		for _, e := range list[i+1:] {
-			if e != nil {
-				kept = append(kept, e)
-			}
-		}
-		return kept, true
+func elements(v any) []any {
+	list, _ := v.([]any)
+	if !slices.Contains(list, nil) {
+		return list
 	}
-	return list, ok
+	return slices.DeleteFunc(slices.Clone(list), func(e any) bool { return e == nil })
 }

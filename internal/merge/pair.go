@@ -1,59 +1,46 @@
 package merge
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
 
-// pairing says which element of one list is which of another.
+// pairing has, for each element of a list, the index of its partner in another, or -1,
+// and whether the two were paired by key.
 type pairing struct {
-	// of holds, for each element of the first list, the index in the second,
-	// or -1.
-	of []int
-	// byKey marks the pairs that were made by key.
-	byKey []bool
+	of    []int
+	keyed []bool
 }
 
 // pair pairs the elements of xs, which is git's, with those of ys (docs/design.md B3,
-// 0.16): by key where every element has one and none has it twice; else by what
-// covers what in a set; else by position.
+// 0.16): by key where every element has one and none has it twice; else, in a set,
+// elements of which ys has all that xs has; else by position.
 func pair(r *Rules, xs, ys []any) pairing {
 	if p, ok := pairByKey(r.key(), xs, ys); ok {
 		return p
 	}
-	p := pairing{byKey: make([]bool, len(xs))}
+	p := pairing{keyed: make([]bool, len(xs))}
 	if r.set() && len(r.key()) == 0 {
 		p.of = matchValues(r.item(), xs, ys, func(i, j int) bool { return Covers(r.item(), xs[i], ys[j]) })
-		return p
+	} else {
+		p.of = byPosition(r, xs, ys)
 	}
-	p.of = byPosition(r, xs, ys)
 	return p
 }
 
 // byPosition pairs lists of one length index by index, others as far as they
 // are the same from the start and from the end.
 func byPosition(r *Rules, xs, ys []any) []int {
-	of := make([]int, len(xs))
-	short := min(len(xs), len(ys))
-	head, tail := short, 0
-	if len(xs) != len(ys) {
-		head = 0
-		for head < short && Covers(r.item(), xs[head], ys[head]) {
-			head++
-		}
-		for head+tail < short && Covers(r.item(), xs[len(xs)-1-tail], ys[len(ys)-1-tail]) {
-			tail++
-		}
+	of := unpaired(len(xs))
+	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
+	head := 0
+	for head < short && (shift == 0 || Covers(r.item(), xs[head], ys[head])) {
+		of[head] = head
+		head++
 	}
-	for i := range xs {
-		switch {
-		case i < head:
-			of[i] = i
-		case i >= len(xs)-tail:
-			of[i] = i - len(xs) + len(ys)
-		default:
-			of[i] = -1
-		}
+	for i := len(xs) - 1; i >= head && i+shift >= head && Covers(r.item(), xs[i], ys[i+shift]); i-- {
+		of[i] = i + shift
 	}
 	return of
 }
@@ -67,16 +54,12 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	if !xOK || !yOK {
 		return pairing{}, false
 	}
-	p := pairing{of: make([]int, len(xs)), byKey: make([]bool, len(xs))}
+	p := pairing{of: unpaired(len(xs)), keyed: make([]bool, len(xs))}
 	taken := make([]bool, len(ys))
 	for i, k := range xKeys.parts {
-		j, ok := yKeys.index[joinKey(k)]
-		if !ok {
-			j = -1
-		} else {
-			taken[j] = true
+		if j, ok := yKeys.index[joinKey(k)]; ok {
+			p.of[i], p.keyed[i], taken[j] = j, true, true
 		}
-		p.of[i], p.byKey[i] = j, ok
 	}
 	if xKeys.wild || yKeys.wild {
 		p.pairWild(xKeys.parts, yKeys.parts, taken)
@@ -84,15 +67,13 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	return p, true
 }
 
-// maxTries bounds how many pairs are tried in one list: more than a real
-// list needs, and a moment of a list that was made to take all day. Beyond it,
+// maxTries bounds how many pairs are tried in one list: more than any real
+// list needs, and little time for one that was made to take all day. Beyond it,
 // elements pair by position.
 const maxTries = 1_000_000
 
 func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
-	candidates := make([][]int, len(xs))
-	rivals := make([]int, len(ys))
-	tries := 0
+	candidates, rivals, tries := make([][]int, len(xs)), make([]int, len(ys)), 0
 	for i, x := range xs {
 		if p.of[i] >= 0 {
 			continue
@@ -108,18 +89,12 @@ func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 			}
 		}
 	}
-	p.settleWild(candidates, rivals, tries <= maxTries)
-}
-
-// settleWild pairs by key what has one candidate each way, which takes that all
-// were tried; the others by position, in lists of one length.
-func (p pairing) settleWild(candidates [][]int, rivals []int, all bool) {
 	for i, c := range candidates {
 		for _, j := range c {
 			switch {
-			case all && len(c) == 1 && rivals[j] == 1:
-				p.of[i], p.byKey[i] = j, true
-			case i == j && len(candidates) == len(rivals):
+			case tries <= maxTries && len(c) == 1 && rivals[j] == 1:
+				p.of[i], p.keyed[i] = j, true
+			case i == j && len(xs) == len(ys):
 				p.of[i] = j
 			}
 		}
@@ -160,12 +135,7 @@ func keysOf(key []string, list []any) (keys, bool) {
 	return ks, true
 }
 
-func joinKey(parts []string) string {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return strings.Join(parts, "\x00")
-}
+func joinKey(parts []string) string { return strings.Join(parts, "\x00") }
 
 // agree reports whether two keys can mean the same element.
 func agree(a, b []string) bool {
@@ -182,22 +152,23 @@ func agree(a, b []string) bool {
 	return common
 }
 
-// matchValues is match for elements of which none fits that is not covered: where
-// they are scalars, only equal ones are tried, or a long list would be too long.
+// matchValues is match for elements that fit only if one has all of the other. Of
+// scalars only equal ones are tried, or a long list would take too long.
 func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
-	if classes, ok := scalarClasses(item, xs); ok {
-		if others, ok := scalarClasses(item, ys); ok {
-			members := map[string][]int{}
-			for j, class := range others {
-				members[class] = append(members[class], j)
-			}
-			return match(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
-		}
+	classes, ok := scalarClasses(item, xs)
+	others, ok2 := scalarClasses(item, ys)
+	if !ok || !ok2 {
+		return matchAny(len(xs), len(ys), fits)
 	}
-	return matchAny(len(xs), len(ys), fits)
+	members := map[string][]int{}
+	for j, class := range others {
+		members[class] = append(members[class], j)
+	}
+	return match(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
 }
 
-// scalarClasses are what equal scalars have in common; false where there are others.
+// scalarClasses returns a text that equal scalars have in common; false where there
+// are other values.
 func scalarClasses(item *Rules, list []any) ([]string, bool) {
 	classes := make([]string, len(list))
 	for i, v := range list {
@@ -207,13 +178,13 @@ func scalarClasses(item *Rules, list []any) ([]string, bool) {
 		}
 		classes[i] = s
 		if n, ok := number(v); ok && item.scalarType() == Number {
-			classes[i] = n + "#" // "1.0" is 1, and text that is no number is no such text
+			classes[i] = n + "#" // "1.0" is 1, and no other text is a number
 		}
 	}
 	return classes, true
 }
 
-// matchAny is match where each may fit each.
+// matchAny is match where any two may fit.
 func matchAny(n, m int, fits func(i, j int) bool) []int {
 	all := make([]int, m)
 	for j := range all {
@@ -223,12 +194,11 @@ func matchAny(n, m int, fits func(i, j int) bool) []int {
 }
 
 // match finds as many pairs as there can be among n and m elements, by augmenting
-// paths; same positions first, then those that among says, which are all that can
-// fit.
+// paths; same positions first, then those of among, which has all that can fit.
 func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
-	of, back := filled(n, -1), filled(m, -1)
-	// seen is for which element the other list's were tried last.
-	seen, round, tries := filled(m, -1), 0, 0
+	of, back := unpaired(n), unpaired(m)
+	// seen is the element that the other list's were tried for last.
+	seen, round, tries := unpaired(m), 0, 0
 	var augment func(i int) bool
 	try := func(i, j int) bool {
 		tries++
@@ -262,18 +232,12 @@ func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
 	return of
 }
 
-func filled(n, value int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = value
-	}
-	return list
-}
+func unpaired(n int) []int { return slices.Repeat([]int{-1}, n) }
 
-// inverse turns a pairing around: for each of m elements, the index i with
-// of[i] = its own, or -1.
+// inverse turns a pairing around: for each of m elements, the index of its partner, or
+// -1.
 func inverse(of []int, m int) []int {
-	back := filled(m, -1)
+	back := unpaired(m)
 	for i, j := range of {
 		if j >= 0 {
 			back[j] = i
@@ -282,11 +246,11 @@ func inverse(of []int, m int) []int {
 	return back
 }
 
-// displaced returns the indices i whose of[i] stands outside a longest
-// increasing run: the fewest elements that were moved.
+// displaced returns the indices i whose of[i] is outside a longest increasing run: the
+// fewest elements that were moved.
 func displaced(of []int) []int {
 	var tails []int // tails[n] ends the best run of length n+1
-	before := filled(len(of), -1)
+	before := unpaired(len(of))
 	for i, j := range of {
 		if j < 0 {
 			continue

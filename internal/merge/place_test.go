@@ -13,7 +13,7 @@ func stepDown(v any, s Step) any {
 	if !s.Element {
 		return fieldOf(v, s.Field)
 	}
-	list, _ := elements(v)
+	list := elements(v)
 	if s.Index < 0 || s.Index >= len(list) {
 		return nil
 	}

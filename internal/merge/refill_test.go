@@ -40,7 +40,7 @@ func TestRefilled(t *testing.T) {
 // TestWhatIsRefilledSendsNoNull: a server that puts every null back is sent no null
 // a second time, and without such nulls nothing is different.
 func TestWhatIsRefilledSendsNoNull(t *testing.T) {
-	checks(t, 2000)
+	checks(t, 1000)
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)
 		in.Applied, in.Pending = in.Desired, nil

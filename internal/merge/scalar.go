@@ -57,25 +57,20 @@ func text(v any) (string, scalarKind) {
 		return string(canon.Number(t)), isNumber
 	case int, float64:
 		return string(canon.Bytes(t)), isNumber
-	default:
-		return "", notScalar
 	}
+	return "", notScalar
 }
 
 // number returns the canonical text of a number or of numeric text.
 func number(v any) (string, bool) {
 	s, kind := text(v)
-	switch kind {
-	case isNumber:
-		return s, true
-	case isText:
-		if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !json.Valid([]byte(s)) {
-			return "", false
-		}
-		return string(canon.Number(json.Number(s))), true
-	case notScalar, isBool:
+	if kind != isText {
+		return s, kind == isNumber
 	}
-	return "", false
+	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !json.Valid([]byte(s)) {
+		return "", false
+	}
+	return string(canon.Number(json.Number(s))), true
 }
 
 // typed returns a scalar in the documented type if nothing is lost by that
@@ -94,52 +89,3 @@ func typed(t Type, v any) any {
 	}
 	return v
 }
-
-// carried returns a live value as it goes along in a list that is sent: in the
-// documented types, without nulls and without what the rules omit.
-func carried(r *Rules, v any) any {
-	return outgoing{(*Rules).omitted, func(r *Rules, v any) any { return typed(r.scalarType(), v) }}.value(r, v)
-}
-
-// Sendable returns a desired spec as a creation sends it: without nulls and
-// without what belongs to the server.
-func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
-
-// sendable returns a desired value as it is sent where live has nothing to
-// merge it with: without nulls and without what belongs to the server.
-func sendable(r *Rules, v any) any {
-	return outgoing{(*Rules).serverOwned, func(_ *Rules, v any) any { return v }}.value(r, v)
-}
-
-// outgoing makes the form in which a value is sent.
-type outgoing struct {
-	leaveOut func(*Rules) bool
-	scalar   func(*Rules, any) any
-}
-
-func (o outgoing) value(r *Rules, v any) any {
-	switch t := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(t))
-		for k, e := range t {
-			if child := r.field(k); e != nil && !o.leaveOut(child) {
-				out[k] = o.value(child, e)
-			}
-		}
-		return out
-	case []any:
-		list, _ := elements(t)
-		out := make([]any, len(list))
-		for i, e := range list {
-			out[i] = o.value(r.item(), e)
-		}
-		return out
-	default:
-		return o.scalar(r, v)
-	}
-}
-
-// StripNulls returns v without the fields and list elements that are null: the
-// body of a creation, where "must be absent" is said by leaving it out (design
-// 0.4).
-func StripNulls(v any) any { return sendable(nil, v) }

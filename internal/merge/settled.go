@@ -14,7 +14,7 @@ func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 
 // settled reports whether nothing needs sending: have covers want, and nothing
 // that git had before and dropped is still there. It builds no paths and
-// allocates next to nothing where the lists stand in the same order, because
+// allocates next to nothing where both lists have the same order, because
 // most comparisons end here.
 func settled(r *Rules, b base, want, have any) bool {
 	if r.excluded() {
@@ -28,10 +28,9 @@ func settled(r *Rules, b base, want, have any) bool {
 		return ok && settledObject(r, b, w, h)
 	case []any:
 		h, ok := have.([]any)
-		return ok && settledList(r, b, w, h)
-	default:
-		return scalarEqual(r, want, have)
+		return ok && settledList(r, b, elements(w), elements(h))
 	}
+	return scalarEqual(r, want, have)
 }
 
 func settledObject(r *Rules, b base, want, have map[string]any) bool {
@@ -57,85 +56,29 @@ func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 }
 
 func settledList(r *Rules, b base, want, have []any) bool {
-	want, _ = elements(want)
-	have, _ = elements(have)
 	if len(want) != len(have) {
 		return false
 	}
-	live := alignment(r, want, have)
-	records := recordsOf(r, want, b)
-	item := r.item()
+	of, bases, item := alignment(r, want, have), b.along(r, want), r.item()
 	for i, w := range want {
-		j := live.at(i)
+		j := indexIn(of, i)
 		if j < 0 || j != i && !r.set() {
 			return false
 		}
-		if !settled(item, records.element(i), w, have[j]) {
+		if !settled(item, bases.at(i), w, have[j]) {
 			return false
 		}
 	}
 	return true
 }
 
-// aligned is a list whose elements are looked up by the index of another.
-type aligned struct {
-	list []any
-	// of holds indices of list, -1 for none; nil is index by index.
-	of []int
-}
-
-func (a aligned) at(i int) int {
-	if a.of == nil {
-		return i
-	}
-	return a.of[i]
-}
-
-func (a aligned) element(i int) any {
-	if a.list == nil || a.at(i) < 0 {
+// alignment returns which of ys each of xs is, as pair does; nil where both have the
+// same order.
+func alignment(r *Rules, xs, ys []any) []int {
+	if len(xs) == len(ys) && inStep(r, xs, ys) {
 		return nil
 	}
-	return a.list[a.at(i)]
-}
-
-// baseList is what git had of a list before, aligned with what it wants now.
-type baseList struct {
-	applied aligned
-	pending []aligned
-}
-
-func recordsOf(r *Rules, want []any, b base) baseList {
-	l := baseList{applied: recordOf(r, want, b.applied)}
-	for _, p := range b.pending {
-		l.pending = append(l.pending, recordOf(r, want, p))
-	}
-	return l
-}
-
-func (l baseList) element(i int) base {
-	b := base{applied: l.applied.element(i)}
-	for _, p := range l.pending {
-		b.begin(p.element(i))
-	}
-	return b
-}
-
-// recordOf aligns a record's list with what git wants now.
-func recordOf(r *Rules, want []any, record any) aligned {
-	list, _ := elements(record)
-	if len(list) == 0 {
-		return aligned{}
-	}
-	return alignment(r, want, list)
-}
-
-// alignment is pair without its allocations where both lists stand in the same
-// order.
-func alignment(r *Rules, xs, ys []any) aligned {
-	if len(xs) == len(ys) && inStep(r, xs, ys) {
-		return aligned{list: ys}
-	}
-	return aligned{list: ys, of: pair(r, xs, ys).of}
+	return pair(r, xs, ys).of
 }
 
 func inStep(r *Rules, xs, ys []any) bool {

@@ -11,7 +11,7 @@ import (
 // TestOurOwnDoingIsNoDrift: where nobody else writes, nothing counts as changed
 // outside git, whether a write without an answer arrived or not.
 func TestOurOwnDoingIsNoDrift(t *testing.T) {
-	checks(t, 2000)
+	checks(t, 1000)
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in := triples(t)

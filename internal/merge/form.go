@@ -1,0 +1,111 @@
+package merge
+
+import (
+	"cmp"
+	"slices"
+
+	"trueup/internal/canon"
+)
+
+// form makes a copy of a value without some fields.
+type form struct {
+	leaveOut func(*Rules) bool
+	// nulls keeps nulls; typed makes scalars of the documented types.
+	nulls, typed bool
+}
+
+func (f form) of(r *Rules, v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(t))
+		for k, e := range t {
+			if child := r.field(k); (e != nil || f.nulls) && !f.leaveOut(child) {
+				out[k] = f.of(child, e)
+			}
+		}
+		return out
+	case []any:
+		if !f.nulls {
+			t = elements(t)
+		}
+		out := make([]any, len(t))
+		for i, e := range t {
+			out[i] = f.of(r.item(), e)
+		}
+		return out
+	}
+	if f.typed {
+		return typed(r.scalarType(), v)
+	}
+	return v
+}
+
+// carried returns a live value as a list that is sent takes it along: in the
+// documented types, without nulls and without what the rules omit.
+func carried(r *Rules, v any) any { return form{leaveOut: (*Rules).omitted, typed: true}.of(r, v) }
+
+// sendable returns a desired value as it is sent where live has nothing to
+// merge it with: without nulls and without what belongs to the server.
+func sendable(r *Rules, v any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, v) }
+
+// Sendable returns a desired spec as a creation sends it: without nulls and
+// without what belongs to the server.
+func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
+
+// StripNulls returns v without the fields and list elements that are null: a creation
+// leaves out what must be absent (docs/design.md 0.4).
+func StripNulls(v any) any { return sendable(nil, v) }
+
+// Managed returns the part of a desired value that is git's: without the fields that
+// the rules ignore or leave to the server. It never mutates.
+func Managed(rules *Rules, desired any) any {
+	return form{leaveOut: (*Rules).excluded, nulls: true}.of(rules, desired)
+}
+
+// Take returns a live value as git would have it: in the documented types,
+// without nulls and without what the rules ignore or leave to the server, lists
+// whose order means nothing in the order of their keys. It never mutates.
+func Take(rules *Rules, live any) any {
+	taken := form{leaveOut: (*Rules).excluded, typed: true}.of(rules, live)
+	SortSets(rules, taken)
+	return taken
+}
+
+// Keyed reports whether keys tell the elements of a list apart, so that
+// one which is sent takes along what git does not mention of it (docs/design.md B3).
+func Keyed(r *Rules, list []any) bool {
+	_, keyed := keysOf(r.key(), elements(list))
+	return keyed
+}
+
+// SortSets puts the lists in v whose order means nothing in the order of their
+// keys. Elements of a list with incomplete or double keys are paired by position and
+// stay where they are. It changes v.
+func SortSets(r *Rules, v any) {
+	switch t := v.(type) {
+	case map[string]any:
+		for k, e := range t {
+			SortSets(r.field(k), e)
+		}
+	case []any:
+		for _, e := range t {
+			SortSets(r.item(), e)
+		}
+		if _, keyed := keysOf(r.key(), t); r.set() && (keyed || len(r.key()) == 0) {
+			slices.SortStableFunc(t, func(a, b any) int { return compareElements(r.key(), a, b) })
+		}
+	}
+}
+
+// compareElements orders two elements by the parts of their key, then by their whole
+// value.
+func compareElements(key []string, a, b any) int {
+	for _, part := range key {
+		x, _ := text(fieldOf(a, part))
+		y, _ := text(fieldOf(b, part))
+		if c := cmp.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return slices.Compare(canon.Bytes(a), canon.Bytes(b))
+}

@@ -1,0 +1,161 @@
+package merge
+
+// History compares two versions of a manifest. It explains changes
+// that Compare found; Compare itself never sees it (docs/design.md 0.3).
+type History struct {
+	rules *Rules
+	// was is nil if git did not have the object.
+	was, now any
+	// lists are those that were looked at, by their places in now.
+	lists map[string]*versions
+}
+
+// NewHistory returns the history of an object that was one spec and is another.
+func NewHistory(rules *Rules, was, now any) *History {
+	return &History{rules: rules, was: was, now: now, lists: map[string]*versions{}}
+}
+
+// spot is one place in both versions.
+type spot struct {
+	rules    *Rules
+	was, now any
+	// had and has say whether was and now have it: a null is something.
+	had, has bool
+}
+
+// Touched reports whether the two versions differ in the place of a change.
+func (h *History) Touched(c Change) bool {
+	s := spot{rules: h.rules, was: h.was, now: h.now, had: h.was != nil, has: true}
+	for i, step := range c.At {
+		if c.Moved && i == len(c.At)-1 {
+			return h.reordered(s, c, step.Index)
+		}
+		if step.onlyLive() && c.Class == TakeOver {
+			break // the question is whether git had the list
+		}
+		s = h.down(s, c, i)
+	}
+	return s.had != s.has || s.has && !same(s.rules, s.was, s.now)
+}
+
+// down follows step i of the place of a change.
+func (h *History) down(s spot, c Change, i int) spot {
+	step := c.At[i]
+	if !step.Element {
+		below := spot{rules: s.rules.field(step.Field)}
+		below.was, below.had = member(s.was, step.Field)
+		below.now, below.has = member(s.now, step.Field)
+		return below
+	}
+	below := spot{rules: s.rules.item()}
+	l := h.list(s, c.At[:i])
+	switch {
+	case step.onlyLive():
+		below.was, below.had = l.like(s.rules, c.Live)
+		below.had = below.had && (!l.byPlace || !l.same)
+	case step.Index < len(l.now):
+		below.now, below.has = l.now[step.Index], true
+		if j := l.of[step.Index]; j >= 0 && (j == step.Index || !l.byPlace) {
+			below.was, below.had = l.was[j], true
+		}
+	}
+	return below
+}
+
+// versions are both versions of a list.
+type versions struct {
+	was, now []any
+	// of has the index in was of each element of now, -1 for none.
+	of []int
+	// byPlace says that elements are known by their position only, and same that such
+	// lists are equal.
+	byPlace, same bool
+	// gone are elements of was that live may have and now lacks. If they are known by
+	// their position these are all: one that moved goes from where it was.
+	gone  []any
+	keys  keys
+	keyed bool
+	// live is the last argument of moves, and moving its result.
+	live   []int
+	moving []bool
+}
+
+// list returns the versions of the list at a place of now.
+func (h *History) list(s spot, at []Step) *versions {
+	place := Place(at)
+	if l := h.lists[place]; l != nil {
+		return l
+	}
+	was, now, key := elements(s.was), elements(s.now), s.rules.key()
+	l := &versions{was: was, now: now, of: pair(s.rules, now, was).of, gone: was}
+	_, paired := pairByKey(key, was, now)
+	if l.byPlace = !paired && (len(key) > 0 || !s.rules.set()); l.byPlace {
+		l.same = same(s.rules, s.was, s.now)
+	} else {
+		l.gone = nil
+		for j, i := range inverse(l.of, len(was)) {
+			if i < 0 {
+				l.gone = append(l.gone, was[j])
+			}
+		}
+	}
+	l.keys, l.keyed = keysOf(key, l.gone)
+	h.lists[place] = l
+	return l
+}
+
+// like finds the element that was there and that a live one is, by key or by all
+// of it.
+func (l *versions) like(r *Rules, live any) (any, bool) {
+	if k, ok := keysOf(r.key(), []any{live}); ok && l.keyed {
+		i, found := l.keys.index[joinKey(k.parts[0])]
+		switch {
+		case found:
+			return l.gone[i], true
+		case !k.wild && !l.keys.wild:
+			return nil, false
+		}
+	}
+	for _, e := range l.gone {
+		p, keyed := pairByKey(r.key(), []any{e}, []any{live})
+		if keyed && p.of[0] == 0 || !keyed && Covers(r.item(), e, live) {
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// reordered reports whether git changed the order of the element of a moved change and
+// of those that it has to pass. A conflict is about the whole list.
+func (h *History) reordered(s spot, c Change, i int) bool {
+	l := h.list(s, c.At[:len(c.At)-1])
+	was := l.of
+	if i >= len(was) || was[i] < 0 {
+		return true
+	}
+	if c.Class == Conflict {
+		return len(displaced(was)) > 0
+	}
+	moves := l.moves(c.live)
+	for k, j := range c.live {
+		if j < 0 || (i < k) == (c.live[i] < j) {
+			continue // it is on the same side of the element in git and live
+		}
+		if !moves[k] && (was[k] < 0 || (i < k) != (was[i] < was[k])) {
+			return true
+		}
+	}
+	return false
+}
+
+// moves reports which elements have to move for an order. All changes of a list have
+// the same.
+func (l *versions) moves(live []int) []bool {
+	if len(l.live) == 0 || &l.live[0] != &live[0] {
+		l.live, l.moving = live, make([]bool, len(live))
+		for _, k := range displaced(live) {
+			l.moving[k] = true
+		}
+	}
+	return l.moving
+}
