@@ -89,12 +89,18 @@ func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 			}
 		}
 	}
+	p.choose(candidates, rivals, tries <= maxTries)
+}
+
+// choose pairs by key what has one candidate each way, if all were tried; the others
+// by position, in lists of one length.
+func (p pairing) choose(candidates [][]int, rivals []int, all bool) {
 	for i, c := range candidates {
 		for _, j := range c {
 			switch {
-			case tries <= maxTries && len(c) == 1 && rivals[j] == 1:
+			case all && len(c) == 1 && rivals[j] == 1:
 				p.of[i], p.keyed[i] = j, true
-			case i == j && len(xs) == len(ys):
+			case i == j && len(candidates) == len(rivals):
 				p.of[i] = j
 			}
 		}

@@ -24,12 +24,8 @@ func (w *walker) classify(n node) Class {
 	switch {
 	case !w.recorded:
 		return UnknownBase
-	case n.banned && b == nil:
-		return DriftOverwrite
-	case n.want == nil && (b == nil || liveIsBase):
-		return Removed
 	case n.want == nil:
-		return RemovedConflict
+		return classifyRemoved(n, b, liveIsBase)
 	case b == nil && n.have != nil:
 		return TakeOver
 	case b == nil:
@@ -40,6 +36,16 @@ func (w *walker) classify(n node) Class {
 		return Changed
 	}
 	return Conflict
+}
+
+func classifyRemoved(n node, b any, liveIsBase bool) Class {
+	switch {
+	case b == nil && n.banned:
+		return DriftOverwrite
+	case b == nil || liveIsBase:
+		return Removed
+	}
+	return RemovedConflict
 }
 
 // classifyOrder is the verdict on the order of an ordered list.
