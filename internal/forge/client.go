@@ -27,10 +27,12 @@ type Options struct {
 
 // Client writes to one repository of a code host.
 type Client struct {
-	host    codeHost
+	Options
 	context Context
-	options Options
 	run     run
+	http    *http.Client
+	header  http.Header
+	host    codeHost
 	// author is the user of the token, once that is known.
 	author string
 }
@@ -57,23 +59,24 @@ func Open(c Context, o Options) (*Client, error) {
 	if o.Token.secret == "" {
 		return nil, errors.New("there is no token for the code host")
 	}
-	id := run{attempt: c.Attempt}
-	if _, err := fmt.Sscan(c.RunID, &id.id); err != nil {
+	client := &Client{Options: o, context: c, run: run{attempt: c.Attempt}, header: http.Header{"User-Agent": {o.UserAgent}}}
+	if _, err := fmt.Sscan(c.RunID, &client.run.id); err != nil {
 		return nil, errors.New("CI does not say which run this is, so trueup can't tell an older run from a newer one")
 	}
-	r := &rest{
-		client: &http.Client{
-			Transport: o.Transport, Timeout: o.Timeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		base: base, header: http.Header{"User-Agent": {o.UserAgent}}, token: o.Token, now: o.Now, trace: o.Trace,
+	client.http = &http.Client{
+		Transport: o.Transport, Timeout: o.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	client := &Client{context: c, options: o, run: id}
 	switch c.Host {
 	case GitHub:
-		client.host, err = newGitHub(r, c.Repository)
+		client.host, err = newGitHub(base, c.Repository)
+		client.header.Set("Accept", "application/vnd.github+json")
+		client.header.Set("X-Github-Api-Version", "2022-11-28")
+		client.header.Set("Authorization", "Bearer "+o.Token.secret)
 	case GitLab:
-		client.host, err = newGitLab(r, c.Repository)
+		client.host, err = newGitLab(base, c.Repository)
+		client.header.Set("Accept", "application/json")
+		client.header.Set("Private-Token", o.Token.secret)
 	case NoHost:
 		err = errors.New("this is not a CI run of GitHub or GitLab")
 	}
@@ -82,27 +85,53 @@ func Open(c Context, o Options) (*Client, error) {
 
 // Comment makes or updates the comment with this key on a pull request.
 func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
-	body, err := c.fit("comment", p)
-	if err != nil {
-		return Result{}, err
-	}
-	s := sticky{store: c.host.comments(p.Pull), mark: mark{use: "comment", key: p.Key, run: c.run}, body: body}
-	if p.Pull == c.context.PullRequest {
-		s.pull, s.commit = p.Pull, c.context.HeadCommit
-	}
-	return c.put(ctx, s)
+	p.Title, p.Resolved = "", false
+	return c.put(ctx, "comment", c.host.comments(p.Pull), p)
 }
 
 // Issue makes, updates or closes the issue with this key.
 func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
-	body, err := c.fit("issue", p)
+	return c.put(ctx, "issue", c.host.issues, p)
+}
+
+// tries bounds how often a text is written after failures of the host, and longestWait the pause that a
+// host may ask for.
+const (
+	tries       = 4
+	longestWait = 2 * time.Minute
+)
+
+// put reads the store and then writes, until it succeeds. After a failure it reads again, so a lost
+// answer makes no second copy.
+func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result, error) {
+	t, err := c.newText(use, in, p)
 	if err != nil {
 		return Result{}, err
 	}
-	return c.put(ctx, sticky{
-		store: c.host.issues, mark: mark{use: "issue", key: p.Key, run: c.run},
-		title: p.Title, body: body, resolved: p.Resolved,
-	})
+	pause := time.Second
+	for try := 1; ; try++ {
+		res, err := t.putOnce(ctx)
+		if err == nil || try == tries || !isTemporary(ctx, err) {
+			return res, c.explained(err)
+		}
+		wait := pause
+		if r, ok := errors.AsType[*refusal](err); ok {
+			wait = max(wait, r.wait)
+		}
+		if wait > longestWait {
+			return res, fmt.Errorf("%w (the host asks to wait for %s)", err, wait.Round(time.Second))
+		}
+		if err := c.Sleep(ctx, wait); err != nil {
+			return res, err
+		}
+		pause *= 3
+	}
+}
+
+// isTemporary reports whether a second try may succeed.
+func isTemporary(ctx context.Context, err error) bool {
+	r, isRefusal := errors.AsType[*refusal](err)
+	return ctx.Err() == nil && (errors.Is(err, errGone) || !isRefusal || r.status >= 500 || r.limited)
 }
 
 // viewer returns the user of the token, or "" if the host does not name it.
@@ -110,8 +139,8 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 	if c.author != "" {
 		return c.author, nil
 	}
-	author, err := c.host.user(ctx)
-	if err != nil && temporary(ctx, err) {
+	author, err := c.user(ctx)
+	if err != nil && isTemporary(ctx, err) {
 		return "", fmt.Errorf("ask whom the token belongs to: %w", err)
 	}
 	c.author = author
@@ -134,44 +163,38 @@ func (c *Client) explained(err error) error {
 	return err
 }
 
-// These limits, in bytes, keep what is added to a text below the 512 bytes that reports
-// leave free.
+// These limits, in bytes, keep what is added to a text below the 512 bytes that reports leave free.
 const (
 	maxKey    = 150
 	maxRunURL = 150
 )
 
-// The hosts' documented limits of comments and issues, in characters.
-const (
-	limitGitHub = 65_536
-	limitGitLab = 1_000_000
-)
-
-// Limit returns how many characters a text may have.
+// Limit returns how many characters a comment or an issue may have, as the hosts document it.
 func (h Host) Limit() int {
 	if h == GitLab {
-		return limitGitLab
+		return 1_000_000
 	}
-	return limitGitHub
+	return 65_536
 }
 
 // ErrText says that the host would reject a text. Nothing was sent.
 var ErrText = errors.New("it can't be posted")
 
-// fit adds the origin to a text, and rejects one that the host would reject.
-func (c *Client) fit(use string, p Post) (string, error) {
+// newText adds the mark and the origin to a text, and rejects one that the host would reject.
+func (c *Client) newText(use string, in store, p Post) (*text, error) {
 	body := strings.TrimRight(p.Body, "\n") + "\n" + c.origin()
-	n := utf8.RuneCountInString(mark{use: use, key: p.Key, run: c.run}.String() + body)
+	t := &text{Client: c, Post: p, store: in, mark: mark{use, p.Key, c.run}}
+	t.whole = t.mark.String() + body
+	n, most := utf8.RuneCountInString(t.whole), c.context.Host.Limit()
 	switch {
 	case len(escaped(p.Key)) > maxKey:
-		return "", fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxKey)
+		return nil, fmt.Errorf("%w: its key is longer than %d characters; name a shorter one with --key", ErrText, maxKey)
 	case !utf8.ValidString(body) || strings.ContainsRune(body, 0):
-		return "", fmt.Errorf("%w: it is not UTF-8 text", ErrText)
-	case n > c.context.Host.Limit():
-		return "", fmt.Errorf("%w: it has %d characters, and a %s may have %d: use what --report markdown=FILE writes",
-			ErrText, n, use, c.context.Host.Limit())
+		return nil, fmt.Errorf("%w: it is not UTF-8 text", ErrText)
+	case n > most:
+		return nil, fmt.Errorf("%w: it has %d characters, and a %s may have %d: use what --report markdown=FILE writes", ErrText, n, use, most)
 	}
-	return body, nil
+	return t, nil
 }
 
 // origin returns a last line that names the run.
@@ -181,7 +204,7 @@ func (c *Client) origin() string {
 		text += fmt.Sprintf(", attempt %d", c.context.Attempt)
 	}
 	u, err := url.Parse(c.context.RunURL)
-	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || onLoopback(u)) {
+	if err == nil && u.Host != "" && len(c.context.RunURL) <= maxRunURL && (u.Scheme == "https" || isLoopback(u)) {
 		text = "[" + text + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E", `\`, "%5C").Replace(u.String()) + ">)"
 	}
 	if c.context.HeadCommit != "" {

@@ -101,23 +101,22 @@ func detectGitHub(getenv func(string) string, readFile func(string) ([]byte, err
 // event is the used part of an event's file.
 type event struct {
 	PullRequest *struct {
-		Number     int `json:"number"`
+		Number     int
 		Base, Head struct {
-			Ref  string `json:"ref"`
-			SHA  string `json:"sha"`
-			Repo *struct {
+			Ref, SHA string
+			Repo     *struct {
 				FullName string `json:"full_name"`
-			} `json:"repo"`
+			}
 		}
 	} `json:"pull_request"`
 	MergeGroup *struct {
 		BaseRef string `json:"base_ref"`
 		BaseSHA string `json:"base_sha"`
 	} `json:"merge_group"`
-	Before     string `json:"before"`
+	Before     string
 	Repository struct {
 		DefaultBranch string `json:"default_branch"`
-	} `json:"repository"`
+	}
 }
 
 func (c *Context) readEvent(content []byte) error {
@@ -182,26 +181,25 @@ var (
 
 // commit returns s if it is a whole hash, and not the one of no commit.
 func commit(s string) string {
-	if !commitPattern().MatchString(s) || strings.Trim(s, "0") == "" {
+	if strings.Trim(s, "0") == "" {
 		return ""
 	}
-	return s
+	return commitPattern().FindString(s)
 }
 
 func refName(s string) string {
-	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") || !refPattern().MatchString(s) {
+	if len(s) > 1024 || strings.Contains(s, "..") || strings.Contains(s, "@{") {
 		return ""
 	}
-	return s
+	return refPattern().FindString(s)
 }
 
 func digits(s string) string { return digitsPattern().FindString(s) }
 
 // number returns a positive number, or 0.
 func number(s string) int {
-	n, err := strconv.Atoi(digits(s))
-	if err != nil {
-		return 0
+	if n, err := strconv.Atoi(digits(s)); err == nil {
+		return n
 	}
-	return n
+	return 0
 }

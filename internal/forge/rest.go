@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,20 +17,34 @@ import (
 	"time"
 )
 
-// maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the
-// greatest length fits.
-const maxAnswer = 128 << 20
+// Token is a secret for the code host. No way of printing shows it.
+type Token struct{ secret string }
 
-// rest sends requests to the JSON API of a code host. It follows no redirect, so the token
-// goes nowhere else.
-type rest struct {
-	client *http.Client
-	base   *url.URL
-	header http.Header
-	token  Token
-	now    func() time.Time
-	trace  func(op string, status int)
+const hiddenToken = "***"
+
+// NewToken reads a token. It rejects what no header can hold.
+func NewToken(text string) (Token, error) {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return Token{}, errors.New("it contains a space, a line end or another character that no token has: store it again")
+	}
+	return Token{text}, nil
 }
+
+func (Token) String() string { return hiddenToken }
+
+// GoString hides it from %#v.
+func (Token) GoString() string { return hiddenToken }
+
+// LogValue hides it from logs.
+func (Token) LogValue() slog.Value { return slog.StringValue(hiddenToken) }
+
+// MarshalJSON hides it from JSON.
+func (Token) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenToken + `"`), nil }
+
+// maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest
+// length fits.
+const maxAnswer = 128 << 20
 
 // request is one request; without fields it has no body.
 type request struct {
@@ -37,9 +52,10 @@ type request struct {
 	fields          map[string]string
 }
 
-// call sends a request and decodes the answer, unless answer is nil. An answer that is no
-// success is a *refusal. It reports whether the host has a further page of the list.
-func (r *rest) call(ctx context.Context, q request, answer any) (more bool, err error) {
+// call sends a request and decodes the answer, unless answer is nil. An answer that is no success is a
+// *refusal. It reports whether the host has a further page of the list. It follows no redirect, so the
+// token goes nowhere else.
+func (c *Client) call(ctx context.Context, q request, answer any) (more bool, err error) {
 	var content bytes.Buffer
 	if q.fields != nil {
 		if err := json.NewEncoder(&content).Encode(q.fields); err != nil {
@@ -50,21 +66,21 @@ func (r *rest) call(ctx context.Context, q request, answer any) (more bool, err 
 	if err != nil {
 		return false, err
 	}
-	req.Header = r.header.Clone()
+	req.Header = c.header.Clone()
 	if q.fields != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := r.client.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read
 	op := q.method + " " + req.URL.Path
-	if r.trace != nil {
-		r.trace(op, resp.StatusCode)
+	if c.Trace != nil {
+		c.Trace(op, resp.StatusCode)
 	}
 	if resp.StatusCode/100 != 2 {
-		return false, r.refused(op, resp)
+		return false, c.refused(op, resp)
 	}
 	if answer != nil {
 		if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer); err != nil {
@@ -72,17 +88,34 @@ func (r *rest) call(ctx context.Context, q request, answer any) (more bool, err 
 		}
 	}
 	// GitHub has the one header, GitLab either.
-	more = resp.Header.Get("X-Next-Page") != "" || strings.Contains(resp.Header.Get("Link"), `rel="next"`)
-	return more, nil
+	return resp.Header.Get("X-Next-Page") != "" || strings.Contains(resp.Header.Get("Link"), `rel="next"`), nil
+}
+
+// parseAPI reads the address of an API. It accepts only those that a token may go to.
+func parseAPI(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSuffix(address, "/"))
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		// It may hold a password.
+		return nil, errors.New("CI gives no valid address of the code host's API: it must be https://HOST/PATH")
+	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u):
+		return u, nil
+	}
+	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
+}
+
+func isLoopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // refusal is an answer of the host that is no success.
 type refusal struct {
 	op, text string
 	status   int
-	// limited says that the host limits the rate of requests, and wait for how long.
-	wait    time.Duration
+	// limited is true if the host limits the rate of requests. wait is how long it asks to wait.
 	limited bool
+	wait    time.Duration
 }
 
 func (r *refusal) Error() string {
@@ -93,55 +126,36 @@ func (r *refusal) Error() string {
 	return text
 }
 
-// parseAPI reads the address of an API. It accepts only those that a token may go to.
-func parseAPI(address string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSuffix(address, "/"))
-	switch {
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		// It may hold a password.
-		return nil, errors.New("CI gives no valid address of the code host's API: it must be https://HOST/PATH")
-	case u.Scheme == "https" || u.Scheme == "http" && onLoopback(u):
-		return u, nil
-	}
-	return nil, fmt.Errorf("the address of the code host's API is %s: trueup sends a token only over https, or to this machine", u.Redacted())
-}
-
-func onLoopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func (r *rest) refused(op string, resp *http.Response) *refusal {
+func (c *Client) refused(op string, resp *http.Response) *refusal {
 	out := &refusal{op: op, status: resp.StatusCode}
 	if resp.StatusCode/100 == 3 {
 		out.text = "it redirects, and trueup does not send a token there: was the repository renamed or moved?"
 		return out
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err == nil {
-		out.text = r.token.redact(complaint(body))
+	if body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err == nil {
+		out.text = strings.ReplaceAll(complaint(body), c.Token.secret, hiddenToken)
 	}
 	h := resp.Header
 	out.limited = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden &&
 		(h.Get("Retry-After") != "" || h.Get("X-RateLimit-Remaining") == "0" || strings.Contains(out.text, "rate limit"))
 	if out.limited || resp.StatusCode == http.StatusServiceUnavailable {
-		out.wait = r.asked(h)
+		out.wait = requestedWait(h, c.Now())
 	}
 	return out
 }
 
-// asked returns how long a host asks to wait: in seconds, as a date, or until the rate
-// limit resets.
-func (r *rest) asked(h http.Header) time.Duration {
+// requestedWait returns how long a host asks to wait: in seconds, as a date, or until the rate limit
+// resets.
+func requestedWait(h http.Header, now time.Time) time.Duration {
 	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
 		return time.Duration(n) * time.Second
 	}
 	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
-		return at.Sub(r.now())
+		return at.Sub(now)
 	}
 	reset := cmp.Or(h.Get("X-RateLimit-Reset"), h.Get("RateLimit-Reset"))
 	if n, err := strconv.ParseInt(reset, 10, 64); err == nil {
-		return time.Unix(n, 0).Sub(r.now())
+		return time.Unix(n, 0).Sub(now)
 	}
 	return 0
 }
@@ -149,13 +163,9 @@ func (r *rest) asked(h http.Header) time.Duration {
 // complaint returns the message of an answer, and what is wrong with each field.
 func complaint(body []byte) string {
 	var said struct {
-		Message json.RawMessage `json:"message"`
-		Error   string          `json:"error"`
-		Errors  []struct {
-			Message string `json:"message"`
-			Field   string `json:"field"`
-			Code    string `json:"code"`
-		} `json:"errors"`
+		Message json.RawMessage
+		Error   string
+		Errors  []struct{ Message, Field, Code string }
 	}
 	// Any other answer is no failure: the status says enough.
 	_ = json.Unmarshal(body, &said)
@@ -174,8 +184,7 @@ func complaint(body []byte) string {
 
 // status returns that of the host's answer, or 0.
 func status(err error) int {
-	var r *refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status
 	}
 	return 0

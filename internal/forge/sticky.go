@@ -6,23 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
-	"time"
-)
-
-// note is a comment or an open issue at the host.
-type note struct {
-	id          int64
-	author      string
-	title, body string
-	url         string
-}
-
-// perPage is the most that either host returns at once, and maxPages bounds how many
-// pages are read.
-const (
-	perPage  = 100
-	maxPages = 100
+	"strconv"
+	"strings"
+	"sync"
 )
 
 // Outcome says what happened to a text.
@@ -38,121 +27,124 @@ const (
 	Nothing   Outcome = "nothing"
 )
 
-// Result is the outcome, the page of the text, if any, and how many older copies were
-// deleted.
+// Result is the outcome, the page of the text, if any, and how many older copies were deleted.
 type Result struct {
 	Outcome Outcome
 	URL     string
 	Removed int
 }
 
-// sticky is a text that a store shall have once.
-type sticky struct {
-	store       commentStore
-	mark        mark
-	title, body string
-	// resolved says that the reason for the text is gone.
-	resolved bool
-	// commit is the newest commit of pull request pull that the comment is about, if that
-	// is known. The comment is outdated when there is a newer one.
-	commit string
-	pull   int
+// run orders the runs that write: id grows from run to run, attempt with each start of the same run.
+type run struct {
+	id      int64
+	attempt int
 }
 
-// tries bounds how often a text is written after failures of the host.
-const tries = 4
+func (r run) compare(o run) int {
+	return cmp.Or(cmp.Compare(r.id, o.id), cmp.Compare(r.attempt, o.attempt))
+}
 
-// longestWait bounds the pause that a host may ask for.
-const longestWait = 2 * time.Minute
+// mark is the hidden first line of a text. trueup reads nothing below it.
+type mark struct {
+	// use is comment or issue.
+	use, key string
+	run      run
+}
 
-// put reads the store and then writes, until it succeeds. After a failure it reads again,
-// so a lost answer makes no second copy.
-func (c *Client) put(ctx context.Context, s sticky) (Result, error) {
-	pause := time.Second
-	for try := 1; ; try++ {
-		res, err := c.putOnce(ctx, s)
-		if err == nil || try == tries || !temporary(ctx, err) {
-			return res, c.explained(err)
-		}
-		wait := pause
-		var r *refusal
-		if errors.As(err, &r) {
-			wait = max(wait, r.wait)
-		}
-		if wait > longestWait {
-			return res, fmt.Errorf("%w (the host asks to wait for %s)", err, wait.Round(time.Second))
-		}
-		if err := c.options.Sleep(ctx, wait); err != nil {
-			return res, err
-		}
-		pause *= 3
+var markPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^<!-- trueup:(comment|issue) v1 key=(\S*) run=(\d{1,19})\.(\d{1,9}) -->(?:\r?\n|$)`)
+})
+
+// String returns the first line. An escaped key has no space and no bracket, so it can't end the line.
+func (m mark) String() string {
+	return fmt.Sprintf("<!-- trueup:%s v1 key=%s run=%d.%d -->\n", m.use, escaped(m.key), m.run.id, m.run.attempt)
+}
+
+func escaped(key string) string { return (&url.URL{Path: key}).EscapedPath() }
+
+// readMark reads the first line of a text. It does not know those of later versions.
+func readMark(text string) (mark, bool) {
+	said := markPattern().FindStringSubmatch(text)
+	if said == nil {
+		return mark{}, false
 	}
+	key, err1 := url.PathUnescape(said[2])
+	id, err2 := strconv.ParseInt(said[3], 10, 64)
+	attempt, err3 := strconv.Atoi(said[4])
+	return mark{said[1], key, run{id, attempt}}, err1 == nil && err2 == nil && err3 == nil
+}
+
+// text is a Post that a store shall have once.
+type text struct {
+	*Client
+	Post
+	store store
+	mark  mark
+	// whole is the text with its mark.
+	whole string
 }
 
 // errGone says that somebody deleted a note between the read and the write.
 var errGone = errors.New("it was deleted just now")
 
-// temporary reports whether a second try may succeed.
-func temporary(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	var r *refusal
-	return errors.Is(err, errGone) || !errors.As(err, &r) || r.status >= 500 || r.limited
-}
-
 // putOnce reads once, and writes.
-func (c *Client) putOnce(ctx context.Context, s sticky) (Result, error) {
-	if s.commit != "" {
-		head, err := c.host.head(ctx, s.pull)
-		if err != nil || head != s.commit {
+func (t *text) putOnce(ctx context.Context) (Result, error) {
+	if t.Pull != 0 && t.Pull == t.context.PullRequest && t.context.HeadCommit != "" {
+		// A comment on an older commit is outdated.
+		head, err := t.newest(ctx, t.Pull)
+		if err != nil || head != t.context.HeadCommit {
 			return Result{Outcome: Outdated}, err
 		}
 	}
-	author, err := c.viewer(ctx)
+	author, err := t.viewer(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	ours, err := s.ours(ctx, author)
+	ours, err := t.ours(ctx)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case len(ours) > 0:
-		return s.settle(ctx, ours)
-	case !s.resolved:
-		return c.create(ctx, s)
+		return t.settle(ctx, ours)
+	case !t.Resolved:
+		return t.create(ctx)
 	case author == "":
 		return Result{}, errors.New("the host does not name the token's owner, so trueup can't recognise its issue")
 	}
 	return Result{Outcome: Nothing}, nil
 }
 
-// create writes a new note and reads again: another run may have done the same. The
-// author is known now, so it also finds older copies if the host does not name the user of
-// a token.
-func (c *Client) create(ctx context.Context, s sticky) (Result, error) {
-	made, err := s.store.create(ctx, s.title, s.text())
+func (t *text) fields() map[string]string {
+	fields := map[string]string{t.store.bodyField: t.whole}
+	if t.Title != "" {
+		fields["title"] = t.Title
+	}
+	return fields
+}
+
+// create writes a new note and reads again: another run may have done the same. The author is known
+// now, so it also finds older copies if the host does not name the user of a token.
+func (t *text) create(ctx context.Context) (Result, error) {
+	var made note
+	if _, err := t.call(ctx, request{http.MethodPost, t.store.list, t.fields()}, &made); err != nil {
+		return Result{}, fmt.Errorf("add to the %s: %w", t.store.all, err)
+	}
+	t.author = made.author
+	ours, err := t.ours(ctx, made)
 	if err != nil {
 		return Result{}, err
 	}
-	c.author = made.author
-	ours, err := s.ours(ctx, made.author, made)
-	if err != nil {
-		return Result{}, err
-	}
-	res, err := s.settle(ctx, ours)
+	res, err := t.settle(ctx, ours)
 	if res.Outcome == Unchanged {
 		res.Outcome = Created
 	}
 	return res, err
 }
 
-func (s sticky) text() string { return s.mark.String() + s.body }
-
-// ours returns the author's notes with this use and key, the newest run's first, and what
-// was just made, which a host may list late.
-func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, error) {
-	all, err := s.store.list(ctx)
+// ours returns the author's notes with this use and key, the newest run's first, and what was just made,
+// which a host may list late.
+func (t *text) ours(ctx context.Context, made ...note) ([]note, error) {
+	all, err := t.notes(ctx, t.store)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +155,7 @@ func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, 
 	}
 	all = slices.DeleteFunc(all, func(n note) bool {
 		m, ok := readMark(n.body)
-		return !ok || author == "" || n.author != author || m.use != s.mark.use || m.key != s.mark.key
+		return !ok || t.author == "" || n.author != t.author || m.use != t.mark.use || m.key != t.mark.key
 	})
 	slices.SortFunc(all, func(a, b note) int {
 		first, _ := readMark(a.body)
@@ -173,29 +165,29 @@ func (s sticky) ours(ctx context.Context, author string, made ...note) ([]note, 
 	return all, nil
 }
 
-// settle updates the newest of our notes, unless a later run wrote it or it is up to date,
-// and deletes the others.
-func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
-	keep, text := ours[0], s.text()
+// settle updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes
+// the others.
+func (t *text) settle(ctx context.Context, ours []note) (Result, error) {
+	keep := ours[0]
 	said, _ := readMark(keep.body)
 	res := Result{Outcome: Unchanged, URL: keep.url}
 	switch {
-	case s.mark.run.compare(said.run) < 0:
+	case t.run.compare(said.run) < 0:
 		res.Outcome = Outdated
-	case !sameText(keep.body, text) || !sameText(keep.title, s.title):
+	case !isSame(keep.body, t.whole) || !isSame(keep.title, t.Title):
 		res.Outcome = Updated
-		if err := s.store.update(ctx, keep.id, s.title, text); err != nil {
+		if err := t.edit(ctx, t.store, "update", t.store.method, keep.id, t.fields()); err != nil {
 			return Result{}, gone(err)
 		}
 	}
-	if s.resolved && res.Outcome != Outdated {
+	if t.Resolved && res.Outcome != Outdated {
 		res.Outcome = Closed
-		if err := s.store.remove(ctx, keep.id); err != nil {
+		if err := t.remove(ctx, t.store, keep.id); err != nil {
 			return Result{}, gone(err)
 		}
 	}
 	for _, extra := range ours[1:] {
-		if err := s.store.remove(ctx, extra.id); err != nil && status(err) != http.StatusNotFound {
+		if err := t.remove(ctx, t.store, extra.id); err != nil && status(err) != http.StatusNotFound {
 			return res, fmt.Errorf("delete an older copy: %w", err)
 		}
 		res.Removed++
@@ -203,7 +195,14 @@ func (s sticky) settle(ctx context.Context, ours []note) (Result, error) {
 	return res, nil
 }
 
-// gone adds errGone if the note is not there any more.
+// isSame reports whether two texts are equal to a host, which may change line ends and the space around
+// a text.
+func isSame(a, b string) bool {
+	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return norm(a) == norm(b)
+}
+
+// gone adds errGone if the note was deleted.
 func gone(err error) error {
 	if status(err) == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)
