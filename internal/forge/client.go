@@ -91,6 +91,7 @@ func (c *Client) Comment(ctx context.Context, p Post) (Result, error) {
 
 // Issue makes, updates or closes the issue with this key.
 func (c *Client) Issue(ctx context.Context, p Post) (Result, error) {
+	p.Pull = 0
 	return c.put(ctx, "issue", c.host.issues, p)
 }
 
