@@ -20,16 +20,16 @@ import (
 
 func hostileInput() []hostileCase {
 	return []hostileCase{
-		{"yaml-alias-bomb", yamlAliasBomb},
-		{"deep-nesting", deepNesting},
-		{"duplicate-keys", duplicateKeys},
-		{"norway-and-numbers", norwayAndNumbers},
-		{"trailing-documents", trailingDocuments},
-		{"encodings", encodings},
-		{"links-and-pipes", linksAndPipes},
-		{"schema-references", schemaReferences},
-		{"unknown-fields", unknownFields},
-		{"name-in-url", nameInURL},
+		{"yaml-alias-bomb", "Aliases expand to at most 100,000 values and 16 MiB: 'TestAliasesOfLongTextsAreBounded'.", yamlAliasBomb},
+		{"deep-nesting", "At most 64 levels, 500,000 values a document, 16 MiB a file.", deepNesting},
+		{"duplicate-keys", "An error with both lines, also for one object in two files.", duplicateKeys},
+		{"norway-and-numbers", "An unquoted boolean or number in a text field is an error with the quoted form.", norwayAndNumbers},
+		{"trailing-documents", "Every document is read; content after a document's end is an error.", trailingDocuments},
+		{"encodings", "UTF-8 only. Control characters and characters that reorder or hide text are errors, in keys and values.", encodings},
+		{"links-and-pipes", "Reads regular files inside the folder only, and never writes through a link: 'TestPipesDoNotHang', 'TestATreeOpensNoPipe'.", linksAndPipes},
+		{"schema-references", "Schemas are embedded and load no other: 'TestSchemaReferencesStayInside'.", schemaReferences},
+		{"unknown-fields", "Keys are case-sensitive. A name that resembles a documented one is an error that no comment silences ([misspelt-field](../rules/misspelt-field.md)); another unknown one is a warning, and with '--strict' or in 'trueup.yaml' an error.", unknownFields},
+		{"name-in-url", "A rule and escaping: 'FuzzNameInURL'. Files that 'pull' writes stay in their folder: 'TestFileNamesAreSafeAndNeverCollide'.", nameInURL},
 	}
 }
 

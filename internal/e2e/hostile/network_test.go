@@ -12,15 +12,15 @@ import (
 
 func hostileNetwork() []hostileCase {
 	return []hostileCase{
-		{"partial-list", partialList},
-		{"truncated-body", truncatedBody},
-		{"gzip-bomb", gzipBomb},
-		{"slow-server", slowServer},
-		{"retry-after", retryAfter},
-		{"refused-mid-run", refusedMidRun},
-		{"wrong-workspace", wrongWorkspace},
-		{"success-that-is-none", successThatIsNone},
-		{"proxies-and-rebinding", proxiesAndRebinding},
+		{"partial-list", "A list never proves absence.", partialList},
+		{"truncated-body", "A cut answer is no answer.", truncatedBody},
+		{"gzip-bomb", "The limit counts decompressed bytes.", gzipBomb},
+		{"slow-server", "The time limit of a request covers its body.", slowServer},
+		{"retry-after", "Both forms are limited; a longer pause ends the run and says until when.", retryAfter},
+		{"refused-mid-run", "Nothing new starts; the result says what was done.", refusedMidRun},
+		{"wrong-workspace", "If all known objects are gone, trueup asks whether the workspace is right.", wrongWorkspace},
+		{"success-that-is-none", "An answer is JSON of the expected kind and name, or no answer.", successThatIsNone},
+		{"proxies-and-rebinding", "Only addresses of the environment are resolved. 'doctor' shows the proxy without its password.", proxiesAndRebinding},
 	}
 }
 

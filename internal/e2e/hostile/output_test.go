@@ -23,17 +23,17 @@ import (
 
 func hostileOutput() []hostileCase {
 	return []hostileCase{
-		{"terminal-escapes", terminalEscapes},
-		{"workflow-commands", workflowCommands},
-		{"markdown-breakout", markdownBreakout},
-		{"mermaid-labels", mermaidLabels},
-		{"html-and-csv-report", htmlReport},
-		{"github-output", githubOutput},
-		{"repository-chooses-address", repositoryChoosesAddress},
-		{"redirect", redirect},
-		{"token-in-output", tokenInOutput},
-		{"token-sources", tokenSources},
-		{"workflow-triggers", workflowTriggers},
+		{"terminal-escapes", "Control characters are printed as escapes.", terminalEscapes},
+		{"workflow-commands", "No line starts a workflow command, except those of [annotations](../reports.md#github).", workflowCommands},
+		{"markdown-breakout", "No link, image or tag comes from data: 'FuzzRender'.", markdownBreakout},
+		{"mermaid-labels", "In a [graph](../graph.md), data is only in labels, with entities for special characters: 'FuzzGraph'.", mermaidLabels},
+		{"html-and-csv-report", "The page has only the elements, links and script of its template, and a policy that loads nothing: 'TestTextNeverChangesThePage', 'FuzzRender'. No report is CSV.", htmlReport},
+		{"github-output", "Names are fixed, and values have letters, digits and '-:_.' only. Annotations are escaped by one type: 'TestAnyDocumentIsValid'.", githubOutput},
+		{"repository-chooses-address", "The project file has no such field: 'TestHostilePullRequest'.", repositoryChoosesAddress},
+		{"redirect", "Never followed. Addresses are https, except on loopback.", redirect},
+		{"token-in-output", "Redacted, also if a server echoes it.", tokenInOutput},
+		{"token-sources", "One line break at the end is dropped, other white space refused. A file that others may read is refused. There is no flag.", tokenSources},
+		{"workflow-triggers", "'TestWorkflowsAreSafe', 'TestExpressionsTakeNothingOfAPullRequest'.", workflowTriggers},
 	}
 }
 

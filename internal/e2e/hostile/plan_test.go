@@ -14,8 +14,8 @@ import (
 // hostilePlans are the cases of the files that plans are kept in.
 func hostilePlans() []hostileCase {
 	return []hostileCase{
-		{"secrets-in-plan-file", secretsInPlanFile},
-		{"plan-file-tampering", planFileTampering},
+		{"secrets-in-plan-file", "A [plan file](../plan-file.md) has what differs, no token, and nothing of live that git does not mention. Sensitive fields are digests; the mode is 0600, and never through a link: 'TestNoSecretIsShown'.", secretsInPlanFile},
+		{"plan-file-tampering", "Nothing of the file is sent. It is compared with a new plan, and any changed byte is detected: 'TestNoByteOfAPlanFileCanChange', 'TestNothingOfAPlanFileIsSent'.", planFileTampering},
 	}
 }
 

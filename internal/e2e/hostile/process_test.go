@@ -23,12 +23,12 @@ import (
 
 func hostileProcess() []hostileCase {
 	return []hostileCase{
-		{"crash-between-intent-and-outcome", crashBetween},
-		{"signals", interrupted},
-		{"full-stdout", fullStdout},
-		{"panic", panics},
-		{"newer-format", newerFormat},
-		{"supply-chain", supplyChain},
+		{"crash-between-intent-and-outcome", "A question, never a second send: 'TestCrashPoints'.", crashBetween},
+		{"signals", "The first lets requests finish; the second records them as unknown and exits.", interrupted},
+		{"full-stdout", "Lost output is an error, and never stops an apply half-way.", fullStdout},
+		{"panic", "An error of its object; a request in flight becomes a question.", panics},
+		{"newer-format", "Refused, and not written to.", newerFormat},
+		{"supply-chain", "Actions and tools are pinned, the hosted workflow runs govulncheck, and nothing is loaded at run time.", supplyChain},
 	}
 }
 

@@ -17,20 +17,20 @@ import (
 
 func hostileRuns() []hostileCase {
 	return []hostileCase{
-		{"changed-after-plan", changedAfterPlan},
-		{"merge-patch-limits", mergePatchLimits},
-		{"perpetual-diff", perpetualDiff},
-		{"concurrent-applies", concurrentApplies},
-		{"dropped-run", droppedRun},
-		{"order-and-partial-failure", partialFailure},
-		{"unclear-post", unclearPost},
-		{"replayed-post", replayedPost},
-		{"spent-name", spentName},
-		{"clock-skew", clockSkew},
-		{"purge-quota", purgeQuota},
-		{"ledger-lost", ledgerLost},
-		{"disk-full", diskFull},
-		{"power-loss", powerLoss},
+		{"changed-after-plan", "Read again before each write; then nothing is sent, exit code 3.", changedAfterPlan},
+		{"merge-patch-limits", "Removed fields are sent as null; lists sent in full keep what git does not mention. Properties of the comparison hold both.", mergePatchLimits},
+		{"perpetual-diff", "Only fields in git are compared. A value that the server rewrites is exit code 7, with the override to write.", perpetualDiff},
+		{"concurrent-applies", "One claim wins: 'TestCrowd', 'TestRefRace'.", concurrentApplies},
+		{"dropped-run", "Apply works from the whole tree, not from a commit's changes.", droppedRun},
+		{"order-and-partial-failure", "A purge waits for its CDN; the next run does the rest.", partialFailure},
+		{"unclear-post", "A question. A request that was certainly refused is tried again by the next run.", unclearPost},
+		{"replayed-post", "No header that makes a POST repeatable; one request, however the connection breaks.", replayedPost},
+		{"spent-name", "Other content needs another name.", spentName},
+		{"clock-skew", "No clock error makes a request go again: 'TestTheWindowByTheLaterClock'.", clockSkew},
+		{"purge-quota", "A purge that does not fit is deferred, with numbers.", purgeQuota},
+		{"ledger-lost", "Missing, damaged or rolled back: nothing is sent.", ledgerLost},
+		{"disk-full", "Without a stored claim no request; without a stored outcome a rescue record: 'TestCrashDiskBeforeASend', 'TestCrashDiskBeforeAnOutcome'.", diskFull},
+		{"power-loss", "The claim is on the disk before the request; 'TestCrashPoints' checks the order of syncs.", powerLoss},
 	}
 }
 
