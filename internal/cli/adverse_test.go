@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"trueup/internal/exit"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/fault"
 )
 
 // verdict is how an apply ends on an adverse platform: with which code, saying
@@ -62,7 +62,7 @@ var adverseVerdicts = map[string]struct{ first, change verdict }{
 // purged twice, and what ends well plans empty.
 func TestCorpusUnderAdverseQuirks(t *testing.T) {
 	sets := corpusCDNs(t)
-	for _, q := range sandbox.Quirks() {
+	for _, q := range fault.Quirks() {
 		if q.Group == "benign" {
 			continue
 		}

@@ -16,7 +16,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/report"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/fault"
 )
 
 // completion offers what a word of the command line may become. It is quick and
@@ -195,7 +195,7 @@ func (a *app) completeProfiles(*cobra.Command, []string, string) ([]string, cobr
 
 func completeQuirks(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
-	for _, q := range sandbox.Quirks() {
+	for _, q := range fault.Quirks() {
 		out = offer(out, q.Name, q.Summary)
 	}
 	return out, noFiles

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"trueup/internal/exit"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/fault"
 )
 
 // matrixFault is a fault of the matrix: an effect in the words of the sandbox,
@@ -66,7 +66,7 @@ func matrixFaults() []matrixFault {
 // it back.
 func (f matrixFault) moments(role string) []string {
 	effect, _, _ := strings.Cut(f.effect, " ")
-	either := slices.ContainsFunc(sandbox.Effects(), func(e sandbox.Effect) bool {
+	either := slices.ContainsFunc(fault.Effects(), func(e fault.Effect) bool {
 		return e.Either && (e.Name == effect || e.Name == "status" && len(effect) == 3)
 	})
 	hasNotActed := []string{limited, tooLong, denied, refused}

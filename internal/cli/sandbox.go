@@ -18,6 +18,7 @@ import (
 	"trueup/internal/project"
 	"trueup/internal/report"
 	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/fault"
 )
 
 type sandboxOptions struct {
@@ -43,7 +44,7 @@ func newSandbox(a *app) *cobra.Command {
 // check refuses quirks that there are not.
 func (o sandboxOptions) check() error {
 	var known []string
-	for _, q := range sandbox.Quirks() {
+	for _, q := range fault.Quirks() {
 		known = append(known, q.Name)
 	}
 	for _, name := range o.quirks {
@@ -154,7 +155,7 @@ func newSandboxQuirks(a *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			var rows [][]string
-			for _, q := range sandbox.Quirks() {
+			for _, q := range fault.Quirks() {
 				rows = append(rows, []string{q.Name, string(q.Group), q.Summary})
 			}
 			return a.out.Marked(rows, report.Options{Width: a.env.Width})

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/control"
+	"trueup/internal/sandbox/fault"
 )
 
 func newSandboxFault(a *app) *cobra.Command {
@@ -37,9 +38,9 @@ func newSandboxFault(a *app) *cobra.Command {
 // faultHelp is the grammar of faults and the table of their effects.
 func faultHelp() string {
 	var b strings.Builder
-	grammar, example, _ := strings.Cut(sandbox.FaultGrammar, ", such as ")
+	grammar, example, _ := strings.Cut(fault.Grammar, ", such as ")
 	fmt.Fprintf(&b, "  %s\n  such as '%s'\n\nEffects:\n", grammar, example)
-	for _, e := range sandbox.Effects() {
+	for _, e := range fault.Effects() {
 		fmt.Fprintf(&b, "  %-40s %s\n", e.Form, e.Summary)
 	}
 	return b.String() + "\ndocs/sandbox.md explains them."
@@ -66,7 +67,7 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 	if err != nil {
 		return err
 	}
-	var waiting []sandbox.PendingFault
+	var waiting []fault.Pending
 	if err := json.Unmarshal(answer, &waiting); err != nil {
 		return fmt.Errorf("faults of the sandbox: %w", err)
 	}
@@ -82,7 +83,7 @@ func runSandboxFault(ctx context.Context, a *app, forget bool, rules []string) e
 
 // steer sends a request to the control of the sandbox at an address.
 func steer(ctx context.Context, method, where, what, body string) ([]byte, error) {
-	url := "http://" + where + sandbox.ControlBase + what
+	url := "http://" + where + control.Base + what
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)

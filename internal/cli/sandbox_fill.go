@@ -21,12 +21,12 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/sample"
 )
 
 type fillOptions struct {
 	dir   string
-	world sandbox.World
+	world sample.World
 }
 
 func newSandboxFill(a *app) *cobra.Command {
@@ -87,7 +87,7 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 	if err != nil {
 		return err
 	}
-	live, err := putSamples(ctx, opts.world.Samples(), ws, to)
+	live, err := putSamples(ctx, opts.world.Objects(), ws, to)
 	if err = errors.Join(err, to.close()); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func runSandboxFill(ctx context.Context, a *app, opts fillOptions) error {
 
 // writeSamples writes the manifests of a world, a file each, and ends at one that
 // is there and says something else.
-func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, world sandbox.World) error {
+func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, world sample.World) error {
 	root, err := files.FolderAt(a.dir(), dir).Make()
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, files.WithoutPath(err))
@@ -107,7 +107,7 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	told := a.begin("writing manifests")
 	defer told.end()
 	type numbered struct {
-		sandbox.Sample
+		sample.Object
 		i int
 	}
 	samples, errs := make(chan numbered), make([]error, world.Len())
@@ -117,7 +117,7 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for s := range samples {
-				f, err := sampleFile(ws, s.Sample)
+				f, err := sampleFile(ws, s.Object)
 				if err == nil {
 					err = writeSample(root, f)
 				}
@@ -130,7 +130,7 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 		})
 	}
 	i := 0
-	for s := range world.Samples() {
+	for s := range world.Objects() {
 		if errs[i] = ctx.Err(); errs[i] != nil || failed.Load() {
 			break
 		}
@@ -150,7 +150,7 @@ func writeSample(root *os.Root, f files.File) error {
 	return err
 }
 
-func sampleFile(ws kind.Workspace, s sandbox.Sample) (files.File, error) {
+func sampleFile(ws kind.Workspace, s sample.Object) (files.File, error) {
 	k, spec, err := sampleKind(s, s.Spec)
 	if err != nil {
 		return files.File{}, err
@@ -164,7 +164,7 @@ func sampleFile(ws kind.Workspace, s sandbox.Sample) (files.File, error) {
 }
 
 // sampleKind is the kind of an object, and a spec of it as JSON.
-func sampleKind(s sandbox.Sample, spec map[string]any) (*kind.Kind, []byte, error) {
+func sampleKind(s sample.Object, spec map[string]any) (*kind.Kind, []byte, error) {
 	k, _, ok := kind.ForEnvelope(s.APIVersion, s.Kind)
 	if !ok {
 		return nil, nil, fmt.Errorf("the sandbox generates %s, which is not a kind", s.Kind)
@@ -174,7 +174,7 @@ func sampleKind(s sandbox.Sample, spec map[string]any) (*kind.Kind, []byte, erro
 }
 
 // putSamples makes objects live, and says how many that are.
-func putSamples(ctx context.Context, samples iter.Seq[sandbox.Sample], ws kind.Workspace, to *seeder) (live int, err error) {
+func putSamples(ctx context.Context, samples iter.Seq[sample.Object], ws kind.Workspace, to *seeder) (live int, err error) {
 	for s := range samples {
 		if s.Live == nil {
 			continue

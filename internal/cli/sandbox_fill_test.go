@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"trueup/internal/kind"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/sample"
 )
 
 // TestFillEndsWhenTold: who interrupts does not wait for what is left.
 func TestFillEndsWhenTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	dir, world := t.TempDir(), sandbox.World{CDNs: 3, Seed: 1}
+	dir, world := t.TempDir(), sample.World{CDNs: 3, Seed: 1}
 	a := newApp(Env{Dir: dir, Now: time.Now, Getenv: func(string) string { return "" }})
 	if err := a.writeSamples(ctx, "m", kind.Workspace{Name: "acme"}, world); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
@@ -24,7 +24,7 @@ func TestFillEndsWhenTold(t *testing.T) {
 	if found, _ := os.ReadDir(filepath.Join(dir, "m", "cdns")); len(found) > 0 {
 		t.Errorf("%d files were written", len(found))
 	}
-	live, err := putSamples(ctx, world.Samples(), kind.Workspace{}, &seeder{})
+	live, err := putSamples(ctx, world.Objects(), kind.Workspace{}, &seeder{})
 	if live != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d objects are live, %v", live, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"trueup/internal/manifest"
 	"trueup/internal/project"
 	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/sample"
 )
 
 // sandboxOrigin is the address of the sandbox in its ledger, whatever port a run has, so that no
@@ -137,7 +138,7 @@ func (o Options) OpenSandbox(
 	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
 		return server, err
 	}
-	if err := server.LoadSeed(sandbox.SeedLive()); err != nil {
+	if err := server.LoadSeed(sample.Live()); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	return server, nil
@@ -183,7 +184,7 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 // seedLedger records what was applied last in the workspace with examples, unless the ledger has a
 // record of it.
 func seedLedger(ctx context.Context, cfg ledger.Config) error {
-	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sandbox.SeedApplied()}}, manifest.Options{})
+	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sample.Applied()}}, manifest.Options{})
 	if err != nil {
 		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
 
 // The limits of purges that are active for one hostname (docs/platform.md 8), and
@@ -31,84 +33,114 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 
 func validName(name string) bool { return len(name) <= 253 && nameForm().MatchString(name) }
 
-func required(path string) cause {
-	return cause{Reason: "FieldValueRequired", Field: path, Message: "Required value"}
+// admission is an object on its way into the store, and what is wrong with it.
+type admission struct {
+	c     *call
+	o     objects
+	obj   object
+	spec  map[string]any
+	found []fault.Cause
 }
 
-func wrong(path string, value any, why string) cause {
-	return cause{Reason: "FieldValueInvalid", Field: path, Message: "Invalid value: " + jsonText(value) + ": " + why}
+func (a *admission) refuse(reason, path, format string, args ...any) {
+	a.found = append(a.found, fault.Cause{Reason: "FieldValue" + reason, Field: path, Message: fmt.Sprintf(format, args...)})
 }
 
-func twice(path string, value any) cause {
-	return cause{Reason: "FieldValueDuplicate", Field: path, Message: "Duplicate value: " + jsonText(value)}
+func (a *admission) required(path string) { a.refuse("Required", path, "Required value") }
+
+func (a *admission) wrong(path string, value any, why string) {
+	a.refuse("Invalid", path, "Invalid value: %s: %s", jsonText(value), why)
+}
+
+func (a *admission) twice(path string, value any) {
+	a.refuse("Duplicate", path, "Duplicate value: %s", jsonText(value))
+}
+
+// run prepares and validates the object; it returns warnings.
+func (a *admission) run() (warnings []string, err error) {
+	a.spec = a.obj.spec()
+	if a.spec == nil {
+		a.required("spec")
+		return nil, a.c.invalid(a.obj.name(), a.found...)
+	}
+	settle(a.spec)
+	if a.c.isCDN() {
+		fields := cdnFields()
+		fields.checkTypes(a, "spec", a.spec)
+		if a.c.on["readonly-rejects"] {
+			a.refuseIDs()
+		}
+		if a.c.on["drop-unknown-fields"] {
+			for _, path := range fields.dropUnknown("spec", a.spec) {
+				warnings = append(warnings, fmt.Sprintf("unknown field %q", path))
+			}
+		}
+		if a.c.on["defaults"] {
+			fields.fillDefaults(a.spec, text(a.spec["hostname"]))
+		}
+	}
+	if len(a.found) == 0 {
+		err = a.c.res.admit(a)
+	}
+	if len(a.found) > 0 {
+		return nil, a.c.invalid(a.obj.name(), a.found...)
+	}
+	return warnings, err
 }
 
 // admitCDN validates a CDN whose types are right (docs/platform.md 2.2).
-func admitCDN(a *admission) ([]cause, error) {
-	spec := a.obj.spec()
-	var found []cause
-	host := text(spec["hostname"])
+func admitCDN(a *admission) error {
+	host := text(a.spec["hostname"])
 	switch owner := a.o.cdnOf(a.c.ws.Name, host); {
 	case host == "":
-		found = append(found, required("spec.hostname"))
+		a.required("spec.hostname")
 	case !validName(strings.ToLower(host)):
-		found = append(found, wrong("spec.hostname", host, "must be a domain name"))
+		a.wrong("spec.hostname", host, "must be a domain name")
 	case owner != "" && owner != a.obj.name():
-		found = append(found, twice("spec.hostname", host))
+		a.twice("spec.hostname", host)
 	}
 	names := map[string]bool{}
-	for i, v := range list(spec["upstreams"]) {
-		upstream := asObject(v)
-		path := fmt.Sprintf("spec.upstreams[%d]", i)
-		found = append(found, checkUpstream(path, upstream, names)...)
-		names[text(upstream["name"])] = true
+	for i, upstream := range list(a.spec["upstreams"]) {
+		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), asObject(upstream), names)
 	}
-	for i, v := range list(spec["locations"]) {
-		path := fmt.Sprintf("spec.locations[%d]", i)
-		location := asObject(v)
+	for i, v := range list(a.spec["locations"]) {
+		path, location := fmt.Sprintf("spec.locations[%d]", i), asObject(v)
 		if text(location["path"]) == "" {
-			found = append(found, required(path+".path"))
+			a.required(path + ".path")
 		}
 		if name, has := location["upstream"]; has && !names[text(name)] {
-			found = append(found, cause{
-				Reason: "FieldValueNotFound", Field: path + ".upstream", Message: "Not found: " + jsonText(name),
-			})
+			a.refuse("NotFound", path+".upstream", "Not found: %s", jsonText(name))
 		}
 	}
-	return found, nil
+	return nil
 }
 
-// checkUpstream validates an upstream and its servers (docs/platform.md 10).
-func checkUpstream(path string, upstream object, names map[string]bool) []cause {
-	var found []cause
-	switch name := text(upstream["name"]); {
+// checkUpstream validates an upstream and its servers (docs/platform.md 10), and
+// adds its name to those that are taken.
+func (a *admission) checkUpstream(path string, upstream map[string]any, names map[string]bool) {
+	name := text(upstream["name"])
+	switch {
 	case name == "":
-		found = append(found, required(path+".name"))
+		a.required(path + ".name")
 	case names[name]:
-		found = append(found, twice(path+".name", name))
+		a.twice(path+".name", name)
 	}
+	names[name] = true
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {
-		found = append(found, wrong(path+".scheme", scheme, "must be http or https"))
+		a.wrong(path+".scheme", scheme, "must be http or https")
 	}
 	for i, v := range list(upstream["servers"]) {
-		server := asObject(v)
-		at := fmt.Sprintf("%s.servers[%d]", path, i)
+		server, at := asObject(v), fmt.Sprintf("%s.servers[%d]", path, i)
 		if text(server["host"]) == "" {
-			found = append(found, required(at+".host"))
+			a.required(at + ".host")
 		}
 		if port, has := server["port"]; has && !numberWithin(port, 1, 65535) {
-			found = append(found, wrong(at+".port", port, "must be between 1 and 65535"))
+			a.wrong(at+".port", port, "must be between 1 and 65535")
 		}
 		if weight, has := server["weight"]; has && !numberWithin(weight, 0, 1<<31-1) {
-			found = append(found, wrong(at+".weight", weight, "must be 0 or more"))
+			a.wrong(at+".weight", weight, "must be 0 or more")
 		}
 	}
-	return found
-}
-
-func asObject(v any) object {
-	m, _ := v.(map[string]any)
-	return m
 }
 
 func numberWithin(v any, low, high int) bool {
@@ -116,85 +148,67 @@ func numberWithin(v any, low, high int) bool {
 	return err == nil && n >= low && n <= high
 }
 
-// ownedIDs reports the ids of the server's own that a body carries.
-func ownedIDs(spec map[string]any) []cause {
-	var found []cause
-	report := func(path string, element object) {
-		if id, has := element["id"]; has {
-			found = append(found, cause{
-				Reason: "FieldValueForbidden", Field: path + ".id", Message: "Forbidden: " + jsonText(id) + " is set by the server",
-			})
+// refuseIDs refuses ids of elements, which only the server sets.
+func (a *admission) refuseIDs() {
+	check := func(path string, element any) {
+		if id, has := asObject(element)["id"]; has {
+			a.refuse("Forbidden", path+".id", "Forbidden: %s is set by the server", jsonText(id))
 		}
 	}
-	for i, v := range list(spec["locations"]) {
-		report(fmt.Sprintf("spec.locations[%d]", i), asObject(v))
+	for i, location := range list(a.spec["locations"]) {
+		check(fmt.Sprintf("spec.locations[%d]", i), location)
 	}
-	for i, v := range list(spec["upstreams"]) {
+	for i, upstream := range list(a.spec["upstreams"]) {
 		path := fmt.Sprintf("spec.upstreams[%d]", i)
-		report(path, asObject(v))
-		for j, server := range list(asObject(v)["servers"]) {
-			report(fmt.Sprintf("%s.servers[%d]", path, j), asObject(server))
+		check(path, upstream)
+		for j, server := range list(asObject(upstream)["servers"]) {
+			check(fmt.Sprintf("%s.servers[%d]", path, j), server)
 		}
 	}
-	return found
-}
-
-func indexCDN(o objects, ws, host string, obj object) error {
-	return o.bucket(bucketHosts).Put(storeKey(ws, host), []byte(obj.name()))
 }
 
 // admitPurge validates a purge and holds the limits of its hostname
 // (docs/platform.md 2.3 and 8).
-func admitPurge(a *admission) ([]cause, error) {
-	spec := a.obj.spec()
-	host := text(spec["hostname"])
+func admitPurge(a *admission) error {
+	host := text(a.spec["hostname"])
 	switch {
 	case host == "":
-		return []cause{required("spec.hostname")}, nil
+		a.required("spec.hostname")
+		return nil
 	case a.o.cdnOf(a.c.ws.Name, host) == "":
-		return []cause{wrong("spec.hostname", host, "no CDN of the workspace has this hostname")}, nil
-	}
-	found := checkSubdomains(spec, host)
-	found = append(found, checkPaths(spec)...)
-	if len(found) > 0 {
-		return found, nil
-	}
-	return overLimits(a, host)
-}
-
-func checkSubdomains(spec map[string]any, host string) []cause {
-	value, has := spec["subdomains"]
-	if !has {
+		a.wrong("spec.hostname", host, "no CDN of the workspace has this hostname")
 		return nil
 	}
-	if _, isList := value.([]any); !isList {
-		return []cause{wrong("spec.subdomains", value, "must be an array of strings")}
-	}
-	var found []cause
-	for i, v := range list(value) {
-		if name := text(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
-			found = append(found, wrong(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it"))
+	if value, has := a.spec["subdomains"]; has {
+		if _, isList := value.([]any); !isList {
+			a.wrong("spec.subdomains", value, "must be an array of strings")
+		}
+		for i, v := range list(value) {
+			if name := text(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
+				a.wrong(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
+			}
 		}
 	}
-	return found
+	a.checkPaths()
+	if len(a.found) > 0 {
+		return nil
+	}
+	return a.checkLimits(host)
 }
 
-func checkPaths(spec map[string]any) []cause {
-	paths := list(spec["paths"])
+func (a *admission) checkPaths() {
+	paths := list(a.spec["paths"])
 	if len(paths) == 0 {
-		return []cause{{Reason: "FieldValueRequired", Field: "spec.paths", Message: "Required value: at least one path"}}
+		a.refuse("Required", "spec.paths", "Required value: at least one path")
 	}
-	var found []cause
 	for i, v := range paths {
-		path := text(v)
-		at := fmt.Sprintf("spec.paths[%d]", i)
+		path, at := text(v), fmt.Sprintf("spec.paths[%d]", i)
 		if !strings.HasPrefix(path, "/") {
-			found = append(found, wrong(at, v, "must be an absolute path"))
+			a.wrong(at, v, "must be an absolute path")
 		} else if strings.Contains(strings.TrimSuffix(path, "*"), "*") {
-			found = append(found, wrong(at, v, "'*' may only be the last character"))
+			a.wrong(at, v, "'*' may only be the last character")
 		}
 	}
-	return found
 }
 
 func sizeOf(spec map[string]any) purgeSize {
@@ -209,39 +223,36 @@ func sizeOf(spec map[string]any) purgeSize {
 	return size
 }
 
-// overLimits adds up the purges that are active for the hostname.
-func overLimits(a *admission, host string) ([]cause, error) {
-	total := sizeOf(a.obj.spec())
-	purges := 1
+// checkLimits adds up the purges that are active for the hostname.
+func (a *admission) checkLimits(host string) error {
+	total, purges := sizeOf(a.spec), 1
 	var expired []string
-	prefix := storeKey(a.c.ws.Name, host, "")
+	prefix := string(storeKey(a.c.ws.Name, host, ""))
 	cursor := a.o.bucket(bucketActive).Cursor()
-	for k, v := cursor.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, v = cursor.Next() {
-		if string(k[len(prefix):]) == a.obj.name() {
-			continue // this one takes its place
+	for k, v := cursor.Seek([]byte(prefix)); ; k, v = cursor.Next() {
+		name, ofHost := strings.CutPrefix(string(k), prefix)
+		if !ofHost {
+			break
 		}
 		var size purgeSize
 		if err := json.Unmarshal(v, &size); err != nil {
-			return nil, fmt.Errorf("active purges of %s: %w", host, err)
+			return fmt.Errorf("active purges of %s: %w", host, err)
 		}
-		if !a.c.now.Before(size.Expires) {
-			expired = append(expired, string(k[len(prefix):]))
-			continue
+		switch {
+		case name == a.obj.name(): // this one takes its place
+		case !a.c.now.Before(size.Expires):
+			expired = append(expired, name)
+		default:
+			purges++
+			total.Absolute += size.Absolute
+			total.Prefixes += size.Prefixes
 		}
-		purges++
-		total.Absolute += size.Absolute
-		total.Prefixes += size.Prefixes
 	}
 	for _, name := range expired {
 		if err := a.o.remove(a.c.res, a.c.ws.Name, name); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return compareLimits(host, purges, total), nil
-}
-
-func compareLimits(host string, purges int, total purgeSize) []cause {
-	var found []cause
 	for _, limit := range []struct {
 		what      string
 		got, most int
@@ -251,48 +262,26 @@ func compareLimits(host string, purges int, total purgeSize) []cause {
 		{"prefix paths", total.Prefixes, MaxPrefixes},
 	} {
 		if limit.got > limit.most {
-			found = append(found, cause{
-				Reason: "FieldValueForbidden", Field: "spec.paths",
-				Message: fmt.Sprintf("Forbidden: limit of active %s for %s exceeded: %d of %d", limit.what, host, limit.got, limit.most),
-			})
+			a.refuse("Forbidden", "spec.paths", "Forbidden: limit of active %s for %s exceeded: %d of %d", limit.what, host, limit.got, limit.most)
 		}
 	}
-	return found
+	return nil
 }
 
-func indexPurge(life time.Duration) func(o objects, ws, host string, obj object) error {
-	return func(o objects, ws, host string, obj object) error {
-		size := sizeOf(obj.spec())
-		size.Expires = obj.stamp("creationTimestamp").Add(life)
-		raw, err := json.Marshal(size)
-		if err != nil {
-			return fmt.Errorf("active purge %s: %w", obj.name(), err)
-		}
-		return o.bucket(bucketActive).Put(storeKey(ws, host, obj.name()), raw)
-	}
-}
-
-// admitSnapshot validates a snapshot (docs/platform.md 2.1). That its disk exists
-// is not checked: only status tells, later.
-func admitSnapshot(a *admission) ([]cause, error) {
-	var found []cause
+// admitSnapshot validates a snapshot (docs/platform.md 2.1). It does not check that
+// the disk exists: only the status shows that, later.
+func admitSnapshot(a *admission) error {
 	if text(a.obj.meta()["namespace"]) == "" {
-		found = append(found, required("metadata.namespace"))
+		a.required("metadata.namespace")
 	}
-	spec := a.obj.spec()
-	source := asObject(spec["source"])
-	if text(source["persistentVolumeClaimName"]) == "" {
-		found = append(found, required("spec.source.persistentVolumeClaimName"))
+	if text(asObject(a.spec["source"])["persistentVolumeClaimName"]) == "" {
+		a.required("spec.source.persistentVolumeClaimName")
 	}
-	class, has := spec["volumeSnapshotClassName"]
-	switch {
+	switch class, has := a.spec["volumeSnapshotClassName"]; {
 	case !has:
-		found = append(found, required("spec.volumeSnapshotClassName"))
+		a.required("spec.volumeSnapshotClassName")
 	case class != snapshotClass:
-		found = append(found, cause{
-			Reason: "FieldValueNotSupported", Field: "spec.volumeSnapshotClassName",
-			Message: fmt.Sprintf("Unsupported value: %s: supported values: %q", jsonText(class), snapshotClass),
-		})
+		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", jsonText(class), snapshotClass)
 	}
-	return found, nil
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"trueup/internal/sandbox/sample"
 )
 
 // benchWorld is a server that holds n CDNs; ask sends a request without a wire.
@@ -17,7 +19,7 @@ func benchWorld(b *testing.B, n int) (w *Server, ask func(method, path, body str
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	var all []json.RawMessage
-	for sample := range (World{CDNs: n}).Samples() {
+	for sample := range (sample.World{CDNs: n}).Objects() {
 		raw, err := json.Marshal(map[string]any{
 			"apiVersion": sample.APIVersion, "kind": sample.Kind, "metadata": map[string]any{"name": sample.Name}, "spec": sample.Live,
 		})
@@ -32,7 +34,7 @@ func benchWorld(b *testing.B, n int) (w *Server, ask func(method, path, body str
 	return s, func(method, path, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(b.Context(), method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+DeliveryToken)
-		r.Header.Set("Content-Type", typePatch)
+		r.Header.Set("Content-Type", "application/merge-patch+json")
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, r)
 		if rec.Code != http.StatusOK {

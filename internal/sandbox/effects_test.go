@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
 
 // effectCases show what a plain client sees of each effect, asking for the list
@@ -101,10 +103,8 @@ func listed(items int, token string, remain any) func(answer) bool {
 }
 
 func TestEffects(t *testing.T) {
-	for _, e := range Effects() {
-		if _, err := parseFault(e.Example); err != nil {
-			t.Errorf("the example of %s: %v", e.Name, err)
-		}
+	for _, e := range fault.Effects() {
+		newWorld(t).fault(e.Example)
 		if len(effectCases[e.Name]) == 0 && e.Name != "stall" {
 			t.Errorf("no case shows %s", e.Name)
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
 
 func (w *world) fault(rules ...string) {
@@ -30,7 +32,7 @@ func (w *world) executed(name string) int {
 // What comes instead of the platform's answer comes before it acts on the
 // request, or after; the request log shows either.
 func TestFaultsBeforeAndAfterTheCommit(t *testing.T) {
-	for _, e := range Effects() {
+	for _, e := range fault.Effects() {
 		if !e.Either || e.Name == "delay" || e.Name == "stall" {
 			continue
 		}
@@ -154,7 +156,7 @@ func TestFaultsAreCountedAndForgotten(t *testing.T) {
 		w.get(cdns).want(t, want)
 	}
 	got := w.s.Faults()
-	want := []PendingFault{{"GET */cdns: 504 x*", 6, 2}, {"PATCH *: drop", 0, 0}}
+	want := []fault.Pending{{Rule: "GET */cdns: 504 x*", Seen: 6, Done: 2}, {Rule: "PATCH *: drop"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("waiting: %v", got)
 	}
@@ -163,35 +165,6 @@ func TestFaultsAreCountedAndForgotten(t *testing.T) {
 	w.get(cdns).want(t, 200)
 	if got := w.s.Faults(); len(got) != 0 {
 		t.Errorf("waiting: %v", got)
-	}
-}
-
-// The same seed strikes at the same requests.
-func TestProbabilityHasASeed(t *testing.T) {
-	strikes := func(rule string) string {
-		f, err := parseFault(rule)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := newPending(f)
-		var out strings.Builder
-		for range 1000 {
-			out.WriteByte("-x"[map[bool]int{true: 1}[p.meet()]])
-		}
-		return out.String()
-	}
-	first := strikes("GET *: 503 5%")
-	if n := strings.Count(first, "x"); n < 25 || n > 80 {
-		t.Errorf("5%% of 1000 are %d", n)
-	}
-	if first != strikes("GET *: 503 5%") {
-		t.Error("the same rule strikes otherwise")
-	}
-	if first == strikes("GET *: 503 5% seed=2") || first == strikes("GET *: drop 5%") {
-		t.Error("another rule strikes the same")
-	}
-	if n := strings.Count(strikes("GET *: 503 50% @901"), "x"); n < 20 || n > 80 {
-		t.Errorf("50%% of the last 100 are %d", n)
 	}
 }
 
@@ -233,7 +206,7 @@ func TestConcurrentRequests(t *testing.T) {
 	wg.Go(func() {
 		for range 5 {
 			w.advance(time.Second)
-			w.quirks(quirkTyped)
+			w.quirks("typed-scalars")
 		}
 	})
 	wg.Wait()

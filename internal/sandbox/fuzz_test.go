@@ -4,6 +4,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"trueup/internal/sandbox/fault"
+	"trueup/internal/sandbox/sample"
 )
 
 // Whatever is sent, the platform answers, and an answer is never its own fault.
@@ -19,13 +22,13 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = s.Close() })
-	if err := s.LoadSeed(SeedLive()); err != nil {
+	if err := s.LoadSeed(sample.Live()); err != nil {
 		f.Fatal(err)
 	}
 	calls := []struct{ method, path, media string }{
-		{"POST", cdns, typeJSON}, {"PATCH", cdns + "/shop", typePatch}, {"POST", purges, typeJSON}, {"POST", snapshots, typeJSON},
+		{"POST", cdns, fault.TypeJSON}, {"PATCH", cdns + "/shop", "application/merge-patch+json"}, {"POST", purges, fault.TypeJSON}, {"POST", snapshots, fault.TypeJSON},
 	}
-	sets := [][]string{nil, {quirkDefaults, quirkTyped, quirkSetOrder, quirkReadOnly}, {quirkDropUnknown, quirkNormalises, quirkSorts}}
+	sets := [][]string{nil, {"defaults", "typed-scalars", "set-order", "readonly-rejects"}, {"drop-unknown-fields", "normalises", "sorts-locations"}}
 	f.Fuzz(func(t *testing.T, pick uint8, body string) {
 		if err := s.SetQuirks(sets[int(pick/4)%len(sets)]...); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
 
 // world is a server on loopback with a clock that stands still.
@@ -131,7 +133,7 @@ func (w *world) request(ctx context.Context, method, path, body string) *http.Re
 		w.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+tokenFor(path))
-	req.Header.Set("Content-Type", typeJSON)
+	req.Header.Set("Content-Type", fault.TypeJSON)
 	return req
 }
 

@@ -20,26 +20,30 @@ func decodeObject(raw []byte) (object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var obj object
-	if err := dec.Decode(&obj); err != nil {
+	err := dec.Decode(&obj)
+	if err == nil && obj == nil {
+		err = errors.New("null is not an object")
+	}
+	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("text after the end of the object")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode object: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("decode object: text after the end of the object")
-	}
-	if obj == nil {
-		return nil, errors.New("decode object: null is not an object")
 	}
 	return obj, nil
 }
 
-// child returns the member that is an object, or nil.
-func (o object) child(name string) map[string]any {
-	m, _ := o[name].(map[string]any)
-	return m
+// decode reads JSON that is known to be right.
+func decode(raw []byte) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	_ = dec.Decode(&v)
+	return v
 }
 
-func (o object) meta() map[string]any { return o.child("metadata") }
-func (o object) spec() map[string]any { return o.child("spec") }
+func (o object) meta() map[string]any { return asObject(o["metadata"]) }
+func (o object) spec() map[string]any { return asObject(o["spec"]) }
 func (o object) name() string         { return text(o.meta()["name"]) }
 
 // stamp returns a time of metadata, or the zero time.
@@ -51,6 +55,11 @@ func (o object) stamp(member string) time.Time {
 	return t
 }
 
+func asObject(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
 func text(v any) string {
 	s, _ := v.(string)
 	return s
@@ -59,6 +68,14 @@ func text(v any) string {
 func list(v any) []any {
 	l, _ := v.([]any)
 	return l
+}
+
+func jsonText(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(raw)
 }
 
 // settle brings a value to what the platform keeps: nulls are dropped, also
@@ -73,7 +90,6 @@ func settle(v any) any {
 			}
 			v[name] = settle(member)
 		}
-		return v
 	case []any:
 		kept := make([]any, 0, len(v))
 		for _, item := range v {
@@ -84,41 +100,17 @@ func settle(v any) any {
 		return kept
 	case json.Number:
 		return settleNumber(v)
-	default:
-		return v
 	}
+	return v
 }
 
 // exact is the largest whole number that a float64 holds exactly.
 const exact = 1 << 53
 
 func settleNumber(n json.Number) json.Number {
-	if !strings.ContainsAny(n.String(), ".eE") {
-		return n
-	}
 	f, err := n.Float64()
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
+	if !strings.ContainsAny(n.String(), ".eE") || err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
 		return n
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10))
-}
-
-// copyTree returns a deep copy of decoded JSON.
-func copyTree(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			out[name] = copyTree(member)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = copyTree(item)
-		}
-		return out
-	default:
-		return v
-	}
 }

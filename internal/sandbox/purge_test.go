@@ -17,7 +17,7 @@ func manyPaths(n int, suffix string) []string {
 }
 
 func TestPurgeLife(t *testing.T) {
-	w := withShop(t, quirkStatus)
+	w := withShop(t, "status")
 	body := purgeBody("rel-1", "shop.example.com", "/a", "/b/*")
 	w.post(purges, body).want(t, 201).wantAt(t, "status.phase", "Accepted")
 	w.post(purges, body).want(t, 409).wantAt(t, "reason", "AlreadyExists")
@@ -53,7 +53,7 @@ func TestPurgeLifeCanBeSet(t *testing.T) {
 // A duplicate that is executed takes the place of the first one, also at the
 // limit of its hostname.
 func TestDuplicatesCountOnce(t *testing.T) {
-	w := withShop(t, quirkDuplicates)
+	w := withShop(t, "executes-duplicates")
 	body := purgeBody("rel-1", "shop.example.com", manyPaths(MaxAbsolute, "")...)
 	w.post(purges, body).want(t, 201)
 	w.post(purges, body).want(t, 201)

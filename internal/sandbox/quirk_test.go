@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/sandbox/fault"
 )
 
 const shop = cdns + "/shop"
@@ -17,7 +19,7 @@ const shop = cdns + "/shop"
 // effects shows what each quirk does to a world that has the CDN shop.
 func effects() map[string]func(*testing.T, *world) {
 	return map[string]func(*testing.T, *world){
-		quirkDefaults: func(t *testing.T, w *world) {
+		"defaults": func(t *testing.T, w *world) {
 			w.get(shop).wantAt(t, "spec.upstreams.0.servers.1.weight", "1").wantAt(t, "spec.locations.0.host", "shop.example.com").
 				wantAt(t, "spec.locations.0.cache.level", "standard").wantAt(t, "spec.locations.1.cache.level", "standard").
 				wantAt(t, "spec.locations.0.headers", map[string]any{}).wantAt(t, "spec.secureLink", nil)
@@ -25,7 +27,7 @@ func effects() map[string]func(*testing.T, *world) {
 				wantAt(t, "spec.upstreams.0.servers.0.weight", "1").wantAt(t, "spec.upstreams.0.servers.0.port", "443").
 				wantAt(t, "spec.tls.forced", "false")
 		},
-		quirkTyped: func(t *testing.T, w *world) {
+		"typed-scalars": func(t *testing.T, w *world) {
 			got := w.get(shop).body
 			for _, want := range []string{`"port":443`, `"weight":5`, `"forced":false`, `"edgeTTL":3600`} {
 				if !strings.Contains(got, want) {
@@ -36,8 +38,8 @@ func effects() map[string]func(*testing.T, *world) {
 			w.patch(shop, `{"spec":{"upstreams":[{"name":"origin","servers":[{"host":"a","port":"0443"}]}]}}`).
 				wantAt(t, "spec.upstreams.0.servers.0.port", "0443")
 		},
-		quirkStatus: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "status.status", "OK") },
-		quirkMetadata: func(t *testing.T, w *world) {
+		"status": func(t *testing.T, w *world) { w.get(shop).wantAt(t, "status.status", "OK") },
+		"metadata-extra": func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "metadata.workspace", "acme")
 			for _, want := range []string{`"labels":null`, `"annotations":null`, `"finalizers":[`, `"selfLink":"/delivery`} {
 				if !strings.Contains(got.body, want) {
@@ -45,78 +47,78 @@ func effects() map[string]func(*testing.T, *world) {
 				}
 			}
 		},
-		quirkSetOrder: func(t *testing.T, w *world) {
+		"set-order": func(t *testing.T, w *world) {
 			w.get(shop).wantAt(t, "spec.upstreams.1.name", "origin").wantAt(t, "spec.upstreams.1.servers.0.host", "b.example.net").
 				wantAt(t, "spec.locations.0.path", "/a/*")
 		},
-		quirkListArray: func(t *testing.T, w *world) {
+		"list-array": func(t *testing.T, w *world) {
 			wantPrefix(t, w.get(cdns), `[{"apiVersion"`)
 			wantPrefix(t, w.get(snapshots), `[]`)
 		},
-		quirkListData: func(t *testing.T, w *world) { w.get(cdns).wantAt(t, "data.0.metadata.name", "shop") },
-		quirkListPaged: func(t *testing.T, w *world) {
+		"list-data": func(t *testing.T, w *world) { w.get(cdns).wantAt(t, "data.0.metadata.name", "shop") },
+		"list-paged": func(t *testing.T, w *world) {
 			more(t, w)
 			page := w.get(cdns).wantAt(t, "items.0.metadata.name", "a").wantAt(t, "items.1", nil).wantAt(t, "metadata.remainingItemCount", 2)
 			next := w.get(cdns + "?continue=" + page.at("metadata.continue").(string))
 			next.wantAt(t, "items.0.metadata.name", "b").wantAt(t, "items.1", nil).wantAt(t, "metadata.remainingItemCount", 1)
 		},
-		quirkListNull: func(t *testing.T, w *world) {
+		"list-null-items": func(t *testing.T, w *world) {
 			if got := w.get(snapshots).body; !strings.Contains(got, `"items":null`) {
 				t.Error(got)
 			}
 			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop")
 		},
-		quirkListNoSpec: func(t *testing.T, w *world) {
+		"list-without-spec": func(t *testing.T, w *world) {
 			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "items.0.spec", nil)
 			w.get(shop).wantAt(t, "spec.hostname", "shop.example.com")
 		},
-		quirkListUnordered: func(t *testing.T, w *world) {
+		"list-unordered": func(t *testing.T, w *world) {
 			more(t, w)
 			w.get(cdns).wantAt(t, "items.0.metadata.name", "shop").wantAt(t, "items.2.metadata.name", "a")
 		},
-		quirkStatus200: func(t *testing.T, w *world) { w.post(snapshots, snapshotBody("db", "d")).want(t, 200) },
-		quirkStatus202: func(t *testing.T, w *world) {
+		"status-200": func(t *testing.T, w *world) { w.post(snapshots, snapshotBody("db", "d")).want(t, 200) },
+		"status-202": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 202).wantAt(t, "metadata.name", "db")
 			w.delete(snapshots+"/db").want(t, 202)
 		},
-		quirkStatus204: func(t *testing.T, w *world) {
+		"status-204": func(t *testing.T, w *world) {
 			if got := w.patch(shop, `{"spec":{"tls":{"auto":"true"}}}`).want(t, 204).body; got != "" {
 				t.Error(got)
 			}
 			w.get(shop).wantAt(t, "spec.tls.auto", "true")
 		},
-		quirkEmptyPatch: func(t *testing.T, w *world) {
+		"empty-patch-body": func(t *testing.T, w *world) {
 			if got := w.patch(shop, `{"spec":{"tls":{"auto":"true"}}}`).want(t, 200).body; got != "" {
 				t.Error(got)
 			}
 		},
-		quirkDeleteAtOnce: func(t *testing.T, w *world) {
+		"delete-at-once": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			w.delete(snapshots+"/db").want(t, 200).wantAt(t, "status", "Success")
 			w.get(snapshots+"/db").want(t, 404)
 		},
-		quirkLagging: func(t *testing.T, w *world) {
+		"lagging-reads": func(t *testing.T, w *world) {
 			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).wantAt(t, "spec.tls.forced", "true")
 			w.get(shop).wantAt(t, "spec.tls.forced", "false")
 			w.get(shop).wantAt(t, "spec.tls.forced", "true")
 		},
-		quirkDeleteString: func(t *testing.T, w *world) {
+		"delete-string": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			wantPrefix(t, w.delete(snapshots+"/db").want(t, 200), `"deleted"`)
 		},
 
-		quirkErrorMessage: errorLooks(`{"message":{"detail":"cdns.delivery \"x\" not found"}}`, typeJSON),
-		quirkErrorReason:  errorLooks(`{"reason":"cdns.delivery`, typeJSON),
-		quirkErrorString:  errorLooks(`{"error":"cdns.delivery`, typeJSON),
-		quirkErrorDetails: errorLooks(`{"details":"cdns.delivery`, typeJSON),
-		quirkErrorHTML:    errorLooks("<!DOCTYPE html>", typeHTML),
-		quirkErrorText:    errorLooks(`cdns.delivery "x" not found`, typeText),
-		quirkErrorProblem: errorLooks(`{"detail":"cdns.delivery \"x\" not found","instance":"/delivery`, "application/problem+json"),
-		quirkNilCause: func(t *testing.T, w *world) {
+		"error-message-object": errorLooks(`{"message":{"detail":"cdns.delivery \"x\" not found"}}`, fault.TypeJSON),
+		"error-reason":         errorLooks(`{"reason":"cdns.delivery`, fault.TypeJSON),
+		"error-string":         errorLooks(`{"error":"cdns.delivery`, fault.TypeJSON),
+		"error-details":        errorLooks(`{"details":"cdns.delivery`, fault.TypeJSON),
+		"error-html":           errorLooks("<!DOCTYPE html>", fault.TypeHTML),
+		"error-text":           errorLooks(`cdns.delivery "x" not found`, fault.TypeText),
+		"error-problem":        errorLooks(`{"detail":"cdns.delivery \"x\" not found","instance":"/delivery`, "application/problem+json"),
+		"error-nil-cause": func(t *testing.T, w *world) {
 			w.patch(shop, `{"spec":{"hostname":""}}`).want(t, 422).wantAt(t, "details.causes.0.field", "<nil>").
 				wantAt(t, "details.causes.1.field", "spec.hostname")
 		},
-		quirkDropUnknown: func(t *testing.T, w *world) {
+		"drop-unknown-fields": func(t *testing.T, w *world) {
 			got := w.patch(shop, `{"spec":{"x":1,"tls":{"y":2},"locations":[{"path":"/","headers":{"Free":"yes"},"z":3}]}}`).want(t, 200)
 			got.wantAt(t, "spec.x", nil).wantAt(t, "spec.tls.y", nil).wantAt(t, "spec.locations.0.headers.Free", "yes")
 			want := `299 - "unknown field \"spec.locations[0].z\"", 299 - "unknown field \"spec.tls.y\"", 299 - "unknown field \"spec.x\""`
@@ -124,81 +126,81 @@ func effects() map[string]func(*testing.T, *world) {
 				t.Error(warned)
 			}
 		},
-		quirkWrongSpace: func(t *testing.T, w *world) {
+		"wrong-namespace-empty": func(t *testing.T, w *world) {
 			w.get(cdns).want(t, 200).wantAt(t, "items.0", nil)
 			w.get(shop).want(t, 404)
 			w.post(cdns, cdnBody("x", "x.example.com")).want(t, 404).wantAt(t, "message", `namespaces "`+WorkspaceUUID+`" not found`)
 		},
-		quirkIncomplete: func(t *testing.T, w *world) {
+		"list-incomplete": func(t *testing.T, w *world) {
 			more(t, w)
 			w.get(cdns).wantAt(t, "items.1.metadata.name", "shop").wantAt(t, "items.2", nil).wantAt(t, "metadata.continue", "")
 			w.get(cdns+"/b").want(t, 200)
 		},
-		quirkExpired: func(t *testing.T, w *world) {
+		"list-expired": func(t *testing.T, w *world) {
 			more(t, w)
 			token := w.get(cdns).wantAt(t, "metadata.remainingItemCount", 2).at("metadata.continue").(string)
 			w.get(cdns+"?continue="+token).want(t, 410)
 		},
-		quirkTerminating: func(t *testing.T, w *world) {
+		"terminating": func(t *testing.T, w *world) {
 			w.get(shop).wantAt(t, "metadata.deletionTimestamp", "2026-11-21T09:00:00Z")
 		},
-		quirkFinalizers: func(t *testing.T, w *world) {
+		"finalizers": func(t *testing.T, w *world) {
 			w.post(snapshots, snapshotBody("db", "d")).want(t, 201)
 			w.delete(snapshots+"/db").want(t, 200)
 			w.advance(100 * TerminatingFor)
 			w.get(snapshots+"/db").want(t, 200)
 		},
-		quirkWrongAddress: func(t *testing.T, w *world) {
+		"wrong-address": func(t *testing.T, w *world) {
 			wantPrefix(t, w.get(cdns).want(t, 404), "404 page not found")
 		},
-		quirkGateway: func(t *testing.T, w *world) {
+		"gateway-timeout-text": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 504).wantAt(t, "reason", "Timeout").wantAt(t, "kind", nil)
-			wantMedia(t, got, typeText)
+			wantMedia(t, got, fault.TypeText)
 		},
-		quirkLimitedPlain: func(t *testing.T, w *world) {
+		"rate-limited-plain": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 429)
-			wantMedia(t, got, typeText)
+			wantMedia(t, got, fault.TypeText)
 			if got.header.Get("Retry-After") != "1" {
 				t.Error(got.header)
 			}
 			w.get(cdns).want(t, 200)
 			w.get(shop).want(t, 429)
 		},
-		quirkLimitedStatus: func(t *testing.T, w *world) {
+		"rate-limited-status": func(t *testing.T, w *world) {
 			w.get(cdns).want(t, 429).wantAt(t, "details.retryAfterSeconds", 1).wantAt(t, "reason", "TooManyRequests")
 			w.get(cdns).want(t, 200)
 		},
-		quirkVersion: func(t *testing.T, w *world) {
+		"conflict-on-resource-version": func(t *testing.T, w *world) {
 			version := w.get(shop).at("metadata.resourceVersion").(string)
 			w.patch(shop, `{"metadata":{"resourceVersion":"`+version+`"}}`).want(t, 409)
 			w.patch(shop, `{}`).want(t, 200)
 		},
-		quirkNormalises: func(t *testing.T, w *world) {
+		"normalises": func(t *testing.T, w *world) {
 			w.get(shop).wantAt(t, "spec.locations.0.cache.edgeTTL", "3600s")
 			w.patch(shop, `{"spec":{"hostname":"Shop.Example.com"}}`).wantAt(t, "spec.hostname", "shop.example.com")
 		},
-		quirkSorts: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "spec.locations.0.path", "/b/*") },
-		quirkForgets: func(t *testing.T, w *world) {
+		"sorts-locations": func(t *testing.T, w *world) { w.get(shop).wantAt(t, "spec.locations.0.path", "/b/*") },
+		"forgets-writes": func(t *testing.T, w *world) {
 			w.patch(shop, `{"spec":{"tls":{"forced":"true"}}}`).want(t, 200).wantAt(t, "spec.tls.forced", "true")
 			w.get(shop).wantAt(t, "spec.tls.forced", "false")
 		},
-		quirkRedirect: func(t *testing.T, w *world) {
+		"redirect": func(t *testing.T, w *world) {
 			if got := w.get(cdns).want(t, 307).header.Get("Location"); got != "/moved"+cdns {
 				t.Error(got)
 			}
 		},
-		quirkHalfBody: func(t *testing.T, w *world) {
+		"half-body": func(t *testing.T, w *world) {
 			if got := w.get(shop); got.code != 200 || got.err == nil || got.body == "" {
 				t.Errorf("%d %v %q", got.code, got.err, got.body)
 			}
 		},
-		quirkPortal: func(t *testing.T, w *world) {
+		"captive-portal": func(t *testing.T, w *world) {
 			got := w.get(cdns).want(t, 200)
-			wantMedia(t, got, typeHTML)
+			wantMedia(t, got, fault.TypeHTML)
 			wantPrefix(t, got, "<!DOCTYPE html>")
 		},
-		quirkOtherSpace: func(t *testing.T, w *world) { w.get(shop).wantAt(t, "metadata.namespace", "other-acme") },
-		quirkDuplicates: func(t *testing.T, w *world) {
+		"other-workspace": func(t *testing.T, w *world) { w.get(shop).wantAt(t, "metadata.namespace", "other-acme") },
+		"executes-duplicates": func(t *testing.T, w *world) {
 			for range 2 {
 				w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
 			}
@@ -206,25 +208,25 @@ func effects() map[string]func(*testing.T, *world) {
 				t.Errorf("%v %v", done, err)
 			}
 		},
-		quirkDuplicateFirst: func(t *testing.T, w *world) {
+		"duplicate-is-existing": func(t *testing.T, w *world) {
 			again(t, w).want(t, 200).wantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z").wantAt(t, "spec.paths.0", "/")
 		},
-		quirkDuplicate400: func(t *testing.T, w *world) {
+		"duplicate-400": func(t *testing.T, w *world) {
 			again(t, w).want(t, 400).wantAt(t, "message", `purges.delivery "p" already exists`)
 		},
-		quirkDuplicate422: func(t *testing.T, w *world) {
+		"duplicate-422": func(t *testing.T, w *world) {
 			again(t, w).want(t, 422).wantAt(t, "message", `purges.delivery "p" already exists`)
 		},
-		quirkConflictObject: func(t *testing.T, w *world) {
+		"conflict-shows-object": func(t *testing.T, w *world) {
 			again(t, w).want(t, 409).wantAt(t, "kind", "Purge").wantAt(t, "spec.paths.0", "/").
 				wantAt(t, "metadata.creationTimestamp", "2026-11-21T09:00:00Z")
 			w.post(cdns, cdnBody("shop", "other.example.com")).want(t, 409).wantAt(t, "spec.hostname", "shop.example.com")
 		},
-		quirkDateMissing: dateLooks("", "", ""),
-		quirkDateAged:    dateLooks("Fri, 20 Nov 2026 08:00:00 GMT", "90000", "Sat, 21 Nov 2026 09:00:00 GMT"),
-		quirkDateAhead:   dateLooks("Sat, 21 Nov 2026 09:07:00 GMT", "", "Sat, 21 Nov 2026 09:07:00 GMT"),
-		quirkDateBehind:  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
-		quirkReadOnly: func(t *testing.T, w *world) {
+		"date-missing": dateLooks("", "", ""),
+		"date-aged":    dateLooks("Fri, 20 Nov 2026 08:00:00 GMT", "90000", "Sat, 21 Nov 2026 09:00:00 GMT"),
+		"date-ahead":   dateLooks("Sat, 21 Nov 2026 09:07:00 GMT", "", "Sat, 21 Nov 2026 09:07:00 GMT"),
+		"date-behind":  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
+		"readonly-rejects": func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
 			back := `{"spec":{"locations":` + jsonText(got.at("spec.locations")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.0.field", "spec.locations[0].id")
@@ -293,11 +295,11 @@ func wantMedia(t *testing.T, a answer, want string) {
 
 func TestEachQuirk(t *testing.T) {
 	all := effects()
-	for _, q := range Quirks() {
+	for _, q := range fault.Quirks() {
 		effect := all[q.Name]
 		delete(all, q.Name)
 		t.Run(q.Name, func(t *testing.T) {
-			if effect == nil || q.Summary == "" || (q.Group != Benign && q.Group != Adverse) {
+			if effect == nil || q.Summary == "" || (q.Group != fault.Benign && q.Group != fault.Adverse) {
 				t.Fatalf("%+v", q)
 			}
 			effect(t, withShop(t, q.Name))
@@ -310,8 +312,8 @@ func TestEachQuirk(t *testing.T) {
 
 func benignNames() []string {
 	var names []string
-	for _, q := range Quirks() {
-		if q.Group == Benign {
+	for _, q := range fault.Quirks() {
+		if q.Group == fault.Benign {
 			names = append(names, q.Name)
 		}
 	}
@@ -369,7 +371,7 @@ func TestCorpusIsTaken(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("corpus: %v %v", files, err)
 	}
-	for _, quirks := range [][]string{nil, {quirkDefaults}, {quirkReadOnly}, benignNames()} {
+	for _, quirks := range [][]string{nil, {"defaults"}, {"readonly-rejects"}, benignNames()} {
 		w := openWorld(t, Options{Now: standing, Quirks: quirks, Workspaces: []Workspace{{Name: "web-platform", UUID: WorkspaceUUID}}})
 		for _, file := range files {
 			raw, err := os.ReadFile(file)

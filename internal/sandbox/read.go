@@ -4,55 +4,54 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"trueup/internal/sandbox/fault"
 )
 
 // tokenLife is how long a continue token of a list is good for.
 const tokenLife = 5 * time.Minute
 
-// quirkPage is the number of items of a page where a quirk makes pages.
-const quirkPage = 1
+// The life of a snapshot after its creation: no status, then not ready, then
+// ready or, without its disk, an error; and how long it stays in lists after its
+// deletion.
+const (
+	SnapshotBegins = time.Second
+	SnapshotReady  = 2 * time.Second
+	TerminatingFor = 30 * time.Second
+)
 
 // gone reports whether an object that is still stored has ended by now: a purge
 // after its life (docs/platform.md 3), a snapshot after it was terminating.
 func (c *call) gone(obj object) bool {
-	switch c.res.role {
-	case RolePurger:
+	deleted := obj.stamp("deletionTimestamp")
+	switch {
+	case c.isPurge():
 		return !c.now.Before(obj.stamp("creationTimestamp").Add(c.res.life))
-	case RoleComputeAdmin:
-		deleted := obj.stamp("deletionTimestamp")
-		return !deleted.IsZero() && !c.on[quirkFinalizers] && !c.now.Before(deleted.Add(TerminatingFor))
+	case c.isCDN() || deleted.IsZero() || c.on["finalizers"]:
+		return false
 	}
-	return false
+	return !c.now.Before(deleted.Add(TerminatingFor))
 }
 
 // find returns the object that the path names, or a failure.
 func (c *call) find(o objects) (object, error) {
-	if !c.known {
-		return nil, notFound(c.groupResource(), c.name)
-	}
 	obj, err := o.get(c.res, c.ws.Name, c.name)
-	if err != nil {
-		return nil, err
+	if err == nil && (!c.known || obj == nil || c.gone(obj)) {
+		err = notFound(c.groupResource(), c.name)
 	}
-	if obj == nil || c.gone(obj) {
-		return nil, notFound(c.groupResource(), c.name)
-	}
-	return obj, nil
+	return obj, err
 }
 
 // get answers a GET of one object (docs/platform.md 4 rows 2 and 6).
-func (s *Server) get(c *call) (reply, error) {
+func (s *Server) get(c *call) (*fault.Answer, error) {
 	var shown []byte
-	err := s.store.db.View(func(tx *bolt.Tx) error {
-		var err error
-		if raw := (objects{tx}).raw(c.res, c.ws.Name, c.name); c.known && raw != nil {
+	err := s.store.view(func(o objects) (err error) {
+		if raw := o.raw(c.res, c.ws.Name, c.name); c.known && raw != nil {
 			shown, err = s.shown(c, raw)
 		}
 		return err
@@ -60,13 +59,7 @@ func (s *Server) get(c *call) (reply, error) {
 	if err == nil && shown == nil {
 		err = notFound(c.groupResource(), c.name)
 	}
-	if err != nil {
-		return reply{}, err
-	}
-	if old := s.lagged(c); old != nil {
-		return jsonReply(http.StatusOK, s.view(c, old))
-	}
-	return reply{status: http.StatusOK, media: typeJSON, body: append(shown, '\n')}, nil
+	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, append(shown, '\n')), err
 }
 
 // pageToken is what a continue token holds.
@@ -79,87 +72,65 @@ func (t pageToken) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(jsonText(t)))
 }
 
-// page is one answer to a list.
-type page struct {
-	items   [][]byte
-	version string
-	next    string
-	remain  int
-	// whole says that the list needed no other page.
-	whole bool
-}
-
 // list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). Limit and
-// continue are those of kubernetes-behaviour; the document shows no parameter.
-func (s *Server) list(c *call) (reply, error) {
+// continue are those of Kubernetes; the document shows no parameter.
+func (s *Server) list(c *call) (*fault.Answer, error) {
 	limit, after, err := c.paging()
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	p := page{whole: after == ""}
-	err = s.store.db.View(func(tx *bolt.Tx) error {
-		o := objects{tx}
-		p.version = o.version()
+	var items [][]byte
+	meta := map[string]any{"continue": ""}
+	err = s.store.view(func(o objects) error {
+		meta["resourceVersion"] = o.version()
 		if !c.known {
 			return nil
 		}
-		return s.fill(c, o, &p, limit, after)
+		last, position, remain := "", 0, 0
+		return o.each(c.res, c.ws.Name, after, func(name string, raw []byte) error {
+			position++
+			item, err := s.shown(c, raw)
+			switch {
+			case err != nil || item == nil || c.on["list-incomplete"] && position%2 == 0:
+				return err
+			case limit > 0 && len(items) == limit:
+				remain++
+				meta["continue"], meta["remainingItemCount"] = pageToken{After: last, Made: c.now}.String(), remain
+			default:
+				last = name
+				items = append(items, item)
+			}
+			return nil
+		})
 	})
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	if c.partial != nil && p.next != "" {
-		c.partial.end(&p)
-	}
-	if c.on[quirkListUnordered] {
-		slices.Reverse(p.items)
-	}
-	body, err := c.listBody(&p)
-	return reply{status: http.StatusOK, media: typeJSON, body: append(body, '\n')}, err
-}
-
-// fill reads one page of a workspace.
-func (s *Server) fill(c *call, o objects, p *page, limit int, after string) error {
-	last, position := "", 0
-	return o.each(c.res, c.ws.Name, after, func(name string, raw []byte) (bool, error) {
-		position++
-		item, err := s.shown(c, raw)
-		if err != nil || item == nil || c.on[quirkIncomplete] && position%2 == 0 {
-			return true, err
-		}
-		if limit > 0 && len(p.items) == limit {
-			p.next = pageToken{After: last, Made: c.now}.String()
-			p.whole = false
-			p.remain++
-			return true, nil
-		}
-		last = name
-		p.items = append(p.items, item)
-		return true, nil
-	})
+	// Items are JSON already, and are many.
+	head := jsonText(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
+	body := slices.Concat([]byte(strings.TrimSuffix(head, "}")), []byte(`,"items":[`), bytes.Join(items, []byte{','}), []byte("]}\n"))
+	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, body), nil
 }
 
 // shown returns a stored object as it is answered, or nil if it is gone. Most are
 // answered as they are stored.
 func (s *Server) shown(c *call, raw []byte) ([]byte, error) {
-	if c.res.fields != nil && len(c.on) == 0 {
+	if c.isCDN() && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
 	}
 	obj, err := decodeObject(raw)
 	if err != nil || c.gone(obj) {
 		return nil, err
 	}
-	obj = s.view(c, obj)
-	if c.name == "" && c.on[quirkListNoSpec] {
-		delete(obj, "spec")
-	}
-	return json.Marshal(obj)
+	return json.Marshal(s.view(c, obj))
 }
 
-// paging reads limit and continue.
+// paging reads limit, 0 for all, and continue.
 func (c *call) paging() (limit int, after string, err error) {
-	if limit, err = c.pageSize(); err != nil {
-		return 0, "", err
+	if text := c.query.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
+			return 0, "", badRequest("limit: %q is not a number of items", text)
+		}
 	}
 	value := c.query.Get("continue")
 	if value == "" {
@@ -170,51 +141,69 @@ func (c *call) paging() (limit int, after string, err error) {
 	if err != nil || json.Unmarshal(raw, &token) != nil || token.After == "" {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
-	if c.on[quirkExpired] || c.now.Sub(token.Made) >= tokenLife {
-		return 0, "", &failure{
-			code: http.StatusGone, reason: "Expired", token: pageToken{After: token.After, Made: c.now}.String(),
-			message: "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.",
+	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
+		return 0, "", &fault.Failure{
+			Code: http.StatusGone, Reason: "Expired", Continue: pageToken{After: token.After, Made: c.now}.String(),
+			Message: "The provided continue parameter is too old to display a consistent list result. " +
+				"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.",
 		}
 	}
 	return limit, token.After, nil
 }
 
-// pageSize is the number of items of a page, 0 for all.
-func (c *call) pageSize() (limit int, err error) {
-	if text := c.query.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
-			return 0, badRequest("limit: %q is not a number of items", text)
+// view completes an object for an answer: with its status, and as the quirks say
+// that need the table of fields.
+func (s *Server) view(c *call, obj object) object {
+	s.addStatus(c, obj)
+	if spec := obj.spec(); spec != nil && c.isCDN() {
+		if c.on["defaults"] {
+			cdnFields().fillDefaults(spec, text(spec["hostname"]))
+		}
+		if c.on["typed-scalars"] {
+			cdnFields().retype(spec)
 		}
 	}
-	if c.on[quirkListPaged] || c.on[quirkExpired] {
-		limit = quirkPage
-	}
-	if c.partial != nil {
-		limit = c.partial.items
-	}
-	return limit, nil
+	return obj
 }
 
-// listBody gives the list its shape; only the first knows pages. Items are JSON
-// already, and are many.
-func (c *call) listBody(p *page) ([]byte, error) {
-	items := []byte("null")
-	if len(p.items) > 0 || !c.on[quirkListNull] {
-		items = slices.Concat([]byte{'['}, bytes.Join(p.items, []byte{','}), []byte{']'})
-		switch {
-		case p.whole && c.on[quirkListData]:
-			return slices.Concat([]byte(`{"data":`), items, []byte{'}'}), nil
-		case p.whole && c.on[quirkListArray]:
-			return items, nil
+// addStatus says how far an object has come by the platform's clock. A status
+// that was seeded stays.
+func (s *Server) addStatus(c *call, obj object) {
+	if _, has := obj["status"]; has {
+		return
+	}
+	age := c.now.Sub(obj.stamp("creationTimestamp"))
+	switch {
+	case c.isPurge() && c.on["status"]:
+		phase := "Accepted"
+		if age >= ExecutedAfter {
+			phase = "Executed"
 		}
+		obj["status"] = map[string]any{"phase": phase}
+	case c.isCDN() && c.on["status"]:
+		obj["status"] = map[string]any{"status": "OK"}
+	case c.isPurge() || c.isCDN() || age < SnapshotBegins:
+	default:
+		obj["status"] = s.snapshotStatus(obj, age)
 	}
-	meta := map[string]any{"continue": p.next, "resourceVersion": p.version}
-	if p.remain > 0 {
-		meta["remainingItemCount"] = p.remain
+}
+
+func (s *Server) snapshotStatus(obj object, age time.Duration) map[string]any {
+	disk := text(asObject(obj.spec()["source"])["persistentVolumeClaimName"])
+	exists := slices.Contains(s.opts.Disks, disk) || len(s.opts.Disks) == 0 && !strings.HasPrefix(disk, "missing-")
+	began := obj.stamp("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
+	switch {
+	case !exists:
+		return map[string]any{"readyToUse": false, "error": map[string]any{
+			"message": "Failed to create snapshot content with error snapshot controller failed to update " + obj.name() +
+				` on API server: cannot get claim from snapshot: persistentvolumeclaim "` + disk + `" not found`,
+			"time": began,
+		}}
+	case age < SnapshotReady:
+		return map[string]any{"readyToUse": false}
 	}
-	head, err := json.Marshal(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
-	if err != nil {
-		return nil, fmt.Errorf("encode list: %w", err)
+	return map[string]any{
+		"readyToUse": true, "restoreSize": "10Gi", "creationTime": began,
+		"boundVolumeSnapshotContentName": "snapcontent-" + text(obj.meta()["uid"]),
 	}
-	return slices.Concat(head[:len(head)-1], []byte(`,"items":`), items, []byte{'}'}), nil
 }

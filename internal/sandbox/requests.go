@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
+
+// keptRequests bounds the request log; the oldest give way.
+const keptRequests = 20000
 
 // Request is an entry of the request log. Headers are not kept, so no token
 // is. Path is escaped as it came; Status is 0 where no answer was sent; Time
@@ -25,13 +26,9 @@ type Request struct {
 // record adds to the request log. A log that cannot be written must not change
 // what the platform answers.
 func (s *Server) record(entry Request) {
-	_ = s.store.db.Update(func(tx *bolt.Tx) error {
-		b := tx.Bucket([]byte(bucketRequests))
+	_ = s.store.update(func(o objects) error {
+		b := o.bucket(bucketRequests)
 		n, err := b.NextSequence()
-		if err != nil {
-			return err
-		}
-		raw, err := json.Marshal(entry)
 		if err != nil {
 			return err
 		}
@@ -40,7 +37,7 @@ func (s *Server) record(entry Request) {
 				return err
 			}
 		}
-		return b.Put(binary.BigEndian.AppendUint64(nil, n), raw)
+		return b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(jsonText(entry)))
 	})
 	if s.opts.Log != nil {
 		s.opts.Log(entry)
@@ -50,14 +47,12 @@ func (s *Server) record(entry Request) {
 // Requests returns the request log, the oldest first: at most the last 20,000.
 func (s *Server) Requests() ([]Request, error) {
 	out := []Request{}
-	err := s.store.db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketRequests)).ForEach(func(_, raw []byte) error {
+	err := s.store.view(func(o objects) error {
+		return o.bucket(bucketRequests).ForEach(func(_, raw []byte) error {
 			var entry Request
-			if err := json.Unmarshal(raw, &entry); err != nil {
-				return err
-			}
+			err := json.Unmarshal(raw, &entry)
 			out = append(out, entry)
-			return nil
+			return err
 		})
 	})
 	if err != nil {
@@ -68,26 +63,15 @@ func (s *Server) Requests() ([]Request, error) {
 
 // ResetRequests empties the request log.
 func (s *Server) ResetRequests() error {
-	err := s.store.db.Update(func(tx *bolt.Tx) error {
-		if err := tx.DeleteBucket([]byte(bucketRequests)); err != nil {
+	err := s.store.update(func(o objects) error {
+		if err := o.tx.DeleteBucket([]byte(bucketRequests)); err != nil {
 			return err
 		}
-		_, err := tx.CreateBucket([]byte(bucketRequests))
+		_, err := o.tx.CreateBucket([]byte(bucketRequests))
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("reset request log: %w", err)
 	}
 	return nil
-}
-
-// Executed returns how many purges of each name the platform executed in its
-// whole life, also of those that are long gone. More than one is a purge that
-// was done again. An accepted purge counts at once: nothing can call it back.
-func (s *Server) Executed() (map[string]int, error) {
-	out, err := s.store.executed()
-	if err != nil {
-		return nil, fmt.Errorf("executed purges: %w", err)
-	}
-	return out, nil
 }

@@ -1,163 +1,168 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
+
+const snapshotGroup = "snapshot.storage.k8s.io"
 
 // resource is one of the platform's collections.
 type resource struct {
 	plural, kind, apiVersion, group string
+	// base is the path before {workspace}/{plural}.
+	base string
 	// methods are the documented ones (docs/platform.md 4): of the collection and
 	// of one object.
 	collection, single []string
 	// role may do everything with the resource.
 	role string
-	// fields is the tree of spec; nil where nothing but admit knows it.
-	fields *field
-	// admit validates an object that is about to be stored; old is nil at a
-	// creation.
-	admit func(*admission) ([]cause, error)
+	// admit validates an object that is about to be stored.
+	admit func(*admission) error
 	// life is after which an object is gone by itself; 0 is never.
 	life time.Duration
-	// index keeps what later admissions look up.
-	index func(o objects, ws, host string, obj object) error
 }
 
-func newResources(cdn *field, purgeLife time.Duration) []*resource {
+func newResources(purgeLife time.Duration) []*resource {
+	const workspaces = DeliveryBase + "/global/workspaces/"
 	return []*resource{
 		{
-			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery",
+			plural: "cdns", kind: "CDN", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
 			collection: []string{http.MethodGet, http.MethodPost},
 			single:     []string{http.MethodGet, http.MethodPatch},
-			role:       RoleCDNAdmin, fields: cdn, admit: admitCDN, index: indexCDN,
+			role:       RoleCDNAdmin, admit: admitCDN,
 		},
 		{
-			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery",
+			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
 			collection: []string{http.MethodPost},
-			role:       RolePurger, admit: admitPurge, life: purgeLife, index: indexPurge(purgeLife),
+			role:       RolePurger, admit: admitPurge, life: purgeLife,
 		},
 		{
-			plural: "volumesnapshots", kind: "VolumeSnapshot", group: "snapshot.storage.k8s.io",
-			apiVersion: "snapshot.storage.k8s.io/v1",
+			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
+			base:       ComputeBase + "/apis/" + snapshotGroup + "/v1/namespaces/",
 			collection: []string{http.MethodGet, http.MethodPost},
 			single:     []string{http.MethodGet, http.MethodDelete},
 			role:       RoleComputeAdmin, admit: admitSnapshot,
-			index: func(objects, string, string, object) error { return nil },
 		},
 	}
 }
 
-func (s *Server) resource(match func(*resource) bool) *resource {
-	if i := slices.IndexFunc(s.resources, match); i >= 0 {
-		return s.resources[i]
+func (s *Server) resourceOf(kind string) (*resource, error) {
+	for _, res := range s.resources {
+		if res.kind == kind {
+			return res, nil
+		}
 	}
-	return nil
+	return nil, fmt.Errorf("kind %q is not served here", kind)
 }
 
 // call is one request to the platform, routed.
 type call struct {
 	method string
+	// path is escaped.
 	path   string
 	query  url.Values
 	header http.Header
 	body   []byte
 	now    time.Time
-	on     quirkSet
+	on     fault.Set
 
 	res *resource
-	// space is what the path names: a uuid or a namespace. ws is the
-	// workspace, if there is one.
+	// space is what the path names: a uuid or a namespace. ws is the workspace, if
+	// it is known.
 	space string
 	ws    Workspace
 	known bool
 	name  string
 	user  string
-	// partial ends a list early; nil does not.
-	partial *partial
 }
 
-// verb is the method's name in messages about permissions.
-func (c *call) verb() string {
-	switch c.method {
-	case http.MethodPost:
-		return "create"
-	case http.MethodPatch:
-		return "patch"
-	case http.MethodDelete:
-		return "delete"
-	case http.MethodPut:
-		return "update"
+// isPurge reports whether the call is about a request that is sent once.
+func (c *call) isPurge() bool { return c.res.kind == "Purge" }
+
+// isCDN reports whether the fields of the spec are known.
+func (c *call) isCDN() bool { return c.res.kind == "CDN" }
+
+// answer returns what the platform says.
+func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
+	if unread != nil {
+		return nil, unreadable(unread)
 	}
-	if c.name == "" {
-		return "list"
+	if !s.route(c) || c.on["wrong-address"] {
+		return nil, &fault.Failure{Code: http.StatusNotFound, Instead: "404 page not found\n"}
 	}
-	return "get"
+	if err := s.authorize(c); err != nil {
+		return nil, err
+	}
+	methods := c.res.collection
+	if c.name != "" {
+		methods = c.res.single
+	}
+	if !slices.Contains(methods, c.method) {
+		return nil, &fault.Failure{
+			Code: http.StatusMethodNotAllowed, Reason: "MethodNotAllowed",
+			Message: "the server does not allow this method on the requested resource",
+		}
+	}
+	c.known = c.known && !c.on["wrong-namespace-empty"]
+	switch {
+	case c.method == http.MethodPost:
+		return s.create(c)
+	case c.method == http.MethodPatch:
+		return s.patch(c)
+	case c.method == http.MethodDelete:
+		return s.delete(c)
+	case c.name == "":
+		return s.list(c)
+	}
+	return s.get(c)
 }
 
-// route finds the resource of an escaped path (docs/platform.md 4), or returns
-// false: then nothing is served there. The slash of the compute area's group
-// may be escaped (docs/platform.md 10).
-func (s *Server) route(c *call, escaped string) bool {
-	var segs []string
-	for seg := range strings.SplitSeq(strings.TrimPrefix(escaped, "/"), "/") {
-		plain, err := url.PathUnescape(seg)
-		if err != nil || plain == "" {
+// unreadable explains why a body could not be read.
+func unreadable(err error) error {
+	var large *http.MaxBytesError
+	if !errors.As(err, &large) {
+		return badRequest("the body could not be read: %v", err)
+	}
+	return &fault.Failure{
+		Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
+		Message: fmt.Sprintf("Request entity too large: limit is %d", large.Limit),
+	}
+}
+
+// route finds resource, workspace and name of a path (docs/platform.md 4), or
+// returns false: then nothing is served there. The slash in the compute area's
+// group may be escaped (docs/platform.md 10).
+func (s *Server) route(c *call) bool {
+	path := c.path
+	for _, slash := range []string{"%2F", "%2f"} {
+		path = strings.Replace(path, snapshotGroup+slash, snapshotGroup+"/", 1)
+	}
+	for _, res := range s.resources {
+		rest, below := strings.CutPrefix(path, res.base)
+		space, rest, _ := strings.Cut(rest, "/")
+		plural, name, byName := strings.Cut(rest, "/")
+		if !below || plural != res.plural || strings.Contains(name, "/") {
+			continue
+		}
+		c.space, _ = url.PathUnescape(space) // what can't be unescaped is empty
+		c.name, _ = url.PathUnescape(name)
+		if c.res = res; c.space == "" || byName && c.name == "" {
 			return false
 		}
-		segs = append(segs, plain)
-	}
-	base := strings.Split(strings.TrimPrefix(DeliveryBase, "/"), "/")
-	if rest, ok := cutSegments(segs, append(base, "global", "workspaces")); ok {
-		return s.routeDelivery(c, rest)
-	}
-	base = append(strings.Split(strings.TrimPrefix(ComputeBase, "/"), "/"), "apis")
-	if rest, ok := cutSegments(segs, append(base, "snapshot.storage.k8s.io", "v1", "namespaces")); ok {
-		return s.routeCompute(c, rest)
-	}
-	if rest, ok := cutSegments(segs, append(base, "snapshot.storage.k8s.io/v1", "namespaces")); ok {
-		return s.routeCompute(c, rest)
+		c.ws, c.known = s.workspace(func(ws Workspace) bool {
+			return c.space == ws.UUID && res.group == "delivery" || c.space == ws.Name && res.group == snapshotGroup
+		})
+		return true
 	}
 	return false
-}
-
-func cutSegments(segs, prefix []string) ([]string, bool) {
-	if len(segs) < len(prefix) || !slices.Equal(segs[:len(prefix)], prefix) {
-		return nil, false
-	}
-	return segs[len(prefix):], true
-}
-
-func (s *Server) routeDelivery(c *call, segs []string) bool {
-	if !s.target(c, segs, "delivery") {
-		return false
-	}
-	c.ws, c.known = s.workspace(func(w Workspace) bool { return w.UUID == c.space })
-	return true
-}
-
-func (s *Server) routeCompute(c *call, segs []string) bool {
-	if !s.target(c, segs, "snapshot.storage.k8s.io") {
-		return false
-	}
-	c.ws, c.known = s.workspace(func(w Workspace) bool { return w.Name == c.space })
-	return true
-}
-
-// target reads {space}/{plural}[/{name}].
-func (s *Server) target(c *call, segs []string, group string) bool {
-	if len(segs) < 2 || len(segs) > 3 {
-		return false
-	}
-	c.space = segs[0]
-	c.res = s.resource(func(r *resource) bool { return r.plural == segs[1] && r.group == group })
-	if len(segs) == 3 {
-		c.name = segs[2]
-	}
-	return c.res != nil
 }
 
 func (s *Server) workspace(match func(Workspace) bool) (Workspace, bool) {
@@ -172,25 +177,85 @@ func (s *Server) authorize(c *call) error {
 	value := c.header.Get("Authorization")
 	if value == "" {
 		c.user = "system:anonymous"
-		return forbidden(c)
+		return c.forbidden()
 	}
 	token, isBearer := strings.CutPrefix(value, "Bearer ")
 	roles, found := s.opts.Tokens[token]
 	if !isBearer || !found {
-		return &failure{code: http.StatusUnauthorized, reason: "Unauthorized", message: "Unauthorized"}
+		return &fault.Failure{Code: http.StatusUnauthorized, Reason: "Unauthorized", Message: "Unauthorized"}
 	}
 	c.user = "sandbox:" + strings.Join(roles, "+")
 	reads := c.method == http.MethodGet && slices.Contains(roles, RoleReader)
 	if !reads && !slices.Contains(roles, c.res.role) {
-		return forbidden(c)
+		return c.forbidden()
 	}
 	return nil
 }
 
-// allowed reports whether the platform documents the method for the path.
-func (c *call) allowed() bool {
-	if c.name == "" {
-		return slices.Contains(c.res.collection, c.method)
+// requireMedia checks the type of the request's body.
+func (c *call) requireMedia(want string) error {
+	media, _, _ := strings.Cut(c.header.Get("Content-Type"), ";")
+	if strings.ToLower(strings.TrimSpace(media)) == want {
+		return nil
 	}
-	return slices.Contains(c.res.single, c.method)
+	return &fault.Failure{
+		Code: http.StatusUnsupportedMediaType, Reason: "UnsupportedMediaType",
+		Message: "the body of the request was in an unknown format - accepted media types include: " + want,
+	}
+}
+
+// failed returns an error as an answer.
+func (c *call) failed(err error) *fault.Answer {
+	var f *fault.Failure
+	if !errors.As(err, &f) {
+		f = &fault.Failure{Code: http.StatusInternalServerError, Reason: "InternalError", Message: "Internal error occurred: " + err.Error()}
+	}
+	if c.res != nil {
+		f.Group, f.Resource = c.res.group, c.res.plural
+	}
+	return f.Answer()
+}
+
+func (c *call) groupResource() string { return c.res.plural + "." + c.res.group }
+
+func (c *call) forbidden() error {
+	verb := map[string]string{"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "GET": "get"}[c.method]
+	target := ""
+	switch {
+	case c.name != "":
+		target = fmt.Sprintf(" %q", c.name)
+	case c.method == http.MethodGet:
+		verb = "list"
+	}
+	return &fault.Failure{
+		Code: http.StatusForbidden, Reason: "Forbidden", Name: c.name,
+		Message: fmt.Sprintf("%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
+			c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space),
+	}
+}
+
+func notFound(what, name string) error {
+	return &fault.Failure{
+		Code: http.StatusNotFound, Reason: "NotFound", Name: name,
+		Message: fmt.Sprintf("%s %q not found", what, name),
+	}
+}
+
+func badRequest(format string, args ...any) error {
+	return &fault.Failure{Code: http.StatusBadRequest, Reason: "BadRequest", Message: fmt.Sprintf(format, args...)}
+}
+
+func (c *call) invalid(name string, causes ...fault.Cause) error {
+	texts := make([]string, len(causes))
+	for i, found := range causes {
+		texts[i] = found.Field + ": " + found.Message
+	}
+	message := strings.Join(texts, ", ")
+	if len(texts) > 1 {
+		message = "[" + message + "]"
+	}
+	return &fault.Failure{
+		Code: http.StatusUnprocessableEntity, Reason: "Invalid", Name: name, Causes: causes,
+		Message: fmt.Sprintf("%s.%s %q is invalid: %s", c.res.kind, c.res.group, name, message),
+	}
 }

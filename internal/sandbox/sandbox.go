@@ -1,17 +1,20 @@
-// Package sandbox is the documented platform as an http.Handler with a store,
-// a clock that can be moved, faults and a request log; it refuses to share any
-// code or data with the program that is tested on it.
+// Package sandbox is the documented platform as an http.Handler with a store, a
+// clock that can be moved and a request log. It shares no code or data with the
+// program that is tested on it.
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"trueup/internal/sandbox/control"
+	"trueup/internal/sandbox/fault"
 )
 
 // The base addresses of the two areas, as paths below the server's address
@@ -54,7 +57,7 @@ type Options struct {
 	Dir string
 	// Now is the clock that Advance moves on from.
 	Now func() time.Time
-	// Quirks are names of the table that Quirks returns.
+	// Quirks are names of the table that fault.Quirks returns.
 	Quirks []string
 	// Tokens maps the value of a Bearer token to its roles. Default: the three
 	// tokens above, of which DeliveryToken manages CDNs and may purge.
@@ -72,39 +75,32 @@ type Options struct {
 	Log func(Request)
 }
 
-// Server is the platform. It is safe for concurrent use.
+// Server is the platform, behind an injector of faults and quirks. It is safe for
+// concurrent use.
 type Server struct {
+	*fault.Injector
 	opts      Options
 	resources []*resource
 	store     *store
-	closed    chan struct{}
 	closing   sync.Once
 
 	mu     sync.Mutex
 	offset time.Duration
-	on     quirkSet
-	faults []*pending
-	// dateOff is by how much a fault put the Date header off.
-	dateOff time.Duration
-	hook    func(method, path string)
-	// limited holds what a rate-limiting quirk has already turned away, and
-	// lagging what a read by path still shows once.
-	limited map[string]bool
-	lagging map[string]object
+	hook   func(method, path string)
 }
 
 // Open opens or makes the store of opts.Dir and returns a server on it.
 func Open(opts Options) (*Server, error) {
-	if opts.Now == nil {
-		return nil, errors.New("open sandbox: no clock was given")
-	}
-	on, err := newQuirkSet(opts.Quirks)
+	s, err := open(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open sandbox: %w", err)
 	}
-	fields, err := parseFields(cdnFields)
-	if err != nil {
-		return nil, fmt.Errorf("open sandbox: fields: %w", err)
+	return s, nil
+}
+
+func open(opts Options) (*Server, error) {
+	if opts.Now == nil {
+		return nil, errors.New("no clock was given")
 	}
 	if len(opts.Tokens) == 0 {
 		opts.Tokens = map[string][]string{
@@ -116,28 +112,25 @@ func Open(opts Options) (*Server, error) {
 	if len(opts.Workspaces) == 0 {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
-	if opts.PurgeLife <= 0 {
-		opts.PurgeLife = PurgeLife
+	s := &Server{opts: opts, resources: newResources(cmp.Or(opts.PurgeLife, PurgeLife))}
+	var err error
+	if s.Injector, err = fault.New(s.Now, opts.Quirks...); err != nil {
+		return nil, err
 	}
-	st, err := openStore(opts.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("open sandbox: %w", err)
+	if s.store, err = openStore(opts.Dir); err != nil {
+		return nil, err
 	}
-	s := &Server{
-		opts: opts, resources: newResources(fields, opts.PurgeLife), store: st, on: on,
-		closed: make(chan struct{}), limited: map[string]bool{}, lagging: map[string]object{},
-	}
-	if s.offset, err = st.offset(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open sandbox: %w", err), st.close())
+	if s.offset, err = s.store.offset(); err != nil {
+		return nil, errors.Join(err, s.store.close())
 	}
 	return s, nil
 }
 
-// Close lets go of requests that a fault holds, and closes the store.
+// Close ends the requests that a fault holds, and closes the store.
 func (s *Server) Close() error {
 	var err error
 	s.closing.Do(func() {
-		close(s.closed)
+		s.Injector.Close()
 		err = s.store.close()
 	})
 	return err
@@ -162,32 +155,6 @@ func (s *Server) Advance(d time.Duration) error {
 	return nil
 }
 
-// SetQuirks replaces the quirks that are switched on; an unknown name changes
-// nothing and is an error.
-func (s *Server) SetQuirks(names ...string) error {
-	on, err := newQuirkSet(names)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.on = on
-	clear(s.limited)
-	clear(s.lagging)
-	return nil
-}
-
-// ActiveQuirks returns the names of the quirks that are switched on, sorted.
-func (s *Server) ActiveQuirks() []string {
-	return slices.Sorted(maps.Keys(s.quirks()))
-}
-
-func (s *Server) quirks() quirkSet {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.on
-}
-
 // OnRequest has f called at the start of each request to the platform, before
 // anything is read; f may call every method of the server. Nil takes it away.
 func (s *Server) OnRequest(f func(method, path string)) {
@@ -196,13 +163,37 @@ func (s *Server) OnRequest(f func(method, path string)) {
 	s.hook = f
 }
 
-// ServeHTTP answers requests to the platform, and those below ControlBase. A
-// connection that a fault or a quirk drops is dropped by panicking with
-// http.ErrAbortHandler, as net/http asks.
+// maxBody bounds a request, in bytes.
+const maxBody = 16 << 20
+
+// ServeHTTP answers requests to the platform, and those below control.Base. It
+// breaks a connection by a panic with http.ErrAbortHandler, as net/http asks.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, ControlBase) {
-		s.control(w, r)
+	if strings.HasPrefix(r.URL.Path, control.Base) {
+		control.Serve(w, r, s.actions())
 		return
 	}
-	s.serve(w, r)
+	s.mu.Lock()
+	hook := s.hook
+	s.mu.Unlock()
+	if hook != nil {
+		hook(r.Method, r.URL.Path)
+	}
+	body, unread := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	s.Serve(w, r, func(r *http.Request, on fault.Set) *fault.Answer {
+		c := &call{
+			method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query(), header: r.Header,
+			body: body, now: s.Now(), on: on,
+		}
+		a, err := s.answer(c, unread)
+		if err != nil {
+			return c.failed(err)
+		}
+		return a
+	}, func(status int) {
+		s.record(Request{
+			Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery,
+			ContentType: r.Header.Get("Content-Type"), Body: string(body), Time: s.Now(), Status: status,
+		})
+	})
 }

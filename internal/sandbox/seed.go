@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	_ "embed" // for the seeds
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,27 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-	bolt "go.etcd.io/bbolt"
 	"go.yaml.in/yaml/v3"
 )
-
-//go:embed seed/live.yaml
-var seedLive []byte
-
-//go:embed seed/applied.yaml
-var seedApplied []byte
 
 // seededBefore is the age of a seeded object that does not say when it was
 // created: old enough for everything that takes time to be over.
 const seededBefore = time.Hour
-
-// SeedLive returns the objects of a first world, for LoadSeed: YAML documents.
-func SeedLive() []byte { return bytes.Clone(seedLive) }
-
-// SeedApplied returns what a ledger of that world holds as last applied: YAML
-// documents with their envelopes.
-func SeedApplied() []byte { return bytes.Clone(seedApplied) }
 
 // LoadSeed puts every document of a YAML or JSON stream into the store.
 func (s *Server) LoadSeed(raw []byte) error {
@@ -41,13 +25,10 @@ func (s *Server) LoadSeed(raw []byte) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if err == nil && doc != nil {
+			err = s.Put(doc)
+		}
 		if err != nil {
-			return fmt.Errorf("seed: document %d: %w", n, err)
-		}
-		if doc == nil {
-			continue
-		}
-		if err := s.Put(doc); err != nil {
 			return fmt.Errorf("seed: document %d: %w", n, err)
 		}
 	}
@@ -72,14 +53,14 @@ func (s *Server) Put(objs ...map[string]any) error {
 // PutJSON is Put of objects that are JSON.
 func (s *Server) PutJSON(objs ...json.RawMessage) error {
 	now := s.Now()
-	return s.store.db.Update(func(tx *bolt.Tx) error {
+	return s.store.update(func(o objects) error {
 		for _, raw := range objs {
 			in, err := decodeObject(raw)
-			if err != nil {
-				return fmt.Errorf("put object: %w", err)
+			if err == nil {
+				err = s.put(o, in, now)
 			}
-			if err := s.put(objects{tx}, in, now); err != nil {
-				return err
+			if err != nil {
+				return fmt.Errorf("put %s %q: %w", text(in["kind"]), in.name(), err)
 			}
 		}
 		return nil
@@ -87,37 +68,30 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 }
 
 func (s *Server) put(o objects, in object, now time.Time) error {
-	kind := text(in["kind"])
-	res := s.resource(func(r *resource) bool { return r.kind == kind })
-	if res == nil {
-		return fmt.Errorf("put object: kind %q is not served here", kind)
+	res, err := s.resourceOf(text(in["kind"]))
+	if err != nil {
+		return err
 	}
 	if in.name() == "" || strings.ContainsRune(in.name(), 0) {
-		return fmt.Errorf("put %s: metadata.name is missing", kind)
+		return errors.New("metadata.name is missing")
 	}
 	if in.spec() != nil {
 		settle(in.spec())
 	}
-	ws := s.opts.Workspaces[0]
+	c := &call{res: res, ws: s.opts.Workspaces[0], now: now}
 	if space := text(in.meta()["namespace"]); space != "" {
-		found := false
-		if ws, found = s.workspace(func(w Workspace) bool { return w.Name == space }); !found {
-			return fmt.Errorf("put %s %q: workspace %q does not exist", kind, in.name(), space)
+		if c.ws, c.known = s.workspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
+			return fmt.Errorf("workspace %q does not exist", space)
 		}
 	}
-	c := &call{res: res, ws: ws, now: now}
-	err := c.complete(o, in)
-	if err == nil {
-		err = o.put(res, ws.Name, in)
+	if err := c.complete(o, in); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("put %s %q: %w", kind, in.name(), err)
-	}
-	return nil
+	return o.put(res, c.ws.Name, in)
 }
 
 // complete fills in the server's members that a seeded object lacks: those of
-// the object it replaces, else new ones.
+// the object that it replaces, else new ones.
 func (c *call) complete(o objects, obj object) error {
 	var old struct{ Metadata map[string]json.RawMessage }
 	if raw := o.raw(c.res, c.ws.Name, obj.name()); raw != nil {
@@ -125,43 +99,32 @@ func (c *call) complete(o objects, obj object) error {
 			return fmt.Errorf("decode object: %w", err)
 		}
 	}
-	version, err := o.nextVersion()
-	if err != nil {
-		return err
+	owned, err := c.owned(o, obj.name(), c.now.Add(-seededBefore))
+	meta := obj.meta()
+	for member, value := range owned {
+		_, has := meta[member]
+		switch was, had := old.Metadata[member]; {
+		case member == "namespace" || member == "resourceVersion" || !has && !had:
+			meta[member] = value
+		case !has:
+			meta[member] = was
+		}
 	}
 	obj["apiVersion"] = c.res.apiVersion
-	meta := obj.meta()
-	meta["namespace"] = c.ws.Name
-	meta["resourceVersion"] = version
-	fill := map[string]any{
-		"uid":               uuid.NewSHA1(uuid.NameSpaceOID, storeKey(c.res.plural, c.ws.UUID, obj.name(), version)).String(),
-		"generation":        json.Number("1"),
-		"creationTimestamp": c.now.Add(-seededBefore).Format(time.RFC3339),
-		"managedFields":     c.managedFields(),
-	}
-	for member, value := range fill {
-		if was, has := old.Metadata[member]; has {
-			value = was
-		}
-		if _, has := meta[member]; !has {
-			meta[member] = value
-		}
-	}
-	return nil
+	return err
 }
 
 // Object returns a live object as it is stored, before any quirk, or nil if
 // there is none. Numbers are json.Number.
 func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
-	res := s.resource(func(r *resource) bool { return r.kind == kind })
-	if res == nil {
-		return nil, fmt.Errorf("read object: kind %q is not served here", kind)
+	res, err := s.resourceOf(kind)
+	if err != nil {
+		return nil, fmt.Errorf("read object: %w", err)
 	}
-	c := &call{res: res, now: s.Now(), on: s.quirks()}
+	c := &call{res: res, now: s.Now(), on: s.On()}
 	var obj object
-	err := s.store.db.View(func(tx *bolt.Tx) error {
-		var err error
-		obj, err = objects{tx}.get(res, workspace, name)
+	err = s.store.view(func(o objects) (err error) {
+		obj, err = o.get(res, workspace, name)
 		return err
 	})
 	if err != nil {
@@ -177,17 +140,16 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 // resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
-	now, on := s.Now(), s.quirks()
-	err := s.store.db.View(func(tx *bolt.Tx) error {
-		for _, res := range s.resources {
-			c := &call{res: res, now: now, on: on}
+	c := &call{now: s.Now(), on: s.On()}
+	err := s.store.view(func(o objects) error {
+		for _, c.res = range s.resources {
 			for _, ws := range s.opts.Workspaces {
-				err := objects{tx}.each(res, ws.Name, "", func(_ string, raw []byte) (bool, error) {
+				err := o.each(c.res, ws.Name, "", func(_ string, raw []byte) error {
 					obj, err := decodeObject(raw)
 					if err == nil && !c.gone(obj) {
 						out = append(out, obj)
 					}
-					return true, err
+					return err
 				})
 				if err != nil {
 					return err
@@ -204,11 +166,10 @@ func (s *Server) Objects() ([]map[string]any, error) {
 
 // Remove takes a live object away, as if it had never been there.
 func (s *Server) Remove(kind, workspace, name string) error {
-	res := s.resource(func(r *resource) bool { return r.kind == kind })
-	if res == nil {
-		return fmt.Errorf("remove object: kind %q is not served here", kind)
+	res, err := s.resourceOf(kind)
+	if err == nil {
+		err = s.store.update(func(o objects) error { return o.remove(res, workspace, name) })
 	}
-	err := s.store.db.Update(func(tx *bolt.Tx) error { return objects{tx}.remove(res, workspace, name) })
 	if err != nil {
 		return fmt.Errorf("remove %s %q: %w", kind, name, err)
 	}

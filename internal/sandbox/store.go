@@ -29,8 +29,6 @@ const (
 
 const (
 	keyOffset = "offset"
-	// keptRequests bounds the request log; the oldest give way.
-	keptRequests = 20000
 	// lockWait is how long to wait for another process that has the store.
 	lockWait = 500 * time.Millisecond
 )
@@ -38,42 +36,40 @@ const (
 // store is the persistent state. It does not sync to the disk: it survives
 // the end of the process, which is all that a sandbox needs.
 type store struct {
-	db   *bolt.DB
+	db *bolt.DB
+	// temp is a folder that Close removes, or empty.
 	temp string
 }
 
-func openStore(dir string) (*store, error) {
+func openStore(dir string) (_ *store, err error) {
 	st := &store{}
 	if dir == "" {
-		temp, err := os.MkdirTemp("", "sandbox-")
-		if err != nil {
+		if dir, err = os.MkdirTemp("", "sandbox-"); err != nil {
 			return nil, fmt.Errorf("store: %w", err)
 		}
-		dir, st.temp = temp, temp
+		st.temp = dir
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	file := filepath.Join(dir, "sandbox.db")
-	db, err := bolt.Open(file, 0o600, &bolt.Options{
+	st.db, err = bolt.Open(file, 0o600, &bolt.Options{
 		Timeout: lockWait, NoSync: true, NoGrowSync: true, NoFreelistSync: true,
 		FreelistType: bolt.FreelistMapType,
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		err = errors.New("another process has it open: end that first, or work with the addresses that it serves")
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("store %s: %w", file, err), st.close())
-	}
-	st.db = db
-	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range []string{bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta} {
-			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-				return fmt.Errorf("bucket %s: %w", name, err)
+	if err == nil {
+		err = st.update(func(o objects) error {
+			for _, name := range []string{bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta} {
+				if _, err := o.tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+					return fmt.Errorf("bucket %s: %w", name, err)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store %s: %w", file, err), st.close())
 	}
@@ -91,24 +87,26 @@ func (st *store) close() error {
 	return err
 }
 
-func (st *store) offset() (time.Duration, error) {
-	var d time.Duration
-	err := st.db.View(func(tx *bolt.Tx) error {
-		raw := tx.Bucket([]byte(bucketMeta)).Get([]byte(keyOffset))
-		if raw == nil {
-			return nil
+func (st *store) view(f func(objects) error) error {
+	return st.db.View(func(tx *bolt.Tx) error { return f(objects{tx}) })
+}
+
+func (st *store) update(f func(objects) error) error {
+	return st.db.Update(func(tx *bolt.Tx) error { return f(objects{tx}) })
+}
+
+func (st *store) offset() (d time.Duration, err error) {
+	err = st.view(func(o objects) (err error) {
+		if raw := o.bucket(bucketMeta).Get([]byte(keyOffset)); raw != nil {
+			d, err = time.ParseDuration(string(raw))
 		}
-		var err error
-		d, err = time.ParseDuration(string(raw))
 		return err
 	})
 	return d, err
 }
 
 func (st *store) setOffset(d time.Duration) error {
-	return st.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketMeta)).Put([]byte(keyOffset), []byte(d.String()))
-	})
+	return st.update(func(o objects) error { return o.bucket(bucketMeta).Put([]byte(keyOffset), []byte(d.String())) })
 }
 
 func storeKey(parts ...string) []byte { return []byte(strings.Join(parts, "\x00")) }
@@ -139,38 +137,44 @@ func (o objects) get(res *resource, ws, name string) (object, error) {
 	return decodeObject(raw)
 }
 
-// each calls f with every stored object of a workspace after the named one,
-// in order of names, until f returns false.
-func (o objects) each(res *resource, ws, after string, f func(name string, raw []byte) (bool, error)) error {
-	prefix := storeKey(res.plural, ws, "")
+// each calls f with every stored object of a workspace after the named one, in
+// order of names.
+func (o objects) each(res *resource, ws, after string, f func(name string, raw []byte) error) error {
+	prefix, start := storeKey(res.plural, ws, ""), storeKey(res.plural, ws, after)
 	cursor := o.bucket(bucketObjects).Cursor()
-	start := storeKey(res.plural, ws, after)
 	for k, v := cursor.Seek(start); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
 		if after != "" && bytes.Equal(k, start) {
 			continue
 		}
-		more, err := f(string(k[len(prefix):]), v)
-		if err != nil || !more {
+		if err := f(string(k[len(prefix):]), v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// put stores an object and keeps the index of hostnames.
+// put stores an object and keeps the indexes of hostnames.
 func (o objects) put(res *resource, ws string, obj object) error {
-	if err := o.unindex(res, ws, obj.name()); err != nil {
-		return err
-	}
+	name, host := obj.name(), text(obj.spec()["hostname"])
 	raw, err := json.Marshal(obj)
+	if err == nil {
+		err = o.unindex(res, ws, name)
+	}
+	if err == nil {
+		err = o.bucket(bucketObjects).Put(storeKey(res.plural, ws, name), raw)
+	}
+	if err == nil && host != "" {
+		switch res.kind {
+		case "CDN":
+			err = o.bucket(bucketHosts).Put(storeKey(ws, host), []byte(name))
+		case "Purge":
+			size := sizeOf(obj.spec())
+			size.Expires = obj.stamp("creationTimestamp").Add(res.life)
+			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(jsonText(size)))
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("store %s %q: %w", res.plural, obj.name(), err)
-	}
-	if err := o.bucket(bucketObjects).Put(storeKey(res.plural, ws, obj.name()), raw); err != nil {
-		return fmt.Errorf("store %s %q: %w", res.plural, obj.name(), err)
-	}
-	if host := text(obj.spec()["hostname"]); host != "" {
-		return res.index(o, ws, host, obj)
+		return fmt.Errorf("store %s %q: %w", res.plural, name, err)
 	}
 	return nil
 }
@@ -188,12 +192,11 @@ func (o objects) unindex(res *resource, ws, name string) error {
 		return err
 	}
 	host := text(old.spec()["hostname"])
-	if err := o.bucket(bucketActive).Delete(storeKey(ws, host, name)); err != nil {
-		return err
-	}
-	hosts := o.bucket(bucketHosts)
-	if res.plural == "cdns" && string(hosts.Get(storeKey(ws, host))) == name {
-		return hosts.Delete(storeKey(ws, host))
+	switch {
+	case res.kind == "Purge":
+		return o.bucket(bucketActive).Delete(storeKey(ws, host, name))
+	case res.kind == "CDN" && o.cdnOf(ws, host) == name:
+		return o.bucket(bucketHosts).Delete(storeKey(ws, host))
 	}
 	return nil
 }
@@ -214,8 +217,8 @@ func (o objects) version() string {
 	return strconv.FormatUint(o.bucket(bucketMeta).Sequence(), 10)
 }
 
-// countExecution notes that a purge will be executed: nothing can call back
-// one that was accepted.
+// countExecution notes that a purge will be executed: nothing can call back one
+// that was accepted.
 func (o objects) countExecution(name string) error {
 	b := o.bucket(bucketExecuted)
 	var n uint64
@@ -225,13 +228,19 @@ func (o objects) countExecution(name string) error {
 	return b.Put([]byte(name), binary.BigEndian.AppendUint64(nil, n+1))
 }
 
-func (st *store) executed() (map[string]int, error) {
+// Executed returns how many purges of each name the platform executed in its whole
+// life, also of those that are long gone. More than one is a purge that was done
+// again.
+func (s *Server) Executed() (map[string]int, error) {
 	out := map[string]int{}
-	err := st.db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketExecuted)).ForEach(func(k, v []byte) error {
-			out[string(k)] = int(binary.BigEndian.Uint64(v))
+	err := s.store.view(func(o objects) error {
+		return o.bucket(bucketExecuted).ForEach(func(name, n []byte) error {
+			out[string(name)] = int(binary.BigEndian.Uint64(n))
 			return nil
 		})
 	})
-	return out, err
+	if err != nil {
+		return nil, fmt.Errorf("executed purges: %w", err)
+	}
+	return out, nil
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,6 +13,10 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/sandbox/control"
+	"trueup/internal/sandbox/fault"
+	"trueup/internal/sandbox/sample"
 )
 
 func TestStateSurvivesReopening(t *testing.T) {
@@ -20,7 +25,7 @@ func TestStateSurvivesReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.LoadSeed(SeedLive()); err != nil {
+	if err := s.LoadSeed(sample.Live()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Advance(25 * time.Hour); err != nil {
@@ -108,7 +113,7 @@ func TestLogHoldsNoToken(t *testing.T) {
 // The first world: a change, a drift, a creation and objects git does not know.
 func TestSeed(t *testing.T) {
 	w := newWorld(t)
-	if err := w.s.LoadSeed(SeedLive()); err != nil {
+	if err := w.s.LoadSeed(sample.Live()); err != nil {
 		t.Fatal(err)
 	}
 	w.get(cdns).want(t, 200).wantAt(t, "items.0.metadata.name", "legacy-blog").wantAt(t, "items.1.metadata.name", "shop").
@@ -123,7 +128,7 @@ func TestSeed(t *testing.T) {
 	if err := yaml.Unmarshal(manifest, &git); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(SeedApplied(), &applied); err != nil {
+	if err := yaml.Unmarshal(sample.Applied(), &applied); err != nil {
 		t.Fatal(err)
 	}
 	dig(git, "spec.tls").(map[string]any)["forced"] = "false"
@@ -188,7 +193,7 @@ func TestControl(t *testing.T) {
 	w := withShop(t)
 	steer := func(method, path, body string, code int) answer {
 		t.Helper()
-		return w.do(method, ControlBase+path, "", "", body).want(t, code)
+		return w.do(method, control.Base+path, "", "", body).want(t, code)
 	}
 	steer("PUT", "quirks", `["status","defaults"]`, 200)
 	if got := w.s.ActiveQuirks(); !slices.Equal(got, []string{"defaults", "status"}) {
@@ -213,7 +218,7 @@ func TestControl(t *testing.T) {
 	if got := steer("GET", "fault", "", 200).body; got != "[]\n" {
 		t.Error(got)
 	}
-	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, FaultGrammar) {
+	if got := steer("POST", "fault", "GET /cdns: 5O3", 400).body; !strings.Contains(got, fault.Grammar) {
 		t.Error(got)
 	}
 	steer("PUT", "objects", `{"kind":"CDN","metadata":{"name":"new"},"spec":{"hostname":"new.example.com"}}`, 204)
@@ -225,7 +230,7 @@ func TestControl(t *testing.T) {
 	steer("GET", "objects/CDN/acme/new", "", 400)
 	w.post(purges, purgeBody("p", "shop.example.com", "/")).want(t, 201)
 	steer("GET", "executed", "", 200).wantAt(t, "p", 1)
-	if got := steer("GET", "requests", "", 200).body; strings.Contains(got, ControlBase) || !strings.Contains(got, purges) {
+	if got := steer("GET", "requests", "", 200).body; strings.Contains(got, control.Base) || !strings.Contains(got, purges) {
 		t.Error(got)
 	}
 	steer("DELETE", "requests", "", 204)
@@ -266,7 +271,7 @@ func TestControlIsNoPages(t *testing.T) {
 		{"", "Sec-Fetch-Site", "cross-site", 403},
 		{"", "Sec-Fetch-Site", "same-site", 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+ControlBase+"fault", strings.NewReader("GET /none: 503"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+control.Base+"fault", strings.NewReader("GET /none: 503"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,4 +304,44 @@ func TestAStoreHasOneOwner(t *testing.T) {
 	if !strings.Contains(err.Error(), "another process has it open") {
 		t.Error(err)
 	}
+}
+
+// TestSamplesAreTaken: the platform finds nothing wrong with any object.
+func TestSamplesAreTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for s := range (sample.World{CDNs: 20, Purges: 20, Snapshots: 2, Changed: 50}).Objects() {
+		path := map[string]string{"CDN": cdns, "Purge": purges, "VolumeSnapshot": snapshots}[s.Kind]
+		meta := map[string]any{"name": s.Name}
+		if s.Kind != "Purge" {
+			meta["namespace"] = WorkspaceName
+		}
+		for _, spec := range []map[string]any{s.Spec, s.Live} {
+			raw, err := json.Marshal(map[string]any{"apiVersion": s.APIVersion, "kind": s.Kind, "metadata": meta, "spec": spec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case spec == nil:
+			case w.get(path+"/"+s.Name).code == 200 && s.Kind == "CDN":
+				w.patch(path+"/"+s.Name, string(raw)).want(t, 200)
+			case w.get(path+"/"+s.Name).code != 200:
+				w.post(path, string(raw)).want(t, 201)
+			}
+		}
+	}
+}
+
+// TestPutIsAllOrNone: one object that can't be put keeps all from it.
+func TestPutIsAllOrNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good, bad := json.RawMessage(cdnBody("shop", "shop.example.com")), json.RawMessage(`{"kind": "Pod"}`)
+	if err := w.s.PutJSON(good, bad); err == nil || w.get(cdns+"/shop").code != 404 {
+		t.Errorf("error %v, and %d", err, w.get(cdns+"/shop").code)
+	}
+	w.do("PUT", control.Base+"objects", "", "", "[ "+string(good)+","+cdnBody("docs", "docs.example.com")+"]").want(t, 204)
+	w.get(cdns+"/shop").want(t, 200)
+	w.get(cdns+"/docs").want(t, 200)
+	w.do("PUT", control.Base+"objects", "", "", "["+string(good)+","+string(bad)+"]").want(t, 400)
 }

@@ -14,7 +14,7 @@ import (
 
 	"trueup/internal/e2e/harness"
 	"trueup/internal/exit"
-	"trueup/internal/sandbox"
+	"trueup/internal/sandbox/fault"
 )
 
 // ownSandbox is a folder with the examples in it, and a platform of its own.
@@ -95,7 +95,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 func TestQuirksAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| name | group | what it does |\n|---|---|---|\n")
-	for _, q := range sandbox.Quirks() {
+	for _, q := range fault.Quirks() {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", q.Name, q.Group, cell(q.Summary))
 	}
 	compareTable(t, "quirks", table.String())
@@ -105,7 +105,7 @@ func TestQuirksAreDocumented(t *testing.T) {
 func TestFaultsAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| effect | the platform acts | what it does | example |\n|---|---|---|---|\n")
-	for _, e := range sandbox.Effects() {
+	for _, e := range fault.Effects() {
 		acts := "always"
 		if e.Either {
 			acts = "as said"
@@ -113,7 +113,7 @@ func TestFaultsAreDocumented(t *testing.T) {
 		fmt.Fprintf(&table, "| `%s` | %s | %s | `%s` |\n", cell(e.Form), acts, cell(e.Summary), cell(e.Example))
 	}
 	compareTable(t, "faults", table.String())
-	if page := harness.ReadText(t, filepath.Join("docs", "sandbox.md")); !strings.Contains(page, strings.Split(sandbox.FaultGrammar, ",")[0]) {
+	if page := harness.ReadText(t, filepath.Join("docs", "sandbox.md")); !strings.Contains(page, strings.Split(fault.Grammar, ",")[0]) {
 		t.Error("docs/sandbox.md does not show the grammar of faults")
 	}
 }

@@ -1,9 +1,12 @@
-package sandbox
+package fault
 
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+const cdns = "/delivery/v2.1/global/workspaces/5a1d/cdns"
 
 func TestPathsOfFaults(t *testing.T) {
 	for _, tc := range []struct {
@@ -32,7 +35,10 @@ func TestPathsOfFaults(t *testing.T) {
 // A rule that can't be read changes nothing; its error names the place and
 // shows the grammar, in one line.
 func TestGrammarOfFaults(t *testing.T) {
-	s := newWorld(t).s
+	s, err := New(time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct{ rule, says string }{
 		{"POST /purges 503", "at its end: the colon that follows the path is missing"},
 		{"", "the colon that follows the path is missing"},
@@ -68,11 +74,39 @@ func TestGrammarOfFaults(t *testing.T) {
 		{`GET *: date="the 21st`, "the quote of character 13 is not closed"},
 	} {
 		err := s.Fault("GET *: 503", tc.rule)
-		if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), FaultGrammar) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.HasSuffix(err.Error(), Grammar) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", tc.rule, err)
 		}
 	}
 	if got := s.Faults(); len(got) != 0 {
 		t.Errorf("waiting: %v", got)
+	}
+}
+
+// The same seed strikes at the same requests.
+func TestProbabilityHasASeed(t *testing.T) {
+	strikes := func(rule string) string {
+		r, err := parse(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		for range 1000 {
+			out.WriteByte("-x"[map[bool]int{true: 1}[r.meet()]])
+		}
+		return out.String()
+	}
+	first := strikes("GET *: 503 5%")
+	if n := strings.Count(first, "x"); n < 25 || n > 80 {
+		t.Errorf("5%% of 1000 are %d", n)
+	}
+	if first != strikes("GET *: 503 5%") {
+		t.Error("the same rule strikes otherwise")
+	}
+	if first == strikes("GET *: 503 5% seed=2") || first == strikes("GET *: drop 5%") {
+		t.Error("another rule strikes the same")
+	}
+	if n := strings.Count(strikes("GET *: 503 50% @901"), "x"); n < 20 || n > 80 {
+		t.Errorf("50%% of the last 100 are %d", n)
 	}
 }

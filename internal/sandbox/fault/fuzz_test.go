@@ -1,4 +1,4 @@
-package sandbox
+package fault
 
 import (
 	"strings"
@@ -19,10 +19,10 @@ func FuzzFault(f *testing.F) {
 		f.Add(rule, strings.Repeat("a", 100))
 	}
 	f.Fuzz(func(t *testing.T, rule, path string) {
-		got, err := parseFault(rule)
+		got, err := parse(rule)
 		if err != nil {
 			text := err.Error()
-			if !strings.Contains(text, FaultGrammar) || strings.ContainsFunc(text, unicode.IsControl) {
+			if !strings.Contains(text, Grammar) || strings.ContainsFunc(text, unicode.IsControl) {
 				t.Fatalf("%q: %q", rule, text)
 			}
 			return
@@ -31,14 +31,13 @@ func FuzzFault(f *testing.F) {
 		if got.percent <= 0 || got.percent > 100 || got.times == 0 || got.from < 1 {
 			t.Fatalf("%q is %+v", rule, got)
 		}
-		again, err := parseFault(got.text)
+		again, err := parse(got.text)
 		if err != nil || again.text != got.text || again.method != got.method || again.path != got.path || again.times != got.times || again.percent != got.percent ||
 			again.from != got.from || again.seed != got.seed || again.after != got.after {
 			t.Fatalf("%q is %+v, and then %+v, %v", rule, got, again, err)
 		}
-		p := newPending(got)
 		for range 5 {
-			p.meet()
+			got.meet()
 		}
 	})
 }

@@ -1,0 +1,306 @@
+package fault
+
+import (
+	"bytes"
+	_ "embed" // for the table
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Group says what a quirk asks of a client.
+type Group string
+
+// A client works as ever under a benign quirk; under an adverse one it has to
+// notice that something is wrong.
+const (
+	Benign  Group = "benign"
+	Adverse Group = "adverse"
+)
+
+// Quirk is one way in which a real server differs from the plainest one.
+type Quirk struct {
+	Name    string
+	Group   Group
+	Summary string
+}
+
+//go:embed quirks.tsv
+var quirkTable string
+
+// Quirks returns the table of all quirks, the benign ones first. Those that change
+// answers are in this package; the platform itself asks for the others by name.
+func Quirks() []Quirk {
+	var all []Quirk
+	for line := range strings.Lines(quirkTable) {
+		col := strings.Split(strings.TrimSpace(line), "\t")
+		all = append(all, Quirk{Name: col[0], Group: Group(col[1]), Summary: col[2]})
+	}
+	return all
+}
+
+// Set is the quirks that are on, by name. It is never changed.
+type Set map[string]bool
+
+// hasAny reports whether a quirk is on whose name begins with prefix.
+func (s Set) hasAny(prefix string) bool {
+	for name := range s {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func newSet(names []string) (Set, error) {
+	all, set := Quirks(), Set{}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(q Quirk) bool { return q.Name == name }) {
+			return nil, fmt.Errorf("quirk %q does not exist", name)
+		}
+		set[name] = true
+	}
+	return set, nil
+}
+
+const portalPage = "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
+
+func redirect(to string) *Answer {
+	a := NewAnswer(http.StatusTemporaryRedirect, TypeText, nil)
+	a.Header.Set("Location", to)
+	return a
+}
+
+// instead answers for the quirks that let no request through, or returns nil.
+func (in *Injector) instead(r *http.Request, on Set) *Answer {
+	switch {
+	case on["gateway-timeout-text"]:
+		return NewAnswer(http.StatusGatewayTimeout, TypeText, []byte(`{"metadata":{},"status":"Failure",`+
+			`"message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}`+"\n"))
+	case on["redirect"]:
+		return redirect("/moved" + r.URL.Path)
+	case on["captive-portal"]:
+		return NewAnswer(http.StatusOK, TypeHTML, []byte(portalPage))
+	case on.hasAny("rate-limited-") && in.first(r):
+		f := Failure{
+			Code: http.StatusTooManyRequests, Reason: "TooManyRequests", RetryAfter: 1,
+			Message: "the server has received too many requests and has asked us to try again later",
+		}
+		if on["rate-limited-plain"] {
+			f.Instead = "Too many requests, please try again later.\n"
+		}
+		return f.Answer()
+	}
+	return nil
+}
+
+// first reports whether a request is the first of its method and path.
+func (in *Injector) first(r *http.Request) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	key := r.Method + " " + r.URL.Path
+	defer func() { in.limited[key] = true }()
+	return !in.limited[key]
+}
+
+// shape changes an answer of the platform as the quirks say. The status codes of
+// successes and the shape of lists are not documented (docs/platform.md 7.4).
+func shape(r *http.Request, a *Answer, now time.Time, on Set) {
+	if len(on) == 0 {
+		return
+	}
+	if body, isObject := decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
+		eachObject(body, func(o map[string]any) {
+			editMeta(o, now, on)
+			if o["kind"] == "CDN" {
+				editCDN(members(o["spec"]), on)
+			}
+		})
+		a.Body = []byte(text(shapeList(body, r.URL.Query().Get("continue") == "", on)) + "\n")
+	}
+	if a.Status >= http.StatusMultipleChoices {
+		return
+	}
+	if r.Method != http.MethodGet {
+		shapeWrite(r.Method, a, on)
+	}
+	if on["half-body"] && len(a.Body) > 1 {
+		a.cut = &cut{half: true}
+	}
+}
+
+func shapeWrite(method string, a *Answer, on Set) {
+	if on["delete-string"] && method == http.MethodDelete {
+		a.Body = []byte("\"deleted\"\n")
+	}
+	isEmpty := on["empty-patch-body"] && method == http.MethodPatch
+	switch {
+	case on["status-204"]:
+		a.Status, isEmpty = http.StatusNoContent, true
+	case isEmpty || on["status-200"] && !on["status-202"]:
+		a.Status = http.StatusOK
+	case on["status-202"]:
+		a.Status = http.StatusAccepted
+	}
+	if isEmpty {
+		a.Body = nil
+		a.Header.Del("Content-Type")
+	}
+}
+
+// shapeList returns the list in the shape of the quirks that are on; only the
+// documented one knows pages, so the others are for a list that is whole.
+func shapeList(body map[string]any, isFirst bool, on Set) any {
+	items, isList := body["items"].([]any)
+	if !isList {
+		return body
+	}
+	if on["list-unordered"] {
+		slices.Reverse(items)
+	}
+	for _, item := range items {
+		if on["list-without-spec"] {
+			delete(members(item), "spec")
+		}
+	}
+	isWhole := isFirst && word(members(body["metadata"])["continue"]) == ""
+	switch {
+	case len(items) == 0 && on["list-null-items"]:
+		body["items"] = nil
+	case isWhole && on["list-data"]:
+		return map[string]any{"data": items}
+	case isWhole && on["list-array"]:
+		return items
+	}
+	return body
+}
+
+func editMeta(o map[string]any, now time.Time, on Set) {
+	meta := members(o["metadata"])
+	space := word(meta["namespace"])
+	if on["metadata-extra"] {
+		for _, member := range []string{"labels", "annotations"} {
+			if _, has := meta[member]; !has {
+				meta[member] = nil
+			}
+		}
+		meta["workspace"] = space
+		meta["selfLink"] = "/" + word(o["apiVersion"]) + "/namespaces/" + space + "/" + strings.ToLower(word(o["kind"])) + "s/" + word(meta["name"])
+		meta["finalizers"] = []any{"sandbox/protection"}
+	}
+	if on["terminating"] {
+		meta["deletionTimestamp"] = now.Format(time.RFC3339)
+	}
+	if on["other-workspace"] {
+		meta["namespace"] = "other-" + space
+	}
+}
+
+// editCDN applies the quirks about the spec of a CDN.
+func editCDN(spec map[string]any, on Set) {
+	locations, upstreams := elements(spec["locations"]), elements(spec["upstreams"])
+	if on["set-order"] {
+		slices.Reverse(upstreams)
+		for _, v := range upstreams {
+			slices.Reverse(elements(members(v)["servers"]))
+		}
+	}
+	if on["sorts-locations"] {
+		slices.SortStableFunc(locations, func(a, b any) int {
+			return strings.Compare(word(members(b)["path"]), word(members(a)["path"]))
+		})
+	}
+	if on["normalises"] {
+		spec["hostname"] = strings.ToLower(word(spec["hostname"]))
+		for _, v := range locations {
+			if cache := members(members(v)["cache"]); cache["edgeTTL"] != nil {
+				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
+			}
+		}
+	}
+	if on["readonly-rejects"] {
+		addIDs(locations, "loc-", "path")
+		addIDs(upstreams, "ups-", "name")
+		for _, v := range upstreams {
+			addIDs(elements(members(v)["servers"]), "srv-", "host")
+		}
+	}
+}
+
+// addIDs gives elements the ids that only the server may set.
+func addIDs(all []any, prefix, from string) {
+	for _, v := range all {
+		if m := members(v); m != nil {
+			m["id"] = prefix + word(m[from])
+		}
+	}
+}
+
+// How far quirks put the Date header off: as a wrong clock, and as a cache.
+const (
+	dateSkew = 7 * time.Minute
+	dateAge  = 25 * time.Hour
+)
+
+// date sets the Date header, unless an effect has.
+func date(method string, a *Answer, at time.Time, on Set) {
+	if _, has := a.Header["Date"]; has {
+		return
+	}
+	switch {
+	case on["date-missing"]:
+		a.Header["Date"] = nil // net/http would add one
+		return
+	case on["date-aged"] && method == http.MethodGet:
+		at = at.Add(-dateAge)
+		a.Header.Set("Age", strconv.Itoa(int(dateAge.Seconds())))
+	case on["date-ahead"]:
+		at = at.Add(dateSkew)
+	case on["date-behind"]:
+		at = at.Add(-dateSkew)
+	}
+	a.Header.Set("Date", at.Format(http.TimeFormat))
+}
+
+// decode reads JSON, with numbers as json.Number; what is none is nil.
+func decode(raw []byte) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// eachObject edits each object of a list, or the one that is shown.
+func eachObject(body map[string]any, edit func(object map[string]any)) {
+	items, isList := body["items"].([]any)
+	if !isList {
+		items = []any{body}
+	}
+	for _, item := range items {
+		if o := members(item); members(o["metadata"]) != nil {
+			edit(o)
+		}
+	}
+}
+
+func members(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func elements(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func word(v any) string {
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,261 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Grammar is how a rule is written.
+const Grammar = "METHOD PATH: EFFECT [before-commit|after-commit] [xN|x*] [N%] [@N] [seed=N], such as POST /purges: 503 after-commit x2"
+
+// forever is the count of a fault that never ends.
+const forever = -1
+
+// rule says which requests a fault meets, and what it does to them.
+type rule struct {
+	text string
+	// method is "*" for any. path is a part of the path, or with asterisks the
+	// whole of it.
+	method, path string
+	effect       effect
+	// after: the platform acts on the request.
+	after bool
+	// times is how often it happens, from the first request that it can happen to,
+	// counted from 1, and percent how probable it then is.
+	times, from int
+	percent     float64
+	seed        uint64
+
+	seen, done int
+	random     *rand.Rand
+}
+
+func (r *rule) matches(method, path string) bool {
+	return (r.method == "*" || r.method == method) && matchPath(r.path, path)
+}
+
+// matchPath matches a part of a path; an asterisk is any text, and a pattern that
+// has one must match the whole.
+func matchPath(pattern, path string) bool {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 {
+		return strings.Contains(path, pattern)
+	}
+	rest, ok := strings.CutPrefix(path, parts[0])
+	for _, part := range parts[1:last] {
+		if !ok {
+			return false
+		}
+		_, rest, ok = strings.Cut(rest, part)
+	}
+	return ok && strings.HasSuffix(rest, parts[last])
+}
+
+// meet counts a request, and reports whether the fault is due.
+func (r *rule) meet() bool {
+	r.seen++
+	lucky := r.percent >= 100 || r.random.Float64()*100 < r.percent
+	return lucky && r.seen >= r.from && !r.spent()
+}
+
+func (r *rule) spent() bool { return r.times != forever && r.done >= r.times }
+
+// token is a word of a rule, and the character that it begins at, from 1.
+type token struct {
+	text string
+	at   int
+}
+
+// reader reads a rule word by word.
+type reader struct {
+	rule string
+	left []token
+}
+
+// wrong is an error that names the place in the rule and shows the grammar.
+func (w *reader) wrong(at token, format string, args ...any) error {
+	where := "at its end"
+	if at.text != "" {
+		where = fmt.Sprintf("at %q (character %d)", at.text, at.at)
+	}
+	return fmt.Errorf("fault %q: %s: %s; a fault is %s", w.rule, where, fmt.Sprintf(format, args...), Grammar)
+}
+
+// take returns the next word, or an empty one.
+func (w *reader) take() token {
+	if len(w.left) == 0 {
+		return token{}
+	}
+	first := w.left[0]
+	w.left = w.left[1:]
+	return first
+}
+
+// option takes the next word if it is one of the names.
+func (w *reader) option(names ...string) string {
+	if len(w.left) > 0 && slices.Contains(names, w.left[0].text) {
+		return w.take().text
+	}
+	return ""
+}
+
+// split cuts text into words, the first character of which is number from+1. Text
+// in double quotes is part of one word, without the quotes.
+func split(text string, from int) ([]token, error) {
+	var out []token
+	begun, quote := false, 0
+	for _, r := range text {
+		from++
+		if quote == 0 && (r == ' ' || r == '\t') {
+			begun = false
+			continue
+		}
+		if !begun {
+			out, begun = append(out, token{at: from}), true
+		}
+		switch {
+		case r != '"':
+			out[len(out)-1].text += string(r)
+		case quote == 0:
+			quote = from
+		default:
+			quote = 0
+		}
+	}
+	if quote > 0 {
+		return nil, fmt.Errorf("the quote of character %d is not closed", quote)
+	}
+	return out, nil
+}
+
+func parse(text string) (*rule, error) {
+	text = strings.TrimSpace(text)
+	w := &reader{rule: text}
+	head, tail, ok := strings.Cut(text, ":")
+	if !ok {
+		return nil, w.wrong(token{}, "the colon that follows the path is missing")
+	}
+	before, err := split(head, 0)
+	if err == nil {
+		w.left, err = split(tail, utf8.RuneCountInString(head)+1)
+	}
+	switch {
+	case err != nil:
+		return nil, w.wrong(token{}, "%v", err)
+	case len(before) != 2:
+		return nil, w.wrong(token{head, 1}, "before the colon stand a method and a path, or * for any")
+	case before[0].text != "*" && strings.Trim(before[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
+		return nil, w.wrong(before[0], "a method is written in capitals, or * for any")
+	}
+	r := &rule{text: text, method: before[0].text, path: before[1].text, from: 1, percent: 100, seed: 1}
+	if r.effect, err = w.effect(); err != nil {
+		return nil, err
+	}
+	r.after = !r.effect.Either
+	if err := r.modify(w); err != nil {
+		return nil, err
+	}
+	// Different rules must not strike at the same requests.
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	r.random = rand.New(rand.NewPCG(r.seed, h.Sum64()))
+	return r, nil
+}
+
+// modify reads what follows the effect.
+func (r *rule) modify(w *reader) error {
+	given := map[string]bool{}
+	for len(w.left) > 0 {
+		at := w.take()
+		what, err := r.modifier(at.text)
+		if err == nil && given[what] {
+			err = fmt.Errorf("%s was said before", what)
+		}
+		if err != nil {
+			return w.wrong(at, "%v", err)
+		}
+		given[what] = true
+	}
+	switch {
+	case given["how often"]:
+	case r.percent < 100:
+		r.times = forever
+	default:
+		r.times = 1
+	}
+	return nil
+}
+
+// modifier takes one modifier and returns what it is about.
+func (r *rule) modifier(text string) (what string, err error) {
+	switch {
+	case text == "before-commit" || text == "after-commit":
+		if !r.effect.Either {
+			return "", errors.New("this effect changes the platform's own answer, so the platform has always acted: leave it out")
+		}
+		r.after = text == "after-commit"
+		return "before or after the commit", nil
+	case text == "x*":
+		r.times = forever
+		return "how often", nil
+	case strings.HasPrefix(text, "x"):
+		r.times, err = positive(text[1:])
+		return "how often", err
+	case strings.HasPrefix(text, "@"):
+		r.from, err = positive(text[1:])
+		return "from which request on", err
+	case strings.HasSuffix(text, "%"):
+		r.percent, err = parsePercent(strings.TrimSuffix(text, "%"))
+		return "the probability", err
+	case strings.HasPrefix(text, "seed="):
+		if r.seed, err = strconv.ParseUint(strings.TrimPrefix(text, "seed="), 10, 64); err != nil {
+			err = errors.New("a seed is a number without a sign")
+		}
+		return "the seed", err
+	}
+	return "", errors.New("after the effect stand only before-commit or after-commit, xN, N%, @N and seed=N")
+}
+
+func positive(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, errors.New("a number from 1 on is expected")
+	}
+	return n, nil
+}
+
+func parsePercent(text string) (float64, error) {
+	p, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(p > 0 && p <= 100) {
+		return 0, errors.New("a probability is above 0 and at most 100%")
+	}
+	return p, nil
+}
+
+// parseSize reads a number of bytes, such as 10, 10B, 64KiB, 3MiB or 1GiB.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimRight(text, "BKMGi")
+	factor := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[text[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || factor == 0 || n > math.MaxInt64/factor {
+		return 0, errors.New("a size is a number of bytes, such as 10B, 64KiB, 3MiB or 1GiB")
+	}
+	return n * factor, nil
+}
+
+func parseTime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("a time is written such as 300ms, 2s or 25h")
+	}
+	return d, nil
+}
