@@ -106,9 +106,7 @@ func (s wiredStore) All(ctx context.Context, each func(ledger.Record, error) err
 
 func (s wiredStore) Forget() { s.under.Forget() }
 
-func (s wiredStore) Scratch(name string) (func() ledger.Store, func(context.Context) error) {
-	return s.under.Scratch(name)
-}
+func (s wiredStore) Prove(ctx context.Context) error { return s.under.Prove(ctx) }
 
 func (s wiredStore) Recent(ctx context.Context, workspace string, since time.Time) ([]ledger.Key, error) {
 	var keys []ledger.Key

@@ -38,6 +38,8 @@ type move struct {
 	detail string
 	// spec is that of the live object, for unchanged.
 	spec []byte
+	// to returns the record after the transition.
+	to func(Record) (Record, error)
 	// nonce and at are those of the step, the same for each try.
 	nonce string
 	at    time.Time
@@ -58,13 +60,12 @@ const (
 
 // change makes a transition by compare-and-swap. After a conflict it tries again if the
 // transition may start from the new record.
-func (l *Ledger) change(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
+func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.numbered(m)
 	pause := racePause
 	for try := 1; ; try++ {
-		rec, err := l.changeOnce(ctx, key, m, to)
-		again := m.who != asSeen && m.who != holder
-		if !again || !errors.Is(err, ErrConflict) || try == writeTries {
+		rec, err := l.changeOnce(ctx, key, m)
+		if m.who == asSeen || m.who == holder || !errors.Is(err, ErrConflict) || try == writeTries {
 			return rec, err
 		}
 		l.refresh()
@@ -82,68 +83,54 @@ func (l *Ledger) numbered(m move) move {
 }
 
 // changeOnce tries once. A record beside an error is one whose write failed.
-func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) (Record, error) {
-	if _, err := l.usable(ctx, []kind.Key{key}); err != nil {
+func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, error) {
+	if _, err := l.usable(ctx, key); err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
 	}
-	where := l.at(key)
-	old, rec, err := l.nextOf(ctx, where, m, to)
+	old, rec, err := l.next(ctx, key, m)
 	if err != nil {
 		// The store's copy may be old.
 		l.refresh()
-		old, rec, err = l.nextOf(ctx, where, m, to)
+		old, rec, err = l.next(ctx, key, m)
 	}
 	if err != nil {
 		return Record{}, err
 	}
-	if old.passed(m.nonce) {
-		// An earlier try succeeded, and its answer was lost.
-		l.written(old, old)
-		return old, nil
-	}
-	if err := l.store.Put(ctx, old.Seq, rec); err != nil {
-		return rec, err
+	if rec.Seq > old.Seq {
+		if err := l.store.Put(ctx, old.Seq, rec); err != nil {
+			return rec, err
+		}
 	}
 	l.written(old, rec)
 	return rec, nil
 }
 
-// nextOf reads the record and returns it and its successor, or the record twice if the move
-// was made already.
-func (l *Ledger) nextOf(ctx context.Context, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
-	found, err := l.store.Read(ctx, []Key{where})
+// next reads a record, and returns it and the one after a move: the same one if an earlier try
+// made the move, and its answer was lost.
+func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
+	found, err := l.read(ctx, key)
 	if err != nil {
-		return old, rec, fmt.Errorf("record %s: %w", where.Key, err)
+		return old, rec, fmt.Errorf("record %s: %w", key, err)
 	}
-	if have := found[where]; have.passed(m.nonce) {
-		return have, have, nil
+	old = found[key]
+	if slices.ContainsFunc(old.History, func(s Step) bool { return s.Nonce == m.nonce }) {
+		return old, old, nil
 	}
-	return l.next(found, where, m, to)
+	return l.after(old, key, m)
 }
 
-// passed reports whether the history has the step of a nonce.
-func (r Record) passed(nonce string) bool {
-	return slices.ContainsFunc(r.History, func(s Step) bool { return s.Nonce == nonce })
-}
-
-// next returns a record as it was found, and as it is after a move.
-func (l *Ledger) next(found map[Key]Record, where Key, m move, to func(Record) (Record, error)) (old, rec Record, err error) {
-	old, ok := found[where]
-	if !ok {
-		old = Record{Schema: Schema, Workspace: where.Workspace, Key: where.Key}
+// after returns the record of a key, which old is or which is new, and the one after a move.
+func (l *Ledger) after(old Record, key kind.Key, m move) (was, rec Record, err error) {
+	if old.Seq == 0 {
+		old = Record{Schema: Schema, Workspace: l.cfg.Workspace.UUID, Key: key}
 	}
 	if !l.entitled(m, old) {
-		return old, rec, fmt.Errorf("record %s: %w", where.Key, ErrConflict)
+		return old, rec, fmt.Errorf("record %s: %w", key, ErrConflict)
 	}
-	if rec, err = to(old); err != nil {
-		return old, rec, fmt.Errorf("record %s: %w", where.Key, err)
+	if rec, err = m.to(old); err != nil {
+		return old, rec, fmt.Errorf("record %s: %w", key, err)
 	}
 	return old, rec.moved(l.step(old, m)), nil
-}
-
-func (l *Ledger) written(old, rec Record) {
-	l.seenRecords().put(rec)
-	l.remember(old, rec)
 }
 
 func (l *Ledger) step(old Record, m move) Step {
@@ -153,18 +140,25 @@ func (l *Ledger) step(old Record, m move) Step {
 	}
 }
 
+// entitled reports whether a move may start from a record.
 func (l *Ledger) entitled(m move, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left, ours := l.own[old.Key]
+	seen, looked := l.seen[old.Key]
 	switch m.who {
 	case asSeen:
-		was, looked := l.seen[old.Key]
-		return looked && was == old.Seq
+		return looked && seen == old.Seq
 	case holder:
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		return l.asLeft(old) || old.hasOnly(m.spec)
+		if ours && left.rec.Seq == old.Seq || !ours && (!looked || seen == old.Seq) {
+			return true
+		}
+		if old.Pending == nil {
+			return bytes.Equal(old.Applied, m.spec)
+		}
+		return !slices.ContainsFunc(old.Pending, func(p JSON) bool { return !bytes.Equal(p, m.spec) })
 	case sameIntent:
 		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
 	case anyone:
@@ -172,31 +166,23 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	return true
 }
 
-// asLeft reports whether a record is as this run wrote it, or else saw it. The caller holds
-// the lock.
-func (l *Ledger) asLeft(rec Record) bool {
-	if left, ours := l.own[rec.Key]; ours {
-		return left.rec.Seq == rec.Seq
-	}
-	was, known := l.seen[rec.Key]
-	return !known || was == rec.Seq
-}
-
-// hasOnly reports whether every pending spec, or else the applied one, is the given one.
-func (r Record) hasOnly(spec []byte) bool {
-	if r.Pending == nil {
-		return bytes.Equal(r.Applied, spec)
-	}
-	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
-}
-
-func (l *Ledger) remember(old, rec Record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// written remembers how this run left a record.
+func (l *Ledger) written(old, rec Record) {
+	l.seenCache().put(rec)
 	left := mark{rec: rec, pending: old.Pending}
-	if rec.Pending == nil && !singular(rec.Key) {
+	if rec.Pending == nil && !sentOnce(rec.Key) {
 		// Nobody reads the rest, and there may be many.
 		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.own[rec.Key] = left
+}
+
+// left returns how this run left a record.
+func (l *Ledger) left(key kind.Key) (m mark, ours bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, ours = l.own[key]
+	return m, ours
 }

@@ -22,15 +22,16 @@ const schemaFamily = "trueup.ledger/"
 // maxFile bounds the file of a record or genesis, in bytes.
 const maxFile = 256 << 20
 
-// ErrNewer says that a file was written by a later version of the program.
-var ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
+var (
+	// ErrNewer says that a file was written by a later version of the program.
+	ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
+	// ErrDamaged says that a file of the ledger was changed, moved or removed.
+	ErrDamaged = errors.New("damaged ledger")
 
-// ErrDamaged says that a file of the ledger is not as it was written, or not
-// where it was written, or is missing from its place.
-var ErrDamaged = errors.New("damaged ledger")
+	errTooLong = fmt.Errorf("longer than %d bytes", maxFile)
+)
 
-// damage marks what is wrong with a file that was read. What is only newer is
-// whole.
+// damage marks an error about a file as ErrDamaged, unless the file is only newer.
 func damage(err error) error {
 	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
 		return err
@@ -38,30 +39,21 @@ func damage(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// encode writes what decode reads, and refuses what decode would refuse.
-func encode(v interface{ validate() error }) ([]byte, error) { return encodeAs(v, "  ") }
-
-// encodeLine is encode in one line, without its end.
-func encodeLine(v interface{ validate() error }) ([]byte, error) {
-	b, err := encodeAs(v, "")
-	return bytes.TrimSuffix(b, []byte("\n")), err
-}
-
-func encodeAs(v interface{ validate() error }, indent string) ([]byte, error) {
+// encode returns one line of JSON, without its end. It rejects what decode would reject.
+func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
 	if b.Len() > maxFile {
-		return nil, fmt.Errorf("longer than %d bytes", maxFile)
+		return nil, errTooLong
 	}
-	return b.Bytes(), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func decodeRecord(b []byte) (Record, error) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,7 +104,7 @@ func contract(t *testing.T, newStore func() Store) {
 	t.Run("recent", func(t *testing.T) { contractRecent(t, born(t)) })
 	t.Run("a proof leaves nothing", func(t *testing.T) {
 		s := born(t)
-		if err := prove(t.Context(), s, testIDs()); err != nil {
+		if err := s.Prove(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if all := readAll(t, s); len(all) != 0 {
@@ -220,44 +223,7 @@ func testIDs() func() string {
 	return func() string { return fmt.Sprintf("id-%d", n.Add(1)) }
 }
 
-// brokenStore ignores what makes a store safe.
-type brokenStore struct {
-	Store
-	ignoreCreate, ignoreStale, forget, failGenesis bool
-}
-
-func (b brokenStore) Scratch(name string) (func() Store, func(context.Context) error) {
-	open, remove := b.Store.Scratch(name)
-	return func() Store {
-		b.Store = open()
-		return b
-	}, remove
-}
-
-func (b brokenStore) WriteGenesis(ctx context.Context, seq int, g Genesis) error {
-	err := b.Store.WriteGenesis(ctx, seq, g)
-	if b.failGenesis && errors.Is(err, ErrConflict) {
-		return nil
-	}
-	return err
-}
-
-func (b brokenStore) Put(ctx context.Context, seq int, rec Record) error {
-	err := b.Store.Put(ctx, seq, rec)
-	if errors.Is(err, ErrConflict) && (seq == 0 && b.ignoreCreate || seq > 0 && b.ignoreStale) {
-		return nil
-	}
-	return err
-}
-
-func (b brokenStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
-	if b.forget {
-		return nil, nil
-	}
-	return b.Store.Read(ctx, keys)
-}
-
-// laxBlobs takes every creation, and nothing but a race shows it.
+// laxBlobs are blobs whose proof of each run shows nothing.
 type laxBlobs struct{ memoryBlobs }
 
 func (laxBlobs) RefusesCreation(context.Context, string) error { return nil }
@@ -266,25 +232,56 @@ func (s laxBlobs) Below(folder string) blob.Store {
 	return laxBlobs{s.memoryBlobs.Below(folder).(memoryBlobs)}
 }
 
-func TestProveCatchesBrokenBlobs(t *testing.T) {
-	blobs := newMemoryBlobs()
-	must(t, prove(t.Context(), newLogStore(laxBlobs{blobs}, nil, 0), testIDs()))
-	blobs.ignores = true
-	if err := prove(t.Context(), newLogStore(laxBlobs{blobs}, nil, 0), testIDs()); err == nil {
-		t.Error("a store that takes every creation is proved")
+// staleBlobs show the first content that a name had, to those who look again.
+type staleBlobs struct{ laxBlobs }
+
+func (s staleBlobs) List(ctx context.Context, under string, most int) ([]string, error) {
+	names, err := s.laxBlobs.List(ctx, under, 0)
+	if len(names) > 1 {
+		names = names[len(names)-1:]
 	}
+	return names, err
 }
 
-func TestProveCatchesBrokenStores(t *testing.T) {
-	for name, broken := range map[string]brokenStore{
-		"second creation of a record": {ignoreCreate: true},
-		"stale update":                {ignoreStale: true},
-		"nothing is kept":             {forget: true},
-		"second genesis":              {failGenesis: true},
+func (s staleBlobs) Below(folder string) blob.Store {
+	return staleBlobs{s.laxBlobs.Below(folder).(laxBlobs)}
+}
+
+func TestProveCatchesBrokenBlobs(t *testing.T) {
+	blobs := newMemoryBlobs()
+	must(t, newLogStore(laxBlobs{blobs}, nil, 0).Prove(t.Context()))
+	if left := slices.Collect(maps.Keys(blobs.blobs)); left != nil {
+		t.Errorf("the proof left %v", left)
+	}
+	for name, harm := range map[string]func(call, at string) (done bool, err error){
+		"second creation": func(string, string) (bool, error) { blobs.ignores = true; return false, nil },
+		"second creation of a later entry": func(call, at string) (bool, error) {
+			blobs.ignores = call == "create" && strings.HasSuffix(at, "-2.jsonl")
+			return false, nil
+		},
+		"nothing is kept": func(call, at string) (bool, error) {
+			if call == "create" {
+				delete(blobs.blobs, at)
+			}
+			if call == "get" {
+				return false, blob.ErrAbsent
+			}
+			return false, nil
+		},
+		"an entry can't be read": func(call, _ string) (bool, error) {
+			if call == "get" {
+				return false, errUnsafe
+			}
+			return false, nil
+		},
 	} {
-		broken.Store = inFolder(t.TempDir())
-		if err := prove(t.Context(), broken, testIDs()); err == nil {
+		blobs.ignores, blobs.fault = false, harm
+		if err := newLogStore(laxBlobs{blobs}, nil, 0).Prove(t.Context()); err == nil {
 			t.Errorf("%s: proved", name)
 		}
+	}
+	blobs.ignores, blobs.fault = false, nil
+	if err := newLogStore(staleBlobs{laxBlobs{blobs}}, nil, 0).Prove(t.Context()); err == nil {
+		t.Error("a store that does not list what was written last is proved")
 	}
 }

@@ -21,35 +21,25 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the deletion of %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evDelete, who: asSeen, detail: "uid " + uid}, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evDelete, who: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
 		if !r.Ours() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
 			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
 		}
 		return r, r.in(evDelete)
-	})
+	}})
 	return err
 }
 
 // Deleted records that the platform has deleted the object, or is deleting it. trueup never
 // makes it again by itself: a new one would hold other data.
 func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
-	return l.end(ctx, key, move{event: evDeleted, who: holder, detail: message}, func(r Record) (Record, error) { return r.removed(message) })
-}
-
-// removed returns the record of an object that trueup deleted.
-func (r Record) removed(message string) (Record, error) {
-	if err := r.in(evDeleted); err != nil {
-		return r, err
-	}
-	r.Outcome = &Outcome{How: Removed, Message: clip(message)}
-	return r, nil
+	return l.ended(ctx, key, evDeleted, Outcome{How: Removed, Message: message})
 }
 
 // NotDeleted records that the object was not deleted.
 func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) error {
-	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message}, func(r Record) (Record, error) {
-		return r, r.in(evNotDeleted)
-	})
+	to := func(r Record) (Record, error) { return r, r.in(evNotDeleted) }
+	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message, to: to})
 }
 
 // Ours reports whether a request of this ledger certainly made the object: the answer said so,

@@ -41,7 +41,7 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	g, err := l.usable(ctx, nil)
+	g, err := l.usable(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ func ReadBackup(r io.Reader) (Backup, error) {
 }
 
 // ReadBackupFolder reads records that lie in files of their own, as this machine
-// keeps what it has seen of a ledger (Config.Witness).
+// keeps what it has seen of a ledger (Config.SeenCache).
 func ReadBackupFolder(folder fs.FS) (Backup, error) {
 	names, err := fs.Glob(folder, "*.json")
 	if err != nil {

@@ -48,12 +48,12 @@ func asChild(s *logStore, mode string) error {
 		// Faults are counted for each thread.
 		runtime.LockOSThread()
 		put := func(c change) error {
-			w, err := c.waiter()
+			w, err := c.queue()
 			if err != nil {
 				return err
 			}
-			batch := []*pendingChange{w}
-			finish(batch, s.write(ctx, func() []*pendingChange { return batch }))
+			batch := []*queued{w}
+			finish(batch, s.locked(ctx, func() error { return s.write(ctx, batch) }))
 			return <-w.done
 		}
 		g := testGenesis()

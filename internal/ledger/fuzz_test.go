@@ -121,7 +121,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 		return
 	}
 	again, err := decodePiece(b, want)
-	if err != nil || len(again.lines) != len(p.lines) || again.head.ID != p.head.ID {
+	if err != nil || len(again.lines) != len(p.lines) || again.ID != p.ID {
 		t.Fatalf("%q became %q, %v", content, b, err)
 	}
 }

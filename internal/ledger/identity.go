@@ -11,32 +11,28 @@ import (
 	"trueup/internal/kind"
 )
 
-// ProblemError says why a ledger can't be used, and what to do. It is no fault
-// of the ledger's files: those are plain errors.
+// ProblemError says why a ledger can't be used, and what to do.
 type ProblemError struct {
 	Problem, Fix string
-	// Elsewhere says that the ledger is of another workspace or platform, so
-	// that this run may be pointed at the wrong one.
+	// Elsewhere says that the ledger is of another workspace or platform, so this run may use the
+	// wrong one.
 	Elsewhere bool
 }
 
 func (e *ProblemError) Error() string { return e.Problem }
 
-// Problem is the problem that keeps a ledger from being used; nil where the
-// error is another one.
+// Problem returns the reason why a ledger can't be used, or nil for another error.
 func Problem(err error) *ProblemError {
 	var problem *ProblemError
-	switch {
-	case errors.As(err, &problem):
-		return problem
-	case errors.Is(err, ErrDamaged):
-		return &ProblemError{Problem: err.Error(), Fix: fixDamaged}
+	if !errors.As(err, &problem) && errors.Is(err, ErrDamaged) {
+		const fix = "restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md"
+		return &ProblemError{Problem: err.Error(), Fix: fix}
 	}
-	return nil
+	return problem
 }
 
-// Unreadable is the view of a ledger that can't be read: what became of requests
-// is not known, and none is planned.
+// Unreadable is the view of a ledger that can't be read: how requests ended is unknown, so none
+// is planned.
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
@@ -44,43 +40,36 @@ func Unreadable(err error) View {
 	}
 }
 
-// The things to do about most problems.
-const (
-	fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
-	fixDamaged = "restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md"
-	fixAnew    = "restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, and run trueup ledger init, which asks what was sent before"
-)
+const fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 
-// problem judges what reading the genesis gave: what keeps the ledger from being
-// used for the areas, or the error if it could not be read.
-func (l *Ledger) problem(genesis Genesis, err error, areas []kind.Area) (*ProblemError, error) {
+// Usable returns the genesis, or a *ProblemError unless the ledger exists, is the one of this
+// project, and is bound to the platform for the areas. Every command asks this first.
+func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
-		return p, nil
+		return Genesis{}, p
 	}
+	g, err := l.store.ReadGenesis(ctx)
 	if errors.Is(err, ErrNoGenesis) {
-		return l.missing(), nil
+		return Genesis{}, l.missing()
 	}
 	if err != nil {
-		return nil, err
+		return Genesis{}, err
 	}
-	if p := l.foreign(genesis); p != nil {
-		return p, nil
+	if p := l.foreign(g); p != nil {
+		return Genesis{}, p
 	}
 	for _, area := range areas {
-		if genesis.Origins[area] == "" {
-			return l.unbound(genesis, area), nil
+		if g.Origins[area] == "" {
+			return Genesis{}, l.unbound(g, area)
 		}
 	}
 	if l.cfg.ID == "" {
-		return &ProblemError{
-			Problem: "trueup.yaml does not say which ledger is expected",
-			Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml", genesis.LedgerID),
-		}, nil
+		return Genesis{}, notExpected(g)
 	}
-	return nil, nil
+	return g, nil
 }
 
-// refusedHere says why no ledger may be used, whatever is in the store.
+// refusedHere returns why no ledger may be used, whatever is in the store.
 func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
@@ -97,6 +86,13 @@ func (l *Ledger) refusedHere() *ProblemError {
 	return nil
 }
 
+func notExpected(g Genesis) *ProblemError {
+	return &ProblemError{
+		Problem: "trueup.yaml does not say which ledger is expected",
+		Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml", g.LedgerID),
+	}
+}
+
 func (l *Ledger) missing() *ProblemError {
 	if l.cfg.ID == "" {
 		return &ProblemError{
@@ -106,33 +102,28 @@ func (l *Ledger) missing() *ProblemError {
 	}
 	return &ProblemError{
 		Problem: fmt.Sprintf("ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store),
-		Fix:     fixAnew,
+		Fix: "restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, " +
+			"and run trueup ledger init, which asks what was sent before",
 	}
 }
 
-// foreign says how a genesis is of another project or platform, or nil.
+// foreign says how a genesis is of another project or platform, or returns nil.
 func (l *Ledger) foreign(g Genesis) *ProblemError {
-	if p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g)); p != nil {
-		return p
-	}
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		if g.Origins[area] == "" {
-			continue
-		}
-		if p := l.otherOrigin(g, area); p != nil {
-			return p
+	p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g))
+	for _, area := range kind.Areas() {
+		if p == nil && g.Origins[area] != "" {
+			p = l.otherOrigin(g, area)
 		}
 	}
-	return nil
+	return p
 }
 
-// otherLedger says that a genesis is not that of the expected ledger, or nil.
+// otherLedger says that a genesis is not that of the expected ledger, or returns nil.
 func (l *Ledger) otherLedger(g Genesis) *ProblemError {
-	switch l.cfg.ID {
-	case "", g.LedgerID:
+	switch {
+	case l.cfg.ID == "" || l.cfg.ID == g.LedgerID:
 		return nil
-	}
-	if g.LedgerID == l.cfg.ID+restoring {
+	case g.LedgerID == l.cfg.ID+restoring:
 		return &ProblemError{
 			Problem: fmt.Sprintf("ledger %s at %s is being restored, or its restore was interrupted", l.cfg.ID, l.cfg.Store),
 			Fix:     "wait for it, or import the same export again with trueup ledger import, which continues",
@@ -144,8 +135,8 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	}
 }
 
-// otherWorkspace says that a genesis is of another workspace, or nil. Either name of
-// it stands in addresses.
+// otherWorkspace says that a genesis is of another workspace, or returns nil. Addresses have its
+// UUID or its name.
 func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	here := l.cfg.Workspace
 	name := cmp.Or(g.WorkspaceName, here.Name)
@@ -158,8 +149,8 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	}
 }
 
-// otherOrigin says that the configured address of an area is not that of a
-// genesis, or nil. A genesis without any address was made before there was one.
+// otherOrigin says that a genesis has another address of an area than the configured one, or
+// returns nil. A genesis without any address was made before one was configured.
 func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	bound, configured := g.Origins[area], l.cfg.Origins[area]
 	switch {
@@ -170,7 +161,9 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	}
 	return &ProblemError{
 		Problem: fmt.Sprintf("ledger %s was made for the %s area at %s, and the configured address is %s", g.LedgerID, area, bound, configured),
-		Fix:     "use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; for another platform, create another ledger", Elsewhere: true,
+		Fix: "use the address that the ledger was made for. If the platform has moved, run trueup ledger init at a terminal; " +
+			"for another platform, create another ledger",
+		Elsewhere: true,
 	}
 }
 
@@ -186,15 +179,15 @@ func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 	}
 }
 
-// Admit reports whether a token may be sent to an area: nil where the ledger was
-// made for the workspace and the configured address, and where there is no ledger.
-// What it was made for must be known, unless the user named the
-// workspace: a ledger that is missing or can't be read is an error too.
+// Admit returns nil if a token may be sent to an area: the ledger was made for the workspace and
+// the configured address, or there is no ledger. If this can't be known, because the ledger is
+// missing or unreadable, it returns an error, unless the user named the workspace.
 func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	if l.store == nil {
 		return nil
 	}
-	g, err := l.genesis(ctx)
+	g, err := l.store.ReadGenesis(ctx)
+	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
 	switch {
 	case err == nil:
 		if p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area)); p != nil {
@@ -203,8 +196,7 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 		return nil
 	case errors.Is(err, ErrStore):
 		return err
-	case l.cfg.WorkspaceFromEnv, errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv:
-		// In the second case none was made yet.
+	case l.cfg.WorkspaceFromEnv || noneYet:
 		return nil
 	case ctx.Err() != nil:
 		return err
@@ -212,38 +204,17 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
 	p := cmp.Or(l.refusedHere(), Problem(err))
-	switch {
-	case p == nil && errors.Is(err, ErrNoGenesis):
+	if p == nil && errors.Is(err, ErrNoGenesis) {
 		p = l.missing()
-	case p == nil:
+	}
+	if p == nil {
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
 }
 
-// genesis is the one that was read last, or else is read now.
-func (l *Ledger) genesis(ctx context.Context) (Genesis, error) {
-	l.mu.Lock()
-	known := l.known
-	l.mu.Unlock()
-	if known != nil {
-		return *known, nil
-	}
-	return l.readGenesis(ctx)
-}
-
-func (l *Ledger) readGenesis(ctx context.Context) (Genesis, error) {
-	g, err := l.store.ReadGenesis(ctx)
-	if err == nil {
-		l.mu.Lock()
-		l.known = &g
-		l.mu.Unlock()
-	}
-	return g, err
-}
-
-// normalOrigins checks the addresses and writes each in one way, so that a
-// trailing slash is no other platform. What could hold a secret is left out.
+// normalOrigins checks the addresses and returns each in one form, without a slash at its end
+// and without what could hold a secret.
 func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	out := make(map[kind.Area]string, len(origins))
 	for area, address := range origins {
@@ -252,11 +223,10 @@ func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 		}
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme == "" || u.Host == "" {
-			// The address is not repeated: it may hold a password.
+			// The error does not repeat the address, which may hold a password.
 			return nil, fmt.Errorf("address of the %s area is not of the form https://host/path", area)
 		}
-		port := u.Port()
-		if port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
+		if port := u.Port(); port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
 			u.Host = strings.TrimSuffix(u.Host, ":"+port)
 		}
 		out[area] = u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.EscapedPath(), "/")
@@ -264,27 +234,8 @@ func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	return out, nil
 }
 
-// areasOf returns the areas of the keys' kinds.
-func areasOf(keys []kind.Key) ([]kind.Area, error) {
-	seen := map[kind.Area]bool{}
-	for _, key := range keys {
-		k, err := kindOf(key)
-		if err != nil {
-			return nil, err
-		}
-		seen[k.Area] = true
-	}
-	var areas []kind.Area
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
-		if seen[area] {
-			areas = append(areas, area)
-		}
-	}
-	return areas, nil
-}
-
-// kindOf finds the kind of a key, whose name must be spelled as in the table:
-// another spelling would be another record of the same object.
+// kindOf returns the kind of a key. The key must spell its name as the table does: another
+// spelling would be another record of the same object.
 func kindOf(key kind.Key) (*kind.Kind, error) {
 	k, ok := kind.Named(key.Kind)
 	if !ok || k.Name != key.Kind {

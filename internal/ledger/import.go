@@ -93,10 +93,7 @@ func (l *Ledger) accepts(b Backup) error {
 	}
 	if b.Genesis != nil {
 		if l.cfg.ID == "" {
-			return &ProblemError{
-				Problem: "trueup.yaml does not say which ledger is expected",
-				Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml, which is the id of the export", b.Genesis.LedgerID),
-			}
+			return notExpected(*b.Genesis)
 		}
 		if b.Genesis.LedgerID != l.cfg.ID {
 			return &ProblemError{
@@ -138,10 +135,10 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 		return true, nil
 	}
 	if !errors.Is(err, ErrNoGenesis) || b.Genesis == nil {
-		_, err = l.usable(ctx, nil)
+		_, err = l.usable(ctx)
 		return false, err
 	}
-	if err := prove(ctx, l.store, l.cfg.NewID); err != nil {
+	if err := l.store.Prove(ctx); err != nil {
 		return false, err
 	}
 	mark := *b.Genesis
@@ -168,11 +165,11 @@ func (l *Ledger) endRestore(ctx context.Context, g Genesis) error {
 
 // compareBackup holds each record of a backup against the store's.
 func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Imported, error) {
-	keys := make([]Key, len(b.Records))
+	keys := make([]kind.Key, len(b.Records))
 	for i, rec := range b.Records {
-		keys[i] = rec.key()
+		keys[i] = rec.Key
 	}
-	have, err := l.store.Read(ctx, keys)
+	have, err := l.read(ctx, keys...)
 	if err != nil {
 		return nil, Imported{}, err
 	}
@@ -184,7 +181,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Importe
 		return nil, Imported{}, err
 	}
 	for _, rec := range records {
-		stored, ok := have[rec.key()]
+		stored, ok := have[rec.Key]
 		switch {
 		case !ok:
 			done.Added++
@@ -210,7 +207,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Importe
 // own past. Of an object that converges few steps are kept; its record may be so old that
 // they do not reach back to it.
 func (r Record) later(stored Record) bool {
-	return r.follows(stored) || !singular(r.Key) && r.forgot(stored)
+	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
 }
 
 // ends reports whether both records say of one intent that it was executed.

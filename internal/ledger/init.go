@@ -9,71 +9,59 @@ import (
 	"trueup/internal/kind"
 )
 
-// Init makes the ledger that cfg names and returns its genesis, whose id
-// belongs into trueup.yaml. It proves first that the store's compare-and-swap
-// holds. Where the ledger exists it stays, and the configured addresses of areas
-// that it does not know are bound to it; those of others are replaced if
-// Config.Rebind agrees. A ledger whose id is in trueup.yaml but
-// which is not there is not made again: that would forget what was sent.
+// Init creates the ledger that cfg names and returns its genesis; the id belongs into
+// trueup.yaml. First it proves that the store's compare-and-swap works. An existing ledger stays:
+// Init binds it to configured addresses that it lacks, and replaces others if Config.Rebind
+// agrees. It does not create a ledger whose id is in trueup.yaml and that is missing: that would
+// forget what was sent.
 func Init(ctx context.Context, cfg Config) (Genesis, error) {
 	l, err := Open(ctx, cfg)
 	if err != nil {
 		return Genesis{}, err
 	}
 	defer func() { _ = l.Close() }()
-	if p := l.refusedHere(); p != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", p)
-	}
-	g, err := l.store.ReadGenesis(ctx)
-	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" {
-		if err := prove(ctx, l.store, l.cfg.NewID); err != nil {
-			return Genesis{}, err
-		}
-		g, err = l.create(ctx)
-		if !errors.Is(err, ErrConflict) {
-			return g, err
-		}
-		// Somebody else was first.
-		g, err = l.store.ReadGenesis(ctx)
-	}
-	if errors.Is(err, ErrNoGenesis) {
-		return Genesis{}, fmt.Errorf("init ledger: %w", l.missing())
-	}
+	g, err := l.init(ctx)
 	if err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
-	}
-	return l.bind(ctx, g)
-}
-
-func (l *Ledger) create(ctx context.Context) (Genesis, error) {
-	g := Genesis{
-		Schema: Schema, Seq: 1, LedgerID: l.cfg.NewID(), CreatedAt: l.cfg.Now().UTC(),
-		Origins: l.cfg.Origins, Workspace: l.cfg.Workspace.UUID, WorkspaceName: l.cfg.Workspace.Name,
-	}
-	if err := l.store.WriteGenesis(ctx, 0, g); err != nil {
 		return Genesis{}, fmt.Errorf("init ledger: %w", err)
 	}
 	return g, nil
 }
 
-// bind adds the addresses of areas, and the name of the workspace, that the genesis
-// lacks, and replaces others if Config.Rebind agrees.
-func (l *Ledger) bind(ctx context.Context, g Genesis) (Genesis, error) {
-	bound, err := l.rebound(g)
-	if err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
+func (l *Ledger) init(ctx context.Context) (Genesis, error) {
+	if p := l.refusedHere(); p != nil {
+		return Genesis{}, p
 	}
-	if bound.WorkspaceName == g.WorkspaceName && maps.Equal(bound.Origins, g.Origins) {
-		return g, nil
+	g, err := l.store.ReadGenesis(ctx)
+	if errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" {
+		if err := l.store.Prove(ctx); err != nil {
+			return Genesis{}, err
+		}
+		g = Genesis{
+			Schema: Schema, Seq: 1, LedgerID: l.cfg.NewID(), CreatedAt: l.cfg.Now().UTC(),
+			Origins: l.cfg.Origins, Workspace: l.cfg.Workspace.UUID, WorkspaceName: l.cfg.Workspace.Name,
+		}
+		err = l.store.WriteGenesis(ctx, 0, g)
+		if !errors.Is(err, ErrConflict) {
+			return g, err
+		}
+		// Another run was first.
+		g, err = l.store.ReadGenesis(ctx)
+	}
+	if errors.Is(err, ErrNoGenesis) {
+		return Genesis{}, l.missing()
+	}
+	if err != nil {
+		return Genesis{}, err
+	}
+	bound, err := l.rebound(g)
+	if err != nil || bound.WorkspaceName == g.WorkspaceName && maps.Equal(bound.Origins, g.Origins) {
+		return g, err
 	}
 	bound.Seq++
-	if err := l.store.WriteGenesis(ctx, g.Seq, bound); err != nil {
-		return Genesis{}, fmt.Errorf("init ledger: %w", err)
-	}
-	return bound, nil
+	return bound, l.store.WriteGenesis(ctx, g.Seq, bound)
 }
 
-// rebound is what a genesis is to be.
+// rebound returns the genesis with the configured name of the workspace and addresses of areas.
 func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 	if p := l.otherLedger(g); p != nil {
 		return g, p
@@ -83,12 +71,13 @@ func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 	}
 	bound := g
 	var err error
-	if bound.WorkspaceName, err = l.rebind("name of the workspace", g.WorkspaceName, l.cfg.Workspace.Name, l.otherWorkspace(g)); err != nil {
+	bound.WorkspaceName, err = l.rebind("name of the workspace", g.WorkspaceName, l.cfg.Workspace.Name, l.otherWorkspace(g))
+	if err != nil {
 		return g, err
 	}
 	bound.Origins = map[kind.Area]string{}
 	maps.Copy(bound.Origins, g.Origins)
-	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
+	for _, area := range kind.Areas() {
 		to := l.cfg.Origins[area]
 		if to == "" {
 			continue
@@ -101,8 +90,7 @@ func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 	return bound, nil
 }
 
-// rebind returns what something that a ledger is bound to is to be; refused is said
-// where nobody may agree.
+// rebind returns to if it may replace from. Its error is refused if nobody can agree.
 func (l *Ledger) rebind(what, from, to string, refused *ProblemError) (string, error) {
 	switch {
 	case from == to, l.cfg.Rebind == nil && from == "":

@@ -34,9 +34,9 @@ type AppliedSpec struct {
 	RemoteName, UID, CreationTimestamp string
 }
 
-func (a AppliedSpec) move() move { return move{event: evConfirm, who: unchanged, spec: a.Spec} }
-
-func (a AppliedSpec) confirm(r Record) (Record, error) { return r.confirmed(a), nil }
+func (a AppliedSpec) move() move {
+	return move{event: evConfirm, who: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a), nil }}
+}
 
 // Adoption is a person's decision that a request was executed, or that git owns an object.
 type Adoption struct {
@@ -107,12 +107,12 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	if e == evReclaim {
 		who = asSeen
 	}
-	rec, err := l.change(ctx, key, move{event: e, who: who}, func(r Record) (Record, error) {
+	rec, err := l.change(ctx, key, move{event: e, who: who, to: func(r Record) (Record, error) {
 		if e == evTakeOver && r.Standing(i.At, terms) != Resendable {
 			return r, &TakenError{Record: r}
 		}
 		return r.claimed(e, i, l.cfg.Claim)
-	})
+	}})
 	if err != nil {
 		l.takeBack(ctx, rec)
 		return Hold{}, err
@@ -129,11 +129,10 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
 	}
-	where := l.at(rec.Key)
-	if found, err := l.store.Read(ctx, []Key{where}); err != nil || found[where].Nonce != rec.Nonce {
+	if found, err := l.read(ctx, rec.Key); err != nil || found[rec.Key].Nonce != rec.Nonce {
 		return
 	}
-	l.remember(rec, rec)
+	l.written(rec, rec)
 	const why = "the write of its claim failed, and nothing was sent"
 	if rec.Uncertain {
 		_ = l.Leave(ctx, rec.Key, why)
@@ -165,18 +164,16 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	}
 	at := m.AcceptedAt.UTC()
 	o := Outcome{How: cmp.Or(m.How, Created), HTTP: m.HTTP}
-	l.mu.Lock()
-	claimed := l.own[key].rec
-	l.mu.Unlock()
-	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How)}, func(r Record) (Record, error) {
+	claimed, _ := l.left(key)
+	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && who == sameIntent {
 			// A person answered meanwhile that it was not executed.
-			r = r.reopened(claimed)
+			r = r.reopened(claimed.rec)
 		}
 		r, err := r.ended(evPost, o)
 		r.AcceptedAt = &at
 		return r.withRemote(m.RemoteName, m.UID, m.CreationTimestamp), err
-	})
+	}})
 }
 
 // Rejected records that the platform refused the request and certainly did nothing: a later run
@@ -217,7 +214,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evDoubt, detail: noOutcome}, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evDoubt, detail: noOutcome, to: func(r Record) (Record, error) {
 		if r.Standing(now, terms) != Lost {
 			return r, &StateError{Record: r, event: evDoubt}
 		}
@@ -226,7 +223,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 			o = *r.Outcome // why there is none
 		}
 		return r.ended(evDoubt, o)
-	})
+	}})
 	var state *StateError
 	if errors.As(err, &state) || errors.Is(err, ErrConflict) {
 		return nil
@@ -235,7 +232,8 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 }
 
 func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) error {
-	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message}, func(r Record) (Record, error) { return r.ended(e, o) })
+	to := func(r Record) (Record, error) { return r.ended(e, o) }
+	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message, to: to})
 }
 
 // UnrecordedError says that an outcome could not be stored. Record is for ledger import.
@@ -249,9 +247,9 @@ func (e *UnrecordedError) Unwrap() error { return e.err }
 
 // end stores an outcome of this run. It tries again until ctx ends or outcomePatience is over,
 // because a person must answer for a lost outcome. Then it returns an *UnrecordedError.
-func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) (Record, error)) error {
+func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	m = l.numbered(m)
-	_, err := l.change(ctx, key, m, to)
+	_, err := l.change(ctx, key, m)
 	pause, began := outcomePause, l.cfg.Now()
 	for waited := time.Duration(0); temporary(err) && waited < outcomePatience && ctx.Err() == nil; waited = max(waited+pause, l.cfg.Now().Sub(began)) {
 		if l.cfg.Delayed != nil {
@@ -261,16 +259,14 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move, to func(Record) 
 		if l.cfg.Sleep(ctx, pause) != nil {
 			break
 		}
-		_, err = l.change(ctx, key, m, to)
+		_, err = l.change(ctx, key, m)
 		pause = min(2*pause, longestPause)
 	}
-	l.mu.Lock()
-	left, ours := l.own[key]
-	l.mu.Unlock()
+	left, ours := l.left(key)
 	if err == nil || !ours || errors.Is(err, ErrConflict) {
 		return err
 	}
-	rec, terr := to(left.rec)
+	rec, terr := m.to(left.rec)
 	if terr != nil {
 		return err
 	}
@@ -289,13 +285,13 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
 	}
-	_, err := l.change(ctx, key, move{event: evBegin}, func(r Record) (Record, error) { return r.begun(spec) })
+	_, err := l.change(ctx, key, move{event: evBegin, to: func(r Record) (Record, error) { return r.begun(spec) }})
 	return err
 }
 
 // Applied records the spec that the platform has accepted, or that was live already.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
-	_, err := l.change(ctx, key, a.move(), a.confirm)
+	_, err := l.change(ctx, key, a.move())
 	return err
 }
 
@@ -312,10 +308,10 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	for i, c := range all {
 		keys[i] = c.Key
 	}
-	_, err := l.usable(ctx, keys)
-	var found map[Key]Record
+	_, err := l.usable(ctx, keys...)
+	var found map[kind.Key]Record
 	if err == nil {
-		found, err = l.store.Read(ctx, l.places(keys))
+		found, err = l.read(ctx, keys...)
 	}
 	var changes []change
 	var olds []Record
@@ -325,12 +321,10 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 			errs[i] = fmt.Errorf("record %s: %w", c.Key, err)
 			continue
 		}
-		old, rec, err := l.next(found, l.at(c.Key), l.numbered(c.move()), c.confirm)
-		if err != nil {
-			errs[i] = err
-			continue
+		old, rec, err := l.after(found[c.Key], c.Key, l.numbered(c.move()))
+		if errs[i] = err; err == nil {
+			olds, changes, at = append(olds, old), append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
 		}
-		olds, changes, at = append(olds, old), append(changes, change{expectSeq: old.Seq, rec: rec}), append(at, i)
 	}
 	for n, err := range putAll(ctx, l.store, changes) {
 		if errs[at[n]] = err; err == nil {
@@ -343,13 +337,11 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 // DropPending removes the spec of the last Pending, because the platform refused it. Older pending
 // specs stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
-	l.mu.Lock()
-	before := l.own[key].pending
-	l.mu.Unlock()
-	_, err := l.change(ctx, key, move{event: evDrop, who: holder}, func(r Record) (Record, error) {
-		r.Pending = before
+	before, _ := l.left(key)
+	_, err := l.change(ctx, key, move{event: evDrop, who: holder, to: func(r Record) (Record, error) {
+		r.Pending = before.pending
 		return r, nil
-	})
+	}})
 	return err
 }
 
@@ -357,11 +349,11 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 // was lost. It rejects ResolveRepost while the run with the claim may still send it.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
-	g, err := l.usable(ctx, []kind.Key{key})
+	g, err := l.usable(ctx, key)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", key, err)
 	}
-	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason}, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evSettle, by: by, detail: string(to) + ": " + reason, to: func(r Record) (Record, error) {
 		if to == ResolveRepost && r.young(now) {
 			return r, fmt.Errorf("%s%s claimed it and may still send it: wait until %s",
 				sender(r.Claim), at(r.ClaimedAt), r.ClaimedAt.Add(Lease).UTC().Format(time.RFC3339))
@@ -372,7 +364,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 			return r, nil
 		}
 		return r.settled(to, reason, by)
-	})
+	}})
 	return err
 }
 
@@ -383,14 +375,14 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason}, func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (Record, error) {
 		if k.SentOnce() {
 			return r.adopted(a)
 		}
 		r.Applied, r.NotConverged = a.Spec, false
 		r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
 		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
-	})
+	}})
 	return err
 }
 
@@ -404,6 +396,6 @@ func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	if l.cfg.Origins[k.Area] == "" {
 		return Terms{}, fmt.Errorf("no address of the %s area is configured", k.Area)
 	}
-	g, err := l.usable(ctx, []kind.Key{key})
+	g, err := l.usable(ctx, key)
 	return l.terms(g, k.Area), err
 }

@@ -8,9 +8,10 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"path"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +34,12 @@ type logStore struct {
 	// packed reports whether copies are compressed. They are not in git, which compresses.
 	packed bool
 	// moment is how long a first change waits for others, to share one entry.
-	moment   time.Duration
-	together batcher
+	moment time.Duration
+
+	// mu is the lock of the changes that wait, and of whether a goroutine writes them.
+	mu       sync.Mutex
+	waiting  []*queued
+	flushing bool
 
 	// turn is the lock of state.
 	turn  chan struct{}
@@ -47,7 +52,7 @@ type logStore struct {
 
 var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDamaged)
 
-// maxStuck bounds how often a listing may lack an entry that is said to be there.
+// maxStuck bounds how often a listing may lack an entry that exists.
 const maxStuck = 3
 
 func newLogStore(blobs blob.Store, held held, moment time.Duration) *logStore {
@@ -76,8 +81,8 @@ type logState struct {
 // add applies a piece to the state, in place of what the state has of the same entries.
 // The piece must follow one that the state has.
 func (t *logState) add(p piece) error {
-	first := p.head.Entry - p.head.Entries
-	if p.head.After != t.ids[first] {
+	first := p.before()
+	if p.After != t.ids[first] {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
 	}
 	if t.lines == nil {
@@ -86,10 +91,10 @@ func (t *logState) add(p piece) error {
 	if first < t.last {
 		maps.DeleteFunc(t.lines, func(_ Key, l *line) bool { return l.At > first })
 	}
-	t.last = p.head.Entry
-	t.ids[t.last] = p.head.ID
-	if p.head.Genesis != nil {
-		t.genesis, t.genesisAt = p.head.Genesis, p.head.GenesisAt
+	t.last = p.Entry
+	t.ids[t.last] = p.ID
+	if p.Genesis != nil {
+		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
 	}
 	for i := range p.lines {
 		t.lines[p.lines[i].key()] = &p.lines[i]
@@ -97,13 +102,14 @@ func (t *logState) add(p piece) error {
 	return nil
 }
 
-// combined returns one piece for the last entries, of which next is the newest.
+// combined returns one piece for the last entries, the newest of which is next.
 func (t *logState) combined(next piece, entries int) piece {
-	p := piece{head: next.head, lines: slices.Clone(next.lines)}
-	first := next.head.Entry - entries
-	p.head.Entries, p.head.After = entries, t.ids[first]
-	if p.head.Genesis == nil && t.genesisAt > first {
-		p.head.Genesis, p.head.GenesisAt = t.genesis, t.genesisAt
+	p := piece{next.pieceHead, slices.Clone(next.lines)}
+	p.Entries = entries
+	first := p.before()
+	p.After = t.ids[first]
+	if p.Genesis == nil && t.genesisAt > first {
+		p.Genesis, p.GenesisAt = t.genesis, t.genesisAt
 	}
 	newer := map[Key]bool{}
 	for _, l := range next.lines {
@@ -122,11 +128,13 @@ func (t *logState) combined(next piece, entries int) piece {
 func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 	return s.locked(ctx, func() error {
 		if s.state.genesis == nil {
-			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
+			return s.noGenesis()
 		}
 		return do()
 	})
 }
+
+func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis) }
 
 // locked calls do with an up-to-date state, while no other call uses it.
 func (s *logStore) locked(ctx context.Context, do func() error) error {
@@ -168,11 +176,11 @@ func (s *logStore) refresh(ctx context.Context) error {
 		return err
 	case !goesOn:
 		s.state = logState{}
-	case newest.last < s.state.last:
+	case newest.Entry < s.state.last:
 		return s.unlisted(s.state.last)
 	}
 	// A new piece may cover entries that were read already: in git their own files are gone.
-	pieces := slices.DeleteFunc(fewestPieces(newest.last), func(p span) bool { return p.last <= s.state.last })
+	pieces := slices.DeleteFunc(fewestPieces(newest.Entry), func(p span) bool { return p.Entry <= s.state.last })
 	read := make([][]piece, len(pieces))
 	err = eachParallel(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
 		read[i], err = s.read(ctx, pieces[i])
@@ -197,10 +205,10 @@ func (s *logStore) continues(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	pieces := fewestPieces(last)
-	for _, p := range []span{{last: last, entries: 1}, pieces[len(pieces)-1]} {
+	for _, p := range []span{{last, 1}, pieces[len(pieces)-1]} {
 		one, err := s.get(ctx, p)
 		if err == nil {
-			return one.head.ID == s.state.ids[last], nil
+			return one.ID == s.state.ids[last], nil
 		}
 		if !errors.Is(err, ErrDamaged) {
 			return false, err
@@ -215,7 +223,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	if err == nil {
 		return []piece{one}, nil
 	}
-	if p.entries == 1 || !errors.Is(err, ErrDamaged) {
+	if p.Entries == 1 || !errors.Is(err, ErrDamaged) {
 		return nil, err
 	}
 	var all []piece
@@ -233,19 +241,19 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 }
 
 // get reads one piece, which must exist.
-func (s *logStore) get(ctx context.Context, p span) (piece, error) {
-	b, err := s.blobs.Get(ctx, p.name(s.packed))
+func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
+	name := at.name(s.packed)
+	b, err := s.blobs.Get(ctx, name)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = errMissing
 	}
-	var one piece
 	if err == nil {
-		one, err = decodePiece(b, p)
+		p, err = decodePiece(b, at)
 	}
 	if err != nil {
-		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(p.name(s.packed)), irregular(err))
+		return piece{}, fmt.Errorf("read ledger file %s: %w", s.blobs.Place(name), irregular(err))
 	}
-	return one, nil
+	return p, nil
 }
 
 // irregular returns damage if something other than a blob has its name.
@@ -263,7 +271,7 @@ func (s *logStore) ReadGenesis(ctx context.Context) (g Genesis, err error) {
 
 func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error {
 	c := change{expectSeq: expectSeq, genesis: &g}
-	if _, err := c.encode(); err == nil && expectSeq == 0 {
+	if _, err := c.queue(); err == nil && expectSeq == 0 {
 		if err := s.blobs.Make(ctx); err != nil {
 			return fmt.Errorf("write genesis: %w", err)
 		}
@@ -283,30 +291,24 @@ func (s *logStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 				wanted[key] = l
 			}
 		}
-		if err := s.decode(ctx, slices.Collect(maps.Values(wanted))); err != nil {
+		lines := slices.Collect(maps.Values(wanted))
+		err := eachParallel(ctx, len(lines), func(_ context.Context, i int) error {
+			if lines[i].text == nil {
+				return nil
+			}
+			_, err := lines[i].record()
+			s.held.share(&lines[i].rec)
 			return err
-		}
+		})
 		for key, l := range wanted {
 			records[key] = l.rec
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return records, nil
-}
-
-// decode decodes the records of lines.
-func (s *logStore) decode(ctx context.Context, lines []*line) error {
-	return eachParallel(ctx, len(lines), func(_ context.Context, i int) error {
-		if lines[i].text == nil {
-			return nil
-		}
-		_, err := lines[i].record()
-		s.held.share(&lines[i].rec)
-		return err
-	})
 }
 
 func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
@@ -324,8 +326,7 @@ func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time
 func (s *logStore) All(ctx context.Context, each func(Record, error) error) error {
 	return s.withGenesis(ctx, func() error {
 		for _, l := range s.state.lines {
-			rec, err := l.record()
-			if err := each(rec, err); err != nil {
+			if err := each(l.record()); err != nil {
 				return err
 			}
 		}
@@ -342,14 +343,11 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	found, heads := make([]error, len(names)), make([]pieceHead, len(names))
 	err = eachParallel(ctx, len(names), func(ctx context.Context, i int) error {
 		at, err := spanOf(names[i])
-		heads[i] = pieceHead{Entry: at.last, Entries: at.entries}
+		heads[i].span = at
 		if err == nil {
 			var p piece
 			if p, err = s.get(ctx, at); err == nil {
-				heads[i] = p.head
-			}
-			for j := 0; j < len(p.lines) && err == nil; j++ {
-				_, err = p.lines[j].record()
+				heads[i], err = p.pieceHead, p.inspect()
 			}
 		}
 		if found[i] = err; !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
@@ -360,98 +358,86 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(heads)...), err
 }
 
+// inspect returns an error if a record is damaged, or its index line would mislead readers.
+func (p piece) inspect() error {
+	for i := range p.lines {
+		rec, err := p.lines[i].record()
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(rec.indexed(), p.lines[i].indexed) {
+			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
+		}
+	}
+	return nil
+}
+
 // gaps returns an error for each place where the pieces of a log don't follow each other.
 func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	ids := map[int]string{}
 	for _, h := range heads {
-		for entry, id := range map[int]string{h.Entry: h.ID, h.Entry - h.Entries: h.After} {
+		for entry, id := range map[int]string{h.Entry: h.ID, h.before(): h.After} {
 			if was := cmp.Or(ids[entry], id); id != "" && was != id {
 				wrong = append(wrong, fmt.Errorf("%w: what follows entry %d belongs to another log", ErrDamaged, entry))
 			}
 			ids[entry] = cmp.Or(ids[entry], id)
 		}
 	}
-	slices.SortFunc(heads, func(a, b pieceHead) int { return cmp.Compare(a.Entry-a.Entries, b.Entry-b.Entries) })
+	slices.SortFunc(heads, func(a, b pieceHead) int { return cmp.Compare(a.before(), b.before()) })
 	covered := 0
 	for _, h := range heads {
-		if first := h.Entry - h.Entries; first > covered {
+		if first := h.before(); first > covered {
 			wrong = append(wrong, fmt.Errorf("%w: %s is missing, the first of %d", ErrDamaged,
-				s.blobs.Place(span{last: covered + 1, entries: 1}.name(s.packed)), first-covered))
+				s.blobs.Place(span{covered + 1, 1}.name(s.packed)), first-covered))
 		}
 		covered = max(covered, h.Entry)
 	}
 	return wrong
 }
 
-func (s *logStore) Scratch(name string) (open func() Store, remove func(context.Context) error) {
-	below := func() *logStore { return newLogStore(s.blobs.Below(path.Join("tmp", "proof-"+name)), nil, s.moment) }
-	var opened []*logStore
-	open = func() Store {
-		run := below()
-		opened = append(opened, run)
-		return run
-	}
-	remove = func(ctx context.Context) error {
-		last := below()
-		err := last.blobs.Clear(ctx)
-		for _, run := range append(opened, last) {
-			err = errors.Join(err, run.Close())
-		}
-		return err
-	}
-	return open, remove
-}
-
 func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
 }
 
-func (s *logStore) putAll(ctx context.Context, changes []change) []error {
-	return s.together.put(ctx, s.moment, changes, s.write)
-}
-
 // write creates the next entry. If another run created it first, write tries again with
-// the changes that still apply.
-func (s *logStore) write(ctx context.Context, take func() []*pendingChange) error {
-	return s.locked(ctx, func() error {
-		batch := take()
-		fit := s.applicable(batch)
-		if len(fit) < len(batch) {
-			// The state may be old: only after a look is a change too late.
-			if err := s.refresh(ctx); err != nil {
-				return err
-			}
-			fit = s.applicable(batch)
+// the changes that still apply. Its error is the result of those that it did not finish.
+func (s *logStore) write(ctx context.Context, batch []*queued) error {
+	fit := s.applicable(batch)
+	if len(fit) < len(batch) {
+		// The state may be old: only after a look is a change too late.
+		if err := s.refresh(ctx); err != nil {
+			return err
 		}
-		stuck := 0
-		for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
-			was := s.state.last
-			err := s.append(ctx, fit)
-			if err == nil {
-				finish(fit, nil)
-				break
-			}
-			if errors.Is(err, blob.ErrExists) {
-				// Another run wrote first. A random pause lets it finish.
-				err = errors.Join(s.refresh(ctx), sleep(ctx, rand.N(pause)))
-				if stuck++; s.state.last != was {
-					stuck = 0
-				}
-			}
-			if stuck == maxStuck {
-				err = s.unlisted(was + 1)
-			}
-			if err != nil {
-				s.Forget() // it may have been done
-				return err
-			}
-			fit = s.applicable(batch)
+		fit = s.applicable(batch)
+	}
+	stuck := 0
+	for pause := time.Millisecond; len(fit) > 0; pause = min(2*pause, time.Second) {
+		was := s.state.last
+		err := s.append(ctx, fit)
+		if err == nil {
+			finish(fit, nil)
+			break
 		}
-		if s.state.genesis == nil {
-			return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis)
+		if errors.Is(err, blob.ErrExists) {
+			// Another run wrote first. A random pause lets it finish.
+			err = errors.Join(s.refresh(ctx), sleep(ctx, rand.N(pause)))
+			if stuck++; s.state.last != was {
+				stuck = 0
+			}
 		}
-		return ErrConflict // for the others
-	})
+		if stuck == maxStuck {
+			err = s.unlisted(was + 1)
+		}
+		if err != nil {
+			s.Forget() // it may have been done
+			return err
+		}
+		fit = s.applicable(batch)
+	}
+	if s.state.genesis == nil {
+		return s.noGenesis()
+	}
+	return ErrConflict
 }
 
 // unlisted is the error of a store that does not list an entry that it has.
@@ -461,8 +447,7 @@ func (s *logStore) unlisted(entry int) error {
 
 // applicable returns the changes whose expected seq the state has; of two changes of one
 // record, the first.
-func (s *logStore) applicable(batch []*pendingChange) []*pendingChange {
-	var fit []*pendingChange
+func (s *logStore) applicable(batch []*queued) (fit []*queued) {
 	taken := map[Key]bool{}
 	for _, w := range batch {
 		key, have, there := w.rec.key(), 0, s.state.genesis != nil
@@ -481,63 +466,56 @@ func (s *logStore) applicable(batch []*pendingChange) []*pendingChange {
 }
 
 // append creates an entry with the changes.
-func (s *logStore) append(ctx context.Context, changes []*pendingChange) error {
+func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
 	}
 	at := s.state.last + 1
-	p := piece{head: pieceHead{Entry: at, Entries: 1, ID: uuid.NewString(), After: s.state.ids[s.state.last]}}
-	for _, c := range changes {
-		if c.genesis != nil {
-			p.head.Genesis, p.head.GenesisAt = c.genesis, at
-			continue
-		}
-		p.lines = append(p.lines, line{lineHead: lineHead{At: at, Seq: c.rec.Seq, indexed: c.rec.indexed()}, text: c.text})
-	}
-	entry, err := s.blob(p, changes)
-	copies := s.copies(p)
-	if err == nil && len(copies) > 0 {
-		// A copy hides the entries that it was not made of.
-		var goesOn bool
-		if goesOn, err = s.continues(ctx); err == nil && !goesOn {
-			err = blob.ErrExists
-		}
-	}
-	if err == nil {
-		err = s.blobs.Create(ctx, entry, copies...)
-	}
-	if errors.Is(err, blob.ErrAbsent) {
-		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
-	}
-	if err == nil {
-		err = s.state.add(p)
-	}
-	return err
-}
-
-// blob returns the file of an entry.
-func (s *logStore) blob(p piece, changes []*pendingChange) (blob.Blob, error) {
-	content, err := p.encode(s.packed)
+	p := piece{pieceHead: pieceHead{span: span{at, 1}, ID: uuid.NewString(), After: s.state.ids[s.state.last]}}
 	var note strings.Builder
 	if len(changes) > 1 {
 		fmt.Fprintf(&note, "%d changes\n\n", len(changes))
 	}
 	for _, c := range changes {
 		note.WriteString(c.note() + "\n")
+		if c.genesis != nil {
+			p.Genesis, p.GenesisAt = c.genesis, at
+			continue
+		}
+		p.lines = append(p.lines, line{lineHead: lineHead{At: at, Seq: c.rec.Seq, indexed: c.rec.indexed()}, text: c.text})
 	}
-	return blob.Blob{Name: span{last: p.head.Entry, entries: p.head.Entries}.name(s.packed), Content: content, Note: note.String()}, err
+	content, err := p.encode(s.packed)
+	if err != nil {
+		return err
+	}
+	copies := s.copies(p)
+	if len(copies) > 0 {
+		// A copy hides the entries that it was not made of.
+		if goesOn, err := s.continues(ctx); err != nil || !goesOn {
+			return cmp.Or(err, blob.ErrExists)
+		}
+	}
+	err = s.blobs.Create(ctx, blob.Blob{Name: p.name(s.packed), Content: content, Note: note.String()}, copies...)
+	if errors.Is(err, blob.ErrAbsent) {
+		err = fmt.Errorf("%w: %w", ErrNoGenesis, err) // somebody removed the directory
+	}
+	if err != nil {
+		return err
+	}
+	return s.state.add(p)
 }
 
 // copies returns the copies that go with an entry. One that can't be encoded is left out:
 // readers then read its parts.
 func (s *logStore) copies(next piece) (copies []blob.Copy) {
-	for entries := pieceFactor; next.head.Entry%entries == 0; entries *= pieceFactor {
-		b, err := s.blob(s.state.combined(next, entries), nil)
+	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
+		p := s.state.combined(next, entries)
+		content, err := p.encode(s.packed)
 		if err != nil {
 			return copies
 		}
-		one := blob.Copy{Blob: b}
-		for _, part := range (span{last: next.head.Entry, entries: entries}).parts() {
+		one := blob.Copy{Blob: blob.Blob{Name: p.name(s.packed), Content: content}}
+		for _, part := range p.parts() {
 			one.Of = append(one.Of, part.name(s.packed))
 		}
 		copies = append(copies, one)
@@ -551,7 +529,7 @@ func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil
 	}
-	newest := span{last: s.state.last, entries: 1}.name(s.packed)
+	newest := span{s.state.last, 1}.name(s.packed)
 	err := s.blobs.RefusesCreation(ctx, newest)
 	if errors.Is(err, blob.ErrAbsent) {
 		err = fmt.Errorf("read ledger file %s: %w", s.blobs.Place(newest), errMissing)

@@ -140,10 +140,10 @@ func TestCover(t *testing.T) {
 	for _, last := range []int{0, 1, 4, 15, 16, 63, 100_000, 262_143} {
 		at, pieces := 0, fewestPieces(last)
 		for _, p := range pieces {
-			if p.last-p.entries != at || p.last%p.entries != 0 {
+			if p.before() != at || p.Entry%p.Entries != 0 {
 				t.Fatalf("after %d the cover of %d has %+v", at, last, p)
 			}
-			at = p.last
+			at = p.Entry
 		}
 		if at != last || len(pieces) > 27 {
 			t.Errorf("%d is covered up to %d by %d", last, at, len(pieces))
@@ -422,7 +422,7 @@ func TestLogCost(t *testing.T) {
 // TestLogOrder is a listing that does not begin with what is newest.
 func TestLogOrder(t *testing.T) {
 	blobs := newMemoryBlobs()
-	if err := prove(t.Context(), newLogStore(unordered{blobs}, nil, 0), testIDs()); err == nil {
+	if err := newLogStore(unordered{blobs}, nil, 0).Prove(t.Context()); err == nil {
 		t.Error("proved")
 	}
 }

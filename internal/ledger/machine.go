@@ -54,7 +54,7 @@ var transitions = sync.OnceValue(func() map[event]transition {
 		evDoubt:    {from: claimed, to: Unknown},
 		evSettle:   {from: []State{Claimed, Unknown}},
 		evAdopt:    {from: []State{"", Rejected, Unknown}},
-		evDelete:   {from: posted}, evDeleted: {from: posted}, evNotDeleted: {from: posted},
+		evDelete:   {from: posted}, evDeleted: {from: posted, to: Posted}, evNotDeleted: {from: posted},
 	}
 })
 

@@ -53,7 +53,7 @@ func TestTransitions(t *testing.T) {
 			map[State]State{"": Adopted, Rejected: Adopted, Unknown: Adopted},
 		},
 		{"delete", func(r Record) (Record, error) { return r, r.in(evDelete) }, map[State]State{Posted: Posted}},
-		{"deleted", func(r Record) (Record, error) { return r.removed("") }, map[State]State{Posted: Posted}},
+		{"deleted", func(r Record) (Record, error) { return r.ended(evDeleted, Outcome{How: Removed}) }, map[State]State{Posted: Posted}},
 		{"not deleted", func(r Record) (Record, error) { return r, r.in(evNotDeleted) }, map[State]State{Posted: Posted}},
 		{"posted", func(r Record) (Record, error) { return r.settled(ResolvePosted, "seen", "me") }, map[State]State{Claimed: Posted, Unknown: Posted}},
 		{"repost", func(r Record) (Record, error) { return r.settled(ResolveRepost, "not seen", "me") }, map[State]State{Claimed: "", Unknown: ""}},

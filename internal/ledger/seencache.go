@@ -7,37 +7,34 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"trueup/internal/kind"
 )
 
-// seenCache is a directory of this machine, outside the store, with the newest record of
-// each send-once request that the machine has read or written. It detects a ledger that
-// was restored from a backup or force-pushed: such a ledger does not know what it lacks.
-// An empty seenCache caches nothing.
+// seenCache is a directory of this machine, outside the store, with the newest record of each
+// send-once request that the machine has read or written. It detects a ledger that was restored
+// from a backup or force-pushed: such a ledger does not know what it lacks. An empty seenCache
+// caches nothing.
 type seenCache string
 
-// ofLedger returns the cache of one ledger.
-func (w seenCache) ofLedger(ledgerID string) seenCache {
-	if w == "" || !part().MatchString(ledgerID) {
+func (l *Ledger) seenCache() seenCache {
+	if l.cfg.SeenCache == "" || !part().MatchString(l.cfg.ID) {
 		return ""
 	}
-	return seenCache(filepath.Join(string(w), ledgerID))
+	return seenCache(filepath.Join(l.cfg.SeenCache, l.cfg.ID))
 }
 
-func (w seenCache) file(key Key) string {
+func (c seenCache) file(key Key) string {
 	sum := sha256.Sum256([]byte(key.Workspace + "/" + key.String()))
-	return filepath.Join(string(w), hex.EncodeToString(sum[:])+".json")
+	return filepath.Join(string(c), hex.EncodeToString(sum[:])+".json")
 }
 
 // get returns the record that the machine saw last.
-func (w seenCache) get(key Key) (Record, bool) {
-	if w == "" {
+func (c seenCache) get(key Key) (Record, bool) {
+	if c == "" || !sentOnce(key.Key) {
 		return Record{}, false
 	}
-	b, err := os.ReadFile(w.file(key))
+	b, err := os.ReadFile(c.file(key))
 	if err != nil {
 		return Record{}, false
 	}
@@ -45,116 +42,93 @@ func (w seenCache) get(key Key) (Record, bool) {
 	return rec, err == nil && rec.key() == key
 }
 
-// put stores a record. The cache is a second line of defence, so a failed write is no
-// error.
-func (w seenCache) put(rec Record) {
-	if w == "" || !singular(rec.Key) {
+// put stores a record. A failed write is no error: the cache is a second line of defence.
+func (c seenCache) put(rec Record) {
+	if c == "" || !sentOnce(rec.Key) {
 		return
 	}
 	b, err := encode(rec)
-	if err != nil || os.MkdirAll(string(w), 0o700) != nil {
+	if err != nil || os.MkdirAll(string(c), 0o700) != nil {
 		return
 	}
-	name := w.file(rec.key())
+	name := c.file(rec.key())
 	temp := name + "." + filepath.Base(rec.Nonce)
 	if os.WriteFile(temp, b, 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
 	}
 }
 
-// Remembers reports whether this machine has seen requests of the ledger before, so that
-// it notices one that was rolled back.
+// Remembers reports whether this machine has seen requests of the ledger, so that it detects a
+// rollback.
 func (l *Ledger) Remembers() bool {
-	folder := l.seenRecords()
-	if folder == "" {
-		return false
-	}
-	seen, err := os.ReadDir(string(folder))
+	seen, err := os.ReadDir(string(l.seenCache()))
 	return err == nil && len(seen) > 0
 }
 
-// singular reports whether requests of the key are sent once.
-func singular(key kind.Key) bool {
+// sentOnce reports whether requests of the key are sent once.
+func sentOnce(key kind.Key) bool {
 	k, ok := kind.Named(key.Kind)
 	return ok && k.SentOnce()
 }
 
-// all returns what was seen of the keys.
-func (w seenCache) all(keys []Key) map[Key]Record {
-	seen := map[Key]Record{}
-	for _, key := range keys {
-		if !singular(key.Key) {
-			continue
-		}
-		if rec, ok := w.get(key); ok {
-			seen[key] = rec
-		}
-	}
-	return seen
-}
-
 // readChecked reads records and compares them with what this machine has seen. It
 // returns a *ProblemError if the ledger was rolled back.
-func (l *Ledger) readChecked(ctx context.Context, keys []Key) (map[Key]Record, error) {
-	found, err := l.store.Read(ctx, keys)
+func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+	found, err := l.read(ctx, keys...)
 	if err != nil {
 		return nil, err
 	}
-	w := l.seenRecords()
-	seen := w.all(keys)
-	if _, back := rolledBack(seen, found); back {
-		// Another run of this machine may have written meanwhile. What it has seen
-		// was durable before that, so that a new look shows it.
+	cache := l.seenCache()
+	seen := map[kind.Key]Record{}
+	for _, key := range keys {
+		if rec, ok := cache.get(l.at(key)); ok {
+			seen[key] = rec
+		}
+	}
+	if firstLacking(keys, seen, found) != nil {
+		// Another run of this machine may have written meanwhile. It did so before it put the
+		// record into the cache, so a new look shows it.
 		l.refresh()
-		if found, err = l.store.Read(ctx, keys); err != nil {
+		if found, err = l.read(ctx, keys...); err != nil {
 			return nil, err
 		}
 	}
-	if key, back := rolledBack(seen, found); back {
+	if key := firstLacking(keys, seen, found); key != nil {
+		was, has := seen[*key], "no record"
+		if seq := found[*key].Seq; seq > 0 {
+			has = fmt.Sprintf("step %d", seq)
+		}
+		state := string(was.State)
+		if state == "" {
+			state = "released"
+		}
 		return nil, &ProblemError{
 			Problem: fmt.Sprintf("the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
-				l.cfg.Store, key.Key, stepWord(found[key]), seen[key].Seq, seen[key].standingWord()),
-			Fix: fmt.Sprintf("restore the ledger, or import what this machine has seen: trueup ledger import %s", ShellWord(string(w))),
+				l.cfg.Store, *key, has, was.Seq, state),
+			Fix: "restore the ledger, or import what this machine has seen: trueup ledger import " + ShellWord(string(cache)),
 		}
 	}
 	for key, rec := range found {
 		if rec.Seq > seen[key].Seq {
-			w.put(rec)
+			cache.put(rec)
 		}
 	}
 	return found, nil
 }
 
-// rolledBack returns the first record, by name, that lacks what this machine saw of it.
-func rolledBack(seen, found map[Key]Record) (Key, bool) {
-	var lacking []Key
-	for key, was := range seen {
-		if rec := found[key]; rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was) {
-			lacking = append(lacking, key)
+// firstLacking returns the first key whose record lacks what this machine saw of it, or nil.
+func firstLacking(keys []kind.Key, seen, found map[kind.Key]Record) *kind.Key {
+	for i, key := range keys {
+		was, ok := seen[key]
+		if rec := found[key]; ok && rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was) {
+			return &keys[i]
 		}
 	}
-	if lacking == nil {
-		return Key{}, false
-	}
-	return slices.MinFunc(lacking, func(a, b Key) int { return strings.Compare(a.String(), b.String()) }), true
+	return nil
 }
 
 // forgot reports whether the record is so much later than another one that its
 // history does not reach back to that.
 func (r Record) forgot(earlier Record) bool {
 	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
-}
-
-func (r Record) standingWord() string {
-	if r.State == "" {
-		return "released"
-	}
-	return string(r.State)
-}
-
-func stepWord(r Record) string {
-	if r.Seq == 0 {
-		return "no record"
-	}
-	return fmt.Sprintf("step %d", r.Seq)
 }

@@ -157,13 +157,15 @@ func TestWhoWritesAtTheSameTime(t *testing.T) {
 }
 
 func TestAMistakeWhileMuchIsWritten(t *testing.T) {
-	var both batcher
-	odd := func(context.Context, func() []*pendingChange) error { panic("odd") }
+	blobs, s := bornLog(t)
+	blobs.fault = func(string, string) (bool, error) { panic("odd") }
 	for range 2 {
-		if err := both.put(t.Context(), 0, []change{{rec: testRecord("a", 1)}}, odd)[0]; err == nil || !strings.Contains(err.Error(), "odd") {
+		if err := s.Put(t.Context(), 0, testRecord("a", 1)); err == nil || !strings.Contains(err.Error(), "odd") {
 			t.Errorf("it gave %v", err)
 		}
 	}
+	blobs.fault = nil
+	mustPut(t, s, 0, testRecord("a", 1))
 }
 
 // TestRecordingTakesNoMoreThanItsRecords: a record is a few times its spec, and no
