@@ -28,46 +28,39 @@ var (
 	errUnsafe   = errors.New("the server ignores If-None-Match and accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 
-// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. An object is
-// created only where nothing is (If-None-Match: *), and none is ever replaced.
-// Servers that ignore the condition exist: RefusesCreation tells.
+// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. It creates objects
+// with If-None-Match: *, and replaces none. Some servers ignore the condition: RefusesCreation
+// detects them.
 type Bucket struct {
 	client         *s3Client
 	bucket, prefix string
-	// pause is what the first wait between two tries is near, patience bounds
-	// one request with all its tries.
+	// pause is near the first wait between two tries, patience bounds one request with all its tries.
 	pause, patience time.Duration
 }
 
 // Make does nothing: a bucket needs no folders.
 func (s *Bucket) Make(context.Context) error { return nil }
 
-// Below is the store of a longer prefix.
+// Below returns the store of a longer prefix.
 func (s *Bucket) Below(folder string) Store {
 	below := *s
 	below.prefix = path.Join(s.prefix, folder)
 	return &below
 }
 
-// Place is the object's address.
+// Place returns the object's address.
 func (s *Bucket) Place(name string) string { return "s3://" + path.Join(s.bucket, s.at(name)) }
 
-// Create makes an object.
+// Create creates an object.
 func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	err := s.create(ctx, b.Name, b.Content)
-	for i := 0; i < len(copies) && err == nil && s.create(ctx, copies[i].Name, copies[i].Content) == nil; {
-		i++
-	}
-	return err
+	return createAll(ctx, b, copies, func(ctx context.Context, b Blob) error {
+		err := s.retry(ctx, func() (bool, error) { return s.tryCreate(ctx, b) })
+		return s.failed("create", b.Name, err)
+	})
 }
 
-func (s *Bucket) create(ctx context.Context, name string, content []byte) error {
-	err := s.retry(ctx, func() (bool, error) { return s.tryCreate(ctx, name, content) })
-	return s.failed("create", name, err)
-}
-
-// retry tries until it is done, or no other try would do it. The pauses are random, and
-// longer each time.
+// retry calls try until it returns no error, or says that it would fail again. The pauses are
+// random, and longer each time.
 func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
@@ -79,17 +72,17 @@ func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) 
 	}
 }
 
-// tryCreate sends a creation once. Unless the answer is that the server has taken these
-// very bytes it looks what is there then: an answer may be lost, and a proxy may have
-// sent twice. Again says that nothing is there and that another try may do it.
-func (s *Bucket) tryCreate(ctx context.Context, name string, content []byte) (again bool, err error) {
-	taken, sent := s.put(ctx, name, content)
-	if taken || refusedForGood(sent) {
+// tryCreate sends a creation once. Unless the server confirms that it accepted these very bytes,
+// tryCreate reads the object: an answer may be lost, and a proxy may have sent the request twice.
+// Again says that there is no object, and that another try may create it.
+func (s *Bucket) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
+	confirmed, sent := s.put(ctx, b.Name, b.Content)
+	if confirmed || refusedForGood(sent) {
 		return false, sent
 	}
-	have, err := s.get(ctx, name)
+	have, err := s.get(ctx, b.Name)
 	switch {
-	case err == nil && bytes.Equal(have, content):
+	case err == nil && bytes.Equal(have, b.Content):
 		return false, nil
 	case err == nil && sent == nil:
 		return false, errUnsafe
@@ -103,8 +96,7 @@ func (s *Bucket) tryCreate(ctx context.Context, name string, content []byte) (ag
 	return true, sent
 }
 
-// RefusesCreation creates an object that is there, with the same bytes, which must be
-// refused.
+// RefusesCreation creates an object that exists, with the same bytes. The server must refuse it.
 func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	content, err := s.Get(ctx, name)
 	if err != nil {
@@ -123,12 +115,12 @@ func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	return s.failed("prove", name, err)
 }
 
-// put sends one conditional PUT, once. Taken says that the server answered with the sum
+// put sends one conditional PUT, once. Confirmed says that the server answered with the sum
 // of these bytes.
-func (s *Bucket) put(ctx context.Context, name string, content []byte) (taken bool, err error) {
+func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	// Every server of the protocol knows this sum, which is against damage only.
+	// Every server of the protocol knows this sum, which only detects damage.
 	sum := md5.Sum(content)
 	answer, err := s.client.send(ctx, s3Request{
 		method: http.MethodPut, key: s.at(name), body: content,
@@ -139,8 +131,8 @@ func (s *Bucket) put(ctx context.Context, name string, content []byte) (taken bo
 	if err != nil {
 		return false, err
 	}
-	_ = answer.body.Close()
-	return strings.Trim(answer.etag, `"`) == hex.EncodeToString(sum[:]), nil
+	_ = answer.Body.Close()
+	return strings.Trim(answer.Header.Get("ETag"), `"`) == hex.EncodeToString(sum[:]), nil
 }
 
 // Get reads an object.
@@ -202,7 +194,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int) (p lis
 		return p, fmt.Errorf("the answer is not a listing: %w", err)
 	}
 	if p.Prefix != s.at(under) {
-		// Something else answered, and what it does not show is not absent.
+		// Something else answered, so its answer does not prove absence.
 		return p, errors.New("the answer is another listing")
 	}
 	for _, o := range p.Contents {
@@ -232,39 +224,27 @@ func (s *Bucket) Clear(ctx context.Context) error {
 	return nil
 }
 
-// at is the key of a name, or a prefix of keys.
-func (s *Bucket) at(name string) string {
-	if s.prefix == "" {
-		return name
-	}
-	return s.prefix + "/" + name
-}
+// at returns the key of a name, or a prefix of keys.
+func (s *Bucket) at(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
 
-// failed names the object, and what to do.
+// failed returns an error with the object, and what to do.
 func (s *Bucket) failed(doing, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("%s %s: %w", doing, s.Place(name), err)
-	if hint := s.hint(err); hint != "" {
-		return fmt.Errorf("%w: %s", err, hint)
-	}
-	return err
-}
-
-func (s *Bucket) hint(err error) string {
+	hint := ""
 	switch answered(err).Code {
 	case "NoSuchBucket":
-		return "create the bucket, or correct ledger: in trueup.yaml"
+		hint = ": create the bucket, or correct ledger: in trueup.yaml"
 	case "AccessDenied", "AllAccessDisabled":
-		return "the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
+		hint = ": the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject below " +
 			cmp.Or(s.prefix, "it") + " (for ledger init also s3:DeleteObject below tmp/)"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-		return "renew the credentials"
+		hint = ": renew the credentials"
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return "name the bucket's region: s3://BUCKET/PREFIX?region=REGION"
+		hint = ": name the bucket's region: s3://BUCKET/PREFIX?region=REGION"
 	case "NotImplemented":
-		return "the server lacks conditional writes and is not safe for a ledger"
+		hint = ": the server lacks conditional writes and is not safe for a ledger"
 	}
-	return ""
+	return fmt.Errorf("%s %s: %w%s", doing, s.Place(name), err, hint)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -23,7 +24,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// parallel is how many connections are kept for requests that are under way at once.
+// parallel is how many idle connections are kept.
 const parallel = 32
 
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
@@ -31,24 +32,23 @@ const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
 var (
 	bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
 	bucketPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
+		return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*)?$`)
 	})
 	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
-// bucketPlace says where a bucket store is.
+// bucketPlace is a parsed name of a store.
 type bucketPlace struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
-	// trusted says that the user named the store.
+	// trusted says that the user named the store, and not the repository.
 	trusted bool
 }
 
-// OpenBucket makes the store of a name, s3://BUCKET/PREFIX with the parameters region,
-// path-style and endpoint; the last only if it is trusted, because whoever runs the
-// program gave it. It asks no server: credentials, region and endpoint
-// are looked up in the usual order of the environment and the user's files, and,
-// for a name of the user, the role of the machine.
+// OpenBucket returns the store of a name, s3://BUCKET/PREFIX with the parameters region,
+// path-style and endpoint. It asks no server. AWS's own library finds credentials, region and
+// endpoint in the environment and the user's files. Only a trusted store may have an endpoint,
+// which gets the credentials, and use the role of the machine.
 func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Bucket, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
@@ -64,40 +64,32 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 	}, nil
 }
 
-// parseBucket reads a store's name. An endpoint is where credentials go, so that
-// only the user may name it, and a repository may not.
 func parseBucket(store string, trusted bool) (bucketPlace, error) {
+	// The error does not repeat the text, which may hold a password.
+	errForm := fmt.Errorf("the store is not of the form %s", bucketForm)
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
-		// The text is not repeated: it may hold a password.
-		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
+		return bucketPlace{}, errForm
 	}
 	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
-	if err := at.check(); err != nil {
-		return bucketPlace{}, err
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return bucketPlace{}, fmt.Errorf("the store is not of the form %s", bucketForm)
-	}
-	for name, values := range query {
-		if err := at.set(name, values[len(values)-1]); err != nil {
-			return bucketPlace{}, err
-		}
-	}
-	return at, nil
-}
-
-func (at *bucketPlace) check() error {
 	// Names with a double hyphen are of special types, whose listings have no
 	// order.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
-		return fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and not be of a special type", at.bucket)
+		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and not be of a special type", at.bucket)
 	}
-	if at.prefix != "" && !bucketPath().MatchString(at.prefix) {
-		return fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
+	if !bucketPath().MatchString(at.prefix) {
+		return at, fmt.Errorf("prefix %q is not of letters, digits, dots, hyphens, underscores and slashes", at.prefix)
 	}
-	return nil
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return at, errForm
+	}
+	for name, values := range query {
+		if err := at.set(name, values[len(values)-1]); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
 }
 
 func (at *bucketPlace) set(name, value string) (err error) {
@@ -122,8 +114,6 @@ func (at *bucketPlace) set(name, value string) (err error) {
 	return nil
 }
 
-// newS3Client makes the client of a bucket. AWS's own library finds the credentials, so
-// that profiles, SSO, web identities and roles work as everywhere.
 func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3Client, error) {
 	cfg, err := loadConfig(ctx, at)
 	if err != nil {
@@ -135,7 +125,7 @@ func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3
 	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		client.http.Transport = b.GetTransport()
 	}
-	// A redirect would take the request, and what signs it, elsewhere.
+	// A redirect would send the request, and its signature, elsewhere.
 	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	endpoint := cmp.Or(at.endpoint, configuredEndpoint(ctx, cfg))
 	if client.region == "" && endpoint != "" {
@@ -145,13 +135,22 @@ func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3
 		return nil, errors.New("the bucket's region is unknown: write s3://BUCKET/PREFIX?region=REGION, or set AWS_REGION")
 	}
 	if endpoint == "" {
-		endpoint = awsAddress(client.region, configuredVariant(ctx, cfg))
+		fips, dualStack := configuredVariant(ctx, cfg)
+		endpoint = awsAddress(client.region, fips, dualStack)
 	}
 	client.bucket, err = bucketAddress(endpoint, at.bucket, at.pathStyle)
 	return client, err
 }
 
+// loadConfig reads the user's settings. For a store that the repository names, it leaves out the
+// role of the machine, whether the machine, its container or its cluster gives it: whoever can
+// write trueup.yaml must not make a machine sign with it. A profile of the user may still name a
+// web identity.
 func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
+	env, err := config.NewEnvConfig()
+	if err != nil {
+		return aws.Config{}, err
+	}
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}),
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
@@ -162,13 +161,44 @@ func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 		options = append(options, config.WithRegion(at.region))
 	}
 	if !at.trusted {
-		without, err := withoutRole()
-		if err != nil {
-			return aws.Config{}, err
-		}
-		options = append(options, without...)
+		options = append(options,
+			config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
+			config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) {
+				// It is asked for before the role; an error of a request would be tried again.
+				o.AuthorizationTokenProvider = noRole{}
+			}),
+			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) {
+				// Clusters set the variables of a web identity by themselves.
+				if env.WebIdentityTokenFilePath != "" {
+					o.TokenRetriever = noRole{}
+				}
+			}))
 	}
 	return config.LoadDefaultConfig(ctx, options...)
+}
+
+// noRole replaces the token with which a client asks for a role of the machine.
+type noRole struct{}
+
+var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
+
+// GetToken returns an error.
+func (noRole) GetToken() (string, error) { return "", errNoRole }
+
+// GetIdentityToken returns an error.
+func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
+
+// configured returns a setting from the first source, the environment or the profile, that
+// has it.
+func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (value T) {
+	for _, source := range cfg.ConfigSources {
+		if from, ok := source.(P); ok {
+			if value, found, err := read(from); found && err == nil {
+				return value
+			}
+		}
+	}
+	return value
 }
 
 // configuredEndpoint returns the address that the user set for S3, or for all services, or
@@ -181,66 +211,72 @@ func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
 		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
 	}
 	all := aws.ToString(cfg.BaseEndpoint)
-	sources := cfg.ConfigSources
-	if ignored, _ := configured(sources, func(s ignorer) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) }); ignored {
+	if configured(cfg, func(s ignorer) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) }) {
 		return all
 	}
-	ofS3, _ := configured(sources, func(s namer) (string, bool, error) {
+	return cmp.Or(configured(cfg, func(s namer) (string, bool, error) {
 		own, found, err := s.GetServiceBaseEndpoint(ctx, "S3")
 		if env, ok := s.(config.EnvConfig); ok && !found && env.BaseEndpoint != "" {
 			return env.BaseEndpoint, true, nil
 		}
 		return own, found, err
-	})
-	return cmp.Or(ofS3, all)
+	}), all)
 }
 
 // configuredVariant returns which addresses of AWS the user chose.
-func configuredVariant(ctx context.Context, cfg aws.Config) s3Variant {
-	type fips interface {
+func configuredVariant(ctx context.Context, cfg aws.Config) (fips, dualStack bool) {
+	type fipsSource interface {
 		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
 	}
-	type dualStack interface {
+	type dualStackSource interface {
 		GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error)
 	}
-	useFIPS, _ := configured(cfg.ConfigSources, func(s fips) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
-	useDual, _ := configured(cfg.ConfigSources, func(s dualStack) (aws.DualStackEndpointState, bool, error) {
+	useFIPS := configured(cfg, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
+	useDual := configured(cfg, func(s dualStackSource) (aws.DualStackEndpointState, bool, error) {
 		return s.GetUseDualStackEndpoint(ctx)
 	})
-	return s3Variant{fips: useFIPS == aws.FIPSEndpointStateEnabled, dualStack: useDual == aws.DualStackEndpointStateEnabled}
+	return useFIPS == aws.FIPSEndpointStateEnabled, useDual == aws.DualStackEndpointStateEnabled
 }
 
-// withoutRole keeps the client from asking for the role of the machine that it runs
-// on, whether the machine, its container or its cluster gives it: whoever can write
-// trueup.yaml must not make a machine sign with that. A profile of the user's may
-// still name a web identity.
-func withoutRole() ([]func(*config.LoadOptions) error, error) {
-	env, err := config.NewEnvConfig()
-	if err != nil {
-		return nil, err
+// awsAddress returns the address of the S3 service in a region.
+func awsAddress(region string, fips, dualStack bool) string {
+	// Regions outside the commercial ones have a domain of their own.
+	domain := "amazonaws.com"
+	for prefix, own := range map[string]string{
+		"cn-": "amazonaws.com.cn", "eusc-": "amazonaws.eu", "eu-isoe-": "cloud.adc-e.uk",
+		"us-iso-": "c2s.ic.gov", "us-isob-": "sc2s.sgov.gov", "us-isof-": "csp.hci.ic.gov",
+	} {
+		if strings.HasPrefix(region, prefix) {
+			domain = own
+		}
 	}
-	return []func(*config.LoadOptions) error{
-		config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
-		config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) {
-			// It is asked for before the role; an error of a request would be tried again.
-			o.AuthorizationTokenProvider = noRole{}
-		}),
-		config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) {
-			// Clusters set the variables of a web identity by themselves.
-			if env.WebIdentityTokenFilePath != "" {
-				o.TokenRetriever = noRole{}
-			}
-		}),
-	}, nil
+	service := "s3"
+	if fips {
+		service += "-fips"
+	}
+	if dualStack {
+		service += ".dualstack"
+	}
+	return "https://" + service + "." + region + "." + domain
 }
 
-// noRole stands where a role of the machine would be asked for.
-type noRole struct{}
-
-var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
-
-// GetToken gives none.
-func (noRole) GetToken() (string, error) { return "", errNoRole }
-
-// GetIdentityToken gives none.
-func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
+// bucketAddress returns the address of a bucket on a server, which must use TLS, except on this
+// machine. The bucket is a part of the host's name unless that would be no name, or no
+// certificate would cover it. Errors don't repeat the address, which may hold a password.
+func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("the bucket's endpoint is not of the form https://HOST")
+	}
+	ip, notIP := netip.ParseAddr(u.Hostname())
+	if loopback := u.Hostname() == "localhost" || notIP == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
+		return nil, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
+	}
+	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
+	if pathStyle || notIP == nil || u.Scheme == "https" && strings.Contains(bucket, ".") {
+		at.Path += "/" + bucket
+	} else {
+		at.Host = bucket + "." + u.Host
+	}
+	return at, nil
+}

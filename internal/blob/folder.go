@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// tempDir is where files are until they are whole; what dead processes left there
-	// is removed when it is tempAge old.
+	// tempDir has files until they are whole. What dead processes left there is removed after
+	// tempAge.
 	tempDir = "tmp"
 	tempAge = time.Hour
 	// ignoreFile keeps the folder out of the project's git: a checkout of an
-	// older commit would turn it back.
+	// older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
 
-// Folder is a directory on a disk that lasts. A file is written elsewhere and then given
-// its name, which fails where another has it: that needs no lock. The directory is
-// opened anew for each call, so that one that was moved away is noticed.
+// Folder is a directory on a disk that lasts. Create writes a temporary file and links it to its
+// name, which fails if the name exists: that needs no lock. Each call opens the directory anew,
+// so that it detects one that was moved away.
 type Folder string
 
 // Make makes the directory, and those above it.
-func (d Folder) Make(context.Context) error {
+func (d Folder) Make(ctx context.Context) error {
 	if err := makeDir(string(d)); err != nil {
 		return fmt.Errorf("make %s: %w", d, advised(err))
 	}
-	return d.within("make", "", func(root *os.Root) error {
+	return d.within(ctx, "make", "", func(root *os.Root) error {
 		if err := writeSynced(root, ignoreFile, []byte("*\n")); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -41,17 +41,20 @@ func (d Folder) Make(context.Context) error {
 	})
 }
 
-// Below is a directory within this one.
+// Below returns a directory within this one.
 func (d Folder) Below(folder string) Store { return Folder(filepath.Join(string(d), folder)) }
 
-// Place is the file's path.
+// Place returns the path of a file.
 func (d Folder) Place(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
 // Clear removes the directory.
 func (d Folder) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 
 // within opens the directory for do.
-func (d Folder) within(doing, name string, do func(root *os.Root) error) error {
+func (d Folder) within(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", ErrAbsent, err)
@@ -66,38 +69,30 @@ func (d Folder) within(doing, name string, do func(root *os.Root) error) error {
 	return nil
 }
 
-// Create makes a file. The directory must exist: it is not made again after somebody
-// removed it.
+// Create creates files. It does not make the directory again after somebody removed it.
 func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	err := d.create(ctx, b.Name, b.Content)
-	for i := 0; i < len(copies) && err == nil && d.create(ctx, copies[i].Name, copies[i].Content) == nil; {
-		i++
-	}
-	return err
+	return createAll(ctx, b, copies, d.create)
 }
 
-func (d Folder) create(ctx context.Context, name string, content []byte) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return d.within("write", name, func(root *os.Root) error {
+func (d Folder) create(ctx context.Context, b Blob) error {
+	return d.within(ctx, "write", b.Name, func(root *os.Root) error {
 		temp := path.Join(tempDir, uuid.NewString())
-		_, absent := root.Lstat(path.Dir(name))
-		for _, dir := range []string{tempDir, path.Dir(name)} {
+		_, absent := root.Lstat(path.Dir(b.Name))
+		for _, dir := range []string{tempDir, path.Dir(b.Name)} {
 			if err := root.MkdirAll(dir, 0o777); err != nil {
 				return err
 			}
 		}
 		defer func() { _ = root.Remove(temp) }()
-		if err := writeSynced(root, temp, content); err != nil {
+		if err := writeSynced(root, temp, b.Content); err != nil {
 			return err
 		}
 		if absent != nil {
 			sweep(root, temp)
 		}
-		err := root.Link(temp, name)
+		err := root.Link(temp, b.Name)
 		if errors.Is(err, fs.ErrExist) {
-			if _, err := readRegular(root, name); err != nil {
+			if _, err := readRegular(root, b.Name); err != nil {
 				return err
 			}
 			return ErrExists
@@ -105,7 +100,7 @@ func (d Folder) create(ctx context.Context, name string, content []byte) error {
 		if err != nil {
 			return err
 		}
-		return syncUp(root, name)
+		return syncUp(root, b.Name)
 	})
 }
 
@@ -116,22 +111,19 @@ func sweep(root *os.Root, written string) {
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
 		have, herr := entry.Info()
-		// A folder is a proof that is being made.
-		if err == nil && lerr == nil && herr == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
+		// A folder is a proof in progress.
+		if errors.Join(err, lerr, herr) == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
 			_ = root.Remove(path.Join(tempDir, entry.Name()))
 		}
 	}
 }
 
-// RefusesCreation has nothing to show: two files never have one name.
+// RefusesCreation needs no test: a file system never has two files of one name.
 func (d Folder) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
 // Get reads a file.
 func (d Folder) Get(ctx context.Context, name string) (content []byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	err = d.within("read", name, func(root *os.Root) (err error) {
+	err = d.within(ctx, "read", name, func(root *os.Root) (err error) {
 		content, err = readRegular(root, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return ErrAbsent
@@ -141,16 +133,10 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 	return content, err
 }
 
-// List lists the files, but for hidden ones.
-func (d Folder) List(ctx context.Context, under string, most int) ([]string, error) {
-	var names []string
-	root, err := os.OpenRoot(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ctx.Err()
-	}
-	if err == nil {
-		defer func() { _ = root.Close() }()
-		err = fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
+// List lists the files that are not hidden.
+func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
+	err = d.within(ctx, "list", under, func(root *os.Root) error {
+		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
 			switch {
 			case err == nil && ctx.Err() != nil:
 				return ctx.Err()
@@ -164,9 +150,9 @@ func (d Folder) List(ctx context.Context, under string, most int) ([]string, err
 			}
 			return nil
 		})
+	})
+	if errors.Is(err, ErrAbsent) {
+		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", d.Place(under), advised(err))
-	}
-	return names, nil
+	return names, err
 }

@@ -25,21 +25,21 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	}
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Seen a moment ago, so this is no proof of absence.
+		// It existed a moment ago, so this does not prove that it is absent.
 		return nil, fmt.Errorf("%s was deleted while trueup read it", name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	// It may have been replaced in between; what was opened counts.
+	// Another file may have replaced it since.
 	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
 	if err := checkRegular(info, name); err != nil {
 		return nil, err
 	}
-	// There is room to see that nothing follows.
+	// MinRead is room to see the end of the file.
 	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = content.ReadFrom(io.LimitReader(f, maxSize+1))
 	return content.Bytes(), err
@@ -103,8 +103,7 @@ func syncUp(root *os.Root, name string) error {
 // syncDir makes the names in a directory durable.
 func syncDir(root *os.Root, name string) error {
 	if runtime.GOOS == "windows" {
-		// It has no such call; its file systems keep the order of names.
-		return nil
+		return nil // it has no such call; its file systems keep the order of names
 	}
 	f, err := root.Open(name)
 	if err != nil {

@@ -18,40 +18,34 @@ import (
 	"trueup/internal/git"
 )
 
-// ErrStore says that a store is refused, whatever is in it: it is for something
-// else, or somebody else could write there.
-var ErrStore = errors.New("it is refused as a ledger")
-
 const (
-	// refRemote is the remote where none is named.
-	refRemote = "origin"
-	// refFolder is where blobs are in a commit.
+	// refFolder has the blobs in a commit.
 	refFolder = "log"
-	// refTries is how often a push may fail although nobody else moved the ref, before
-	// it counts as refused; refPause is near the first pause between two.
+	// refTries is how often a push may fail although nobody else moved the ref; refPause is near
+	// the first pause between two tries.
 	refTries = 3
 	refPause = 40 * time.Millisecond
-	// refDepth is how far back a commit of ours is looked for: more pushes than
-	// that don't fit between a push and the look.
+	// refDepth is how far back Create searches its commit after an unclear push: fewer commits fit
+	// between the push and the search.
 	refDepth = 256
 )
 
 var (
 	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
 	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
-	// ownForm are the refs that a repository may name: no request to merge, and
-	// nothing else that a host writes for strangers, is among them.
+	// ownForm matches the refs that a repository may name. A host writes others for strangers, such
+	// as those of pull requests.
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
 // Ref is a ref on a remote of a repository, with a history of its own without code. Each
-// blob is a commit, which removes what its copies are of: a reader fetches the newest
-// alone. That nobody else came first is the remote's to say: a push names the commit
-// that it expects. A creation fails with ErrExists whoever moved the ref since List.
+// blob is a commit, which removes what its copies are of: a reader fetches only the newest.
+// A push names the commit that it expects, so the remote decides who came first. Create
+// returns ErrExists whoever moved the ref since List.
 type Ref struct {
 	dir, ref, remote string
 
-	// turn is held by who talks to the remote or uses tip.
+	// turn is the lock of the remote and of tip.
 	turn chan struct{}
 	// tip is what List saw, or Create made; nil before.
 	tip *refTip
@@ -61,19 +55,19 @@ type Ref struct {
 	closed bool
 }
 
-// refTip is a commit and its files; without an id the remote has no such ref.
+// refTip is a commit and its files; the commit is empty if the remote has no such ref.
 type refTip struct {
 	commit string
 	files  []string
 }
 
-// OpenRef makes the store of REF or REF@REMOTE, of the repository that a folder is in. One
-// that is not trusted may name refs below refs/trueup/ and refs/heads/ alone. The remote
-// is asked when something is. It must be closed.
+// OpenRef returns the store REF or REF@REMOTE, of the repository that a folder is in. Unless it
+// is trusted, the ref must be below refs/trueup/ or refs/heads/. OpenRef does not ask the remote.
+// The store must be closed.
 func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	ref, remote, named := strings.Cut(where, "@")
 	if !named {
-		remote = refRemote
+		remote = "origin"
 	}
 	odd := strings.Contains(ref, "..") || strings.Contains(ref+"/", ".lock/") || strings.Contains(ref+"/", "./")
 	if odd || !refForm().MatchString(ref) || !remoteForm().MatchString(remote) {
@@ -82,10 +76,14 @@ func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	if !trusted && !ownForm().MatchString(ref) {
 		return nil, errors.New("trueup.yaml may only name refs below refs/trueup/ and refs/heads/: name one of those, or set TRUEUP_LEDGER to another")
 	}
-	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}, nil
+	return newRef(dir, ref, remote), nil
 }
 
-// Close removes what was fetched, and does not wait for a push that is under way. The
+func newRef(dir, ref, remote string) *Ref {
+	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}
+}
+
+// Close removes what was fetched, and does not wait for a push in progress. The
 // store is not used afterwards.
 func (s *Ref) Close() error {
 	s.mu.Lock()
@@ -100,21 +98,20 @@ func (s *Ref) Close() error {
 // Make does nothing: the first push makes the ref.
 func (s *Ref) Make(context.Context) error { return nil }
 
-// Below is another ref beside this one.
-func (s *Ref) Below(folder string) Store {
-	return &Ref{dir: s.dir, ref: s.ref + "-" + path.Base(folder), remote: s.remote, turn: make(chan struct{}, 1)}
-}
+// Below returns another ref beside this one.
+func (s *Ref) Below(folder string) Store { return newRef(s.dir, s.ref+"-"+path.Base(folder), s.remote) }
 
 // Place names the ref and the remote.
 func (s *Ref) Place(name string) string {
 	return strings.TrimPrefix(name+" in ", " in ") + s.ref + " of remote " + s.remote
 }
 
-// RefusesCreation has nothing to show: git checks what a push expects.
+// RefusesCreation needs no test: git checks what a push expects.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
-// alone runs do with the mirror, while nobody else does.
-func (s *Ref) alone(ctx context.Context, do func(m *git.Mirror) error) error {
+// alone calls do with the mirror and the tip, which it fetches if it is unknown or must be fresh,
+// while no other call uses them.
+func (s *Ref) alone(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -125,11 +122,15 @@ func (s *Ref) alone(ctx context.Context, do func(m *git.Mirror) error) error {
 	if err != nil {
 		return s.unreadable(err)
 	}
+	if fresh || s.tip == nil {
+		if s.tip, err = s.fetch(ctx, m); err != nil {
+			return err
+		}
+	}
 	return do(m)
 }
 
-// open makes the mirror of a ref that is nobody else's: no commit of ours goes onto a
-// branch of code, nor is one of it read.
+// open makes the mirror. It refuses a ref that somebody else uses, such as a branch of code.
 func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,17 +155,20 @@ func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	return m, nil
 }
 
-// fetch brings the newest commit, which must hold blobs and nothing else.
+// fetch fetches the newest commit, which must hold blobs and nothing else.
 func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 	commit, err := m.Fetch(ctx, s.ref, 1)
 	t := &refTip{commit: commit}
 	if err == nil && commit != "" {
-		var plain map[string]bool
-		t.files, plain, err = m.Files(ctx, commit)
+		var odd []string
+		t.files, odd, err = m.Files(ctx, commit)
 		for _, name := range t.files {
-			if err == nil && (!plain[name] || !strings.HasPrefix(name, refFolder+"/")) {
-				err = fmt.Errorf("%w: it has %q, which is not part of a ledger", ErrStore, name)
+			if !strings.HasPrefix(name, refFolder+"/") {
+				odd = append(odd, name)
 			}
+		}
+		if err == nil && odd != nil {
+			err = fmt.Errorf("%w: it has %q, which is not part of a ledger", ErrStore, odd[0])
 		}
 	}
 	if err != nil {
@@ -175,10 +179,7 @@ func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 
 // List fetches the newest commit.
 func (s *Ref) List(ctx context.Context, under string, most int) (names []string, err error) {
-	err = s.alone(ctx, func(m *git.Mirror) (err error) {
-		if s.tip, err = s.fetch(ctx, m); err != nil {
-			return err
-		}
+	err = s.alone(ctx, true, func(*git.Mirror) error {
 		for _, name := range s.tip.files {
 			if strings.HasPrefix(name, under+"/") && (most == 0 || len(names) < most) {
 				names = append(names, name)
@@ -191,12 +192,7 @@ func (s *Ref) List(ctx context.Context, under string, most int) (names []string,
 
 // Get reads a file of the commit that List saw.
 func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) {
-	err = s.alone(ctx, func(m *git.Mirror) (err error) {
-		if s.tip == nil {
-			if s.tip, err = s.fetch(ctx, m); err != nil {
-				return err
-			}
-		}
+	err = s.alone(ctx, false, func(m *git.Mirror) (err error) {
 		if !slices.Contains(s.tip.files, name) {
 			return fmt.Errorf("%s: %w", s.Place(name), ErrAbsent)
 		}
@@ -208,15 +204,10 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 	return content, err
 }
 
-// Create pushes a commit. What failed is never judged by its text: the remote is asked
-// what it has.
+// Create pushes a commit. It does not parse the message of a push that failed, but asks the
+// remote what it has.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
-	return s.alone(ctx, func(m *git.Mirror) (err error) {
-		if s.tip == nil {
-			if s.tip, err = s.fetch(ctx, m); err != nil {
-				return err
-			}
-		}
+	return s.alone(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
 			return fmt.Errorf("%s: %w", s.Place(b.Name), ErrExists)
 		}
@@ -242,7 +233,7 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// settle says of a push what it came to, where the ref has moved on since.
+// settle returns how a push ended, after the ref moved: nil if the remote has the commit.
 func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	arrived, err := m.Holds(ctx, s.ref, refDepth, next.commit)
 	switch {
@@ -251,27 +242,27 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	case !arrived:
 		return fmt.Errorf("%s has moved on: %w", s.Place(""), ErrExists)
 	}
-	s.tip = next // others may have come after: the next push will tell
+	s.tip = next // if others came after, the next push fails
 	return nil
 }
 
-// commit makes a commit of a blob and its copies. The id makes each another one: a remote
-// that has the very same commit already would call the push done.
+// commit makes a commit of a blob and its copies. It has a random id: a remote that already has
+// the very same commit would accept the push.
 func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
-	on := s.tip
-	c := git.Commit{Parent: on.commit, Files: []git.File{{Path: b.Name, Content: b.Content}}}
-	c.Message = b.Note + "\n\npush " + uuid.NewString() + "\n"
-	files := append(slices.Clone(on.files), b.Name)
-	for _, one := range copies {
+	old := s.tip.files
+	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
+	for _, one := range append([]Copy{{Blob: b}}, copies...) {
 		c.Files = append(c.Files, git.File{Path: one.Name, Content: one.Content})
-		files = append(files, one.Name)
 		c.Removed = append(c.Removed, one.Of...)
 	}
 	gone := func(name string) bool { return slices.Contains(c.Removed, name) }
 	c.Files = slices.DeleteFunc(c.Files, func(f git.File) bool { return gone(f.Path) })
-	c.Removed = slices.DeleteFunc(c.Removed, func(name string) bool { return !slices.Contains(on.files, name) })
-	files = slices.DeleteFunc(files, gone)
+	files := slices.DeleteFunc(slices.Clone(old), gone)
+	for _, f := range c.Files {
+		files = append(files, f.Path)
+	}
 	slices.Sort(files)
+	c.Removed = slices.DeleteFunc(c.Removed, func(name string) bool { return !slices.Contains(old, name) })
 	commit, err := m.Commit(ctx, c)
 	if err != nil {
 		return nil, s.unwritable(err)
@@ -279,14 +270,13 @@ func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) 
 	return &refTip{commit: commit, files: files}, nil
 }
 
-// Clear removes the ref, and ends the use of the store.
+// Clear removes the ref, and closes the store.
 func (s *Ref) Clear(ctx context.Context) error {
-	err := s.alone(ctx, func(m *git.Mirror) error {
-		t, err := s.fetch(ctx, m)
-		if err != nil || t.commit == "" {
-			return err
+	err := s.alone(ctx, true, func(m *git.Mirror) error {
+		if s.tip.commit == "" {
+			return nil
 		}
-		if gone, err := m.Push(ctx, s.ref, t.commit, ""); !gone {
+		if gone, err := m.Push(ctx, s.ref, s.tip.commit, ""); !gone {
 			return s.unwritable(err)
 		}
 		return nil
@@ -296,7 +286,8 @@ func (s *Ref) Clear(ctx context.Context) error {
 
 func (s *Ref) unwritable(err error) error {
 	err = cmp.Or(err, errors.New("the remote did not confirm the push"))
-	return fmt.Errorf("write ledger %s of remote %s: %w: this run needs permission to push there (in CI often contents: write). If the host keeps only branches, use git:refs/heads/trueup-ledger", s.ref, s.remote, err)
+	return fmt.Errorf("write ledger %s of remote %s: %w: this run needs permission to push there (in CI often contents: write). "+
+		"If the host keeps only branches, use git:refs/heads/trueup-ledger", s.ref, s.remote, err)
 }
 
 func (s *Ref) unreadable(err error) error {

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,21 +44,16 @@ type s3Request struct {
 	body        []byte
 }
 
-// s3Answer is a successful answer. The body must be closed.
-type s3Answer struct {
-	etag string
-	body io.ReadCloser
-}
-
-// send sends the request once. An answer that is not a success is an *s3Error.
-func (c *s3Client) send(ctx context.Context, r s3Request) (s3Answer, error) {
+// send sends the request once. An answer that is not a success is an *s3Error; the body of
+// another one must be closed.
+func (c *s3Client) send(ctx context.Context, r s3Request) (*http.Response, error) {
 	req, err := c.signed(ctx, r)
 	if err != nil {
-		return s3Answer{}, err
+		return nil, err
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return s3Answer{}, err
+		return nil, err
 	}
 	// A cache may answer with an old date, which comes with an Age.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
@@ -66,9 +61,9 @@ func (c *s3Client) send(ctx context.Context, r s3Request) (s3Answer, error) {
 	}
 	if answer.StatusCode/100 != 2 {
 		defer func() { _ = answer.Body.Close() }()
-		return s3Answer{}, readS3Error(answer)
+		return nil, readS3Error(answer)
 	}
-	return s3Answer{etag: answer.Header.Get("ETag"), body: answer.Body}, nil
+	return answer, nil
 }
 
 func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, error) {
@@ -107,7 +102,7 @@ func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, erro
 func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	var answer s3Answer
+	var answer *http.Response
 	err := s.retry(ctx, func() (again bool, err error) {
 		answer, err = s.client.send(ctx, r)
 		return ctx.Err() == nil && temporary(err), err
@@ -115,8 +110,8 @@ func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.body, maxSize+1))
+	defer func() { _ = answer.Body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(answer.Body, maxSize+1))
 	if err != nil {
 		return nil, err
 	}
@@ -168,18 +163,11 @@ func temporary(err error) bool {
 	case "RequestTimeout", "RequestTimeTooSkewed", "SlowDown", "Throttling", "ThrottlingException":
 		return true
 	}
-	switch answer.Status {
-	case 0:
-		return !errors.As(err, &credentials)
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+	return answer.Status == 0 && !errors.As(err, &credentials) ||
+		slices.Contains([]int{408, 429, 500, 502, 503, 504}, answer.Status)
 }
 
-// refusedForGood reports whether the server answered, did nothing, and would not do it
-// later either.
+// refusedForGood reports whether the server answered, did nothing, and will not do it later.
 func refusedForGood(err error) bool {
 	answer := answered(err)
 	switch answer.Status {
@@ -188,7 +176,7 @@ func refusedForGood(err error) bool {
 	case http.StatusNotImplemented:
 		return true
 	}
-	return answer.Status >= 400 && answer.Status < 500 && !temporary(err)
+	return answer.Status/100 == 4 && !temporary(err)
 }
 
 // credentialsError says that there are no credentials.
@@ -198,76 +186,4 @@ func (e *credentialsError) Unwrap() error { return e.err }
 
 func (e *credentialsError) Error() string {
 	return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; trueup uses the role of a machine, container or cluster only for a store that TRUEUP_LEDGER names"
-}
-
-// s3Variant says which of the addresses of AWS to use.
-type s3Variant struct{ fips, dualStack bool }
-
-// awsAddress returns the address of the S3 service in a region.
-func awsAddress(region string, v s3Variant) string {
-	// Regions outside the commercial ones have a domain of their own.
-	domain := "amazonaws.com"
-	for _, partition := range [][2]string{
-		{"cn-", "amazonaws.com.cn"},
-		{"eusc-", "amazonaws.eu"},
-		{"eu-isoe-", "cloud.adc-e.uk"},
-		{"us-iso-", "c2s.ic.gov"},
-		{"us-isob-", "sc2s.sgov.gov"},
-		{"us-isof-", "csp.hci.ic.gov"},
-	} {
-		if strings.HasPrefix(region, partition[0]) {
-			domain = partition[1]
-		}
-	}
-	service := "s3"
-	if v.fips {
-		service += "-fips"
-	}
-	if v.dualStack {
-		service += ".dualstack"
-	}
-	return "https://" + service + "." + region + "." + domain
-}
-
-// parseEndpoint reads the address of a server, which must use TLS, except on this machine.
-// Its errors don't repeat the address: it may hold a password.
-func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
-	u, err = url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, false, errors.New("the bucket's endpoint is not of the form https://HOST")
-	}
-	ip, notIP := netip.ParseAddr(u.Hostname())
-	if loopback := u.Hostname() == "localhost" || notIP == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
-		return nil, false, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
-	}
-	return u, notIP == nil, nil
-}
-
-// bucketAddress returns the address of a bucket on a server. The bucket is a part of the
-// host's name unless that would be no name, or no certificate would cover it.
-func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
-	u, isIP, err := parseEndpoint(endpoint)
-	if err != nil {
-		return nil, err
-	}
-	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	if pathStyle || isIP || u.Scheme == "https" && strings.Contains(bucket, ".") {
-		at.Path += "/" + bucket
-	} else {
-		at.Host = bucket + "." + u.Host
-	}
-	return at, nil
-}
-
-// configured reads a setting from the first source, the environment or the profile, that
-// has it.
-func configured[P any, T any](sources []any, read func(P) (T, bool, error)) (value T, found bool) {
-	for _, source := range sources {
-		if from, ok := source.(P); ok {
-			if value, found, err := read(from); found && err == nil {
-				return value, true
-			}
-		}
-	}
-	return value, false
 }

@@ -9,7 +9,7 @@ import (
 func TestBucketAddress(t *testing.T) {
 	for _, c := range []struct {
 		endpoint, region, bucket string
-		variant                  s3Variant
+		fips, dualStack          bool
 		pathStyle                bool
 		want                     string
 	}{
@@ -20,10 +20,10 @@ func TestBucketAddress(t *testing.T) {
 		{region: "cn-north-1", bucket: "ledgers", want: "https://ledgers.s3.cn-north-1.amazonaws.com.cn"},
 		{region: "us-isob-east-1", bucket: "ledgers", want: "https://ledgers.s3.us-isob-east-1.sc2s.sgov.gov"},
 		{region: "eusc-de-east-1", bucket: "ledgers", want: "https://ledgers.s3.eusc-de-east-1.amazonaws.eu"},
-		{region: "us-gov-west-1", bucket: "ledgers", variant: s3Variant{fips: true}, want: "https://ledgers.s3-fips.us-gov-west-1.amazonaws.com"},
-		{region: "us-east-1", bucket: "ledgers", variant: s3Variant{dualStack: true}, want: "https://ledgers.s3.dualstack.us-east-1.amazonaws.com"},
+		{region: "us-gov-west-1", bucket: "ledgers", fips: true, want: "https://ledgers.s3-fips.us-gov-west-1.amazonaws.com"},
+		{region: "us-east-1", bucket: "ledgers", dualStack: true, want: "https://ledgers.s3.dualstack.us-east-1.amazonaws.com"},
 		{
-			region: "us-east-1", bucket: "ledgers", variant: s3Variant{fips: true, dualStack: true}, pathStyle: true,
+			region: "us-east-1", bucket: "ledgers", fips: true, dualStack: true, pathStyle: true,
 			want: "https://s3-fips.dualstack.us-east-1.amazonaws.com/ledgers",
 		},
 		{endpoint: "https://s3.example.com:8443/base/", bucket: "ledgers", want: "https://ledgers.s3.example.com:8443/base"},
@@ -31,7 +31,7 @@ func TestBucketAddress(t *testing.T) {
 		{endpoint: "http://localhost:9000", bucket: "led.gers", want: "http://led.gers.localhost:9000"},
 	} {
 		if c.endpoint == "" {
-			c.endpoint = awsAddress(c.region, c.variant)
+			c.endpoint = awsAddress(c.region, c.fips, c.dualStack)
 		}
 		u, err := bucketAddress(c.endpoint, c.bucket, c.pathStyle)
 		if err != nil || u.String() != c.want {

@@ -5,22 +5,15 @@ package git
 
 import (
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
-
-// netTimeout bounds one conversation with a remote.
-const netTimeout = 2 * time.Minute
 
 // tipRef is where a mirror keeps what it fetched.
 const tipRef = "refs/trueup/tip"
@@ -33,25 +26,24 @@ type Mirror struct {
 	remote string
 	// dir is the mirror's folder, top where relative addresses start.
 	dir, top string
-	config   []setting
-	made     int
+	env      []string
+	// commits counts those that were made.
+	commits int
 }
 
 // ErrNoRemote says that the user's repository has no remote of that name.
 var ErrNoRemote = errors.New("no such remote")
 
-// ErrNoRepository says that the folder is in no git repository.
-var ErrNoRepository = errors.New("not a git repository")
-
-// settings matches the settings that every conversation with a remote depends on.
-var settings = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
-})
-
-// remoteSettings matches those of one remote.
-var remoteSettings = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
-})
+var (
+	// settings matches the settings that every conversation with a remote depends on.
+	settings = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
+	})
+	// remoteSettings matches those of one remote.
+	remoteSettings = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
+	})
+)
 
 // Open makes a mirror for a remote of the repository that dir is in. It must be
 // closed.
@@ -60,15 +52,16 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
+	user := func(args ...string) (string, error) { return call{dir: dir, args: args}.text(ctx) }
 	top := gitDir
 	// A bare repository has no work tree.
-	if out, err := (call{dir: dir, args: []string{"rev-parse", "--show-toplevel"}}).run(ctx); err == nil && len(out) > 1 {
-		top = strings.TrimRight(string(out), "\n")
+	if out, err := user("rev-parse", "--show-toplevel"); err == nil && len(out) > 1 {
+		top = strings.TrimRight(out, "\n")
 	}
-	if out, err := (call{dir: dir, args: []string{"remote", "get-url", "--", remote}}).run(ctx); err != nil || len(out) == 0 {
+	if out, err := user("remote", "get-url", "--", remote); err != nil || out == "" {
 		return nil, fmt.Errorf("%q: %w: %w", remote, ErrNoRemote, err)
 	}
-	listed, err := call{dir: dir, args: []string{"config", "--list", "-z"}}.run(ctx)
+	config, err := user("config", "--list", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -76,54 +69,38 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{remote: remote, dir: temp, top: top, config: configured(string(listed), remote)}
+	m := &Mirror{remote: remote, dir: temp, top: top, env: mirrorEnv(temp, remote, config)}
 	if _, err := m.git(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
 
-// hasher returns the hash that names the objects of a format.
-func hasher(format string) func() hash.Hash {
-	if format == "sha256" {
-		return sha256.New
+// mirrorEnv returns variables with what a mirror needs of the user's configuration, without hooks
+// and housekeeping. The configuration may hold a token, which must not be written to a file.
+func mirrorEnv(dir, remote, config string) []string {
+	env := []string{"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
+	n := 0
+	set := func(key, value string) {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, value))
+		n++
 	}
-	return sha1.New
-}
-
-// setting is one line of configuration.
-type setting struct{ key, value string }
-
-// configured returns what the mirror needs of the user's configuration, without hooks and
-// housekeeping.
-func configured(listed, remote string) []setting {
-	var out []setting
-	for entry := range strings.SplitSeq(listed, "\x00") {
+	for entry := range strings.SplitSeq(config, "\x00") {
 		key, value, given := strings.Cut(entry, "\n")
 		if !given {
-			// A key without a value is a switch that is on.
-			value = "true"
+			value = "true" // a key without a value is a switch that is on
 		}
 		name, ofRemote := strings.CutPrefix(key, "remote."+remote)
 		if settings().MatchString(key) || ofRemote && remoteSettings().MatchString(key) && strings.Count(name, ".") == 1 {
-			out = append(out, setting{key, value})
+			set(key, value)
 		}
 	}
-	return append(out, setting{"core.hooksPath", os.DevNull}, setting{"gc.auto", "0"}, setting{"maintenance.auto", "false"},
-		setting{"push.gpgSign", "false"}, setting{"push.followTags", "false"}, setting{"fetch.recurseSubmodules", "false"})
-}
-
-// mirrorEnv returns the configuration as variables: it may hold a token, which must not be
-// written to a file.
-func mirrorEnv(dir string, config []setting) []string {
-	env := []string{
-		"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
-		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config)),
+	set("core.hooksPath", os.DevNull)
+	set("gc.auto", "0")
+	for _, key := range []string{"maintenance.auto", "push.gpgSign", "push.followTags", "fetch.recurseSubmodules"} {
+		set(key, "false")
 	}
-	for i, s := range config {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
-	}
-	return env
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n))
 }
 
 // Close removes the mirror.
@@ -135,17 +112,77 @@ func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, er
 	if _, err := os.Stat(m.dir); err != nil {
 		return "", fmt.Errorf("the temporary repository %s is gone: %w", filepath.Base(m.dir), err)
 	}
-	env := mirrorEnv(m.dir, m.config)
-	out, err := call{dir: m.top, env: env, in: strings.NewReader(in), args: args}.run(ctx)
-	return string(out), err
+	return call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.text(ctx)
+}
+
+// user runs a command that reads the user's repository.
+func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
+	return call{dir: m.top, offline: true, args: args}.text(ctx)
+}
+
+// fetchTries bounds how often Fetch tries a ref that another run just made.
+const fetchTries = 3
+
+// Fetch fetches the newest commits of a ref, depth of them, and returns the newest; ""
+// if the remote has no such ref.
+func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
+	for try := 1; ; try++ {
+		tip, err := m.fetch(ctx, ref, depth)
+		if err == nil {
+			return tip, nil
+		}
+		// A fetch also fails if no ref matches the pattern.
+		listing, lerr := m.git(ctx, "", "ls-remote", "--quiet", m.remote, ref)
+		switch {
+		case lerr == nil && !lists(listing, ref):
+			return "", nil
+		case lerr != nil || try == fetchTries:
+			return "", err
+		}
+	}
+}
+
+func (m *Mirror) fetch(ctx context.Context, ref string, depth int) (string, error) {
+	// A pattern, because a plain name would also find refs/heads/<name>.
+	_, err := m.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", fmt.Sprintf("--depth=%d", depth),
+		"--prune", m.remote, "+"+ref+"*:"+tipRef+"*")
+	if err != nil {
+		return "", err
+	}
+	out, err := m.git(ctx, "", "for-each-ref", "--format=%(refname) %(objectname)", tipRef)
+	for line := range strings.Lines(out) {
+		if tip, exact := strings.CutPrefix(line, tipRef+" "); exact {
+			return strings.TrimSpace(tip), err
+		}
+	}
+	return "", err
+}
+
+// lists reports whether a listing has exactly this ref: ls-remote also lists refs that
+// end like it.
+func lists(listing, ref string) bool {
+	for line := range strings.Lines(listing) {
+		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds reports whether a commit is among the depth newest of a ref.
+func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string) (bool, error) {
+	tip, err := m.Fetch(ctx, ref, depth)
+	if err != nil || tip == "" {
+		return false, err
+	}
+	out, err := m.git(ctx, "", "rev-list", fmt.Sprintf("--max-count=%d", depth), tip)
+	return strings.Contains(out, commit), err
 }
 
 // Push moves a ref of the remote from one commit to the next; with an empty from the ref
 // must not exist, and an empty to removes it. True means that the remote confirmed it.
 // Everything else is unclear: the caller must fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, netTimeout)
-	defer cancel()
 	out, err := m.git(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
 	if err != nil {
 		return false, err
@@ -163,38 +200,90 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 // the user's repository, or is the default branch of the repository or the remote. It
 // returns "" for any other ref.
 func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
-	if !strings.HasPrefix(ref, "refs/heads/") {
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
+	if !ok {
 		return "", nil
+	}
+	// Some file systems ignore the case of names.
+	has := func(text, want string) bool {
+		return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.EqualFold(line, want) })
 	}
 	trees, err := m.user(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return "", err
 	}
-	// Some file systems ignore the case of names.
-	if slices.ContainsFunc(strings.Split(trees, "\n"), func(line string) bool { return strings.EqualFold(line, "branch "+ref) }) {
+	if has(trees, "branch "+ref) {
 		return "it is checked out here", nil
 	}
 	// A clone need not have a default branch.
 	known, _ := m.user(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+m.remote+"/HEAD")
-	if strings.EqualFold(strings.TrimSpace(known), "refs/remotes/"+m.remote+"/"+strings.TrimPrefix(ref, "refs/heads/")) {
-		return "it is the default branch", nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, netTimeout)
-	defer cancel()
-	head, err := m.git(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD")
-	if err != nil {
-		return "", err
-	}
-	for line := range strings.Lines(head) {
-		if strings.EqualFold(strings.TrimSpace(line), "ref: "+ref+"\tHEAD") {
-			return "it is the default branch", nil
+	head := ""
+	if !has(known, "refs/remotes/"+m.remote+"/"+branch) {
+		if head, err = m.git(ctx, "", "ls-remote", "--quiet", "--symref", m.remote, "HEAD"); err != nil || !has(head, "ref: "+ref+"\tHEAD") {
+			return "", err
 		}
 	}
-	return "", nil
+	return "it is the default branch", nil
 }
 
-// user runs a command that reads the user's repository.
-func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
-	out, err := call{dir: m.top, offline: true, args: args}.run(ctx)
-	return string(out), err
+// File is a file of a commit.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Commit is a new commit.
+type Commit struct {
+	// Parent is the commit whose tree it changes; empty makes a first commit.
+	Parent  string
+	Message string
+	// Files are added or replaced, the paths of Removed are deleted.
+	Files   []File
+	Removed []string
+}
+
+// author is that of every commit, not the user.
+const author = "trueup <trueup@localhost> now"
+
+// Commit makes a commit in the mirror and returns its id.
+func (m *Mirror) Commit(ctx context.Context, c Commit) (string, error) {
+	m.commits++
+	var in strings.Builder
+	fmt.Fprintf(&in, "feature done\ncommit refs/trueup/commits/%d\nmark :1\ncommitter %s\ndata %d\n%s\n", m.commits, author, len(c.Message), c.Message)
+	if c.Parent != "" {
+		fmt.Fprintf(&in, "from %s\n", c.Parent)
+	}
+	for _, name := range c.Removed {
+		fmt.Fprintf(&in, "D %s\n", name)
+	}
+	for _, f := range c.Files {
+		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", f.Path, len(f.Content), f.Content)
+	}
+	in.WriteString("\nget-mark :1\ndone\n")
+	out, err := m.git(ctx, in.String(), "fast-import", "--quiet", "--date-format=now")
+	return strings.TrimSpace(out), err
+}
+
+// Read returns the content of a file of a commit.
+func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) {
+	out, err := m.git(ctx, "", "cat-file", "blob", commit+":"+name)
+	return []byte(out), err
+}
+
+// Files returns the paths of the plain files of a commit, in order, and of all else in it: links,
+// submodules and programs.
+func (m *Mirror) Files(ctx context.Context, commit string) (plain, other []string, err error) {
+	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := treeFiles(out)
+	for _, f := range files {
+		if f.mode == "100644" {
+			plain = append(plain, f.name)
+		} else {
+			other = append(other, f.name)
+		}
+	}
+	return plain, other, err
 }

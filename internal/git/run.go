@@ -14,11 +14,13 @@ import (
 	"time"
 )
 
-// waitDelay is how long a helper may keep the pipes open after git was stopped.
-const waitDelay = 2 * time.Second
-
-// maxSaid bounds, in bytes, how much of git's message is kept.
-const maxSaid = 1000
+const (
+	// timeout bounds one command, waitDelay how long a helper may then keep the pipes open.
+	timeout   = 2 * time.Minute
+	waitDelay = 2 * time.Second
+	// maxSaid bounds git's message in an error, in bytes.
+	maxSaid = 1000
+)
 
 // Error is a git command that failed.
 type Error struct {
@@ -51,6 +53,8 @@ type call struct {
 
 // run returns the standard output. Git does not ask for a password at the terminal.
 func (c call) run(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", c.args...)
 	cmd.Dir, cmd.Stdin = c.dir, c.in
 	cmd.Env = append(slices.DeleteFunc(cmd.Environ(), c.hides), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
@@ -75,33 +79,35 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), &Error{Command: c.args[0], Said: clean(said.String()), Err: err}
 }
 
-// Version returns the version of the installed git.
-func Version(ctx context.Context) (string, error) {
-	out, err := call{args: []string{"version"}}.run(ctx)
-	return strings.TrimSpace(string(out)), err
+func (c call) text(ctx context.Context) (string, error) {
+	out, err := c.run(ctx)
+	return string(out), err
 }
 
-// local matches the variables that point git at a repository; a mirror must not see them.
-var local = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
-		`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
-})
+// Version returns the version of the installed git.
+func Version(ctx context.Context) (string, error) {
+	out, err := call{args: []string{"version"}}.text(ctx)
+	return strings.TrimSpace(out), err
+}
 
-// tokens matches the variables with the platform's tokens, or with their places: git and
-// the programs that it starts must not see them.
-var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
+var (
+	// local matches the variables that point git at a repository; a mirror must not see them.
+	local = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
+			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
+	})
+	// tokens matches the variables with the platform's tokens, or with their places: git and
+	// the programs that it starts must not see them.
+	tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
+	// password matches the user and password of an address.
+	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
+)
 
 func (c call) hides(variable string) bool {
 	return tokens().MatchString(variable) || len(c.env) > 0 && local().MatchString(variable)
 }
 
-// password matches the user and password of an address.
-var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
-
 func clean(said string) string {
 	said = strings.Join(strings.Fields(password().ReplaceAllString(said, "//")), " ")
-	if len(said) > maxSaid {
-		said = said[:maxSaid]
-	}
-	return strings.ToValidUTF8(said, "")
+	return strings.ToValidUTF8(said[:min(len(said), maxSaid)], "")
 }

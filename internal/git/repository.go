@@ -1,0 +1,219 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	// ErrNoRepository says that the folder is in no git repository.
+	ErrNoRepository = errors.New("not a git repository")
+	// ErrNoCommit says that a repository has no commit of that name.
+	ErrNoCommit = errors.New("no such commit here")
+	// ErrUnrelated says that two commits have no ancestor in common, as far as their
+	// history is here.
+	ErrUnrelated = errors.New("no ancestor in common")
+
+	// errBareRepository says that a repository is not safe to read. Its settings choose which
+	// programs git runs. The user wrote those of a clone; but git also reads any folder that
+	// looks like a bare repository, and a pull request can add such a folder.
+	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
+)
+
+// locate returns the folder of the repository that dir is in, and the format of its
+// objects; or ErrNoRepository. It runs no program that the repository's settings name.
+func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
+	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.text(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	format, gitDir, _ = strings.Cut(strings.TrimRight(out, "\n"), "\n")
+	// No commit has an entry named .git, so nothing below one was checked out.
+	// Git reads the variable from this process as well.
+	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
+		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
+	}
+	return gitDir, format, nil
+}
+
+// Repository is the user's repository that a folder is in. It is only read.
+type Repository struct {
+	dir string
+	// format names the hash of its objects.
+	format string
+	// offline keeps git from fetching what is not here.
+	offline bool
+	// Shallow says that the clone lacks older commits, Sparse that the work tree lacks
+	// files of the commit.
+	Shallow, Sparse bool
+}
+
+// At finds the repository that dir is in, or returns ErrNoRepository.
+func At(ctx context.Context, dir string) (Repository, error) {
+	_, format, err := locate(ctx, dir)
+	if err != nil {
+		return Repository{}, err
+	}
+	r := Repository{dir: dir, format: format}
+	shallow, err := r.line(ctx, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return Repository{}, fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	// A setting that is absent is an error.
+	sparse, err := r.line(ctx, "config", "--bool", "core.sparseCheckout")
+	r.Shallow, r.Sparse = shallow == "true", err == nil && sparse == "true"
+	return r, nil
+}
+
+func (r Repository) git(ctx context.Context, args ...string) (string, error) {
+	return call{dir: r.dir, offline: r.offline, args: args}.text(ctx)
+}
+
+// line returns output of one line.
+func (r Repository) line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.git(ctx, args...)
+	return strings.TrimSpace(out), err
+}
+
+// In returns the repository as seen from another of its folders.
+func (r Repository) In(dir string) Repository {
+	r.dir = dir
+	return r
+}
+
+// Offline returns the repository as far as it is here: git does not fetch what a partial
+// clone left out.
+func (r Repository) Offline() Repository {
+	r.offline = true
+	return r
+}
+
+// Partial reports whether this is a partial clone, which fetches what it lacks.
+func (r Repository) Partial(ctx context.Context) bool {
+	_, err := r.git(ctx, "config", "--get-regexp", `^remote\..*\.promisor$`)
+	return err == nil
+}
+
+// Top returns the top folder of the repository, and the path of this one in it, "." for
+// the top itself.
+func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
+	if dir, err = r.git(ctx, "rev-parse", "--show-toplevel"); err != nil {
+		return "", "", err
+	}
+	if folder, err = r.git(ctx, "rev-parse", "--show-prefix"); err != nil {
+		return "", "", err
+	}
+	return strings.TrimSuffix(dir, "\n"), path.Clean(strings.TrimSuffix(folder, "\n")), nil
+}
+
+// Commit returns the id of the commit that a ref names, or ErrNoCommit.
+func (r Repository) Commit(ctx context.Context, ref string) (string, error) {
+	id, err := r.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q: %w: %w", ref, ErrNoCommit, err)
+	}
+	return id, nil
+}
+
+// Branch returns the branch that is checked out, which may have no commit yet, or "".
+func (r Repository) Branch(ctx context.Context) string {
+	aim, err := r.line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return "" // a commit is checked out
+	}
+	return strings.TrimPrefix(aim, "refs/heads/")
+}
+
+// DefaultBranch returns the default branch of remote origin, such as origin/main, or else
+// its main or master; "" if there is none.
+func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
+	const prefix = "refs/remotes/"
+	out, err := r.line(ctx, "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
+	if err != nil {
+		return "", err
+	}
+	// They come in this order.
+	first, _, _ := strings.Cut(out, "\n")
+	name, aim, _ := strings.Cut(strings.TrimSpace(first), " ")
+	return strings.TrimPrefix(cmp.Or(aim, name), prefix), nil
+}
+
+// Remote returns the address of a remote, or "". It may hold a password: don't show it.
+func (r Repository) Remote(ctx context.Context, name string) string {
+	address, err := r.line(ctx, "config", "--get", "remote."+name+".url")
+	if err != nil {
+		return "" // there is none
+	}
+	return address
+}
+
+// Parents returns the ids of a commit's parents, first parent first, whether they
+// are here or not.
+func (r Repository) Parents(ctx context.Context, commit string) ([]string, error) {
+	out, err := r.git(ctx, "cat-file", "commit", commit)
+	if err != nil {
+		return nil, err
+	}
+	head, _, _ := strings.Cut(out, "\n\n")
+	var parents []string
+	for line := range strings.Lines(head) {
+		if id, ok := strings.CutPrefix(line, "parent "); ok {
+			parents = append(parents, strings.TrimSpace(id))
+		}
+	}
+	return parents, nil
+}
+
+// MergeBases returns the newest common ancestors of two commits, or ErrUnrelated.
+// There are several if each was merged into the other.
+func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, error) {
+	out, err := r.git(ctx, "merge-base", "--all", a, b)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // other errors have other codes
+		return nil, fmt.Errorf("%.12s and %.12s: %w: %w", a, b, ErrUnrelated, err)
+	}
+	return strings.Fields(out), err
+}
+
+// Missing counts the commits that other has, commit lacks, and that change one of the
+// names.
+func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
+	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
+	for _, name := range names {
+		args = append(args, ":(literal)"+name)
+	}
+	out, err := r.line(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(out)
+}
+
+// Touched returns the newest commit, in the history of HEAD as far as it is here, that
+// changed the name, or "". The name starts from the repository's folder.
+func (r Repository) Touched(ctx context.Context, name string) (string, error) {
+	return r.line(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
+}
+
+// BlobID returns the id that a file's content has in the repository.
+func (r Repository) BlobID(content []byte) string {
+	var h hash.Hash
+	if h = sha1.New(); r.format == "sha256" {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
