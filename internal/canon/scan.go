@@ -4,32 +4,43 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
-// ErrShort says that a text ends before its value does, ErrOdd that a Scanner
-// does not read it: it is wrong, or written as hardly anybody writes it, and
-// Decode tells which.
-var (
-	ErrShort = errors.New("the text ends before its value")
-	ErrOdd   = errors.New("wrong, or written in a rare way")
-)
+// ErrShort says that a text ends before its value does.
+var ErrShort = errors.New("the text ends before its value")
 
-// Canonical returns the canonical form of a text: what Bytes makes of what
-// Decode reads, at a fraction of the cost.
+// errSyntax is any other fault that encoding/json explains.
+var errSyntax = errors.New("wrong syntax")
+
+// maxDepth is how many objects and arrays may hold each other: more than
+// anything that is written by hand or by a platform has.
+const maxDepth = 200
+
+// Canonical returns the canonical form of a text that is exactly one JSON value in
+// UTF-8. Trailing content, a key that an object has twice, of which one value would
+// be lost, and excessive depth are errors.
 func Canonical(text []byte) ([]byte, error) {
-	var s Scanner
+	s := Scanner{out: make([]byte, 0, len(text)), whole: true}
 	b, n, err := s.Next(text)
-	if err == nil && len(bytes.TrimLeft(text[n:], " \t\r\n")) == 0 {
+	switch {
+	case err == nil && len(bytes.TrimLeft(text[n:], " \t\r\n")) == 0:
 		return b, nil
+	case !utf8.Valid(text):
+		return nil, errors.New("not valid UTF-8")
 	}
-	v, err := Decode(text)
-	if err != nil {
+	var first json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
 		return nil, err
 	}
-	return Bytes(v), nil
+	if !json.Valid(text) {
+		return nil, errors.New("content after the JSON value")
+	}
+	return nil, err
 }
 
 // Scanner brings JSON text into its canonical form in one pass, without a tree.
@@ -41,7 +52,11 @@ type Scanner struct {
 	out, spare []byte
 	// members are those of the objects that are being read.
 	members []member
-	err     error
+	// escaped says that a key has an escape: it does not sort as it is written.
+	escaped bool
+	// whole says that the text does not go on where it ends.
+	whole bool
+	err   error
 }
 
 // member is one of an object: where in out its key begins, with the quote, where
@@ -49,10 +64,10 @@ type Scanner struct {
 type member struct{ start, key, end int }
 
 // Next reads the value that a text begins with, and returns its canonical form,
-// which holds until the next call, and how much of the text that was. Its error
-// is ErrShort or ErrOdd.
+// which holds until the next call, and how much of the text that was. Its error is
+// ErrShort, or one that Canonical explains.
 func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
-	s.in, s.at, s.err = text, 0, nil
+	s.in, s.at, s.err, s.escaped = text, 0, nil, false
 	s.out, s.members = s.out[:0], s.members[:0]
 	s.value(0)
 	return s.out, s.at, s.err
@@ -86,7 +101,7 @@ func (s *Scanner) value(depth int) bool {
 		return s.text()
 	case '{', '[':
 		if depth == maxDepth {
-			return s.fail(ErrOdd)
+			return s.fail(fmt.Errorf("it is nested more than %d deep", maxDepth))
 		}
 		s.out = append(s.out, c)
 		s.at++
@@ -109,7 +124,7 @@ func (s *Scanner) value(depth int) bool {
 func (s *Scanner) follows(last byte) (more, ok bool) {
 	c := s.peek()
 	if c != ',' && c != last {
-		return false, s.fail(ErrOdd)
+		return false, s.fail(errSyntax)
 	}
 	s.at++
 	s.out = append(s.out, c)
@@ -168,18 +183,18 @@ func (s *Scanner) object(depth int) bool {
 	return ok
 }
 
-// key reads a key and its colon. One with an escape would not sort as it is
-// written.
+// key reads a key and its colon.
 func (s *Scanner) key() bool {
 	from := len(s.out)
 	if s.peek() != '"' {
-		return s.fail(ErrOdd)
+		return s.fail(errSyntax)
 	}
 	if !s.text() {
 		return false
 	}
-	if bytes.IndexByte(s.out[from:], '\\') >= 0 || s.peek() != ':' {
-		return s.fail(ErrOdd)
+	s.escaped = s.escaped || bytes.IndexByte(s.out[from:], '\\') >= 0
+	if s.peek() != ':' {
+		return s.fail(errSyntax)
 	}
 	s.at++
 	s.out = append(s.out, ':')
@@ -187,7 +202,11 @@ func (s *Scanner) key() bool {
 }
 
 func (s *Scanner) compare(a, b member) int {
-	return bytes.Compare(s.out[a.start+1:a.key-1], s.out[b.start+1:b.key-1])
+	x, y := s.out[a.start:a.key], s.out[b.start:b.key]
+	if s.escaped {
+		return strings.Compare(unquote(x), unquote(y))
+	}
+	return bytes.Compare(x[1:len(x)-1], y[1:len(y)-1])
 }
 
 // sort puts the members of an object in order, which begin and end with the
@@ -196,8 +215,8 @@ func (s *Scanner) sort(first, begin int) bool {
 	members := s.members[first:]
 	slices.SortFunc(members, func(a, b member) int { return s.compare(a, b) })
 	for i := 1; i < len(members); i++ {
-		if s.compare(members[i-1], members[i]) == 0 {
-			return s.fail(ErrOdd)
+		if m := members[i]; s.compare(members[i-1], m) == 0 {
+			return s.fail(fmt.Errorf("one object has the key %.100q twice", unquote(s.out[m.start:m.key])))
 		}
 	}
 	s.spare = append(s.spare[:0], s.out[begin:]...)
@@ -218,17 +237,16 @@ func (s *Scanner) text() bool {
 	quoted := s.in[s.at:end]
 	s.at = end
 	if !ascii && !utf8.Valid(quoted) {
-		return s.fail(ErrOdd)
+		return s.fail(errSyntax)
 	}
 	if plain {
 		s.out = append(s.out, quoted...)
 		return true
 	}
-	var text string
-	if json.Unmarshal(quoted, &text) != nil {
-		return s.fail(ErrOdd)
+	if !json.Valid(quoted) {
+		return s.fail(errSyntax)
 	}
-	s.out = appendString(s.out, text)
+	s.out = appendString(s.out, unquote(quoted))
 	return true
 }
 
@@ -245,7 +263,7 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 		case c == '"':
 			return end + 1, plain, ascii
 		case c < ' ':
-			s.fail(ErrOdd)
+			s.fail(errSyntax)
 			return end, false, false
 		case c >= utf8.RuneSelf:
 			ascii = false
@@ -274,7 +292,7 @@ func (s *Scanner) word(word string) bool {
 		return s.fail(ErrShort)
 	}
 	if string(rest[:len(word)]) != word {
-		return s.fail(ErrOdd)
+		return s.fail(errSyntax)
 	}
 	s.at += len(word)
 	s.out = append(s.out, word...)
@@ -289,14 +307,14 @@ func (s *Scanner) number() bool {
 	}
 	text := s.in[s.at:end]
 	switch {
-	case end == len(s.in):
+	case end == len(s.in) && !s.whole:
 		return s.fail(ErrShort)
 	case plainInteger(string(text)) || plainDecimal(string(text)):
 		s.out = append(s.out, text...)
 	case json.Valid(text):
 		s.out = append(s.out, Number(json.Number(text))...)
 	default:
-		return s.fail(ErrOdd)
+		return s.fail(errSyntax)
 	}
 	s.at = end
 	return true
@@ -319,7 +337,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 
 // endOf returns where the value ends that begins at a place of canonical JSON.
 func endOf(b []byte, at int) int {
-	for depth := 0; ; at++ {
+	for depth := 0; at < len(b); at++ {
 		switch b[at] {
 		case '"':
 			for at++; b[at] != '"'; at++ {
@@ -344,4 +362,5 @@ func endOf(b []byte, at int) int {
 			}
 		}
 	}
+	return len(b)
 }
