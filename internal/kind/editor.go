@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"trueup/internal/canon"
-	"trueup/schemas"
 )
 
 // projectKind is the kind of the file that says what a repository manages.
@@ -19,23 +18,22 @@ const projectKind = "Project"
 // editorNote stands in the schema for editors before a digest of the rest.
 const editorNote = "trueup init wrote this file and updates it unless it was edited: "
 
-// EditorSchema returns one JSON Schema for every file of a repository: an editor
-// finds a schema by the name of a file, and files of several kinds share a
-// folder, so the kind that a document names chooses among them. It is draft-07,
-// which every editor knows, and refers to nothing outside itself.
+// EditorSchema returns one JSON Schema for every file of a repository: editors find a
+// schema by the name of a file, so the kind that a document names chooses among them.
+// It is draft-07, which every editor knows, and refers to nothing outside itself.
 //
-// It is for completing and for marking early what is wrong; what is checked is
-// what Schema returns. A null says that a field must be absent, so every field
-// that may be absent may be null here.
+// It completes, and marks early what is wrong; Schema is what validate checks. A null
+// says that a field must be absent, so every optional field may be null here.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
 	for _, k := range table {
 		files[k.Name] = k.SchemaFile
 	}
-	names := slices.Sorted(maps.Keys(files))
 	definitions, branches, kinds, snippets := map[string]any{}, []any{}, []any{}, []any{}
-	for _, name := range names {
-		definition := forEditor(name, files[name])
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		schema := canon.MustDecode(readSchema(files[name])).(map[string]any)
+		defs, _ := schema["$defs"].(map[string]any)
+		definition := forEditor(schema, defs)
 		definitions[name] = definition
 		kinds = append(kinds, name)
 		snippets = append(snippets, map[string]any{
@@ -94,17 +92,17 @@ func EditorSchemaPath(name string) string {
 
 // IsCurrentEditorSchema reports whether a text is what EditorSchema returns, in any layout.
 func IsCurrentEditorSchema(text []byte) bool {
-	var one, other bytes.Buffer
-	return json.Compact(&one, text) == nil && json.Compact(&other, EditorSchema()) == nil && bytes.Equal(one.Bytes(), other.Bytes())
+	found, err := canon.Canonical(text)
+	return err == nil && bytes.Equal(found, canon.Bytes(canon.MustDecode(EditorSchema())))
 }
 
 // skeleton is what must be there of a document, with the first example of each
 // value.
 func skeleton(schema map[string]any) any {
-	fields, _ := schema["properties"].(map[string]any)
 	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
 		return examples[0]
 	}
+	fields, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
 	out := map[string]any{}
 	for _, v := range required {
@@ -115,43 +113,32 @@ func skeleton(schema map[string]any) any {
 	return out
 }
 
-// forEditor is a schema as a part of the one for editors.
-func forEditor(name, file string) map[string]any {
-	doc, err := schemas.FS.ReadFile(file)
-	if err != nil {
-		panic(fmt.Sprintf("schema of %s: %v", name, err)) // a fault of this program, as in Root
-	}
-	v, err := canon.Decode(doc)
-	root, ok := v.(map[string]any)
-	if err != nil || !ok {
-		panic(fmt.Sprintf("schema of %s: %v", name, err))
-	}
-	defs, _ := root["$defs"].(map[string]any)
-	delete(root, "$defs")
-	return (&editing{defs: defs}).node(root)
-}
-
-// editing turns a schema into what editors want.
-type editing struct {
-	defs map[string]any
-}
-
-// node writes references out, because what stands beside one does not count in
-// draft-07, and leaves out what is for this program alone.
-func (e *editing) node(schema map[string]any) map[string]any {
+// forEditor turns a schema into a part of the one for editors: it writes references
+// out, because what stands beside one does not count in draft-07, and leaves out what
+// is for this program alone.
+func forEditor(schema, defs map[string]any) map[string]any {
 	out := map[string]any{}
 	if ref, ok := schema["$ref"].(string); ok {
-		def, _ := e.defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-		out = e.node(def)
+		def, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		out = forEditor(def, defs)
 	}
 	for name, v := range schema {
 		below, _ := v.(map[string]any)
 		switch {
 		case strings.HasPrefix(name, "$"), strings.HasPrefix(name, "x-trueup-"):
 		case name == "properties":
-			out[name] = e.properties(below, schema["required"])
+			required, _ := schema["required"].([]any)
+			fields := map[string]any{}
+			for name, v := range below {
+				field, _ := v.(map[string]any)
+				field = forEditor(field, defs)
+				if fields[name] = field; !slices.Contains(required, any(name)) {
+					orNull(field)
+				}
+			}
+			out[name] = fields
 		case name == "items":
-			out[name] = e.node(below)
+			out[name] = forEditor(below, defs)
 		default:
 			out[name] = v
 		}
@@ -161,20 +148,6 @@ func (e *editing) node(schema map[string]any) map[string]any {
 	}
 	if schema["x-trueup-readonly"] == true {
 		out["doNotSuggest"] = true
-	}
-	return out
-}
-
-func (e *editing) properties(fields map[string]any, required any) map[string]any {
-	needed, _ := required.([]any)
-	out := map[string]any{}
-	for name, v := range fields {
-		schema, _ := v.(map[string]any)
-		field := e.node(schema)
-		if !slices.Contains(needed, any(name)) {
-			orNull(field)
-		}
-		out[name] = field
 	}
 	return out
 }

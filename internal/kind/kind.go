@@ -6,7 +6,9 @@ package kind
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Policy is how an object of a kind comes to match its manifest.
@@ -83,7 +85,8 @@ type Kind struct {
 	// document names none (docs/platform.md 5).
 	Role string
 
-	tree lazyTree
+	once sync.Once
+	root *Field
 }
 
 // AliasVersion returns the apiVersion of the command-line route of a vendor, and
@@ -117,14 +120,7 @@ type Workspace struct {
 }
 
 // Can reports whether the platform documents the operation for the kind.
-func (k *Kind) Can(v Verb) bool {
-	for _, has := range k.Verbs {
-		if has == v {
-			return true
-		}
-	}
-	return false
-}
+func (k *Kind) Can(v Verb) bool { return slices.Contains(k.Verbs, v) }
 
 // CollectionPath returns the escaped path of the kind's list, relative to the
 // base address and starting with a slash.

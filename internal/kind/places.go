@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func (f *Field) Places(path string) Places {
 	case path == "" || f.unknown:
 		return Places{f}
 	case strings.Count(path, "]") > maxBrackets:
-		return Places{{Sensitive: true, Risk: RiskServes, unknown: true}} // too many ways to read it
+		return Places{{inherited: inherited{Sensitive: true, Risk: RiskServes}, unknown: true}} // too many ways to read it
 	case path[0] == '[':
 		return f.inBrackets(path)
 	}
@@ -90,52 +91,35 @@ func (f *Field) undocumented() *Field {
 	if f.unknown {
 		return f
 	}
-	return &Field{ReadOnly: f.ReadOnly, Sensitive: f.Sensitive, Immutable: f.Immutable, NotSent: f.NotSent, Risk: f.Risk, unknown: true}
+	return &Field{inherited: f.inherited, unknown: true}
 }
 
 // Field returns the places of a field of the object.
 func (p Places) Field(name string) Places {
-	out := make(Places, len(p))
-	for i, f := range p {
-		out[i] = f.below(name)
-	}
-	return out
+	return p.each(func(f *Field) *Field { return f.below(name) })
 }
 
 // Element returns the places of an element of the list.
-func (p Places) Element() Places {
+func (p Places) Element() Places { return p.each((*Field).element) }
+
+func (p Places) each(next func(*Field) *Field) Places {
 	out := make(Places, len(p))
 	for i, f := range p {
-		out[i] = f.element()
+		out[i] = next(f)
 	}
 	return out
 }
 
 // Sensitive reports whether any of the fields is sensitive.
 func (p Places) Sensitive() bool {
-	for _, f := range p {
-		if f.Sensitive {
-			return true
-		}
-	}
-	return false
-}
-
-// Risk returns the gravest risk of the fields themselves.
-func (p Places) Risk() Risk {
-	risk := NoRisk
-	for _, f := range p {
-		risk = max(risk, f.Risk)
-	}
-	return risk
+	return slices.ContainsFunc(p, func(f *Field) bool { return f.Sensitive })
 }
 
 // RiskIn returns the gravest risk of anything in a value that stands there. A nil
 // is no value.
-func (p Places) RiskIn(value any) Risk {
-	risk := NoRisk
+func (p Places) RiskIn(value any) (risk Risk) {
 	if value == nil {
-		return risk
+		return NoRisk
 	}
 	for _, f := range p {
 		risk = max(risk, f.riskIn(value))
@@ -145,9 +129,6 @@ func (p Places) RiskIn(value any) Risk {
 
 func (f *Field) riskIn(value any) Risk {
 	risk := NoRisk
-	if f.unknown {
-		return f.Risk // and so is all below
-	}
 	switch v := value.(type) {
 	case map[string]any:
 		for name, below := range v {
@@ -161,13 +142,8 @@ func (f *Field) riskIn(value any) Risk {
 				return risk
 			}
 		}
-	default:
-		return f.Risk
 	}
-	if risk == NoRisk {
-		return f.Risk // it is empty
-	}
-	return risk
+	return cmp.Or(risk, f.Risk) // it is empty, or has no parts
 }
 
 // Gravest returns the gravest risk of the field and of all that is documented
@@ -177,10 +153,32 @@ func (f *Field) Gravest() Risk {
 	for _, child := range f.Fields {
 		risk = max(risk, child.Gravest())
 	}
-	for _, child := range []*Field{f.Any, f.Item} {
-		if child != nil {
-			risk = max(risk, child.Gravest())
-		}
+	if f.Any != nil {
+		risk = max(risk, f.Any.Gravest())
+	}
+	if f.Item != nil {
+		risk = max(risk, f.Item.Gravest())
 	}
 	return risk
+}
+
+// PathParts takes a path as people read it apart at its points, but not at those
+// in brackets: locations[/a.b/*].cache has two parts.
+func PathParts(path string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := range len(path) {
+		switch path[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		case '.':
+			if depth == 0 {
+				parts = append(parts, path[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(parts, path[start:])
 }

@@ -35,7 +35,7 @@ func TestRiskOfPaths(t *testing.T) {
 		"[a":    kind.RiskServes,
 		"a..b]": kind.RiskServes,
 	} {
-		if got := cdn.Spec().Places(path).Risk(); got != want {
+		if got := cdn.Spec().Places(path).RiskIn(""); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}

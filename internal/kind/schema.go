@@ -2,97 +2,110 @@ package kind
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/schemas"
 )
 
-// Schema returns the kind's JSON Schema (2020-12) as it is published.
-func (k *Kind) Schema() []byte {
-	b, err := schemas.FS.ReadFile(k.SchemaFile)
+// schemaEnding is that of the names of all schemas.
+const schemaEnding = ".schema.json"
+
+// readSchema returns a schema of this program. One that can't be read is a fault of
+// the program and not of any input, so it panics, as does mustParse.
+func readSchema(file string) []byte {
+	b, err := schemas.FS.ReadFile(file)
 	if err != nil {
-		panic(fmt.Sprintf("schema of %s: %v", k.Name, err))
+		panic(fmt.Sprintf("schema %s: %v", file, err))
 	}
 	return b
 }
 
+func mustParse(file string) *Field {
+	field, err := parseSchema(readSchema(file))
+	if err != nil {
+		panic(fmt.Sprintf("schema %s: %v", file, err))
+	}
+	return field
+}
+
+// Schema returns the kind's JSON Schema (2020-12) as it is published.
+func (k *Kind) Schema() []byte { return readSchema(k.SchemaFile) }
+
 // Root returns the field tree of the whole envelope: apiVersion, kind,
 // metadata, spec and status. It is built once and must not be changed.
-//
-// A schema that can't be read is a fault of this program and not of any input,
-// so Root panics.
 func (k *Kind) Root() *Field {
-	return k.tree.root(k)
+	k.once.Do(func() { k.root = mustParse(k.SchemaFile) })
+	return k.root
 }
 
 // Spec returns the field tree of the kind's spec; see Root.
 func (k *Kind) Spec() *Field { return k.Root().Fields["spec"] }
 
-// lazyTree is a field tree that is built when it is first asked for.
-type lazyTree struct {
-	once  sync.Once
-	field *Field
+// SchemaNames are the schemas that there are, of the kinds and of this program's
+// own formats, sorted: cdn, config, doctor, ...
+func SchemaNames() []string {
+	files, err := schemas.FS.ReadDir(".")
+	if err != nil {
+		panic(fmt.Sprintf("schemas: %v", err)) // they are in the program
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), schemaEnding))
+	}
+	slices.Sort(names)
+	return names
 }
 
-func (l *lazyTree) root(k *Kind) *Field {
-	l.once.Do(func() {
-		field, err := parseSchema(k.Schema())
-		if err != nil {
-			panic(fmt.Sprintf("schema of %s: %v", k.Name, err))
-		}
-		l.field = field
-	})
-	return l.field
+// SchemaNamed returns the JSON Schema of a kind, which may be named as Named
+// takes it, or of one of SchemaNames, and its file's name.
+func SchemaNamed(name string) (file string, schema []byte, ok bool) {
+	file = strings.ToLower(name) + schemaEnding
+	if k, known := Named(name); known {
+		file = k.SchemaFile
+	}
+	schema, err := schemas.FS.ReadFile(file)
+	return file, schema, err == nil
 }
 
-// keywords is what a schema says of one field.
-type keywords struct {
-	Ref         string          `json:"$ref"`
-	Type        string          `json:"type"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Examples    []any           `json:"examples"`
-	Const       string          `json:"const"`
-	Enum        []string        `json:"enum"`
-	Required    []string        `json:"required"`
-	Properties  properties      `json:"properties"`
-	Items       json.RawMessage `json:"items"`
+// OwnFiles are the formats of files that users write for this program itself.
+func OwnFiles() []string { return []string{"config", "project"} }
+
+// OwnFile returns the fields of one of OwnFiles.
+func OwnFile(name string) (*Field, bool) {
+	if !slices.Contains(OwnFiles(), name) {
+		return nil, false
+	}
+	return mustParse(name + schemaEnding), true
+}
+
+// node is a field as a schema writes it.
+type node struct {
+	Field
+	Ref        string          `json:"$ref"`
+	Const      string          `json:"const"`
+	Required   []string        `json:"required"`
+	Properties properties      `json:"properties"`
+	Items      json.RawMessage `json:"items"`
 	// Additional is a schema, or says whether there may be other fields.
 	Additional json.RawMessage `json:"additionalProperties"`
-
-	Section       string   `json:"x-trueup-section"`
-	Seen          []string `json:"x-trueup-seen"`
-	Observed      []string `json:"x-trueup-observed"`
-	Discriminator string   `json:"x-trueup-discriminator"`
-	Summary       string   `json:"x-trueup-summary"`
-	Open          bool     `json:"x-trueup-open"`
-	Risk          Risk     `json:"x-trueup-risk"`
-	List          *struct {
-		Key   []string `json:"key"`
-		Order string   `json:"order"`
-		Join  string   `json:"join"`
+	List       *struct {
+		ListRule
+		Order string `json:"order"`
 	} `json:"x-trueup-list"`
-	flags
 }
 
-// properties are the members of an object, and their names in the order of the
-// schema.
+// properties are the members of an object, in the order of the schema.
 type properties struct {
 	names []string
-	raw   map[string]json.RawMessage
+	raw   []json.RawMessage
 }
 
 // UnmarshalJSON keeps the order.
 func (p *properties) UnmarshalJSON(data []byte) error {
 	*p = properties{}
-	if err := json.Unmarshal(data, &p.raw); err != nil {
-		return err
-	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if _, err := dec.Token(); err != nil {
 		return err
@@ -102,148 +115,83 @@ func (p *properties) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return err
 		}
-		p.names = append(p.names, fmt.Sprint(name))
-		if err := dec.Decode(&json.RawMessage{}); err != nil {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
 			return err
 		}
+		p.names, p.raw = append(p.names, fmt.Sprint(name)), append(p.raw, raw)
 	}
 	return nil
 }
 
-// inherited is what holds for everything below a field too; only the risk may be
-// another one further down.
-type inherited struct {
-	flags
-	risk Risk
-}
-
-// below returns what holds below a field with those keywords.
-func (i inherited) below(kw keywords) inherited {
-	return inherited{i.or(kw.flags), cmp.Or(kw.Risk, i.risk)}
-}
-
-// flags are the keywords that nothing further down takes back.
-type flags struct {
-	ReadOnly  bool `json:"x-trueup-readonly"`
-	Sensitive bool `json:"x-trueup-sensitive"`
-	Immutable bool `json:"x-trueup-immutable"`
-	NotSent   bool `json:"x-trueup-not-sent"`
-}
-
-func (f flags) or(g flags) flags {
-	return flags{
-		ReadOnly:  f.ReadOnly || g.ReadOnly,
-		Sensitive: f.Sensitive || g.Sensitive,
-		Immutable: f.Immutable || g.Immutable,
-		NotSent:   f.NotSent || g.NotSent,
-	}
-}
-
-// fieldType maps a schema's "type" to ours; a field without one may be anything.
-func fieldType(name string) (Type, error) {
-	switch name {
-	case "":
-		return AnyType, nil
-	case "string":
-		return Text, nil
-	case "boolean":
-		return Bool, nil
-	case "number", "integer":
-		return Number, nil
-	case "object":
-		return ObjectType, nil
-	case "array":
-		return ListType, nil
-	}
-	return AnyType, fmt.Errorf("unknown type %q", name)
-}
-
-// parser resolves references inside one document.
-type parser struct {
-	defs map[string]json.RawMessage
-}
+// definitions are those that a document refers to.
+type definitions map[string]json.RawMessage
 
 func parseSchema(doc []byte) (*Field, error) {
 	var p struct {
-		Defs map[string]json.RawMessage `json:"$defs"`
+		Defs definitions `json:"$defs"`
 	}
 	if err := json.Unmarshal(doc, &p); err != nil {
 		return nil, err
 	}
-	return (&parser{defs: p.Defs}).field("", doc, inherited{})
+	return p.Defs.field("", doc, inherited{})
 }
 
-// decode reads the keywords of a node. Those beside a $ref go over those of
-// the definition, so that a shared definition gets a title of its own.
-func (p *parser) decode(raw json.RawMessage, into *keywords) error {
-	var own keywords
+// decode reads a node. What stands beside a $ref goes over what the definition says,
+// so that a shared definition gets a title of its own.
+func (d definitions) decode(raw json.RawMessage, into *node) error {
+	var own node
 	if err := json.Unmarshal(raw, &own); err != nil {
 		return err
 	}
 	if own.Ref != "" {
 		name, _ := strings.CutPrefix(own.Ref, "#/$defs/")
-		def, ok := p.defs[name]
+		def, ok := d[name]
 		if !ok {
 			return fmt.Errorf("$ref %q is not a definition of this document", own.Ref)
 		}
-		if err := p.decode(def, into); err != nil {
+		if err := d.decode(def, into); err != nil {
 			return err
 		}
 	}
 	return json.Unmarshal(raw, into)
 }
 
-func (p *parser) field(name string, raw json.RawMessage, above inherited) (*Field, error) {
-	var kw keywords
-	if err := p.decode(raw, &kw); err != nil {
+func (d definitions) field(name string, raw json.RawMessage, above inherited) (*Field, error) {
+	n := node{Field: Field{Name: name, inherited: above}}
+	if err := d.decode(raw, &n); err != nil {
 		return nil, fmt.Errorf("field %q: %w", name, err)
 	}
-	typ, err := fieldType(kw.Type)
-	if err != nil {
-		return nil, fmt.Errorf("field %q: %w", name, err)
+	f := &n.Field
+	if n.Const != "" {
+		f.Enum = []string{n.Const}
 	}
-	below := above.below(kw)
-	f := &Field{
-		Name: name, Type: typ, Title: kw.Title, Description: kw.Description,
-		Section: kw.Section, Examples: kw.Examples, Seen: kw.Seen, Observed: kw.Observed, Enum: kw.Enum,
-		ReadOnly: below.ReadOnly, Sensitive: below.Sensitive, Immutable: below.Immutable, NotSent: below.NotSent,
-		Discriminator: kw.Discriminator, Summary: kw.Summary, Open: kw.Open, Risk: below.risk,
+	if n.List != nil {
+		f.List = &n.List.ListRule
+		f.List.Ordered = n.List.Order != "set"
 	}
-	if kw.Const != "" {
-		f.Enum = []string{kw.Const}
-	}
-	if kw.List != nil {
-		f.List = &ListRule{Key: kw.List.Key, Ordered: kw.List.Order != "set", Join: kw.List.Join}
-	}
-	return f, p.below(f, kw, below)
-}
-
-// below builds the fields of an object and the element of a list.
-func (p *parser) below(f *Field, kw keywords, above inherited) (err error) {
-	if kw.Items != nil {
-		if f.Item, err = p.field("", kw.Items, above); err != nil {
-			return fmt.Errorf("field %q: %w", f.Name, err)
+	var err error
+	if n.Items != nil {
+		if f.Item, err = d.field("", n.Items, f.inherited); err != nil {
+			return nil, fmt.Errorf("field %q: %w", name, err)
 		}
 	}
-	if bytes.HasPrefix(kw.Additional, []byte("{")) {
-		if f.Any, err = p.field("", kw.Additional, above); err != nil {
-			return fmt.Errorf("field %q: %w", f.Name, err)
+	if bytes.HasPrefix(n.Additional, []byte("{")) {
+		if f.Any, err = d.field("", n.Additional, f.inherited); err != nil {
+			return nil, fmt.Errorf("field %q: %w", name, err)
 		}
 	}
-	if kw.Properties.raw == nil {
-		return nil
-	}
-	f.Fields = make(map[string]*Field, len(kw.Properties.names))
-	f.Names = kw.Properties.names
-	for _, name := range f.Names {
-		child, err := p.field(name, kw.Properties.raw[name], above)
-		if err != nil {
-			return err
+	f.Names = n.Properties.names
+	for i, child := range f.Names {
+		if f.Fields == nil {
+			f.Fields = map[string]*Field{}
 		}
-		child.Required = slices.Contains(kw.Required, name)
-		f.Fields[name] = child
+		if f.Fields[child], err = d.field(child, n.Properties.raw[i], f.inherited); err != nil {
+			return nil, err
+		}
+		f.Fields[child].Required = slices.Contains(n.Required, child)
 	}
-	return nil
+	return f, nil
 }
 
 // At finds a field by the parts of its path: spec, locations, cache, edgeTTL.

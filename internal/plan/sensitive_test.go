@@ -14,7 +14,8 @@ const secret = "hunter2"
 // guarded is a schema with secrets in an object, in elements of a list and at the
 // end of a field whose name has signs in it.
 func guarded() *kind.Field {
-	hidden, open := &kind.Field{Sensitive: true}, &kind.Field{}
+	hidden, open := &kind.Field{}, &kind.Field{}
+	hidden.Sensitive = true
 	return &kind.Field{Fields: map[string]*kind.Field{
 		"token": hidden, "name": open, "a.b": hidden,
 		"login": {Fields: map[string]*kind.Field{"user": open, "password": hidden}},
