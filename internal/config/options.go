@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"trueup/internal/api"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/project"
@@ -108,4 +111,147 @@ func (o Options) Claim() ledger.Claim {
 		Host:   host,
 		Tool:   o.Tool,
 	}
+}
+
+// Platform is the platform of a run with its ledger: the real one or the sandbox.
+type Platform struct {
+	Workspace kind.Workspace
+	Origins   map[kind.Area]string
+	API       api.Config
+	Ledger    ledger.Config
+	// Pin is the UUID of the only workspace that the environment allows, empty for any.
+	Pin string
+	// WaitOthers is how long apply waits for requests that other runs have claimed.
+	WaitOthers time.Duration
+
+	opening sync.Mutex
+	opened  *ledger.Ledger
+	closers []func() error
+}
+
+// Close closes what was opened.
+func (w *Platform) Close() {
+	for _, c := range w.closers {
+		_ = c() // what a run wrote is durable already
+	}
+}
+
+// Client returns a client that can write; only apply asks for it.
+func (w *Platform) Client(writesPerSecond float64) *api.Client {
+	cfg := w.API
+	cfg.WritesPerSecond = writesPerSecond
+	return api.NewClient(cfg)
+}
+
+// Open finds the real platform. It reads nothing of it.
+func (o Options) Open(p project.Project) (*Platform, error) {
+	s, err := o.Settings()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range s.Overridden() {
+		o.Log(slog.LevelWarn, text+": unset it to use the profile's")
+	}
+	roots, err := s.RootCAs()
+	if err != nil {
+		return nil, err
+	}
+	w, wrong := o.Platform(s, p)
+	if err := cmp.Or(w.CheckPin(), wrong[kind.Compute], wrong[kind.Delivery]); err != nil {
+		return nil, err
+	}
+	w.API.RootCAs = roots
+	return w, nil
+}
+
+// Platform returns the real platform, and which addresses are wrong.
+func (o Options) Platform(s Settings, p project.Project) (w *Platform, wrong map[kind.Area]error) {
+	w = &Platform{
+		Workspace: p.Workspace, Origins: map[kind.Area]string{}, API: o.apiConfig(p.Workspace),
+		Pin: o.Getenv(WorkspacePin), WaitOthers: p.Wait(),
+	}
+	w.API.Endpoints, w.API.Proxy, w.API.Duplicate = map[kind.Area]api.Endpoint{}, s.ProxyFor, p.Duplicate()
+	wrong = map[kind.Area]error{}
+	for _, area := range kind.Areas() {
+		url := s.URLs[area]
+		e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting}
+		e.Ask = o.asker(s, area, func(ctx context.Context) error { return w.Admit(ctx, area) })
+		if url.Value != "" {
+			base, err := api.ParseBase(url.Value, p.Purge.DeprecatedURL)
+			if err != nil {
+				wrong[area] = fmt.Errorf("%s: %w", url.Origin, err)
+			} else {
+				e.Base, w.Origins[area] = base, base.String()
+			}
+		}
+		w.API.Endpoints[area] = e
+	}
+	w.Ledger = o.LedgerConfig(p)
+	w.Ledger.Origins, w.Ledger.Window = maps.Clone(w.Origins), p.Window()
+	return w, wrong
+}
+
+func (o Options) apiConfig(ws kind.Workspace) api.Config {
+	cfg := o.API
+	cfg.Workspace, cfg.Listed = ws, new(api.Listed)
+	return cfg
+}
+
+// CheckPin refuses another workspace than the one that the environment allows.
+func (w *Platform) CheckPin() error { return CheckPin(w.Pin, w.Workspace) }
+
+// CheckPin refuses another workspace than the one whose UUID is the pin; an empty pin allows any.
+func CheckPin(pin string, ws kind.Workspace) error {
+	if pin == "" || pin == ws.UUID {
+		return nil
+	}
+	return exit.With(exit.Invalid, fmt.Errorf("%s names workspace %s, and %s allows only %s, so nothing was read or sent: correct workspace.uuid or the variable",
+		project.File, cmp.Or(ws.UUID, "none"), WorkspacePin, pin))
+}
+
+// Admit refuses to send tokens elsewhere than the environment allows and the ledger was made for.
+func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
+	if err := w.CheckPin(); err != nil {
+		return err
+	}
+	l, err := w.OpenLedger(ctx)
+	for _, area := range areas {
+		if err == nil {
+			err = l.Admit(ctx, area)
+		}
+	}
+	if p := ledger.Problem(err); p != nil {
+		err = fmt.Errorf("%w: %s", err, p.Fix)
+	}
+	if err != nil && ctx.Err() == nil {
+		return exit.With(exit.Error, err) // nothing is wrong with the token
+	}
+	return err
+}
+
+// OpenLedger opens the ledger when it is first needed. Close closes it.
+func (w *Platform) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	if w.opened != nil {
+		return w.opened, nil
+	}
+	l, err := ledger.Open(ctx, w.Ledger)
+	if err == nil {
+		w.opened = l
+		w.closers = append(w.closers, l.Close)
+	}
+	return l, err
+}
+
+// Deletable returns the kinds that can be deleted and whose list can be read.
+func (w *Platform) Deletable() []*kind.Kind {
+	var kinds []*kind.Kind
+	for _, k := range kind.All() {
+		e := w.API.Endpoints[k.Area]
+		if k.Can(kind.Delete) && e.Base != nil && (!e.Token.IsZero() || e.Ask != nil) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
 }

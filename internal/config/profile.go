@@ -70,8 +70,11 @@ func (p Profile) origin(field string) string {
 // the profiles file, never from the one that trueup runs in.
 func (p Profile) path(name string) string { return absolute(filepath.Dir(p.File), name) }
 
+// stdin stands for standard input in the name of a token's file.
+const stdin = "-"
+
 func absolute(dir, name string) string {
-	if name == "" || filepath.IsAbs(name) {
+	if name == "" || name == stdin || filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(dir, name)

@@ -63,11 +63,9 @@ func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, err
 	return kind.Workspace{Name: name, UUID: SandboxUUID(name)}, nil
 }
 
-// OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real
-// address, token or ledger.
-func (o Options) OpenSandboxPlatform(
-	ctx context.Context, p project.Project, set *manifest.Set,
-) (_ *Platform, err error) {
+// OpenSandboxPlatform starts the sandbox on loopback and opens its ledger. It looks at no real address,
+// token or ledger.
+func (o Options) OpenSandboxPlatform(ctx context.Context, p project.Project, set *manifest.Set) (_ *Platform, err error) {
 	ws, err := SandboxWorkspace(p, set)
 	if err != nil {
 		return nil, err
@@ -80,10 +78,8 @@ func (o Options) OpenSandboxPlatform(
 	if err != nil {
 		return nil, err
 	}
-	w := &Platform{Workspace: ws, WaitOthers: p.Wait(), closers: []func() error{server.Close}}
-	w.Origins = map[kind.Area]string{
-		kind.Compute:  sandboxOrigin + sandbox.ComputeBase,
-		kind.Delivery: sandboxOrigin + sandbox.DeliveryBase,
+	w := &Platform{
+		Workspace: ws, WaitOthers: p.Wait(), API: o.apiConfig(ws), Origins: map[kind.Area]string{}, closers: []func() error{server.Close},
 	}
 	defer func() {
 		if err != nil {
@@ -98,14 +94,18 @@ func (o Options) OpenSandboxPlatform(
 		return nil, err
 	}
 	w.closers = []func() error{stop, server.Close}
-	w.API = o.apiConfig(ws)
-	w.API.Now = server.Now // the sandbox has its own clock
-	compute, err1 := sandboxEndpoint(base+sandbox.ComputeBase, sandbox.ComputeToken)
-	delivery, err2 := sandboxEndpoint(base+sandbox.DeliveryBase, sandbox.DeliveryToken)
-	if err := cmp.Or(err1, err2); err != nil {
-		return nil, err
+	w.API.Now, w.API.Endpoints = server.Now, map[kind.Area]api.Endpoint{} // the sandbox has its own clock
+	for area, at := range map[kind.Area]struct{ path, token string }{
+		kind.Compute:  {sandbox.ComputeBase, sandbox.ComputeToken},
+		kind.Delivery: {sandbox.DeliveryBase, sandbox.DeliveryToken},
+	} {
+		address, err1 := api.ParseBase(base+at.path, "")
+		token, err2 := api.NewToken(at.token)
+		if err := cmp.Or(err1, err2); err != nil {
+			return nil, err
+		}
+		w.API.Endpoints[area], w.Origins[area] = api.Endpoint{Base: address, Token: token}, sandboxOrigin+at.path
 	}
-	w.API.Endpoints = map[kind.Area]api.Endpoint{kind.Compute: compute, kind.Delivery: delivery}
 	if w.Ledger, err = o.sandboxLedger(ctx, dir, w); err != nil {
 		return nil, err
 	}
@@ -113,17 +113,8 @@ func (o Options) OpenSandboxPlatform(
 	return w, nil
 }
 
-func sandboxEndpoint(base, token string) (e api.Endpoint, err error) {
-	if e.Base, err = api.ParseBase(base, ""); err == nil {
-		e.Token, err = api.NewToken(token)
-	}
-	return e, err
-}
-
 // OpenSandbox opens the store of the sandbox, and fills a new one with the documented examples.
-func (o Options) OpenSandbox(
-	dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string,
-) (*sandbox.Server, error) {
+func (o Options) OpenSandbox(dir string, ws kind.Workspace, log func(sandbox.Request), quirks ...string) (*sandbox.Server, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -133,7 +124,12 @@ func (o Options) OpenSandbox(
 	if err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("sandbox: %s is not a regular file: remove it", store)
 	}
-	all := sandboxWorkspaces(ws)
+	// A workspace with the UUID of the one with examples takes its place, and is empty if its name differs.
+	seeded, used := sandbox.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}, sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}
+	all := []sandbox.Workspace{seeded, used}
+	if used.UUID == seeded.UUID {
+		all = all[1:]
+	}
 	server, err := sandbox.Open(sandbox.Options{Dir: dir, Now: o.Now, Log: log, Quirks: quirks, Workspaces: all})
 	if err != nil || !isNew || all[0].Name != sandbox.WorkspaceName {
 		return server, err
@@ -144,31 +140,12 @@ func (o Options) OpenSandbox(
 	return server, nil
 }
 
-// sandboxWorkspaces returns the workspace with examples and the one that is used. If the latter has
-// the UUID of the former and another name, it is the only one, and empty.
-func sandboxWorkspaces(ws kind.Workspace) []sandbox.Workspace {
-	seeded := sandbox.Workspace{Name: sandbox.WorkspaceName, UUID: sandbox.WorkspaceUUID}
-	used := sandbox.Workspace{Name: ws.Name, UUID: ws.UUID}
-	switch {
-	case used == seeded:
-		return []sandbox.Workspace{seeded}
-	case used.UUID == seeded.UUID:
-		return []sandbox.Workspace{used}
-	}
-	return []sandbox.Workspace{seeded, used}
-}
-
-// sandboxLedger creates the ledger of the sandbox. That of the workspace with examples begins with
-// what was applied last there.
+// sandboxLedger creates the ledger of the sandbox. That of the workspace with examples begins with what
+// was applied last there.
 func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (ledger.Config, error) {
 	cfg := ledger.Config{
-		Store:     "file:ledger-" + w.Workspace.UUID,
-		Dir:       dir,
-		Workspace: w.Workspace,
-		Origins:   w.Origins,
-		Now:       w.API.Now,
-		Claim:     o.Claim(),
-		Rebind:    func(string, string, string) error { return nil }, // a workspace may get another name
+		Store: "file:ledger-" + w.Workspace.UUID, Dir: dir, Workspace: w.Workspace, Origins: w.Origins, Now: w.API.Now, Claim: o.Claim(),
+		Rebind: func(string, string, string) error { return nil }, // a workspace may get another name
 	}
 	g, err := ledger.Init(ctx, cfg)
 	if err != nil {
@@ -178,29 +155,20 @@ func (o Options) sandboxLedger(ctx context.Context, dir string, w *Platform) (le
 	if w.Workspace.UUID != sandbox.WorkspaceUUID || w.Workspace.Name != sandbox.WorkspaceName {
 		return cfg, nil
 	}
-	return cfg, seedLedger(ctx, cfg)
-}
-
-// seedLedger records what was applied last in the workspace with examples, unless the ledger has a
-// record of it.
-func seedLedger(ctx context.Context, cfg ledger.Config) error {
 	seed, _, err := manifest.Load(ctx, []manifest.Source{{Data: sample.Applied()}}, manifest.Options{})
 	if err != nil {
-		return fmt.Errorf("seed of the sandbox's ledger: %w", err)
+		return cfg, fmt.Errorf("seed of the sandbox's ledger: %w", err)
 	}
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
-		return err
+		return cfg, err
 	}
 	key := seed.Objects[0].Key()
 	view, err := l.View(ctx, []kind.Key{key})
-	if err != nil {
-		return err
+	if _, known := view.Records[key]; err != nil || known {
+		return cfg, err
 	}
-	if _, known := view.Records[key]; known {
-		return nil
-	}
-	return l.Applied(ctx, key, ledger.AppliedSpec{Spec: seed.Objects[0].Spec, Converged: true})
+	return cfg, l.Applied(ctx, key, ledger.AppliedSpec{Spec: seed.Objects[0].Spec, Converged: true})
 }
 
 // ServeSandbox listens on a loopback address and returns the base address of the server.

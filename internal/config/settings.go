@@ -1,15 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
-	"trueup/internal/api"
+	"golang.org/x/net/http/httpproxy"
+
 	"trueup/internal/files"
 	"trueup/internal/kind"
 )
@@ -32,19 +35,30 @@ type Settings struct {
 	ProxyFor func(*http.Request) (*url.URL, error)
 }
 
+// first returns the first setting that has a value.
+func first(settings ...Setting) Setting {
+	for _, s := range settings {
+		if s.Value != "" {
+			return s
+		}
+	}
+	return Setting{}
+}
+
 // Settings resolves them, also those beside what is wrong. It reads no token.
 func (o Options) Settings() (Settings, error) {
 	s, err := o.networkSettings()
 	wrong := []error{err}
 	s.URLs, s.Tokens = map[kind.Area]Setting{}, map[kind.Area]TokenSetting{}
 	for _, area := range kind.Areas() {
+		url := Variable(area, "URL")
+		s.URLs[area] = first(Setting{o.Getenv(url), url}, Setting{s.Profile.area(area).URL, s.Profile.origin(string(area) + ".url")})
 		token := o.tokenSetting(s.Profile, area)
-		s.URLs[area] = o.urlSetting(s.Profile, area)
 		token.refused = s.ownToken(area, token) // doctor continues, and must not send it
 		s.Tokens[area] = token
 		wrong = append(wrong, token.refused)
 	}
-	if compute, delivery := s.Tokens[kind.Compute], s.Tokens[kind.Delivery]; compute.File == "-" && delivery.File == "-" {
+	if compute, delivery := s.Tokens[kind.Compute], s.Tokens[kind.Delivery]; compute.File == stdin && delivery.File == stdin {
 		wrong = append(wrong, onlyOne(compute.setting, delivery.setting))
 	}
 	return s, errors.Join(wrong...)
@@ -55,8 +69,48 @@ func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error
 	s.Profile, s.ProfileFrom, err = o.profile()
-	s.CAFile = o.caSetting(s.Profile)
+	s.CAFile = first(Setting{absolute(o.Cwd, o.CAFile), "--ca-file"}, Setting{absolute(o.Cwd, o.Getenv("TRUEUP_CA_FILE")), "TRUEUP_CA_FILE"},
+		Setting{s.Profile.path(s.Profile.CAFile), s.Profile.origin("caFile")})
 	return s, errors.Join(err, o.chooseProxy(&s))
+}
+
+// chooseProxy takes the proxy from the environment or the profile. Requests to loopback use none, so
+// only https goes through a proxy: plain http is for loopback.
+func (o Options) chooseProxy(s *Settings) error {
+	chosen := first(Setting{o.Getenv("https_proxy"), "https_proxy"}, Setting{o.Getenv("HTTPS_PROXY"), "HTTPS_PROXY"},
+		Setting{s.Profile.Proxy, s.Profile.origin("proxy")})
+	if chosen.Value == "" {
+		return nil
+	}
+	proxy, err := parseProxy(chosen.Value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", chosen.Origin, err)
+	}
+	shown := proxy.Scheme + "://" + proxy.Host
+	if proxy.User != nil {
+		shown = proxy.Scheme + "://***@" + proxy.Host
+	}
+	s.Proxy = Setting{shown, chosen.Origin}
+	cfg := httpproxy.Config{HTTPSProxy: proxy.String(), NoProxy: cmp.Or(o.Getenv("no_proxy"), o.Getenv("NO_PROXY"))}
+	choose := cfg.ProxyFunc()
+	s.ProxyFor = func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
+	return nil
+}
+
+// parseProxy reads the address of a proxy; without a scheme it is http. Errors never quote it, because
+// it may have a password.
+func parseProxy(address string) (*url.URL, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return nil, errors.New("it is not the address of a proxy: write http://HOST:PORT")
+	case !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme):
+		return nil, errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
+	}
+	return u, nil
 }
 
 // Transport returns the transport of requests to a code host, with the proxy and the certificates of
@@ -71,49 +125,32 @@ func (o Options) Transport() (*http.Transport, error) {
 	return &http.Transport{Proxy: s.ProxyFor, TLSClientConfig: trust}, err
 }
 
-func (o Options) urlSetting(p Profile, area kind.Area) Setting {
-	if name := Variable(area, "URL"); o.Getenv(name) != "" {
-		return Setting{Value: o.Getenv(name), Origin: name}
-	}
-	if s := p.area(area); s.URL != "" {
-		return Setting{Value: s.URL, Origin: p.origin(string(area) + ".url")}
-	}
-	return Setting{}
-}
-
 func (o Options) tokenSetting(p Profile, area kind.Area) TokenSetting {
-	if name := Variable(area, "TOKEN"); o.Getenv(name) != "" {
+	name, file := Variable(area, "TOKEN"), Variable(area, "TOKEN_FILE")
+	switch {
+	case o.Getenv(name) != "":
 		return TokenSetting{TokenSource: TokenSource{Env: name}, Origin: name, setting: name}
+	case o.Getenv(file) != "":
+		return TokenSetting{TokenSource: TokenSource{File: absolute(o.Cwd, o.Getenv(file))}, Origin: file, setting: file}
 	}
-	if name := Variable(area, "TOKEN_FILE"); o.Getenv(name) != "" {
-		file := o.Getenv(name)
-		if file != "-" {
-			file = absolute(o.Cwd, file)
-		}
-		return TokenSetting{TokenSource: TokenSource{File: file}, Origin: name, setting: name}
-	}
-	field := string(area) + ".token"
 	t := TokenSetting{TokenSource: p.area(area).Token}
-	if t.IsZero() {
-		return t
+	if !t.IsZero() {
+		field := string(area) + ".token"
+		t.File, t.Origin, t.ofProfile = p.path(t.File), p.origin(field), true
+		t.setting = field + " of " + t.Origin
 	}
-	if t.File != "-" {
-		t.File = p.path(t.File)
-	}
-	t.Origin = p.origin(field)
-	t.setting = field + " of " + t.Origin
 	return t
 }
 
 // ownToken refuses to send a profile's token to another address than the profile's, which a
 // leftover variable may name.
 func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
-	own := s.Profile.area(area)
-	if own.URL == "" || own.Token.IsZero() || token.Origin != s.Profile.origin(string(area)+".token") {
+	own := s.Profile.area(area).URL
+	if own == "" || !token.ofProfile {
 		return nil
 	}
 	here, err := url.Parse(s.URLs[area].Value)
-	there, wrong := url.Parse(own.URL)
+	there, wrong := url.Parse(own)
 	if err == nil && wrong == nil && here.Scheme == there.Scheme && strings.EqualFold(here.Host, there.Host) {
 		return nil // url.Parse makes schemes lower case
 	}
@@ -122,14 +159,14 @@ func (s Settings) ownToken(area kind.Area, token TokenSetting) error {
 }
 
 // TokenFromInput refuses to read manifests from standard input if a token comes from there, because
-// messages would quote it. Other mistakes are not its matter.
+// messages would quote it. It ignores other mistakes.
 func (o Options) TokenFromInput() error {
 	if o.Sandbox {
 		return nil
 	}
 	s, _ := o.Settings()
 	for _, area := range kind.Areas() {
-		if t := s.Tokens[area]; t.File == "-" {
+		if t := s.Tokens[area]; t.File == stdin {
 			return onlyOne("manifests", t.setting)
 		}
 	}
@@ -138,18 +175,6 @@ func (o Options) TokenFromInput() error {
 
 func onlyOne(first, second string) error {
 	return fmt.Errorf("standard input can't be both %s and %s", first, second)
-}
-
-func (o Options) caSetting(p Profile) Setting {
-	switch env := o.Getenv("TRUEUP_CA_FILE"); {
-	case o.CAFile != "":
-		return Setting{absolute(o.Cwd, o.CAFile), "--ca-file"}
-	case env != "":
-		return Setting{absolute(o.Cwd, env), "TRUEUP_CA_FILE"}
-	case p.CAFile != "":
-		return Setting{p.path(p.CAFile), p.origin("caFile")}
-	}
-	return Setting{}
 }
 
 // RootCAs returns the system's certificates and those of the user's file; nil if there is no file.
@@ -171,21 +196,6 @@ func (s Settings) RootCAs() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// endpoint returns the address of an area; ask returns its token.
-func (s Settings) endpoint(area kind.Area, ask askFunc, deprecated string) (api.Endpoint, error) {
-	url := s.URLs[area]
-	e := api.Endpoint{BaseFrom: url.Origin, TokenFrom: s.Tokens[area].setting, Ask: ask}
-	if url.Value == "" {
-		return e, nil
-	}
-	base, err := api.ParseBase(url.Value, deprecated)
-	if err != nil {
-		return e, fmt.Errorf("%s: %w", url.Origin, err)
-	}
-	e.Base = base
-	return e, nil
-}
-
 // Overridden says which variables override the profile of --profile.
 func (s Settings) Overridden() []string {
 	var list []string
@@ -197,7 +207,7 @@ func (s Settings) Overridden() []string {
 		if url := s.URLs[area]; own.URL != "" && url.Value != own.URL {
 			list = append(list, fmt.Sprintf("%s overrides the address in profile %s", url.Origin, s.Profile.Name))
 		}
-		if token := s.Tokens[area]; !own.Token.IsZero() && token.Origin != s.Profile.origin(string(area)+".token") {
+		if token := s.Tokens[area]; !own.Token.IsZero() && !token.ofProfile {
 			list = append(list, fmt.Sprintf("%s overrides the token in profile %s", token.Origin, s.Profile.Name))
 		}
 	}
