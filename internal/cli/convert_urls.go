@@ -54,10 +54,11 @@ func runConvertURLs(ctx context.Context, a *app, opts convertOptions, args []str
 	if err != nil {
 		return err
 	}
-	if err := a.compose(ctx, "convert", making, l, src); err != nil {
+	env := a.composeEnv(l)
+	if err := a.compose(ctx, env, "convert", making, src); err != nil {
 		return err
 	}
-	a.logAll(src.Messages)
+	src.TellPlaces(env)
 	if n := len(src.Unplaced); n > 0 {
 		return exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
 	}

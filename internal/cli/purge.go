@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/compose"
-	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
@@ -95,12 +94,12 @@ func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []strin
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
 	}
-	src, err := compose.Gather(ctx, a.dir(), l.Set, opts, args, func() io.Reader { return a.stdin("paths") })
-	a.logAll(src.Messages)
+	env := a.composeEnv(l)
+	src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
 	if err != nil {
 		return err
 	}
-	return a.compose(ctx, "purge new", opts, l, src)
+	return a.compose(ctx, env, "purge new", opts, src)
 }
 
 func (a *app) checkCompose(opts compose.Options) error {
@@ -113,25 +112,19 @@ func (a *app) checkCompose(opts compose.Options) error {
 	return opts.Check()
 }
 
-func (a *app) logAll(messages compose.Messages) {
-	for _, m := range messages {
-		a.log(m.Level, m.Text)
+func (a *app) composeEnv(l project.Loaded) compose.Env {
+	return compose.Env{
+		Loaded: l, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Log: a.log,
+		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
+		Load: func(ctx context.Context, more ...manifest.Source) (project.Loaded, error) {
+			return a.load(ctx, nil, false, more...)
+		},
 	}
 }
 
 // compose writes manifests of purges, and shows them.
-func (a *app) compose(ctx context.Context, by string, opts compose.Options, l project.Loaded, src compose.Source) error {
-	result, err := compose.Write(ctx, compose.Input{
-		Options: opts, By: by, Cwd: a.dir(), Now: a.env.Now(), Sandbox: a.global.sandbox, Project: l.Project, Set: l.Set,
-		Requests: func(ctx context.Context, more []kind.Key) (compose.Known, error) { return a.requests(ctx, l, more) },
-		Load: func(ctx context.Context, more ...manifest.Source) (*manifest.Set, diag.List, error) {
-			l, err := a.load(ctx, nil, false, more...)
-			return l.Set, l.Findings, err
-		},
-		Schema: l.Project.SchemaAt,
-		IsRead: func(full string) bool { return l.Project.Reads(a.dir(), full) },
-	}, src)
-	a.logAll(result.Messages)
+func (a *app) compose(ctx context.Context, env compose.Env, by string, opts compose.Options, src compose.Source) error {
+	result, err := compose.Write(ctx, env, opts, by, src)
 	switch {
 	case err != nil:
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	if mappings == nil {
 		return errors.New("trueup does not know which path serves the files: add --map 'FROM -> TO', such as --map 'public/ -> /'")
 	}
-	r, err := git.At(ctx, g.cwd)
+	r, err := git.At(ctx, g.Cwd)
 	if err != nil {
 		return err
 	}
@@ -91,20 +90,10 @@ func (g *gatherer) refuseUnused(ctx context.Context, r git.Repository, mappings 
 	return nil
 }
 
-// The groups of changed names that name no path, in the order in which they are told.
-const (
-	unmapped = iota
-	changedLinks
-	leadingLinks
-	submodules
-)
-
-// addChanges adds the changed files that are served. It tells which names it leaves out, and
-// which symbolic links of HEAD lead to changed files.
+// addChanges adds the changed files that are served. It tells which names it leaves out, and which
+// symbolic links of HEAD lead to changed files.
 func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, links map[string]string) {
-	var out [4][]string
-	leave := func(group int, name string) { out[group] = append(out[group], oneLine(name)) }
-	var changed []string
+	var changed, unmapped, changedLinks, leadingLinks, submodules []string
 	for _, c := range changes {
 		delete(links, c.Name)
 		if c.Same {
@@ -114,12 +103,12 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, lin
 		is := func(k git.FileKind) bool { return c.Was == k || c.Is == k }
 		switch {
 		case !mappings.Covers(c.Name):
-			leave(unmapped, c.Name)
+			unmapped = append(unmapped, c.Name)
 			continue
 		case is(git.Submodule):
-			leave(submodules, c.Name)
+			submodules = append(submodules, c.Name)
 		case is(git.Link):
-			leave(changedLinks, c.Name)
+			changedLinks = append(changedLinks, c.Name)
 		}
 		if is(git.Regular) {
 			g.addFile(mappings, c.Name)
@@ -127,32 +116,23 @@ func (g *gatherer) addChanges(mappings purge.Mappings, changes []git.Change, lin
 	}
 	for _, link := range purge.Reaching(links, changed) {
 		if mappings.Covers(link) {
-			leave(leadingLinks, link)
+			leadingLinks = append(leadingLinks, link)
 		}
 	}
-	g.tellLeftOut(out)
+	g.tellLeftOut(g.info, unmapped, "changed file matches no --map", "changed files match no --map")
+	g.tellLeftOut(g.warn, changedLinks, "symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
+		"symbolic links changed, and trueup can't tell which paths they serve: name them yourself")
+	g.tellLeftOut(g.warn, leadingLinks, "symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
+		"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself")
+	g.tellLeftOut(g.warn, submodules, "submodule changed: run this in it too", "submodules changed: run this in them too")
 }
 
-func (g *gatherer) tellLeftOut(groups [4][]string) {
-	for group, text := range [][2]string{
-		unmapped: {"changed file matches no --map", "changed files match no --map"},
-		changedLinks: {
-			"symbolic link changed, and trueup can't tell which paths it serves: name them yourself",
-			"symbolic links changed, and trueup can't tell which paths they serve: name them yourself",
-		},
-		leadingLinks: {
-			"symbolic link leads to a changed file, and trueup can't tell which paths it serves: name them yourself",
-			"symbolic links lead to changed files, and trueup can't tell which paths they serve: name them yourself",
-		},
-		submodules: {"submodule changed: run this in it too", "submodules changed: run this in them too"},
-	} {
-		level := slog.LevelWarn
-		if group == unmapped {
-			level = slog.LevelInfo
+func (g *gatherer) tellLeftOut(tell func(string, ...any), names []string, one, many string) {
+	if len(names) > 0 {
+		for i, name := range names {
+			names[i] = oneLine(name)
 		}
-		if names := groups[group]; len(names) > 0 {
-			g.Messages.add(level, "%s: %s", diag.Plural(len(names), text[0], text[1]), diag.First(names, 5))
-		}
+		tell("%s: %s", diag.Plural(len(names), one, many), diag.First(names, 5))
 	}
 }
 

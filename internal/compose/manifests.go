@@ -3,7 +3,6 @@ package compose
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path"
@@ -20,29 +19,8 @@ import (
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
-	"trueup/internal/project"
 	"trueup/internal/purge"
 )
-
-// Input is what Write knows of the run.
-type Input struct {
-	Options
-	// By is the command, for a comment in the manifest.
-	By      string
-	Cwd     string
-	Now     time.Time
-	Sandbox bool
-	Project project.Project
-	Set     *manifest.Set
-	// Requests reads what the ledger has about the purges in git and about more.
-	Requests func(ctx context.Context, more []kind.Key) (Known, error)
-	// Load reads the manifests of the project with more beside them.
-	Load func(ctx context.Context, more ...manifest.Source) (*manifest.Set, diag.List, error)
-	// Schema is the schema that a file at this path names in its first line.
-	Schema func(full string) string
-	// IsRead reports whether plan and apply read this path without being told to.
-	IsRead func(full string) bool
-}
 
 // Known is what the ledger has about requests that are sent once.
 type Known struct {
@@ -71,8 +49,11 @@ func (r request) unnamed() bool { return r.Name == "" }
 
 // maker makes the manifests of a Source.
 type maker struct {
-	Input
+	Env
+	Options
 	Source
+	// by is the command, for a comment in the manifest.
+	by     string
 	kind   *kind.Kind
 	folder files.Folder
 	known  Known
@@ -82,37 +63,28 @@ type maker struct {
 	result  Result
 }
 
-// Write names and writes the manifests of a source. For ToStdout, the result has their text. The
-// result has messages also if there is an error.
-func Write(ctx context.Context, in Input, src Source) (Result, error) {
-	m := &maker{Input: in, Source: src, kind: purgeKind(), result: Result{
-		Format: resultFormat, Sandbox: in.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
+// Write names and writes the manifests of a source for the command by. For ToStdout, the result has
+// their text.
+func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
+	m := &maker{Env: env, Options: o, Source: src, by: by, kind: purgeKind(), result: Result{
+		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
-	m.Messages = nil
-	err := m.run(ctx)
-	m.result.Messages = m.Messages
-	return m.result, err
-}
-
-func (m *maker) run(ctx context.Context) error {
 	if err := m.findFolder(); err != nil {
-		return fmt.Errorf("--dir: %w", err)
+		return m.result, fmt.Errorf("--dir: %w", err)
 	}
 	m.compose()
 	m.askLedger(ctx)
-	if err := m.nameAll(ctx); err != nil {
-		return err
+	err := m.nameAll(ctx)
+	if err == nil {
+		err = m.draftAll(ctx)
 	}
-	if err := m.draftAll(ctx); err != nil {
-		return err
+	if err == nil && m.Dir != ToStdout {
+		err = m.writeAll()
 	}
-	if m.Dir != ToStdout {
-		if err := m.writeAll(); err != nil {
-			return err
-		}
+	if err == nil {
+		m.finish()
 	}
-	m.finish()
-	return nil
+	return m.result, err
 }
 
 func purgeKind() *kind.Kind {
@@ -192,7 +164,7 @@ func (m *maker) askLedger(ctx context.Context) {
 		m.unknown = strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 	}
 	if m.unknown != "" && len(m.made) > 0 {
-		m.Messages.add(slog.LevelWarn, "trueup can't check names against the ledger or count active purges: %s", m.unknown)
+		m.warn("trueup can't check names against the ledger or count active purges: %s", m.unknown)
 	}
 }
 
@@ -316,7 +288,7 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 	if r.Status == files.Unchanged {
 		in = "is in git since"
 	}
-	m.Messages.add(slog.LevelWarn, "%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
+	m.warn("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
 }
 
 func (r request) fileName() string { return r.Name + ".yaml" }
@@ -336,24 +308,24 @@ func (m *maker) draftAll(ctx context.Context) error {
 		source := manifest.Source{Data: r.file.Content, Display: m.folder.Shown(r.fileName())}
 		sources, isNew[source.Display] = append(sources, source), true
 	}
-	set, findings, err := m.Load(ctx, sources...)
+	l, err := m.Load(ctx, sources...)
 	if err != nil {
 		return err
 	}
-	shown := slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool { return !isNew[f.Path] })
+	shown := slices.DeleteFunc(slices.Clone(l.Findings), func(f diag.Finding) bool { return !isNew[f.Path] })
 	for _, f := range shown[:min(maxShown, len(shown))] {
 		text := fmt.Sprintf("%s: %s [%s]", f.Field, f.Message, f.Rule)
 		if f.Fix != "" {
 			text += "; fix: " + f.Fix
 		}
-		m.Messages.add(slog.LevelWarn, "%s", text)
+		m.warn("%s", text)
 	}
-	m.Set = set
+	m.Set = l.Set
 	return shown.Refuse("these paths make an invalid manifest, and nothing was written")
 }
 
 func (m *maker) draft(r *request) (err error) {
-	head := []string{"Written by trueup " + m.By + ", " + m.head[0]}
+	head := []string{"Written by trueup " + m.by + ", " + m.head[0]}
 	for _, line := range m.head[1:] {
 		if !strings.HasPrefix(line, " ") {
 			line = "and " + line
@@ -363,7 +335,7 @@ func (m *maker) draft(r *request) (err error) {
 	d := manifest.Draft{Kind: m.kind, Name: r.Name, Spec: r.spec, Head: head}
 	r.file.Name = m.folder.Name(r.fileName())
 	if m.Dir != ToStdout {
-		d.Schema = m.Schema(m.folder.Full(r.fileName()))
+		d.Schema = m.Project.SchemaAt(m.folder.Full(r.fileName()))
 	}
 	r.file.Content, err = manifest.Write(d)
 	return err
@@ -398,8 +370,8 @@ func (m *maker) writeAll() error {
 		if r.File = m.folder.Shown(r.fileName()); r.Status == files.Kept {
 			return fmt.Errorf("%s exists with other content and stays as it is", r.File)
 		}
-		if !m.IsRead(m.folder.Full(r.fileName())) {
-			m.Messages.add(slog.LevelWarn, "%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
+		if !m.Project.Reads(m.Cwd, m.folder.Full(r.fileName())) {
+			m.warn("%s is not in a folder that plan and apply read: name it as a PATH, or choose another --dir", r.File)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -28,7 +27,6 @@ type Result struct {
 	Dropped   []droppedPath `json:"dropped,omitempty"`
 	Collapsed []widerPath   `json:"collapsed,omitempty"`
 	Unplaced  []string      `json:"unplaced,omitempty"`
-	Messages  Messages      `json:"-"`
 	// Text is for standard output.
 	Text []byte `json:"-"`
 }
@@ -159,7 +157,7 @@ func (m *maker) finish() {
 			}
 			m.result.Text = append(m.result.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
-			m.Messages.add(slog.LevelInfo, "%s is %s: %s", r.Key, r.Status, r.at())
+			m.info("%s is %s: %s", r.Key, r.Status, r.at())
 		}
 	}
 }
@@ -177,14 +175,14 @@ func (m *maker) tellNotes() {
 	}
 	for _, at := range order {
 		_, prefix, _ := strings.Cut(at, " ")
-		m.Messages.add(slog.LevelInfo, "left out, because %s covers it: %s", prefix, diag.First(by[at], 3))
+		m.info("left out, because %s covers it: %s", prefix, diag.First(by[at], 3))
 	}
 	for _, c := range m.result.Collapsed {
 		besides := "and everything else below it, which trueup can't list"
 		if c.Others != nil {
 			besides = "and " + diag.Plural(*c.Others, "other file of the commit", "other files of the commit") + ", and everything else below it"
 		}
-		m.Messages.add(slog.LevelWarn, "%s replaces %d paths on %s: it purges them %s", c.Prefix, c.Paths, c.Hostname, besides)
+		m.warn("%s replaces %d paths on %s: it purges them %s", c.Prefix, c.Paths, c.Hostname, besides)
 	}
 }
 
@@ -196,7 +194,7 @@ func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
 	for _, h := range hosts {
 		text := overLimits(h.Hostname, h.WithDue, h.AtMost)
 		if text != "" && slices.ContainsFunc(m.made, func(r request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
-			m.Messages.add(slog.LevelWarn, "%s", text)
+			m.warn("%s", text)
 		}
 	}
 }
@@ -216,18 +214,18 @@ func overLimits(hostname string, withDue, atMost purge.Usage) string {
 // warnOfSent tells what the ledger has about requests with these names. That nothing is purged is
 // expected only if the name is that of a commit.
 func (m *maker) warnOfSent() {
-	level := slog.LevelWarn
+	tell := m.warn
 	if m.Name == "" && m.commits.Head != "" {
-		level = slog.LevelInfo
+		tell = m.info
 	}
 	for _, r := range m.made {
 		switch {
 		case r.sent.Open():
-			m.Messages.add(slog.LevelWarn, "%s: apply says what to do", r.Says)
+			m.warn("%s: apply says what to do", r.Says)
 		case r.Status == files.Unchanged && r.sent.State != "":
-			m.Messages.add(level, "not sent again: %s; to purge it again, use another --name", r.Says)
+			tell("not sent again: %s; to purge it again, use another --name", r.Says)
 		case r.Status == sentAlready:
-			m.Messages.add(level, "not written again: %s; to purge it again, use another --name", r.Says)
+			tell("not written again: %s; to purge it again, use another --name", r.Says)
 		}
 	}
 }
@@ -237,7 +235,7 @@ func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 	for _, r := range m.made {
 		for _, w := range requests {
 			if r.Status == files.Written && w.Key != r.Key && w.Waits() && r.Covers(w.Spec) {
-				m.Messages.add(slog.LevelWarn, "%s:%d: %s is waiting too, and %s covers all of it: remove it", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
+				m.warn("%s:%d: %s is waiting too, and %s covers all of it: remove it", w.Manifest.Path, w.Manifest.Line, w.Key, r.Key)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ package compose
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"trueup/internal/diag"
@@ -20,6 +22,7 @@ import (
 	"trueup/internal/git"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/project"
 	"trueup/internal/purge"
 )
 
@@ -55,25 +58,28 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Message is something to tell the user beside the result.
-type Message struct {
-	Level slog.Level
-	Text  string
+// Env is where a run works, with the project and its manifests.
+type Env struct {
+	project.Loaded
+	Cwd     string
+	Now     time.Time
+	Sandbox bool
+	// Log tells the user something beside the result.
+	Log func(slog.Level, string)
+	// Requests reads what the ledger has about the purges in git and about more.
+	Requests func(ctx context.Context, more []kind.Key) (Known, error)
+	// Load reads the manifests of the project with more beside them.
+	Load func(ctx context.Context, more ...manifest.Source) (project.Loaded, error)
 }
 
-// Messages are in the order in which they are told.
-type Messages []Message
-
-func (m *Messages) add(level slog.Level, format string, args ...any) {
-	*m = append(*m, Message{level, fmt.Sprintf(format, args...)})
-}
+func (e Env) info(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
+func (e Env) warn(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprintf(format, args...)) }
 
 // Source is what is to be purged, and where that comes from.
 type Source struct {
 	Wanted []purge.Wanted
 	// Unplaced are the entries that can't be purged as they are named.
 	Unplaced []string
-	Messages Messages
 	// head says where it comes from, for a comment in the manifest.
 	head []string
 	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
@@ -90,9 +96,9 @@ const (
 
 // gatherer collects a Source.
 type gatherer struct {
-	Source
+	Env
 	Options
-	cwd string
+	Source
 	// hosts are those of the CDNs in git, which have the names known.
 	hosts purge.Hosts
 	known []string
@@ -118,53 +124,37 @@ func Hosting(set *manifest.Set) []*manifest.Object {
 	})
 }
 
-// Gather collects what the arguments and the options name. The Source has messages also if there
-// is an error. stdin is the list that the argument - stands for.
-func Gather(ctx context.Context, cwd string, set *manifest.Set, o Options, args []string, stdin func() io.Reader) (Source, error) {
-	g := &gatherer{Options: o, cwd: cwd, beside: map[string]string{}}
-	for _, o := range Hosting(set) {
+// Gather collects what the arguments and the options name. stdin is the list that the argument - stands
+// for.
+func Gather(ctx context.Context, env Env, o Options, args []string, stdin func() io.Reader) (Source, error) {
+	g := &gatherer{Env: env, Options: o, beside: map[string]string{}}
+	for _, o := range Hosting(env.Set) {
 		g.known = append(g.known, o.Host)
 	}
 	g.hosts = purge.NewHosts(g.known)
 	if len(g.known) == 0 {
-		g.Messages.add(slog.LevelInfo, "git has no CDN to check the hostname against; plan checks it against live CDNs")
+		g.info("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
-	err := g.checkNamed(args)
-	if err == nil {
-		err = g.gather(ctx, args, stdin)
-	}
-	return g.Source, err
-}
-
-// checkNamed refuses arguments and options that name nothing to purge.
-func (g *gatherer) checkNamed(args []string) error {
 	switch {
 	case len(args) == 0 && g.FromGit == "" && len(g.Sitemaps) == 0:
-		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+		return g.Source, errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
 	case g.FromGit == "" && (len(g.Maps) > 0 || g.NoIndex):
-		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+		return g.Source, errors.New("--map and --no-index need --from-git: add it, or remove them")
 	}
-	return nil
-}
-
-func (g *gatherer) gather(ctx context.Context, args []string, stdin func() io.Reader) error {
-	if err := g.chooseUsual(); err != nil {
-		return err
-	}
-	if err := g.addArgs(args, stdin); err != nil {
-		return err
+	if err := cmp.Or(g.chooseUsual(), g.addArgs(args, stdin)); err != nil {
+		return g.Source, err
 	}
 	if g.FromGit != "" {
 		if err := g.addCommits(ctx); err != nil {
-			return fmt.Errorf("--from-git: %w", err)
+			return g.Source, fmt.Errorf("--from-git: %w", err)
 		}
 	}
 	for _, name := range g.Sitemaps {
 		if err := g.addSitemap(name); err != nil {
-			return fmt.Errorf("--sitemap %s: %w", name, err)
+			return g.Source, fmt.Errorf("--sitemap %s: %w", name, err)
 		}
 	}
-	return g.check()
+	return g.Source, g.check()
 }
 
 // chooseUsual finds where paths without a host are purged.
@@ -296,21 +286,13 @@ func oneLine(text string) string {
 
 // addSitemap adds the pages of a sitemap. It fetches none of the addresses.
 func (g *gatherer) addSitemap(name string) error {
-	full := filepath.Clean(name)
+	full := name
 	if !filepath.IsAbs(name) {
-		full = filepath.Join(g.cwd, name)
+		full = filepath.Join(g.Cwd, name)
 	}
-	f, info, err := files.Open(full)
+	content, _, err := files.Read(full, maxList)
 	if err != nil {
 		return err
-	}
-	defer func() { _ = f.Close() }()
-	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file")
-	}
-	content, err := io.ReadAll(files.AtMost(f, maxList))
-	if err != nil {
-		return files.WithoutPath(err)
 	}
 	if bytes.HasPrefix(content, []byte("\x1f\x8b")) {
 		return errors.New("it is compressed: decompress it first (gunzip)")
@@ -347,17 +329,54 @@ func (g *gatherer) check() error {
 		return errors.New("--subdomain applies to paths without a host, and every path has one: also name addresses on the subdomain (https://PART.HOST/PATH)")
 	}
 	for _, text := range g.Unplaced[:min(maxShown, len(g.Unplaced))] {
-		g.Messages.add(slog.LevelWarn, "%s", text)
+		g.warn("%s", text)
 	}
 	n := diag.Plural(len(g.Unplaced), "entry", "entries")
 	if len(g.Unplaced) > 0 && !g.SkipUnplaced {
 		return fmt.Errorf("nothing was written: %s of those above can't be purged as named; fix or remove them, or skip them with --skip-unplaced", n)
 	}
 	if len(g.Unplaced) > maxShown {
-		g.Messages.add(slog.LevelWarn, "%s are left out; see the first ones above", n)
+		g.warn("%s are left out; see the first ones above", n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(g.beside)) {
-		g.Messages.add(slog.LevelInfo, "%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
+		g.info("%s is purged together with %s, because a purge names subdomains with their hostname", g.beside[host], host)
 	}
 	return nil
+}
+
+// FromLists reads lists of addresses to purge, of the older purge service or of a program. It also
+// returns the number of entries.
+func FromLists(legacy purge.Legacy, lists []manifest.Text) (src Source, total int, err error) {
+	src.head = []string{"from lists of addresses"}
+	for _, t := range lists {
+		lines, odd, err := purge.ReadLegacyList(t.Data)
+		if err != nil {
+			return src, 0, fmt.Errorf("%s: %w", t.Path, err)
+		}
+		wanted, unplaced := legacy.Place(lines)
+		unplaced = append(unplaced, odd...)
+		slices.SortStableFunc(unplaced, func(a, b purge.Unplaced) int { return a.Line.Line - b.Line.Line })
+		for _, u := range unplaced {
+			src.Unplaced = append(src.Unplaced, fmt.Sprintf("%s:%d: %s %s: %s", t.Path, u.Line.Line, shownEntry("%.200s", u.Text), u.Reason, u.Fix))
+		}
+		src.Wanted = append(src.Wanted, wanted...)
+		total += len(lines) + len(odd)
+	}
+	return src, total, nil
+}
+
+// TellPlaces tells which entries of lists have no place, and what is purged besides the others.
+func (s Source) TellPlaces(env Env) {
+	withSubdomains := map[string]bool{}
+	for _, w := range s.Wanted {
+		if w.Subdomain != "" {
+			withSubdomains[w.Hostname] = true
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(withSubdomains)) {
+		env.info("%s is purged together with its subdomains, because a purge names them with their hostname", host)
+	}
+	for _, u := range s.Unplaced {
+		env.warn("%s", u)
+	}
 }
