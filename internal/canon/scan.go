@@ -335,6 +335,19 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Elements gives the elements of an array, which must be canonical JSON.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func(element []byte) bool) {
+		for at := 1; at < len(array)-1; {
+			end := endOf(array, at)
+			if !yield(array[at:end]) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
+
 // endOf returns where the value ends that begins at a place of canonical JSON.
 func endOf(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {

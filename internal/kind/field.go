@@ -62,6 +62,10 @@ type Field struct {
 	// no bounds; a text that is "true" or "false" has both.
 	Enum     []string `json:"enum"`
 	Required bool     `json:"-"`
+	// MinLength is the least length of a text, MinItems the least number of elements of a
+	// list; both are 0 or 1.
+	MinLength int `json:"minLength"`
+	MinItems  int `json:"minItems"`
 	inherited
 	// Discriminator names the field of this object whose value names the one
 	// sibling that may be present, or "".

@@ -35,8 +35,6 @@ type converter struct {
 	// through them; expanded counts their bytes, over all documents of the file.
 	open              []*yaml.Node
 	aliased, expanded int
-	// nulls is whether the tree holds a literal null.
-	nulls bool
 	// stopped is whether a limit was exceeded; nothing more is read then.
 	stopped bool
 	// exempt are names that are not misspelt, by their path.
@@ -71,7 +69,7 @@ func (c *converter) reset(f *file) {
 	c.spec.reset()
 	c.out = &c.head
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
-	c.aliased, c.nulls, c.stopped = 0, false, false
+	c.aliased, c.stopped = 0, false
 }
 
 // fieldPath writes a path as findings show it.

@@ -27,7 +27,6 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	}
 	switch what := resolve(n.Value); what {
 	case plainNull:
-		c.nulls = true
 		return c.emit(n, nil)
 	case plainEmpty:
 		return c.empty(n, at)
@@ -105,7 +104,6 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	case n.Tag == "!!bool" && what == plainBool:
 		return c.emit(n, n.Value == "true")
 	case n.Tag == "!!null" && what == plainNull:
-		c.nulls = true
 		return c.emit(n, nil)
 	case n.Tag == "!!null" && n.Value == "":
 		return c.empty(n, at)

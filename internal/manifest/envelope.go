@@ -150,16 +150,18 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 		return
 	}
 	o := w.reduce(k, root, doc)
-	w.checkSchema(o, doc)
+	w.file.checkSchema(doc, k.Root())
 	tree, _ := doc["spec"].(map[string]any)
-	s := &subject{
-		Object: o, Doc: doc, Tree: tree, Options: w.options,
-		reporter: &reporter{file: w.file},
+	s := &subject{Object: o, Doc: doc, Tree: tree, Options: w.options, reporter: &reporter{file: w.file}}
+	for i := range Rules() {
+		if rule := &Rules()[i]; rule.Severity != diag.Advice {
+			s.run(rule)
+		}
 	}
-	w.runObjectRules(s)
+	w.file.place(o)
 	if len(marks) > 0 {
 		o.silences = w.silences(root, marks)
-		w.silence(s)
+		w.silence(o)
 	}
 	w.file.settle()
 	if o.Name != "" {
@@ -187,15 +189,6 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 		o.Host, _ = text(mapping(doc, "spec"), k.HostField)
 	}
 	return o
-}
-
-func (w *worker) runObjectRules(s *subject) {
-	for i := range Rules() {
-		if rule := &Rules()[i]; rule.object != nil && rule.Severity != diag.Advice {
-			s.run(rule)
-			rule.object(s)
-		}
-	}
 }
 
 // settle drops a finding if another one knows more about the same field, so that no

@@ -18,15 +18,12 @@ import (
 const maxRounds = 100
 
 // Fixer fixes files, one after the other.
-type Fixer struct {
-	validators validators
-	options    Options
-}
+type Fixer struct{ options Options }
 
 // NewFixer returns a Fixer that reads manifests as the options say.
 func NewFixer(opts Options) *Fixer {
 	opts.Strict, opts.Parallelism, opts.findings = false, 1, maxOfFile
-	return &Fixer{newValidators(), opts}
+	return &Fixer{opts}
 }
 
 // Fixable reports whether Fix may resolve a finding.
@@ -40,7 +37,7 @@ func Fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRul
 func (m *Fixer) Fix(ctx context.Context, t Text) (text []byte, fixed diag.List, err error) {
 	text = t.Data
 	for range maxRounds {
-		set, findings, err := m.validators.load(ctx, []Source{{Data: text, Display: t.Path}}, m.options)
+		set, findings, err := Load(ctx, []Source{{Data: text, Display: t.Path}}, m.options)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -191,8 +191,8 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 		if before, after := commentsOf(in), commentsOf(out); !slices.Equal(before, after) {
 			rt.Fatalf("the comments %q became %q", before, after)
 		}
-		was, before, _ := m.validators.load(t.Context(), []Source{{Data: in}}, Options{})
-		is, after, _ := m.validators.load(t.Context(), []Source{{Data: out}}, Options{})
+		was, before, _ := Load(t.Context(), []Source{{Data: in}}, Options{})
+		is, after, _ := Load(t.Context(), []Source{{Data: out}}, Options{})
 		if len(repaired) == 0 != bytes.Equal(in, out) || len(was.Objects) != len(is.Objects) || len(after) > len(before) {
 			rt.Fatalf("%d repairs, %d objects of %d, %v and then %v in\n%s\nof\n%s", len(repaired), len(is.Objects), len(was.Objects), before, after, out, in)
 		}

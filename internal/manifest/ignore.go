@@ -118,24 +118,24 @@ func (r *Rule) canBeSilenced() bool {
 }
 
 // silence removes the findings that comments silence, after all rules ran.
-func (w *worker) silence(s *subject) {
+func (w *worker) silence(o *Object) {
 	own := w.file.findings[w.file.from:]
-	shown, silenced := s.Sift(slices.Clone(own))
+	shown, silenced := o.Sift(slices.Clone(own))
 	w.file.findings = append(w.file.findings[:w.file.from], shown...)
 	w.silenced = append(w.silenced, silenced...)
-	w.reportUnused(s, append(shown, silenced...))
+	w.reportUnused(o, append(shown, silenced...))
 }
 
 // reportUnused reports comments that silence nothing. Only what the document alone
 // shows counts, so that the answer does not change from day to day; and only without
 // errors, which may hide other findings.
-func (w *worker) reportUnused(s *subject, found diag.List) {
+func (w *worker) reportUnused(o *Object, found diag.List) {
 	if found.HasErrors() || w.file.dropped > 0 || w.file.more {
 		return
 	}
-	advice, hidden := advise(*s)
+	advice, hidden := Advise(o)
 	found = slices.Concat(found, advice, hidden)
-	for _, silence := range s.Silences() {
+	for _, silence := range o.silences {
 		rule := rulesByName()[silence.Rule]
 		needsMore := rule.set != nil || rule.NeedsLive || rule.idle != nil && rule.idle(w.options)
 		if !needsMore && !slices.ContainsFunc(found, silence.Governs) {

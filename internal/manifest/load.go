@@ -15,11 +15,10 @@ import (
 
 // loader is what all workers of one Load share.
 type loader struct {
-	options    Options
-	validators validators
-	inputs     []input
-	results    []result
-	next       atomic.Int64
+	options Options
+	inputs  []input
+	results []result
+	next    atomic.Int64
 	// total is the bytes of the files that were read, done how many files these are,
 	// count their objects, and reported their findings.
 	total, done, count, reported atomic.Int64
@@ -36,11 +35,6 @@ type result struct {
 // names in a directory. The list says what the user must fix; the error says that
 // something could not be read, and then there is no Set.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
-	return newValidators().load(ctx, sources, opts)
-}
-
-// load is Load with schemas that are compiled once for many calls.
-func (v validators) load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orDefault()
 	files, err := list(sources, opts.Limits)
 	if err != nil {
@@ -49,7 +43,7 @@ func (v validators) load(ctx context.Context, sources []Source, opts Options) (*
 	if files.exceeded != nil {
 		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
 	}
-	l := &loader{options: opts, validators: v, inputs: files.inputs, results: make([]result, len(files.inputs))}
+	l := &loader{options: opts, inputs: files.inputs, results: make([]result, len(files.inputs))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -59,20 +53,6 @@ func (v validators) load(ctx context.Context, sources []Source, opts Options) (*
 		return nil, nil, err
 	}
 	return set, opts.judge(append(files.findings, findings...)), nil
-}
-
-// Check runs the rules that need every object of the set. It adds what comments
-// silence to the set.
-func Check(set *Set, opts Options) diag.List {
-	r := &reporter{}
-	for i := range Rules() {
-		if rule := &Rules()[i]; rule.set != nil {
-			r.run(rule)
-			rule.set(set, r)
-		}
-	}
-	set.Silenced = append(set.Silenced, r.silenced...)
-	return opts.judge(r.findings)
 }
 
 // Unread reports whether the findings say that a possible manifest was not read. An

@@ -451,7 +451,7 @@ func BenchmarkLoad(b *testing.B) {
 	text := benchmarkManifest()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
-	w := &worker{loader: &loader{validators: newValidators(), options: Options{Limits: Limits{}.orDefault()}}}
+	w := &worker{loader: &loader{options: Options{Limits: Limits{}.orDefault()}}}
 	for b.Loop() {
 		if r := w.read(input{display: "-", data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
 			b.Fatal(r.findings)

@@ -1,59 +1,64 @@
 package manifest
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"trueup/internal/diag"
 )
 
-// reporter collects what the running rule finds; the loader sets the rule, so
-// that a rule names only the place, the message and the fix.
+// reporter takes what the running rule finds, so that a rule names only the place, the
+// message and the fix.
 type reporter struct {
-	rule     string
-	severity diag.Severity
-	// file takes the findings of object rules, while its text is at hand; it is
-	// nil for set rules, whose findings carry no source line.
+	rule     *Rule
 	file     *file
-	findings diag.List
 	silenced diag.List
-	// limit bounds the findings of one rule, because to place one takes as long as
-	// its object is large; 0 is none. said counts those of the running rule.
-	limit, said int
 }
 
-// run points the reporter at the rule whose findings come next.
-func (r *reporter) run(rule *Rule) { r.rule, r.severity, r.said = rule.Name, rule.Severity, 0 }
-
-// reportOn adds a finding of the running rule at a field of o, such as
-// "spec.locations[2].cache.edgeTTL" (see child and element); an empty field is
-// the object itself. A field that is not there gets the place of its nearest
-// parent. Set rules call it; object rules have subject.report.
-func (r *reporter) reportOn(o *Object, field, message, fix string) {
-	if r.file != nil {
-		if !r.full() {
-			line, column := o.Place(field)
-			r.file.add(line, column, r.rule, r.severity, field, message, fix)
-		}
-		return
-	}
-	if r.said++; r.limit > 0 && r.said > r.limit {
-		return
-	}
-	line, column := o.Place(field)
-	shown, silenced := o.Sift(diag.List{{
-		Path: o.Path, Line: line, Column: column, Field: clip(field),
-		Rule: r.rule, Severity: r.severity, Message: clip(message), Fix: clip(fix),
-	}})
-	r.findings, r.silenced = append(r.findings, shown...), append(r.silenced, silenced...)
+// report adds a finding of the running rule at a field of the subject, such as
+// "spec.locations[2].cache.edgeTTL" (see child and element). Places come later, for all
+// findings at once, because to find them takes as long as the object is large.
+func (s *subject) report(field, message, fix string) {
+	s.file.add(0, 0, s.rule.Name, s.rule.Severity, field, message, fix)
 }
 
 // full reports whether there is no room for another finding of the running rule, and
 // counts it then. A rule asks before it composes an expensive message.
-func (r *reporter) full() bool { return r.file != nil && r.file.full(r.severity) }
+func (r *reporter) full() bool { return r.file.full(r.rule.Severity) }
 
-// report adds a finding of the running rule at a field of the subject.
-func (s *subject) report(field, message, fix string) { s.reportOn(s.Object, field, message, fix) }
+// reportOn adds a finding of a rule for sets at a field of an object.
+func (r *reporter) reportOn(o *Object, field, message, fix string) {
+	x := r.file.add(0, 0, r.rule.Name, r.rule.Severity, field, message, fix)
+	x.Path = o.Path
+	x.Line, x.Column = o.Place(field)
+	shown, silenced := o.Sift(diag.List{*x})
+	r.file.findings = append(r.file.findings[:len(r.file.findings)-1], shown...)
+	r.silenced = append(r.silenced, silenced...)
+}
+
+// place gives the findings of the current document that have none yet the places of
+// their fields.
+func (f *file) place(o *Object) {
+	own := f.findings[f.from:]
+	var fields []string
+	for _, x := range own {
+		if x.Line == 0 {
+			fields = append(fields, x.Field)
+		}
+	}
+	if fields == nil {
+		return
+	}
+	places := o.Places(fields)
+	for i := range own {
+		if x := &own[i]; x.Line == 0 {
+			x.Line, x.Column = places[0][0], places[0][1]
+			x.Source = f.lines.text(x.Line)
+			places = places[1:]
+		}
+	}
+}
 
 // child returns the path of a field of a mapping. A name that would be
 // mistaken for two is quoted: metadata.labels["a.b"].
@@ -70,20 +75,38 @@ func child(path, name string) string {
 // element returns the path of the i-th element of a list, from 0.
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Advise returns the advice that needs only the manifest, and what comments in the
-// manifest silence of it.
-func Advise(o *Object) (advice, silenced diag.List) {
-	return advise(subject{Object: o, Tree: o.Tree()})
-}
-
-// advise runs the rules of objects that give advice, and so never stop a run.
-func advise(own subject) (advice, silenced diag.List) {
-	own.reporter = &reporter{limit: maxFindings}
+// Check runs the rules that need every object of the set. It adds what comments
+// silence to the set.
+func Check(set *Set, opts Options) diag.List {
+	r := &reporter{file: &file{maxFindings: math.MaxInt}}
 	for i := range Rules() {
-		if rule := &Rules()[i]; rule.Severity == diag.Advice && rule.object != nil {
-			own.run(rule)
-			rule.object(&own)
+		if r.rule = &Rules()[i]; r.rule.set != nil {
+			r.rule.set(set, r)
 		}
 	}
-	return own.findings, own.silenced
+	set.Silenced = append(set.Silenced, r.silenced...)
+	return opts.judge(r.file.findings)
+}
+
+// Advise returns the advice that needs only the manifest, and what comments in the
+// manifest silence of it. Advice never stops a run.
+func Advise(o *Object) (advice, silenced diag.List) {
+	f := &file{path: o.Path}
+	s := &subject{Object: o, Tree: o.Tree(), reporter: &reporter{file: f}}
+	for i := range Rules() {
+		if rule := &Rules()[i]; rule.Severity == diag.Advice {
+			f.start() // each rule has room of its own
+			s.run(rule)
+		}
+	}
+	f.from = 0
+	f.place(o)
+	return o.Sift(f.findings)
+}
+
+// run checks the subject by a rule of objects.
+func (s *subject) run(rule *Rule) {
+	if s.rule = rule; rule.object != nil {
+		rule.object(s)
+	}
 }

@@ -1,0 +1,253 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// trees are the documents of all rules' examples, by their kinds.
+func trees(t *testing.T) map[*kind.Kind][]map[string]any {
+	t.Helper()
+	all := map[*kind.Kind][]map[string]any{}
+	add := func(text string) {
+		f := fileOf("", []byte(text))
+		f.documents(func(n *yaml.Node) {
+			var c converter
+			c.reset(f)
+			doc, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
+			version, _ := doc["apiVersion"].(string)
+			name, _ := doc["kind"].(string)
+			if k, _, ok := kind.ForEnvelope(version, name); ok {
+				all[k] = append(all[k], doc)
+			}
+		})
+	}
+	for _, r := range Rules() {
+		add(written(r.Bad))
+		add(written(r.Good))
+	}
+	add(string(benchmarkManifest()))
+	if len(all) != len(kind.All()) {
+		t.Fatalf("there are documents of %d kinds", len(all))
+	}
+	return all
+}
+
+// spoil changes some values and members of a tree.
+func spoil(t *rapid.T, v any) any {
+	if rapid.IntRange(0, 19).Draw(t, "spoil") == 0 {
+		return rapid.OneOf(anyValue(), rapid.SampledFrom([]any{
+			"", "true", "é", true, json.Number("1"), json.Number("1.5"), []any{}, []any{"/a"}, map[string]any{}, "CDN", "Purge", "delivery.acme.cloud/v1beta1",
+		})).Draw(t, "value")
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for _, name := range canon.SortedKeys(v) {
+			switch rapid.IntRange(0, 29).Draw(t, "member") {
+			case 0: // it is left out
+			case 1:
+				out[name+"s"] = v[name]
+			default:
+				out[name] = spoil(t, v[name])
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, e := range v {
+			out = append(out, spoil(t, e))
+		}
+		return out
+	}
+	return v
+}
+
+// withoutNulls copies a tree without the members that are null: for the schema they are
+// absent.
+func withoutNulls(v any) any {
+	switch t := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for name, e := range t {
+			if e != nil {
+				out[name] = withoutNulls(e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(t))
+		for i, e := range t {
+			out[i] = withoutNulls(e)
+		}
+		return out
+	}
+	return v
+}
+
+// compile compiles the schema of a kind.
+func compile(k *kind.Kind) *jsonschema.Schema {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource(k.SchemaFile, bytes.NewReader(k.Schema())); err != nil {
+		panic(err)
+	}
+	return c.MustCompile(k.SchemaFile)
+}
+
+// rejected are the fields that the check of schemas rejects.
+func rejected(doc map[string]any, k *kind.Kind) []string {
+	f := &file{}
+	f.checkSchema(doc, k.Root())
+	var fields []string
+	for _, x := range f.findings {
+		fields = append(fields, x.Field)
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// rejectedBy are the fields that a validator of JSON Schema rejects.
+func rejectedBy(schema *jsonschema.Schema, doc any, k *kind.Kind) []string {
+	var fields []string
+	var leaves func(e *jsonschema.ValidationError)
+	leaves = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			leaves(cause)
+		}
+		if len(e.Causes) > 0 {
+			return
+		}
+		path, value, f := "", doc, k.Root()
+		unescape := strings.NewReplacer("~1", "/", "~0", "~")
+		for _, token := range strings.Split(e.InstanceLocation, "/")[1:] {
+			token = unescape.Replace(token)
+			switch t := value.(type) {
+			case map[string]any:
+				path, value, f = child(path, token), t[token], f.Fields[token]
+			case []any:
+				i, _ := strconv.Atoi(token)
+				path, value, f = element(path, i), t[i], f.Item
+			}
+		}
+		if !strings.HasSuffix(e.KeywordLocation, "/required") {
+			fields = append(fields, path)
+			return
+		}
+		for name, below := range f.Fields {
+			if _, has := value.(map[string]any)[name]; !has && below.Required {
+				fields = append(fields, child(path, name))
+			}
+		}
+	}
+	if err := schema.Validate(doc); err != nil {
+		leaves(err.(*jsonschema.ValidationError)) //nolint:errorlint // it is the validator's own
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// TestSchemasAreCheckedAsAValidatorDoes: the fields that the check rejects are those that a
+// validator of JSON Schema rejects.
+func TestSchemasAreCheckedAsAValidatorDoes(t *testing.T) {
+	for k, docs := range trees(t) {
+		schema := compile(k)
+		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
+			version, _ := doc["apiVersion"].(string)
+			name, _ := doc["kind"].(string)
+			if of, _, ok := kind.ForEnvelope(version, name); !ok || of != k {
+				return false // no document of the kind
+			}
+			got, want := rejected(doc, k), rejectedBy(schema, withoutNulls(doc), k)
+			if !slices.Equal(got, want) {
+				t.Fatalf("the check rejects %q and the schema of %s %q of %s", got, k.Name, want, canon.Bytes(doc))
+			}
+			return len(got) == 0
+		}
+		outcomes := map[bool]int{}
+		for _, doc := range append(docs, map[string]any{"apiVersion": k.APIVersion, "kind": k.Name}) {
+			outcomes[agree(t, doc)]++
+		}
+		if outcomes[true] == 0 || outcomes[false] == 0 {
+			t.Errorf("of the documents as they are, %s: %v", k.Name, outcomes)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			if doc, ok := spoil(t, rapid.SampledFrom(docs).Draw(t, "document")).(map[string]any); ok {
+				agree(t, doc)
+			}
+		})
+	}
+}
+
+// TestSchemasHaveOnlyKeywordsThatAreChecked: a keyword that the check does not know would
+// count for a validator alone. The pattern is that of kind.Alias, which finds the kind.
+func TestSchemasHaveOnlyKeywordsThatAreChecked(t *testing.T) {
+	known := strings.Fields("type const enum pattern minLength minItems required properties items $ref $defs $schema title description examples")
+	for _, k := range kind.All() {
+		var visit func(path string, schema map[string]any)
+		visit = func(path string, schema map[string]any) {
+			for keyword, v := range schema {
+				if !slices.Contains(known, keyword) && !strings.HasPrefix(keyword, "x-trueup-") {
+					t.Errorf("%s%s: the keyword %s", k.SchemaFile, path, keyword)
+				}
+				below, _ := v.(map[string]any)
+				switch keyword {
+				case "properties", "$defs":
+					for name, schema := range below {
+						visit(path+"/"+name, schema.(map[string]any))
+					}
+				case "items":
+					visit(path+"/items", below)
+				case "$ref":
+					if ref, _ := v.(string); !strings.HasPrefix(ref, "#/$defs/") {
+						t.Errorf("%s%s: a schema refers to nothing outside itself, and not to %v", k.SchemaFile, path, v)
+					}
+				case "type":
+					if !slices.Contains([]any{"object", "array", "string", "number", "boolean"}, v) {
+						t.Errorf("%s%s: the type %v", k.SchemaFile, path, v)
+					}
+				case "pattern":
+					if path != "/apiVersion" || v != "^(delivery/v2\\.1|"+strings.Trim(k.Alias.String(), "^$")+")$" {
+						t.Errorf("%s%s: the pattern %v", k.SchemaFile, path, v)
+					}
+				case "minLength", "minItems":
+					if v != json.Number("1") {
+						t.Errorf("%s%s: %s %v", k.SchemaFile, path, keyword, v)
+					}
+				case "required":
+					fields, _ := schema["properties"].(map[string]any)
+					for _, name := range v.([]any) {
+						if fields[name.(string)] == nil {
+							t.Errorf("%s%s: required %v", k.SchemaFile, path, name)
+						}
+					}
+				case "const", "enum":
+					if _, text := v.(string); !text && keyword == "const" || schema["type"] != "string" {
+						t.Errorf("%s%s: %s %v", k.SchemaFile, path, keyword, v)
+					}
+				}
+			}
+		}
+		visit("", mustDecode(t, k.Schema()).(map[string]any))
+	}
+}
+
+func mustDecode(t *testing.T, text []byte) any {
+	t.Helper()
+	v, err := canon.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
