@@ -210,8 +210,8 @@ func (f *file) settle() {
 		return false
 	})
 	f.findings = f.findings[:f.from+len(own)]
-	if f.dropped > 0 {
-		f.unshown(fmt.Sprintf("the document has %d more findings, which are not shown", f.dropped), f.worst)
+	if more := f.ofDocument; more.count > 0 {
+		f.unshown(fmt.Sprintf("the document has %d more findings, which are not shown", more.count), more.worst)
 	}
 }
 

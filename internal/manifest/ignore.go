@@ -130,7 +130,7 @@ func (w *worker) silence(o *Object) {
 // shows counts, so that the answer does not change from day to day; and only without
 // errors, which may hide other findings.
 func (w *worker) reportUnused(o *Object, found diag.List) {
-	if found.HasErrors() || w.file.dropped > 0 || w.file.more {
+	if found.HasErrors() || w.file.ofDocument.count+w.file.ofFile.count > 0 {
 		return
 	}
 	advice, hidden := Advise(o)

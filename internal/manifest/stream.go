@@ -48,20 +48,23 @@ type file struct {
 	path     string
 	lines    lines
 	findings diag.List
-	// from is where the findings of the current document start; dropped counts
-	// those that were too many, and worst is the severest of them.
-	from, dropped int
-	worst         diag.Severity
-	// more is whether the file had too many, and worstMore the severest of these.
-	more      bool
-	worstMore diag.Severity
-	// maxFindings is how many findings a document may have, if more than usual.
+	// from is where the findings of the current document start.
+	from int
+	// ofDocument and ofFile are the findings that were too many.
+	ofDocument, ofFile dropped
+	// maxFindings is how many findings there may be, if more than usual.
 	maxFindings int
 	// maxValues bounds the values of a document.
 	maxValues int
 	// marks are where comments may speak to this program that no document has
 	// taken yet.
 	marks [][]int
+}
+
+// dropped counts findings that are not shown, and has the severest of them.
+type dropped struct {
+	count int
+	worst diag.Severity
 }
 
 // The limits of the findings of a document, a file and all files: a hundred mistakes
@@ -76,38 +79,35 @@ const (
 // full reports whether the current document, or the file, has findings enough to
 // drop another.
 func (f *file) full(severity diag.Severity) bool {
+	over := &f.ofDocument
 	switch {
-	case len(f.findings) >= maxOfFile:
-		f.more = true
-		f.worstMore = max(f.worstMore, severity)
-		return true
+	case len(f.findings) >= max(maxOfFile, f.maxFindings):
+		over = &f.ofFile
 	case len(f.findings)-f.from < max(maxFindings, f.maxFindings):
 		return false
 	}
-	f.dropped++
-	f.worst = max(f.worst, severity)
+	over.count++
+	over.worst = max(over.worst, severity)
 	return true
 }
 
 // start begins a document.
-func (f *file) start() { f.from, f.dropped, f.worst = len(f.findings), 0, diag.Warning }
+func (f *file) start() { f.from, f.ofDocument = len(f.findings), dropped{} }
 
 // finish reports that the file had more findings than are shown.
 func (f *file) finish() {
-	if f.more {
-		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.worstMore)
+	if f.ofFile.count > 0 {
+		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.ofFile.worst)
 	}
 }
 
 // hopeless reports whether the file has so many errors that the rest is not read.
-func (f *file) hopeless() bool { return f.more && f.worstMore == diag.Error }
+func (f *file) hopeless() bool { return f.ofFile.count > 0 && f.ofFile.worst == diag.Error }
 
 // unshown adds that there are more findings, at the place of the last.
 func (f *file) unshown(message string, worst diag.Severity) {
 	last := f.findings[len(f.findings)-1]
-	last.Severity, last.Field = worst, ""
-	last.Message = message
-	last.Fix = "fix those that are shown first"
+	last.Severity, last.Field, last.Message, last.Fix = worst, "", message, "fix those that are shown first"
 	f.findings = append(f.findings, last)
 }
 
@@ -163,11 +163,7 @@ func (f *file) documents(each func(*yaml.Node)) {
 
 // decode reads the documents of a text up to the end or the first error.
 func decode(text []byte, each func(*yaml.Node)) error {
-	if doc := jsonDocument(text); doc != nil {
-		each(doc)
-		return nil
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec := yaml.NewDecoder(bytes.NewReader(asYAML(text)))
 	for {
 		var doc yaml.Node
 		err := safely(func() error { return dec.Decode(&doc) })
