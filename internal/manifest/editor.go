@@ -76,39 +76,18 @@ func (e *editor) offset(n *yaml.Node) int {
 }
 
 // token returns where a scalar starts and ends in the text, with its quotes. It
-// knows plain and quoted scalars on one line, without an anchor or a tag.
+// knows plain scalars on one line and quoted ones, without an anchor or a tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return 0, 0, false
 	}
 	from = e.offset(n)
 	text := e.file.lines.data[from:]
-	written := n.Value
-	switch n.Style {
-	case yaml.DoubleQuotedStyle:
+	if n.Style == yaml.DoubleQuotedStyle || n.Style == yaml.SingleQuotedStyle {
 		size := quotedSize(text)
 		return from, from + size, size > 0
-	case yaml.SingleQuotedStyle:
-		written = "'" + strings.ReplaceAll(written, "'", "''") + "'"
-	case 0:
-	case yaml.TaggedStyle, yaml.LiteralStyle, yaml.FoldedStyle, yaml.FlowStyle:
-		return 0, 0, false
 	}
-	return from, from + len(written), bytes.HasPrefix(text, []byte(written))
-}
-
-// quotedSize returns the size of the text in double quotes that a text starts
-// with, or 0.
-func quotedSize(text []byte) int {
-	for i := 1; i < len(text) && text[0] == '"'; i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return 0
+	return from, from + len(n.Value), n.Style == 0 && bytes.HasPrefix(text, []byte(n.Value))
 }
 
 // text returns a part of the text.

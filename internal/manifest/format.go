@@ -161,12 +161,12 @@ func lay(text []byte, ordered bool) ([]byte, error) {
 	for _, m := range l.mappings {
 		l.sort(m)
 	}
-	return l.text(), nil
+	return l.joined(), nil
 }
 
-// text joins the lines of a layout: without empty ones at both ends, and never
+// joined joins the lines of a layout: without empty ones at both ends, and never
 // two of them in a row.
-func (l *sheet) text() []byte {
+func (l *sheet) joined() []byte {
 	var b strings.Builder
 	empty := false
 	for _, at := range l.order {

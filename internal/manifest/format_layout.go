@@ -55,7 +55,10 @@ type sheetLine struct {
 
 // sheet is a text while it is laid out; lines count from 0.
 type sheet struct {
+	text  string
 	lines []sheetLine
+	// starts are where in the text the lines start.
+	starts []int
 	// order is the order of the lines in the end.
 	order    []int
 	mappings []ordering
@@ -67,7 +70,8 @@ type sheet struct {
 
 func newSheet(text []byte) *sheet {
 	body, ended := strings.CutSuffix(string(text), "\n")
-	l := &sheet{ended: ended}
+	l := &sheet{text: string(text), ended: ended}
+	start := 0
 	for line := range strings.SplitSeq(body, "\n") {
 		lineKind := otherLine
 		switch trimmed := strings.TrimLeft(line, " \t"); {
@@ -78,7 +82,8 @@ func newSheet(text []byte) *sheet {
 		case documentLine().MatchString(line):
 			lineKind = markerLine
 		}
-		l.order = append(l.order, len(l.lines))
+		l.order, l.starts = append(l.order, len(l.lines)), append(l.starts, start)
+		start += len(line) + 1
 		l.lines = append(l.lines, sheetLine{in: line, kind: lineKind})
 	}
 	return l
@@ -107,7 +112,7 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 func (l *sheet) keepLines(root *yaml.Node) error {
 	end := len(l.lines)
 	if root.Kind != yaml.SequenceNode || root.Style&yaml.FlowStyle != 0 {
-		last, err := l.end(root, -1)
+		last, err := l.end(root)
 		if err != nil {
 			return err
 		}

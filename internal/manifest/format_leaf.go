@@ -1,24 +1,32 @@
 package manifest
 
 import (
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// leaf notes the lines of a value that is no block: a text, an alias, or what
-// stands in brackets.
+// at returns where in the text a value starts.
+func (l *sheet) at(v *yaml.Node) int {
+	return l.starts[v.Line-1] + offset(l.lines[v.Line-1].in, v.Column-1)
+}
+
+// leaf notes the lines of a value that is no block: a text, an alias, or a collection in
+// brackets.
 func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
-	last, err := l.end(v, owner.from)
+	if isBlockText(v) {
+		return l.blockText(v, owner)
+	}
+	start, by := v.Line-1, owner.to-owner.from
+	last, err := l.end(v)
 	if err != nil {
 		return err
 	}
-	start, by := v.Line-1, owner.to-owner.from
 	if start > at {
 		by = owner.to + levelIndent - (v.Column - 1)
-	}
-	if isBlockText(v) {
-		return l.blockText(v, last, owner)
 	}
 	plain := v.Kind == yaml.ScalarNode && isPlain(v)
 	for i := start; i <= last; i++ {
@@ -38,225 +46,157 @@ func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	return nil
 }
 
+// end returns the line in which a value ends that is no mapping or list of lines.
+func (l *sheet) end(v *yaml.Node) (int, error) {
+	if isBlockText(v) {
+		b, err := l.block(v, noToken().from)
+		return b.last, err
+	}
+	if v.Kind == yaml.AliasNode || isEmpty(v) {
+		return v.Line - 1, nil
+	}
+	text := l.text[l.at(v):]
+	before := len(properties().FindString(text))
+	size := 0
+	switch rest := text[before:]; {
+	case v.Kind != yaml.ScalarNode:
+		size = flowSize(rest)
+	case v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		size = quotedSize(rest)
+	default:
+		size = plainSize(rest, strings.Fields(v.Value))
+	}
+	if size == 0 {
+		return 0, left(v.Line, "trueup can't tell where the value ends")
+	}
+	return v.Line - 1 + strings.Count(text[:before+size], "\n"), nil
+}
+
 func isBlockText(v *yaml.Node) bool {
 	return v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
+// block is a text behind | or >: its lines, that sign with what follows it, and the column
+// at which the text begins.
+type block struct {
+	header, last, column int
+	sign                 string
+}
+
 // blockText notes the lines of a text behind | or >.
-func (l *sheet) blockText(v *yaml.Node, last int, owner token) error {
-	header, text, err := l.header(v)
+func (l *sheet) blockText(v *yaml.Node, owner token) error {
+	b, err := l.block(v, owner.from)
 	if err != nil {
 		return err
 	}
-	inner, by := l.inner(header, owner.from), owner.to-owner.from
-	if !strings.ContainsAny(text, "123456789") {
-		by = owner.to + levelIndent - inner
+	by := owner.to - owner.from
+	if !strings.ContainsAny(b.sign, "123456789") {
+		by = owner.to + levelIndent - b.column
 	}
-	for i := header + 1; i <= last; i++ {
-		l.lines[i].kind, l.lines[i].open, l.lines[i].shift = innerLine, true, by
-		if strings.Trim(l.lines[i].in, " ") == "" && len(l.lines[i].in) <= inner {
-			l.lines[i].shift = -len(l.lines[i].in)
+	for i := b.header + 1; i <= b.last; i++ {
+		line := &l.lines[i]
+		line.kind, line.open, line.shift = innerLine, true, by
+		if strings.Trim(line.in, " ") == "" && len(line.in) <= b.column {
+			line.shift = -len(line.in)
 		}
 	}
-	l.unended = l.unended || !l.ended && last == len(l.lines)-1 && !strings.Contains(text, "-")
+	l.unended = l.unended || !l.ended && b.last == len(l.lines)-1 && !strings.Contains(b.sign, "-")
 	return nil
 }
 
-// header finds the line of a block text's | or >, and returns what stands there.
-func (l *sheet) header(v *yaml.Node) (at int, text string, err error) {
-	c := cursor{l: l, line: v.Line - 1, at: offset(l.lines[v.Line-1].in, v.Column-1)}
-	c.skipProperties()
-	rest := c.rest()
-	if rest == "" || rest[0] != '|' && rest[0] != '>' {
-		return 0, "", left(c.line+1, "the text does not start where the parser says")
+// block finds the lines of a text behind | or >, whose owner begins at a column.
+func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
+	at := l.at(v)
+	before := properties().FindString(l.text[at:])
+	b.header = v.Line - 1 + strings.Count(before, "\n")
+	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at+len(before)-l.starts[b.header]:], " ")
+	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
+		return b, left(b.header+1, "the text does not start where the parser says")
 	}
-	text, _, _ = strings.Cut(rest, " ")
-	return c.line, text, nil
+	b.last, b.column = b.header, l.column(b, owner)
+	for i := b.header + 1; i < len(l.lines); i++ {
+		text := strings.TrimLeft(l.lines[i].in, " ")
+		if text != "" && len(l.lines[i].in)-len(text) < b.column {
+			break
+		}
+		if text != "" || strings.Contains(b.sign, "+") || len(l.lines[i].in) > b.column {
+			b.last = i
+		}
+	}
+	return b, nil
 }
 
-// inner is the column at which the lines of a block text begin, whose owner
-// begins at another.
-func (l *sheet) inner(header, owner int) int {
-	text, _, _ := strings.Cut(l.lines[header].in[strings.LastIndexAny(l.lines[header].in, "|>")+1:], " ")
-	if i := strings.IndexAny(text, "123456789"); i >= 0 {
-		return max(owner, 0) + int(text[i]-'0')
+// column is where the lines of a block text begin, whose owner begins at another column.
+func (l *sheet) column(b block, owner int) int {
+	if i := strings.IndexAny(b.sign, "123456789"); i >= 0 {
+		return max(owner, 0) + int(b.sign[i]-'0')
 	}
-	for _, line := range l.lines[header+1:] {
-		if trimmed := strings.TrimLeft(line.in, " "); trimmed != "" {
-			return max(len(line.in)-len(trimmed), owner+1)
+	for _, line := range l.lines[b.header+1:] {
+		if text := strings.TrimLeft(line.in, " "); text != "" {
+			return max(len(line.in)-len(text), owner+1)
 		}
 	}
 	return owner + 1
 }
 
-// end returns the line in which a value ends whose owner begins at a column.
-func (l *sheet) end(v *yaml.Node, owner int) (int, error) {
-	c := cursor{l: l, line: v.Line - 1, at: offset(l.lines[v.Line-1].in, v.Column-1)}
-	if v.Kind == yaml.AliasNode {
-		return c.line, nil
+var (
+	// space matches white space and comments, properties an anchor and a tag.
+	space      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s+(?:#.*)?)+`) })
+	properties = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[&!]\S*(?:\s+(?:#.*)?)*)*`) })
+)
+
+// quotedSize returns the size of the text in quotes that a text starts with, or 0.
+func quotedSize[T string | []byte](text T) int {
+	for i := 1; i < len(text) && (text[0] == '"' || text[0] == '\''); i++ {
+		switch c := text[i]; {
+		case c == '\\' && text[0] == '"', c == '\'' && text[0] == '\'' && i+1 < len(text) && text[i+1] == '\'':
+			i++
+		case c == text[0]:
+			return i + 1
+		}
 	}
-	if isBlockText(v) {
-		return l.blockEnd(v, owner)
-	}
-	c.skipProperties()
-	var ok bool
-	switch {
-	case v.Kind != yaml.ScalarNode:
-		ok = c.brackets()
-	case v.Style&yaml.DoubleQuotedStyle != 0:
-		ok = c.quoted('"')
-	case v.Style&yaml.SingleQuotedStyle != 0:
-		ok = c.quoted('\'')
-	default:
-		ok = c.words(strings.Fields(v.Value))
-	}
-	if !ok {
-		return 0, left(v.Line, "trueup can't tell where the value ends")
-	}
-	return c.line, nil
+	return 0
 }
 
-// blockEnd returns the last line of a block text.
-func (l *sheet) blockEnd(v *yaml.Node, owner int) (int, error) {
-	header, text, err := l.header(v)
-	if err != nil {
-		return 0, err
+// plainSize returns the size of the unquoted text of some words, or 0.
+func plainSize(text string, words []string) int {
+	at := 0
+	for _, word := range words {
+		at = len(text) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
+		if !strings.HasPrefix(text[at:], word) {
+			return 0
+		}
+		at += len(word)
 	}
-	inner, last := l.inner(header, owner), header
-	for i := header + 1; i < len(l.lines); i++ {
-		trimmed := strings.TrimLeft(l.lines[i].in, " ")
-		if trimmed == "" {
-			if strings.Contains(text, "+") || len(l.lines[i].in) > inner {
-				last = i
+	return at
+}
+
+// flowSize returns the size of the collection in brackets that a text starts with, or 0.
+func flowSize(text string) int {
+	f := flow{}
+	for at := 0; at < len(text); {
+		rest := text[at:]
+		if !f.plain && (rest[0] == '"' || rest[0] == '\'') {
+			size := quotedSize(rest)
+			if f.closed = size > 0; !f.closed {
+				return 0
 			}
+			at += size
 			continue
 		}
-		if len(l.lines[i].in)-len(trimmed) < inner {
-			break
-		}
-		last = i
-	}
-	return last, nil
-}
-
-// cursor moves over the text of values.
-type cursor struct {
-	l        *sheet
-	line, at int
-}
-
-// rest is what stands behind the cursor in its line.
-func (c *cursor) rest() string { return c.l.lines[c.line].in[min(c.at, len(c.l.lines[c.line].in)):] }
-
-// next goes to the next line, if there is one.
-func (c *cursor) next() bool {
-	c.line++
-	c.at = 0
-	return c.line < len(c.l.lines)
-}
-
-// skipSpace moves to what comes next, over line ends and comments.
-func (c *cursor) skipSpace() bool {
-	for {
-		rest := c.rest()
-		trimmed := strings.TrimLeft(rest, " \t")
-		apart := c.at == 0 || len(trimmed) < len(rest)
-		c.at += len(rest) - len(trimmed)
-		if trimmed != "" && (trimmed[0] != '#' || !apart) {
-			return true
-		}
-		if !c.next() {
-			return false
-		}
-	}
-}
-
-// skipProperties moves over an anchor and a tag.
-func (c *cursor) skipProperties() {
-	for {
-		rest := c.rest()
-		if rest == "" || rest[0] != '&' && rest[0] != '!' {
-			return
-		}
-		if end := strings.IndexAny(rest, " \t"); end >= 0 {
-			c.at += end
-		} else {
-			c.at += len(rest)
-		}
-		if !c.skipSpace() {
-			c.line = len(c.l.lines) - 1
-			return
-		}
-	}
-}
-
-// quoted moves behind a text in quotes.
-func (c *cursor) quoted(quote byte) bool {
-	if rest := c.rest(); rest == "" || rest[0] != quote {
-		return false
-	}
-	c.at++
-	for {
-		rest := c.rest()
-		for i := 0; i < len(rest); i++ {
-			switch {
-			case quote == '"' && rest[i] == '\\', quote == '\'' && strings.HasPrefix(rest[i:], "''"):
-				i++
-			case rest[i] == quote:
-				c.at += i + 1
-				return true
-			}
-		}
-		if !c.next() {
-			return false
-		}
-	}
-}
-
-// words moves over an unquoted text, which may go on in the next lines.
-func (c *cursor) words(words []string) bool {
-	for {
-		text, _, _ := strings.Cut(c.rest(), " #")
-		text, _, _ = strings.Cut(text, "\t#")
-		has := strings.Fields(text)
-		if c.at == 0 && len(has) > 0 && has[0][0] == '#' || len(has) > len(words) {
-			return false
-		}
-		for i, word := range has {
-			if word != words[i] {
-				return false
-			}
-		}
-		if words = words[len(has):]; len(words) == 0 {
-			return true
-		}
-		if !c.next() {
-			return false
-		}
-	}
-}
-
-// brackets moves behind a mapping or list in brackets.
-func (c *cursor) brackets() bool {
-	f := flow{}
-	for c.skipSpace() {
-		rest := c.rest()
-		if ch := rest[0]; (ch == '"' || ch == '\'') && !f.plain {
-			if f.closed = c.quoted(ch); !f.closed {
-				return false
-			}
+		if size := len(space().FindString(rest)); size > 0 {
+			at += size
 			continue
 		}
 		f.next(rest)
-		c.at++
-		if f.depth == 0 {
-			return f.closed
+		if at++; f.depth == 0 && f.closed {
+			return at
 		}
 	}
-	return false
+	return 0
 }
 
-// flow is where a cursor is in brackets: how deep, in an unquoted text or not, and
+// flow is where a reader is in brackets: how deep, in an unquoted text or not, and
 // whether right behind a quote or a bracket, where a colon ends a key.
 type flow struct {
 	depth         int
@@ -265,7 +205,7 @@ type flow struct {
 
 // next goes on by one character that is no quote.
 func (f *flow) next(rest string) {
-	const separators = " \t,[]{}"
+	const separators = " \t\n,[]{}"
 	switch ch := rest[0]; {
 	case ch == '{' || ch == '[':
 		f.depth, f.plain, f.closed = f.depth+1, false, false

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -59,52 +58,35 @@ func sameNodes(before, after []byte) error {
 	return nil
 }
 
-// marked says of each comment to this program which fields and elements it
-// governs, sorted.
+// marked returns each comment to this program with what it governs, sorted.
 func marked(text []byte) []string {
-	if !bytes.Contains(text, []byte(markName)) {
-		return nil
-	}
 	f := &file{lines: lines{data: text}, marks: findMarks(text)}
 	var all []string
 	number := 0
 	_ = decode(text, func(doc *yaml.Node) { // it was read before
 		number++
 		root := rootOf(doc)
-		if root == nil {
+		if root == nil || len(f.marks) == 0 {
 			return
 		}
-		l := newFieldLines(root)
-		marks := l.comments(f.takeMarks(f.endOf(root.Line)))
-		if len(marks) == 0 {
-			return
-		}
-		names := newNames(root, f.lines.count())
-		for _, m := range marks {
-			from, to, _ := l.covered(m)
-			all = append(all, fmt.Sprintf("%d %s %s %s %x", number, m.word, m.rule, m.reason, names.between(from, to)))
+		l, starting := newFieldLines(root), map[int]uint64{}
+		sumPaths(root, 0, starting)
+		for _, m := range l.comments(f.takeMarks(f.endOf(root.Line))) {
+			from, _, _ := l.covered(m)
+			governed := starting[from]
+			if m.line < root.Line {
+				governed = 0 // the whole document
+			}
+			all = append(all, fmt.Sprintf("%d %s %s %s %x", number, m.word, m.rule, m.reason, governed))
 		}
 	})
 	slices.Sort(all)
 	return all
 }
 
-// names are sums over the fields and elements of a document that begin up to a
-// line, each by its path. What is between two lines has the same sum as the same
-// fields elsewhere, whatever their order.
-type names []uint64
-
-func newNames(root *yaml.Node, lines int) names {
-	n := make(names, lines+2)
-	n.add(root, 0)
-	for i := 1; i < len(n); i++ {
-		n[i] += n[i-1]
-	}
-	return n
-}
-
-// add adds what is below a node, whose path has a sum, to the lines.
-func (n names) add(node *yaml.Node, path uint64) {
+// sumPaths adds the sums of the paths of all fields and elements below a node, whose own
+// path has a sum, to the lines on which they start.
+func sumPaths(node *yaml.Node, path uint64, starting map[int]uint64) {
 	step := 1
 	if node.Kind == yaml.MappingNode {
 		step = 2
@@ -116,14 +98,7 @@ func (n names) add(node *yaml.Node, path uint64) {
 		}
 		h := fnv.New64a()
 		_, _ = fmt.Fprintf(h, "%d %d %s", path, step, name) // a hash takes everything
-		n[min(node.Content[i].Line, len(n)-2)] += h.Sum64()
-		n.add(node.Content[i+step-1], h.Sum64())
+		starting[node.Content[i].Line] += h.Sum64()
+		sumPaths(node.Content[i+step-1], h.Sum64(), starting)
 	}
-}
-
-func (n names) between(from, to int) uint64 {
-	if from < 1 || to < from {
-		return 0
-	}
-	return n[min(to, len(n)-1)] - n[min(from, len(n)-1)-1]
 }

@@ -55,6 +55,7 @@ func TestFormat(t *testing.T) {
 		{"long lines stay", "a: " + strings.Repeat("long ", 100) + "x\n", "a: " + strings.Repeat("long ", 100) + "x\n"},
 		{"JSON", `{"b":1,"a":[1.0,{"c":"\u0041"}],"e":{}}`, "{\n  \"b\": 1,\n  \"a\": [\n    1.0,\n    {\n      \"c\": \"\\u0041\"\n    }\n  ],\n  \"e\": {}\n}\n"},
 		{"JSON with escapes of its own", `{"a\/b":"\/","c":"\ud83d\ude00"}`, "{\n  \"a\\/b\": \"\\/\",\n  \"c\": \"\\ud83d\\ude00\"\n}\n"},
+		{"odd spaces in brackets", "a:  [\u2060,\u00a0b\u00a0c ,\n\u2060]\n", "a: [\u2060,\u00a0b\u00a0c ,\n\u2060]\n"},
 		{"only comments", "# a\n\n\n# b\n", "# a\n\n# b\n"},
 		{"nothing", "", ""},
 
