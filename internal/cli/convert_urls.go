@@ -72,7 +72,7 @@ func hostsOf(set *manifest.Set, others []string) (purge.Hosts, error) {
 		hostnames = append(hostnames, o.Host)
 	}
 	if len(hostnames) == 0 {
-		return purge.Hosts{}, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+		return nil, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
 	}
 	return purge.NewHosts(hostnames), nil
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
@@ -35,107 +35,64 @@ type Options struct {
 // absence only from a GET that says so (docs/design.md 0.14). Kinds that can't be read
 // are passed over. Any failure to read is an error: nothing is guessed.
 func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
-	f := &fetch{reader: r, opts: opts, wanted: wanted(set), inGit: map[kind.Key]kind.Key{}}
+	f := &fetch{
+		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
+		wanted: make(map[kind.Key]*manifest.Object, len(set.Objects)),
+		state: State{
+			Objects: make(map[kind.Key]kind.Object, len(set.Objects)), Absent: map[kind.Key]bool{},
+			Hosts: make(map[string]kind.Key, len(set.Objects)), Lists: map[string]kind.ListInfo{},
+		},
+	}
 	for key, name := range opts.Names {
 		f.inGit[kind.Key{Kind: key.Kind, Name: name}] = key
 	}
+	for _, o := range set.Objects {
+		if o.Kind.Can(kind.List) && o.Kind.Can(kind.Get) {
+			f.wanted[o.Key()] = o
+		}
+	}
+	workers := cmp.Or(max(opts.Parallelism, 0), 4)
 	kinds := f.kinds(set)
-	lists := make([]*listed, len(kinds))
-	err := parallel(ctx, f.workers(), len(kinds), func(ctx context.Context, i int) (err error) {
-		lists[i], err = f.list(ctx, kinds[i])
-		return err
-	})
+	err := parallel(ctx, workers, len(kinds), func(ctx context.Context, i int) error { return f.list(ctx, kinds[i]) })
 	if err != nil {
 		return State{}, err
 	}
-	asks := f.open(lists)
-	err = parallel(ctx, f.workers(), len(asks), func(ctx context.Context, i int) error {
-		return f.get(ctx, asks[i])
-	})
+	for key := range f.wanted {
+		if !f.listed[key] {
+			f.open = append(f.open, key)
+		}
+	}
+	slices.SortFunc(f.open, compareKeys)
+	err = parallel(ctx, workers, len(f.open), func(ctx context.Context, i int) error { return f.get(ctx, f.open[i]) })
 	if err != nil {
 		return State{}, err
 	}
-	return f.state(lists, asks), nil
+	slices.SortFunc(f.state.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
+	return f.state, nil
 }
 
 type fetch struct {
 	reader Reader
 	opts   Options
-	// wanted are the manifests of what can be read.
+	// wanted are the manifests of what can be listed and read.
 	wanted map[kind.Key]*manifest.Object
 	// inGit maps the server's key of an object to git's, where they differ.
 	inGit map[kind.Key]kind.Key
+
+	mu sync.Mutex
 	// done counts the objects that were read.
-	done atomic.Int64
+	done  int
+	state State
+	// listed are the keys of what the lists show, open those of what to read by name:
+	// items whose list says too little of them, and wanted objects that no list shows.
+	listed map[kind.Key]bool
+	open   []kind.Key
 }
 
 // tell tells that one object more was read.
 func (f *fetch) tell() {
-	if done := f.done.Add(1); f.opts.Progress != nil {
-		f.opts.Progress(int(done))
-	}
-}
-
-// key returns git's key of an object.
-func (f *fetch) key(o kind.Object) kind.Key {
-	if key, ok := f.inGit[o.Key()]; ok {
-		return key
-	}
-	return o.Key()
-}
-
-// name returns the server's name of an object.
-func (f *fetch) name(key kind.Key) string {
-	if name, ok := f.opts.Names[key]; ok {
-		return name
-	}
-	return key.Name
-}
-
-// listed is what one list showed.
-type listed struct {
-	kind *kind.Kind
-	info kind.ListInfo
-	// names are git's names of the items.
-	names map[string]bool
-	whole []kind.Object
-	// bare are items whose list says too little of them.
-	bare []kind.Key
-}
-
-// ask is an object to read by its name.
-type ask struct {
-	list *listed
-	key  kind.Key
-	// shown says that the list had it.
-	shown  bool
-	absent bool
-	object kind.Object
-}
-
-func (f *fetch) workers() int {
-	if f.opts.Parallelism > 0 {
-		return f.opts.Parallelism
-	}
-	return 4
-}
-
-// wanted collects the manifests whose kind can be listed and read.
-func wanted(set *manifest.Set) map[kind.Key]*manifest.Object {
-	keys := make(map[kind.Key]*manifest.Object, len(set.Objects))
-	for _, o := range set.Objects {
-		if o.Kind.Can(kind.List) && o.Kind.Can(kind.Get) {
-			keys[o.Key()] = o
-		}
-	}
-	return keys
-}
-
-// share gives an object that is as its manifest the bytes of that, so that they
-// are held once.
-func share(o *kind.Object, wanted *manifest.Object) {
-	if wanted != nil && bytes.Equal(o.Spec, wanted.Spec) {
-		o.Spec = wanted.Spec
+	if f.done++; f.opts.Progress != nil {
+		f.opts.Progress(f.done)
 	}
 }
 
@@ -159,37 +116,31 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	return kinds
 }
 
-// list reads one kind's list. Of objects that nobody wants only the identity
-// is kept, and of those that are made once the spec.
-func (f *fetch) list(ctx context.Context, k *kind.Kind) (*listed, error) {
-	l := &listed{kind: k, names: map[string]bool{}}
+// list reads one kind's list.
+func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
 		if err := f.check(k, o); err != nil {
 			return err
 		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.tell()
-		key := f.key(o)
-		if l.names[key.Name] {
+		key := cmp.Or(f.inGit[o.Key()], o.Key())
+		if f.listed[key] {
 			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
 		}
-		l.names[key.Name] = true
-		wanted, managed := f.wanted[key]
-		if o.Spec == nil && (managed || k.HostField != "" || f.opts.Whole) {
-			l.bare = append(l.bare, key)
-			return nil
+		f.listed[key] = true
+		if o.Spec == nil && (f.wanted[key] != nil || k.HostField != "" || f.opts.Whole) {
+			f.open = append(f.open, key)
+		} else {
+			f.place(key, o)
 		}
-		if !managed {
-			o.Status = nil
-		}
-		if !managed && !k.CreateOnly() && !f.opts.Whole {
-			o.Spec = nil
-		}
-		share(&o, wanted)
-		l.whole = append(l.whole, o)
 		return nil
 	})
-	l.info = info
-	return l, err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state.Lists[k.Name] = info
+	return err
 }
 
 // check refuses what the project's workspace can't hold.
@@ -204,98 +155,59 @@ func (f *fetch) check(k *kind.Kind, o kind.Object) error {
 	return nil
 }
 
-// open returns what the lists leave open, in the order of the keys: items
-// without a spec, and wanted objects that no list shows.
-func (f *fetch) open(lists []*listed) []*ask {
-	var asks []*ask
-	for _, l := range lists {
-		for _, key := range l.bare {
-			asks = append(asks, &ask{list: l, key: key, shown: true})
-		}
-		for key := range f.wanted {
-			if key.Kind == l.kind.Name && !l.names[key.Name] {
-				asks = append(asks, &ask{list: l, key: key})
-			}
-		}
-	}
-	slices.SortFunc(asks, func(a, b *ask) int { return compareKeys(a.key, b.key) })
-	return asks
-}
-
-// get settles one ask.
-func (f *fetch) get(ctx context.Context, a *ask) error {
-	o, err := f.reader.Get(ctx, a.list.kind, f.name(a.key))
+// get reads one object by its name.
+func (f *fetch) get(ctx context.Context, key kind.Key) error {
+	k, _ := kind.Named(key.Kind)
+	o, err := f.reader.Get(ctx, k, cmp.Or(f.opts.Names[key], key.Name))
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.tell()
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
-		a.absent = true
+		if f.wanted[key] != nil { // else it went away after the list was read
+			f.state.Absent[key] = true
+		}
 		return nil
 	case err != nil:
 		return err
 	case o.Spec == nil && !o.Terminating:
-		return fmt.Errorf("get %s: the platform returns it without a spec", a.key)
+		return fmt.Errorf("get %s: the platform returns it without a spec", key)
 	}
-	if err := f.check(a.list.kind, o); err != nil {
+	if err := f.check(k, o); err != nil {
 		return err
 	}
-	share(&o, f.wanted[a.key])
-	a.object = o
+	if !f.listed[key] {
+		info := f.state.Lists[key.Kind]
+		info.Complete = false
+		f.state.Lists[key.Kind] = info
+	}
+	f.place(cmp.Or(f.inGit[o.Key()], o.Key()), o)
 	return nil
 }
 
-// state puts together what was read.
-func (f *fetch) state(lists []*listed, asks []*ask) State {
-	s := State{
-		Objects: make(map[kind.Key]kind.Object, len(f.wanted)),
-		Absent:  map[kind.Key]bool{},
-		Hosts:   make(map[string]kind.Key, len(f.wanted)),
-		Lists:   map[string]kind.ListInfo{},
-	}
-	for _, l := range lists {
-		s.Lists[l.kind.Name] = l.info
-		for _, o := range l.whole {
-			f.place(&s, o)
+// place puts an object where it belongs. Of objects that nobody wants only the
+// identity is kept, and of those that are made once the spec. One that is as its
+// manifest gets the bytes of that, so that they are held once. Of two that serve one
+// hostname the first by name is the host's; one that is terminating serves nothing.
+func (f *fetch) place(key kind.Key, o kind.Object) {
+	if wanted := f.wanted[key]; wanted != nil {
+		if bytes.Equal(o.Spec, wanted.Spec) {
+			o.Spec = wanted.Spec
 		}
-	}
-	for _, a := range asks {
-		switch {
-		case a.absent && f.wanted[a.key] != nil:
-			s.Absent[a.key] = true
-		case a.absent:
-			// It went away after the list was read, and nobody wants it.
-		default:
-			f.place(&s, a.object)
-		}
-		if !a.absent && !a.shown {
-			info := s.Lists[a.key.Kind]
-			info.Complete = false
-			s.Lists[a.key.Kind] = info
-		}
-	}
-	slices.SortFunc(s.Unmanaged, func(a, b kind.Object) int { return compareKeys(a.Key(), b.Key()) })
-	return s
-}
-
-// place puts an object where it belongs. Of two that serve one hostname the
-// first by name is the host's; one that is terminating serves nothing.
-func (f *fetch) place(s *State, o kind.Object) {
-	key := f.key(o)
-	if f.wanted[key] != nil {
-		s.Objects[key] = o
+		f.state.Objects[key] = o
 	} else {
-		if !o.Kind.CreateOnly() && !f.opts.Whole {
+		if o.Status = nil; !o.Kind.CreateOnly() && !f.opts.Whole {
 			o.Spec = nil
 		}
-		o.Status = nil
-		s.Unmanaged = append(s.Unmanaged, o)
+		f.state.Unmanaged = append(f.state.Unmanaged, o)
 	}
 	host := kind.HostKey(o.Host)
 	if host == "" || o.Terminating {
 		return
 	}
-	if has, ok := s.Hosts[host]; !ok || compareKeys(key, has) < 0 {
-		s.Hosts[host] = key
+	if has, ok := f.state.Hosts[host]; !ok || compareKeys(key, has) < 0 {
+		f.state.Hosts[host] = key
 	}
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,8 @@ import (
 )
 
 // parallel runs do for 0 to n-1, at most workers at a time, and waits for all.
-// The first failure stops the rest; of several, the one of the lowest index is
-// returned, and none that only tells of the stop.
+// The first failure stops the rest; of several, it returns the one of the lowest index,
+// and none that only tells of the stop. A panic is a failure too.
 func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -24,27 +25,27 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 			break
 		}
 		wg.Go(func() {
-			defer func() { <-slots }()
-			if failures[i] = caught(ctx, i, do); failures[i] != nil {
-				cancel()
-			}
+			defer func() {
+				if value := recover(); value != nil {
+					failures[i] = &panicError{value: value, stack: debug.Stack()}
+				}
+				if failures[i] != nil {
+					cancel()
+				}
+				<-slots
+			}()
+			failures[i] = do(ctx, i)
 		})
 	}
 	wg.Wait()
-	if err := first(failures); err != nil {
-		return err
-	}
-	return context.Cause(outer)
-}
-
-// caught calls do; a panic in it is an error, and stops the others like one.
-func caught(ctx context.Context, i int, do func(ctx context.Context, i int) error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &panicError{value: value, stack: debug.Stack()}
+	var stopped error
+	for _, err := range failures {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
 		}
-	}()
-	return do(ctx, i)
+		stopped = cmp.Or(stopped, err)
+	}
+	return cmp.Or(stopped, context.Cause(outer))
 }
 
 // panicError is a mistake of this program.
@@ -59,18 +60,3 @@ func (e *panicError) Error() string {
 
 // Stack is where it happened, without any value.
 func (e *panicError) Stack() []byte { return e.stack }
-
-// first returns the failure to tell of.
-func first(failures []error) error {
-	var stopped error
-	for _, err := range failures {
-		switch {
-		case err == nil:
-		case !errors.Is(err, context.Canceled):
-			return err
-		case stopped == nil:
-			stopped = err
-		}
-	}
-	return stopped
-}

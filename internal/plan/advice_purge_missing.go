@@ -242,7 +242,7 @@ func newFlushed(requests []purge.Spec) flushed {
 	for i, spec := range requests {
 		f.hosts, lists[i] = append(f.hosts, purgedHosts(spec)), spec.Paths
 		for _, path := range spec.Paths {
-			if purge.FormOf(path) == purge.Absolute {
+			if !purge.IsPrefix(path) {
 				f.files[path] = append(f.files[path], i)
 			}
 		}

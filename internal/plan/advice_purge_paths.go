@@ -103,7 +103,7 @@ func (r reach) has(path string) bool {
 	if _, _, ok := r.cover.By(path, func(int, string) bool { return true }); ok || r.files[path] {
 		return true
 	}
-	if purge.FormOf(path) != purge.Prefix {
+	if !purge.IsPrefix(path) {
 		return false
 	}
 	stem := strings.TrimSuffix(path, "*")

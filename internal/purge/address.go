@@ -147,13 +147,13 @@ func encode(text, set string) string {
 }
 
 // Hosts are the hostnames that a purge may name (docs/platform.md 2.3).
-type Hosts struct{ names map[string]string }
+type Hosts map[string]string
 
 // NewHosts takes the hostnames as they are to be written.
 func NewHosts(hostnames []string) Hosts {
-	h := Hosts{names: make(map[string]string, len(hostnames))}
+	h := make(Hosts, len(hostnames))
 	for _, name := range hostnames {
-		h.names[hostKey(name)] = name
+		h[hostKey(name)] = name
 	}
 	return h
 }
@@ -164,7 +164,7 @@ func NewHosts(hostnames []string) Hosts {
 func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
 	host = hostKey(host)
 	for at := 0; ; {
-		if name, found := h.names[host[at:]]; found {
+		if name, found := h[host[at:]]; found {
 			return name, strings.TrimSuffix(host[:at], "."), true
 		}
 		next := strings.IndexByte(host[at:], '.')

@@ -147,53 +147,47 @@ const Pays = MaxPaths / MaxPrefixes
 // collapse names folders in place of at least so many paths in them, the deepest
 // first; a folder that is named counts as one path of the folder above it.
 func (c *Composed) collapse(pays int) {
-	below := map[string][]string{}
+	below := map[string][]Collapsed{}
 	for _, path := range c.Paths {
 		folder := folderOf(path)
-		below[folder] = append(below[folder], path)
+		below[folder] = append(below[folder], Collapsed{path, []string{path}})
 		for folder != "/" {
 			folder = above(folder)
-			below[folder] = slices.Grow(below[folder], 1)
+			below[folder] = slices.Grow(below[folder], 1) // it is there even if it is empty
 		}
 	}
-	for _, folder := range slices.SortedFunc(maps.Keys(below), func(a, b string) int {
+	deepest := func(a, b string) int {
 		return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), cmp.Compare(a, b))
-	}) {
-		named := below[folder]
-		if folder == "/" {
-			c.Paths = named
-			break // /* would be everything
-		}
-		if len(named) >= pays {
-			c.name(folder+"*", named)
-			named = []string{folder + "*"}
-		}
-		below[above(folder)] = append(below[above(folder)], named...)
 	}
-	slices.Sort(c.Paths)
-}
-
-// name records that a prefix path replaces paths. Some of them may be prefix paths
-// that replaced others before.
-func (c *Composed) name(prefix string, paths []string) {
-	named := Collapsed{Prefix: prefix}
-	for _, path := range paths {
-		at := slices.IndexFunc(c.Collapsed, func(inner Collapsed) bool { return inner.Prefix == path })
-		if FormOf(path) == Absolute || at < 0 {
-			named.Paths = append(named.Paths, path)
+	c.Paths = nil
+	for _, folder := range slices.SortedFunc(maps.Keys(below), deepest) {
+		named := below[folder]
+		if folder != "/" && len(named) >= pays { // /* would be everything
+			all := Collapsed{Prefix: folder + "*"}
+			for _, each := range named {
+				all.Paths = append(all.Paths, each.Paths...)
+			}
+			named = []Collapsed{all}
+		}
+		if folder != "/" {
+			below[above(folder)] = append(below[above(folder)], named...)
 			continue
 		}
-		named.Paths = append(named.Paths, c.Collapsed[at].Paths...)
-		c.Collapsed = slices.Delete(c.Collapsed, at, at+1)
+		for _, each := range named {
+			if c.Paths = append(c.Paths, each.Prefix); each.Prefix != each.Paths[0] {
+				c.Collapsed = append(c.Collapsed, each)
+			}
+		}
 	}
-	c.Collapsed = append(c.Collapsed, named)
+	slices.Sort(c.Paths)
+	slices.SortFunc(c.Collapsed, func(a, b Collapsed) int { return deepest(a.Prefix, b.Prefix) })
 }
 
 // folderOf is the folder that a path is in, with a slash at its end; that of
 // "/img/*" is the one that img is in, because it is named as a whole already.
 func folderOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
-	if FormOf(path) == Prefix {
+	if IsPrefix(path) {
 		path = strings.TrimSuffix(stem(path), "/")
 	}
 	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
@@ -214,7 +208,7 @@ func (s Spec) Split(limits Usage) []Spec {
 	var absolute, prefixes int
 	for _, path := range sortedUnique(s.Paths) {
 		n, all := &absolute, usage.Paths
-		if FormOf(path) == Prefix {
+		if IsPrefix(path) {
 			n, all = &prefixes, usage.Prefixes
 		}
 		at := *n * len(parts) / all

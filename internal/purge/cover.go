@@ -20,43 +20,21 @@ type Redundant struct {
 // the order of the list. The prefix that it names is itself not redundant. It
 // takes O((n+m) log m) for n absolute and m prefix paths.
 func FindRedundant(paths []string) []Redundant {
-	by, open := outermost(paths)
-	first := make(map[string]int, open)
-	redundant := make([]Redundant, 0, len(paths)-open)
+	c := NewCover(paths)
+	first := make(map[string]int, len(paths)-len(c.sorted))
+	var redundant []Redundant
 	for i, path := range paths {
-		if by[i] < 0 {
-			at, again := first[path]
-			if !again {
-				at, first[path] = i, i
+		by, covered := c.widest(path)
+		if !covered {
+			if by, covered = first[path]; !covered {
+				by, first[path] = i, i
 			}
-			by[i] = at
 		}
-		if by[i] != i {
-			redundant = append(redundant, Redundant{Index: i, By: by[i], Duplicate: paths[by[i]] == path})
+		if by != i {
+			redundant = append(redundant, Redundant{Index: i, By: by, Duplicate: paths[by] == path})
 		}
 	}
 	return redundant
-}
-
-// outermost returns for each path the index of the widest prefix that covers
-// it, itself perhaps, or -1; open counts the latter.
-func outermost(paths []string) (by []int, open int) {
-	c := NewCover(paths)
-	by = make([]int, len(paths))
-	for i, path := range paths {
-		s := stem(path)
-		at := c.floor(s)
-		if at >= 0 {
-			at = c.sorted[at].top
-		}
-		if at < 0 || !strings.HasPrefix(s, c.sorted[at].stem) {
-			by[i] = -1
-			open++
-			continue
-		}
-		by[i] = c.sorted[at].index
-	}
-	return by, open
 }
 
 // Cover finds which of the prefix paths of several lists cover a path.
@@ -83,7 +61,7 @@ func NewCover(lists ...[]string) Cover {
 	var c Cover
 	for list, paths := range lists {
 		for i, path := range paths {
-			if FormOf(path) == Prefix {
+			if IsPrefix(path) {
 				c.sorted = append(c.sorted, prefix{path: path, stem: stem(path), list: list, index: i})
 			}
 		}
@@ -121,6 +99,17 @@ func (c Cover) By(path string, counts func(list int, prefix string) bool) (list 
 		}
 	}
 	return 0, "", false
+}
+
+// widest returns the index of the widest prefix that covers the path, itself perhaps.
+func (c Cover) widest(path string) (index int, ok bool) {
+	s := stem(path)
+	at := c.floor(s)
+	if at < 0 {
+		return 0, false
+	}
+	top := c.sorted[c.sorted[at].top]
+	return top.index, strings.HasPrefix(s, top.stem)
 }
 
 // floor returns the place of the last prefix whose stem is not greater than s,

@@ -104,45 +104,25 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	if err != nil || u.Host == "" {
 		return nil, false
 	}
-	isRequest = l.isRequest(text)
-	if _, _, ours := l.Hosts.Place(u.Hostname()); !isRequest && (ours || l.Service != "") {
+	service, lower := strings.ToLower(strings.TrimRight(l.Service, "/")), strings.ToLower(text)
+	rest, found := strings.CutPrefix(lower, service)
+	isRequest = service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
+	if _, _, ours := l.Hosts.Place(u.Hostname()); !isRequest && (ours || service != "") {
 		return nil, false
 	}
-	values := u.Query()
-	for _, key := range queryKeys(u.RawQuery) {
-		for _, value := range values[key] {
-			if isAddress(value) {
-				named = append(named, value)
-			}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(part, "=")
+		if value, err := url.QueryUnescape(value); err == nil && isAddress(value) {
+			named = append(named, value)
 		}
 	}
 	return named, isRequest || len(named) > 0
 }
 
-// isRequest reports whether an address is one of the older service, where that is
-// known.
-func (l Legacy) isRequest(text string) bool {
-	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
-	rest, found := strings.CutPrefix(strings.ToLower(text), service)
-	return service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
-}
-
-// queryKeys are the keys of a query, each once, in their order.
-func queryKeys(query string) []string {
-	var keys []string
-	for part := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(part, "=")
-		if key, err := url.QueryUnescape(key); err == nil && !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// isAddress tells an address of a page from other text.
+// isAddress reports whether a text begins as an address of a page does.
 func isAddress(text string) bool {
-	lower := strings.ToLower(text)
-	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "//")
+	scheme, _, ok := strings.Cut(strings.ToLower(text), "//")
+	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
 }
 
 // address places one address.

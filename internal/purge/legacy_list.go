@@ -38,33 +38,34 @@ func unquoted(text string) string {
 
 // jsonList reads JSON, one token after the other.
 type jsonList struct {
-	decoder *json.Decoder
-	data    []byte
-	// open are the lists and objects around a token; isKey says that the next text
-	// of an object is a key.
-	open  []json.Delim
-	isKey []bool
+	*json.Decoder
+	data []byte
 	// line is that of the offset at.
 	at, line int
 	entries  []Line
 	unplaced []Unplaced
 }
 
+// maxNested is how deep lists and objects may hold each other.
+const maxNested = 1000
+
 func readJSON(data []byte) ([]Line, []Unplaced, error) {
-	l := &jsonList{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
-	l.decoder.UseNumber()
+	l := &jsonList{Decoder: json.NewDecoder(bytes.NewReader(data)), data: data, line: 1}
+	l.UseNumber()
 	for {
-		token, err := l.decoder.Token()
+		token, err := l.Token()
 		if errors.Is(err, io.EOF) {
-			if len(l.open) > 0 {
-				return nil, nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
-			}
 			return l.entries, l.unplaced, nil
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.decoder.InputOffset())), err)
+		if err == nil {
+			err = l.value(token, false, maxNested)
 		}
-		l.token(token)
+		if errors.Is(err, io.EOF) {
+			return nil, nil, fmt.Errorf("line %d: the JSON ends too early", l.lineAt(len(data)))
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("line %d: it is not JSON: %w", l.lineAt(int(l.InputOffset())), err)
+		}
 	}
 }
 
@@ -75,37 +76,38 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-func (l *jsonList) token(token json.Token) {
-	delim, isDelim := token.(json.Delim)
-	if isDelim && (delim == ']' || delim == '}') {
-		l.open, l.isKey = l.open[:len(l.open)-1], l.isKey[:len(l.isKey)-1]
-		return
+// value reads what begins with a token. A text is an entry; another value of a list has
+// no place.
+func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
+	if delim, isDelim := token.(json.Delim); isDelim {
+		return l.values(delim == '{', depth)
 	}
-	inObject := len(l.open) > 0 && l.open[len(l.open)-1] == '{'
-	if inObject {
-		isKey := l.isKey[len(l.isKey)-1]
-		l.isKey[len(l.isKey)-1] = !isKey
-		if isKey {
-			return
-		}
-	}
-	if isDelim {
-		l.open, l.isKey = append(l.open, delim), append(l.isKey, true)
-		return
-	}
-	l.value(token, inObject)
-}
-
-// value notes a text; another value of a list has no place.
-func (l *jsonList) value(token json.Token, inObject bool) {
-	line := l.lineAt(int(l.decoder.InputOffset()))
 	text, isText := token.(string)
+	line := Line{strings.TrimSpace(text), l.lineAt(int(l.InputOffset()))}
 	switch {
 	case isText && (!inObject || isAddress(text) || strings.HasPrefix(text, "/")):
-		l.entries = append(l.entries, Line{strings.TrimSpace(text), line})
+		l.entries = append(l.entries, line)
 	case !inObject:
-		l.unplaced = append(l.unplaced, Unplaced{
-			Line: Line{fmt.Sprint(token), line}, Reason: "is no text", Fix: `write "https://HOST/PATH"`,
-		})
+		line.Text = fmt.Sprint(token)
+		l.unplaced = append(l.unplaced, Unplaced{Line: line, Reason: "is no text", Fix: `write "https://HOST/PATH"`})
+	}
+	return nil
+}
+
+// values reads the rest of a list or an object.
+func (l *jsonList) values(ofObject bool, depth int) error {
+	if depth == 0 {
+		return fmt.Errorf("it is nested more than %d deep", maxNested)
+	}
+	for isKey := ofObject; ; isKey = ofObject && !isKey {
+		token, err := l.Token()
+		if err != nil || token == json.Delim(']') || token == json.Delim('}') {
+			return err
+		}
+		if !isKey {
+			if err := l.value(token, ofObject, depth-1); err != nil {
+				return err
+			}
+		}
 	}
 }

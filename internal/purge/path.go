@@ -8,24 +8,10 @@ import (
 	"strings"
 )
 
-// Form is what a path of a purge names (docs/platform.md 2.3).
-type Form uint8
-
-// The two forms of a path.
-const (
-	// Absolute is one file: a path without a trailing "*".
-	Absolute Form = iota
-	// Prefix is everything below: a path whose last character is "*".
-	Prefix
-)
-
-// FormOf tells which limit the path counts against, whether or not it is valid.
-func FormOf(path string) Form {
-	if strings.HasSuffix(path, "*") {
-		return Prefix
-	}
-	return Absolute
-}
+// IsPrefix reports whether a path, valid or not, names everything below it: its last
+// character is a "*" (docs/platform.md 2.3). Any other path names one file. The two
+// have limits of their own.
+func IsPrefix(path string) bool { return strings.HasSuffix(path, "*") }
 
 // The reasons why a path is refused (docs/platform.md 2.3).
 var (

@@ -12,31 +12,31 @@ import (
 
 func TestCheckPath(t *testing.T) {
 	for _, c := range []struct {
-		path string
-		form Form
-		ok   bool
+		path   string
+		prefix bool
+		ok     bool
 	}{
-		{"/", Absolute, true},
-		{"/*", Prefix, true},
-		{"/a/b", Absolute, true},
-		{"/a/*", Prefix, true},
-		{"/a*", Prefix, true},
-		{"/a?b=c", Absolute, true},
-		{"", Absolute, false},
-		{"*", Prefix, false},
-		{"a", Absolute, false},
-		{"a/*", Prefix, false},
-		{"https://example.com/a", Absolute, false},
-		{"/*/b", Absolute, false},
-		{"/a/**", Prefix, false},
-		{"/a*b*", Prefix, false},
-		{" /a", Absolute, false},
+		{"/", false, true},
+		{"/*", true, true},
+		{"/a/b", false, true},
+		{"/a/*", true, true},
+		{"/a*", true, true},
+		{"/a?b=c", false, true},
+		{"", false, false},
+		{"*", true, false},
+		{"a", false, false},
+		{"a/*", true, false},
+		{"https://example.com/a", false, false},
+		{"/*/b", false, false},
+		{"/a/**", true, false},
+		{"/a*b*", true, false},
+		{" /a", false, false},
 	} {
 		if got := CheckPath(c.path); (got == nil) != c.ok {
 			t.Errorf("CheckPath(%q) = %v, want ok %v", c.path, got, c.ok)
 		}
-		if got := FormOf(c.path); got != c.form {
-			t.Errorf("FormOf(%q) = %v, want %v", c.path, got, c.form)
+		if got := IsPrefix(c.path); got != c.prefix {
+			t.Errorf("IsPrefix(%q) = %v, want %v", c.path, got, c.prefix)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestCoverEqualsTheDefinition(t *testing.T) {
 func narrowest(lists [][]string, allowed []bool, path string) (by string, list int, ok bool) {
 	for i, paths := range lists {
 		for _, p := range paths {
-			if allowed[i] && FormOf(p) == Prefix && purges(p, path) && len(p) >= len(by) {
+			if allowed[i] && IsPrefix(p) && purges(p, path) && len(p) >= len(by) {
 				by, list, ok = p, i, true
 			}
 		}

@@ -20,66 +20,55 @@ type Sitemap struct {
 var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which a sitemap does not need: remove it")
 
 // ReadSitemap reads a sitemap. It opens nothing that the file names.
-func ReadSitemap(r io.Reader) (Sitemap, error) {
+func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	d := xml.NewDecoder(r)
 	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
 		return nil, fmt.Errorf("it is encoded as %.40s, and sitemaps must be UTF-8", charset)
 	}
-	var s Sitemap
-	var path []string
-	var text strings.Builder
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return s, s.check(len(path))
-		}
-		if err != nil {
-			return Sitemap{}, fmt.Errorf("it is not a sitemap: %w", err)
-		}
+	var root struct {
+		XMLName xml.Name
+		Pages   []loc `xml:"url>loc"`
+		Index   []loc `xml:"sitemap>loc"`
+	}
+	for root.XMLName.Local == "" && err == nil {
+		var token xml.Token
+		token, err = d.Token()
 		switch t := token.(type) {
 		case xml.Directive:
-			return Sitemap{}, errDTD
+			return s, errDTD
 		case xml.StartElement:
-			if path = append(path, t.Name.Local); len(path) > maxDepth {
-				return Sitemap{}, fmt.Errorf("it is not a sitemap: its elements are more than %d deep", maxDepth)
-			}
-			text.Reset()
-		case xml.CharData:
-			if len(path) != locDepth {
-				continue
-			}
-			if text.Write(t); text.Len() > maxLine {
-				return Sitemap{}, fmt.Errorf("it has an address of more than %d bytes", maxLine)
-			}
-		case xml.EndElement:
-			line, _ := d.InputPos()
-			if len(path) == locDepth {
-				s.add(strings.Join(path, "/"), Line{strings.TrimSpace(text.String()), line})
-			}
-			path = path[:len(path)-1]
+			err = d.DecodeElement(&root, &t)
 		}
 	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return s, fmt.Errorf("it is not a sitemap: %w", err)
+	}
+	switch root.XMLName.Local {
+	case "urlset":
+		for _, each := range root.Pages {
+			s.Pages = append(s.Pages, Line(each))
+		}
+	case "sitemapindex":
+		for _, each := range root.Index {
+			s.Index = append(s.Index, Line(each))
+		}
+	}
+	if len(s.Pages)+len(s.Index) == 0 {
+		return s, errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
+	}
+	return s, nil
 }
 
-// locDepth is how deep an address stands: urlset/url/loc. Extensions of sitemaps
-// go a little deeper, and nothing goes as deep as maxDepth.
-const (
-	locDepth = 3
-	maxDepth = 50
-)
+// loc is an address, and the line where it ends.
+type loc Line
 
-func (s *Sitemap) add(path string, line Line) {
-	switch path {
-	case "urlset/url/loc":
-		s.Pages = append(s.Pages, line)
-	case "sitemapindex/sitemap/loc":
-		s.Index = append(s.Index, line)
+// UnmarshalXML notes the line.
+func (l *loc) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	err := d.DecodeElement(&l.Text, &start)
+	if len(l.Text) > maxLine {
+		err = fmt.Errorf("it has an address of more than %d bytes", maxLine)
 	}
-}
-
-func (s *Sitemap) check(open int) error {
-	if open > 0 || len(s.Pages)+len(s.Index) == 0 {
-		return errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
-	}
-	return nil
+	l.Text = strings.TrimSpace(l.Text)
+	l.Line, _ = d.InputPos()
+	return err
 }

@@ -14,39 +14,27 @@ type Spec struct {
 
 // Parse reads the spec of a decoded manifest, ledger record or answer; a field
 // of another type than the documented one is an error, an absent one is empty.
-func Parse(spec map[string]any) (Spec, error) {
-	var s Spec
-	var err error
-	if v, ok := spec["hostname"]; ok {
-		if s.Hostname, ok = v.(string); !ok {
-			return Spec{}, fmt.Errorf("hostname is %T, not text", v)
+func Parse(spec map[string]any) (s Spec, err error) {
+	host, ok := spec["hostname"].(string)
+	if v, has := spec["hostname"]; has && !ok {
+		return Spec{}, fmt.Errorf("hostname is %T, not text", v)
+	}
+	s.Hostname = host
+	for i, into := range []*[]string{&s.Subdomains, &s.Paths} {
+		field := [...]string{"subdomains", "paths"}[i]
+		list, ok := spec[field].([]any)
+		if v := spec[field]; v != nil && !ok {
+			return Spec{}, fmt.Errorf("%s is %T, not a list", field, v)
 		}
-	}
-	if s.Subdomains, err = texts(spec, "subdomains"); err != nil {
-		return Spec{}, err
-	}
-	if s.Paths, err = texts(spec, "paths"); err != nil {
-		return Spec{}, err
+		for i, v := range list {
+			text, ok := v.(string)
+			if !ok {
+				return Spec{}, fmt.Errorf("%s[%d] is %T, not text", field, i, v)
+			}
+			*into = append(*into, text)
+		}
 	}
 	return s, nil
-}
-
-func texts(spec map[string]any, field string) ([]string, error) {
-	v, ok := spec[field]
-	if !ok || v == nil {
-		return nil, nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		return nil, fmt.Errorf("%s is %T, not a list", field, v)
-	}
-	out := make([]string, len(list))
-	for i, e := range list {
-		if out[i], ok = e.(string); !ok {
-			return nil, fmt.Errorf("%s[%d] is %T, not text", field, i, e)
-		}
-	}
-	return out, nil
 }
 
 // Canonical returns the spec with its subdomains and paths sorted and each
@@ -84,7 +72,7 @@ func anys(list []string) []any {
 func (s Spec) Usage() Usage {
 	u := Usage{Requests: 1}
 	for _, p := range sortedUnique(s.Paths) {
-		if FormOf(p) == Prefix {
+		if IsPrefix(p) {
 			u.Prefixes++
 		} else {
 			u.Paths++
