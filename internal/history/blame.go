@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"trueup/internal/diag"
 	"trueup/internal/forge"
 	"trueup/internal/git"
 	"trueup/internal/plan"
@@ -151,13 +152,13 @@ func (f *baseFinder) exactly(ctx context.Context, b plan.Blame, id, what string)
 // since compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
 // got since do not count.
 func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
+	b := plan.Blame{Ref: shown}
 	other, err := f.Commit(ctx, ref)
 	if err != nil {
-		b := f.absent(shown)
-		b.Ref = shown
+		gone := f.absent(shown)
+		b.Problem, b.Fix = gone.Problem, gone.Fix
 		return b
 	}
-	b := plan.Blame{Ref: shown}
 	bases, err := f.ancestors(ctx, other)
 	if err == nil {
 		b.Base = bases[0]
@@ -197,26 +198,18 @@ func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other stri
 	if err != nil || n == 0 {
 		return
 	}
-	commits := "1 commit"
-	if n > 1 {
-		commits = fmt.Sprintf("%d commits", n)
-	}
-	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: apply from here would undo what they changed", commits, b.Ref)
+	b.Problem = fmt.Sprintf("this branch lacks %s of %s in the manifests: apply from here would undo what they changed",
+		diag.Plural(n, "commit", "commits"), b.Ref)
 	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
 }
 
 // absent says that a commit is not in this clone.
 func (f *baseFinder) absent(what string) plan.Blame {
+	clone, fix := "clone", "fetch it,"
 	if f.Shallow {
-		return plan.Blame{
-			Problem: what + " is not in this shallow clone",
-			Fix:     "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0), or use --base-ref REF with a commit that is here",
-		}
+		clone, fix = "shallow clone", "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0),"
 	}
-	return plan.Blame{
-		Problem: what + " is not in this clone",
-		Fix:     "fetch it, or use --base-ref REF with a commit that is here",
-	}
+	return plan.Blame{Problem: what + " is not in this " + clone, Fix: fix + " or use --base-ref REF with a commit that is here"}
 }
 
 // unreadable shows an error of git.

@@ -21,14 +21,13 @@ import (
 // timeout bounds what a plan waits for git to explain it.
 const timeout = time.Minute
 
-// Past reads the project of the commit that ref, CI or the remote names, and its manifests if
-// they are asked for. It never fails a run: the result has the problem.
+// Past reads the project of the commit that ref, CI or the remote names, and its manifests if they are
+// asked for. It never fails a run: the result has the problem.
 func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	at := r.place
-	at.names, at.shown = slices.Clone(r.names), slices.Clone(r.shown)
-	p := &pastReader{Reader: r, place: at, same: map[string]bool{}}
+	p := &pastReader{Reader: r, place: r.place, same: map[string]bool{}}
+	p.names, p.shown = slices.Clone(r.names), slices.Clone(r.shown)
 	if problem := p.open(ctx); problem.Problem != "" {
 		return plan.Past{Blame: problem}
 	}
@@ -37,13 +36,7 @@ func (r *Reader) Past(ctx context.Context, ref string, manifests bool) plan.Past
 	if blame.Base == "" {
 		return plan.Past{Blame: blame}
 	}
-	past, err := plan.Past{}, error(nil)
-	if manifests {
-		past, err = p.read(ctx, blame.Base)
-	}
-	if err == nil {
-		past.Project, err = p.settings(ctx, blame.Base)
-	}
+	past, err := p.read(ctx, blame.Base, manifests)
 	if err != nil {
 		failed := unreadable(err)
 		blame.Base, blame.Problem, blame.Fix = "", failed.Problem, failed.Fix
@@ -149,73 +142,152 @@ func (p *pastReader) rebaseToRepoRoot(ctx context.Context) plan.Blame {
 	return plan.Blame{}
 }
 
-// read reads the manifests of a commit.
-func (p *pastReader) read(ctx context.Context, commit string) (plan.Past, error) {
-	if known, ok := p.sets[commit]; ok && p.dir == p.Reader.dir {
-		return known, nil
+// read reads the project of a commit, and its manifests if they are asked for.
+func (p *pastReader) read(ctx context.Context, commit string, manifests bool) (plan.Past, error) {
+	then, movedFrom, err := p.project(ctx, commit)
+	past := plan.Past{}
+	switch known, isKnown := p.sets[commit]; {
+	case err != nil || !manifests:
+	case isKnown && p.dir == p.Reader.dir:
+		past = known
+	default:
+		past, err = p.manifests(ctx, commit, then, movedFrom)
 	}
+	past.Project = then
+	return past, err
+}
+
+// manifests reads the manifests of a commit. Objects that move with their project to another folder are
+// not new.
+func (p *pastReader) manifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return plan.Past{}, fmt.Errorf("read folder: %w", files.WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
-	now := p.cfg.Project
-	wasHere := p.dir != now.Dir // whether the project's file was in this folder, if it is asked for
-	tree, then, err := p.tree(ctx, commit, func(name, id string) bool {
-		wasHere = wasHere || name == project.File
-		return p.differs(files.FS(root), name, id)
-	})
-	switch {
-	case err != nil:
-		return plan.Past{}, err
-	case then != nil && then.Workspace.UUID != now.Workspace.UUID:
-		return plan.Past{Set: &manifest.Set{}}, nil // this workspace had no manifests
-	case !wasHere:
-		if past, found, err := p.moved(ctx, commit); found || err != nil {
-			return past, err
+	repository, at := p.repository, p.names
+	want := func(name, id string) bool { return p.differs(files.FS(root), name, id) }
+	if then != nil && p.dir == p.cfg.Project.Dir {
+		sameWorkspace := then.Workspace.UUID == p.cfg.Project.Workspace.UUID
+		switch {
+		case movedFrom == "" && !sameWorkspace:
+			return plan.Past{Set: &manifest.Set{}}, nil // this workspace had no manifests
+		case movedFrom == "":
+			at = p.addNames(then)
+		case sameWorkspace:
+			if repository, at, err = p.old(ctx, then, movedFrom); err != nil {
+				return plan.Past{}, err
+			}
+			want = func(name, _ string) bool { return at.mayHold(name) && at.cover(".", name) }
 		}
 	}
-	set, findings, err := p.names.parse(ctx, manifest.Source{FS: tree}, p.cfg.Options)
+	tree, err := repository.Tree(ctx, commit, want)
+	if err != nil {
+		return plan.Past{}, err
+	}
+	set, findings, err := at.parse(ctx, manifest.Source{FS: tree}, p.cfg.Options)
 	return plan.Past{Set: set, Same: p.same, Unclear: findings.HasErrors()}, err
 }
 
-// tree reads the wanted files of a commit, and the project if its file differs from that of now.
-func (p *pastReader) tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, *project.Project, error) {
-	tree, err := p.repository.Tree(ctx, commit, want)
-	if err != nil {
-		return nil, nil, err
+// old returns the repository as seen from its top, and where a project was that moved.
+func (p *pastReader) old(ctx context.Context, then *plan.Project, file string) (git.Repository, names, error) {
+	top, _, err := p.repository.Top(ctx)
+	var at names
+	for _, name := range then.Manifests {
+		at = append(at, path.Join(path.Dir(file), filepath.ToSlash(name)))
 	}
-	text, err := files.ReadFS(tree, project.File, manifest.MaxFile)
-	if err != nil {
-		return tree, nil, nil
+	if at == nil {
+		at = names{path.Dir(file)}
 	}
-	then, err := project.Parse(text)
-	if err != nil {
-		return tree, nil, nil
-	}
-	if p.configured && p.addNames(then) {
-		tree, err = p.repository.Tree(ctx, commit, want)
-	}
-	return tree, &then, err
+	return p.repository.In(top), at, err
 }
 
-// addNames adds names that the project had then, so that an object is not new because its file
-// was moved. It reports whether there are any.
-func (p *pastReader) addNames(then project.Project) bool {
-	before := len(p.names)
+// project returns the project of a commit, nil if the commit has none that can be read. If it was in
+// another folder, movedFrom is its file from the top of the repository. Such a project is not in its old
+// folder any more; of several, it is the one with the same workspace.
+func (p *pastReader) project(ctx context.Context, commit string) (then *plan.Project, movedFrom string, err error) {
+	now := p.cfg.Project
+	if now.Dir == "" {
+		return nil, "", nil
+	}
+	isSame := false
+	text, found, err := p.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
+		isSame = p.repository.BlobID(now.Text) == id
+		return isSame
+	})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case isSame:
+		return &now.Project, "", nil
+	case found:
+		if then, err := project.Parse([]byte(text)); err == nil {
+			return &then.Project, "", nil
+		}
+		return nil, "", nil // all of it is new
+	}
+	removed, err := p.removedProjects(ctx, commit)
+	var same []string
+	for name, then := range removed {
+		if len(removed) == 1 || then.Workspace.UUID == now.Workspace.UUID {
+			same = append(same, name)
+		}
+	}
+	if err != nil || len(same) != 1 {
+		return nil, "", err
+	}
+	return removed[same[0]], same[0], nil
+}
+
+// removedProjects returns the projects of a commit whose file is not in the work tree any more, by the
+// names of their files from the top of the repository.
+func (p *pastReader) removedProjects(ctx context.Context, commit string) (map[string]*plan.Project, error) {
+	top, _, err := p.repository.Top(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := p.repository.In(top).Tree(ctx, commit, func(name, _ string) bool {
+		if path.Base(name) != project.File {
+			return false
+		}
+		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name)))
+		return err != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*plan.Project{}
+	return found, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFS(tree, name, manifest.MaxFile)
+		if err != nil {
+			return err
+		}
+		if then, err := project.Parse(text); err == nil { // any other is no project
+			found[name] = &then.Project
+		}
+		return nil
+	})
+}
+
+// addNames adds names that the project had then, so that an object is not new because its file was
+// moved, and returns all names.
+func (p *pastReader) addNames(then *plan.Project) names {
 	for _, name := range then.Manifests {
-		if clean := path.Clean(filepath.ToSlash(name)); filepath.IsLocal(name) && !slices.Contains(p.names, clean) {
+		clean := path.Clean(filepath.ToSlash(name))
+		if p.configured && filepath.IsLocal(name) && !slices.Contains(p.names, clean) {
 			p.names = append(p.names, clean)
 			p.shown = append(p.shown, p.cfg.Project.Shown(p.cfg.Cwd, name))
 		}
 	}
-	return len(p.names) > before
+	return p.names
 }
 
 // differs reports whether a file of the commit may have manifests and differs from that of now.
 func (p *pastReader) differs(now fs.FS, name, id string) bool {
-	isProject := p.dir == p.cfg.Project.Dir && name == project.File
-	if !isProject && (!p.names.mayHold(name) || !p.names.cover(".", name)) {
+	if !p.names.mayHold(name) || !p.names.cover(".", name) {
 		return false
 	}
 	content, err := files.ReadFS(now, name, manifest.MaxFile)
@@ -233,113 +305,4 @@ func (p *pastReader) differs(now fs.FS, name, id string) bool {
 		p.same[path.Join(filepath.ToSlash(p.shown[i]), inside)] = true
 	}
 	return false
-}
-
-// moved reads the manifests of a commit in which the project was in another folder of the
-// repository, where it is no more: objects that move with their project are not new. It is found
-// by its workspace, if only one such folder has it.
-func (p *pastReader) moved(ctx context.Context, commit string) (past plan.Past, found bool, err error) {
-	top, projects, err := p.removedProjects(ctx, commit)
-	if err != nil {
-		return plan.Past{}, false, err
-	}
-	var at []names
-	for name, then := range projects {
-		if then.Workspace.UUID != p.cfg.Project.Workspace.UUID {
-			continue
-		}
-		list := then.Manifests
-		if len(list) == 0 {
-			list = []string{"."}
-		}
-		var inside names
-		for _, n := range list {
-			inside = append(inside, path.Join(path.Dir(name), filepath.ToSlash(n)))
-		}
-		at = append(at, inside)
-	}
-	if len(at) != 1 {
-		return plan.Past{}, false, nil
-	}
-	tree, err := top.Tree(ctx, commit, func(name, _ string) bool { return at[0].mayHold(name) && at[0].cover(".", name) })
-	if err != nil {
-		return plan.Past{}, false, err
-	}
-	set, findings, err := at[0].parse(ctx, manifest.Source{FS: tree}, p.cfg.Options)
-	return plan.Past{Set: set, Unclear: findings.HasErrors()}, true, err
-}
-
-// removedProjects returns the projects of a commit whose file is not in the work tree any more,
-// by the names of their files from the top of the repository that is returned.
-func (p *pastReader) removedProjects(ctx context.Context, commit string) (git.Repository, map[string]project.Project, error) {
-	dir, _, err := p.repository.Top(ctx)
-	if err != nil {
-		return git.Repository{}, nil, err
-	}
-	top := p.repository.In(dir)
-	tree, err := top.Tree(ctx, commit, func(name, _ string) bool {
-		if path.Base(name) != project.File {
-			return false
-		}
-		_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
-		return err != nil
-	})
-	if err != nil {
-		return git.Repository{}, nil, err
-	}
-	found := map[string]project.Project{}
-	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := files.ReadFS(tree, name, manifest.MaxFile)
-		if err != nil {
-			return err
-		}
-		if then, err := project.Parse(text); err == nil { // any other is no project
-			found[name] = then
-		}
-		return nil
-	})
-	return top, found, err
-}
-
-// settings returns what the project's file says in a commit, nil if the commit has none that can
-// be read. A project that moved is the one that is not in its old folder any more; of several,
-// the one with the same workspace.
-func (p *pastReader) settings(ctx context.Context, commit string) (*plan.Project, error) {
-	now := p.cfg.Project
-	if now.Dir == "" {
-		return nil, nil
-	}
-	isSame := false
-	text, found, err := p.repository.In(now.Dir).File(ctx, commit, project.File, func(id string) bool {
-		isSame = p.repository.BlobID(now.Text) == id
-		return isSame
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case isSame:
-		return &now.Project, nil
-	case found:
-		if then, err := project.Parse([]byte(text)); err == nil {
-			return &then.Project, nil
-		}
-		return nil, nil // all of it is new
-	}
-	_, projects, err := p.removedProjects(ctx, commit)
-	if err != nil {
-		return nil, err
-	}
-	var same []*plan.Project
-	for _, then := range projects {
-		if len(projects) == 1 || then.Workspace.UUID == now.Workspace.UUID {
-			same = append(same, &then.Project)
-		}
-	}
-	if len(same) != 1 {
-		return nil, nil
-	}
-	return same[0], nil
 }
