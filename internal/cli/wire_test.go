@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
 
@@ -91,7 +92,7 @@ func (s wiredStore) WriteGenesis(ctx context.Context, expectSeq int, g ledger.Ge
 	return s.wire.call("write genesis", func() error { return s.under.WriteGenesis(ctx, expectSeq, g) })
 }
 
-func (s wiredStore) Read(ctx context.Context, keys []ledger.Key) (found map[ledger.Key]ledger.Record, err error) {
+func (s wiredStore) Read(ctx context.Context, keys []kind.Key) (found map[kind.Key]ledger.Record, err error) {
 	err = s.wire.call("read", func() (err error) { found, err = s.under.Read(ctx, keys); return err })
 	return found, err
 }
@@ -108,9 +109,9 @@ func (s wiredStore) Forget() { s.under.Forget() }
 
 func (s wiredStore) Prove(ctx context.Context) error { return s.under.Prove(ctx) }
 
-func (s wiredStore) Recent(ctx context.Context, workspace string, since time.Time) ([]ledger.Key, error) {
-	var keys []ledger.Key
-	err := s.wire.call("recent", func() (err error) { keys, err = s.under.Recent(ctx, workspace, since); return err })
+func (s wiredStore) Recent(ctx context.Context, since time.Time) ([]kind.Key, error) {
+	var keys []kind.Key
+	err := s.wire.call("recent", func() (err error) { keys, err = s.under.Recent(ctx, since); return err })
 	return keys, err
 }
 

@@ -108,7 +108,7 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, 
 // next reads a record, and returns it and the one after a move: the same one if an earlier try
 // made the move, and its answer was lost.
 func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
-	found, err := l.read(ctx, key)
+	found, err := l.store.Read(ctx, []kind.Key{key})
 	if err != nil {
 		return old, rec, fmt.Errorf("record %s: %w", key, err)
 	}

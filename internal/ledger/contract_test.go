@@ -59,11 +59,11 @@ func contract(t *testing.T, newStore func() Store) {
 		s := newStore()
 		_, err := s.ReadGenesis(t.Context())
 		wantErr(t, err, ErrNoGenesis)
-		_, err = s.Read(t.Context(), []Key{testRecord("a", 1).key()})
+		_, err = s.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		wantErr(t, err, ErrNoGenesis)
 		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrNoGenesis)
 		wantErr(t, s.All(t.Context(), func(Record, error) error { return nil }), ErrNoGenesis)
-		_, err = s.Recent(t.Context(), testWorkspace, testLately)
+		_, err = s.Recent(t.Context(), testLately)
 		wantErr(t, err, ErrNoGenesis)
 	})
 	t.Run("genesis", func(t *testing.T) {
@@ -119,7 +119,7 @@ func contract(t *testing.T, newStore func() Store) {
 		if err := s.Put(ctx, 1, testRecord("a", 2)); err == nil {
 			t.Error("Put went on")
 		}
-		if _, err := s.Read(ctx, []Key{testRecord("a", 1).key()}); err == nil {
+		if _, err := s.Read(ctx, []kind.Key{testRecord("a", 1).Key}); err == nil {
 			t.Error("Read went on")
 		}
 		if err := s.All(ctx, func(Record, error) error { return nil }); err == nil {
@@ -139,8 +139,8 @@ func contractSwap(t *testing.T, s Store) {
 	wantErr(t, s.Put(t.Context(), 1, testRecord("a", 2)), ErrConflict)
 	wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), ErrConflict)
 	wantErr(t, s.Put(t.Context(), 2, testRecord("b", 3)), ErrConflict)
-	key := testRecord("a", 2).key()
-	got, err := s.Read(t.Context(), []Key{key})
+	key := testRecord("a", 2).Key
+	got, err := s.Read(t.Context(), []kind.Key{key})
 	want := testRecord("a", 2)
 	if err != nil || got[key].Nonce != want.Nonce || string(got[key].Spec) != string(want.Spec) || *got[key].SpecDigest != *want.SpecDigest {
 		t.Fatalf("read %+v, %v", got[key], err)
@@ -151,31 +151,26 @@ func contractKeys(t *testing.T, s Store) {
 	same := testRecord("a", 1)
 	other := testRecord("a", 1)
 	other.Kind = "VolumeSnapshot"
-	elsewhere := testRecord("a", 1)
-	elsewhere.Workspace = "other"
 	odd := testRecord("../../é a\n'\"%00.json", 1)
-	for _, rec := range []Record{same, other, elsewhere, odd} {
+	for _, rec := range []Record{same, other, odd} {
 		mustPut(t, s, 0, rec)
 	}
 	absent := testRecord("b", 1)
-	got, err := s.Read(t.Context(), []Key{same.key(), other.key(), elsewhere.key(), odd.key(), absent.key()})
-	if err != nil || len(got) != 4 {
+	got, err := s.Read(t.Context(), []kind.Key{same.Key, other.Key, odd.Key, absent.Key})
+	if err != nil || len(got) != 3 {
 		t.Fatalf("read %d records, %v", len(got), err)
 	}
 	for key, rec := range got {
-		if rec.key() != key {
-			t.Errorf("%v holds the record of %v", key, rec.key())
+		if rec.Key != key {
+			t.Errorf("%v holds the record of %v", key, rec.Key)
 		}
 	}
 	var n int
-	if err := s.All(t.Context(), func(Record, error) error { n++; return nil }); err != nil || n != 4 {
+	if err := s.All(t.Context(), func(Record, error) error { n++; return nil }); err != nil || n != 3 {
 		t.Errorf("All gave %d records, %v", n, err)
 	}
 	stop := errors.New("stop")
 	wantErr(t, s.All(t.Context(), func(Record, error) error { return stop }), stop)
-	if _, err := s.Read(t.Context(), []Key{{Workspace: "../x", Key: same.Key}}); err == nil {
-		t.Error("read a workspace that is no part of a path")
-	}
 }
 
 func contractRace(t *testing.T, s Store) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"trueup/internal/kind"
 )
 
 // strace runs a writer with a fault, and returns what it said, its error, and
@@ -107,8 +109,8 @@ func checkLeft(t *testing.T, s *logStore, said []string) {
 		// It died before there was a ledger; the next one makes it.
 		must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	}
-	key := testRecord("a", 1).key()
-	got, err := s.Read(t.Context(), []Key{key})
+	key := testRecord("a", 1).Key
+	got, err := s.Read(t.Context(), []kind.Key{key})
 	must(t, err)
 	seq := got[key].Seq
 	if len(said) > 0 && said[len(said)-1] > strconv.Itoa(seq) {

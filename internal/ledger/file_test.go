@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/kind"
 )
 
 func TestFileStore(t *testing.T) {
@@ -83,11 +85,11 @@ func asChild(s *logStore, mode string) error {
 	for i := 0; ; i++ {
 		rec := testRecord(fmt.Sprint(i%7), 1)
 		rec.Spec = spec
-		have, err := s.Read(ctx, []Key{rec.key()})
+		have, err := s.Read(ctx, []kind.Key{rec.Key})
 		if err != nil {
 			return err
 		}
-		rec.Seq = have[rec.key()].Seq + 1
+		rec.Seq = have[rec.Key].Seq + 1
 		if err := s.Put(ctx, rec.Seq-1, rec); err != nil {
 			return err
 		}
@@ -211,7 +213,7 @@ func TestFolderDamage(t *testing.T) {
 		mustPut(t, s, 0, testRecord("b", 1))
 		must(t, harm(dir, s.blobs.Place(span{2, 1}.name(true))))
 		run := s.another()
-		_, err := run.Read(t.Context(), []Key{testRecord("a", 1).key()})
+		_, err := run.Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 		if name == "an editor's copy" {
 			must(t, err) // it is no newest entry
 			continue

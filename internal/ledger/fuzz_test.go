@@ -112,7 +112,7 @@ func checkPiece(t *testing.T, content []byte, name string) {
 		return
 	}
 	for i := range p.lines {
-		if rec, err := p.lines[i].record(); err == nil && rec.key() != p.lines[i].key() {
+		if rec, err := p.lines[i].record(); err == nil && rec.Key != p.lines[i].Key {
 			t.Fatalf("the record of %s is read for %s", rec.Key, p.lines[i].Key)
 		}
 	}

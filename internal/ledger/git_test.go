@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"trueup/internal/blob"
+	"trueup/internal/kind"
 )
 
 const testRef = "refs/trueup/ledger"
@@ -137,7 +138,7 @@ func TestGitDamage(t *testing.T) {
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mustPut(t, s, 0, testRecord("a", 1))
 	commitFile(t, bare, testRef, span{2, 1}.name(false), "{")
-	_, err := s.another().Read(t.Context(), []Key{testRecord("a", 1).key()})
+	_, err := s.another().Read(t.Context(), []kind.Key{testRecord("a", 1).Key})
 	wantErr(t, err, ErrDamaged)
 	// Nor is it so for who writes onto it.
 	_ = s.Put(t.Context(), 0, testRecord("b", 1))

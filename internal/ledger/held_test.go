@@ -26,14 +26,14 @@ func TestASpecThatIsHeldIsNotHeldTwice(t *testing.T) {
 		mustPut(t, s, 0, same)
 		mustPut(t, s, 0, other)
 		s = newLogStore(blobs, hold, 0)
-		got, err := s.Read(t.Context(), []Key{same.key(), other.key()})
+		got, err := s.Read(t.Context(), []kind.Key{same.Key, other.Key})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shared := got[same.key()].Applied; unsafe.SliceData([]byte(shared)) != unsafe.SliceData(specs[same.Key]) {
+		if shared := got[same.Key].Applied; unsafe.SliceData([]byte(shared)) != unsafe.SliceData(specs[same.Key]) {
 			t.Errorf("%s is held twice", shared)
 		}
-		if own := got[other.key()].Applied; !bytes.Equal(own, other.Applied) {
+		if own := got[other.Key].Applied; !bytes.Equal(own, other.Applied) {
 			t.Errorf("%s became %s", other.Applied, own)
 		}
 	}

@@ -169,7 +169,7 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Importe
 	for i, rec := range b.Records {
 		keys[i] = rec.Key
 	}
-	have, err := l.read(ctx, keys...)
+	have, err := l.store.Read(ctx, keys)
 	if err != nil {
 		return nil, Imported{}, err
 	}

@@ -129,7 +129,7 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
 	}
-	if found, err := l.read(ctx, rec.Key); err != nil || found[rec.Key].Nonce != rec.Nonce {
+	if found, err := l.store.Read(ctx, []kind.Key{rec.Key}); err != nil || found[rec.Key].Nonce != rec.Nonce {
 		return
 	}
 	l.written(rec, rec)
@@ -311,7 +311,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	_, err := l.usable(ctx, keys...)
 	var found map[kind.Key]Record
 	if err == nil {
-		found, err = l.read(ctx, keys...)
+		found, err = l.store.Read(ctx, keys)
 	}
 	var changes []change
 	var olds []Record

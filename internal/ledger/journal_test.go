@@ -330,7 +330,7 @@ type failStore struct {
 	read, put error
 }
 
-func (f failStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+func (f failStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	if f.read != nil {
 		return nil, f.read
 	}

@@ -230,14 +230,11 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	if err != nil {
 		return view, err
 	}
-	recent, err := l.store.Recent(ctx, l.cfg.Workspace.UUID, l.cfg.Now().Add(-lately))
+	recent, err := l.store.Recent(ctx, l.cfg.Now().Add(-lately))
 	if err != nil {
 		return view, err
 	}
-	keys = slices.Clone(keys)
-	for _, key := range recent {
-		keys = append(keys, key.Key)
-	}
+	keys = slices.Concat(keys, recent)
 	slices.SortFunc(keys, func(a, b kind.Key) int { return strings.Compare(a.String(), b.String()) })
 	view = View{
 		ID: l.cfg.ID, Records: map[kind.Key]Record{}, Terms: map[kind.Area]Terms{}, Finished: g.Finished,
@@ -271,27 +268,8 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 // do on those of a View.
 func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	l.refresh()
-	return l.read(ctx, keys...)
+	return l.store.Read(ctx, keys)
 }
-
-// read returns the records of the keys.
-func (l *Ledger) read(ctx context.Context, keys ...kind.Key) (map[kind.Key]Record, error) {
-	places := make([]Key, len(keys))
-	for i, key := range keys {
-		places[i] = l.at(key)
-	}
-	found, err := l.store.Read(ctx, places)
-	if err != nil {
-		return nil, err
-	}
-	records := make(map[kind.Key]Record, len(found))
-	for place, rec := range found {
-		records[place.Key] = rec
-	}
-	return records, nil
-}
-
-func (l *Ledger) at(key kind.Key) Key { return Key{Workspace: l.cfg.Workspace.UUID, Key: key} }
 
 // terms returns the terms for open requests of an area.
 func (l *Ledger) terms(g Genesis, area kind.Area) Terms {

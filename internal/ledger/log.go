@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"trueup/internal/blob"
+	"trueup/internal/kind"
 )
 
 // logStore keeps a ledger as a log of blobs. An entry holds the records that one write
@@ -75,7 +76,7 @@ type logState struct {
 	ids       map[int]string
 	genesis   *Genesis
 	genesisAt int
-	lines     map[Key]*line
+	lines     map[kind.Key]*line
 }
 
 // add applies a piece to the state, in place of what the state has of the same entries.
@@ -86,10 +87,10 @@ func (t *logState) add(p piece) error {
 		return fmt.Errorf("%w: entry %d does not follow entry %d: the log is a mix of two", ErrDamaged, first+1, first)
 	}
 	if t.lines == nil {
-		t.lines, t.ids = map[Key]*line{}, map[int]string{}
+		t.lines, t.ids = map[kind.Key]*line{}, map[int]string{}
 	}
 	if first < t.last {
-		maps.DeleteFunc(t.lines, func(_ Key, l *line) bool { return l.At > first })
+		maps.DeleteFunc(t.lines, func(_ kind.Key, l *line) bool { return l.At > first })
 	}
 	t.last = p.Entry
 	t.ids[t.last] = p.ID
@@ -97,7 +98,7 @@ func (t *logState) add(p piece) error {
 		t.genesis, t.genesisAt = p.Genesis, p.GenesisAt
 	}
 	for i := range p.lines {
-		t.lines[p.lines[i].key()] = &p.lines[i]
+		t.lines[p.lines[i].Key] = &p.lines[i]
 	}
 	return nil
 }
@@ -111,16 +112,16 @@ func (t *logState) combined(next piece, entries int) piece {
 	if p.Genesis == nil && t.genesisAt > first {
 		p.Genesis, p.GenesisAt = t.genesis, t.genesisAt
 	}
-	newer := map[Key]bool{}
+	newer := map[kind.Key]bool{}
 	for _, l := range next.lines {
-		newer[l.key()] = true
+		newer[l.Key] = true
 	}
 	for key, l := range t.lines {
 		if l.At > first && !newer[key] {
 			p.lines = append(p.lines, *l)
 		}
 	}
-	slices.SortFunc(p.lines, func(a, b line) int { return a.key().compare(b.key()) })
+	slices.SortFunc(p.lines, func(a, b line) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	return p
 }
 
@@ -279,14 +280,11 @@ func (s *logStore) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) e
 	return s.putAll(ctx, []change{c})[0]
 }
 
-func (s *logStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
-	records := make(map[Key]Record, len(keys))
+func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+	records := make(map[kind.Key]Record, len(keys))
 	err := s.withGenesis(ctx, func() error {
-		wanted := map[Key]*line{}
+		wanted := map[kind.Key]*line{}
 		for _, key := range keys {
-			if err := key.check(); err != nil {
-				return err
-			}
 			if l, ok := s.state.lines[key]; ok {
 				wanted[key] = l
 			}
@@ -311,10 +309,10 @@ func (s *logStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error)
 	return records, nil
 }
 
-func (s *logStore) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
+func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = s.withGenesis(ctx, func() error {
 		for key, l := range s.state.lines {
-			if l.since(workspace, since) {
+			if l.since(since) {
 				keys = append(keys, key)
 			}
 		}
@@ -448,9 +446,9 @@ func (s *logStore) unlisted(entry int) error {
 // applicable returns the changes whose expected seq the state has; of two changes of one
 // record, the first.
 func (s *logStore) applicable(batch []*queued) (fit []*queued) {
-	taken := map[Key]bool{}
+	taken := map[kind.Key]bool{}
 	for _, w := range batch {
-		key, have, there := w.rec.key(), 0, s.state.genesis != nil
+		key, have, there := w.rec.Key, 0, s.state.genesis != nil
 		switch l := s.state.lines[key]; {
 		case w.genesis != nil && there:
 			have = s.state.genesis.Seq

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"trueup/internal/blob"
+	"trueup/internal/kind"
 )
 
 var errUnsafe = errors.New("it took a second creation")
@@ -64,9 +65,9 @@ func oneWinner(t *testing.T, s *logStore, round int) {
 		})
 	}
 	wg.Wait()
-	key := testRecord(fmt.Sprint("race-", round), 1).key()
+	key := testRecord(fmt.Sprint("race-", round), 1).Key
 	s.Forget()
-	got, err := s.Read(t.Context(), []Key{key})
+	got, err := s.Read(t.Context(), []kind.Key{key})
 	if err != nil || wins.Load() != 1 || got[key].Nonce != winner.Load() {
 		t.Fatalf("%d winners, last %v; there is %q, %v", wins.Load(), winner.Load(), got[key].Nonce, err)
 	}
@@ -188,7 +189,7 @@ func TestLogDamage(t *testing.T) {
 			mustPut(t, s, 0, other)
 			harm(blobs.blobs)
 			run := s.another()
-			_, err := run.Read(t.Context(), []Key{rec.key()})
+			_, err := run.Read(t.Context(), []kind.Key{rec.Key})
 			want := ErrDamaged
 			if name == "newer" {
 				want = ErrNewer
@@ -269,8 +270,8 @@ func TestLogFaults(t *testing.T) {
 		}
 		wantErr(t, s.Put(t.Context(), 0, testRecord("a", 1)), lost)
 		blobs.fault = nil
-		key := testRecord("a", 1).key()
-		if got, err := s.Read(t.Context(), []Key{key}); err != nil || (len(got) == 1) != done {
+		key := testRecord("a", 1).Key
+		if got, err := s.Read(t.Context(), []kind.Key{key}); err != nil || (len(got) == 1) != done {
 			t.Errorf("done %t: %v, %v", done, got, err)
 		}
 		mustPut(t, s, 0, testRecord("b", 1))
@@ -402,9 +403,9 @@ func TestLogCost(t *testing.T) {
 		}
 		return strings.Join(blobs.calls, " ")
 	}
-	key := testRecord("a", 1).key()
+	key := testRecord("a", 1).Key
 	read := func() {
-		_, err := s.Read(t.Context(), []Key{key})
+		_, err := s.Read(t.Context(), []kind.Key{key})
 		must(t, err)
 	}
 	s = s.another()

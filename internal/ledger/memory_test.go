@@ -9,16 +9,18 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/kind"
 )
 
 // Memory is a store that lasts as long as the process.
 type Memory struct {
 	mu      sync.Mutex
 	genesis *Genesis
-	records map[Key]Record
+	records map[kind.Key]Record
 }
 
-func NewMemory() *Memory { return &Memory{records: map[Key]Record{}} }
+func NewMemory() *Memory { return &Memory{records: map[kind.Key]Record{}} }
 
 // successor refuses what the stores that last refuse to write.
 func successor(expectSeq, seq int, v interface{ validate() error }) error {
@@ -66,17 +68,14 @@ func (m *Memory) WriteGenesis(ctx context.Context, expectSeq int, g Genesis) err
 	return nil
 }
 
-func (m *Memory) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+func (m *Memory) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	leave, err := m.enter(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	found := map[Key]Record{}
+	found := map[kind.Key]Record{}
 	for _, key := range keys {
-		if err := key.check(); err != nil {
-			return nil, err
-		}
 		if rec, ok := m.records[key]; ok {
 			found[key] = rec
 		}
@@ -93,10 +92,10 @@ func (m *Memory) Put(ctx context.Context, expectSeq int, rec Record) error {
 		return err
 	}
 	defer leave()
-	if m.records[rec.key()].Seq != expectSeq {
+	if m.records[rec.Key].Seq != expectSeq {
 		return ErrConflict
 	}
-	m.records[rec.key()] = rec
+	m.records[rec.Key] = rec
 	return nil
 }
 
@@ -115,18 +114,18 @@ func (m *Memory) All(ctx context.Context, each func(Record, error) error) error 
 	return nil
 }
 
-func (m *Memory) Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error) {
+func (m *Memory) Recent(ctx context.Context, since time.Time) ([]kind.Key, error) {
 	leave, err := m.enter(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	var keys []Key
+	var keys []kind.Key
 	for key, rec := range m.records {
 		lately := slices.ContainsFunc([]*time.Time{rec.ClaimedAt, rec.AcceptedAt}, func(at *time.Time) bool {
 			return at != nil && !at.Before(since)
 		})
-		if key.Workspace == workspace && (lately || rec.Open()) {
+		if lately || rec.Open() {
 			keys = append(keys, key)
 		}
 	}
@@ -170,7 +169,7 @@ func (g Gated) WriteGenesis(ctx context.Context, expectSeq int, have Genesis) er
 	return g.through(ctx, "write genesis", func(ctx context.Context) error { return g.Store.WriteGenesis(ctx, expectSeq, have) })
 }
 
-func (g Gated) Read(ctx context.Context, keys []Key) (found map[Key]Record, err error) {
+func (g Gated) Read(ctx context.Context, keys []kind.Key) (found map[kind.Key]Record, err error) {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = key.String()
@@ -193,9 +192,9 @@ func (g Gated) All(ctx context.Context, each func(Record, error) error) error {
 	return g.through(ctx, "read all", func(ctx context.Context) error { return g.Store.All(ctx, each) })
 }
 
-func (g Gated) Recent(ctx context.Context, workspace string, since time.Time) (keys []Key, err error) {
+func (g Gated) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
 	err = g.through(ctx, "read index", func(ctx context.Context) (err error) {
-		keys, err = g.Store.Recent(ctx, workspace, since)
+		keys, err = g.Store.Recent(ctx, since)
 		return err
 	})
 	return keys, err

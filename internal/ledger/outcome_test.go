@@ -33,7 +33,7 @@ func (u *unsteady) Put(ctx context.Context, seq int, rec Record) error {
 	return errAway
 }
 
-func (u *unsteady) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+func (u *unsteady) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	if u.deaf && u.put && u.fails > 0 {
 		u.fails--
 		return nil, errAway

@@ -129,7 +129,7 @@ func (l *line) record() (Record, error) {
 		return l.rec, nil
 	}
 	rec, err := decodeRecord(l.text)
-	if err == nil && (rec.key() != l.key() || rec.Seq != l.Seq) {
+	if err == nil && (rec.Key != l.Key || rec.Seq != l.Seq) {
 		err = fmt.Errorf("%w: it has seq %d of the record of %s in workspace %s, which belongs elsewhere", ErrDamaged, rec.Seq, rec.Key, rec.Workspace)
 	}
 	if err != nil {

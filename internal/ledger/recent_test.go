@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"trueup/internal/kind"
 )
 
 // testNow is the present of tests that need one; lately is when its budget
@@ -72,10 +74,10 @@ func longLife() []life {
 // checkFound fails if the record a is open and not found.
 func checkFound(t *testing.T, s Store, when string) {
 	t.Helper()
-	key := testRecord("a", 1).key()
-	got, err := s.Read(t.Context(), []Key{key})
+	key := testRecord("a", 1).Key
+	got, err := s.Read(t.Context(), []kind.Key{key})
 	must(t, err)
-	keys, err := s.Recent(t.Context(), testWorkspace, testLately)
+	keys, err := s.Recent(t.Context(), testLately)
 	must(t, err)
 	if rec := got[key]; rec.Open() && !slices.Contains(keys, key) {
 		t.Errorf("%s: seq %d is %s and not found", when, rec.Seq, rec.State)
@@ -123,41 +125,23 @@ func contractRecent(t *testing.T, s Store) {
 	other := testRecord("claimed", 1)
 	other.Kind = "VolumeSnapshot"
 	put(other, life{Claimed, 0, never})
-	elsewhere := testRecord("elsewhere", 1)
-	elsewhere.Workspace = "other"
-	put(elsewhere, life{Claimed, 0, never})
 	wg.Wait()
 
-	keys, err := s.Recent(t.Context(), testWorkspace, testLately)
+	keys, err := s.Recent(t.Context(), testLately)
 	must(t, err)
-	found := map[Key]bool{}
+	found := map[kind.Key]bool{}
 	for _, key := range keys {
-		if key.Workspace != testWorkspace || key.Name == "elsewhere" || found[key] {
-			t.Errorf("found %+v, of another workspace or twice", key)
+		if found[key] {
+			t.Errorf("found %+v twice", key)
 		}
 		found[key] = true
 	}
 	for name := range wanted {
-		if !found[testRecord(name, 1).key()] {
+		if !found[testRecord(name, 1).Key] {
 			t.Errorf("%q is not found", name)
 		}
 	}
-	if !found[other.key()] {
+	if !found[other.Key] {
 		t.Error("the other kind is not found")
-	}
-	contractRecentOthers(t, s)
-}
-
-// contractRecentOthers is what Recent is for other workspaces.
-func contractRecentOthers(t *testing.T, s Store) {
-	keys, err := s.Recent(t.Context(), "other", testLately)
-	if err != nil || len(keys) != 1 || keys[0].Name != "elsewhere" {
-		t.Errorf("the other workspace has %v, %v", keys, err)
-	}
-	if keys, err = s.Recent(t.Context(), "none", testLately); err != nil || len(keys) != 0 {
-		t.Errorf("a workspace without records has %v, %v", keys, err)
-	}
-	if keys, err = s.Recent(t.Context(), "../other", testLately); err == nil && len(keys) != 0 {
-		t.Errorf("a workspace that is no part of a path has %v", keys)
 	}
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -231,8 +230,6 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-func (r Record) key() Key { return Key{Workspace: r.Workspace, Key: r.Key} }
-
 // indexed is the index line of a record, so that readers find recent requests without
 // decoding every record.
 type indexed struct {
@@ -251,24 +248,8 @@ func (r Record) indexed() indexed {
 	return e
 }
 
-func (e indexed) key() Key { return Key{Workspace: e.Workspace, Key: e.Key} }
-
-// latest returns the later of claim and acceptance, or zero.
-func (e indexed) latest() time.Time {
-	var at time.Time
-	for _, t := range []*time.Time{e.ClaimedAt, e.AcceptedAt} {
-		if t != nil && t.After(at) {
-			at = *t
-		}
-	}
-	return at
-}
-
-// since reports whether the request is of a workspace, and open, or claimed or accepted since then.
-func (e indexed) since(workspace string, then time.Time) bool {
-	return e.Workspace == workspace && (e.Open || !e.latest().IsZero() && !e.latest().Before(then))
-}
-
-func (k Key) compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Workspace, other.Workspace), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Name, other.Name))
+// since reports whether the request is open, or was claimed or accepted since then.
+func (e indexed) since(then time.Time) bool {
+	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
+	return e.Open || late(e.ClaimedAt) || late(e.AcceptedAt)
 }

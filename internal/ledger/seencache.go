@@ -24,22 +24,21 @@ func (l *Ledger) seenCache() seenCache {
 	return seenCache(filepath.Join(l.cfg.SeenCache, l.cfg.ID))
 }
 
-func (c seenCache) file(key Key) string {
-	sum := sha256.Sum256([]byte(key.Workspace + "/" + key.String()))
+func (c seenCache) file(workspace string, key kind.Key) string {
+	sum := sha256.Sum256([]byte(workspace + "/" + key.String()))
 	return filepath.Join(string(c), hex.EncodeToString(sum[:])+".json")
 }
 
-// get returns the record that the machine saw last.
-func (c seenCache) get(key Key) (Record, bool) {
-	if c == "" || !sentOnce(key.Key) {
-		return Record{}, false
+// get returns the record that the machine saw last, if it did.
+func (c seenCache) get(workspace string, key kind.Key) (rec Record, ok bool) {
+	if c == "" || !sentOnce(key) {
+		return rec, false
 	}
-	b, err := os.ReadFile(c.file(key))
-	if err != nil {
-		return Record{}, false
+	b, err := os.ReadFile(c.file(workspace, key))
+	if err == nil {
+		rec, err = decodeRecord(b)
 	}
-	rec, err := decodeRecord(b)
-	return rec, err == nil && rec.key() == key
+	return rec, err == nil && rec.Key == key
 }
 
 // put stores a record. A failed write is no error: the cache is a second line of defence.
@@ -51,7 +50,7 @@ func (c seenCache) put(rec Record) {
 	if err != nil || os.MkdirAll(string(c), 0o700) != nil {
 		return
 	}
-	name := c.file(rec.key())
+	name := c.file(rec.Workspace, rec.Key)
 	temp := name + "." + filepath.Base(rec.Nonce)
 	if os.WriteFile(temp, b, 0o600) != nil || os.Rename(temp, name) != nil {
 		_ = os.Remove(temp)
@@ -74,14 +73,14 @@ func sentOnce(key kind.Key) bool {
 // readChecked reads records and compares them with what this machine has seen. It
 // returns a *ProblemError if the ledger was rolled back.
 func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
-	found, err := l.read(ctx, keys...)
+	found, err := l.store.Read(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	cache := l.seenCache()
 	seen := map[kind.Key]Record{}
 	for _, key := range keys {
-		if rec, ok := cache.get(l.at(key)); ok {
+		if rec, ok := cache.get(l.cfg.Workspace.UUID, key); ok {
 			seen[key] = rec
 		}
 	}
@@ -89,7 +88,7 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 		// Another run of this machine may have written meanwhile. It did so before it put the
 		// record into the cache, so a new look shows it.
 		l.refresh()
-		if found, err = l.read(ctx, keys...); err != nil {
+		if found, err = l.store.Read(ctx, keys); err != nil {
 			return nil, err
 		}
 	}

@@ -97,7 +97,7 @@ type lateStore struct {
 	moved func()
 }
 
-func (s *lateStore) Read(ctx context.Context, keys []Key) (map[Key]Record, error) {
+func (s *lateStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	found, err := s.Store.Read(ctx, keys)
 	if move := s.moved; move != nil {
 		s.moved = nil

@@ -26,23 +26,8 @@ var (
 	ErrStore = blob.ErrStore
 )
 
-// Key is a record's place in a store (docs/design.md A2).
-type Key struct {
-	// Workspace is {workspace_uuid}.
-	Workspace string
-	kind.Key
-}
-
-// check refuses what can't be part of a path.
-func (k Key) check() error {
-	if !part().MatchString(k.Workspace) || !part().MatchString(k.Kind) {
-		return fmt.Errorf("read record of %s: workspace %q or kind %q can't be part of a path", k.Key, k.Workspace, k.Kind)
-	}
-	return nil
-}
-
-// Store has one genesis and one record a key, each replaced as a whole by compare-and-swap on
-// its Seq. Every call but WriteGenesis, Forget and Prove returns ErrNoGenesis if there is no
+// Store has one genesis, and one record a key (docs/design.md A2), each replaced as a whole by
+// compare-and-swap on its Seq. Every call but WriteGenesis, Forget and Prove returns ErrNoGenesis if there is no
 // genesis. What can't be read or is damaged is an error that names it, never an absent record.
 //
 // A write is durable when it returns nil, and was not done when it returns ErrConflict. After
@@ -52,12 +37,12 @@ type Store interface {
 	// WriteGenesis replaces the genesis of seq expectSeq; 0 creates it.
 	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
 	// Read returns the records of those keys that have one.
-	Read(ctx context.Context, keys []Key) (map[Key]Record, error)
+	Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error)
 	// Put replaces the record of seq expectSeq by rec, whose seq is higher; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
-	// Recent returns the keys of the workspace's records that were claimed or accepted since
-	// then, and of all whose request is open; it may return others too.
-	Recent(ctx context.Context, workspace string, since time.Time) ([]Key, error)
+	// Recent returns the keys of records that were claimed or accepted since then, and of all whose
+	// request is open; it may return others too.
+	Recent(ctx context.Context, since time.Time) ([]kind.Key, error)
 	// All calls each for every record, in no particular order, and with an error for a damaged
 	// one. An error of each ends it.
 	All(ctx context.Context, each func(Record, error) error) error
