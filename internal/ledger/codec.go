@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"trueup/internal/canon"
 )
 
 // Schema is the version of genesis and records. A file of another version is
-// refused and never rewritten.
+// rejected and never rewritten.
 const Schema = "trueup.ledger/v1"
 
 const schemaFamily = "trueup.ledger/"
@@ -58,18 +59,11 @@ func encode(v interface{ validate() error }) ([]byte, error) {
 
 func decodeRecord(b []byte) (Record, error) {
 	var rec Record
-	if err := decode(b, &rec); err != nil {
-		return Record{}, damage(err)
+	err := decode(b, &rec)
+	if err == nil {
+		err = rec.validate()
 	}
-	return rec, damage(rec.validate())
-}
-
-func decodeGenesis(b []byte) (Genesis, error) {
-	var g Genesis
-	if err := decode(b, &g); err != nil {
-		return Genesis{}, damage(err)
-	}
-	return g, damage(g.validate())
+	return rec, damage(err)
 }
 
 // decode reads one JSON value of our schema. A field that it doesn't know is an
@@ -82,14 +76,12 @@ func decode(b []byte, into any) error {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)
 	if err == nil {
-		if _, end := dec.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("content after the JSON value")
+		if _, end := dec.Token(); errors.Is(end, io.EOF) {
+			return nil
 		}
+		err = errors.New("content after the JSON value")
 	}
-	if err == nil {
-		return nil
-	}
-	// Another schema explains why it can't be read.
+	// Another schema explains the error.
 	var head struct {
 		Schema string `json:"schema"`
 	}
@@ -112,54 +104,41 @@ func checkSchema(schema string) error {
 	}
 }
 
-// part is what a workspace or a kind may look like, because stores use them in
-// paths.
+// part matches workspaces, kinds and ids, because trueup uses them in paths.
 var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 
-// validate holds what every reader of a record relies on.
-func (r Record) validate() error {
-	if err := checkSchema(r.Schema); err != nil {
-		return err
+// JSON is canonical JSON, such as a spec. Records hold it whole, whatever its size.
+type JSON []byte
+
+// MarshalJSON rejects what UnmarshalJSON would reject.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if j == nil {
+		return []byte("null"), nil
 	}
-	switch {
-	case !part().MatchString(r.Workspace):
-		return fmt.Errorf("workspace %q can't be part of a path", r.Workspace)
-	case !part().MatchString(r.Kind):
-		return fmt.Errorf("kind %q can't be part of a path", r.Kind)
-	case r.Name == "" || !utf8.ValidString(r.Name):
-		return fmt.Errorf("name %q is not text", r.Name)
-	case r.Seq < 1:
-		return fmt.Errorf("seq %d is less than 1", r.Seq)
-	case r.Nonce == "":
-		return errors.New("no nonce")
-	}
-	return r.validateState()
+	return canonical(j)
 }
 
-func (r Record) validateState() error {
-	known := []State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}
-	switch {
-	case !slices.Contains(known, r.State):
-		return fmt.Errorf("state %q is not known", r.State)
-	case r.State != "" && r.SpecDigest == nil:
-		return fmt.Errorf("state %s without a specDigest", r.State)
-	case (r.State == Claimed || r.State == Unknown) && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
-		return fmt.Errorf("state %s without the time of its claim", r.State)
+// UnmarshalJSON reads JSON in any layout.
+func (j *JSON) UnmarshalJSON(b []byte) (err error) {
+	if *j = nil; string(b) != "null" {
+		*j, err = canonical(b)
 	}
-	return nil
+	return err
 }
 
-func (g Genesis) validate() error {
-	if err := checkSchema(g.Schema); err != nil {
-		return err
+// scanners are reused, because each grows to the size of what it reads.
+var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
+
+// canonical returns the canonical form of a text.
+func canonical(text []byte) ([]byte, error) {
+	s := scanners.Get().(*canon.Scanner)
+	defer scanners.Put(s)
+	if out, n, err := s.Next(text); err == nil && n == len(text) {
+		return bytes.Clone(out), nil
 	}
-	switch {
-	case g.LedgerID == "":
-		return errors.New("no ledgerId")
-	case !part().MatchString(g.Workspace):
-		return fmt.Errorf("workspace %q can't be part of a path", g.Workspace)
-	case g.Seq < 1:
-		return fmt.Errorf("seq %d is less than 1", g.Seq)
+	v, err := canon.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("a spec of %d bytes is not JSON that can be compared: %w", len(text), err)
 	}
-	return nil
+	return canon.Bytes(v), nil
 }

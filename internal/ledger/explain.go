@@ -10,25 +10,17 @@ import (
 	"trueup/internal/kind"
 )
 
-// Explain says in one sentence what is known of a record, and what a person can
-// do about it; the fix is empty where nothing needs doing. The texts hold
-// names and messages from outside: whoever prints them sanitises them.
+// Explain returns a sentence about a record, and what a person can do; the fix may be empty.
+// Both have names and messages from outside: whoever prints them must clean them.
 func Explain(rec Record) (message, fix string) {
 	key := rec.String()
 	switch rec.State {
-	case Claimed:
-		if rec.Left {
-			return unanswered(rec)
-		}
-		return fmt.Sprintf("%s was about to be sent by %s%s, and no outcome was recorded: it may have been executed",
-				key, sender(rec.Claim), at(rec.ClaimedAt)),
-			"if that run is still going, wait for it; otherwise " + Question(rec.Key)
-	case Unknown:
-		return unanswered(rec)
+	case Claimed, Unknown:
+		return explainOpen(rec)
 	case Posted:
 		message = fmt.Sprintf("%s was accepted%s%s", key, at(rec.AcceptedAt), answered(rec.Outcome))
-		if unmade := rec.Unmade(); unmade != "" {
-			message += "; " + unmade
+		if deletion := rec.Unmade(); deletion != "" {
+			message += "; " + deletion
 		}
 		return message, ""
 	case Rejected:
@@ -39,21 +31,32 @@ func Explain(rec Record) (message, fix string) {
 		return fmt.Sprintf("%s was abandoned%s; trueup never sends it", key, answered(rec.Outcome)),
 			"to send it after all, give the manifest another name"
 	}
-	return explainPlain(key, rec), ""
+	switch {
+	case rec.Pending != nil:
+		return key + " was being written, and no outcome was recorded; the next apply compares it again", ""
+	case rec.NotConverged:
+		return key + " was applied, but the server did not keep all that was sent", ""
+	case rec.Applied != nil:
+		return key + " was applied", ""
+	case rec.Outcome != nil && rec.Outcome.How == Operator:
+		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome)), ""
+	}
+	return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome)), ""
 }
 
-// unanswered explains a request that was sent and not answered, or answered as
-// if somebody else had sent it before.
-func unanswered(rec Record) (message, fix string) {
-	sent := fmt.Sprintf("%s was sent by %s%s", rec.Key, sender(rec.Claim), at(rec.ClaimedAt))
-	if rec.gaveUp() {
-		return fmt.Sprintf("%s was about to be sent by %s%s, and no outcome was recorded: it may have been executed",
-			rec.Key, sender(rec.Claim), at(rec.ClaimedAt)), Question(rec.Key)
+// explainOpen is Explain for a request without a certain outcome.
+func explainOpen(rec Record) (message, fix string) {
+	run := sender(rec.Claim) + at(rec.ClaimedAt)
+	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
+	switch {
+	case rec.State == Claimed && !rec.Left:
+		return perhaps, "if that run is still going, wait for it; otherwise " + Question(rec.Key)
+	case rec.gaveUp():
+		return perhaps, Question(rec.Key)
+	case rec.NameTaken():
+		return fmt.Sprintf("%s was sent by %s, but %s", rec.Key, run, rec.Outcome.Message), NameQuestion(rec.Key)
 	}
-	if rec.NameTaken() {
-		return sent + ", but " + rec.Outcome.Message, NameQuestion(rec.Key)
-	}
-	return fmt.Sprintf("%s and its outcome is unknown%s: it may have been executed", sent, said(rec.Outcome)), Question(rec.Key)
+	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, said(rec.Outcome)), Question(rec.Key)
 }
 
 // Ask returns the columns of a question: the request, what is known of it, and what each
@@ -74,11 +77,11 @@ func Ask(rec Record) []string {
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
 }
 
-// gaveUp reports that a later run made the request unknown because the run that had
-// claimed it recorded nothing, so that it may never have been sent.
+// gaveUp reports whether a later run made the request unknown because the run that claimed it
+// recorded nothing: it may never have been sent.
 func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == noOutcome }
 
-// ExplainLeft is Explain of an open request whose manifest has left git.
+// ExplainLeft is Explain for an open request whose manifest was removed from git.
 func ExplainLeft(rec Record) (message, fix string) {
 	message, _ = Explain(rec)
 	return message + "; its manifest was removed from git, so trueup won't send it again",
@@ -86,37 +89,20 @@ func ExplainLeft(rec Record) (message, fix string) {
 			"--posted (it was executed) or --abandon (never send it)"
 }
 
-// ExplainFlight says whose a claim is that another run may still be working on,
-// and until when it is taken to be.
+// ExplainFlight returns which run has the claim, and until when.
 func ExplainFlight(rec Record) (message, fix string) {
-	gone := rec.ClaimedAt.Add(Lease)
+	end := rec.ClaimedAt.Add(Lease)
 	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
-		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", gone.UTC().Format(time.RFC3339))
+		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", end.UTC().Format(time.RFC3339))
 }
 
-// explainPlain is for records without a state.
-func explainPlain(key string, rec Record) string {
-	switch {
-	case rec.Pending != nil:
-		return key + " was being written, and no outcome was recorded; the next apply compares it again"
-	case rec.NotConverged:
-		return key + " was applied, but the server did not keep all that was sent"
-	case rec.Applied != nil:
-		return key + " was applied"
-	case rec.Outcome != nil && rec.Outcome.How == Operator:
-		return fmt.Sprintf("trueup will send %s again%s", key, answered(rec.Outcome))
-	default:
-		return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome))
-	}
-}
-
-// Question says how a person answers what became of a request.
+// Question returns how a person answers whether a request was executed.
 func Question(key kind.Key) string {
 	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
 		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 
-// NameQuestion says how a person answers whose the name of a request is.
+// NameQuestion returns how a person answers whose object has the name of a request.
 func NameQuestion(key kind.Key) string {
 	name := ShellWord(key.String())
 	return "if you sent that request by other means, run trueup ledger adopt " + name +
@@ -130,13 +116,10 @@ func sender(c *Claim) string {
 	if run := cmp.Or(c.RunURL, c.RunID); run != "" {
 		return "run " + run
 	}
-	switch {
-	case c.Actor != "" && c.Host != "":
+	if c.Actor != "" && c.Host != "" {
 		return c.Actor + " on " + c.Host
-	case c.Actor != "" || c.Host != "":
-		return cmp.Or(c.Actor, c.Host)
 	}
-	return "an unnamed run"
+	return cmp.Or(c.Actor, c.Host, "an unnamed run")
 }
 
 func at(t *time.Time) string {
@@ -146,25 +129,20 @@ func at(t *time.Time) string {
 	return " at " + t.UTC().Format(time.RFC3339)
 }
 
-// said is what the server or the network answered, in brackets.
+// said returns the answer of the server or the network, in brackets.
 func said(o *Outcome) string {
-	if o == nil {
+	switch {
+	case o == nil || o.HTTP == 0 && o.Message == "":
 		return ""
+	case o.HTTP == 0:
+		return " (" + o.Message + ")"
+	case o.Message == "":
+		return fmt.Sprintf(" (HTTP %d)", o.HTTP)
 	}
-	var parts []string
-	if o.HTTP != 0 {
-		parts = append(parts, fmt.Sprintf("HTTP %d", o.HTTP))
-	}
-	if o.Message != "" {
-		parts = append(parts, o.Message)
-	}
-	if parts == nil {
-		return ""
-	}
-	return " (" + strings.Join(parts, ": ") + ")"
+	return fmt.Sprintf(" (HTTP %d: %s)", o.HTTP, o.Message)
 }
 
-// answered is what a person said.
+// answered returns what a person said.
 func answered(o *Outcome) string {
 	if o == nil || o.How != Operator && o.How != AdoptedByOperator {
 		return ""

@@ -13,19 +13,19 @@ import (
 
 // Imported counts what an import did with the records of a backup.
 type Imported struct {
-	// Restored says that the ledger was missing and has been made again.
+	// Restored says that the ledger was missing and has been created again.
 	Restored bool
 	// Added had no record, Advanced an earlier one of the same history; Left had
 	// the same or a later one.
 	Added, Advanced, Left int
 }
 
-// ImportConflict is a record of a backup that is neither an earlier nor a later
-// one of what is stored: both went on from a common past, or have none.
+// ImportConflict is a record of a backup that is neither an earlier nor a later one of the
+// stored record: their histories differ.
 type ImportConflict struct{ Given, Stored Record }
 
-// Explain says what differs, and what to do. As in Explain of a record, there
-// are texts from outside in it.
+// Explain returns what differs, and what to do. Like Explain of a record, it has texts from
+// outside.
 func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
@@ -44,7 +44,7 @@ func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("nothing was imported, because records contradict the ledger: %d", len(e.Conflicts))
 }
 
-// Exists reports whether there is a ledger in the store, whosesoever it is.
+// Exists reports whether the store has a ledger, of this project or another one.
 func (l *Ledger) Exists(ctx context.Context) (bool, error) {
 	if p := l.refusedHere(); p != nil {
 		return false, p
@@ -57,36 +57,40 @@ func (l *Ledger) Exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Import writes what a backup knows and the ledger does not: records that are
-// absent, and later ones of the same history. It gives a *ConflictsError, and
-// writes nothing, if any record is of another history; what it wrote before
-// another error stays, and the same import goes on from there. Where the ledger
-// that trueup.yaml names is missing, an export of it makes it again.
-func (l *Ledger) Import(ctx context.Context, b Backup) (Imported, error) {
+// Import writes the records of a backup that the ledger lacks, and later ones of the same history.
+// It returns a *ConflictsError, and writes nothing, if any record has another history; after
+// another error the same import continues. If the ledger that trueup.yaml names is missing, an
+// export of it creates it again.
+func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error) {
 	if err := l.accepts(b); err != nil {
 		return Imported{}, err
 	}
-	restored, err := l.beginRestore(ctx, b)
+	if done.Restored, err = l.beginRestore(ctx, b); err != nil {
+		return Imported{}, err
+	}
+	changes, err := l.compareBackup(ctx, b, &done)
 	if err != nil {
 		return Imported{}, err
 	}
-	jobs, done, err := l.compareBackup(ctx, b)
-	if err != nil {
-		return Imported{}, err
-	}
-	if err := cmp.Or(putAll(ctx, l.store, jobs)...); err != nil {
+	if err := cmp.Or(putAll(ctx, l.store, changes)...); err != nil {
 		return Imported{}, fmt.Errorf("import: %w; records that were written stay, and the same import continues from there", err)
 	}
-	if restored {
-		if err := l.endRestore(ctx, *b.Genesis); err != nil {
-			return Imported{}, err
+	if done.Restored {
+		l.refresh()
+		have, err := l.store.ReadGenesis(ctx)
+		if err == nil {
+			g := *b.Genesis
+			g.Seq = have.Seq + 1
+			err = l.store.WriteGenesis(ctx, have.Seq, g)
+		}
+		if err != nil {
+			return Imported{}, fmt.Errorf("restore ledger: %w", err)
 		}
 	}
-	done.Restored = restored
 	return done, nil
 }
 
-// accepts refuses a backup of another ledger, or of another workspace.
+// accepts rejects a backup of another ledger, or of another workspace.
 func (l *Ledger) accepts(b Backup) error {
 	if p := l.refusedHere(); p != nil {
 		return p
@@ -121,13 +125,12 @@ func (l *Ledger) accepts(b Backup) error {
 	return nil
 }
 
-// restoring marks the id of a ledger whose restore is under way. Until it has
-// ended nobody takes it for the ledger: the records that are still missing would
-// look as if their requests had never been sent.
+// restoring ends the id of a ledger whose restore is in progress. No run uses it before the restore
+// is done: requests would look as if they had never been sent.
 const restoring = "-restoring"
 
-// beginRestore makes room for a ledger that is missing, and tells whether a
-// restore is under way.
+// beginRestore creates a ledger that is missing, under the id of a restore, and reports whether a
+// restore is in progress.
 func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 	l.refresh()
 	g, err := l.store.ReadGenesis(ctx)
@@ -149,72 +152,49 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 	return true, nil
 }
 
-// endRestore makes the ledger the one that it was.
-func (l *Ledger) endRestore(ctx context.Context, g Genesis) error {
-	l.refresh()
-	have, err := l.store.ReadGenesis(ctx)
-	if err == nil {
-		g.Seq = have.Seq + 1
-		err = l.store.WriteGenesis(ctx, have.Seq, g)
-	}
+// compareBackup returns the changes that a backup makes, and counts them.
+func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []change, err error) {
+	records, err := latest(b.Records)
 	if err != nil {
-		return fmt.Errorf("restore ledger: %w", err)
+		return nil, err
 	}
-	return nil
-}
-
-// compareBackup holds each record of a backup against the store's.
-func (l *Ledger) compareBackup(ctx context.Context, b Backup) ([]change, Imported, error) {
-	keys := make([]kind.Key, len(b.Records))
-	for i, rec := range b.Records {
+	keys := make([]kind.Key, len(records))
+	for i, rec := range records {
 		keys[i] = rec.Key
 	}
 	have, err := l.store.Read(ctx, keys)
 	if err != nil {
-		return nil, Imported{}, err
+		return nil, err
 	}
-	var done Imported
-	var jobs []change
 	var conflicts []ImportConflict
-	records, err := latest(b.Records)
-	if err != nil {
-		return nil, Imported{}, err
-	}
 	for _, rec := range records {
 		stored, ok := have[rec.Key]
+		// The record of an object that converges has few steps, so they may not reach back.
+		later := rec.follows(stored) || !sentOnce(rec.Key) && rec.forgot(stored)
+		bothPosted := rec.State == Posted && stored.State == Posted && rec.sameIntent(stored)
 		switch {
 		case !ok:
 			done.Added++
-			jobs = append(jobs, change{rec: rec})
+			changes = append(changes, change{rec: rec})
 		case stored.follows(rec) || stored.forgot(rec):
 			done.Left++
-		case rec.later(stored):
+		case later:
 			done.Advanced++
-			jobs = append(jobs, change{rec: rec, expectSeq: stored.Seq})
-		case stored.ends(rec):
+			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
+		case bothPosted:
 			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
 		}
 	}
 	if conflicts != nil {
-		return nil, Imported{}, &ConflictsError{Conflicts: conflicts}
+		return nil, &ConflictsError{Conflicts: conflicts}
 	}
-	return jobs, done, nil
+	return changes, nil
 }
 
-// later reports whether a record of a backup may replace the stored one: that is one of its
-// own past. Of an object that converges few steps are kept; its record may be so old that
-// they do not reach back to it.
-func (r Record) later(stored Record) bool {
-	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
-}
-
-// ends reports whether both records say of one intent that it was executed.
-func (r Record) ends(o Record) bool { return r.State == Posted && o.State == Posted && r.sameIntent(o) }
-
-// latest leaves out the records of which a later one is there: a log may hold
-// what several runs could not store.
+// latest returns the last record of each object: a log may have what several runs could not
+// store.
 func latest(records []Record) ([]Record, error) {
 	var out []Record
 	at := map[kind.Key]int{}
@@ -234,28 +214,19 @@ func latest(records []Record) ([]Record, error) {
 	return out, nil
 }
 
-// AdoptNew records of each key that has no record that it was done without us,
-// and returns how many those were.
+// AdoptNew is AdoptAll for the keys that have no record, and returns how many those were.
 func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, error) {
-	keys := make([]kind.Key, 0, len(all))
-	for key := range all {
-		keys = append(keys, key)
-	}
-	known, err := l.Look(ctx, keys)
+	known, err := l.Look(ctx, slices.Collect(maps.Keys(all)))
 	if err != nil {
 		return 0, err
 	}
-	todo := map[kind.Key]Adoption{}
-	for key, a := range all {
-		if known[key].Seq == 0 {
-			todo[key] = a
-		}
-	}
+	todo := maps.Clone(all)
+	maps.DeleteFunc(todo, func(key kind.Key, _ Adoption) bool { return known[key].Seq > 0 })
 	return len(todo), l.AdoptAll(ctx, todo)
 }
 
-// AdoptAll is Adopt of many, several at once: a store that is far away takes them
-// together. What was recorded before an error stays.
+// AdoptAll is Adopt for many, some at once: a remote store writes them together. What was recorded
+// before an error stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))
 	return eachParallel(ctx, len(keys), func(ctx context.Context, i int) error {

@@ -360,7 +360,7 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 		}
 		if to == ResolveRepost && r.Seq == 0 && g.Finished.Had(key) {
 			// Its time is lost too.
-			r.Outcome, r.RepostedFrom = &Outcome{How: Operator, Reason: clip(reason), By: by}, &time.Time{}
+			r.Outcome, r.RepostedFrom = personal(Operator, reason, by), &time.Time{}
 			return r, nil
 		}
 		return r.settled(to, reason, by)
@@ -375,13 +375,14 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (Record, error) {
+	_, err = l.change(ctx, key, move{event: evAdopt, by: a.By, detail: a.Reason, to: func(r Record) (_ Record, err error) {
 		if k.SentOnce() {
-			return r.adopted(a)
+			r, err = r.adopted(a)
+		} else {
+			r.Applied, r.NotConverged = a.Spec, false
 		}
-		r.Applied, r.NotConverged = a.Spec, false
-		r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
-		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
+		r.Outcome = personal(AdoptedByOperator, a.Reason, a.By)
+		return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), err
 	}})
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"trueup/internal/canon"
 )
@@ -39,28 +38,27 @@ const (
 	evDrop    event = "taken back"
 )
 
-// transitions has the states in which an event may happen, and the state after an
-// outcome. State "" is a record that is absent, released, or of a kind that converges.
-var transitions = sync.OnceValue(func() map[event]transition {
-	claimed, posted := []State{Claimed}, []State{Posted}
-	return map[event]transition{
-		evClaim:    {from: []State{"", Rejected}},
-		evReclaim:  {from: []State{Posted, Adopted}},
-		evTakeOver: {from: claimed},
-		evPost:     {from: []State{Claimed, Unknown}, to: Posted},
-		evReject:   {from: claimed, to: Rejected},
-		evRelease:  {from: claimed},
-		evLeave:    {from: claimed, to: Claimed},
-		evDoubt:    {from: claimed, to: Unknown},
-		evSettle:   {from: []State{Claimed, Unknown}},
-		evAdopt:    {from: []State{"", Rejected, Unknown}},
-		evDelete:   {from: posted}, evDeleted: {from: posted, to: Posted}, evNotDeleted: {from: posted},
-	}
-})
-
 type transition struct {
 	from []State
 	to   State
+}
+
+// transitions has the states in which an event may happen, and the state after an
+// outcome. State "" is a record that is absent, released, or of a kind that converges.
+var transitions = map[event]transition{
+	evClaim:      {from: []State{"", Rejected}},
+	evReclaim:    {from: []State{Posted, Adopted}},
+	evTakeOver:   {from: []State{Claimed}},
+	evPost:       {from: []State{Claimed, Unknown}, to: Posted},
+	evReject:     {from: []State{Claimed}, to: Rejected},
+	evRelease:    {from: []State{Claimed}},
+	evLeave:      {from: []State{Claimed}, to: Claimed},
+	evDoubt:      {from: []State{Claimed}, to: Unknown},
+	evSettle:     {from: []State{Claimed, Unknown}},
+	evAdopt:      {from: []State{"", Rejected, Unknown}},
+	evDelete:     {from: []State{Posted}},
+	evDeleted:    {from: []State{Posted}, to: Posted},
+	evNotDeleted: {from: []State{Posted}},
 }
 
 // ErrTaken matches every TakenError.
@@ -92,7 +90,7 @@ func (e *StateError) Error() string {
 // in returns an error unless the state of the record allows the event.
 func (r Record) in(e event) error {
 	switch {
-	case slices.Contains(transitions()[e].from, r.State):
+	case slices.Contains(transitions[e].from, r.State):
 		return nil
 	case e == evClaim:
 		return &TakenError{Record: r}
@@ -124,13 +122,11 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 		}
 		first, i.Before = *r.FirstClaimAt, r.Before
 	}
-	r.Before = i.Before
 	if e == evReclaim {
 		// It was made before, even if nothing is made under this claim.
 		r.Applied = r.Spec
 	}
-	r.State = Claimed
-	r.Spec, r.SpecDigest = i.Spec, &i.Digest
+	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, i.Spec, &i.Digest, i.Before
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = &first, &at, nil
 	r.Uncertain, r.Left = e == evTakeOver, false
 	r.Claim, r.Outcome = &c, nil
@@ -146,7 +142,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 		// An earlier send may have arrived, whatever the last answer was.
 		return r, &StateError{Record: r, event: e}
 	}
-	o.Message = clip(o.Message)
+	o.Message = cut(o.Message, maxMessage)
 	r.Outcome = &o
 	if e == evRelease {
 		return r.released(), nil
@@ -154,25 +150,23 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if e == evPost {
 		r.RepostedFrom, r.Before = nil, nil
 	}
-	r.State, r.Left = transitions()[e].to, e == evLeave
+	r.State, r.Left = transitions[e].to, e == evLeave
 	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
 }
 
 // released removes the intent. The record stays, and its seq counts on.
 func (r Record) released() Record {
-	r.State = ""
-	r.Spec, r.SpecDigest = nil, nil
+	r.State, r.Spec, r.SpecDigest, r.Before = "", nil, nil, nil
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = nil, nil, nil
-	r.Uncertain, r.Left, r.Before = false, false, nil
+	r.Uncertain, r.Left = false, false
 	return r
 }
 
 // reopened returns a released record with the intent that it had.
 func (r Record) reopened(claimed Record) Record {
-	r.State = Claimed
-	r.Spec, r.SpecDigest = claimed.Spec, claimed.SpecDigest
-	r.FirstClaimAt, r.ClaimedAt, r.Claim, r.Before = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim, claimed.Before
+	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, claimed.Spec, claimed.SpecDigest, claimed.Before
+	r.FirstClaimAt, r.ClaimedAt, r.Claim = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim
 	return r
 }
 
@@ -200,7 +194,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 		return r, errors.New("a reason is required, and stays in the ledger")
 	}
 	last := r.Outcome
-	r.Outcome = &Outcome{How: Operator, Reason: clip(reason), By: by}
+	r.Outcome = personal(Operator, reason, by)
 	if last != nil {
 		r.Outcome.HTTP, r.Outcome.Message = last.HTTP, last.Message
 	}
@@ -222,15 +216,18 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	return r, nil
 }
 
+// personal returns the outcome that a person gave.
+func personal(how How, reason, by string) *Outcome {
+	return &Outcome{How: how, Reason: cut(reason, maxMessage), By: by}
+}
+
 // adopted returns the record of a request that was executed elsewhere.
 func (r Record) adopted(a Adoption) (Record, error) {
 	if err := r.in(evAdopt); err != nil {
 		return r, err
 	}
-	r.State = Adopted
-	r.Spec, r.SpecDigest = a.Spec, &a.Digest
-	r.Outcome = &Outcome{How: AdoptedByOperator, Reason: clip(a.Reason), By: a.By}
-	return r.withRemote(a.RemoteName, a.UID, a.CreationTimestamp), nil
+	r.State, r.Spec, r.SpecDigest = Adopted, a.Spec, &a.Digest
+	return r, nil
 }
 
 // begun returns the record of an object whose spec is about to be sent. Pending specs of
@@ -247,8 +244,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 // confirmed returns the record after a write of a converging object, or after live was
 // found to be equal to git.
 func (r Record) confirmed(a AppliedSpec) Record {
-	r.Applied, r.Pending = a.Spec, nil
-	r.NotConverged = !a.Converged
+	r.Applied, r.Pending, r.NotConverged = a.Spec, nil, !a.Converged
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
 }
 
@@ -257,10 +253,14 @@ func (r Record) withRemote(name, uid, created string) Record {
 	return r
 }
 
-// The limits of a record's history. Objects that converge may be written daily.
 const (
+	// maxSteps bounds a record's history, maxSpecSteps that of an object that converges, which may
+	// be written daily.
 	maxSteps     = 50
 	maxSpecSteps = 8
+	// maxMessage and maxDetail bound texts from outside, in a record and in a step, in bytes.
+	maxMessage = 2000
+	maxDetail  = 200
 )
 
 // moved returns the record with one more step.
@@ -271,9 +271,7 @@ func (r Record) moved(s Step) Record {
 		most = maxSpecSteps
 	}
 	r.History = append(slices.Clone(r.History), s)
-	if n := len(r.History); n > most {
-		r.History = r.History[n-most:]
-	}
+	r.History = r.History[max(0, len(r.History)-most):]
 	return r
 }
 
@@ -284,17 +282,10 @@ func (r Record) follows(earlier Record) bool {
 	})
 }
 
-// The limits, in bytes, of texts from outside: in a record, and in a step of its history.
-const (
-	maxMessage = 2000
-	maxDetail  = 200
-)
-
-func clip(s string) string { return cut(s, maxMessage) }
-
-func cut(s string, most int) string {
-	if len(s) > most {
-		s = s[:most]
-	}
-	return strings.ToValidUTF8(s, "")
+// forgot reports whether the record is so much later than another one that its
+// history does not reach back to that.
+func (r Record) forgot(earlier Record) bool {
+	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
 }
+
+func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }

@@ -84,7 +84,7 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
-	if transitions()["else"].from != nil {
+	if transitions["else"].from != nil {
 		t.Error("an event that is none may happen")
 	}
 }
@@ -172,10 +172,10 @@ func TestConfirmedKeepsFactsThatWereNotSaidAgain(t *testing.T) {
 	}
 }
 
-func TestClipKeepsTextWhole(t *testing.T) {
-	got := clip(strings.Repeat("é", maxMessage))
-	if len(got) > maxMessage || strings.ContainsRune(got, '\uFFFD') || clip("short") != "short" {
-		t.Errorf("clip gave %d bytes", len(got))
+func TestCutKeepsTextWhole(t *testing.T) {
+	got := cut(strings.Repeat("é", maxMessage), maxMessage)
+	if len(got) > maxMessage || strings.ContainsRune(got, '\uFFFD') || cut("short", maxMessage) != "short" {
+		t.Errorf("cut gave %d bytes", len(got))
 	}
 }
 

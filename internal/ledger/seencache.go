@@ -125,9 +125,3 @@ func firstLacking(keys []kind.Key, seen, found map[kind.Key]Record) *kind.Key {
 	}
 	return nil
 }
-
-// forgot reports whether the record is so much later than another one that its
-// history does not reach back to that.
-func (r Record) forgot(earlier Record) bool {
-	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
-}

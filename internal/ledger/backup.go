@@ -1,0 +1,158 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+)
+
+// RescuePrefix begins the line of a record that could not be stored: apply prints it, and
+// ReadBackup finds it in a log.
+const RescuePrefix = "trueup: rescue record: "
+
+// exportHead is the first line of an export. It counts the records, to detect an export that was
+// cut short.
+type exportHead struct {
+	Schema     string    `json:"schema"`
+	ExportedAt time.Time `json:"exportedAt"`
+	Records    int       `json:"records"`
+	Genesis    Genesis   `json:"genesis"`
+}
+
+// Export writes the whole ledger as JSON Lines, first the genesis and then each record as it is
+// stored, and returns the number of records. Ledgers and exports hold no secrets.
+func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
+	records, err := l.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	g, err := l.usable(ctx)
+	if err != nil {
+		return 0, err
+	}
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	err = enc.Encode(exportHead{Schema: Schema, ExportedAt: l.cfg.Now().UTC(), Records: len(records), Genesis: g})
+	for i := 0; i < len(records) && err == nil; i++ {
+		err = enc.Encode(records[i])
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("export ledger: %w", err)
+	}
+	return len(records), nil
+}
+
+// Backup is what ReadBackup found.
+type Backup struct {
+	// Genesis is that of an export; nil for rescue records.
+	Genesis    *Genesis
+	ExportedAt time.Time
+	Records    []Record
+}
+
+func (b *Backup) add(text []byte) error {
+	rec, err := decodeRecord(bytes.TrimSpace(text))
+	if err == nil {
+		err = rec.sound()
+	}
+	b.Records = append(b.Records, rec)
+	return err
+}
+
+// ReadBackup reads an export, which must be whole, or the rescue records in the output of a run,
+// whose other lines it skips.
+func ReadBackup(r io.Reader) (Backup, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxFile)
+	var b backupReader
+	for n := 1; lines.Scan(); n++ {
+		if err := b.line(lines.Bytes()); err != nil {
+			return Backup{}, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	err := lines.Err()
+	switch {
+	case err != nil:
+	case b.Genesis != nil && b.rescued:
+		err = errors.New("the file has an export and rescue records: import them one after the other")
+	case b.Genesis != nil && len(b.Records) != b.announced:
+		err = fmt.Errorf("it is truncated: it has %d of %d records", len(b.Records), b.announced)
+	case b.Genesis == nil && !b.rescued && b.strange != nil:
+		err = fmt.Errorf("it is not an export of a ledger, and has no line with %q: %w", strings.TrimSpace(RescuePrefix), b.strange)
+	case b.Genesis == nil && !b.rescued:
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return Backup{}, err
+	}
+	return b.Backup, nil
+}
+
+type backupReader struct {
+	Backup
+	// announced is the number of records in the head of an export.
+	announced int
+	rescued   bool
+	// strange is the error about the first line that is neither a head nor a rescue record; the
+	// output of a run has many.
+	strange error
+}
+
+func (b *backupReader) line(text []byte) error {
+	_, rescue, found := bytes.Cut(text, []byte(RescuePrefix))
+	text = bytes.TrimSpace(text)
+	switch {
+	case found:
+		b.rescued = true
+		if err := b.add(rescue); err != nil {
+			return fmt.Errorf("rescue record: %w", err)
+		}
+	case len(text) == 0:
+	case b.Genesis != nil:
+		return b.add(text)
+	default:
+		var head exportHead
+		err := decode(text, &head)
+		if err == nil {
+			err = cmp.Or(checkSchema(head.Schema), head.Genesis.validate())
+		}
+		if err == nil {
+			b.Genesis, b.ExportedAt, b.announced = &head.Genesis, head.ExportedAt, head.Records
+		}
+		b.strange = cmp.Or(b.strange, err)
+	}
+	return nil
+}
+
+// ReadBackupFolder reads records from files of their own, such as those of Config.SeenCache.
+func ReadBackupFolder(folder fs.FS) (Backup, error) {
+	names, err := fs.Glob(folder, "*.json")
+	if err != nil {
+		return Backup{}, err
+	}
+	var b Backup
+	for _, name := range names {
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return Backup{}, err
+		}
+		if err := b.add(text); err != nil {
+			return Backup{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if b.Records == nil {
+		return Backup{}, errors.New("it holds no records")
+	}
+	return b, nil
+}

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// validate returns an error for a record that readers can't rely on.
+func (r Record) validate() error {
+	if err := checkSchema(r.Schema); err != nil {
+		return err
+	}
+	switch {
+	case !part().MatchString(r.Workspace):
+		return fmt.Errorf("workspace %q can't be part of a path", r.Workspace)
+	case !part().MatchString(r.Kind):
+		return fmt.Errorf("kind %q can't be part of a path", r.Kind)
+	case r.Name == "" || !utf8.ValidString(r.Name):
+		return fmt.Errorf("name %q is not text", r.Name)
+	case r.Seq < 1:
+		return fmt.Errorf("seq %d is less than 1", r.Seq)
+	case r.Nonce == "":
+		return errors.New("no nonce")
+	case !slices.Contains([]State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}, r.State):
+		return fmt.Errorf("state %q is not known", r.State)
+	case r.State != "" && r.SpecDigest == nil:
+		return fmt.Errorf("state %s without a specDigest", r.State)
+	case r.Open() && (r.FirstClaimAt == nil || r.ClaimedAt == nil):
+		return fmt.Errorf("state %s without the time of its claim", r.State)
+	}
+	return nil
+}
+
+func (g Genesis) validate() error {
+	if err := checkSchema(g.Schema); err != nil {
+		return err
+	}
+	switch {
+	case g.LedgerID == "":
+		return errors.New("no ledgerId")
+	case !part().MatchString(g.Workspace):
+		return fmt.Errorf("workspace %q can't be part of a path", g.Workspace)
+	case g.Seq < 1:
+		return fmt.Errorf("seq %d is less than 1", g.Seq)
+	}
+	return nil
+}
+
+// sound returns an error for a record that no transition makes: something else changed it.
+func (r Record) sound() error {
+	k, err := kindOf(r.Key)
+	if err != nil {
+		return err
+	}
+	if err := r.soundHistory(); err != nil {
+		return err
+	}
+	if err := r.soundTimes(); err != nil {
+		return err
+	}
+	switch {
+	case k.CanPatch() && r.State != "":
+		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)
+	case k.RequestOnly() && (r.Applied != nil || r.Pending != nil):
+		return fmt.Errorf("it has an applied spec, which a %s never has", k.Name)
+	case r.State != "" && r.Spec == nil:
+		return fmt.Errorf("state %s without a spec", r.State)
+	case r.Open() && r.Claim == nil:
+		return fmt.Errorf("state %s without who claimed it", r.State)
+	case r.State == Posted && r.AcceptedAt == nil:
+		return errors.New("state posted without the time of it")
+	}
+	return nil
+}
+
+// soundHistory returns an error if steps are missing, or the last one has another nonce.
+func (r Record) soundHistory() error {
+	if len(r.History) == 0 {
+		return errors.New("it has no history")
+	}
+	for i, s := range r.History {
+		if want := r.Seq - len(r.History) + 1 + i; s.Seq != want {
+			return fmt.Errorf("step %d of its history says seq %d, which should be %d", i+1, s.Seq, want)
+		}
+		if s.Nonce == "" {
+			return fmt.Errorf("step %d of its history has no nonce", i+1)
+		}
+	}
+	if last := r.History[len(r.History)-1]; last.Nonce != r.Nonce {
+		return fmt.Errorf("its history ends in nonce %q, but it says %q", last.Nonce, r.Nonce)
+	}
+	return nil
+}
+
+// maxClockError bounds the difference between clocks of machines that write one record.
+const maxClockError = 24 * time.Hour
+
+func (r Record) soundTimes() error {
+	before := func(t *time.Time) bool {
+		return t != nil && r.FirstClaimAt != nil && t.Before(r.FirstClaimAt.Add(-maxClockError))
+	}
+	switch {
+	case before(r.ClaimedAt):
+		return fmt.Errorf("it was claimed at %s, before its first claim at %s", r.ClaimedAt, r.FirstClaimAt)
+	case before(r.AcceptedAt):
+		return fmt.Errorf("it was accepted at %s, before its first claim at %s", r.AcceptedAt, r.FirstClaimAt)
+	}
+	return nil
+}
