@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
 
@@ -44,27 +46,50 @@ const (
 	Unclear Class = "uncertain"
 )
 
-// statusClientClosed is how a web server notes that it was not waited for.
+// Duplicate says which answers to a creation of an object that can't be read mean that
+// the name exists already, beside those that say so by themselves. The platform's
+// document says that the names of once-only requests are unique, and not how a second
+// one is refused (docs/design.md A3).
+type Duplicate struct {
+	// Status are the status codes; none stands for 409.
+	Status []int
+	// Body must match the text of the answer, or the message in it; nil matches
+	// every answer.
+	Body *regexp.Regexp
+}
+
+// matches reports whether an answer was set to say that the name exists already.
+func (d Duplicate) matches(status int, body []byte, message string) bool {
+	switch {
+	case len(d.Status) == 0 && d.Body == nil:
+		return false
+	case len(d.Status) == 0 && status != http.StatusConflict, len(d.Status) > 0 && !slices.Contains(d.Status, status):
+		return false
+	}
+	return d.Body == nil || d.Body.Match(body) || d.Body.MatchString(message)
+}
+
+// statusClientClosed is how a web server notes that the client did not wait.
 const statusClientClosed = 499
 
 // reply is an answer that is not a success, and what is known of the request.
 type reply struct {
+	complaint
 	verb   kind.Verb
 	status int
-	said   complaint
-	// duplicate says that the answer matches Config.Duplicate, shows that it holds
-	// the object that has the name, listed that the kind's list was read whole.
+	// duplicate: the answer matches Config.Duplicate; shows: it holds the object that
+	// has the name; listed: the kind's list was read whole.
 	duplicate, shows, listed bool
 }
 
 // ours reports whether the body looks like the platform's own: Kubernetes answers an
 // unknown path as plain text, and a missing object as JSON.
-func (r reply) ours() bool { return r.said.isJSON || r.said.empty }
+func (r reply) ours() bool { return r.isJSON || r.empty }
 
 func (r reply) exists() bool {
 	// Some servers put a sentence where others have a word for machines.
-	word := !strings.Contains(r.said.reason, " ") && r.said.reason != ""
-	return r.shows || r.said.reason == "AlreadyExists" || !word && strings.Contains(r.said.message+r.said.reason, "already exists")
+	word := !strings.Contains(r.reason, " ") && r.reason != ""
+	return r.shows || r.reason == "AlreadyExists" || !word && strings.Contains(r.message+r.reason, "already exists")
 }
 
 // limitReached is how quotas and limits are worded. A conflict about a quota object is
@@ -73,12 +98,12 @@ var limitReached = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
 
+func (r reply) limited() bool { return limitReached().MatchString(r.message) }
+
 // overQuota is limited for an answer that else speaks of the rate of requests.
 func (r reply) overQuota() bool {
-	return r.limited() && strings.Contains(strings.ToLower(r.said.message), "quota")
+	return r.limited() && strings.Contains(strings.ToLower(r.message), "quota")
 }
-
-func (r reply) limited() bool { return limitReached().MatchString(r.said.message) }
 
 // row is one rule of the table: the first that matches an answer says what it means.
 type row struct {
@@ -100,7 +125,7 @@ func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
 	return []row{
-		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.said.reason == "Conflict" }, class: Contended},
+		{verbs: create, from: 409, says: "reason `Conflict`", when: func(r reply) bool { return r.reason == "Conflict" }, class: Contended},
 		{verbs: create, from: 400, to: 499, says: "matches `duplicate:` of trueup.yaml", when: func(r reply) bool { return r.duplicate }, class: Taken},
 		{verbs: create, from: 409, says: "reason `AlreadyExists`, or without a reason “already exists” or the object itself", when: reply.exists, class: Taken},
 		{verbs: create, from: 409, says: "anything else: the name may exist, or the request may be carried out", class: Unclear},
@@ -126,15 +151,11 @@ func answers() []row {
 	}
 }
 
-func (w row) matches(r reply) bool {
-	return (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
-		r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r))
-}
-
 // classify says what an answer means that is not a success.
 func classify(r reply) Class {
 	for _, w := range answers() {
-		if w.matches(r) {
+		if (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
+			r.status >= w.from && r.status <= max(w.from, w.to) && (w.when == nil || w.when(r)) {
 			return cmp.Or(w.class, unanswered(r.verb))
 		}
 	}
@@ -149,8 +170,55 @@ func unanswered(verb kind.Verb) Class {
 	return Unavailable
 }
 
-// isWrite reports whether the operation changes something.
-func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
+// judge is the class of an answer that is not a success, and the object that has the
+// name where the answer says that it exists and shows it.
+func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class, *kind.Object) {
+	re := reply{complaint: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
+	var existing *kind.Object
+	if c.verb == kind.Create {
+		existing = r.existing(c, said.body)
+		re.shows = existing != nil
+		re.duplicate = c.kind.RequestOnly() && r.cfg.Duplicate.matches(status, body, said.message)
+	}
+	class := classify(re)
+	if class != Taken {
+		existing = nil
+	}
+	return class, existing
+}
+
+// existing finds the object that has the name in a decoded refusal: the body
+// itself, as some servers answer, or one member of it. A Status holds none, and
+// of two it would not be known which is an echo of what was sent.
+func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
+	if o := r.whole(c, body); o != nil {
+		return o
+	}
+	var found []*kind.Object
+	for name := range body {
+		if o := r.whole(c, objectOf(body, name)); o != nil {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// whole reads the object that the call is about, or returns nil: without its spec it
+// could not be told from another.
+func (r *Reader) whole(c *call, tree map[string]any) *kind.Object {
+	if tree["kind"] != c.kind.Name {
+		return nil
+	}
+	o, err := readObject(canon.Bytes(tree), c.kind, r.cfg.Workspace)
+	made := o.UID != "" || o.CreationTimestamp != "" // else it may echo what was sent
+	if err != nil || o.Name != c.name || o.Spec == nil || !made {
+		return nil
+	}
+	return &o
+}
 
 // consequences say what trueup does about each class.
 func consequences() map[Class]string {
@@ -173,36 +241,22 @@ func AnswersPage() string {
 	var b strings.Builder
 	b.WriteString("| Operation | Status | The answer says | Class | What trueup does |\n|---|---|---|---|---|\n")
 	for _, w := range answers() {
-		classes := []Class{w.class}
-		if w.class == "" {
-			classes = []Class{Unavailable, Unclear}
+		status, names := strconv.Itoa(w.from), make([]string, len(w.verbs))
+		if w.to != 0 {
+			status = fmt.Sprintf("%d to %d", w.from, w.to)
 		}
-		for _, c := range classes {
-			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", w.operations(c), w.statuses(), cmp.Or(w.says, "anything"), c, consequences()[c])
+		for i, v := range w.verbs {
+			names[i] = (&call{verb: v}).op()
 		}
+		line := func(operations string, class Class) {
+			fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s |\n", operations, status, cmp.Or(w.says, "anything"), class, consequences()[class])
+		}
+		if w.class != "" {
+			line(cmp.Or(strings.Join(names, ", "), "any"), w.class)
+			continue
+		}
+		line("read", Unavailable)
+		line("write", Unclear)
 	}
 	return b.String()
-}
-
-func (w row) operations(c Class) string {
-	switch {
-	case w.class == "" && c == Unclear:
-		return "write"
-	case w.class == "":
-		return "read"
-	case w.verbs == nil:
-		return "any"
-	}
-	names := make([]string, len(w.verbs))
-	for i, v := range w.verbs {
-		names[i] = (&call{verb: v}).op()
-	}
-	return strings.Join(names, ", ")
-}
-
-func (w row) statuses() string {
-	if w.to == 0 {
-		return fmt.Sprint(w.from)
-	}
-	return fmt.Sprintf("%d to %d", w.from, w.to)
 }

@@ -1,3 +1,6 @@
+// Package api speaks HTTP to the platform: the documented operations of any
+// kind, typed errors, tolerant list and error shapes; it refuses redirects,
+// operations that the kind does not document, and to send a write again.
 package api
 
 import (
@@ -7,15 +10,166 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 )
+
+// Reader reads the platform. It can send nothing but GET: its transport
+// refuses any other method before it dials.
+type Reader struct {
+	cfg       Config
+	transport http.RoundTripper
+	gets      *http.Client
+	date      atomic.Pointer[time.Time]
+	gates     map[kind.Area]*gate
+}
+
+// NewReader returns a Reader that connects when it is first used.
+func NewReader(cfg Config) *Reader { return newReader(cfg, forReads) }
+
+// newReader is NewReader; connect is how, where the configuration does not say.
+func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
+	r := &Reader{cfg: cfg.withDefaults(), gates: newGates()}
+	r.transport = r.cfg.Transport
+	if r.transport == nil {
+		r.transport = connect(r.cfg)
+	}
+	r.gets = newHTTP(getOnly{r.transport})
+	return r
+}
+
+// Close closes idle connections.
+func (r *Reader) Close() { (&http.Client{Transport: r.transport}).CloseIdleConnections() }
+
+// ServerTime returns the Date (plus Age) of the last answer that had one.
+func (r *Reader) ServerTime() (time.Time, bool) {
+	if date := r.date.Load(); date != nil {
+		return *date, true
+	}
+	return time.Time{}, false
+}
+
+// Get reads one object (docs/platform.md 4 rows 2 and 6). An *Error with NotFound
+// is the platform's word that there is none; any other error leaves it open.
+func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
+	c, err := r.newCall(kind.Get, k, name)
+	if err != nil {
+		return kind.Object{}, err
+	}
+	err = r.read(ctx, c, func(a *answer) error {
+		body, err := r.readBody(a)
+		if err != nil {
+			return c.unreadable(a, err, nil)
+		}
+		o, err = parseObject(body, c.kind, r.cfg.Workspace)
+		if err == nil && o.Name != c.name {
+			err = mismatchf("the answer is about %s, not %s", o.Name, c.name)
+		}
+		if err != nil {
+			o = kind.Object{}
+			return c.unreadable(a, err, head(body))
+		}
+		return nil
+	})
+	return o, err
+}
+
+// read makes a read, with retries, and gives its success to use.
+func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) error {
+	return r.retry(ctx, func(attempt int) error {
+		return r.exchange(ctx, r.gets, c, attempt, func(a *answer) error {
+			if !a.isSuccess() {
+				return r.answered(c, a)
+			}
+			return use(a)
+		})
+	})
+}
+
+// readBody reads the body of one object, whose bound holds after
+// decompression.
+func (r *Reader) readBody(a *answer) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the answer was cut: %w", err)
+	case int64(len(body)) > r.cfg.MaxObject:
+		return nil, fmt.Errorf("the answer is larger than %s", size(r.cfg.MaxObject))
+	}
+	return body, nil
+}
+
+// headSize is how much of an answer is looked at to tell a page from JSON.
+const headSize = 1024
+
+func head(body []byte) []byte { return body[:min(len(body), headSize)] }
+
+// Reading is what one uncached GET said of the time (docs/design.md 0.8).
+type Reading struct {
+	// Server is the Date of the answer plus its Age; zero where it had no Date
+	// that can be read.
+	Server time.Time
+	// Wall is this machine's time when the head of the answer had arrived. It
+	// has no monotonic part, which stands still while a machine sleeps.
+	Wall time.Time
+}
+
+// Clock asks the platform for the time: a GET of an object, always over the
+// network, whose 404 serves as well as the object. The kind must have a GET.
+func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Reading, err error) {
+	c, err := r.newCall(kind.Get, k, name)
+	if err != nil {
+		return Reading{}, err
+	}
+	err = r.retry(ctx, func(attempt int) error {
+		return r.exchange(ctx, r.gets, c, attempt, func(a *answer) error {
+			seen := r.reading(a.Response)
+			if !a.isSuccess() {
+				if e := r.answered(c, a); !e.NotFound() {
+					return e
+				}
+			}
+			// A body that is read to its end leaves the connection to the request that
+			// the time is asked for; what is longer, or cut, matters no more than that.
+			body, _ := io.ReadAll(io.LimitReader(a, r.cfg.MaxErrorBody))
+			if looksHTML(body) {
+				return c.unreadable(a, errors.New("it is a page"), head(body))
+			}
+			at = seen
+			return nil
+		})
+	})
+	return at, err
+}
+
+// reading is the time when an answer arrives.
+func (r *Reader) reading(resp *http.Response) Reading {
+	at := Reading{Wall: r.cfg.Now().Round(0)}
+	at.Server, _ = dateOf(resp)
+	return at
+}
+
+// maxAge is where the Age of an answer ends (RFC 9111 1.2.2).
+const maxAge = (1 << 31) * time.Second
+
+// dateOf is the time at which an answer left the platform, also where a cache
+// has kept it since.
+func dateOf(resp *http.Response) (time.Time, bool) {
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}, false
+	}
+	return date.Add(seconds(resp.Header.Get("Age"), maxAge)), true
+}
 
 // Client is a Reader that can also write. It sends every write once: whoever
 // asked decides by the Error whether to ask again, and takes a Turn for each.
@@ -29,12 +183,14 @@ type Client struct {
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, newTransport)
 	r.cfg.Retry.Failures = 0
-	perSecond := r.cfg.WritesPerSecond
-	limit := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+	perSecond := rate.Limit(r.cfg.WritesPerSecond)
 	if r.cfg.onLoopback() {
-		limit.SetLimit(rate.Inf)
+		perSecond = rate.Inf
 	}
-	return &Client{Reader: r, writes: newHTTP(r.transport), limit: limit}
+	return &Client{
+		Reader: r, writes: newHTTP(r.transport),
+		limit: rate.NewLimiter(perSecond, max(1, int(r.cfg.WritesPerSecond))),
+	}
 }
 
 // Turn waits until the rate limit, and the pause that the platform may have
@@ -42,8 +198,8 @@ func NewClient(cfg Config) *Client {
 // nothing stands between a last look and the write that it is for (docs/design.md 0.8).
 // Its error is a NotSent.
 func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
-	w, g := &call{kind: k, turn: true}, c.gates[k.Area]
-	if err := c.shut(g, w); err != nil {
+	w := &call{kind: k, turn: true}
+	if _, err := c.look(w); err != nil {
 		return err
 	}
 	if err := c.limit.Wait(ctx); err != nil {
@@ -51,7 +207,7 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 		e.err = err
 		return e
 	}
-	return c.await(ctx, g, w)
+	return c.await(ctx, w)
 }
 
 // Create makes an object (docs/platform.md 4 rows 3, 7 and 9). Any 2xx is success;
@@ -59,7 +215,9 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 // the object is of another name, or of another kind, it is not known what was
 // made; but the platform may name a snapshot as it likes (docs/platform.md 1).
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
-	return c.write(ctx, kind.Create, k, nameOf(body), body)
+	v, _ := canon.Decode(body)
+	tree, _ := v.(map[string]any)
+	return c.write(ctx, kind.Create, k, textOf(objectOf(tree, "metadata"), "name"), body)
 }
 
 // Patch sends a merge patch (docs/platform.md 4 row 8). Any 2xx is success; where
@@ -75,29 +233,27 @@ func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 	return err
 }
 
-func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (kind.Object, error) {
+func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name string, body []byte) (o kind.Object, err error) {
 	w, err := c.newCall(verb, k, name)
 	if err != nil {
 		return kind.Object{}, err
 	}
 	w.body = body
-	a, err := c.send(ctx, c.writes, w, 1)
-	if err != nil {
-		return kind.Object{}, err
-	}
-	defer a.close()
-	if !isSuccess(a) {
-		return kind.Object{}, c.answered(w, a)
-	}
-	answer, err := c.readBody(a)
-	if err != nil {
-		return kind.Object{}, w.unreadable(a, err, nil)
-	}
-	o, err := c.written(w, answer)
-	if err != nil {
-		return kind.Object{}, w.unreadable(a, err, head(answer))
-	}
-	return o, nil
+	err = c.exchange(ctx, c.writes, w, 1, func(a *answer) error {
+		if !a.isSuccess() {
+			return c.answered(w, a)
+		}
+		body, err := c.readBody(a)
+		if err == nil {
+			o, err = c.written(w, body)
+		}
+		if err != nil {
+			o = kind.Object{}
+			return w.unreadable(a, err, head(body))
+		}
+		return nil
+	})
+	return o, err
 }
 
 // written reads the answer to a write that was accepted: the object, or any
@@ -114,39 +270,28 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 		return kind.Object{}, err
 	}
 	tree, ok := v.(map[string]any)
-	if !ok || tree["kind"] == "Status" && tree["status"] != "Failure" {
+	switch other := tree["kind"]; {
+	case !ok || other == "Status" && tree["status"] != "Failure":
 		return bare, nil
+	case other != "Status" && textOf(objectOf(tree, "metadata"), "name") != "":
+		return c.shown(w, tree)
+	case failureIn(tree) != "":
+		return kind.Object{}, errors.New("the answer says that it failed: " + failureIn(tree))
+	case other != nil && other != w.kind.Name:
+		return kind.Object{}, mismatchf("the answer is not a %s: %v", w.kind.Name, other)
 	}
-	if !holdsObject(tree) {
-		if said := failureIn(tree); said != "" {
-			return kind.Object{}, errors.New("the answer says that it failed: " + said)
-		}
-		if other := tree["kind"]; other != nil && other != w.kind.Name {
-			return kind.Object{}, mismatchf("the answer is not a %s: %v", w.kind.Name, other)
-		}
-		return bare, nil
-	}
-	return c.shown(w, tree)
+	return bare, nil
 }
 
 // shown reads the object that the answer to a write shows.
 func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
-	o, err := newObject(tree, w.kind, c.cfg.Workspace)
-	if err == nil && o.Name != w.name && !w.renames() {
+	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
+	// The platform may rename what is made at a moment (docs/platform.md 1).
+	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
+	if err == nil && o.Name != w.name && !mayRename {
 		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
 	}
 	return o, err
-}
-
-// renames reports whether the object may have another name than was asked for:
-// the platform says so of what is made at a moment (docs/platform.md 1).
-func (c *call) renames() bool { return c.verb == kind.Create && c.kind.CreateOnly() }
-
-// holdsObject reports whether an answer names an object.
-func holdsObject(tree map[string]any) bool {
-	meta, _ := tree["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	return name != "" && tree["kind"] != "Status"
 }
 
 // failureIn returns what an answer without an object complains of, or "".
@@ -160,10 +305,8 @@ func failureIn(tree map[string]any) string {
 			return cmp.Or(said, fmt.Sprintf("%s is %v", key, tree[key]))
 		}
 	}
-	for _, key := range []string{"error", "errors"} {
-		if sentence(tree[key], 0) != "" {
-			return said
-		}
+	if sentence(tree["error"], 0)+sentence(tree["errors"], 0) != "" {
+		return said
 	}
 	return ""
 }
@@ -181,16 +324,4 @@ func isFailure(v any) bool {
 		return err == nil && n >= http.StatusBadRequest && n <= 599
 	}
 	return false
-}
-
-// nameOf returns metadata.name of a body that is about to be sent.
-func nameOf(body []byte) string {
-	v, err := canon.Decode(body)
-	if err != nil {
-		return ""
-	}
-	tree, _ := v.(map[string]any)
-	meta, _ := tree["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	return name
 }

@@ -1,9 +1,7 @@
-// Package api speaks HTTP to the platform: the documented operations of any
-// kind, typed errors, tolerant list and error shapes; it refuses redirects,
-// operations that the kind does not document, and to send a write again.
 package api
 
 import (
+	"cmp"
 	"crypto/x509"
 	"net/http"
 	"net/url"
@@ -118,29 +116,25 @@ type TraceEvent struct {
 
 // withDefaults fills in what is zero.
 func (c Config) withDefaults() Config {
-	c.RequestTimeout = positive(c.RequestTimeout, 30*time.Second)
-	c.ConnectTimeout = positive(c.ConnectTimeout, 10*time.Second)
-	c.ListTimeout = positive(c.ListTimeout, 20*c.RequestTimeout)
-	c.MaxObject = positive(c.MaxObject, 16<<20)
-	c.MaxList = positive(c.MaxList, 1<<30)
-	c.MaxErrorBody = positive(c.MaxErrorBody, 64<<10)
-	c.MaxHeader = positive(c.MaxHeader, 1<<20)
-	c.MaxPages = positive(c.MaxPages, 10_000)
-	c.MaxItems = positive(c.MaxItems, 100_000)
-	c.Retry.Tries = positive(c.Retry.Tries, 5)
-	c.Retry.Initial = positive(c.Retry.Initial, 500*time.Millisecond)
-	c.Retry.Max = positive(c.Retry.Max, 20*time.Second)
-	c.Retry.MaxRetryAfter = positive(c.Retry.MaxRetryAfter, 15*time.Minute)
-	c.Retry.Second = positive(c.Retry.Second, time.Second)
-	c.Retry.Failures = positive(c.Retry.Failures, 5)
-	c.WritesPerSecond = positive(c.WritesPerSecond, 5)
-	c.Parallelism = positive(c.Parallelism, 4)
-	if c.Listed == nil {
-		c.Listed = new(Listed)
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = "trueup"
-	}
+	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.ListTimeout = cmp.Or(c.ListTimeout, 20*c.RequestTimeout)
+	c.MaxObject = cmp.Or(c.MaxObject, 16<<20)
+	c.MaxList = cmp.Or(c.MaxList, 1<<30)
+	c.MaxErrorBody = cmp.Or(c.MaxErrorBody, 64<<10)
+	c.MaxHeader = cmp.Or(c.MaxHeader, 1<<20)
+	c.MaxPages = cmp.Or(c.MaxPages, 10_000)
+	c.MaxItems = cmp.Or(c.MaxItems, 100_000)
+	c.Retry.Tries = cmp.Or(c.Retry.Tries, 5)
+	c.Retry.Initial = cmp.Or(c.Retry.Initial, 500*time.Millisecond)
+	c.Retry.Max = cmp.Or(c.Retry.Max, 20*time.Second)
+	c.Retry.MaxRetryAfter = cmp.Or(c.Retry.MaxRetryAfter, 15*time.Minute)
+	c.Retry.Second = cmp.Or(c.Retry.Second, time.Second)
+	c.Retry.Failures = cmp.Or(c.Retry.Failures, 5)
+	c.WritesPerSecond = cmp.Or(c.WritesPerSecond, 5)
+	c.Parallelism = cmp.Or(c.Parallelism, 4)
+	c.Listed = cmp.Or(c.Listed, new(Listed))
+	c.UserAgent = cmp.Or(c.UserAgent, "trueup")
 	if c.Now == nil {
 		c.Now = func() time.Time { return time.Time{} }
 	}
@@ -155,11 +149,4 @@ func (c Config) onLoopback() bool {
 		}
 	}
 	return true
-}
-
-func positive[T int | int64 | uint | float64 | time.Duration](v, otherwise T) T {
-	if v > 0 {
-		return v
-	}
-	return otherwise
 }

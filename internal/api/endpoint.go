@@ -27,19 +27,6 @@ type Endpoint struct {
 	BaseFrom, TokenFrom string
 }
 
-// authorised is the endpoint with its token.
-func (e Endpoint) authorised(ctx context.Context) (Endpoint, error) {
-	if !e.Token.IsZero() {
-		return e, nil
-	}
-	token, err := e.Ask(ctx)
-	if err == nil && token.IsZero() {
-		err = errors.New("it is empty")
-	}
-	e.Token = token
-	return e, err
-}
-
 // ParseBase checks the base address of an area: https, or http on loopback;
 // without user, query, fragment or dot segments, and not the deprecated purge
 // address (docs/platform.md 9), which is not compared where it is empty. Errors

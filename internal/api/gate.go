@@ -2,68 +2,74 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"trueup/internal/kind"
 )
 
-// gates makes one for each area.
-func gates() map[kind.Area]*gate {
-	all := map[kind.Area]*gate{}
-	for _, k := range kind.All() {
-		all[k.Area] = &gate{}
-	}
-	return all
+// gate stands before the requests of one area, whoever sends them (docs/design.md C3
+// and C4).
+type gate struct {
+	mu    sync.Mutex
+	state gateState
+	// end ends the pause, for those who wait to look again.
+	end context.CancelFunc
 }
 
-// gate stands before the requests of one area, whoever sends them: it keeps the
-// pause that the platform asked for, and what shows that no request could
-// succeed (docs/design.md C3 and C4).
-type gate struct {
-	mu sync.Mutex
-	// pause is over when requests may go again, nil before the first one;
-	// waited says whether it is short enough to be waited for.
+// gateState is what a gate knows.
+type gateState struct {
+	// pause is what the platform asked for, over when requests may go again; nil is
+	// none. waited: it is short enough to be waited for.
 	pause  context.Context
-	end    context.CancelFunc
 	waited bool
 	// refused is the first answer that the token is not good.
 	refused *Error
 	// failures counts the answers to reads that are server errors, in a row;
-	// last is the latest of them, or nil.
+	// last is the latest of them.
 	failures int
 	last     *Error
 }
 
-// hold lets no request go for the time that the platform asked for; a pause
-// that ends later stands. It tells until when, and whether there was no pause.
-func (g *gate) hold(asked time.Duration, waited bool) (until time.Time, first bool) {
+// newGates makes one for each area.
+func newGates() map[kind.Area]*gate {
+	all := map[kind.Area]*gate{}
+	for _, area := range kind.Areas() {
+		all[area] = &gate{end: func() {}}
+	}
+	return all
+}
+
+// look returns the state. Nobody waits for a pause at a gate that is shut.
+func (g *gate) look() gateState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := &g.state; s.pause != nil && (s.refused != nil || s.pause.Err() != nil) {
+		s.pause = nil
+	}
+	return g.state
+}
+
+// hold lets no request go for a time, unless a pause ends later. It returns until
+// when, and whether there was no pause.
+func (g *gate) hold(asked time.Duration, waited bool) (until string, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	pause, end := context.WithTimeout(context.Background(), asked)
-	first = g.pause == nil || g.pause.Err() != nil
-	if !first && deadline(pause).Before(deadline(g.pause)) {
+	was := g.state.pause
+	first = was == nil || was.Err() != nil
+	if !first && deadline(pause).Before(deadline(was)) {
 		end()
-		return deadline(g.pause), false
+		return stamp(was), false
 	}
-	if g.end != nil {
-		// Who waits for it looks again, and finds the new one.
-		g.end()
-	}
-	g.pause, g.end, g.waited = pause, end, waited
-	return deadline(pause), first
-}
-
-// standing returns the pause that is not over, or nil. Behind a gate that is
-// shut nobody waits.
-func (g *gate) standing() (pause context.Context, waited bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.refused != nil || g.pause == nil || g.pause.Err() != nil {
-		return nil, false
-	}
-	return g.pause, g.waited
+	g.end()
+	g.state.pause, g.state.waited, g.end = pause, waited, end
+	return stamp(pause), first
 }
 
 // deadline is when a pause ends.
@@ -72,131 +78,192 @@ func deadline(pause context.Context) time.Time {
 	return at
 }
 
-// refuse shuts the gate for good: no request goes any more, nor is a pause
-// waited for.
-func (g *gate) refuse(e *Error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.refused == nil {
-		g.refused = e
-	}
-	if g.end != nil {
-		g.end()
-	}
-}
-
-// refusal is why the gate is shut for good, or nil.
-func (g *gate) refusal() *Error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.refused
-}
+// stamp is the deadline of a context for people.
+func stamp(ctx context.Context) string { return deadline(ctx).UTC().Format(time.RFC3339) }
 
 // answered notes that a read was answered without a server error.
 func (g *gate) answered() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.failures, g.last = 0, nil
+	g.state.failures, g.state.last = 0, nil
 }
 
-// failed notes that a read was answered with a server error.
-func (g *gate) failed(e *Error) {
+// failed notes an answer that concerns more than the one request.
+func (g *gate) failed(c *call, e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.failures++
-	g.last = e
+	switch {
+	case e.Status == http.StatusUnauthorized && g.state.refused == nil:
+		g.state.refused = e
+		g.end()
+	case e.Status >= http.StatusInternalServerError && !isWrite(c.verb):
+		g.state.failures++
+		g.state.last = e
+	}
 }
 
-// streak is how many answers in a row were server errors, and the last of them.
-func (g *gate) streak() (failures int, last *Error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.failures, g.last
+// applyAnswer notes what an answer says of the area, and keeps the pause that the
+// platform asks for.
+func (r *Reader) applyAnswer(c *call, e *Error) {
+	g := r.gates[c.kind.Area]
+	g.failed(c, e)
+	asked, waited := e.RetryAfter, e.RetryAfter <= r.cfg.Retry.MaxRetryAfter
+	switch {
+	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
+	case asked > 0:
+		until, first := g.hold(asked, waited)
+		if first && waited && r.cfg.Warn != nil {
+			// Nothing else would be seen of the run for so long.
+			r.cfg.Warn(Warning{
+				Op: c.op(), Kind: c.kind.Name, Name: c.name,
+				Text: fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area),
+			})
+		}
+	case e.Status == http.StatusTooManyRequests:
+		g.hold(newBackOff(r.cfg.Retry).NextBackOff(), true)
+	}
+}
+
+// look returns the state of the area's gate, and an error if it is shut.
+func (r *Reader) look(c *call) (gateState, error) {
+	s := r.gates[c.kind.Area].look()
+	if s.refused == nil {
+		return s, nil
+	}
+	e := c.unsent("not sent, because the token of the %s area was refused before: %v", c.kind.Area, s.refused)
+	e.Class, e.err = Denied, s.refused
+	return s, e
 }
 
 // admit lets an attempt go, after the pause that the platform may have asked
 // for; an error says why it may not go. A write does not wait here: its Turn
 // has, and nothing may stand between the look that it relies on and the write.
 func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
-	g := r.gates[c.kind.Area]
-	if err := r.shut(g, c); err != nil {
+	s, err := r.look(c)
+	switch {
+	case err != nil || isWrite(c.verb) && s.pause == nil:
 		return err
-	}
-	if isWrite(c.verb) {
-		pause, _ := g.standing()
-		if pause == nil {
-			return nil
-		}
-		e := c.paused(pause, "")
+	case isWrite(c.verb):
+		e := c.paused(s.pause, "")
 		e.hopeless = false
 		return e
-	}
-	if failures, last := g.streak(); attempt == 1 && r.cfg.Retry.Failures > 0 && failures >= r.cfg.Retry.Failures {
-		e := c.unsent("not asked, because the last %d answers of the %s area were server errors: try again later: %v", failures, c.kind.Area, last)
-		e.Class, e.err = Unavailable, last
+	case attempt == 1 && r.cfg.Retry.Failures > 0 && s.failures >= r.cfg.Retry.Failures:
+		e := c.unsent("not asked, because the last %d answers of the %s area were server errors: try again later: %v", s.failures, c.kind.Area, s.last)
+		e.Class, e.err = Unavailable, s.last
 		return e
 	}
-	return r.await(ctx, g, c)
-}
-
-// shut is the error of a request that needs no sending to fail.
-func (r *Reader) shut(g *gate, c *call) error {
-	refused := g.refusal()
-	if refused == nil {
-		return nil
-	}
-	e := c.unsent("not sent, because the token of the %s area was refused before: %v", c.kind.Area, refused)
-	e.Class, e.err = Denied, refused
-	return e
+	return r.await(ctx, c)
 }
 
 // await waits until the pause of an area is over. Those who waited go on one
 // after the other, each after a random time of its own, unless the token was
 // refused meanwhile.
-func (r *Reader) await(ctx context.Context, g *gate, c *call) error {
+func (r *Reader) await(ctx context.Context, c *call) error {
+	limit, bounded := ctx.Deadline()
 	for {
-		pause, waited := g.standing()
-		if pause == nil {
-			return r.shut(g, c)
+		s, err := r.look(c)
+		switch {
+		case err != nil || s.pause == nil:
+			return err
+		case !s.waited && !bounded:
+			return c.paused(s.pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
+		case bounded && limit.Before(deadline(s.pause)):
+			return c.paused(s.pause, ", which is after the run's time limit, "+stamp(ctx))
 		}
-		limit, bounded := ctx.Deadline()
-		if !waited && !bounded {
-			return c.paused(pause, fmt.Sprintf(", which is more than the %s that trueup waits", r.cfg.Retry.MaxRetryAfter))
-		}
-		if bounded && limit.Before(deadline(pause)) {
-			return c.paused(pause, ", which is after the run's time limit, "+stamp(limit))
-		}
-		if err := sleepUntil(ctx, pause, newBackOff(r.cfg.Retry).NextBackOff()); err != nil {
-			e := c.paused(pause, ": "+err.Error())
-			e.err = err
+		if cause := sleep(ctx, s.pause, newBackOff(r.cfg.Retry).NextBackOff()); cause != nil {
+			e := c.paused(s.pause, ": "+cause.Error())
+			e.err = cause
 			return e
 		}
 	}
 }
 
+// sleep waits for the end of a pause, and a while longer.
+func sleep(ctx, pause context.Context, longer time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-pause.Done():
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(longer):
+	}
+	return context.Cause(ctx)
+}
+
 // paused is a request that does not go because of a pause.
 func (c *call) paused(pause context.Context, why string) *Error {
-	until := deadline(pause)
-	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(until), why)
-	e.RetryAfter = max(time.Until(until), time.Nanosecond) // it is a pause, though it may be over by now
+	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(pause), why)
+	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // it is a pause, though it may be over by now
 	return e
 }
 
-// sleepUntil waits for the end of a pause, and a while longer.
-func sleepUntil(ctx, pause context.Context, longer time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-pause.Done():
-	}
-	timer := time.NewTimer(longer)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
+// retry runs a read until it succeeds, can't succeed, or the tries or the
+// context are used up; it returns the error of the last attempt.
+func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error {
+	var last error
+	attempt := 0
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		attempt++
+		last = read(attempt)
+		if last != nil && !worthwhile(last) {
+			return struct{}{}, backoff.Permanent(last)
+		}
+		return struct{}{}, last
+	}, backoff.WithBackOff(newBackOff(r.cfg.Retry)), backoff.WithMaxTries(r.cfg.Retry.Tries), backoff.WithMaxElapsedTime(0))
+	switch cause := context.Cause(ctx); {
+	case err == nil:
 		return nil
+	case cause != nil && !errors.Is(last, cause):
+		return fmt.Errorf("%w: gave up: %w", last, cause)
 	}
+	return last
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// worthwhile reports whether a read that failed so may succeed on another try:
+// the network, 408, 429 and 5xx (docs/design.md C4).
+func worthwhile(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.hopeless {
+		return false
+	}
+	return e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests
+}
+
+// newBackOff gives the delays before the next tries: each a random part of a
+// growing interval.
+func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
+	exponential := backoff.NewExponentialBackOff()
+	// A factor of 1 draws from zero to twice the interval: full jitter.
+	exponential.RandomizationFactor = 1
+	exponential.InitialInterval = cfg.Initial / 2
+	exponential.MaxInterval = cfg.Max / 2
+	exponential.Multiplier = 2
+	return exponential
+}
+
+// maxAsked is where what is read of a Retry-After ends.
+const maxAsked = 366 * 24 * time.Hour
+
+// retryAfter reads the header Retry-After, as seconds or as a date; what is
+// neither, or past, is 0.
+func (r *Reader) retryAfter(resp *http.Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if n := seconds(text, maxAsked); n > 0 {
+		return n
+	}
+	until, err := http.ParseTime(text)
+	now, noDate := http.ParseTime(resp.Header.Get("Date"))
+	if noDate != nil {
+		now = r.cfg.Now()
+	}
+	if err != nil || now.IsZero() {
+		return 0
+	}
+	return min(max(until.Sub(now), 0), maxAsked)
+}
+
+// scaled is a time that a server asked for in this Reader's seconds.
+func (r *Reader) scaled(asked time.Duration) time.Duration {
+	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
+}

@@ -1,191 +1,199 @@
 package api
 
 import (
-	"encoding/json"
+	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 
 	"trueup/internal/kind"
 )
 
-// page is what one answer to a list says beside its items.
-type page struct {
-	// next is metadata.continue, token is nextPageToken; both may be empty.
-	next, token string
-	// remaining is metadata.remainingItemCount.
-	remaining bool
+// Listed keeps of which kinds a whole list was read: whoever answers that serves the
+// platform's API, and its 404 for one object means that this one is absent. One is
+// shared by all clients of a run.
+type Listed struct{ kinds sync.Map }
+
+func (l *Listed) has(k *kind.Kind) bool {
+	_, ok := l.kinds.Load(k.Name)
+	return ok
 }
 
-// errNoList is a readable answer in which no list can be found.
-var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
-
-// listDecoder reads one answer item by item.
-type listDecoder struct {
-	text
-	kind *kind.Kind
-	ws   kind.Workspace
+// listing is the state of one List over its pages and attempts.
+type listing struct {
+	*call
+	info kind.ListInfo
 	each func(kind.Object) error
-	// seen are the fields of the envelope, found is the one that held the list.
-	seen     map[string]bool
-	found    string
-	listKind string
-	page     page
+	// stopped is the error of each.
+	stopped error
+	// given are the items of this page that an earlier attempt has passed on,
+	// now those of this attempt.
+	given, now map[string]bool
+	// left is how many bytes the rest of the list may have, most how many
+	// items all of it.
+	left int64
+	most int
+	// seen are the addresses of the pages.
+	seen      map[string]bool
+	restarted bool
 }
 
-// stopped is an error of the caller's each, which passes through unchanged.
-type stopped struct{ err error }
-
-// Error returns the caller's error.
-func (s *stopped) Error() string { return s.err.Error() }
-
-// decodeList reads the shapes that the platform's siblings answer
-// (docs/platform.md 10): {"items": […] or null}, a bare array, {"data": […]},
-// {"results": […]}. Anything else is an error and never an empty list.
-func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
-	d := &listDecoder{text: text{src: src}, kind: k, ws: ws, each: each, seen: map[string]bool{}}
-	if err := d.document(); err != nil {
-		return page{}, err
+// List passes every item of the collection to each as it is decoded
+// (docs/platform.md 4 rows 1 and 5), page by page, in the server's order. Where it
+// returns an error, what it has passed on is not the whole. An error of each
+// is returned as it is.
+func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
+	c, err := r.newCall(kind.List, k, "")
+	if err != nil {
+		return kind.ListInfo{}, err
 	}
-	if _, err := d.next(); !errors.Is(err, io.EOF) {
-		return page{}, errors.New("unreadable list: content after the JSON value")
+	l := &listing{
+		call: c, info: kind.ListInfo{Complete: true}, each: each, left: r.cfg.MaxList, most: r.cfg.MaxItems,
+		seen: map[string]bool{c.url.String(): true},
 	}
-	return d.page, nil
+	err = r.pages(ctx, l)
+	l.info.Requests = c.requests
+	if l.info.Complete = l.info.Complete && err == nil; l.info.Complete {
+		r.cfg.Listed.kinds.Store(k.Name, true)
+	}
+	return l.info, err
 }
 
-func (d *listDecoder) document() error {
-	first, err := d.next()
+// pages reads one page after the other.
+func (r *Reader) pages(ctx context.Context, l *listing) error {
+	for {
+		next, err := r.page(ctx, l)
+		if err != nil {
+			next, err = l.restart(err)
+		}
+		if err != nil || next == nil {
+			return err
+		}
+		switch {
+		case l.seen[next.String()]:
+			return l.endless("the list never ends: a page links to one that was already read")
+		case len(l.seen) >= r.cfg.MaxPages:
+			return l.endless("the list has more than %d pages", r.cfg.MaxPages)
+		}
+		l.seen[next.String()] = true
+		l.url = next
+	}
+}
+
+// restart goes on after a page whose token had expired, with the fresh token
+// of the answer and only once; else the list stays incomplete.
+func (l *listing) restart(err error) (*url.URL, error) {
+	var e *Error
 	switch {
-	case err != nil:
-		return d.unreadable(err)
-	case first == '[':
-		d.at++
-		return d.items()
-	case first == '{':
-		d.at++
-		return d.object()
+	case !errors.As(err, &e) || e.Status != http.StatusGone || len(l.seen) == 1:
+		return nil, err
+	case l.restarted || e.restart == "":
+		l.info.Complete = false
+		return nil, nil
 	}
-	if _, err := d.value(); err != nil {
-		return err
-	}
-	return errNoList
+	l.restarted = true
+	return l.withQuery("continue", e.restart), nil
 }
 
-// object reads the envelope around the items.
-func (d *listDecoder) object() error {
-	err := d.members('}', "object key:value pair", func() error {
-		name, err := d.key()
-		if err != nil {
-			return err
+// endless is a list whose pages lead in a circle, or that is too long.
+func (l *listing) endless(format string, args ...any) *Error {
+	e := l.newError(Unreadable, nil)
+	e.Message = fmt.Sprintf(format, args...)
+	return e
+}
+
+// page reads one page, with retries, and returns the address of the next.
+func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error) {
+	l.given, l.now = map[string]bool{}, map[string]bool{}
+	err = r.read(ctx, l.call, func(a *answer) error {
+		maps.Copy(l.given, l.now)
+		clear(l.now)
+		buffered := bufio.NewReaderSize(a, 64<<10)
+		// An error shows again when the decoder reads.
+		peeked, _ := buffered.Peek(headSize)
+		start := append([]byte(nil), peeked...)
+		src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
+		p, err := decodeList(src, l.kind, r.cfg.Workspace, l.pass)
+		switch {
+		case l.stopped != nil:
+			return nil
+		case err != nil:
+			return l.unreadable(a, err, start)
 		}
-		if d.seen[name] {
-			return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
+		l.left -= src.read
+		if next, err = l.following(p, a.Header.Values("Link")); err != nil {
+			return l.unreadable(a, err, nil)
 		}
-		d.seen[name] = true
-		return d.field(name)
-	})
-	if err != nil {
-		return err
-	}
-	if d.listKind != "" && d.listKind != "List" && d.listKind != d.kind.Name+"List" {
-		return mismatchf("the answer is of kind %s, not a list of %s", d.listKind, d.kind.Name)
-	}
-	if d.found == "" && d.listKind == "" {
-		return errNoList
-	}
-	return nil
-}
-
-func (d *listDecoder) field(name string) error {
-	switch name {
-	case "items", "data", "results":
-		return d.collection(name)
-	case "metadata":
-		return d.metadata()
-	case "kind":
-		return d.word(&d.listKind)
-	case "nextPageToken":
-		return d.word(&d.page.token)
-	}
-	return d.skip()
-}
-
-// metadata reads what the envelope says of the list.
-func (d *listDecoder) metadata() error {
-	v, err := d.tree()
-	if err != nil {
-		return err
-	}
-	meta, ok := v.(map[string]any)
-	next, isText := meta["continue"].(string)
-	if !ok && v != nil || !isText && meta["continue"] != nil {
-		return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
-	}
-	d.page.next = next
-	remaining, _ := meta["remainingItemCount"].(json.Number)
-	d.page.remaining = strings.Trim(string(remaining), "0") != ""
-	return nil
-}
-
-// word reads a text, or null.
-func (d *listDecoder) word(into *string) error {
-	v, err := d.tree()
-	if err != nil {
-		return err
-	}
-	text, ok := v.(string)
-	if !ok && v != nil {
-		return errors.New("unreadable list: a field of its envelope is not text")
-	}
-	*into = text
-	return nil
-}
-
-// collection reads the value of a field that may hold the list.
-func (d *listDecoder) collection(name string) error {
-	first, err := d.next()
-	if err != nil {
-		return d.unreadable(err)
-	}
-	switch {
-	case first == '[' && d.found == "":
-		d.found = name
-		d.at++
-		return d.items()
-	case first == '[':
-		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
-	case first == '{':
-		return errNoList
-	}
-	switch v, err := d.value(); {
-	case err != nil:
-		return err
-	case string(v) == "null" && name == "items" && d.found == "":
-		d.found = name
-		return nil
-	}
-	return errNoList
-}
-
-// items reads the elements and the end of the array. Of each only what it
-// becomes is kept.
-func (d *listDecoder) items() error {
-	return d.members(']', "array element", func() error {
-		v, err := d.value()
-		if err != nil {
-			return err
-		}
-		if v[0] != '{' {
-			return mismatchf("unreadable list: an item is not an object")
-		}
-		o, err := readObject(v, d.kind, d.ws)
-		if err != nil {
-			return err
-		}
-		if err := d.each(o); err != nil {
-			return &stopped{err}
+		if next == nil && p.remaining {
+			l.info.Complete = false
 		}
 		return nil
 	})
+	return next, cmp.Or(l.stopped, err)
+}
+
+// pass hands on an item that no earlier attempt at this page has handed on.
+func (l *listing) pass(o kind.Object) error {
+	switch {
+	case l.given[o.Name]:
+		return nil
+	case l.info.Items >= l.most:
+		l.stopped = l.endless("the list has more than %d objects", l.most)
+	default:
+		l.now[o.Name] = true
+		l.info.Items++
+		l.stopped = l.each(o)
+	}
+	return l.stopped
+}
+
+// withQuery returns the collection's address with one parameter.
+func (c *call) withQuery(name, value string) *url.URL {
+	u := *c.url
+	u.RawQuery = url.Values{name: {value}}.Encode()
+	return &u
+}
+
+// following returns the address of the next page, nil after the last:
+// metadata.continue, nextPageToken, or a Link with rel=next, which must stay
+// on the origin that the token belongs to.
+func (c *call) following(p page, links []string) (*url.URL, error) {
+	switch {
+	case p.next != "":
+		return c.withQuery("continue", p.next), nil
+	case p.token != "":
+		return c.withQuery("pageToken", p.token), nil
+	}
+	link := nextLink(links)
+	if link == "" {
+		return nil, nil
+	}
+	u, err := c.url.Parse(link)
+	if err != nil || !c.endpoint.sameOrigin(u) {
+		return nil, mismatchf("unreadable list: its next page %q is not on the platform's address", c.endpoint.redact(link))
+	}
+	return u, nil
+}
+
+// nextLink finds the target of rel=next in the values of Link headers
+// (RFC 8288).
+func nextLink(values []string) string {
+	for _, value := range values {
+		for _, link := range strings.Split(value, "<")[1:] {
+			target, params, _ := strings.Cut(link, ">")
+			for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
+				name, value, _ := strings.Cut(param, "=")
+				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.EqualFold(strings.Trim(value, ` "`), "next") {
+					return target
+				}
+			}
+		}
+	}
+	return ""
 }

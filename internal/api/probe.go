@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"time"
 
 	"trueup/internal/kind"
@@ -42,9 +41,19 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.RequestTimeout)
 	defer cancel()
 	var seen Reach
-	req, err := r.bare(ctx, e, &seen)
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
+	})
+	req, err := http.NewRequestWithContext(traced, http.MethodGet, e.Base.String(), nil)
 	if err != nil {
 		return Reach{}, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", r.cfg.UserAgent)
+	if r.cfg.Proxy != nil {
+		if proxy, err := r.cfg.Proxy(req); err == nil && proxy != nil {
+			seen.Proxy = proxy.Host
+		}
 	}
 	transport := r.cfg.Transport
 	if transport == nil {
@@ -55,38 +64,17 @@ func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	start := r.cfg.Now()
 	resp, err := newHTTP(transport).Do(req)
 	if err != nil {
-		seen.unverified(err)
-		return seen, r.unreached(ctx, e, err)
+		err = r.unreached(ctx, e, &seen, err)
+		return seen, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	seen.Took = r.cfg.Now().Sub(start)
-	seen.Status, seen.Clock.Wall = resp.StatusCode, r.cfg.Now().Round(0)
-	seen.Clock.Server, _ = dateOf(resp)
+	seen.Status, seen.Clock = resp.StatusCode, r.reading(resp)
 	if resp.TLS != nil {
 		seen.TLS = tls.VersionName(resp.TLS.Version)
 		seen.certificate(resp.TLS.PeerCertificates)
 	}
 	return seen, nil
-}
-
-// bare is a GET of the base address without a token, which notes whom it is
-// sent through.
-func (r *Reader) bare(ctx context.Context, e Endpoint, seen *Reach) (*http.Request, error) {
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { seen.Peer = info.Conn.RemoteAddr().String() },
-	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Base.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", r.cfg.UserAgent)
-	if r.cfg.Proxy != nil {
-		if proxy, err := r.cfg.Proxy(req); err == nil && proxy != nil {
-			seen.Proxy = proxy.Host
-		}
-	}
-	return req, nil
 }
 
 func (s *Reach) certificate(chain []*x509.Certificate) {
@@ -95,37 +83,17 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 	}
 }
 
-// unverified takes over what is known of a certificate that is not trusted.
-func (s *Reach) unverified(err error) {
-	var wrong *tls.CertificateVerificationError
-	if errors.As(err, &wrong) {
-		s.certificate(wrong.UnverifiedCertificates)
-	}
-}
-
 // unreached is why there was no answer, without the address, which whoever asked
-// knows.
-func (r *Reader) unreached(ctx context.Context, e Endpoint, err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err
+// knows. It keeps what is known of a certificate that is not trusted.
+func (r *Reader) unreached(ctx context.Context, e Endpoint, seen *Reach, err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		seen.certificate(untrusted.UnverifiedCertificates)
 	}
-	err = asProxys(err)
+	err = belowHTTP(err)
 	text := err.Error()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		text = fmt.Sprintf("no answer within %s", r.cfg.RequestTimeout)
 	}
-	return &reachError{text: oneLine(e.redact(text), messageSize), err: err}
+	return &worded{text: oneLine(e.redact(text), messageSize), err: err}
 }
-
-// reachError is an error whose text is fit to be shown.
-type reachError struct {
-	text string
-	err  error
-}
-
-// Error says why there was no answer.
-func (e *reachError) Error() string { return e.text }
-
-// Unwrap returns what lies below.
-func (e *reachError) Unwrap() error { return e.err }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,23 @@ func newTransport(cfg Config) *http.Transport {
 		IdleConnTimeout:        60 * time.Second,
 		MaxIdleConnsPerHost:    cfg.Parallelism,
 		MaxResponseHeaderBytes: cfg.MaxHeader,
+	}
+}
+
+// throughProxy is asked what to make of a proxy's answer to CONNECT. The proxy
+// is named by its host alone, for its address may hold a password.
+func throughProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	fix := "this answer is from the proxy, not the platform: check HTTPS_PROXY, NO_PROXY, or proxy in the profile"
+	wantsPassword := resp.StatusCode == http.StatusProxyAuthRequired
+	if wantsPassword {
+		fix = "write its user and password into the address of the proxy: http://USER:PASSWORD@" + proxy.Host
+	}
+	return &worded{
+		hopeless: wantsPassword,
+		text:     fmt.Sprintf("the proxy %s answered %d %s: %s", proxy.Host, resp.StatusCode, http.StatusText(resp.StatusCode), fix),
 	}
 }
 

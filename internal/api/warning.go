@@ -1,52 +1,36 @@
 package api
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// parseWarnings reads the values of Warning headers (RFC 7234 5.5): several
-// in one value, quoted text with escapes, a date that is left out. What does
-// not fit is passed on whole with the code 0.
+// The form of a warning (RFC 7234 5.5): its code, who warns, quoted text, and perhaps
+// a date; and that of an escape in the text.
+var (
+	warningForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([0-9]+) +[^ ]+ +"((?:[^"\\]|\\.)*\\?)"?(?: *"(?:[^"\\]|\\.)*"?)?[ ,]*`)
+	})
+	quotedPair = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
+)
+
+// parseWarnings reads the values of Warning headers. What does not fit is passed on
+// whole with the code 0.
 func parseWarnings(values []string) []Warning {
 	var out []Warning
 	for _, value := range values {
 		for rest := strings.TrimSpace(value); rest != ""; {
-			var w Warning
-			w, rest = parseWarning(rest)
-			out = append(out, w)
+			found := warningForm().FindStringSubmatch(rest)
+			if found == nil {
+				out = append(out, Warning{Text: rest})
+				break
+			}
+			code, _ := strconv.Atoi(found[1])
+			out = append(out, Warning{Code: code, Text: quotedPair().ReplaceAllString(found[2], "$1")})
+			rest = rest[len(found[0]):]
 		}
 	}
 	return out
-}
-
-func parseWarning(value string) (w Warning, rest string) {
-	code, after, _ := strings.Cut(value, " ")
-	_, quoted, ok := strings.Cut(strings.TrimLeft(after, " "), " ")
-	n, err := strconv.Atoi(code)
-	quoted = strings.TrimLeft(quoted, " ")
-	if err != nil || !ok || !strings.HasPrefix(quoted, `"`) {
-		return Warning{Text: value}, ""
-	}
-	text, rest := unquote(quoted)
-	rest = strings.TrimLeft(rest, " ")
-	if strings.HasPrefix(rest, `"`) {
-		_, rest = unquote(rest)
-	}
-	return Warning{Code: n, Text: text}, strings.TrimLeft(rest, " ,")
-}
-
-// unquote takes a quoted string from the head of s.
-func unquote(s string) (text, rest string) {
-	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '"':
-			return b.String(), s[i+1:]
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String(), ""
 }

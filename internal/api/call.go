@@ -26,15 +26,16 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	// stream says that the answer may take long as long as it flows, turn that
-	// this is only the wait before a write.
-	stream, turn bool
+	// turn: this is only the wait before a write.
+	turn bool
+	// requests counts those that were begun.
+	requests int
 }
 
 // newCall refuses what needs no request to fail: an operation that the
 // platform's document does not name, an area without address or token.
 func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, error) {
-	c := &call{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area], stream: verb == kind.List}
+	c := &call{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area]}
 	path := k.CollectionPath(r.cfg.Workspace)
 	byName := verb == kind.Get || verb == kind.Patch || verb == kind.Delete
 	if byName {
@@ -62,18 +63,6 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	return c, nil
 }
 
-// authorise asks for the area's token if it has not been needed before.
-func (c *call) authorise(ctx context.Context) error {
-	authorised, err := c.endpoint.authorised(ctx)
-	if err != nil {
-		e := c.unsent("no token for the %s area: %v", c.kind.Area, err)
-		e.Class, e.err, e.Method, e.Path = Denied, err, "", ""
-		return e
-	}
-	c.endpoint = authorised
-	return nil
-}
-
 // isStep reports whether a segment of a path would lead elsewhere.
 func isStep(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 
@@ -93,43 +82,19 @@ func (c *call) op() string {
 	if c.turn {
 		return "write"
 	}
-	switch c.verb {
-	case kind.List:
-		return "list"
-	case kind.Get:
-		return "get"
-	case kind.Create:
-		return "create"
-	case kind.Patch:
-		return "patch"
-	case kind.Delete:
-		return "delete"
-	}
-	return "unknown operation"
+	return [...]string{kind.List: "list", kind.Get: "get", kind.Create: "create", kind.Patch: "patch", kind.Delete: "delete"}[c.verb]
 }
 
 // method is the operation's HTTP method (docs/platform.md 4).
 func (c *call) method() string {
-	switch c.verb {
-	case kind.List, kind.Get:
-		return http.MethodGet
-	case kind.Create:
-		return http.MethodPost
-	case kind.Patch:
-		return http.MethodPatch
-	case kind.Delete:
-		return http.MethodDelete
-	}
-	return ""
+	return [...]string{
+		kind.List: http.MethodGet, kind.Get: http.MethodGet, kind.Create: http.MethodPost,
+		kind.Patch: http.MethodPatch, kind.Delete: http.MethodDelete,
+	}[c.verb]
 }
 
-// contentType is what the platform's document asks for (docs/platform.md 4).
-func (c *call) contentType() string {
-	if c.verb == kind.Patch {
-		return "application/merge-patch+json"
-	}
-	return "application/json"
-}
+// isWrite reports whether the operation changes something.
+func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
 
 // request builds the request. A body gets no GetBody and no header by which
 // net/http would take the request for one that it may send again.
@@ -141,10 +106,14 @@ func (c *call) request(ctx context.Context, userAgent string) (*http.Request, er
 	if c.body != nil {
 		req.Body = io.NopCloser(bytes.NewReader(c.body))
 		req.ContentLength = int64(len(c.body))
-		req.Header.Set("Content-Type", c.contentType())
+		req.Header.Set("Content-Type", "application/json")
 	}
-	if !isWrite(c.verb) {
+	switch c.verb {
+	case kind.Patch:
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	case kind.List, kind.Get:
 		req.Header.Set("Cache-Control", "no-cache")
+	case kind.Create, kind.Delete:
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", userAgent)
@@ -152,17 +121,16 @@ func (c *call) request(ctx context.Context, userAgent string) (*http.Request, er
 	return req, nil
 }
 
-// answer is a response whose body obeys the request's time limit.
+// answer is a response whose body obeys the request's time limits.
 type answer struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	// whole bounds an answer whose waits timer bounds; else it is nil.
-	whole *time.Timer
-	// stall is the limit of each wait, 0 where one limit holds for all.
-	stall time.Duration
-	// cut says that the connection, or the stream on it, ended before the body did.
+	// timer bounds the whole answer, or each wait of stall for more of a list, which
+	// whole bounds then.
+	timer, whole *time.Timer
+	stall        time.Duration
+	// cut: the connection, or the stream on it, ended before the body did.
 	cut bool
 }
 
@@ -178,17 +146,12 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	n, err := a.Body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		a.cut = !badlyPacked(err)
+		// A body that came, and can't be unpacked, would not be better the next time.
+		var corrupt flate.CorruptInputError
+		a.cut = !errors.Is(err, gzip.ErrHeader) && !errors.Is(err, gzip.ErrChecksum) && !errors.As(err, &corrupt)
 		err = cmp.Or(context.Cause(a.ctx), err)
 	}
 	return n, err
-}
-
-// badlyPacked says that a body came, and can't be unpacked: it would not be better
-// the next time.
-func badlyPacked(err error) bool {
-	var corrupt flate.CorruptInputError
-	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
 }
 
 func (a *answer) close() {
@@ -200,8 +163,22 @@ func (a *answer) close() {
 	a.cancel(nil)
 }
 
-// send makes one attempt and returns any answer, whatever its status; the
-// caller closes it.
+func (a *answer) isSuccess() bool {
+	return a.StatusCode >= http.StatusOK && a.StatusCode < http.StatusMultipleChoices
+}
+
+// exchange makes one attempt, and gives any answer to use, whatever its status.
+func (r *Reader) exchange(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
+	c.requests++
+	a, err := r.send(ctx, client, c, attempt)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	return use(a)
+}
+
+// send makes one attempt and returns any answer; the caller closes it.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int) (*answer, error) {
 	if err := r.admit(ctx, c, attempt); err != nil {
 		return nil, err
@@ -210,41 +187,58 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 		return nil, err
 	}
 	limit := r.cfg.RequestTimeout
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := after(limit, cancel, "no answer within %s, the time limit of a request (--request-timeout)")
+	a := &answer{}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	a.timer = a.endAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
 	watch := &sending{provable: r.cfg.Transport == nil}
-	req, err := c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	traced := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
-	}), r.cfg.UserAgent)
-	if err != nil {
-		timer.Stop()
-		cancel(nil)
-		return nil, c.unsent("%v", err)
-	}
+	})
 	start := r.cfg.Now()
-	resp, err := client.Do(req) //nolint:bodyclose // the answer that is returned owns the body, and its Close ends the timer too
+	req, err := c.request(traced, r.cfg.UserAgent)
+	var failure *Error
 	if err != nil {
-		timer.Stop()
-		failure := c.failed(ctx, err, watch)
-		cancel(nil)
+		failure = c.unsent("%v", err)
+	} else if a.Response, err = client.Do(req); err != nil { //nolint:bodyclose // the answer owns the body
+		failure = c.failed(a.ctx, err, watch)
 		r.trace(c, req, attempt, start, nil, failure)
+	}
+	if failure != nil {
+		a.timer.Stop()
+		a.cancel(nil)
 		return nil, failure
 	}
-	r.trace(c, req, attempt, start, resp, nil)
-	r.observe(c, resp)
-	a := &answer{Response: resp, ctx: ctx, cancel: cancel, timer: timer}
-	if c.stream {
-		timer.Stop()
+	r.trace(c, req, attempt, start, a.Response, nil)
+	r.observe(c, a.Response)
+	if c.verb == kind.List {
+		a.timer.Stop()
 		a.stall = limit
-		a.whole = after(r.cfg.ListTimeout, cancel, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
+		a.whole = a.endAfter(r.cfg.ListTimeout, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
 	return a, nil
 }
 
-// after ends a request when its time is over, and says which time that was.
-func after(limit time.Duration, cancel context.CancelCauseFunc, format string) *time.Timer {
+// authorise asks for the area's token if it has not been needed before.
+func (c *call) authorise(ctx context.Context) (err error) {
+	if !c.endpoint.Token.IsZero() {
+		return nil
+	}
+	c.endpoint.Token, err = c.endpoint.Ask(ctx)
+	if err == nil && c.endpoint.Token.IsZero() {
+		err = errors.New("it is empty")
+	}
+	if err == nil {
+		return nil
+	}
+	e := c.unsent("no token for the %s area: %v", c.kind.Area, err)
+	e.Class, e.err, e.Method, e.Path = Denied, err, "", ""
+	return e
+}
+
+// endAfter ends the request when its time is over, and says which time that was.
+func (a *answer) endAfter(limit time.Duration, format string) *time.Timer {
 	return time.AfterFunc(limit, func() {
-		cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
+		a.cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
 	})
 }
 
@@ -289,6 +283,23 @@ func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time,
 		event.Err = failure.Error()
 	}
 	r.cfg.Trace(event)
+}
+
+// shownHeader is the head of an answer without what a server may have repeated
+// of a token, and without the cookies that it wants to set.
+func (c *call) shownHeader(header http.Header) http.Header {
+	shown := make(http.Header, len(header))
+	for name, values := range header {
+		name = oneLine(c.endpoint.redact(name), excerptSize)
+		for _, v := range values {
+			v = oneLine(c.endpoint.redact(v), excerptSize)
+			if name == "Set-Cookie" {
+				v = hidden
+			}
+			shown[name] = append(shown[name], v)
+		}
+	}
+	return shown
 }
 
 // header returns a header of an answer, fit for messages.

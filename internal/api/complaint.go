@@ -1,0 +1,186 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"trueup/internal/canon"
+)
+
+// complaint is what the body of an error says.
+type complaint struct {
+	reason, message string
+	causes          []Cause
+	retryAfter      time.Duration
+	// restart is metadata.continue of a 410.
+	restart string
+	// isJSON says that the body is a JSON object, empty that there is none.
+	isJSON, empty bool
+	// body is the decoded object.
+	body map[string]any
+}
+
+// readComplaint understands the bodies that the platform and what stands
+// before it are known to send: a Status, {"message"} as text or object,
+// {"reason"}, {"error"}, {"errors"}, {"detail"}, {"details"}, RFC 9457, plain
+// text and HTML. It looks at the body and not at its header, for a time-out
+// comes as text/plain with JSON in it.
+func readComplaint(body []byte, redact func(string) string) complaint {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return complaint{empty: true}
+	}
+	v, err := canon.Decode(body)
+	switch t := v.(type) {
+	case map[string]any:
+		return objectComplaint(t, redact)
+	case []any, string:
+		if err == nil {
+			return complaint{message: oneLine(redact(sentence(v, 0)), messageSize)}
+		}
+	}
+	text := redact(string(body))
+	if looksHTML(body) {
+		return complaint{message: cmp.Or(pageText(text), "an HTML page")}
+	}
+	return complaint{message: oneLine(text, excerptSize)}
+}
+
+func objectComplaint(o map[string]any, redact func(string) string) complaint {
+	c := complaint{isJSON: true, body: o}
+	c.message = oneLine(redact(sentence(o, 0)), messageSize)
+	c.reason = oneLine(redact(textOf(o, "reason")), excerptSize)
+	c.restart = textOf(objectOf(o, "metadata"), "continue")
+	details := objectOf(o, "details")
+	if n, ok := details["retryAfterSeconds"].(json.Number); ok {
+		c.retryAfter = seconds(string(n), maxAsked)
+	}
+	causes, _ := details["causes"].([]any)
+	for _, each := range causes[:min(len(causes), maxCauses)] {
+		cause, _ := each.(map[string]any)
+		field := textOf(cause, "field")
+		message := oneLine(redact(cmp.Or(textOf(cause, "message"), textOf(cause, "reason"))), excerptSize)
+		// The field "<nil>" is noise.
+		if field != "<nil>" && message != "" && !strings.Contains(c.message, message) {
+			c.causes = append(c.causes, Cause{Field: oneLine(redact(field), excerptSize), Message: message})
+		}
+	}
+	return c
+}
+
+// maxCauses bounds how many causes an error lists.
+const maxCauses = 20
+
+func objectOf(o map[string]any, name string) map[string]any {
+	m, _ := o[name].(map[string]any)
+	return m
+}
+
+func textOf(o map[string]any, name string) string {
+	s, _ := o[name].(string)
+	return s
+}
+
+// sentence finds the words for people in a decoded body.
+func sentence(v any, depth int) string {
+	const deepest, longest = 4, 10
+	if depth > deepest {
+		return ""
+	}
+	switch t := v.(type) {
+	case string:
+		return t
+	case []any:
+		var parts []string
+		for _, e := range t[:min(len(t), longest)] {
+			if s := sentence(e, depth+1); s != "" {
+				parts = append(parts, s)
+			}
+		}
+		return strings.Join(parts, "; ")
+	case map[string]any:
+		title := textOf(t, "title")
+		for _, key := range []string{"message", "detail", "error", "errors", "details", "error_description", "description", "msg"} {
+			switch s := sentence(t[key], depth+1); s {
+			case "":
+			case title:
+				return s
+			default:
+				return joinSentences(title, s)
+			}
+		}
+		return cmp.Or(title, textOf(t, "reason"))
+	}
+	return ""
+}
+
+// seconds reads a number of seconds, at most a bound that fits a Duration; 0
+// where it is none or negative.
+func seconds(text string, most time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0
+	}
+	return time.Duration(min(n, most.Seconds()) * float64(time.Second))
+}
+
+// Bounds of what is quoted from an answer, in bytes.
+const (
+	// excerptSize bounds text that is not known to be a message.
+	excerptSize = 300
+	// messageSize bounds a message: a 403 names user, verb and resource and is
+	// shown whole.
+	messageSize = 2000
+)
+
+// oneLine makes a text from outside fit for an error: one line, no control,
+// direction-changing or invalid characters, at most limit bytes.
+func oneLine(text string, limit int) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range text {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError {
+			gap = b.Len() > 0
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r)+1 > limit {
+			b.WriteString("…")
+			break
+		}
+		if gap {
+			b.WriteByte(' ')
+			gap = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// The forms of a page of a proxy, a portal or a web server.
+var (
+	pageStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^\s*<(!doctype|html|head|body|\?xml)`) })
+	pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>(.*?)</title>`) })
+	pageTag   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[^>]*(>|$)`) })
+)
+
+func looksHTML(body []byte) bool { return pageStart().Match(body) }
+
+// pageText reduces a page to its title and its text.
+func pageText(page string) string {
+	text, title := oneLine(pageTag().ReplaceAllString(page, " "), excerptSize), ""
+	if found := pageTitle().FindStringSubmatch(page); found != nil {
+		title = oneLine(found[1], excerptSize)
+	}
+	if strings.HasPrefix(text, title) {
+		return text
+	}
+	return joinSentences(title, text)
+}

@@ -1,0 +1,458 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+)
+
+// readObject reduces an object in canonical JSON and refuses one of another
+// workspace: servers say its name, and some its identifier.
+func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+	o, err := k.ReadObject(doc)
+	if err != nil {
+		return kind.Object{}, mismatchf("unreadable answer: %v", err)
+	}
+	if o.Namespace != "" && ws.Name != "" && o.Namespace != ws.Name && o.Namespace != ws.UUID {
+		return kind.Object{}, &worded{misdirected: true, text: oneLine(fmt.Sprintf(
+			"wrong workspace: %s is in %q, the project's is %q", o.Key(), o.Namespace, ws.Name), messageSize)}
+	}
+	return o, nil
+}
+
+// parseObject reads a body that holds one object.
+func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return kind.Object{}, errors.New("unreadable answer: it is empty")
+	}
+	doc, err := canon.Canonical(body)
+	if err != nil {
+		return kind.Object{}, fmt.Errorf("unreadable answer: %w", err)
+	}
+	if doc[0] != '{' {
+		return kind.Object{}, errors.New("unreadable answer: it is not a JSON object")
+	}
+	return readObject(doc, k, ws)
+}
+
+// page is what one answer to a list says beside its items.
+type page struct {
+	// next is metadata.continue, token is nextPageToken; both may be empty.
+	next, token string
+	// remaining: there are more items, as metadata.remainingItemCount says.
+	remaining bool
+}
+
+// errNoList is a readable answer in which no list can be found.
+var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
+
+// decoder reads one answer to a list, item by item as it arrives. It brings each value
+// into its canonical form in one pass over its bytes.
+type decoder struct {
+	src *source
+	// buf[at:] was read and not used, offset is where in the whole buf begins.
+	buf    []byte
+	at     int
+	offset int64
+	scan   canon.Scanner
+
+	kind *kind.Kind
+	ws   kind.Workspace
+	each func(kind.Object) error
+	// seen are the fields of the envelope, found is the one that held the list.
+	seen            map[string]bool
+	found, listKind string
+	page            page
+}
+
+// decodeList reads the shapes that the platform's siblings answer
+// (docs/platform.md 10): {"items": […] or null}, a bare array, {"data": […]},
+// {"results": […]}. Anything else is an error and never an empty list.
+func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
+	d := &decoder{src: src, kind: k, ws: ws, each: each, seen: map[string]bool{}}
+	if err := d.document(); err != nil {
+		return page{}, err
+	}
+	if _, err := d.next(); !errors.Is(err, io.EOF) {
+		return page{}, errors.New("unreadable list: content after the JSON value")
+	}
+	return d.page, nil
+}
+
+func (d *decoder) document() error {
+	first, err := d.next()
+	switch {
+	case err != nil:
+		return d.unreadable(err)
+	case first == '[':
+		return d.members(']', "array element", d.item)
+	case first != '{':
+		_, err := d.value()
+		return cmp.Or(err, errNoList)
+	}
+	if err := d.members('}', "object key:value pair", d.field); err != nil {
+		return err
+	}
+	switch {
+	case d.listKind != "" && d.listKind != "List" && d.listKind != d.kind.Name+"List":
+		return mismatchf("the answer is of kind %s, not a list of %s", d.listKind, d.kind.Name)
+	case d.found == "" && d.listKind == "":
+		return errNoList
+	}
+	return nil
+}
+
+// field reads a field of the envelope around the items.
+func (d *decoder) field() error {
+	name, err := d.key()
+	if err != nil {
+		return err
+	}
+	if d.seen[name] {
+		return fmt.Errorf("unreadable list: it has the key %.100q twice", name)
+	}
+	d.seen[name] = true
+	switch name {
+	case "items", "data", "results":
+		return d.collection(name)
+	case "metadata":
+		return d.metadata()
+	case "kind":
+		return d.word(&d.listKind)
+	case "nextPageToken":
+		return d.word(&d.page.token)
+	}
+	// Of the others nothing is asked but that they are JSON.
+	d.begin()
+	_, err = d.raw()
+	return err
+}
+
+// metadata reads what the envelope says of the list.
+func (d *decoder) metadata() error {
+	v, err := d.tree()
+	if err != nil {
+		return err
+	}
+	meta, ok := v.(map[string]any)
+	next, isText := meta["continue"].(string)
+	if !ok && v != nil || !isText && meta["continue"] != nil {
+		return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
+	}
+	remaining, _ := meta["remainingItemCount"].(json.Number)
+	d.page.next, d.page.remaining = next, strings.Trim(string(remaining), "0") != ""
+	return nil
+}
+
+// word reads a text, or null.
+func (d *decoder) word(into *string) error {
+	v, err := d.tree()
+	if err != nil {
+		return err
+	}
+	text, ok := v.(string)
+	if !ok && v != nil {
+		return errors.New("unreadable list: a field of its envelope is not text")
+	}
+	*into = text
+	return nil
+}
+
+// collection reads the value of a field that may hold the list.
+func (d *decoder) collection(name string) error {
+	first, err := d.next()
+	switch {
+	case err != nil:
+		return d.unreadable(err)
+	case first == '[' && d.found != "":
+		return fmt.Errorf("unreadable list: both %s and %s have items", d.found, name)
+	case first == '[':
+		d.found = name
+		return d.members(']', "array element", d.item)
+	case first == '{':
+		return errNoList
+	}
+	v, err := d.value()
+	switch {
+	case err != nil:
+		return err
+	case string(v) != "null" || name != "items" || d.found != "":
+		return errNoList
+	}
+	d.found = name
+	return nil
+}
+
+// item reads an element of the list. Only what it becomes is kept.
+func (d *decoder) item() error {
+	v, err := d.value()
+	if err != nil {
+		return err
+	}
+	if v[0] != '{' {
+		return mismatchf("unreadable list: an item is not an object")
+	}
+	o, err := readObject(v, d.kind, d.ws)
+	if err != nil {
+		return err
+	}
+	return d.each(o)
+}
+
+// members reads what an object or an array holds, with its first and last sign.
+func (d *decoder) members(last byte, what string, each func() error) error {
+	d.at++
+	for first := true; ; first = false {
+		c, err := d.next()
+		switch {
+		case err != nil:
+			return d.unreadable(err)
+		case c == last:
+			d.at++
+			return nil
+		case !first && c != ',':
+			return misplaced(c, "after "+what)
+		case !first:
+			d.at++
+		}
+		if err := each(); err != nil {
+			return err
+		}
+	}
+}
+
+// key reads a key and its colon.
+func (d *decoder) key() (string, error) {
+	c, err := d.next()
+	if err != nil {
+		return "", d.unreadable(err)
+	}
+	if c != '"' {
+		return "", misplaced(c, "looking for beginning of object key string")
+	}
+	v, err := d.tree()
+	if err != nil {
+		return "", err
+	}
+	name, _ := v.(string)
+	switch c, err = d.next(); {
+	case err != nil:
+		return "", d.unreadable(err)
+	case c != ':':
+		return "", misplaced(c, "after object key")
+	}
+	d.at++
+	return name, nil
+}
+
+// misplaced is a sign that can't be where it is.
+func misplaced(c byte, where string) error {
+	return fmt.Errorf("unreadable list: invalid character %q %s", c, where)
+}
+
+// unreadable prefers what stopped the reading to what the decoder made of it.
+func (d *decoder) unreadable(err error) error {
+	switch {
+	case d.src.err != nil && !errors.Is(d.src.err, io.EOF):
+		err = d.src.err
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("unreadable list: %w", err)
+}
+
+// begin lets the value that comes be as long as an object.
+func (d *decoder) begin() { d.src.begin(d.offset + int64(d.at)) }
+
+// firstRead is how much of a list is asked for at least at a time.
+const firstRead = 64 << 10
+
+// more reads until there is twice as much, so that what is tried again and
+// again is no longer altogether than what is read in the end; less only at a
+// bound of sizes. An error means that nothing came.
+func (d *decoder) more() error {
+	rest := d.buf[d.at:]
+	had := len(rest)
+	d.offset += int64(d.at)
+	want := min(2*int64(had), d.src.bound()-d.offset)
+	d.buf, d.at = append(d.buf[:0], rest...), 0
+	d.buf = slices.Grow(d.buf, max(firstRead, had))
+	for {
+		n, err := d.src.Read(d.buf[len(d.buf):cap(d.buf)])
+		d.buf = d.buf[:len(d.buf)+n]
+		switch {
+		case len(d.buf) > had && (err != nil || int64(len(d.buf)) >= want):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// next passes over white space and returns the sign that follows.
+func (d *decoder) next() (byte, error) {
+	d.begin()
+	for {
+		for ; d.at < len(d.buf); d.at++ {
+			if c := d.buf[d.at]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+				return c, nil
+			}
+		}
+		if err := d.more(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// value reads the next value within the bound of one object, and returns its
+// canonical form, which holds until the next call. What the scanner does not read goes
+// through a tree, which knows why.
+func (d *decoder) value() ([]byte, error) {
+	d.begin()
+	for {
+		v, n, err := d.scan.Next(d.buf[d.at:])
+		if err == nil {
+			d.at += n
+			return v, nil
+		}
+		if !errors.Is(err, canon.ErrShort) || d.more() != nil {
+			break
+		}
+	}
+	raw, err := d.raw()
+	if err != nil {
+		return nil, err
+	}
+	v, err := canon.Canonical(raw)
+	if err != nil {
+		return nil, fmt.Errorf("unreadable list: %w", err)
+	}
+	return v, nil
+}
+
+// raw reads the next value as it is.
+func (d *decoder) raw() ([]byte, error) {
+	for {
+		dec := json.NewDecoder(bytes.NewReader(d.buf[d.at:]))
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		n := int(dec.InputOffset())
+		// A number that ends with the text may go on.
+		mayGoOn := err == nil && n == len(d.buf)-d.at && raw[0] <= '9' && raw[0] != '"'
+		if (mayGoOn || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && d.more() == nil {
+			continue
+		}
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		d.at += n
+		return raw, nil
+	}
+}
+
+// tree decodes the next value.
+func (d *decoder) tree() (any, error) {
+	v, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	return canon.MustDecode(v), nil
+}
+
+// source is the body of a list on its way to the decoder: it holds the bounds of
+// sizes, checks the encoding, and remembers what stopped it.
+type source struct {
+	r io.Reader
+	// read counts bytes; limit is where the present value must have ended.
+	read, limit int64
+	// object is the bound of one value, list that of all; most is what the bound
+	// of all was before earlier pages took their part of it.
+	object, list, most int64
+	// tail is the head of a character that the last read cut.
+	tail []byte
+	// err is what stopped the reading for good, for a decoder may ask again
+	// after an error.
+	err error
+}
+
+// begin starts a value at an offset: it may be as long as an object.
+func (s *source) begin(offset int64) { s.limit = offset + s.object }
+
+// bound is how far it may be read now.
+func (s *source) bound() int64 { return min(s.limit, s.list) }
+
+// Read reads up to the bounds.
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	bound := s.bound()
+	if s.read >= bound {
+		s.err = s.tooLarge()
+		return 0, s.err
+	}
+	if room := bound - s.read; int64(len(p)) > room {
+		p = p[:room]
+	}
+	var n int
+	n, s.err = s.r.Read(p)
+	s.read += int64(n)
+	if !s.valid(p[:n]) {
+		s.err = errors.New("not valid UTF-8")
+		return 0, s.err
+	}
+	return n, s.err
+}
+
+func (s *source) tooLarge() error {
+	if s.read >= s.list {
+		return fmt.Errorf("the list is larger than %s", size(s.most))
+	}
+	return fmt.Errorf("an object is larger than %s", size(s.object))
+}
+
+// valid checks the encoding across the borders of reads.
+func (s *source) valid(p []byte) bool {
+	for len(s.tail) > 0 && len(p) > 0 && !utf8.FullRune(s.tail) {
+		s.tail = append(s.tail, p[0])
+		p = p[1:]
+	}
+	if len(s.tail) > 0 && utf8.FullRune(s.tail) {
+		if !utf8.Valid(s.tail) {
+			return false
+		}
+		s.tail = s.tail[:0]
+	}
+	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
+		if head := p[len(p)-back:]; utf8.RuneStart(head[0]) {
+			if !utf8.FullRune(head) {
+				s.tail = append(s.tail, head...)
+				p = p[:len(p)-back]
+			}
+			break
+		}
+	}
+	return utf8.Valid(p)
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
