@@ -266,6 +266,7 @@ func TestAConnectionThatDiedIdle(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	short := func(cfg *api.Config) {
 		cfg.RequestTimeout = time.Second
 		cfg.Retry.Tries = 2
