@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,11 +36,20 @@ type adviser struct {
 
 // advise collects advice on what the plan creates, changes and posts.
 func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) []byte) {
-	a := &adviser{Planner: p, before: before, waiting: p.waiting(ops), routes: map[kind.Key]served{}, reached: map[string]reach{}}
+	a := &adviser{Planner: p, before: before, waiting: map[string][]purge.Spec{}, routes: map[kind.Key]served{}, reached: map[string]reach{}}
+	for _, o := range p.in.Set.Objects {
+		if op := ops[o.Key()]; !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
+			continue
+		}
+		if spec, err := parseSpec(o.Spec); err == nil {
+			host := kind.HostKey(spec.Hostname)
+			a.waiting[host] = append(a.waiting[host], spec)
+		}
+	}
 	for i := range out.Items {
 		it := &out.Items[i]
 		o := p.in.Set.Find(it.Key)
-		if o == nil || !sends(it.Op) && it.Op != Deferred {
+		if o == nil || !it.Op.sends() && it.Op != Deferred {
 			continue
 		}
 		shown, silenced := manifest.Advise(o)
@@ -51,32 +61,20 @@ func (p *Planner) advise(out *Plan, ops map[kind.Key]Op, before func(kind.Key) [
 	out.Silenced.Sort()
 }
 
-// ownRules runs the rules that take more than the manifest.
+// ownRules runs the rules that need more than the manifest.
 func (a *adviser) ownRules(o *manifest.Object, it *Item) diag.List {
-	switch it.Op {
-	case Patch:
+	if it.Op == Patch {
 		return a.unpurged(o, it)
-	case Post, Deferred:
-		return append(a.everything(o), a.unmatched(o)...)
-	case None, Create, Delete, Blocked, InFlight, Kept:
 	}
-	return nil
-}
-
-// waiting returns the requests in git that were not sent, for any reason.
-func (p *Planner) waiting(ops map[kind.Key]Op) map[string][]purge.Spec {
-	waiting := map[string][]purge.Spec{}
-	for _, o := range p.in.Set.Objects {
-		op := ops[o.Key()]
-		if !o.Kind.RequestOnly() || op != Post && op != Blocked && op != InFlight {
-			continue
-		}
-		if spec, err := parseSpec(o.Spec); err == nil {
-			host := kind.HostKey(spec.Hostname)
-			waiting[host] = append(waiting[host], spec)
-		}
+	if it.Op != Post && it.Op != Deferred {
+		return nil
 	}
-	return waiting
+	spec, err := parseSpec(o.Spec)
+	if err != nil {
+		return nil // the schema has a finding
+	}
+	by, known := a.servesPaths(spec.Hostname)
+	return append(everything(o, spec, by, known), a.unmatched(o, spec, by, known)...)
 }
 
 // served is the object that serves a hostname, with its routes.
@@ -142,22 +140,117 @@ func few(found diag.List) diag.List {
 	return out
 }
 
-// reach returns the paths of some hosts that the object serves.
-func (a *adviser) reach(by served, hosts map[string]bool) reach {
-	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
-	r, seen := a.reached[name]
-	if !seen {
-		r = newReach(append(slices.Clone(by.was.Locations), by.will.Locations...), hosts)
-		a.reached[name] = r
+// hostsOf returns a hostname and its subdomains, by kind.HostKey.
+func hostsOf(hostname string, subdomains []string) map[string]bool {
+	hosts := map[string]bool{kind.HostKey(hostname): true}
+	for _, sub := range subdomains {
+		hosts[kind.HostKey(sub+"."+hostname)] = true
 	}
+	return hosts
+}
+
+// everything advises on a request that invalidates all of a hostname.
+func everything(o *manifest.Object, spec purge.Spec, by served, known bool) diag.List {
+	hosts := hostsOf(spec.Hostname, spec.Subdomains)
+	locations := slices.DeleteFunc(slices.Clone(by.will.Locations), func(l manifest.Location) bool { return !l.HostIn(hosts) })
+	at := slices.Index(spec.Paths, allPaths)
+	if at < 0 {
+		at = widest(spec.Paths, locations)
+	}
+	if at < 0 {
+		return nil
+	}
+	message := fmt.Sprintf("%s invalidates everything cached for %s", spec.Paths[at], manifest.Some(slices.Sorted(maps.Keys(hosts))))
+	if known && len(locations) > 0 {
+		message += fmt.Sprintf(", which is %s of %s", counted(len(locations), "location"), by.key)
+		if servers := by.will.ServersOf(locations); servers > 0 {
+			message += " and comes from " + counted(servers, "server")
+		}
+	}
+	return diag.List{advice(o, manifest.RulePurgeEverything, fmt.Sprintf("spec.paths[%d]", at), message,
+		"name the paths that changed, or send it when the servers can handle every request")}
+}
+
+// widest returns the path that covers the first location, if the paths cover all of
+// them, else -1.
+func widest(paths []string, locations []manifest.Location) int {
+	cover, at := purge.NewCover(paths), -1
+	for _, l := range locations {
+		_, by, ok := cover.By(l.Purged(), anyPrefix)
+		if !ok {
+			return -1
+		}
+		if at < 0 {
+			at = slices.Index(paths, by)
+		}
+	}
+	return at
+}
+
+func anyPrefix(int, string) bool { return true }
+
+// unmatched advises on paths that no location serves, live or in git.
+func (a *adviser) unmatched(o *manifest.Object, spec purge.Spec, by served, known bool) diag.List {
+	hosts := hostsOf(spec.Hostname, spec.Subdomains)
+	name := by.key.String() + " " + strings.Join(slices.Sorted(maps.Keys(hosts)), " ")
+	serves, seen := a.reached[name]
+	if !seen {
+		serves = newReach(slices.Concat(by.was.Locations, by.will.Locations), hosts)
+		a.reached[name] = serves
+	}
+	if !known || serves.unknown {
+		return nil
+	}
+	first := slices.IndexFunc(spec.Paths, func(path string) bool { return !serves.any(path) })
+	if first < 0 {
+		return nil
+	}
+	outside := slices.DeleteFunc(slices.Clone(spec.Paths[first:]), serves.any)
+	return diag.List{advice(o, manifest.RulePurgeUnmatched, fmt.Sprintf("spec.paths[%d]", first),
+		fmt.Sprintf("no location of %s serves %s", by.key, manifest.Some(outside)), "correct the path, or add the location")}
+}
+
+// reach is what locations serve.
+type reach struct {
+	cover purge.Cover
+	// paths are sorted, without their stars.
+	paths   []string
+	files   map[string]bool
+	unknown bool
+}
+
+func newReach(locations []manifest.Location, hosts map[string]bool) reach {
+	r := reach{files: map[string]bool{}, unknown: len(locations) == 0}
+	for _, l := range locations {
+		if path := l.Purged(); l.HostIn(hosts) {
+			r.files[path] = true
+		}
+	}
+	paths := slices.Collect(maps.Keys(r.files))
+	r.cover = purge.NewCover(paths)
+	for _, path := range paths {
+		r.paths = append(r.paths, strings.TrimSuffix(path, "*"))
+	}
+	slices.Sort(r.paths)
 	return r
 }
 
-// purgedHosts are the hosts that a request is for, by kind.HostKey.
-func purgedHosts(spec purge.Spec) map[string]bool {
-	hosts := map[string]bool{kind.HostKey(spec.Hostname): true}
-	for _, sub := range spec.Subdomains {
-		hosts[kind.HostKey(sub+"."+spec.Hostname)] = true
+// any reports whether a location serves the path, or a part of what is below it.
+func (r reach) any(path string) bool {
+	if _, _, ok := r.cover.By(path, anyPrefix); ok || r.files[path] {
+		return true
 	}
-	return hosts
+	if !purge.IsPrefix(path) {
+		return false
+	}
+	stem := strings.TrimSuffix(path, "*")
+	i, _ := slices.BinarySearch(r.paths, stem)
+	return i < len(r.paths) && strings.HasPrefix(r.paths[i], stem)
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -16,22 +16,22 @@ import (
 	"trueup/internal/purge"
 )
 
-// unpurged advises on what the edges hold and would be made otherwise once the
-// patch is done, where no request that waits covers it.
+// unpurged advises on cached copies that the patch makes outdated, if no request that
+// waits covers them.
 func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
+	r := rerouting{object: o, git: sync.OnceValue(func() manifest.Routes { return routesOf(o.Spec) })}
 	var patch map[string]any
 	if it.Request != nil {
 		body, _ := canon.MustDecode(it.Request.Body).(map[string]any)
 		patch, _ = body["spec"].(map[string]any)
-		if !reroutes(patch) {
+		_, locations := patch["locations"]
+		if _, upstreams := patch["upstreams"]; !locations && !upstreams {
 			return nil
 		}
 	}
 	before := canon.MustDecode(a.before(it.Key))
-	r := rerouting{
-		object: o, was: manifest.RoutesOf(before), flushed: newFlushed(a.waiting[kind.HostKey(o.Host)]),
-		git: sync.OnceValue(func() manifest.Routes { return routesOf(o.Spec) }),
-	}
+	r.was, r.flushed = manifest.RoutesOf(before), newFlushed(a.waiting[kind.HostKey(o.Host)])
+	r.old = byPath(r.was.Locations)
 	if it.Request == nil {
 		r.is = r.git()
 	} else {
@@ -40,34 +40,34 @@ func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 	return append(r.locations(), r.upstreams()...)
 }
 
-// reroutes reports whether a patch changes anything of what manifest.Routes has.
-func reroutes(patch map[string]any) bool {
-	_, locations := patch["locations"]
-	_, upstreams := patch["upstreams"]
-	return locations || upstreams
-}
-
 // rerouting is how a patch changes the way in which paths are served.
 type rerouting struct {
 	object *manifest.Object
-	// was and is are what live has before and after, git what the manifest says,
-	// which alone has places.
+	// was and is are what live has before and after. Only git's routes have places in
+	// the manifest.
 	was, is manifest.Routes
+	old     pathIndex
 	git     func() manifest.Routes
 	flushed flushed
 }
 
-// locations advises on locations that are handled otherwise.
+// missing is the finding at a field.
+func (r rerouting) missing(field, what string, of []manifest.Location) diag.Finding {
+	return advice(r.object, manifest.RulePurgeMissing, field,
+		what+": cached copies stay until they expire, and this plan does not purge them", r.fix(of))
+}
+
+// locations advises on locations that handle requests in another way.
 func (r rerouting) locations() diag.List {
 	var found diag.List
-	old, git := byPath(r.was.Locations), sync.OnceValue(func() pathIndex { return byPath(r.git().Locations) })
+	git := sync.OnceValue(func() pathIndex { return byPath(r.git().Locations) })
 	for _, l := range r.is.Locations {
-		before, ok := old.find(l)
+		before, ok := r.old.find(l)
 		if !ok {
 			continue
 		}
 		changed := differing(before.Handling(), l.Handling())
-		if len(changed) == 0 || !held(before) || r.flushed.has(l) || len(found) == maxPlaced {
+		if len(changed) == 0 || !cached(before) || r.flushed.has(l) || len(found) == maxPlaced {
 			continue
 		}
 		field := "spec.locations"
@@ -76,14 +76,12 @@ func (r rerouting) locations() diag.List {
 				field += "." + changed[0]
 			}
 		}
-		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
-			fmt.Sprintf("%s of %s changes: cached copies stay until they expire, and this plan does not purge them", strings.Join(changed, ", "), l.Path),
-			r.fix([]manifest.Location{l})))
+		found = append(found, r.missing(field, fmt.Sprintf("%s of %s changes", strings.Join(changed, ", "), l.Path), []manifest.Location{l}))
 	}
 	return found
 }
 
-// upstreams advises on upstreams whose answers may be others.
+// upstreams advises on upstreams that may answer in another way.
 func (r rerouting) upstreams() diag.List {
 	old, git := byName(r.was.Upstreams), sync.OnceValue(func() map[string]manifest.Upstream { return byName(r.git().Upstreams) })
 	unflushed := sync.OnceValue(r.unflushed)
@@ -104,9 +102,7 @@ func (r rerouting) upstreams() diag.List {
 		if g, ok := git()[u.Name]; ok {
 			field = g.Field + "." + field
 		}
-		found = append(found, advice(r.object, manifest.RulePurgeMissing, field,
-			fmt.Sprintf("upstream %s has %s: cached copies stay until they expire, and this plan does not purge them", u.Name, what),
-			r.fix(of)))
+		found = append(found, r.missing(field, fmt.Sprintf("upstream %s has %s", u.Name, what), of))
 	}
 	return found
 }
@@ -119,44 +115,38 @@ func byName(upstreams []manifest.Upstream) map[string]manifest.Upstream {
 	return m
 }
 
-// replaced returns the field of an upstream that makes its answers others, and a text
+// replaced returns the field of an upstream that changes its answers, and a text
 // for it. Both are empty if servers were only added, or only removed.
 func replaced(was, is manifest.Upstream) (field, what string) {
-	if was.Scheme != is.Scheme && was.Scheme != "" && is.Scheme != "" {
-		return "scheme", "another scheme"
+	lacks := func(list, names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 	}
-	if lacks(was.Servers, is.Servers) && lacks(is.Servers, was.Servers) {
+	switch {
+	case was.Scheme != is.Scheme && was.Scheme != "" && is.Scheme != "":
+		return "scheme", "another scheme"
+	case lacks(was.Servers, is.Servers) && lacks(is.Servers, was.Servers):
 		return "servers", "other servers"
 	}
 	return "", ""
 }
 
-// lacks reports whether a list lacks one of the names.
-func lacks(list, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
-}
-
-// unflushed are the locations of each upstream, before and after, that no request
-// covers. Where none is known it is one of all paths, of "".
+// unflushed returns the locations of each upstream, before and after, that no request
+// covers. If no location is known it is one of all paths, of "".
 func (r rerouting) unflushed() map[string][]manifest.Location {
 	found := map[string][]manifest.Location{}
-	if len(r.is.Locations) == 0 {
-		if all := (manifest.Location{Path: "/*"}); !r.flushed.has(all) {
-			found[""] = []manifest.Location{all}
-		}
-		return found
+	if all := (manifest.Location{Path: allPaths}); len(r.is.Locations) == 0 && !r.flushed.has(all) {
+		found[""] = []manifest.Location{all}
 	}
-	old := byPath(r.was.Locations)
 	for _, l := range r.is.Locations {
-		before, ok := old.find(l)
-		if ok && before.Upstream == l.Upstream && held(before) && !r.flushed.has(l) {
+		before, ok := r.old.find(l)
+		if ok && before.Upstream == l.Upstream && cached(before) && !r.flushed.has(l) {
 			found[l.Upstream] = append(found[l.Upstream], l)
 		}
 	}
 	return found
 }
 
-// maxNamed bounds how many paths stand in a command.
+// maxNamed bounds how many paths a command has.
 const maxNamed = 5
 
 // fix is the command that writes a request of the locations.
@@ -170,23 +160,21 @@ func (r rerouting) fix(of []manifest.Location) string {
 		hosts, paths = append(hosts, host), append(paths, l.Purged())
 	}
 	hosts, paths = slices.Compact(slices.Sorted(slices.Values(hosts))), slices.Compact(slices.Sorted(slices.Values(paths)))
-	var command strings.Builder
-	command.WriteString("trueup purge new")
+	command := "trueup purge new"
 	for _, host := range hosts {
-		command.WriteString(" --hostname " + ledger.ShellWord(host))
+		command += " --hostname " + ledger.ShellWord(host)
 	}
 	for _, path := range paths[:min(maxNamed, len(paths))] {
-		command.WriteString(" " + ledger.ShellWord(path))
+		command += " " + ledger.ShellWord(path)
 	}
-	text := command.String() + " writes a purge, which apply sends after the change"
 	if more := len(paths) - maxNamed; more > 0 {
-		text = fmt.Sprintf("%s, with %d more paths, writes a purge, which apply sends after the change", command.String(), more)
+		command += fmt.Sprintf(", with %d more paths,", more)
 	}
-	return text + "; or wait for the cache to expire"
+	return command + " writes a purge, which apply sends after the change; or wait for the cache to expire"
 }
 
-// held reports whether the edges keep anything of the location.
-func held(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0" }
+// cached reports whether the edges keep anything of the location.
+func cached(l manifest.Location) bool { return l.Handling()["cache.edgeTTL"] != "0" }
 
 // differing returns the sorted names of the fields whose values differ.
 func differing(a, b map[string]string) []string {
@@ -215,8 +203,8 @@ func byPath(locations []manifest.Location) pathIndex {
 }
 
 // find returns the location of the same path and host. A host that is missing
-// on one side is the other's, where that has one location of the path (design
-// 0.16).
+// on one side is the other's, where that has one location of the path
+// (docs/design.md 0.16).
 func (x pathIndex) find(l manifest.Location) (manifest.Location, bool) {
 	if same, ok := x.exact[[2]string{kind.HostKey(l.Host), l.Path}]; ok {
 		return same, true
@@ -240,7 +228,7 @@ func newFlushed(requests []purge.Spec) flushed {
 	f := flushed{requests: requests, files: map[string][]int{}}
 	lists := make([][]string, len(requests))
 	for i, spec := range requests {
-		f.hosts, lists[i] = append(f.hosts, purgedHosts(spec)), spec.Paths
+		f.hosts, lists[i] = append(f.hosts, hostsOf(spec.Hostname, spec.Subdomains)), spec.Paths
 		for _, path := range spec.Paths {
 			if !purge.IsPrefix(path) {
 				f.files[path] = append(f.files[path], i)
@@ -252,7 +240,7 @@ func newFlushed(requests []purge.Spec) flushed {
 }
 
 // has reports whether one of the requests invalidates all that a location serves;
-// of a host that none can name, whichever is for the hostname.
+// of a host that none can name, any request for the hostname.
 func (f flushed) has(l manifest.Location) bool {
 	path := l.Purged()
 	fits := func(i int, _ string) bool { return l.HostIn(f.hosts[i]) || !canName(l.Host, f.requests[i].Hostname) }

@@ -206,7 +206,7 @@ func (p *Plan) check() error {
 		if it.Request != nil && string(it.Request.Body) == "null" {
 			it.Request.Body = nil
 		}
-		requests := sends(it.Op) || it.Op == Delete
+		requests := it.Op.sends() || it.Op == Delete
 		switch {
 		case !slices.Contains([]Op{None, Create, Patch, Post, Delete, Blocked, InFlight, Kept, Deferred}, it.Op):
 			return fmt.Errorf("it is not a plan: the operation %.60q of %.300s is unknown", it.Op, it.Key)

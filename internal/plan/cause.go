@@ -9,8 +9,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Past is what git said before this change, as far as it could be read: it
-// explains a plan that is made, and has no part in making it (docs/design.md 0.3).
+// Past is what git said before this change, as far as it could be read. It explains a
+// finished plan, and has no part in making it (docs/design.md 0.3).
 type Past struct {
 	Blame Blame
 	// Project is trueup.yaml of the base, nil where the base has none. It counts
@@ -21,16 +21,14 @@ type Past struct {
 	Set *manifest.Set
 	// Same are those files, by the paths of their objects.
 	Same map[string]bool
-	// Unclear says that not all manifests of the base could be read: what is not in
-	// Set may have stood there.
+	// Unclear says that not all manifests of the base could be read.
 	Unclear bool
-	// Partial says that not all manifests of now were read: what is absent may be
-	// in git.
+	// Partial says that not all manifests of now were read.
 	Partial bool
 }
 
-// find is the object as the base has it, or nil; known is false where the base
-// does not tell.
+// find returns the object as the base has it, or nil; known is false if the base may
+// have it and could not be read.
 func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
 	if was := p.Set.Find(key); was != nil {
 		return was, true
@@ -56,8 +54,7 @@ func (d *decision) explained(found []merge.Change) []Change {
 	return changes
 }
 
-// leftAlone notes what of live is the server's own, or set beside git, and goes
-// on being so.
+// leftAlone notes the live fields that git does not mention and the request leaves.
 func (d *decision) leftAlone(in merge.Input) {
 	if !d.in.Options.ShowUnmanaged {
 		return
@@ -68,28 +65,6 @@ func (d *decision) leftAlone(in merge.Input) {
 	}
 	found := slices.DeleteFunc(merge.LeftAlone(in), func(c merge.Change) bool { return shown[c.Path] })
 	d.item.Notes = append(d.item.Notes, d.explained(found)...)
-}
-
-// causeOf is the cause of a class, as far as the class alone tells it.
-func causeOf(c Class) Cause {
-	switch c {
-	case merge.Changed, merge.Converged:
-		return FromGit
-	case merge.DriftOverwrite:
-		return FromDrift
-	case merge.Conflict, merge.RemovedConflict:
-		return FromBoth
-	case merge.TakeOver:
-		return FromTakeOver
-	case merge.Removed:
-		return FromRemoval
-	case merge.Unmanaged:
-		return FromServer
-	case ServerNormalised:
-		return FromRefusal
-	case merge.InSync, merge.AlreadyRemoved, merge.UnknownBase:
-	}
-	return FromUnknown
 }
 
 // reasonOf returns why the object as a whole is created or posted, as far as live and
@@ -110,22 +85,23 @@ func (d *decision) reasonOf() Cause {
 
 // AsksGit reports whether what git said before may explain any line of a plan.
 func (p *Plan) AsksGit() bool {
-	return p.says(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
+	return p.any(func(c Cause, _ By) bool { return c == FromDrift || ofGit(c) })
 }
 
 // isExplained reports whether any line of a plan is, or may be, a change of git.
 func (p *Plan) isExplained() bool {
-	return p.says(func(c Cause, by By) bool { return by != "" || ofGit(c) })
+	return p.any(func(c Cause, by By) bool { return by != "" || ofGit(c) })
 }
 
-// says reports whether the function holds for any cause in a plan.
-func (p *Plan) says(so func(Cause, By) bool) bool {
-	for _, it := range p.Items {
-		if so(it.Cause, it.By) {
+// any reports whether the predicate holds for any cause in a plan.
+func (p *Plan) any(holds func(Cause, By) bool) bool {
+	for i := range p.Items {
+		it := &p.Items[i]
+		if holds(it.Cause, it.By) {
 			return true
 		}
-		for _, changes := range [][]Change{it.Changes, it.Notes} {
-			if slices.ContainsFunc(changes, func(c Change) bool { return so(c.Cause, c.By) }) {
+		for c := range it.all() {
+			if holds(c.Cause, c.By) {
 				return true
 			}
 		}
@@ -135,15 +111,10 @@ func (p *Plan) says(so func(Cause, By) bool) bool {
 
 // ofGit reports whether a cause is a change of git, or may be one.
 func ofGit(c Cause) bool {
-	switch c {
-	case FromGit, FromThisChange, FromPending, FromBoth, FromTakeOver, FromRemoval, FromUnknown:
-		return true
-	case FromDrift, FromServer, FromRefusal:
-	}
-	return false
+	return c != "" && c != FromDrift && c != FromServer && c != FromRefusal
 }
 
-// Explain adds to a plan that this planner made what of its settings differs from
+// Explain adds to a plan that this planner made the settings that differ from
 // the base, and to each line whose change of git it is. It changes nothing else.
 func (p *Planner) Explain(out *Plan, past Past) {
 	if past.Blame.Base != "" {
@@ -171,11 +142,8 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 			continue
 		}
 		touched := p.touched(was, now)
-		for _, changes := range [][]Change{it.Changes, it.Notes} {
-			for i := range changes {
-				c := &changes[i]
-				c.Cause, c.By = blame(c.Cause, touched(c.Change))
-			}
+		for c := range it.all() {
+			c.Cause, c.By = blame(c.Cause, touched(c.Change))
 		}
 	}
 }
@@ -189,7 +157,7 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	case was == nil || now == nil:
 		return true
 	case now.Kind.CanPatch():
-		return false // that it is there was said before
+		return false // the base has it
 	}
 	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)
 }
@@ -213,19 +181,13 @@ func blame(c Cause, touched bool) (Cause, By) {
 	if touched {
 		by = ByThisChange
 	}
-	switch c {
-	case FromGit:
-		if touched {
-			return FromThisChange, by
-		}
+	switch {
+	case c == FromGit && touched:
+		return FromThisChange, by
+	case c == FromGit:
 		return FromPending, by
-	case FromBoth, FromTakeOver, FromRemoval:
+	case c == FromBoth || c == FromTakeOver || c == FromRemoval || touched && (c == FromUnknown || c == FromDrift):
 		return c, by
-	case FromUnknown, FromDrift:
-		if touched {
-			return c, by
-		}
-	case FromThisChange, FromPending, FromServer, FromRefusal:
 	}
 	return c, ""
 }

@@ -5,12 +5,10 @@ import (
 	"trueup/internal/merge"
 )
 
-// A plan holds what a comparison found; views read it under these names.
-
 // Change is one path whose live value differs from git's, and why it does.
 type Change struct {
 	merge.Change
-	// Cause is what made the line, By which change of git did where that is told.
+	// Cause is what made the line, By which change of git did where that is known.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
 	// Risk is the gravest of anything in the two values.
@@ -62,25 +60,15 @@ type Blame struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// Class is the verdict on one path.
-type Class = merge.Class
-
-// IsShown reports whether every report shows a change of the class, whatever it was
-// asked for. The others need no request.
-func IsShown(c Class) bool {
-	switch c {
-	case InSync, Converged, AlreadyRemoved, Unmanaged:
-		return false
-	case Changed, DriftOverwrite, TakeOver, Conflict, Removed, RemovedConflict, UnknownBase, ServerNormalised:
-	}
-	return true
-}
-
-// Value is a path and its value.
-type Value = merge.Value
-
-// SentList is a list that a patch replaces whole.
-type SentList = merge.SentList
+// Views read what a comparison found under these names.
+type (
+	// Class is the verdict on one path.
+	Class = merge.Class
+	// Value is a path and its value.
+	Value = merge.Value
+	// SentList is a list that a patch replaces whole.
+	SentList = merge.SentList
+)
 
 // The classes of changes (docs/design.md B4).
 const (
@@ -96,6 +84,32 @@ const (
 	Unmanaged       = merge.Unmanaged
 	UnknownBase     = merge.UnknownBase
 	// ServerNormalised is a value that the server did not keep when git's was
-	// last sent, unless somebody changed it since (docs/design.md B8).
+	// last sent, unless another client changed it since (docs/design.md B8).
 	ServerNormalised Class = "server-normalised"
 )
+
+// classes says what each class means: its cause, as far as the class alone tells it,
+// whether another client made the change, and whether no request is needed.
+var classes = map[Class]struct {
+	cause         Cause
+	drift, unsent bool
+}{
+	InSync:           {cause: FromUnknown, unsent: true},
+	Converged:        {cause: FromGit, unsent: true},
+	Changed:          {cause: FromGit},
+	DriftOverwrite:   {cause: FromDrift, drift: true},
+	TakeOver:         {cause: FromTakeOver},
+	Conflict:         {cause: FromBoth, drift: true},
+	Removed:          {cause: FromRemoval},
+	RemovedConflict:  {cause: FromBoth, drift: true},
+	AlreadyRemoved:   {cause: FromUnknown, unsent: true},
+	Unmanaged:        {cause: FromServer, unsent: true},
+	UnknownBase:      {cause: FromUnknown, drift: true},
+	ServerNormalised: {cause: FromRefusal, drift: true},
+}
+
+func causeOf(c Class) Cause { return classes[c].cause }
+
+// IsShown reports whether every report shows a change of the class, whatever its
+// options. The others need no request.
+func IsShown(c Class) bool { return !classes[c].unsent }

@@ -23,7 +23,6 @@ const (
 
 // converge plans an object that is created and patched until live equals git.
 func (d *decision) converge() {
-	o := d.manifest
 	if d.hostTaken() {
 		return
 	}
@@ -34,9 +33,8 @@ func (d *decision) converge() {
 			d.create()
 		}
 	case d.live.Terminating:
-		d.item.Op, d.item.Reason = Blocked, "live is being deleted"
-		d.item.Fix = "run trueup again when it is gone"
-	case d.live.Digest != o.Digest:
+		d.item.hold("live is being deleted", "run trueup again when it is gone")
+	case d.live.Digest != d.manifest.Digest:
 		d.compare()
 	}
 	if d.item.Op == None {
@@ -54,7 +52,7 @@ func (d *decision) hostTaken() bool {
 	}
 	if other, ok := d.in.Live.Hosts[host]; ok && other != o.Key() {
 		d.wrong(manifest.RuleHostnameTaken, field,
-			fmt.Sprintf("the live %[2]s already serves the hostname %[1]s", o.Host, other),
+			fmt.Sprintf("the live %s already serves the hostname %s", other, o.Host),
 			fmt.Sprintf("give this object the name %s, or another hostname", other.Name))
 		return true
 	}
@@ -63,7 +61,7 @@ func (d *decision) hostTaken() bool {
 		return false
 	}
 	d.wrong(manifest.RuleHostnameTaken, field,
-		fmt.Sprintf("%[2]s has the hostname %[1]s too, and neither is live", o.Host, first[0].Key()), anotherHostname)
+		fmt.Sprintf("%s has the hostname %s too, and neither is live", first[0].Key(), o.Host), anotherHostname)
 	return true
 }
 
@@ -74,7 +72,13 @@ const anotherHostname = "give one of them another hostname"
 // write that was begun, or that the server did not keep, is over then too.
 func (d *decision) recorded() bool {
 	kept := !d.rec.NotConverged || d.item.Refused()
-	return sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil && kept && !d.replaced()
+	return d.appliedNow() && kept && !d.replaced()
+}
+
+// appliedNow reports whether the manifest is what was applied last, and no write was
+// begun since.
+func (d *decision) appliedNow() bool {
+	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
 }
 
 // replaced reports whether live is another object of the same name than the one in the
@@ -84,10 +88,6 @@ func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
 func ofAnother(rec ledger.Record, live kind.Object) bool {
 	return rec.UID != "" && live.UID != "" && rec.UID != live.UID
 }
-
-func (d *decision) hint(text string) { d.item.Hints = append(d.item.Hints, text) }
-
-func sameJSON(a ledger.JSON, b []byte) bool { return a != nil && string(a) == string(b) }
 
 // create plans the POST of the whole object.
 func (d *decision) create() {
@@ -121,8 +121,7 @@ func (d *decision) compare() {
 	res := merge.Compare(in)
 	d.item.Changes, d.item.Notes = d.explained(res.Changes), d.explained(res.Notes)
 	d.leaveRefilled(back)
-	d.item.Preserved, d.item.Collateral = res.Preserved, res.Collateral
-	d.item.Lists = res.Lists
+	d.item.Preserved, d.item.Collateral, d.item.Lists = res.Preserved, res.Collateral, res.Lists
 	d.leftAlone(in)
 	if res.Patch == nil && len(res.Changes) == 0 {
 		return
@@ -141,11 +140,10 @@ func (d *decision) compare() {
 		d.item.Live.Replaced = new(canon.Digest(canon.Bytes(overwritten(res.Patch, in.Live))))
 	}
 	d.judge(res)
-	if d.item.Op != Patch {
-		return
-	}
-	if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
-		d.block(why, UnshownFix)
+	if d.item.Op == Patch {
+		if why := d.item.Unshown(d.item.Request.Body, in.Live); why != "" {
+			d.item.block(why, UnshownFix)
+		}
 	}
 }
 
@@ -162,7 +160,7 @@ func (d *decision) notKept() {
 		}
 	}
 	if refused {
-		d.hint("the server did not keep this when trueup last sent it: if it never does, say so in an override in trueup.yaml")
+		d.item.hint("the server did not keep this when trueup last sent it: if it never does, say so in an override in trueup.yaml")
 	}
 }
 
@@ -170,24 +168,25 @@ func (d *decision) notKept() {
 // decide about.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
-		d.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
+		d.item.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
 	}
 	for _, c := range res.Changes {
 		if c.Path == d.manifest.Kind.HostField {
-			d.hint("the platform's document does not say that a hostname can be changed")
+			d.item.hint("the platform's document does not say that a hostname can be changed")
 		}
 	}
 	if len(res.Mixed) > 0 {
-		d.neither(res.Mixed)
+		d.item.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", res.Mixed[0]),
+			"add their change to git, or overwrite it with apply --drift overwrite")
 	}
-	if n := len(res.Unplaced); n > 0 {
+	if len(res.Unplaced) > 0 {
 		lost := res.Unplaced[0]
-		d.block(fmt.Sprintf("this request would lose %s, which an override excludes from the comparison: no key says which element in git it belongs to", lost.Path),
+		d.item.block(fmt.Sprintf("this request would lose %s, which an override excludes from the comparison: no key says which element in git it belongs to", lost.Path),
 			fmt.Sprintf("add a key for the list to overrides: in trueup.yaml, or stop excluding %s there", "spec."+merge.FieldPath(lost.At)))
 	}
 	if n := len(res.FirstContact); n > 0 {
 		d.item.FirstContact = res.FirstContact
-		d.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", counted(n, "live list element")),
+		d.item.block(fmt.Sprintf("git lacks %s, and git does not own this object's lists yet", counted(n, "live list element")),
 			fmt.Sprintf("add them to the manifest, or drop them with apply --take-over %s", d.item.Key))
 	}
 }
@@ -203,21 +202,22 @@ func (d *decision) comparison() (in merge.Input, back []merge.Value) {
 // leaveRefilled notes the values that the server put back where git has null. They are
 // left as they are: to send the null again changes nothing.
 func (d *decision) leaveRefilled(back []merge.Value) {
-	for _, v := range back {
-		found := d.explained([]merge.Change{{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}})
-		d.item.Notes = append(d.item.Notes, found...)
-	}
 	if len(back) == 0 {
 		return
 	}
+	left := make([]merge.Change, len(back))
+	for i, v := range back {
+		left[i] = merge.Change{Path: v.Path, At: v.At, Class: merge.Unmanaged, Live: v.Value, Left: true}
+	}
+	d.item.Notes = append(d.item.Notes, d.explained(left)...)
 	text := "git has null for " + back[0].Path
 	if more := len(back) - 1; more > 0 {
 		text += " and " + counted(more, "more field")
 	}
-	d.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
+	d.item.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
-// comparison returns the input of merge for a spec and a live object. It leaves out a
+// comparison returns the input of merge for a spec and a live object, without a
 // record of another object. Equal texts become one tree, because merge changes none.
 func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) merge.Input {
 	in := merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
@@ -242,13 +242,11 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 	return in
 }
 
-// refilled is a comparison without the nulls that the server answered with a value of
-// its own when they were last sent, and these values.
-func refilled(in merge.Input, rec ledger.Record) (merge.Input, []merge.Value) {
-	if !rec.NotConverged {
-		return in, nil
+// refilled leaves out the nulls that the server answered with a value of
+// its own when they were last sent, and returns these values.
+func refilled(in merge.Input, rec ledger.Record) (_ merge.Input, back []merge.Value) {
+	if rec.NotConverged {
+		in.Desired, back = merge.Refilled(in)
 	}
-	desired, back := merge.Refilled(in)
-	in.Desired = desired
 	return in, back
 }

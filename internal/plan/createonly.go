@@ -15,7 +15,13 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.open() || d.asked() {
+	if d.open() {
+		return
+	}
+	if d.unsettled() {
+		if d.rec.Open() && d.item.Op == Blocked {
+			d.showCandidates()
+		}
 		return
 	}
 	if d.item.Live.Exists && !d.live.Terminating {
@@ -29,35 +35,20 @@ func (d *decision) createOnly() {
 	case known && !d.in.Options.AllowRecreate[o.Key()]:
 		d.gone()
 	case d.live.Terminating:
-		d.item.Op, d.item.Reason = Blocked, "an object of that name is being deleted"
-		d.item.Fix = "run trueup again when it is gone, or choose another name"
+		d.item.hold("an object of that name is being deleted", "run trueup again when it is gone, or choose another name")
 	case d.unrecorded():
 	default:
 		d.create()
-		d.recreate(known)
+		d.item.Recreate, d.item.Deleted = d.made(), known
+		if d.rec.RemoteName != o.Name {
+			d.item.RemoteName = d.rec.RemoteName
+		}
 		d.resend()
 	}
 }
 
-// asked is unsettled, and adds the live objects that the request may have created.
-func (d *decision) asked() bool {
-	unsettled := d.unsettled()
-	if unsettled && d.rec.Open() && d.item.Op == Blocked {
-		d.showCandidates()
-	}
-	return unsettled
-}
-
 // made reports whether the ledger says that the object was made.
 func (d *decision) made() bool { return d.rec.State == ledger.Posted || d.rec.State == ledger.Adopted }
-
-// recreate marks a creation of what the ledger knows: it was allowed.
-func (d *decision) recreate(known bool) {
-	d.item.Recreate, d.item.Deleted = d.made(), known
-	if d.rec.RemoteName != d.manifest.Name {
-		d.item.RemoteName = d.rec.RemoteName
-	}
-}
 
 // gone blocks an item that is in the ledger and not live.
 func (d *decision) gone() {
@@ -68,29 +59,28 @@ func (d *decision) gone() {
 	case d.live.Terminating:
 		what = "live is being deleted"
 	}
-	d.block(what+"; a new one would have other data",
+	d.item.block(what+"; a new one would have other data",
 		fmt.Sprintf("remove the manifest from git, or create a new one with apply --allow-recreate %s", d.item.Key))
 	d.item.Deleted = true
 }
 
 // compareMoment compares a live object that can't change with its manifest.
 func (d *decision) compareMoment() {
-	o := d.manifest
 	if d.replaced() {
-		d.block("live is not the one that was created under this name: it has other data",
+		d.item.block("live is not the one that was created under this name: it has other data",
 			"to keep it, remove this manifest from git, and give yours another name")
 		d.item.Deleted = true
 		return
 	}
-	if d.live.Digest != o.Digest {
+	if d.live.Digest != d.manifest.Digest {
 		in, _ := d.comparison()
 		if !merge.Covers(in.Rules, in.Desired, in.Live) {
 			d.momentChanged(in)
 			return
 		}
 	}
-	// One that somebody else made is remembered, so that it is not made again by
-	// itself when it is gone.
+	// The ledger remembers an object that another client made, so that trueup does not
+	// make it again when it is gone.
 	d.item.Record = !d.made() && d.rec.State != ledger.Abandoned && d.rec.Applied == nil && d.in.Ledger.Problem == ""
 	d.progress()
 }
@@ -125,21 +115,18 @@ func (d *decision) progress() {
 	ready, failure := d.manifest.Kind.Ready(d.live.Status)
 	switch {
 	case failure != "":
-		d.block("the platform says that it failed: "+failure,
+		d.item.hold("the platform says that it failed: "+failure,
 			"fix the cause; if the platform does not recover it, give the manifest another name to create a new one")
-		d.item.NeedsPerson, d.item.Failed = false, true
+		d.item.Failed = true
 	case !ready:
-		d.hint("not ready yet")
+		d.item.hint("not ready yet")
 	}
 }
 
 // text returns the text at a path of a tree, or "".
 func text(tree any, path ...string) string {
 	for _, step := range path {
-		object, ok := tree.(map[string]any)
-		if !ok {
-			return ""
-		}
+		object, _ := tree.(map[string]any)
 		tree = object[step]
 	}
 	s, _ := tree.(string)

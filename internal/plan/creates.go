@@ -36,37 +36,33 @@ func (p *Planner) history() map[kind.Area]bool {
 	return areas
 }
 
-// manyCreates blocks the creations of an area that was applied to before, where
-// they are so many that live may be the wrong place, or git: a first apply is
+// manyCreates blocks the creations of an area that was applied to before, if
+// they are so many that live, or git, may be the wrong place: a first apply is
 // free (docs/design.md C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
-	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area]int{}
+	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area][]*Item{}
 	for _, o := range p.in.Set.Objects {
 		if !o.Kind.RequestOnly() {
 			objects[o.Kind.Area]++
 		}
 	}
-	for _, it := range out.Items {
-		if it.Op == Create {
-			creates[areaOf(it)]++
+	for i := range out.Items {
+		if it := &out.Items[i]; it.Op == Create {
+			k, _ := kind.Named(it.Kind)
+			creates[k.Area] = append(creates[k.Area], it)
 		}
 	}
-	for i := range out.Items {
-		it := &out.Items[i]
-		area := areaOf(*it)
-		n := creates[area]
-		if it.Op != Create || !history[area] || n <= p.in.Options.free(objects[area]) || n <= p.in.Options.MaxCreates {
+	for area, items := range creates {
+		n := len(items)
+		if !history[area] || n <= max(p.in.Options.free(objects[area]), p.in.Options.MaxCreates) {
 			continue
 		}
-		block(it, fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, objects[area], area),
-			fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
-		ops[it.Key] = Blocked
+		for _, it := range items {
+			it.block(fmt.Sprintf("the plan would create %d of the %d objects of the %s area, although trueup applied to it before", n, objects[area], area),
+				fmt.Sprintf("check workspace, addresses and manifests; if they are right, add --max-creates %d", n))
+			ops[it.Key] = Blocked
+		}
 	}
-}
-
-func areaOf(it Item) kind.Area {
-	k, _ := kind.Named(it.Kind)
-	return k.Area
 }
 
 // free returns how many objects may be created without --max-creates.

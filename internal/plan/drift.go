@@ -13,11 +13,8 @@ import (
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {
-		switch c.Class {
-		case merge.DriftOverwrite, merge.Conflict, merge.RemovedConflict, merge.UnknownBase, ServerNormalised:
+		if classes[c.Class].drift {
 			drift = append(drift, c)
-		case merge.InSync, merge.Converged, merge.Changed, merge.TakeOver, merge.Removed,
-			merge.AlreadyRemoved, merge.Unmanaged:
 		}
 	}
 	if it.Deleted || it.Failed {
@@ -26,8 +23,8 @@ func driftOf(it Item) []Change {
 	return drift
 }
 
-// Drift narrows a plan to what was changed outside git; what apply would do
-// about it is left out.
+// Drift narrows a plan to what was changed outside git, without what apply would do
+// about it.
 func Drift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
@@ -70,18 +67,22 @@ func (p DriftPolicy) orUsual() DriftPolicy { return cmp.Or(p, OverwriteDrift) }
 // leavesDrift reports whether drift is only reported.
 func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }
 
-// leaveDeleted keeps an object away that somebody deleted outside git; false
+// leaveDeleted keeps an object away that another client deleted; false
 // means that it is made again.
 func (d *decision) leaveDeleted() bool {
 	if !d.item.Deleted || !d.leavesDrift() || d.in.Options.AllowRecreate[d.item.Key] {
 		return false
 	}
-	d.item.Op, d.item.Reason = Kept, "it was deleted outside git, and stays deleted (--drift report)"
-	d.item.Fix = fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", d.item.Key)
+	d.item.Op, d.item.Reason, d.item.Fix = Kept, "it was deleted outside git, and stays deleted (--drift report)", d.item.orRecreate()
 	return true
 }
 
-// leaveAll keeps an object of which nothing is sent, because everything that
+// orRecreate is what to do about an object that was deleted outside git.
+func (it Item) orRecreate() string {
+	return fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
+}
+
+// leaveAll keeps an object that nothing is sent for, because everything that
 // differs was changed outside git, or may have been.
 func (d *decision) leaveAll() {
 	d.item.Op, d.item.Reason = Kept, "it was changed outside git, and stays so (--drift report)"
@@ -94,8 +95,7 @@ func (d *decision) leaveAll() {
 	}
 	// What git changed meanwhile is live already, and what a write without an
 	// answer was to do is not: the ledger learns of that.
-	known := sameJSON(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
-	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !known
+	d.item.Record = d.in.Ledger.Problem == "" && d.rec.Applied != nil && !d.replaced() && !d.appliedNow()
 }
 
 // unsettled reports whether an object is kept although git may have changed it: no
@@ -104,18 +104,11 @@ func (it Item) unsettled() bool {
 	return it.Op == Kept && slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Class == UnknownBase })
 }
 
-// unsure reports whether no record says of any change who made it.
+// unsure reports whether no record tells who made any of the changes.
 func unsure(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Class != UnknownBase && c.Class != ServerNormalised
 	})
-}
-
-// neither blocks an object with a list that git and another client changed: a request
-// can't send half of a list.
-func (d *decision) neither(lists []string) {
-	d.block(fmt.Sprintf("git changed %s, and so did another client: trueup sends a list as a whole, and --drift report keeps the other change", lists[0]),
-		"add their change to git, or overwrite it with apply --drift overwrite")
 }
 
 // failOnDrift blocks everything that would be sent while anything drifted.
@@ -125,12 +118,12 @@ func (p *Planner) failOnDrift(out *Plan) {
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
-		send := sends(it.Op) || it.Op == Delete
+		send := it.Op.sends() || it.Op == Delete
 		switch {
 		case p.drifted(*it) && (send || it.Op == None):
-			blockDrifted(it)
+			it.blockDrifted()
 		case send:
-			hold(it, "another object was changed outside git, so --drift fail sends nothing", "decide about that first")
+			it.hold("another object was changed outside git, so --drift fail sends nothing", "decide about that first")
 		}
 		if send {
 			it.After = nil
@@ -138,28 +131,26 @@ func (p *Planner) failOnDrift(out *Plan) {
 	}
 }
 
-// blockDrifted blocks an object that drifted, and says how.
-func blockDrifted(it *Item) {
+// blockDrifted blocks an object that drifted, with how.
+func (it *Item) blockDrifted() {
 	what, fix := "live was changed outside git", "add the change to git, or overwrite it with apply --drift overwrite"
 	switch {
 	case it.Deleted:
-		what, fix = "it was deleted outside git", fmt.Sprintf("remove its manifest from git, or create it again with apply --allow-recreate %s", it.Key)
+		what, fix = "it was deleted outside git", it.orRecreate()
 	case unsure(driftOf(*it)):
 		what = "trueup can't tell whether live was changed outside git"
 	}
-	block(it, what+", so --drift fail sends nothing", fix)
+	it.block(what+", so --drift fail sends nothing", fix)
 }
 
-// drifted reports whether an item holds what trueup drift shows; one that a person
+// drifted reports whether trueup drift shows an item; one that a person
 // wants made again is known to be gone.
 func (p *Planner) drifted(it Item) bool {
-	if p.in.Options.AllowRecreate[it.Key] {
-		it.Deleted = false
-	}
+	it.Deleted = it.Deleted && !p.in.Options.AllowRecreate[it.Key]
 	return len(driftOf(it)) > 0
 }
 
-// Refused reports whether anything is left that may be what the server made of what
+// Refused reports whether anything is left that the server may have made of what
 // was sent.
 func (it Item) Refused() bool {
 	return it.refills() || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left && c.Class == ServerNormalised })
@@ -170,11 +161,11 @@ func (it Item) refills() bool {
 	return slices.ContainsFunc(it.Notes, func(c Change) bool { return c.Left })
 }
 
-// Leaves reports whether live is left other than git says.
+// Leaves reports whether apply leaves live different from git.
 func (it Item) Leaves() bool { return it.refills() || it.leavesChange() }
 
-// leavesChange reports whether the plan leaves anything of the object as somebody
-// else made it.
+// leavesChange reports whether the plan leaves anything of the object as another client
+// made it.
 func (it Item) leavesChange() bool {
 	return it.Op == Kept && it.Deleted || slices.ContainsFunc(it.Changes, func(c Change) bool { return c.Left })
 }

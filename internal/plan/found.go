@@ -15,8 +15,8 @@ import (
 const clockSkew = 5 * time.Minute
 
 // open plans an object whose request got no answer, by what live shows: by its
-// name, then among the live objects that nobody knows (docs/design.md 0.5). It is false
-// where live does not tell.
+// name, then among the live objects without a record (docs/design.md 0.5). It is false
+// if live does not show what happened.
 func (d *decision) open() bool {
 	if !d.rec.Open() || d.standing() == ledger.InFlight {
 		return false
@@ -24,7 +24,7 @@ func (d *decision) open() bool {
 	reason, fix := ledger.Explain(d.rec)
 	switch {
 	case d.rec.SpecDigest == nil || *d.rec.SpecDigest != SpecDigest(d.manifest.Kind, d.manifest.Spec):
-		d.block(reason+"; its manifest has another spec since", fix)
+		d.item.block(reason+"; its manifest has another spec since", fix)
 	case d.live.Terminating:
 		return false
 	case !d.item.Live.Exists:
@@ -32,7 +32,7 @@ func (d *decision) open() bool {
 	case d.fits(d.rec, d.live):
 		d.foundAs("it is live")
 	default:
-		d.block("a live object has that name, but is not what trueup sent: it was there before, or is of another disk",
+		d.item.block("a live object has that name, but is not what trueup sent: it was there before, or is of another disk",
 			fmt.Sprintf("give yours another name, and resolve this one: trueup ledger resolve %s --abandon --reason TEXT", d.item.Key))
 	}
 	return true
@@ -40,7 +40,7 @@ func (d *decision) open() bool {
 
 func (d *decision) foundAs(where string) {
 	d.item.Found = true
-	d.hint("its request got no answer, and " + where + ": apply records that it was executed")
+	d.item.hint("its request got no answer, and " + where + ": apply records that it was executed")
 	d.progress()
 }
 
@@ -49,19 +49,13 @@ func (d *decision) foundAs(where string) {
 // made before the claim's lease was over, and that no other open request can have made.
 func (d *decision) foundElsewhere() bool {
 	candidates := d.candidates()
-	if len(candidates) != 1 || d.rec.Before == nil || !d.renames() || d.contested(candidates[0]) {
+	if len(candidates) != 1 || d.rec.Before == nil || !d.renames() || d.contested(candidates[0]) || d.incomplete(d.manifest.Kind) {
 		return false
 	}
 	obj := candidates[0]
-	if list, listed := d.in.Live.Lists[d.item.Kind]; listed && !list.Complete {
-		return false
-	}
 	made, err := madeAt(obj)
-	if err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) {
-		return false
-	}
-	if !made.After(d.in.At.Now.Add(-activeFor)) {
-		return false // the view does not hold all that was made so long ago
+	if err != nil || !made.Before(d.rec.ClaimedAt.Add(ledger.Lease)) || !made.After(d.in.At.Now.Add(-activeFor)) {
+		return false // the view does not hold all that was made before activeFor
 	}
 	d.item.RemoteName = obj.Name
 	d.item.Live = Fingerprint{Exists: true, UID: obj.UID, Digest: &obj.Digest}
@@ -70,8 +64,8 @@ func (d *decision) foundElsewhere() bool {
 	return true
 }
 
-// candidates are the live objects that the open request may have made: nobody knows
-// them, they fit, and none was there before the claim.
+// candidates are the live objects that the open request may have made: they fit, no
+// record names them, and none was there before the claim.
 func (d *decision) candidates() []kind.Object {
 	var found []kind.Object
 	for _, obj := range d.in.Live.Unmanaged {
@@ -105,8 +99,8 @@ func (d *decision) showCandidates() {
 	}
 }
 
-// known reports whether a live object is what another record speaks of: by its
-// name, or by what the server said when it was made.
+// known reports whether another record is of a live object: by its name, or by what the
+// server answered when it was made.
 func (d *decision) known(obj kind.Object) bool {
 	if _, ok := d.in.Ledger.Records[obj.Key()]; ok {
 		return true

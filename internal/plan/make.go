@@ -10,7 +10,6 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
-	"trueup/internal/live"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
@@ -20,7 +19,7 @@ import (
 type Planner struct {
 	in    Inputs
 	rules map[string]*merge.Rules
-	// partly are the kinds of which the rules leave some fields to the server.
+	// partly are the kinds whose rules leave some fields to the server.
 	partly map[string]bool
 	// hosts maps the kind.HostKey of a hostname to the manifests that serve it.
 	hosts map[string][]*manifest.Object
@@ -28,13 +27,17 @@ type Planner struct {
 	spelled map[string]bool
 	// emptied are the areas where nothing that the ledger knows is live.
 	emptied map[kind.Area]int
-	// renamed are objects without a manifest that the server calls otherwise.
+	// renamed maps the server's keys of objects without a manifest to those of the
+	// ledger, where they differ.
 	renamed map[kind.Key]kind.Key
 }
 
 // NewPlanner prepares what is looked up for each object.
 func NewPlanner(in Inputs) *Planner {
-	p := &Planner{in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{}, spelled: spelledHosts(in.Live)}
+	p := &Planner{
+		in: in, rules: map[string]*merge.Rules{}, partly: map[string]bool{}, hosts: map[string][]*manifest.Object{},
+		spelled: map[string]bool{}, renamed: map[kind.Key]kind.Key{},
+	}
 	for _, k := range kind.All() {
 		p.rules[k.Name] = Rules(k, in.Options.Overrides)
 		p.partly[k.Name] = p.rules[k.Name].LeaveSome()
@@ -46,25 +49,18 @@ func NewPlanner(in Inputs) *Planner {
 			p.spelled[o.Host] = true
 		}
 	}
-	p.emptied, p.renamed = p.emptyAreas(), renamed(in)
-	return p
-}
-
-// spelledHosts are the hostnames that live objects serve, as they write them.
-func spelledHosts(state live.State) map[string]bool {
-	spelled := map[string]bool{}
-	add := func(o kind.Object) {
+	for _, o := range slices.AppendSeq(slices.Clone(in.Live.Unmanaged), maps.Values(in.Live.Objects)) {
 		if o.Kind.CanPatch() && !o.Terminating {
-			spelled[o.Host] = true
+			p.spelled[o.Host] = true
 		}
 	}
-	for _, o := range state.Objects {
-		add(o)
+	for key, rec := range in.Ledger.Records {
+		if rec.RemoteName != "" && rec.RemoteName != key.Name && in.Set.Find(key) == nil {
+			p.renamed[kind.Key{Kind: key.Kind, Name: rec.RemoteName}] = key
+		}
 	}
-	for _, o := range state.Unmanaged {
-		add(o)
-	}
-	return spelled
+	p.emptied = p.emptyAreas()
+	return p
 }
 
 // Make compares git, live and ledger, and plans every object. The findings are
@@ -78,8 +74,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	}
 	out.Items = slices.Grow(out.Items, len(in.Set.Objects))
 	var findings diag.List
-	ops := make(map[kind.Key]Op, len(in.Set.Objects))
-	unsettled := map[kind.Key]bool{}
+	ops, unsettled := make(map[kind.Key]Op, len(in.Set.Objects)), map[kind.Key]bool{}
 	for _, o := range in.Set.Objects {
 		found, ok := in.Live.Objects[o.Key()]
 		item, wrong := p.decide(o, found, ok)
@@ -96,12 +91,7 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.lacksLedger(out)
 	p.leftGit(out, findings.HasErrors())
 	p.openLeft(out)
-	slices.SortStableFunc(out.Items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
-	for i := range out.Items {
-		p.depend(&out.Items[i], ops, unsettled)
-	}
+	p.arrange(out, ops, unsettled)
 	p.spend(out.Items)
 	p.failOnDrift(out)
 	p.advise(out, ops, func(key kind.Key) []byte { return p.in.Live.Objects[key].Spec })
@@ -110,6 +100,16 @@ func (p *Planner) Make() (*Plan, diag.List) {
 	p.assert(out)
 	findings.Sort()
 	return out, findings
+}
+
+// arrange sorts the items, and makes send-once requests wait for their hosts.
+func (p *Planner) arrange(out *Plan, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
+	slices.SortStableFunc(out.Items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range out.Items {
+		p.depend(&out.Items[i], ops, unsettled)
+	}
 }
 
 // noLedger is the reason of items that need the ledger while it can't be used. A note
@@ -121,7 +121,7 @@ const noLedger = "the ledger can't be used"
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
-		out.Notes = append(out.Notes, "this machine has not seen the ledger before, so it would not notice a rollback (docs/ledger.md)")
+		out.note("this machine has not seen the ledger before, so it would not notice a rollback (docs/ledger.md)")
 	}
 	if view.Problem == "" {
 		return
@@ -130,7 +130,7 @@ func (p *Planner) lacksLedger(out *Plan) {
 	if !slices.ContainsFunc(out.Items, func(it Item) bool { return it.Reason == noLedger }) {
 		note += "; to fix it, " + view.Fix
 	}
-	out.Notes = append(out.Notes, note)
+	out.note("%s", note)
 }
 
 // Remake plans one object of the set again, as if live were the given object
@@ -180,8 +180,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 		}
 	}
 	if exists && found.Spec == nil && !found.Terminating {
-		d.item.Op, d.item.Reason = Blocked, "the platform returns it without a spec"
-		d.item.Fix = "trueup changes nothing that it can't compare: run trueup again"
+		d.item.hold("the platform returns it without a spec", "trueup changes nothing that it can't compare: run trueup again")
 		return d.item, nil
 	}
 	switch o.Kind.Policy {
@@ -192,22 +191,20 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	case kind.RequestOnly:
 		d.once()
 	}
-	if sends(d.item.Op) || d.item.leavesChange() {
+	if d.item.Op.sends() || d.item.leavesChange() {
 		d.blockOnWrongTarget()
 	}
 	d.item.Cause = d.reasonOf()
 	return d.item, d.findings
 }
 
-// blockOnWrongTarget blocks what would be sent to, or left as it is in, a place that may be
-// the wrong one.
+// blockOnWrongTarget blocks an item that something would be sent for, or that would be
+// left as it is, if this may be the wrong place.
 func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
-		d.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
-		return
-	}
-	if known := d.emptied[d.manifest.Kind.Area]; known > 0 && !d.in.Options.AllowEmptyLive {
-		d.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?", known),
+		d.item.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
+	} else if known := d.emptied[d.manifest.Kind.Area]; known > 0 && !d.in.Options.AllowEmptyLive {
+		d.item.block(fmt.Sprintf("none of the %d objects that the ledger knows is live: is this the right workspace?", known),
 			"check the workspace in trueup.yaml and the addresses; if everything was really deleted, add --allow-empty-live")
 	}
 }
@@ -219,35 +216,15 @@ func (d *decision) wrong(rule, field, message, fix string) {
 	d.findings = append(d.findings, found)
 }
 
-func (d *decision) block(reason, fix string) { block(&d.item, reason, fix) }
-
-// block marks an item that a person must decide about; nothing is sent for it.
-func block(item *Item, reason, fix string) {
-	item.Op, item.Request = Blocked, nil
-	item.Reason, item.Fix = reason, fix
-	item.NeedsPerson = true
-}
-
-// hold blocks an item for a reason that may end without a person's decision.
-func hold(item *Item, reason, fix string) {
-	block(item, reason, fix)
-	item.NeedsPerson = false
-}
-
-func sends(op Op) bool { return op == Create || op == Patch || op == Post }
-
 // emptyAreas finds the areas where the ledger knows objects of the tree and not
 // one of them is live: a wrong workspace looks just like that (docs/design.md C4). One
-// that a person wants made again, or that we deleted, is known to be gone; one
+// that a person wants made again, or that trueup deleted, is known to be gone; one
 // whose creation was begun and not confirmed may never have been there.
 func (p *Planner) emptyAreas() map[kind.Area]int {
 	known, present := map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
-		if o.Kind.RequestOnly() || p.in.Options.AllowRecreate[o.Key()] {
-			continue
-		}
 		rec := p.in.Ledger.Records[o.Key()]
-		if !knows(rec) || rec.Gone() {
+		if o.Kind.RequestOnly() || p.in.Options.AllowRecreate[o.Key()] || !knows(rec) || rec.Gone() {
 			continue
 		}
 		known[o.Kind.Area]++
@@ -259,7 +236,7 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 	return known
 }
 
-// openLeft reports requests whose outcome is open and whose manifest has left
+// openLeft reports requests without an outcome whose manifest has left
 // git: they are never sent, and never forgotten (docs/design.md 0.10).
 func (p *Planner) openLeft(out *Plan) {
 	elsewhere := 0
@@ -276,54 +253,46 @@ func (p *Planner) openLeft(out *Plan) {
 		if rec.Standing(p.in.At, p.in.Ledger.Terms[k.Area]) == ledger.InFlight {
 			item.Reason, item.Fix = ledger.ExplainFlight(rec)
 		} else {
-			reason, fix := ledger.ExplainLeft(rec)
-			block(&item, reason, fix)
+			item.block(ledger.ExplainLeft(rec))
 		}
 		out.Items = append(out.Items, item)
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere))
+		out.note("only part of the project was read; requests without an outcome that have no manifest in it: %d", elsewhere)
 	}
 }
 
-// depend makes a once-only request wait for the objects that serve its
-// hostnames, in git or live, if they have something to do.
+// depend makes a send-once request wait for the objects that serve its
+// hostnames, in git or live, if apply changes them.
 func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
 	if item.Op != Post {
 		return
 	}
 	for _, key := range p.serving(item.Purge) {
 		op := ops[key]
-		if _, live := p.in.Live.Objects[key]; op == Kept && !live {
-			hold(item, fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
+		_, live := p.in.Live.Objects[key]
+		switch {
+		case op == Kept && !live:
+			item.hold(fmt.Sprintf("%s, which serves it, was deleted outside git and stays deleted", key), "decide about that first")
 			return
-		}
-		if unsettled[key] {
-			hold(item, fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
+		case unsettled[key]:
+			item.hold(fmt.Sprintf("%s, which serves it, differs from git for an unknown reason and stays so", key), "decide about that first")
 			return
-		}
-		if !sends(op) && op != Blocked {
-			continue
-		}
-		if !p.targeted(key) {
-			hold(item, fmt.Sprintf("this waits for %s, whose changes --target leaves out", key),
-				fmt.Sprintf("add --target %s", key))
+		case !op.sends() && op != Blocked:
+		case !p.targeted(key):
+			item.hold(fmt.Sprintf("this waits for %s, whose changes --target leaves out", key), fmt.Sprintf("add --target %s", key))
 			return
+		default:
+			item.After = append(item.After, key)
 		}
-		item.After = append(item.After, key)
 	}
 }
 
 // serving returns the objects that serve the hostnames of a request now, or
 // will once they are in sync.
 func (p *Planner) serving(info *PurgeInfo) []kind.Key {
-	hosts := []string{info.Hostname}
-	for _, sub := range info.Subdomains {
-		hosts = append(hosts, sub+"."+info.Hostname)
-	}
 	var keys []kind.Key
-	for _, host := range hosts {
-		host = kind.HostKey(host)
+	for host := range hostsOf(info.Hostname, info.Subdomains) {
 		for _, o := range p.hosts[host] {
 			keys = append(keys, o.Key())
 		}
@@ -333,69 +302,4 @@ func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	}
 	slices.SortFunc(keys, func(a, b kind.Key) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(keys)
-}
-
-func summarize(p *Plan) Summary {
-	var s Summary
-	for _, it := range p.Items {
-		switch it.Op {
-		case Create:
-			s.Create++
-		case Patch:
-			s.Change++
-		case Post:
-			s.Purge++
-		case Deferred:
-			s.Deferred++
-		case InFlight:
-			s.InFlight++
-		case Blocked:
-			s.Blocked++
-		case Delete:
-			s.Delete++
-		case Kept:
-			s.Kept++
-		case None:
-			s.Unchanged++
-		}
-		s.Removed += it.Removals()
-		s.Drifted += len(driftOf(it))
-		s.Serves += it.AtStake(kind.RiskServes)
-		s.Security += it.AtStake(kind.RiskSecurity)
-	}
-	s.Unmanaged = len(p.Unmanaged)
-	return s
-}
-
-// Removals counts the values that a patch takes out of live.
-func (it Item) Removals() int {
-	n := 0
-	for _, c := range it.Changes {
-		if it.Op == Patch && !c.Left && c.Desired == nil && c.Live != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// Differs reports whether live is not what git says, or apply would send
-// something, now or when there is room for it. A request that waits for a
-// person's answer is no difference: an old question must not turn every pull
-// request red (docs/design.md 0.24).
-func (p *Plan) Differs() bool {
-	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
-		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.lacks() || len(it.Changes)+len(it.FirstContact) > 0)
-	})
-}
-
-// lacks reports whether live has no object of a kind that converges. Whether one
-// that is made once is missing, or was asked for already, only a person knows.
-func (it Item) lacks() bool {
-	k, ok := kind.Named(it.Kind)
-	return ok && k.CanPatch() && !it.Live.Exists
-}
-
-// Sends reports whether apply would send anything.
-func (p *Plan) Sends() bool {
-	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -37,20 +36,10 @@ func Offline(in Inputs, past Past) *Plan {
 		}
 	}
 	if unclear > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("some manifests of the base have errors: %s may be new, or may have been there", counted(unclear, "object")))
+		out.note("some manifests of the base have errors: %s may be new, or may have been there", counted(unclear, "object"))
 	}
-	gone := p.goneSinceBase(past)
-	if (in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read: the plan does not show %s that git had before", counted(len(gone), "more object")))
-		gone = nil
-	}
-	out.Items = append(out.Items, gone...)
-	slices.SortStableFunc(out.Items, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
-	for i := range out.Items {
-		p.depend(&out.Items[i], ops, nil)
-	}
+	p.goneSinceBase(out, past)
+	p.arrange(out, ops, nil)
 	p.advise(out, ops, func(key kind.Key) []byte {
 		if was, _ := past.find(key, in.Set.Find(key)); was != nil {
 			return was.Spec
@@ -92,17 +81,18 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 	}
 	d := &decision{Planner: p, manifest: o}
 	item.Changes, item.Lists, item.Collateral = d.explained(res.Changes), res.Lists, res.Collateral
-	for i := range item.Changes {
-		c := &item.Changes[i]
+	for c := range item.all() {
 		c.Cause, c.By = blame(c.Cause, true)
 	}
+	// Apply may find that one that is made or sent once never was, so nobody is asked.
+	const fix = "restore the old spec, and give the new one another name"
 	switch o.Kind.Policy {
 	case kind.Converge:
 		item.Op = Patch
 	case kind.CreateOnly:
-		edited(&item, "it may already exist, and a snapshot can't be changed")
+		item.hold("its spec changed; it may already exist, and a snapshot can't be changed", fix)
 	case kind.RequestOnly:
-		edited(&item, "it may already have been sent, and then its name can't be used again")
+		item.hold("its spec changed; it may already have been sent, and then its name can't be used again", fix)
 	}
 	return item
 }
@@ -111,63 +101,53 @@ func (p *Planner) sinceBase(o, was *manifest.Object) Item {
 func (p *Planner) takes(item *Item, o *manifest.Object) {
 	in := p.hosts[kind.HostKey(o.Host)]
 	i := slices.IndexFunc(in, func(other *manifest.Object) bool { return other != o })
-	if o.Kind.SentOnce() || i < 0 {
-		return
+	if !o.Kind.SentOnce() && i >= 0 {
+		item.hold(fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
 	}
-	hold(item, fmt.Sprintf("%s has the hostname %s too", in[i].Key(), o.Host), anotherHostname)
-}
-
-// edited blocks an object that is made or sent once, and that is not what it was.
-func edited(item *Item, why string) {
-	// Apply may find that it was never made or sent, so nobody is asked.
-	hold(item, "its spec changed; "+why, "restore the old spec, and give the new one another name")
 }
 
 // isNew plans an object that git did not have.
 func (p *Planner) isNew(item *Item, o *manifest.Object) {
-	item.Cause, item.By = FromThisChange, ByThisChange
+	item.Op, item.Cause, item.By = Create, FromThisChange, ByThisChange
 	item.Spec = p.sendable(o)
-	switch o.Kind.Policy {
-	case kind.CreateOnly:
-		item.Op, item.Disk = Create, text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	case kind.Converge:
-		item.Op = Create
-	case kind.RequestOnly:
-		item.Op = Post
-		spec, err := parseSpec(o.Spec)
-		if err != nil {
-			return // the schema has said so
-		}
-		item.Purge = newPurgeInfo(spec)
-		item.Purge.Budget = spec.Usage()
-		if !p.serves(spec.Hostname) {
-			item.Hints = append(item.Hints, "nothing in git serves "+spec.Hostname+": trueup can't tell whether live does")
-		}
+	if !o.Kind.RequestOnly() {
+		item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
+		return
+	}
+	item.Op = Post
+	spec, err := parseSpec(o.Spec)
+	if err != nil {
+		return // the schema has a finding
+	}
+	item.Purge = newPurgeInfo(spec)
+	item.Purge.Budget = spec.Usage()
+	if _, _, ok := p.server(spec.Hostname); !ok {
+		item.hint("nothing in git serves " + spec.Hostname + ": trueup can't tell whether live does")
 	}
 }
 
-// goneSinceBase are the objects that git had and does not have.
-func (p *Planner) goneSinceBase(past Past) []Item {
-	var items []Item
+// goneSinceBase adds the objects that git had and does not have any more.
+func (p *Planner) goneSinceBase(out *Plan, past Past) {
+	var gone []Item
 	for _, o := range past.Set.Objects {
-		if p.in.Set.Find(o.Key()) == nil && p.targeted(o.Key()) {
-			items = append(items, leftSinceBase(o))
+		if p.in.Set.Find(o.Key()) != nil || !p.targeted(o.Key()) {
+			continue
 		}
+		item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: &o.Digest}}
+		switch {
+		case o.Kind.RequestOnly():
+			item.Live = Fingerprint{}
+			item.Reason = "removed from git; if it was not sent before, trueup never sends it"
+		case o.Kind.Can(kind.Delete):
+			item.Reason = "removed from git; it stays live without --prune"
+		default:
+			item.Reason = "removed from git; the platform documents no deletion, so it stays live"
+		}
+		gone = append(gone, item)
 	}
-	return items
-}
-
-// leftSinceBase is an object that git does not have any more.
-func leftSinceBase(o *manifest.Object) Item {
-	item := Item{Key: o.Key(), Op: Kept, Cause: FromRemoval, By: ByThisChange, Live: Fingerprint{Exists: true, Digest: &o.Digest}}
-	switch {
-	case o.Kind.RequestOnly():
-		item.Live = Fingerprint{}
-		item.Reason = "removed from git; if it was not sent before, trueup never sends it"
-	case o.Kind.Can(kind.Delete):
-		item.Reason = "removed from git; it stays live without --prune"
-	default:
-		item.Reason = "removed from git; the platform documents no deletion, so it stays live"
+	if (p.in.Options.PartOfTree || past.Partial) && len(gone) > 0 {
+		out.note("only part of the project was read: the plan does not show %s that git had before", counted(len(gone), "more object"))
+		return
 	}
-	return item
+	out.Items = append(out.Items, gone...)
 }

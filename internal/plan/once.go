@@ -17,17 +17,15 @@ const sampleSize = 10
 // allPaths is the path of a purge that invalidates all of a hostname.
 const allPaths = "/*"
 
-// SpecDigest is the digest that a record of the kind holds: for a once-only
+// SpecDigest is the digest that a record of the kind holds: for a send-once
 // request it does not depend on the order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
-	if !k.RequestOnly() {
-		return canon.Digest(spec)
+	if k.RequestOnly() {
+		if parsed, err := parseSpec(spec); err == nil {
+			return canon.Digest(canon.Bytes(parsed.Canonical().Tree()))
+		}
 	}
-	parsed, err := parseSpec(spec)
-	if err != nil {
-		return canon.Digest(spec)
-	}
-	return canon.Digest(canon.Bytes(parsed.Canonical().Tree()))
+	return canon.Digest(spec)
 }
 
 func parseSpec(spec []byte) (purge.Spec, error) {
@@ -38,17 +36,13 @@ func parseSpec(spec []byte) (purge.Spec, error) {
 // once plans a request that is sent a single time; only the ledger decides,
 // because live forgets (docs/design.md A5).
 func (d *decision) once() {
-	o, rec := d.manifest, d.rec
-	spec, err := parseSpec(o.Spec)
-	if err != nil {
-		return // the schema has said so
-	}
-	if d.spent() || d.unsettled() {
-		return
+	spec, err := parseSpec(d.manifest.Spec)
+	if err != nil || d.spent() || d.unsettled() {
+		return // of an error, the schema has a finding
 	}
 	switch {
-	case rec.State == ledger.Posted || rec.State == ledger.Adopted:
-	case rec.State == ledger.Abandoned:
+	case d.made():
+	case d.rec.State == ledger.Abandoned:
 		d.item.Op, d.item.Reason = Kept, "abandoned by a person; trueup does not send it"
 	case d.unrecorded():
 	case d.unserved(spec.Hostname):
@@ -58,31 +52,34 @@ func (d *decision) once() {
 	}
 }
 
-// unserved refuses, or blocks, a request whose hostname is not that of an object,
+// unserved rejects, or blocks, a request whose hostname is not that of an object,
 // letter by letter (docs/platform.md 2.3).
 func (d *decision) unserved(hostname string) bool {
-	field := "spec." + d.manifest.Kind.HostField
-	switch {
-	case d.spelled[hostname]:
+	if d.spelled[hostname] {
 		return false
-	case d.serves(hostname):
-		of, right := d.server(hostname)
-		d.wrong(manifest.RulePurgeHostname, field,
-			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, of, right), "write "+right)
-	case d.unsure() != "":
-		hold(&d.item, fmt.Sprintf("the list of %s is incomplete, so trueup can't tell whether %s exists", d.unsure(), hostname), "run again")
-	default:
-		d.wrong(manifest.RulePurgeHostname, field,
-			fmt.Sprintf("no CDN in git or live has the hostname %s", hostname),
-			"write the hostname of an existing CDN, or add the CDN to git")
 	}
+	field := "spec." + d.manifest.Kind.HostField
+	if server, right, ok := d.server(hostname); ok {
+		d.wrong(manifest.RulePurgeHostname, field,
+			fmt.Sprintf("the hostname %s must equal that of %s, %s", hostname, server, right), "write "+right)
+		return true
+	}
+	for _, k := range kind.All() {
+		if k.CanPatch() && k.HostField != "" && d.incomplete(k) {
+			d.item.hold(fmt.Sprintf("the list of %s is incomplete, so trueup can't tell whether %s exists", k.Name, hostname), "run again")
+			return true
+		}
+	}
+	d.wrong(manifest.RulePurgeHostname, field,
+		fmt.Sprintf("no CDN in git or live has the hostname %s", hostname),
+		"write the hostname of an existing CDN, or add the CDN to git")
 	return true
 }
 
 // unrecorded blocks a request whose record can't be read, or must have been lost.
 func (d *decision) unrecorded() bool {
 	if d.in.Ledger.Problem != "" {
-		d.block(noLedger, d.in.Ledger.Fix)
+		d.item.block(noLedger, d.in.Ledger.Fix)
 		return true
 	}
 	finished := d.in.Ledger.Finished
@@ -90,27 +87,27 @@ func (d *decision) unrecorded() bool {
 		return false
 	}
 	name := ledger.ShellWord(d.item.String())
-	d.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and it may have been executed", d.item.Key, finished),
+	d.item.block(fmt.Sprintf("git had %s at %s, but the ledger has no record of it: the record was lost, and it may have been executed", d.item.Key, finished),
 		fmt.Sprintf("restore the ledger from a copy; or, if it was executed, run trueup ledger adopt %s, and if not, "+
 			"trueup ledger resolve %s --repost --reason TEXT: the next apply sends it", name, name))
 	return true
 }
 
-// standing is what this run may make of the object's record.
+// standing is what this run may do with the object's record.
 func (d *decision) standing() ledger.Standing {
 	return d.rec.Standing(d.in.At, d.in.Ledger.Terms[d.manifest.Kind.Area])
 }
 
 // unsettled plans an item whose request may or may not have been executed, and
-// which must not be sent now: it is under way elsewhere, or only a person can
-// tell (docs/design.md 0.7).
+// which must not be sent now: it is in flight, or only a person can
+// decide (docs/design.md 0.7).
 func (d *decision) unsettled() bool {
 	switch d.standing() {
 	case ledger.InFlight:
 		d.item.Op = InFlight
 		d.item.Reason, d.item.Fix = ledger.ExplainFlight(d.rec)
 	case ledger.Lost:
-		d.block(ledger.Explain(d.rec))
+		d.item.block(ledger.Explain(d.rec))
 		d.item.Lost = d.rec.State == ledger.Claimed
 	case ledger.Free, ledger.Resendable, ledger.Settled:
 		return false
@@ -120,12 +117,11 @@ func (d *decision) unsettled() bool {
 
 // resend marks what a run that is gone may have sent.
 func (d *decision) resend() {
-	if d.standing() != ledger.Resendable {
-		return
+	if d.standing() == ledger.Resendable {
+		d.item.Resend = true
+		reason, _ := ledger.Explain(d.rec)
+		d.item.hint(reason)
 	}
-	d.item.Resend = true
-	reason, _ := ledger.Explain(d.rec)
-	d.hint(reason)
 }
 
 // spent finds a request that was sent, or may have been, with another spec.
@@ -135,65 +131,40 @@ func (d *decision) spent() bool {
 	if free || rec.SpecDigest == nil || *rec.SpecDigest == SpecDigest(o.Kind, o.Spec) {
 		return false
 	}
+	outcome := "was " + string(rec.State)
+	if rec.Open() {
+		outcome = "may have been sent"
+	}
 	d.wrong(manifest.RulePurgeSpent, "metadata.name",
-		fmt.Sprintf("%s %s before with another spec, so its name can't be used again", o.Key(), past(rec)),
+		fmt.Sprintf("%s %s before with another spec, so its name can't be used again", o.Key(), outcome),
 		"restore the old spec, and give the new one another name")
 	return true
 }
 
-// past returns the outcome of a request for a sentence.
-func past(rec ledger.Record) string {
-	if rec.Open() {
-		return "may have been sent"
-	}
-	return "was " + string(rec.State)
-}
-
-func (p *Planner) serves(hostname string) bool {
-	host := kind.HostKey(hostname)
-	if _, ok := p.hosts[host]; ok {
-		return true
-	}
-	_, ok := p.in.Live.Hosts[host]
-	return ok
-}
-
-// server returns what serves a hostname, and the hostname as that has it.
-func (p *Planner) server(hostname string) (kind.Key, string) {
+// server returns what serves a hostname, and the hostname as that has it; false if
+// nothing in git or live does.
+func (p *Planner) server(hostname string) (kind.Key, string, bool) {
 	host := kind.HostKey(hostname)
 	if in := p.hosts[host]; len(in) > 0 {
-		return in[0].Key(), in[0].Host
+		return in[0].Key(), in[0].Host, true
 	}
-	key := p.in.Live.Hosts[host]
-	if o, ok := p.in.Live.Objects[key]; ok {
-		return key, o.Host
+	key, ok := p.in.Live.Hosts[host]
+	if o, found := p.in.Live.Objects[key]; found {
+		return key, o.Host, ok
 	}
-	i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key })
-	if i < 0 {
-		return key, host
+	if i := slices.IndexFunc(p.in.Live.Unmanaged, func(o kind.Object) bool { return o.Key() == key }); i >= 0 {
+		return key, p.in.Live.Unmanaged[i].Host, ok
 	}
-	return key, p.in.Live.Unmanaged[i].Host
+	return key, host, ok
 }
 
-// unsure names a kind that may serve hostnames and whose list leaves some out, or
-// is empty.
-func (p *Planner) unsure() string {
-	for _, k := range kind.All() {
-		if k.CanPatch() && k.HostField != "" && p.incomplete(k) {
-			return k.Name
-		}
-	}
-	return ""
-}
-
-// post plans the request. What is shown of it is read from its body, which is what
+// post plans the request. The plan reads what it shows from the body, which is what
 // is sent.
 func (d *decision) post() {
-	d.item.Op = Post
-	d.item.Request = d.whole()
-	spec, _ := purge.Parse(d.item.BodySpec()) // it parsed as git has it
+	d.item.Op, d.item.Request = Post, d.whole()
+	spec, _ := purge.Parse(d.item.BodySpec()) // git's form of it parsed
 	d.item.Purge = newPurgeInfo(spec)
 	if d.rec.State == ledger.Rejected && d.rec.Outcome != nil {
-		d.hint("the platform refused it before: " + d.rec.Outcome.Message)
+		d.item.hint("the platform refused it before: " + d.rec.Outcome.Message)
 	}
 }

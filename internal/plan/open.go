@@ -18,7 +18,7 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 			continue
 		}
 		if len(it.After) > 0 {
-			hold(&it, fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]), "trueup apply sends both")
+			it.hold(fmt.Sprintf("this waits for %s, which does not equal git yet", it.After[0]), "trueup apply sends both")
 			it.After = nil
 		}
 		items = append(items, it)

@@ -16,16 +16,14 @@ import (
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
-	// Newer are trees that prove nothing, and where a manifest may have been marked
-	// since: they are looked at before Trees for that.
+	// Newer are trees that prove nothing. A manifest may have been marked there since, so
+	// marks are looked for here before Trees.
 	Newer []BaseTree
-	// Elsewhere are the files, in folders that were not read, of manifests that
-	// stood in Trees: they did not leave git.
+	// Elsewhere are the files, in folders that were not read, of manifests in Trees: they
+	// did not leave git.
 	Elsewhere map[kind.Key]string
-	// Problem says why a tree could not be looked at, and Fix what to do; both are
-	// empty where there was none.
-	Problem string
-	Fix     string
+	// Problem says why a tree could not be read, and Fix what to do.
+	Problem, Fix string
 }
 
 // BaseTree has the manifests of one commit.
@@ -38,34 +36,34 @@ type BaseTree struct {
 // departed is a live object that the ledger knows and no manifest names.
 type departed struct {
 	*Planner
-	item Item
+	key  kind.Key
 	live kind.Object
 	rec  ledger.Record
 	// broken says that a manifest has errors.
 	broken bool
 }
 
-// proofs are what a deletion needs, all of them, beside a whole list and a whole
-// project; each says why it is missing and what to do, or nothing (docs/design.md C6).
-func (d *departed) proofs() []func() (missing, fix string) {
-	return []func() (missing, fix string){
-		d.permitted, d.wholeTree, d.made, d.same, d.stood, d.unmarked,
-	}
-}
-
-// decide deletes what is proven in every way to be ours and to have left git, and
-// keeps everything else.
+// decide deletes an object that trueup provably created and that has left git, and
+// keeps every other.
 func (d *departed) decide() Item {
-	for _, proof := range d.proofs() {
+	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
+	if d.live.Name != d.key.Name {
+		item.RemoteName = d.live.Name
+	}
+	if d.rec.Spec != nil {
+		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
+	}
+	// A deletion needs all of these, beside a whole list and a whole project; each says
+	// why it is missing and what to do, or nothing (docs/design.md C6).
+	for _, proof := range []func() (missing, fix string){d.permitted, d.wholeTree, d.made, d.same, d.stood, d.unmarked} {
 		if missing, fix := proof(); missing != "" {
-			d.item.Op, d.item.Reason, d.item.Fix = Kept, "removed from git; "+missing, fix
-			return d.item
+			item.Op, item.Reason, item.Fix = Kept, "removed from git; "+missing, fix
+			return item
 		}
 	}
-	k := d.live.Kind
-	d.item.Op = Delete
-	d.item.Request = &Request{Method: methodDelete, Path: k.ShortObjectPath(d.live.Name)}
-	return d.item
+	item.Op = Delete
+	item.Request = &Request{Method: methodDelete, Path: d.live.Kind.ShortObjectPath(d.live.Name)}
+	return item
 }
 
 // permitted requires a documented deletion, an object that is not being deleted yet,
@@ -135,7 +133,7 @@ func (d *departed) same() (missing, fix string) {
 
 // stood requires that an earlier commit has the manifest, and no folder has it now.
 func (d *departed) stood() (missing, fix string) {
-	if where := d.in.Base.Elsewhere[d.item.Key]; where != "" {
+	if where := d.in.Base.Elsewhere[d.key]; where != "" {
 		return "it stays: its manifest is in " + where + ", which is not read here",
 			"remove it there too, or name its folder in trueup.yaml"
 	}
@@ -157,7 +155,7 @@ func (d *departed) stood() (missing, fix string) {
 // find returns the manifest of the first tree that has it, or nil.
 func (d *departed) find(trees []BaseTree) *manifest.Object {
 	for _, t := range trees {
-		if o := t.Set.Find(d.item.Key); o != nil {
+		if o := t.Set.Find(d.key); o != nil {
 			return o
 		}
 	}
@@ -188,7 +186,10 @@ func (d *departed) byHand() string {
 func (p *Planner) leftGit(out *Plan, broken bool) {
 	elsewhere, unsure := 0, map[string]int{}
 	for _, obj := range p.in.Live.Unmanaged {
-		key := p.gitKey(obj)
+		key, ok := p.renamed[obj.Key()]
+		if !ok {
+			key = obj.Key()
+		}
 		rec := p.in.Ledger.Records[key]
 		switch {
 		case rec.Open(): // openLeft asks about it
@@ -199,48 +200,15 @@ func (p *Planner) leftGit(out *Plan, broken bool) {
 		case p.in.Options.PartOfTree:
 			elsewhere++
 		case p.targeted(key):
-			d := &departed{Planner: p, live: obj, rec: rec, broken: broken}
-			d.item = d.describe(key)
+			d := &departed{Planner: p, key: key, live: obj, rec: rec, broken: broken}
 			out.Items = append(out.Items, d.decide())
 		}
 	}
 	if elsewhere > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("only part of the project was read: the plan does not show %s that the ledger knows", counted(elsewhere, "more live object")))
+		out.note("only part of the project was read: the plan does not show %s that the ledger knows", counted(elsewhere, "more live object"))
 	}
 	p.unlisted(out, unsure)
 	p.fewDeletes(out)
-}
-
-// describe is the item of a live object without a manifest.
-func (d *departed) describe(key kind.Key) Item {
-	item := Item{Key: key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
-	if d.live.Name != key.Name {
-		item.RemoteName = d.live.Name
-	}
-	if d.rec.Spec != nil {
-		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
-	}
-	return item
-}
-
-// gitKey is git's key of a live object: the server may call it otherwise.
-func (p *Planner) gitKey(obj kind.Object) kind.Key {
-	if key, ok := p.renamed[obj.Key()]; ok {
-		return key
-	}
-	return obj.Key()
-}
-
-// renamed maps the server's keys of objects that no manifest names any more to
-// those of the ledger, where they differ.
-func renamed(in Inputs) map[kind.Key]kind.Key {
-	names := map[kind.Key]kind.Key{}
-	for key, rec := range in.Ledger.Records {
-		if rec.RemoteName != "" && rec.RemoteName != key.Name && in.Set.Find(key) == nil {
-			names[kind.Key{Kind: key.Kind, Name: rec.RemoteName}] = key
-		}
-	}
-	return names
 }
 
 // incomplete reports whether the list of a kind is known to leave something out.
@@ -249,39 +217,37 @@ func (p *Planner) incomplete(k *kind.Kind) bool {
 	return listed && !list.Complete
 }
 
-// unlisted says of which kinds nothing is known by their lists: how many objects
-// left git is only counted, and none of them is deleted.
+// unlisted notes the kinds whose removed objects are not known.
 func (p *Planner) unlisted(out *Plan, unsure map[string]int) {
 	for _, k := range kind.All() {
 		_, listed := p.in.Live.Lists[k.Name]
 		switch {
 		case p.incomplete(k):
-			note := fmt.Sprintf("the list of %s is incomplete, so trueup does not look for removed ones and deletes none", k.Name)
+			counts := ""
 			if n := unsure[k.Name]; n > 0 {
-				note += fmt.Sprintf("; live objects in the ledger without a manifest: %d", n)
+				counts = fmt.Sprintf("; live objects in the ledger without a manifest: %d", n)
 			}
-			out.Notes = append(out.Notes, note)
+			out.note("the list of %s is incomplete, so trueup does not look for removed ones and deletes none%s", k.Name, counts)
 		case p.in.Options.Prune && !listed && k.Can(kind.Delete):
-			out.Notes = append(out.Notes, fmt.Sprintf("trueup deletes no %s, because it has no address or no token of the %s area", k.Name, k.Area))
+			out.note("trueup deletes no %s, because it has no address or no token of the %s area", k.Name, k.Area)
 		}
 	}
 }
 
-// fewDeletes blocks all deletions where they are more than were allowed.
+// fewDeletes blocks all deletions if there are more than allowed.
 func (p *Planner) fewDeletes(out *Plan) {
-	n := 0
-	for _, it := range out.Items {
-		if it.Op == Delete {
-			n++
+	var deletes []*Item
+	for i := range out.Items {
+		if out.Items[i].Op == Delete {
+			deletes = append(deletes, &out.Items[i])
 		}
 	}
+	n := len(deletes)
 	if n <= p.in.Options.MaxDeletes {
 		return
 	}
-	for i := range out.Items {
-		if it := &out.Items[i]; it.Op == Delete {
-			block(it, fmt.Sprintf("removed from git; %d would be deleted and --max-deletes is %d, so none is", n, p.in.Options.MaxDeletes),
-				fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
-		}
+	for _, it := range deletes {
+		it.block(fmt.Sprintf("removed from git; %d would be deleted and --max-deletes is %d, so none is", n, p.in.Options.MaxDeletes),
+			fmt.Sprintf("review each; to delete all of them, add --max-deletes %d", n))
 	}
 }

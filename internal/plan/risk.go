@@ -15,12 +15,9 @@ func (p *Plan) Weigh() {
 		if !ok {
 			continue
 		}
-		for _, changes := range [][]Change{it.Changes, it.Notes} {
-			for i := range changes {
-				c := &changes[i]
-				at := k.Spec().Places(c.Path)
-				c.Risk = max(at.RiskIn(c.Live), at.RiskIn(c.Desired))
-			}
+		for c := range it.all() {
+			at := k.Spec().Places(c.Path)
+			c.Risk = max(at.RiskIn(c.Live), at.RiskIn(c.Desired))
 		}
 		it.Risk = kind.NoRisk
 		if risks := it.risks(); len(risks) > 0 {
@@ -56,7 +53,7 @@ func (it *Item) risks() []kind.Risk {
 
 // AtStake counts the lines of that risk of which something is sent.
 func (it Item) AtStake(risk kind.Risk) int {
-	if it.Risk < risk || !sends(it.Op) && it.Op != Delete {
+	if it.Risk < risk || !it.Op.sends() && it.Op != Delete {
 		return 0
 	}
 	it.Changes = slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })

@@ -19,17 +19,14 @@ func Rules(k *kind.Kind, overrides []Override) *merge.Rules {
 	return rules
 }
 
+// types and typeNames are the types of scalars in the schema and in overrides.
+var (
+	types     = map[kind.Type]merge.Type{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
+	typeNames = map[string]merge.Type{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
+)
+
 func fromField(f *kind.Field) *merge.Rules {
-	r := &merge.Rules{ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
-	switch f.Type {
-	case kind.Text:
-		r.Type = merge.Text
-	case kind.Bool:
-		r.Type = merge.Bool
-	case kind.Number:
-		r.Type = merge.Number
-	case kind.AnyType, kind.ObjectType, kind.ListType:
-	}
+	r := &merge.Rules{Type: types[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
 	if f.List != nil {
 		r.Key, r.Join, r.Set = f.List.Key, f.List.Join, !f.List.Ordered
 	}
@@ -62,13 +59,8 @@ func override(root *merge.Rules, o Override) {
 			node.Join = ":"
 		}
 	}
-	switch o.Type {
-	case "text":
-		node.Type = merge.Text
-	case "boolean":
-		node.Type = merge.Bool
-	case "number":
-		node.Type = merge.Number
+	if t, ok := typeNames[o.Type]; ok {
+		node.Type = t
 	}
 }
 
@@ -97,7 +89,7 @@ func pathSteps(path string) []string {
 	return strings.Split(strings.TrimPrefix(path, "spec."), ".")
 }
 
-// Place returns what the override speaks of, in the one way to write it: CDN spec.tls.
+// Place returns the place of the override in its canonical form: CDN spec.tls.
 func (o Override) Place() string {
 	name := o.Kind
 	if k, ok := kind.Named(o.Kind); ok {

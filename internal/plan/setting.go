@@ -46,7 +46,7 @@ type DuplicateSettings struct {
 	BodyRegex string `json:"bodyRegex"`
 }
 
-// fields returns the names of the settings, and their values as a person reads them.
+// fields returns the names and the values of the settings for people.
 func (s PurgeSettings) fields() [][2]string {
 	duplicate := ""
 	if d := s.Duplicate; len(d.Status) > 0 || d.BodyRegex != "" {
@@ -57,9 +57,8 @@ func (s PurgeSettings) fields() [][2]string {
 	}
 }
 
-// Setting is something that the base does not have, or has otherwise, and that
-// decides how the plan is made: a setting of trueup.yaml, or a comment that silences
-// a rule.
+// Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs
+// from the base.
 type Setting struct {
 	// Path and Line are where it stands; Line is 0 where that is not known.
 	Path string `json:"path"`
@@ -69,10 +68,10 @@ type Setting struct {
 	// Was and Now are its values in the base and now; nil is absent.
 	Was any `json:"was,omitempty"`
 	Now any `json:"now,omitempty"`
-	// Consequence is what it does to the plan, in a sentence.
+	// Consequence is what it does to the plan.
 	Consequence string `json:"consequence,omitempty"`
-	// Hides are the differences of git and live that the plan shows no line of,
-	// because of the setting.
+	// Hides are the differences of git and live that the plan does not show because of
+	// the setting.
 	Hides []Hidden `json:"hides,omitempty"`
 }
 
@@ -107,13 +106,28 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	}
 	var found []Setting
 	add := func(field, before, after, consequence string) {
-		if before != after {
-			found = append(found, Setting{Path: now.Path, Field: field, Was: value(before), Now: value(after), Consequence: consequence})
+		if before == after {
+			return
 		}
+		setting := Setting{Path: now.Path, Field: field, Consequence: consequence}
+		if before != "" {
+			setting.Was = before
+		}
+		if after != "" {
+			setting.Now = after
+		}
+		found = append(found, setting)
 	}
 	add("workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace")
 	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
-	add("ledger.store", was.Ledger.Store, now.Ledger.Store, ofStore(was.Ledger.Store, now.Ledger.Store))
+	consequence := "trueup looks here for what was sent before, and not in another store"
+	switch {
+	case now.Ledger.Store == "":
+		consequence = "trueup keeps no record, so it sends no purges or snapshots and detects no removals"
+	case was.Ledger.Store == "":
+		consequence = "trueup keeps its record of what was sent here"
+	}
+	add("ledger.store", was.Ledger.Store, now.Ledger.Store, consequence)
 	if now.Ledger.Store != "" {
 		add("ledger.id", was.Ledger.ID, now.Ledger.ID, "trueup does not know what another ledger recorded as sent")
 	}
@@ -123,24 +137,6 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 		add("purge."+field[0], before[i][1], field[1], "it decides when trueup sends a purge again, or counts it as executed")
 	}
 	return append(found, p.compareOverrides(was.Overrides, with)...)
-}
-
-// value is nil for an empty text.
-func value(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
-}
-
-func ofStore(was, now string) string {
-	switch {
-	case now == "":
-		return "trueup keeps no record, so it sends no purges or snapshots and detects no removals"
-	case was == "":
-		return "trueup keeps its record of what was sent here"
-	}
-	return "trueup looks here for what was sent before, and not in another store"
 }
 
 // compareOverrides returns the overrides that were added, changed or removed, with
@@ -158,10 +154,7 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	if len(found) == 0 {
 		return nil
 	}
-	for _, h := range p.hidden(was, with) {
-		at := slices.IndexFunc(found, func(s Setting) bool { return h.under(s.Field) })
-		found[max(at, 0)].Hides = append(found[max(at, 0)].Hides, h.Hidden)
-	}
+	p.hide(found, was, with)
 	for i := range found {
 		s := &found[i]
 		switch n := len(s.Hides); {
@@ -176,8 +169,8 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	return found
 }
 
-// byPlace returns what overrides say by their places, "KIND PATH": an object, or a
-// list of them where several speak of the same.
+// byPlace returns overrides by their places, "KIND PATH": an object, or a list of them
+// where several are of the same place.
 func byPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
@@ -198,27 +191,12 @@ func byPlace(overrides []Override) map[string]any {
 	return places
 }
 
-// hiddenChange is a difference with the place that overrides know it by.
-type hiddenChange struct {
-	Hidden
-	field string
-}
-
-// under reports whether the setting of an override speaks of the place, or of
-// something around it or below it.
-func (h hiddenChange) under(setting string) bool {
-	place := h.Kind + " spec." + h.field
-	about := strings.TrimPrefix(setting, "overrides: ")
-	return place == about || strings.HasPrefix(place, about+".") || strings.HasPrefix(about, place+".")
-}
-
-// hidden returns the differences that the overrides of the base show and those of now
-// do not.
-func (p *Planner) hidden(was []Override, with counterpart) []hiddenChange {
-	var found []hiddenChange
-	rules := map[string]*merge.Rules{}
+// hide adds to the settings the differences that the overrides of the base show and those
+// of now do not: each to the override of its place, of one around it, or below it.
+func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
+	before := map[string]*merge.Rules{}
 	for _, k := range kind.All() {
-		rules[k.Name] = Rules(k, was)
+		before[k.Name] = Rules(k, was)
 	}
 	for _, o := range p.in.Set.Objects {
 		live, rec, ok := with(o)
@@ -229,22 +207,20 @@ func (p *Planner) hidden(was []Override, with counterpart) []hiddenChange {
 		for _, c := range merge.Compare(comparison(p.rules[o.Kind.Name], rec, o.Spec, live)).Changes {
 			shown[c.Path] = true
 		}
-		for _, c := range merge.Compare(comparison(rules[o.Kind.Name], rec, o.Spec, live)).Changes {
-			if !shown[c.Path] {
-				found = append(found, hiddenOf(o.Key(), c))
+		for _, c := range merge.Compare(comparison(before[o.Kind.Name], rec, o.Spec, live)).Changes {
+			if shown[c.Path] {
+				continue
 			}
+			h := Hidden{Key: o.Key(), Path: c.Path, Git: c.Desired, Live: c.Live}
+			if c.Moved {
+				last := c.At[len(c.At)-1]
+				h.Git, h.Live = fmt.Sprintf("position %d", last.Index+1), fmt.Sprintf("position %d", last.Live+1)
+			}
+			place := "overrides: " + h.Kind + " spec." + merge.FieldPath(c.At)
+			at := slices.IndexFunc(settings, func(s Setting) bool { return related(s.Field, place) })
+			settings[max(at, 0)].Hides = append(settings[max(at, 0)].Hides, h)
 		}
 	}
-	return found
-}
-
-func hiddenOf(key kind.Key, c merge.Change) hiddenChange {
-	h := hiddenChange{Hidden{Key: key, Path: c.Path, Git: c.Desired, Live: c.Live}, merge.FieldPath(c.At)}
-	if c.Moved {
-		last := c.At[len(c.At)-1]
-		h.Git, h.Live = fmt.Sprintf("position %d", last.Index+1), fmt.Sprintf("position %d", last.Live+1)
-	}
-	return h
 }
 
 // newSilences returns the comments that silence rules and that the base does not
@@ -261,33 +237,26 @@ func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 		if !known {
 			continue
 		}
-		for _, s := range added(silences, was) {
-			found = append(found, Setting{
-				Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: keeps(s, o, hushed),
-			})
+		type said struct{ rule, reason string }
+		had := map[said]int{} // of equal ones, those are new that are more than before
+		if was != nil {
+			for _, s := range was.Silences() {
+				had[said{s.Rule, s.Reason}]++
+			}
+		}
+		for _, s := range silences {
+			if had[said{s.Rule, s.Reason}]--; had[said{s.Rule, s.Reason}] < 0 {
+				found = append(found, Setting{
+					Path: o.Path, Line: s.Line, Field: "trueup:ignore " + s.Rule, Now: s.Reason, Consequence: silenced(s, o, hushed),
+				})
+			}
 		}
 	}
 	return found
 }
 
-// added returns the silences that a manifest of the base does not have: of equal ones
-// those that are more than before.
-func added(silences []manifest.Silence, was *manifest.Object) []manifest.Silence {
-	type said struct{ rule, reason string }
-	had := map[said]int{}
-	if was != nil {
-		for _, s := range was.Silences() {
-			had[said{s.Rule, s.Reason}]++
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(silences), func(s manifest.Silence) bool {
-		had[said{s.Rule, s.Reason}]--
-		return had[said{s.Rule, s.Reason}] >= 0
-	})
-}
-
-// keeps returns a sentence with the messages that a silence hides of an object.
-func keeps(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
+// silenced returns a sentence with the messages that a silence hides of an object.
+func silenced(s manifest.Silence, o *manifest.Object, hushed diag.List) string {
 	var texts []string
 	for _, f := range hushed {
 		if f.Path == o.Path && s.Governs(f) && !slices.Contains(texts, f.Message) {

@@ -20,44 +20,23 @@ func Within(now, shown Item) bool {
 	if now.Op != shown.Op || now.Request == nil || shown.Request == nil {
 		return false
 	}
-	return subset(differences(now.Changes), differences(shown.Changes)) &&
-		subset(now.Preserved, shown.Preserved) &&
-		subset(now.Collateral, shown.Collateral) &&
-		subset(listPaths(now.Lists), listPaths(shown.Lists))
-}
-
-// differences are the changes that a request makes, without what only explains
-// them.
-func differences(changes []Change) []merge.Change {
-	var plain []merge.Change
-	for _, c := range changes {
-		if !c.Left {
-			plain = append(plain, c.Change)
-		}
+	// What is left is no difference, and a list may have got more elements.
+	changes := func(it Item) []Change {
+		return slices.DeleteFunc(slices.Clone(it.Changes), func(c Change) bool { return c.Left })
 	}
-	return plain
+	return subset(changes(now), changes(shown), func(c Change) any { return c.Change }) &&
+		subset(now.Preserved, shown.Preserved, func(v Value) any { return v }) &&
+		subset(now.Collateral, shown.Collateral, func(v Value) any { return v }) &&
+		subset(now.Lists, shown.Lists, func(l SentList) any { return l.Path })
 }
 
-func listPaths(lists []merge.SentList) []string {
-	paths := make([]string, len(lists))
-	for i, l := range lists {
-		paths[i] = l.Path
-	}
-	return paths
-}
-
-// subset compares by JSON, the form in which values were shown.
-func subset[T any](some, all []T) bool {
+// subset compares by the JSON of what was shown of each element.
+func subset[T any](some, all []T, of func(T) any) bool {
 	shown := make(map[string]bool, len(all))
 	for _, e := range all {
-		shown[mustEncode(e)] = true
+		shown[mustEncode(of(e))] = true
 	}
-	for _, e := range some {
-		if !shown[mustEncode(e)] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(some, func(e T) bool { return !shown[mustEncode(of(e))] })
 }
 
 func mustEncode(v any) string {
@@ -68,10 +47,9 @@ func mustEncode(v any) string {
 	return string(b)
 }
 
-// Unshown returns why the body must not be sent for the item: what it would make of
-// the live spec although no line of the item shows it. It is empty where all of it is
-// shown. What reports show of a creation or of a purge they read from the request
-// itself.
+// Unshown returns why the body must not be sent for the item: what it would change in
+// the live spec although no line of the item shows it. It is empty if all of it is
+// shown. Reports read what they show of a creation or a purge from the request itself.
 func (it Item) Unshown(body []byte, live any) string {
 	if it.Op != Patch {
 		return ""
@@ -89,8 +67,7 @@ func (it Item) Unshown(body []byte, live any) string {
 // UnshownFix is what a person can do about a request that does more than it shows.
 const UnshownFix = "do not apply it by other means: report this with the manifest and the output of plan -o json"
 
-// lines are the changes that every report shows of an item that is patched. What is
-// left as live has it is no change.
+// lines are the changes that every report shows of an item that is patched.
 func (it Item) lines() []effect.Line {
 	lines := make([]effect.Line, 0, len(it.Changes)+len(it.Collateral))
 	for _, c := range it.Changes {

@@ -11,7 +11,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// Taken is what a manifest says of a live object that git takes in.
+// Taken is the manifest of a live object that is adopted.
 type Taken struct {
 	// Spec is canonical JSON.
 	Spec []byte
@@ -20,17 +20,16 @@ type Taken struct {
 	Left []string
 }
 
-// Take returns what of a live spec, canonical JSON, is worth managing: the fields
-// that the schema knows, in the documented types. What it does not know, servers
-// add, and a write leaves it as it is; but in a list whose elements can't be told
-// apart, such as the constraints of a rule, it stays, because nothing is carried
-// over there and a later write would lose it (docs/design.md B3). With all nothing is left
-// out but what the overrides ignore or leave to the server, and nulls, which are
-// absent.
+// Take returns the part of a live spec, canonical JSON, that is worth managing: the
+// fields that the schema knows, in the documented types. Servers add the others, and a
+// write leaves them as they are. In a list without keys, such as the constraints of a
+// rule, they stay: nothing is carried over there, and a later write would lose them
+// (docs/design.md B3). With all, Take leaves out only nulls, and what the overrides
+// ignore or leave to the server.
 func Take(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
 	t := taker{all: all, left: map[string]bool{}}
 	rules := Rules(k, overrides)
-	spec := t.known(ruled{k.Spec(), rules}, "", canon.MustDecode(live))
+	spec := t.known(k.Spec(), rules, "", canon.MustDecode(live))
 	return Taken{
 		Spec: canon.Bytes(merge.Take(rules, spec)),
 		Left: slices.Sorted(maps.Keys(t.left)),
@@ -56,46 +55,36 @@ type taker struct {
 	left map[string]bool
 }
 
-// ruled is a field of the schema with the rules by which it is compared.
-type ruled struct {
-	schema *kind.Field
-	rules  *merge.Rules
-}
-
 // known leaves out of a value what the schema does not know. Nothing is known of
 // the inside of a field without one.
-func (t *taker) known(f ruled, path string, v any) any {
-	if f.schema == nil || t.all {
+func (t *taker) known(f *kind.Field, rules *merge.Rules, path string, v any) any {
+	if f == nil || t.all {
 		return v
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		if f.schema.Fields != nil {
-			return t.members(f, path, v)
+		if f.Fields == nil {
+			break
 		}
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			at := strings.TrimPrefix(path+"."+name, ".")
+			if f.Knows(name, v) {
+				out[name] = t.known(f.Fields[name], rules.Fields[name], at, e)
+			} else if e != nil {
+				t.left[at] = true
+			}
+		}
+		return out
 	case []any:
-		if f.schema.Item == nil || !merge.Keyed(f.rules, v) {
-			return v
+		if f.Item == nil || !merge.Keyed(rules, v) {
+			break
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = t.known(ruled{f.schema.Item, f.rules.Item}, path+"[]", e)
+			out[i] = t.known(f.Item, rules.Item, path+"[]", e)
 		}
 		return out
 	}
 	return v
-}
-
-func (t *taker) members(f ruled, path string, object map[string]any) map[string]any {
-	out := make(map[string]any, len(object))
-	for name, v := range object {
-		at := strings.TrimPrefix(path+"."+name, ".")
-		switch {
-		case f.schema.Knows(name, object):
-			out[name] = t.known(ruled{f.schema.Fields[name], f.rules.Fields[name]}, at, v)
-		case v != nil:
-			t.left[at] = true
-		}
-	}
-	return out
 }

@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"trueup/internal/kind"
+)
+
+// sends reports whether apply sends the request of such an item, which is not a deletion.
+func (op Op) sends() bool { return op == Create || op == Patch || op == Post }
+
+// block marks an item that a person must decide about; nothing is sent for it.
+func (it *Item) block(reason, fix string) {
+	it.hold(reason, fix)
+	it.NeedsPerson = true
+}
+
+// hold blocks an item for a reason that may end without a person's decision.
+func (it *Item) hold(reason, fix string) {
+	it.Op, it.Request, it.Reason, it.Fix, it.NeedsPerson = Blocked, nil, reason, fix, false
+}
+
+func (it *Item) hint(text string) { it.Hints = append(it.Hints, text) }
+
+// all returns the changes and notes of an item.
+func (it *Item) all() iter.Seq[*Change] {
+	return func(yield func(*Change) bool) {
+		for _, changes := range [][]Change{it.Changes, it.Notes} {
+			for i := range changes {
+				if !yield(&changes[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p *Plan) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+func summarize(p *Plan) Summary {
+	s := Summary{Unmanaged: len(p.Unmanaged)}
+	counts := map[Op]*int{
+		Create: &s.Create, Patch: &s.Change, Post: &s.Purge, Delete: &s.Delete, Deferred: &s.Deferred,
+		InFlight: &s.InFlight, Blocked: &s.Blocked, Kept: &s.Kept, None: &s.Unchanged,
+	}
+	for _, it := range p.Items {
+		if n := counts[it.Op]; n != nil {
+			*n++
+		}
+		s.Removed += it.Removals()
+		s.Drifted += len(driftOf(it))
+		s.Serves += it.AtStake(kind.RiskServes)
+		s.Security += it.AtStake(kind.RiskSecurity)
+	}
+	return s
+}
+
+// Removals counts the values that a patch takes out of live.
+func (it Item) Removals() int {
+	n := 0
+	for _, c := range it.Changes {
+		if it.Op == Patch && !c.Left && c.Desired == nil && c.Live != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Differs reports whether live is not what git says, or apply would send
+// something, now or later. A request that waits for a
+// person's answer is no difference: an old question must not turn every pull
+// request red (docs/design.md 0.24).
+func (p *Plan) Differs() bool {
+	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
+		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.missing() || len(it.Changes)+len(it.FirstContact) > 0)
+	})
+}
+
+// missing reports whether live has no object of a kind that converges. Only a person
+// knows whether one that is made once is missing, or was asked for already.
+func (it Item) missing() bool {
+	k, ok := kind.Named(it.Kind)
+	return ok && k.CanPatch() && !it.Live.Exists
+}
+
+// Sends reports whether apply would send anything.
+func (p *Plan) Sends() bool {
+	return p.Summary.Create+p.Summary.Change+p.Summary.Purge+p.Summary.Delete > 0
+}
