@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,37 +39,31 @@ func Encode(p *Plan, at time.Time) ([]byte, error) {
 		return t
 	}
 	fields, _ := tree(kept).(map[string]any)
+	none := canon.Sum{}.String()
+	fields[checksumField] = none
 	var text bytes.Buffer
 	stream(&text, fields, itemsField, len(p.Items), func(i int) any { return tree(&p.Items[i]) })
 	if failed != nil {
 		return nil, fmt.Errorf("write a plan: %w", failed)
 	}
-	b := append(checked(text.Bytes(), fields), '\n')
+	before, behind, _ := bytes.Cut(text.Bytes(), checksumMember(none))
+	b := slices.Concat(before, checksumMember(checksum(before, behind)), behind, []byte("\n"))
 	if len(b) > MaxFile {
 		return nil, fmt.Errorf("the plan is larger than %d MiB: narrow it with --target", MaxFile>>20)
 	}
 	return b, nil
 }
 
-// checked is the text of an object of these fields with its checksum in it.
-func checked(text []byte, fields map[string]any) []byte {
-	return slices.Insert(text, beforeChecksum(fields), checksumMember(canon.Digest(text).String())...)
-}
+// checksumMember is the checksum as an object has it. No text before it can look like
+// it, because quotes in texts are escaped.
+func checksumMember(sum string) []byte { return []byte(`"` + checksumField + `":"` + sum + `",`) }
 
-// checksumMember is the member as it stands among others.
-func checksumMember(checksum any) []byte {
-	return append(canon.Append([]byte(`"`+checksumField+`":`), checksum), ',')
-}
-
-// beforeChecksum is how much of a canonical text of these fields stands before
-// the checksum.
-func beforeChecksum(fields map[string]any) int {
-	before := maps.Clone(fields)
-	maps.DeleteFunc(before, func(name string, _ any) bool { return name >= checksumField })
-	if len(before) == 0 {
-		return len("{")
-	}
-	return len(canon.Bytes(before)) // the text goes on with a comma where that ends the object
+// checksum is the digest of what is before and behind the member.
+func checksum(before, behind []byte) string {
+	h := sha256.New()
+	h.Write(before)
+	h.Write(behind)
+	return canon.Sum(h.Sum(nil)).String()
 }
 
 // Decode reads the file of a plan, and rejects one with any byte that Encode did not
@@ -95,7 +88,9 @@ func Decode(file []byte) (*Plan, error) {
 	if !canonical(file, rest, fields, items) {
 		return nil, errors.New("it was changed: its bytes are not in the canonical form")
 	}
-	if checksum, _ := fields[checksumField].(string); checksum != checksumOf(file, fields) {
+	sum, _ := fields[checksumField].(string)
+	before, behind, found := bytes.Cut(bytes.TrimSuffix(file, []byte("\n")), checksumMember(sum))
+	if !found || sum != checksum(before, behind) {
 		return nil, errors.New("it was changed or damaged: its checksum does not match")
 	}
 	var p Plan
@@ -119,8 +114,7 @@ func decode(text []byte, v any) error {
 	return d.Decode(v)
 }
 
-// apart takes the items out of the text of a plan. What is no list of items is
-// left as it is.
+// apart takes the items out of the text of a plan. It returns any other text as it is.
 func apart(file []byte) (rest []byte, items [][]byte) {
 	var value json.RawMessage
 	d := json.NewDecoder(bytes.NewReader(file))
@@ -150,8 +144,8 @@ func apart(file []byte) (rest []byte, items [][]byte) {
 	return file, nil
 }
 
-// canonical reports whether a file, its items and the rest of it are the canonical
-// form of what they say.
+// canonical reports whether a file, its items and the rest of it are in the canonical
+// form.
 func canonical(file, rest []byte, fields map[string]any, items [][]byte) bool {
 	size := len(rest) + max(0, len(items)-1) // commas
 	for _, item := range items {
@@ -163,7 +157,7 @@ func canonical(file, rest []byte, fields map[string]any, items [][]byte) bool {
 	return size == len(file) && bytes.Equal(append(canon.Bytes(fields), '\n'), rest)
 }
 
-// checkFormat refuses what is not of this version of the form.
+// checkFormat rejects what is not of this version of the form.
 func checkFormat(tree map[string]any) error {
 	format, _ := tree["format"].(string)
 	name, version, _ := strings.Cut(format, "/")
@@ -178,19 +172,6 @@ func checkFormat(tree map[string]any) error {
 		return errors.New("it is a result (-o json), not a plan: write one with plan --out FILE")
 	}
 	return fmt.Errorf("it is not a plan: its format is not %s", Format)
-}
-
-// checksumOf is the digest of a file without its checksum and its last newline.
-func checksumOf(file []byte, fields map[string]any) string {
-	at := beforeChecksum(fields)
-	behind := at + len(checksumMember(fields[checksumField]))
-	if behind >= len(file) {
-		return "" // it has nothing else
-	}
-	h := sha256.New()
-	h.Write(file[:at])
-	h.Write(file[behind : len(file)-1])
-	return canon.Sum(h.Sum(nil)).String()
 }
 
 // Of reports whether the plan was made from exactly these manifests. An offline plan

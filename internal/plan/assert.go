@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"io"
+	"maps"
+	"reflect"
 	"slices"
 
 	"trueup/internal/canon"
+	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/merge"
 )
@@ -24,12 +27,12 @@ func (p *Plan) Assertion() []byte {
 }
 
 func (p *Plan) writeAssertion(w io.Writer) {
-	origins := object{}
+	origins := map[string]any{}
 	for area, origin := range p.Target.Origins {
 		origins[string(area)] = origin
 	}
 	fields := map[string]any{
-		"format": p.Format, "sandbox": p.Sandbox, "origins": map[string]any(origins),
+		"format": p.Format, "sandbox": p.Sandbox, "origins": origins,
 		"workspace": p.Target.Workspace.UUID, "namespace": p.Target.Workspace.Name,
 		"ledger": p.Ledger, "manifests": sum(p.Manifests), "options": encodedTree(p.Options), itemsField: []any{},
 	}
@@ -46,9 +49,9 @@ func (p *Plan) digest() string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// stream writes the canonical form of an object to what takes everything. The
-// list in it has n elements, each of which is a tree only while it is written: all
-// of them together are many times the text. Without any it is as the fields say.
+// stream writes the canonical form of an object to a writer that never fails. The
+// list in it has n elements; each is a tree only while it is written, because all
+// of them together are many times the text. An empty list is taken from the fields.
 func stream(w io.Writer, fields map[string]any, list string, n int, element func(int) any) {
 	b := []byte("{")
 	for i, name := range canon.SortedKeys(fields) {
@@ -71,83 +74,50 @@ func stream(w io.Writer, fields map[string]any, list string, n int, element func
 	_, _ = w.Write(append(b, '}'))
 }
 
-// object is a JSON object in the making.
-type object map[string]any
-
-// set adds a field, unless it has the value that says nothing.
-func (o object) set(name string, value any) {
-	switch v := value.(type) {
-	case bool:
-		if !v {
-			return
-		}
-	case string:
-		if v == "" {
-			return
-		}
-	case []any:
-		if len(v) == 0 {
-			return
-		}
-	}
-	o[name] = value
-}
-
-// asserted is what the plan asserts of one object.
+// asserted is what the plan asserts of one object. It has no field for a value that
+// is empty.
 func (it *Item) asserted() map[string]any {
-	o := object{"kind": it.Kind, "name": it.Name, "op": string(it.Op), "exists": it.Live.Exists}
+	values := func(list []merge.Value) []any {
+		return each(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
+	}
+	o := map[string]any{
+		"after":    each(it.After, func(key kind.Key) any { return key.String() }),
+		"lists":    each(it.Lists, func(l merge.SentList) any { return []any{l.Path, l.Elements} }),
+		"changes":  each(it.Changes, func(c Change) any { return c.asserted() }),
+		"uid":      it.Live.UID,
+		"replaced": sum(it.Live.Replaced), "remoteName": it.RemoteName, "desired": sum(it.DesiredDigest),
+		"preserved": values(it.Preserved), "collateral": values(it.Collateral), "firstContact": values(it.FirstContact),
+		"deleted": it.Deleted, "recreate": it.Recreate, "resend": it.Resend, "lost": it.Lost, "found": it.Found,
+		"record": it.Record, "failed": it.Failed, "needsPerson": it.NeedsPerson,
+	}
+	maps.DeleteFunc(o, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
+	o["kind"], o["name"], o["op"], o["exists"] = it.Kind, it.Name, string(it.Op), it.Live.Exists
 	if r := it.Request; r != nil {
 		o["request"] = []any{r.Method, r.Path, r.ContentType, canon.Digest(r.Body).String()}
 	}
-	after := make([]any, len(it.After))
-	for i, key := range it.After {
-		after[i] = key.String()
-	}
-	lists := make([]any, len(it.Lists))
-	for i, l := range it.Lists {
-		lists[i] = []any{l.Path, l.Elements}
-	}
-	o.set("after", after)
-	o.set("lists", lists)
-	o.set("changes", assertedChanges(it.Changes))
-	o.set("preserved", assertedValues(it.Preserved))
-	o.set("collateral", assertedValues(it.Collateral))
-	o.set("firstContact", assertedValues(it.FirstContact))
-	o.set("uid", it.Live.UID)
-	o.set("replaced", sum(it.Live.Replaced))
-	o.set("remoteName", it.RemoteName)
-	o.set("desired", sum(it.DesiredDigest))
 	if it.Recorded != nil {
 		o["recorded"] = []any{it.Recorded.Seq, string(it.Recorded.State)}
 	}
-	o.set("deleted", it.Deleted)
-	o.set("recreate", it.Recreate)
-	o.set("resend", it.Resend)
-	o.set("lost", it.Lost)
-	o.set("found", it.Found)
-	o.set("record", it.Record)
-	o.set("failed", it.Failed)
-	o.set("needsPerson", it.NeedsPerson)
 	return o
 }
 
-func assertedChanges(changes []Change) []any {
-	list := make([]any, len(changes))
-	for i, c := range changes {
-		o := object{"path": c.Path, "class": string(c.Class), "base": c.Base, "live": c.Live, "desired": c.Desired}
-		o.set("moved", c.Moved)
-		o.set("left", c.Left)
-		list[i] = map[string]any(o)
+func (c Change) asserted() map[string]any {
+	o := map[string]any{"path": c.Path, "class": string(c.Class), "base": c.Base, "live": c.Live, "desired": c.Desired}
+	if c.Moved {
+		o["moved"] = true
 	}
-	return list
+	if c.Left {
+		o["left"] = true
+	}
+	return o
 }
 
-func assertedValues(values []merge.Value) []any {
-	list := make([]any, len(values))
-	for i, v := range values {
-		list[i] = []any{v.Path, v.Value}
+// each maps a list; it is nil for an empty one.
+func each[T any](list []T, of func(T) any) (out []any) {
+	for _, e := range list {
+		out = append(out, of(e))
 	}
-	return list
+	return out
 }
 
 func sum(s *canon.Sum) string {
@@ -157,11 +127,11 @@ func sum(s *canon.Sum) string {
 	return s.String()
 }
 
-// encodedTree is a value as its JSON says it.
+// encodedTree returns the JSON form of a value as a tree.
 func encodedTree(v any) any { return canon.MustDecode([]byte(mustEncode(v))) }
 
-// setDigest is the digest of the objects of a set: of what they are, and not of
-// the files, documents and commits that hold them.
+// setDigest is the digest of the objects of a set, without the files, documents and
+// commits that hold them.
 func setDigest(set *manifest.Set) *canon.Sum {
 	objects := slices.SortedFunc(slices.Values(set.Objects), func(a, b *manifest.Object) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
@@ -176,8 +146,8 @@ func setDigest(set *manifest.Set) *canon.Sum {
 	return new(canon.Digest(append(list, ']')))
 }
 
-// overwritten is the part of a live spec that a merge patch of it replaces:
-// whatever a value of the patch stands in for, with all that is below.
+// overwritten is the part of a live spec that a merge patch of it replaces, with all
+// that is below.
 func overwritten(patch, live any) any {
 	fields, isObject := patch.(map[string]any)
 	have, ok := live.(map[string]any)

@@ -25,7 +25,9 @@ func Differences(expected, now *Plan) []string {
 	d.options(expected.Options, now.Options)
 	then, current := byKey(expected), byKey(now)
 	for _, name := range keysOfBoth(then, current) {
-		d.object(name, then[name], current[name])
+		for _, text := range objectDeviations(then[name], current[name]) {
+			d.add("%s: %s", name, text)
+		}
 	}
 	if len(d) == 0 && sum(expected.Manifests) != sum(now.Manifests) {
 		d.add("git: manifests outside this plan changed")
@@ -36,7 +38,6 @@ func Differences(expected, now *Plan) []string {
 	return d
 }
 
-// byKey returns the items by the texts of their keys.
 func byKey(p *Plan) map[string]*Item {
 	items := make(map[string]*Item, len(p.Items))
 	for i := range p.Items {
@@ -58,7 +59,7 @@ type deviations []string
 
 func (d *deviations) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }
 
-// was says that something is not what it was.
+// was adds that something has another value, if it has.
 func (d *deviations) was(what, then, now string) {
 	if then != now {
 		d.add("%s is now %s; the plan was made for %s", what, cmp.Or(now, "none"), cmp.Or(then, "none"))
@@ -66,26 +67,19 @@ func (d *deviations) was(what, then, now string) {
 }
 
 func (d *deviations) target(expected, now *Plan) {
-	d.was("target: the platform", platformOf(expected), platformOf(now))
+	platform := map[bool]string{true: "the sandbox", false: "the real one"}
+	d.was("target: the platform", platform[expected.Sandbox], platform[now.Sandbox])
 	for _, area := range []kind.Area{kind.Compute, kind.Delivery} {
 		d.was("target: the address of the "+string(area)+" area", expected.Target.Origins[area], now.Target.Origins[area])
 	}
-	d.was("target: the workspace", placeOf(expected), placeOf(now))
+	workspace := func(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")" }
+	d.was("target: the workspace", workspace(expected), workspace(now))
 	if expected.Ledger != now.Ledger {
 		d.was("ledger: the one that is used", cmp.Or(expected.Ledger, expected.LedgerProblem), cmp.Or(now.Ledger, now.LedgerProblem))
 	}
 }
 
-func platformOf(p *Plan) string {
-	if p.Sandbox {
-		return "the sandbox"
-	}
-	return "the real one"
-}
-
-func placeOf(p *Plan) string { return p.Target.Workspace.Name + " (" + p.Target.Workspace.UUID + ")" }
-
-// options names each option that was chosen otherwise.
+// options names each option that has another value.
 func (d *deviations) options(expected, now *Choices) {
 	a, _ := encodedTree(expected).(map[string]any)
 	b, _ := encodedTree(now).(map[string]any)
@@ -106,6 +100,13 @@ func (d *deviations) options(expected, now *Choices) {
 	}
 }
 
+// maxSaid bounds a value in a sentence, in bytes, and maxPaths how many paths of
+// an object are listed.
+const (
+	maxSaid  = 100
+	maxPaths = 5
+)
+
 // said returns the short text of a value for a sentence, empty for nil.
 func said(v any) string {
 	if v == nil {
@@ -118,41 +119,41 @@ func said(v any) string {
 	return text
 }
 
-// maxSaid bounds a value in a sentence, in bytes, and maxPaths how many paths of
-// an object are told apart.
-const (
-	maxSaid  = 100
-	maxPaths = 5
-)
-
-// object adds what differs in one object: in git, live or the ledger.
-func (d *deviations) object(key string, then, now *Item) {
-	of := deviations{}
+// objectDeviations returns what differs in one object: in git, live or the ledger.
+func objectDeviations(then, now *Item) (d deviations) {
 	switch {
 	case then == nil && now.DesiredDigest != nil:
-		of.add("git: its manifest was added")
+		d.add("git: its manifest was added")
 	case then == nil:
-		of.add("now it is to %s; the plan did not have it", doing(now))
+		d.add("now it is to %s; the plan did not have it", doing(now))
 	case now == nil && then.DesiredDigest != nil:
-		of.add("git: its manifest is gone, or outside what is read; it was to %s", doing(then))
+		d.add("git: its manifest is gone, or outside what is read; it was to %s", doing(then))
 	case now == nil:
-		of.add("it was to %s; now the plan does not have it", doing(then))
+		d.add("it was to %s; now the plan does not have it", doing(then))
 	default:
-		of.both(then, now)
+		d.both(then, now)
 	}
-	for _, text := range of {
-		d.add("%s: %s", key, text)
-	}
+	return d
 }
 
 // both adds what differs in an object that both plans have.
 func (d *deviations) both(then, now *Item) {
 	a, b := then.asserted(), now.asserted()
-	if bytes.Equal(canon.Bytes(a), canon.Bytes(b)) {
+	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
+		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
+	})
+	if len(fields) == 0 {
 		return
 	}
 	manifest := sum(then.DesiredDigest) != sum(now.DesiredDigest)
-	d.live(then, now)
+	switch {
+	case then.Live.Exists && !now.Live.Exists:
+		d.add("live: it is gone")
+	case !then.Live.Exists && now.Live.Exists:
+		d.add("live: it was created")
+	case then.Live.UID != now.Live.UID:
+		d.add("live: it is another object of that name (uid %s, was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
+	}
 	if then.Live.Exists == now.Live.Exists {
 		d.paths(then, now, manifest)
 	}
@@ -163,42 +164,22 @@ func (d *deviations) both(then, now *Item) {
 	if then.Op != now.Op {
 		d.add("now it is to %s; before, to %s", doing(now), doing(then))
 	}
-	if len(*d) > 0 {
-		return
-	}
-	fields := slices.DeleteFunc(keysOfBoth(a, b), func(name string) bool {
-		return bytes.Equal(canon.Bytes(a[name]), canon.Bytes(b[name]))
-	})
-	d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
-}
-
-// live adds whether the live object was created, deleted or replaced.
-func (d *deviations) live(then, now *Item) {
-	switch {
-	case then.Live.Exists && !now.Live.Exists:
-		d.add("live: it is gone")
-	case !then.Live.Exists && now.Live.Exists:
-		d.add("live: it was created")
-	case then.Live.UID != now.Live.UID:
-		d.add("live: it is another object of that name (uid %s, was %s)", cmp.Or(now.Live.UID, "none"), cmp.Or(then.Live.UID, "none"))
+	if len(*d) == 0 {
+		d.add("the planned changes differ (%s)", strings.Join(fields, ", "))
 	}
 }
 
 // sides are the values of one path, as a sentence shows them.
 type sides struct {
 	base, live, desired string
-	// beside says that git does not speak of it: it is kept, or goes, with what is
-	// sent.
+	// beside says that git does not mention it: the request keeps or loses it.
 	beside bool
 }
 
-// sidesOf are those of every path that an item speaks of.
 func sidesOf(it *Item) map[string]sides {
 	all := map[string]sides{}
-	for _, list := range [][]Value{it.Preserved, it.Collateral, it.FirstContact} {
-		for _, v := range list {
-			all[v.Path] = sides{live: said(v.Value), beside: true}
-		}
+	for _, v := range slices.Concat(it.Preserved, it.Collateral, it.FirstContact) {
+		all[v.Path] = sides{live: said(v.Value), beside: true}
 	}
 	for _, c := range it.Changes {
 		all[c.Path] = sides{base: said(c.Base), live: said(c.Live), desired: said(c.Desired)}
@@ -206,48 +187,48 @@ func sidesOf(it *Item) map[string]sides {
 	return all
 }
 
-// paths says which values of git and of live are others; manifest says that git
+// paths adds which values of git and of live changed; manifest says that git
 // has another manifest.
 func (d *deviations) paths(then, now *Item, manifest bool) {
 	before, after := sidesOf(then), sidesOf(now)
-	told := deviations{}
+	var found deviations
 	for _, path := range keysOfBoth(before, after) {
 		was, had := before[path]
 		is, has := after[path]
 		switch {
 		case had && has:
-			told.was("git: "+path, was.desired, is.desired)
-			told.was("live: "+path, was.live, is.live)
-			told.was("ledger: "+path+", as it was last applied,", was.base, is.base)
+			found.was("git: "+path, was.desired, is.desired)
+			found.was("live: "+path, was.live, is.live)
+			found.was("ledger: "+path+", as it was last applied,", was.base, is.base)
 		case has:
-			told.appeared(path, is, manifest)
-		case was.beside && now.Op == None: // nothing is sent
-		case now.Op == None || len(after) > 0:
-			told.vanished(path, was, manifest)
+			found.appeared(path, is, manifest)
+		case now.Op == None && !was.beside || now.Op != None && len(after) > 0:
+			found.vanished(path, was, manifest)
 		}
 	}
-	if len(told) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
-		told.add("live: a list that the request sends as a whole changed")
+	if len(found) == 0 && sum(then.Live.Replaced) != sum(now.Live.Replaced) {
+		found.add("live: a list that the request sends as a whole changed")
 	}
-	if more := len(told) - maxPaths; more > 0 {
-		told = append(told[:maxPaths], fmt.Sprintf("and %d more of its values", more))
+	if more := len(found) - maxPaths; more > 0 {
+		found = append(found[:maxPaths], fmt.Sprintf("and %d more of its values", more))
 	}
-	*d = append(*d, told...)
+	*d = append(*d, found...)
 }
 
-// appeared says of a path why there is something to do now.
+// appeared adds why there is something to do at a path now.
 func (d *deviations) appeared(path string, is sides, manifest bool) {
+	live, desired := cmp.Or(is.live, "none"), cmp.Or(is.desired, "none")
 	switch {
 	case is.beside:
 		d.add("live: %s is now %s; the plan did not have it", path, is.live)
 	case manifest:
-		d.add("git: %s is now %s; the plan changed nothing there (live: %s)", path, cmp.Or(is.desired, "none"), cmp.Or(is.live, "none"))
+		d.add("git: %s is now %s; the plan changed nothing there (live: %s)", path, desired, live)
 	default:
-		d.add("live: %s is now %s; it was equal to git (%s)", path, cmp.Or(is.live, "none"), cmp.Or(is.desired, "none"))
+		d.add("live: %s is now %s; it was equal to git (%s)", path, live, desired)
 	}
 }
 
-// vanished says of a path why there is nothing to do any more.
+// vanished adds why there is nothing to do at a path any more.
 func (d *deviations) vanished(path string, was sides, manifest bool) {
 	switch {
 	case was.beside:
@@ -259,7 +240,7 @@ func (d *deviations) vanished(path string, was sides, manifest bool) {
 	}
 }
 
-// recordOf is how far a record was.
+// recordOf names the last transition of a record.
 func recordOf(it *Item) string {
 	if it.Recorded == nil {
 		return ""
