@@ -26,8 +26,10 @@ type use struct {
 	usage purge.Usage
 	// since is when it began to count.
 	since time.Time
-	// posted says that the platform accepted it, planned that this plan posts it.
-	posted, planned bool
+	// posted says that the platform accepted it.
+	posted bool
+	// item is the one of this plan that would post it; nil for what the ledger has.
+	item *Item
 }
 
 func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
@@ -54,48 +56,37 @@ func (b *budget) add(u use) {
 	b.total = b.total.add(u)
 }
 
-// wish is a request that the plan would post.
-type wish struct {
-	use
-	item *Item
-}
-
 // spend decides what fits into the limits of each hostname, in the order of the
-// items: what does not is deferred (docs/design.md A6).
+// items: it defers the rest (docs/design.md A6).
 func (p *Planner) spend(items []Item) {
-	wishes := p.wishes(items)
-	if len(wishes) == 0 {
+	var posts []use
+	for i := range items {
+		if it := &items[i]; it.Op == Post {
+			u := newUse(it.Key, p.in.Set.Find(it.Key).Spec)
+			u.since, u.item = p.in.At.Now, it
+			posts = append(posts, u)
+		}
+	}
+	if len(posts) == 0 {
 		return
 	}
-	budgets := p.activeBudgets(wishes)
-	// What may have been sent holds its place, whatever its name is.
-	for _, w := range wishes {
-		if w.item.Resend {
-			budgets[w.host()].add(w.use)
+	budgets := p.activeBudgets(posts)
+	// What may have been sent keeps its place, whatever its name is.
+	for _, u := range posts {
+		if u.item.Resend {
+			budgets[u.host()].add(u)
 		}
 	}
-	var late []wish
-	for _, w := range wishes {
-		if b := budgets[w.host()]; !b.post(w) {
-			late = append(late, w)
+	var late []use
+	for _, u := range posts {
+		if !budgets[u.host()].post(u) {
+			late = append(late, u)
 		}
 	}
-	for _, w := range late {
-		budgets[w.host()].postpone(w)
+	for _, u := range late {
+		budgets[u.host()].postpone(u)
 	}
-	pointOut(wishes, budgets)
-}
-
-func (p *Planner) wishes(items []Item) []wish {
-	var wishes []wish
-	for i := range items {
-		if items[i].Op == Post {
-			u := newUse(items[i].Key, p.in.Set.Find(items[i].Key).Spec)
-			u.since, u.planned = p.in.At.Now, true
-			wishes = append(wishes, wish{u, &items[i]})
-		}
-	}
-	return wishes
+	pointOut(posts, budgets)
 }
 
 // newUse reads a spec. One that can't be read is a request to no hostname.
@@ -104,14 +95,12 @@ func newUse(key kind.Key, spec []byte) use {
 	return use{key: key, spec: parsed, usage: parsed.Usage()}
 }
 
-// activeBudgets adds up what counts against the hostnames of the wishes before
-// this plan; what names no hostname counts against each.
-func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
-	budgets := map[string]*budget{}
-	again := map[kind.Key]bool{}
-	for _, w := range wishes {
-		budgets[w.host()] = &budget{}
-		again[w.key] = true
+// activeBudgets adds up what counts against the hostnames of the requests before
+// this plan; a record without a hostname counts against each.
+func (p *Planner) activeBudgets(posts []use) map[string]*budget {
+	budgets, again := map[string]*budget{}, map[kind.Key]bool{}
+	for _, u := range posts {
+		budgets[u.host()], again[u.key] = &budget{}, true
 	}
 	for key, rec := range p.in.Ledger.Records {
 		since, ok := activeSince(rec, p.in.At.Now)
@@ -122,9 +111,7 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 		u.since, u.posted = since, rec.State == ledger.Posted
 		if b := budgets[u.host()]; b != nil {
 			b.add(u)
-			continue
-		}
-		if u.host() == "" {
+		} else if u.host() == "" {
 			for _, b := range budgets {
 				b.add(u)
 			}
@@ -142,11 +129,8 @@ func (p *Planner) activeBudgets(wishes []wish) map[string]*budget {
 // activeSince reports whether a request counts against its hostname's limits at a
 // time, and since when.
 func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
-	if !slices.Contains([]ledger.State{ledger.Posted, ledger.Claimed, ledger.Unknown}, rec.State) {
-		return time.Time{}, false
-	}
 	at := cmp.Or(rec.AcceptedAt, rec.FirstClaimAt)
-	if at == nil {
+	if at == nil || rec.State != ledger.Posted && rec.State != ledger.Claimed && rec.State != ledger.Unknown {
 		return time.Time{}, false
 	}
 	return *at, now.Sub(*at) < activeFor
@@ -155,35 +139,34 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 // post adds a request to the budget, or reports that it does not fit. If the platform
 // counts paths more than once, it may reject a request that fits here. That loses
 // nothing.
-func (b *budget) post(w wish) bool {
-	if !w.item.Resend {
-		if b.total.once.Add(w.usage).Exceeds(purge.Limits()) != nil {
+func (b *budget) post(u use) bool {
+	if !u.item.Resend {
+		if b.total.once.Add(u.usage).Exceeds(purge.Limits()) != nil {
 			return false
 		}
-		b.add(w.use)
+		b.add(u)
 	}
-	w.item.Purge.Active, w.item.Purge.Budget = b.active.once, b.total.once
+	u.item.Purge.Active, u.item.Purge.Budget = b.active.once, b.total.once
 	if over := b.total.each.Exceeds(purge.Limits()); over != nil {
-		w.item.Hints = append(w.item.Hints, fmt.Sprintf(
-			"the platform may refuse it: if it counts each path per subdomain, %s are active for %s",
-			strings.Join(over, ", "), w.spec.Hostname))
+		u.item.hint(fmt.Sprintf("the platform may refuse it: if it counts each path per subdomain, %s are active for %s",
+			strings.Join(over, ", "), u.spec.Hostname))
 	}
 	return true
 }
 
 // postpone defers a request that has no room beside all that is posted.
-func (b *budget) postpone(w wish) {
-	item := w.item
+func (b *budget) postpone(u use) {
+	item := u.item
 	item.Op, item.Request, item.After = Deferred, nil, nil
 	item.Purge.Active, item.Purge.Budget = b.active.once, b.total.once
-	if over := w.usage.Exceeds(purge.Limits()); over != nil {
+	if over := u.usage.Exceeds(purge.Limits()); over != nil {
 		item.Reason = "it has " + strings.Join(over, " and ")
-		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", w.usage.Parts(purge.Limits()))
+		item.Fix = fmt.Sprintf("split it into %d purges, a day apart", u.usage.Parts(purge.Limits()))
 		return
 	}
-	item.Purge.Earliest = b.earliest(w.usage)
-	item.Reason = fmt.Sprintf("%s would have %s active at once; apply can send this from %s", w.spec.Hostname,
-		strings.Join(b.total.once.Add(w.usage).Exceeds(purge.Limits()), " and "),
+	item.Purge.Earliest = b.earliest(u.usage)
+	item.Reason = fmt.Sprintf("%s would have %s active at once; apply can send this from %s", u.spec.Hostname,
+		strings.Join(b.total.once.Add(u.usage).Exceeds(purge.Limits()), " and "),
 		item.Purge.Earliest.Add(time.Minute-1).Truncate(time.Minute).UTC().Format(minutes))
 	item.Fix = "run apply again from then on"
 }
@@ -192,9 +175,8 @@ func (b *budget) postpone(w wish) {
 // the rest. The latest end last, so it is the end of the last use that does not
 // fit beside the later ones.
 func (b *budget) earliest(own purge.Usage) time.Time {
-	uses := slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) })
 	rest := own
-	for _, u := range uses {
+	for _, u := range slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) }) {
 		if rest = rest.Add(u.usage); rest.Exceeds(purge.Limits()) != nil {
 			return u.since.Add(activeFor)
 		}

@@ -20,12 +20,12 @@ type covering struct {
 }
 
 // pointOut hints at paths that another request purges too: one that the
-// platform accepted and that is active, or one that this plan posts. What one
-// request names twice is for the rules of manifests to say.
-func pointOut(wishes []wish, budgets map[string]*budget) {
+// platform accepted and that is active, or one that this plan posts. The rules of
+// manifests report what one request names twice.
+func pointOut(posts []use, budgets map[string]*budget) {
 	covers := map[*budget]purge.Cover{}
-	for _, w := range wishes {
-		b := budgets[w.host()]
+	for _, u := range posts {
+		b := budgets[u.host()]
 		c, ok := covers[b]
 		if !ok {
 			lists := make([][]string, len(b.uses))
@@ -35,23 +35,23 @@ func pointOut(wishes []wish, budgets map[string]*budget) {
 			c = purge.NewCover(lists...)
 			covers[b] = c
 		}
-		w.hintCovered(b.coveredBy(w, c))
+		u.hintCovered(b.coveredBy(u, c))
 	}
 }
 
-// coveredBy counts the paths of the wish by the request that covers them: the
+// coveredBy counts the paths of the request by the other that covers them: the
 // narrowest prefix path decides, and of equal ones what is purged last.
-func (b *budget) coveredBy(w wish, c purge.Cover) []covering {
-	at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == w.key })
+func (b *budget) coveredBy(own use, c purge.Cover) []covering {
+	at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == own.key })
 	if at < 0 {
 		at = len(b.uses) // it is deferred, so all others come before it
 	}
 	counts := make([]bool, len(b.uses))
 	for i, u := range b.uses {
-		counts[i] = i != at && (u.posted || u.planned) && includes(u.spec.Subdomains, w.spec.Subdomains)
+		counts[i] = i != at && (u.posted || u.item != nil) && includes(u.spec.Subdomains, own.spec.Subdomains)
 	}
 	found := make([]covering, len(b.uses))
-	for _, path := range w.spec.Paths {
+	for _, path := range own.spec.Paths {
 		i, prefix, ok := c.By(path, func(i int, prefix string) bool {
 			// Of two that name the same prefix the first is not needless.
 			return counts[i] && (i < at || prefix != path)
@@ -78,23 +78,22 @@ func includes(all, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !has[kind.HostKey(name)] })
 }
 
-func (w wish) hintCovered(by []covering) {
-	hint := func(format string, args ...any) { w.item.Hints = append(w.item.Hints, fmt.Sprintf(format, args...)) }
+func (u use) hintCovered(by []covering) {
 	for i, c := range by {
-		if i == maxCovering {
+		paths := share(c.paths, len(u.spec.Paths))
+		switch {
+		case i == maxCovering:
 			rest := 0
 			for _, c := range by[i:] {
 				rest += c.paths
 			}
-			hint("%s covered by %d other purges too", share(rest, len(w.spec.Paths)), len(by)-i)
+			u.item.hint(fmt.Sprintf("%s covered by %d other purges too", share(rest, len(u.spec.Paths)), len(by)-i))
 			return
-		}
-		paths := share(c.paths, len(w.spec.Paths))
-		if c.planned {
-			hint("%s covered by %s of this plan (%s)", paths, c.key, c.example)
-		} else {
-			hint("%s covered by the active %s (%s), accepted at %s; the content may have changed since",
-				paths, c.key, c.example, c.since.UTC().Format(minutes))
+		case c.item != nil:
+			u.item.hint(fmt.Sprintf("%s covered by %s of this plan (%s)", paths, c.key, c.example))
+		default:
+			u.item.hint(fmt.Sprintf("%s covered by the active %s (%s), accepted at %s; the content may have changed since",
+				paths, c.key, c.example, c.since.UTC().Format(minutes)))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // BenchmarkPointOut runs at the documented limits of one hostname: all absolute
 // paths in one request, all prefix paths in 50 others, half of the paths covered.
 func BenchmarkPointOut(b *testing.B) {
-	own := wish{use: use{key: kind.Key{Name: "own"}}, item: &Item{}}
+	own := use{key: kind.Key{Name: "own"}, item: &Item{}}
 	for i := range purge.MaxPaths {
 		own.spec.Paths = append(own.spec.Paths, fmt.Sprintf("/static/section-%d/asset-%d.js", i%(2*purge.MaxPrefixes), i))
 	}
@@ -24,7 +24,7 @@ func BenchmarkPointOut(b *testing.B) {
 	budgets := map[string]*budget{"": of}
 	for b.Loop() {
 		own.item.Hints = nil
-		pointOut([]wish{own}, budgets)
+		pointOut([]use{own}, budgets)
 		if len(own.item.Hints) != maxCovering+1 {
 			b.Fatal(own.item.Hints)
 		}

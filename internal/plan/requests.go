@@ -17,7 +17,7 @@ type Status string
 
 // The statuses of requests.
 const (
-	// Due is in git and was never sent, or provably not carried out: the next
+	// Due is in git and was never sent, or provably not executed: the next
 	// apply sends it.
 	Due Status = "due"
 	// Refused was refused by the platform: the next apply tries again.
@@ -26,9 +26,9 @@ const (
 	Begun Status = "in-flight"
 	// Again was begun by a run that is gone: the next apply sends it again, safely.
 	Again Status = "again"
-	// Unclear may or may not have been carried out: only a person can tell.
+	// Unclear may or may not have been executed: only a person can decide.
 	Unclear Status = "unknown"
-	// Accepted was sent and accepted, Done was sent by somebody else, and GivenUp
+	// Accepted was sent and accepted, Done was sent by another client, and GivenUp
 	// is never sent.
 	Accepted Status = "posted"
 	Done     Status = "adopted"
@@ -78,13 +78,23 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 	at := ledger.Observed(time.Time{}, now)
 	var all []RequestStatus
 	for _, o := range set.Objects {
-		if o.Kind.RequestOnly() {
-			all = append(all, ofManifest(o, view, at))
+		if !o.Kind.RequestOnly() {
+			continue
 		}
+		own := newUse(o.Key(), o.Spec)
+		r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
+		if view.Problem != "" {
+			r.Status = NotKnown
+		} else if rec, ok := view.Records[o.Key()]; ok {
+			r.read(rec, at, view.Terms[o.Kind.Area])
+		}
+		all = append(all, r)
 	}
 	for key, rec := range view.Records {
 		if k, ok := kind.Named(key.Kind); ok && k.RequestOnly() && set.Find(key) == nil {
-			all = append(all, ofRecord(RequestStatus{Key: key}, rec, at, view.Terms[k.Area]))
+			r := RequestStatus{Key: key}
+			r.read(rec, at, view.Terms[k.Area])
+			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, func(a, b RequestStatus) int {
@@ -93,8 +103,8 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 	return all, usages(all)
 }
 
-// rank is the place of a request among all: first what a person must do something
-// about, last what is over.
+// rank sorts the requests: first those that a person must decide about, last those that
+// are over.
 func (r RequestStatus) rank() int {
 	order := []Status{Unclear, Begun, Again, Refused, Due, NotKnown, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
@@ -104,25 +114,21 @@ func (r RequestStatus) rank() int {
 	return at
 }
 
-// ofManifest returns the status of a request that is in git.
-func ofManifest(o *manifest.Object, view ledger.View, at ledger.Instant) RequestStatus {
-	own := newUse(o.Key(), o.Spec)
-	r := RequestStatus{Key: o.Key(), Status: Due, Manifest: o, Spec: own.spec, Usage: own.usage}
-	if view.Problem != "" {
-		r.Status = NotKnown
-		return r
-	}
-	rec, recorded := view.Records[o.Key()]
-	if !recorded {
-		return r
-	}
-	return ofRecord(r, rec, at, view.Terms[o.Kind.Area])
-}
-
-// ofRecord fills in what the ledger says. What was sent is what counts: the
+// read fills in what the ledger says. What was sent is what counts: the
 // manifest may be another one by now.
-func ofRecord(r RequestStatus, rec ledger.Record, at ledger.Instant, terms ledger.Terms) RequestStatus {
-	r.Status = statusOf(rec, at, terms)
+func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
+	switch rec.Standing(at, terms) {
+	case ledger.InFlight:
+		r.Status = Begun
+	case ledger.Resendable:
+		r.Status = Again
+	case ledger.Lost:
+		r.Status = Unclear
+	case ledger.Free, ledger.Settled:
+		r.Status = cmp.Or(map[ledger.State]Status{
+			ledger.Rejected: Refused, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
+		}[rec.State], Due)
+	}
 	r.Says, r.Fix = ledger.Explain(rec)
 	if rec.AcceptedAt != nil {
 		r.AcceptedAt = *rec.AcceptedAt
@@ -131,36 +137,16 @@ func ofRecord(r RequestStatus, rec ledger.Record, at ledger.Instant, terms ledge
 		r.Active, r.Since, r.Until = true, since, since.Add(activeFor)
 	}
 	if rec.Spec == nil || r.Manifest != nil && (r.Status == Due || r.Status == Refused) {
-		return r
+		return
 	}
 	sent := newUse(r.Key, rec.Spec)
 	r.Spec, r.Usage = sent.spec, sent.usage
 	if r.Manifest != nil && rec.SpecDigest != nil {
 		r.Edited = *rec.SpecDigest != SpecDigest(r.Manifest.Kind, r.Manifest.Spec)
 	}
-	return r
 }
 
-func statusOf(rec ledger.Record, at ledger.Instant, terms ledger.Terms) Status {
-	switch rec.Standing(at, terms) {
-	case ledger.InFlight:
-		return Begun
-	case ledger.Resendable:
-		return Again
-	case ledger.Lost:
-		return Unclear
-	case ledger.Free:
-		if rec.State == ledger.Rejected {
-			return Refused
-		}
-		return Due
-	case ledger.Settled:
-	}
-	return map[ledger.State]Status{ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp}[rec.State]
-}
-
-// usages add up what counts against the limits of each hostname that is named, in
-// the order of their names.
+// usages add up what counts against the limits of each hostname, sorted by name.
 func usages(all []RequestStatus) []HostUsage {
 	byHost := map[string]*HostUsage{}
 	for _, r := range all {
