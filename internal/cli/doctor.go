@@ -57,8 +57,7 @@ func runDoctor(ctx context.Context, a *app) error {
 		in.Set, in.Findings = l.Set, l.Findings
 	}
 	r := doctor.Run(ctx, in)
-	a.code = exit.OrInterrupted(ctx, exitOfChecks(r.Checks))
-	r.Result, r.ExitCode = exit.Name(a.code), a.code
+	a.code = r.ExitCode
 	if a.global.output == "json" {
 		err = a.out.JSON(r)
 	} else {
@@ -68,27 +67,6 @@ func runDoctor(ctx context.Context, a *app) error {
 		return exit.With(cmp.Or(a.code, exit.Error), err)
 	}
 	return nil
-}
-
-// exitOfChecks is the exit code of all checks together.
-func exitOfChecks(checks []doctor.Finding) int {
-	seen := map[int]bool{}
-	for _, f := range checks {
-		if f.Status != doctor.Failed {
-			continue
-		}
-		code := map[doctor.Class]int{doctor.Other: exit.Error, doctor.Token: exit.Auth, doctor.Person: exit.NeedsPerson}[f.Class]
-		if f.Class == doctor.OfErr {
-			code = exit.Of(f.Err)
-		}
-		seen[code] = true
-	}
-	for _, code := range []int{exit.Auth, exit.NeedsPerson, exit.Error} {
-		if seen[code] {
-			return code
-		}
-	}
-	return exit.OK
 }
 
 // terminal says what standard output is, and what else decides how it is written to.

@@ -14,6 +14,7 @@ import (
 	"trueup/internal/api"
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 )
@@ -29,6 +30,8 @@ type areaChecks struct {
 	*examiner
 	area kind.Area
 	seen api.Reach
+	// connected is true if the area answered, and hasToken if there is a token for it.
+	connected, hasToken bool
 }
 
 func (c *areaChecks) all() []check {
@@ -44,61 +47,57 @@ func (c *areaChecks) all() []check {
 			all = append(all, check{group, k.Name, func(ctx context.Context) Finding { return c.checkKind(ctx, k) }})
 		}
 	}
+	e := c.endpoint()
+	if e.Base != nil || c.addressErrs[c.area] != nil || e.Ask != nil || !e.Token.IsZero() || c.hasManifests(c.area) {
+		return all
+	}
+	for i := range all {
+		all[i].run = func(context.Context) Finding {
+			return Finding{Status: Skipped, Says: "not needed by any manifest", Follows: i > 0}
+		}
+	}
 	return all
 }
 
 func (c *areaChecks) endpoint() api.Endpoint { return c.platform.API.Endpoints[c.area] }
 
-// notNeeded is what checks say of an area that nothing names.
-const notNeeded = "not needed by any manifest"
-
-func (c *areaChecks) unused() bool {
-	e := c.endpoint()
-	return e.Base == nil && c.addressErrs[c.area] == nil && e.Ask == nil && e.Token.IsZero() && !c.hasManifests(c.area)
-}
-
 func (c *areaChecks) checkToken(ctx context.Context) Finding {
 	e := c.endpoint()
 	switch {
-	case c.unused():
-		return skip(notNeeded)
 	case !e.Token.IsZero():
+		c.hasToken = true
 		return ok("the sandbox's own")
 	case e.Ask == nil:
-		c.tokenErrs[c.area] = errors.New("there is no token")
-		return fail(Token, "there is none", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
+		return fail(exit.Auth, "there is none", "set "+config.Variable(c.area, "TOKEN")+", or token in a profile")
 	}
-	err := c.platform.Admit(ctx, c.area)
-	if c.tokenErrs[c.area] = err; err != nil {
+	if err := c.platform.Admit(ctx, c.area); err != nil {
 		if problem := ledger.Problem(err); problem != nil {
-			return fail(Person, "none is sent: "+problem.Problem, problem.Fix)
+			return fail(exit.NeedsPerson, "none is sent: "+problem.Problem, problem.Fix)
 		}
-		return fail(Other, "none is sent: "+err.Error(), "")
+		return fail(exit.Error, "none is sent: "+err.Error(), "")
 	}
-	if _, err = e.Ask(ctx); err != nil {
-		c.tokenErrs[c.area] = err
-		return fail(Token, err.Error(), "")
+	if _, err := e.Ask(ctx); err != nil {
+		return fail(exit.Auth, err.Error(), "")
 	}
+	c.hasToken = true
 	return ok("there is one, from " + c.settings.Tokens[c.area].Source())
 }
 
 // checkConnection sends a request without a token.
 func (c *areaChecks) checkConnection(ctx context.Context) Finding {
-	switch wrong := c.addressErrs[c.area]; {
-	case c.unused():
-		return follow(notNeeded)
-	case wrong != nil:
-		return fail(Other, wrong.Error(), "")
-	case c.endpoint().Base == nil:
-		return fail(Other, "there is no address", "set "+config.Variable(c.area, "URL")+", or url in a profile")
+	if wrong := c.addressErrs[c.area]; wrong != nil {
+		return fail(exit.Error, wrong.Error(), "")
+	}
+	if c.endpoint().Base == nil {
+		return fail(exit.Error, "there is no address", "set "+config.Variable(c.area, "URL")+", or url in a profile")
 	}
 	reader := api.NewReader(c.platform.API)
 	defer reader.Close()
 	var err error
 	if c.seen, err = reader.Reach(ctx, c.area); err != nil {
-		return fail(Other, c.withProxy(err.Error()), c.connectionFix(err))
+		return fail(exit.Error, c.withProxy(err.Error()), c.connectionFix(err))
 	}
-	c.connected[c.area] = true
+	c.connected = true
 	says := "an answer in " + c.seen.Took.Round(time.Millisecond).String()
 	if c.seen.TLS != "" {
 		says += ", " + c.seen.TLS
@@ -137,7 +136,7 @@ func (c *areaChecks) connectionFix(err error) string {
 
 func (c *areaChecks) checkCertificate(context.Context) Finding {
 	switch {
-	case c.seen.Expires.IsZero() && c.connected[c.area]:
+	case c.seen.Expires.IsZero() && c.connected:
 		return follow("none: plain http on loopback")
 	case c.seen.Expires.IsZero():
 		return follow("not seen")
@@ -147,7 +146,7 @@ func (c *areaChecks) checkCertificate(context.Context) Finding {
 	days := diag.Plural(int(left.Hours()/24), "day", "days")
 	switch {
 	case left <= 0:
-		return fail(Other, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
+		return fail(exit.Error, says+": it has expired", "ask the operator of the platform to renew it; if it was renewed, this machine's clock is wrong")
 	case left < expiresSoon:
 		return warn(says, fmt.Sprintf("it expires in %s: ask the operator of the platform to renew it", days))
 	}
@@ -157,7 +156,7 @@ func (c *areaChecks) checkCertificate(context.Context) Finding {
 func (c *areaChecks) checkClock(context.Context) Finding {
 	server := c.seen.Clock.Server
 	switch {
-	case !c.connected[c.area]:
+	case !c.connected:
 		return follow("not seen")
 	case server.IsZero():
 		return warn("answers have no Date, so trueup uses this machine's clock", "keep this machine's clock synchronised")
@@ -176,11 +175,9 @@ func (c *areaChecks) checkClock(context.Context) Finding {
 // checkKind finds out what the token may do to objects of a kind, without writing.
 func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	switch {
-	case c.unused():
-		return follow(notNeeded)
 	case !k.Can(kind.List) && !k.Can(kind.Get):
 		return skip(untried(k))
-	case !c.connected[c.area] || c.tokenErrs[c.area] != nil:
+	case !c.connected || !c.hasToken:
 		return follow("needs a connection and a token")
 	case c.report.Workspace == nil:
 		return follow("needs a workspace")
@@ -193,7 +190,7 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	if err == nil {
 		return ok("may " + strings.Join(may, " and ") + "; " + untried(k))
 	}
-	f := Finding{Status: Failed, Class: OfErr, Err: err, Says: err.Error()}
+	f := fail(exit.Of(err), err.Error(), "")
 	var answer *api.Error
 	switch {
 	case !errors.As(err, &answer):

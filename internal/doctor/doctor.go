@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"trueup/internal/config"
 	"trueup/internal/diag"
+	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/git"
 	"trueup/internal/kind"
@@ -80,11 +82,10 @@ type Finding struct {
 	Status Status `json:"status"`
 	Says   string `json:"says"`
 	Fix    string `json:"fix,omitempty"`
-	// Class and Err are the reason of a failure.
-	Class Class `json:"-"`
-	Err   error `json:"-"`
 	// Follows is true if another check says why there is nothing to say.
 	Follows bool `json:"-"`
+	// code is the exit code of a failure.
+	code int
 }
 
 // Status is how a check ended, in one word.
@@ -98,17 +99,6 @@ const (
 	Skipped Status = "skipped"
 )
 
-// Class is what a failure needs.
-type Class uint8
-
-// The classes. A failure that is OfErr needs what its error needs.
-const (
-	Other Class = iota
-	Token
-	Person
-	OfErr
-)
-
 func ok(says string) Finding   { return Finding{Status: OK, Says: says} }
 func skip(says string) Finding { return Finding{Status: Skipped, Says: says} }
 
@@ -117,14 +107,13 @@ func follow(says string) Finding { return Finding{Status: Skipped, Says: says, F
 
 func warn(says, fix string) Finding { return Finding{Status: Warning, Says: says, Fix: fix} }
 
-func fail(class Class, says, fix string) Finding {
-	return Finding{Status: Failed, Class: class, Says: says, Fix: fix}
+func fail(code int, says, fix string) Finding {
+	return Finding{Status: Failed, code: code, Says: says, Fix: fix}
 }
 
-// failed shows an error that may have several lines.
-func failed(err error, fix string) Finding {
-	says := strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
-	return Finding{Status: Failed, Class: OfErr, Err: err, Says: says, Fix: fix}
+// inOneLine is an error that may have several lines.
+func inOneLine(err error) string {
+	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
 // examiner runs the checks.
@@ -140,9 +129,6 @@ type examiner struct {
 	settingsErr error
 	// addressErrs say what is wrong with the address of an area.
 	addressErrs map[kind.Area]error
-	// connected has the areas that answered, and tokenErrs why there is no token for others.
-	connected map[kind.Area]bool
-	tokenErrs map[kind.Area]error
 }
 
 type check struct {
@@ -152,26 +138,36 @@ type check struct {
 
 // Run runs all checks.
 func Run(ctx context.Context, in Input) Report {
-	e := &examiner{Input: in, connected: map[kind.Area]bool{}, tokenErrs: map[kind.Area]error{}, report: Report{
+	e := &examiner{Input: in, report: Report{
 		Format: "trueup.doctor/v1", Sandbox: in.Sandbox, Settings: []Setting{},
 		Origins: map[kind.Area]string{}, Proofs: map[kind.Area]ledger.Proof{},
 	}}
+	r := &e.report
 	if e.open(ctx); e.platform != nil {
 		defer e.platform.Close()
-		e.report.Origins, e.report.Settings = e.platform.Origins, e.shownSettings()
+		r.Origins, r.Settings = e.platform.Origins, e.shownSettings()
 		if e.ledgerErr == nil { // what is no store may have a password
-			e.report.Ledger.Store = e.platform.Ledger.Store
+			r.Ledger.Store = e.platform.Ledger.Store
 		}
 		if in.Project.Exists() || in.Sandbox {
-			e.report.Workspace = &e.platform.Workspace
+			r.Workspace = &e.platform.Workspace
 		}
 	}
+	failed := map[int]bool{}
 	for _, c := range e.checks() {
 		f := c.run(ctx)
 		f.Group, f.Check = c.group, c.name
-		e.report.Checks = append(e.report.Checks, f)
+		r.Checks = append(r.Checks, f)
+		failed[f.code] = true
 	}
-	return e.report
+	for _, code := range []int{exit.Error, exit.NeedsPerson, exit.Auth} {
+		if failed[code] {
+			r.ExitCode = code
+		}
+	}
+	r.ExitCode = exit.OrInterrupted(ctx, r.ExitCode)
+	r.Result = exit.Name(r.ExitCode)
+	return *r
 }
 
 // checks are all checks, in the order in which they are shown.
@@ -197,27 +193,25 @@ func (e *examiner) checks() []check {
 func (e *examiner) checkProject(context.Context) Finding {
 	switch exists := e.Project.Exists(); {
 	case e.ProjectErr != nil:
-		return fail(Other, e.ProjectErr.Error(), "see docs/configuration.md")
+		return fail(exit.Error, e.ProjectErr.Error(), "see docs/configuration.md")
 	case exists && e.platform != nil && e.platform.CheckPin() != nil:
-		return fail(Other, e.platform.CheckPin().Error(), "")
+		return fail(exit.Error, e.platform.CheckPin().Error(), "")
 	case exists:
 		return ok(filepath.Join(e.Project.Dir, project.File))
 	case e.Sandbox:
 		return skip("none; the sandbox does not need one")
 	}
-	return fail(Other, "there is none "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
+	return fail(exit.Error, "there is none "+e.Searched+", so trueup does not know the workspace", "run trueup init, or try --sandbox")
 }
 
 func (e *examiner) checkManifests(context.Context) Finding {
 	switch {
 	case e.SetErr != nil:
-		f := failed(e.SetErr, "correct manifests: in trueup.yaml")
-		f.Class = Other
-		return f
+		return fail(exit.Error, inOneLine(e.SetErr), "correct manifests: in trueup.yaml")
 	case e.Set == nil:
 		return skip("no trueup.yaml says where they are")
 	case e.Findings.HasErrors():
-		return fail(Other, "they have errors, so apply would send nothing", "trueup validate shows them")
+		return fail(exit.Error, "they have errors, so apply would send nothing", "trueup validate shows them")
 	}
 	return ok(diag.Plural(len(e.Set.Objects), "object", "objects"))
 }
@@ -245,11 +239,9 @@ func (e *examiner) checkEditor(context.Context) Finding {
 func (e *examiner) checkSettings(context.Context) Finding {
 	switch {
 	case e.sandboxErr != nil:
-		return failed(e.sandboxErr, "")
+		return fail(exit.Of(e.sandboxErr), inOneLine(e.sandboxErr), "")
 	case e.settingsErr != nil:
-		f := failed(e.settingsErr, "")
-		f.Class = Other
-		return f
+		return fail(exit.Error, inOneLine(e.settingsErr), "")
 	case e.Sandbox:
 		return ok("the sandbox has its own addresses and tokens")
 	case len(e.settings.Overridden()) > 0:
@@ -269,27 +261,24 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	if err == nil {
 		needed := kind.Areas()
 		if e.Set != nil && len(e.Set.Objects) > 0 {
-			needed = slices.DeleteFunc(slices.Clone(kind.Areas()), func(area kind.Area) bool { return !e.hasManifests(area) })
+			needed = slices.DeleteFunc(slices.Clone(needed), func(area kind.Area) bool { return !e.hasManifests(area) })
 		}
 		var g ledger.Genesis
 		g, err = e.ledger.Usable(ctx, needed...)
 		shown.ID = g.LedgerID
-		for area, proof := range g.Proofs {
-			e.report.Proofs[area] = proof
-		}
+		maps.Copy(e.report.Proofs, g.Proofs)
 	}
+	if err == nil {
+		return ok("readable, and is " + shown.ID + "; writing was not tested")
+	}
+	code := exit.Of(err)
 	if problem := ledger.Problem(err); problem != nil {
-		shown.Problem, shown.Fix = problem.Problem, problem.Fix
-		return fail(Person, problem.Problem, problem.Fix)
-	}
-	if err != nil {
+		code, shown.Problem, shown.Fix = exit.NeedsPerson, problem.Problem, problem.Fix
+	} else {
 		view := ledger.Unreadable(err)
-		shown.Problem, shown.Fix = view.Problem, view.Fix
-		f := failed(errors.New(view.Problem), view.Fix)
-		f.Err = err
-		return f
+		shown.Problem, shown.Fix = inOneLine(errors.New(view.Problem)), view.Fix
 	}
-	return ok("readable, and is " + shown.ID + "; writing was not tested")
+	return fail(code, shown.Problem, shown.Fix)
 }
 
 // hasManifests reports whether a manifest is of the area.
@@ -349,7 +338,7 @@ func (e *examiner) checkGit(ctx context.Context) Finding {
 	says, err := git.Version(ctx)
 	switch {
 	case err != nil && needed:
-		return fail(Other, "git is not installed or not in PATH, and the ledger needs it", "install git")
+		return fail(exit.Error, "git is not installed or not in PATH, and the ledger needs it", "install git")
 	case err != nil:
 		return skip("git is not installed, and is not needed here")
 	}
