@@ -103,6 +103,8 @@ type Result struct {
 	Text []byte
 	// Partial is true if the platform did not list all objects.
 	Partial bool
+	// Adopted counts the items that the ledger learnt about.
+	Adopted int
 	// Problem says why the ledger was not read, and Fix what to do; empty if it was.
 	Problem, Fix string
 	// Unread names the folder or file that was written to, if plans do not read it.
@@ -110,17 +112,9 @@ type Result struct {
 }
 
 // Count returns how many items have one of the verdicts.
-func (r *Result) Count(verdicts ...Verdict) int {
-	return r.count(func(i *Item) bool { return slices.Contains(verdicts, i.Verdict) })
-}
-
-// Adopted returns how many items the ledger learnt about.
-func (r *Result) Adopted() int { return r.count(func(i *Item) bool { return i.Adopted }) }
-
-func (r *Result) count(is func(*Item) bool) int {
-	n := 0
+func (r *Result) Count(verdicts ...Verdict) (n int) {
 	for _, i := range r.Items {
-		if is(i) {
+		if slices.Contains(verdicts, i.Verdict) {
 			n++
 		}
 	}
@@ -138,9 +132,9 @@ func (r *Result) ExitCode(diff bool) int {
 	return exit.OK
 }
 
-// run is one run.
 type run struct {
 	Env
+	Result
 	opts    Options
 	project project.Project
 	// set are the manifests in git, and sources where they are.
@@ -149,8 +143,6 @@ type run struct {
 	platform *config.Platform
 	ledger   *ledger.Ledger
 	view     ledger.View
-	items    []*Item
-	partial  bool
 	// target is where new files are written.
 	target files.Folder
 }
@@ -176,27 +168,21 @@ func Run(ctx context.Context, env Env, p project.Project, asked Selection, opts 
 		return nil, err
 	}
 	if opts.Stdout {
-		text, err := manifest.Write(draftsOf(r.newItems())...)
-		return r.result(text), err
+		r.Text, err = manifest.Write(draftsOf(r.newItems())...)
+		return &r.Result, err
 	}
 	if !opts.Diff {
 		err = r.write(ctx)
 	}
 	err = errors.Join(err, r.record(ctx))
-	return r.result(nil), err
-}
-
-func (r *run) result(text []byte) *Result {
-	out := &Result{Items: r.items, Text: text, Partial: r.partial, Problem: r.view.Problem, Fix: r.view.Fix}
-	for _, at := range []string{r.opts.Dir, r.opts.File} {
+	for _, at := range []string{opts.Dir, opts.File} {
 		if at != "" && !r.reads(at) {
-			out.Unread = at
+			r.Unread = at
 		}
 	}
-	return out
+	return &r.Result, err
 }
 
-// full returns the whole path of a file or folder that the user named.
 func (r *run) full(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)

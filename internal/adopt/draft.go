@@ -22,7 +22,7 @@ import (
 
 // makeDrafts makes the manifest of each object, and refuses those that would be wrong.
 func (r *run) makeDrafts(ctx context.Context) (err error) {
-	for _, i := range r.items {
+	for _, i := range r.Items {
 		r.judge(i)
 	}
 	if len(r.newItems()) > 0 && !r.opts.Stdout {
@@ -32,8 +32,8 @@ func (r *run) makeDrafts(ctx context.Context) (err error) {
 	}
 	progress, end := r.Begin("making manifests")
 	defer end()
-	for n, i := range r.items {
-		progress(n, len(r.items))
+	for n, i := range r.Items {
+		progress(n, len(r.Items))
 		if i.Verdict == LeftOut {
 			continue
 		}
@@ -65,7 +65,7 @@ func (r *run) makeDrafts(ctx context.Context) (err error) {
 
 // newItems are the objects that git lacks.
 func (r *run) newItems() []*Item {
-	return slices.DeleteFunc(slices.Clone(r.items), func(i *Item) bool { return i.Verdict != New })
+	return slices.DeleteFunc(slices.Clone(r.Items), func(i *Item) bool { return i.Verdict != New })
 }
 
 func draftsOf(items []*Item) []manifest.Draft {

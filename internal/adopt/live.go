@@ -116,11 +116,11 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 		return err
 	}
 	r.choose(state, asked)
-	if err := asked.check(r.items); err != nil || r.ledger == nil || r.view.Problem != "" {
+	if err := asked.check(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
 		return err
 	}
-	keys := make([]kind.Key, len(r.items))
-	for i, item := range r.items {
+	keys := make([]kind.Key, len(r.Items))
+	for i, item := range r.Items {
 		keys[i] = item.Key()
 	}
 	return r.ledger.Add(ctx, &r.view, keys)
@@ -143,6 +143,7 @@ func (r *run) openLedger(ctx context.Context) (err error) {
 	if err != nil && ctx.Err() == nil {
 		r.view, err = ledger.Unreadable(err), nil
 	}
+	r.Problem, r.Fix = r.view.Problem, r.view.Fix
 	return err
 }
 
@@ -176,7 +177,7 @@ func (r *run) fetch(ctx context.Context, asked Selection) (live.State, error) {
 	}
 	for _, k := range listed {
 		if !state.Lists[k.Name].Complete {
-			r.partial = true
+			r.Partial = true
 			r.Log(slog.LevelWarn, fmt.Sprintf("the list of %s is incomplete: run pull again", k.Name))
 		}
 	}
@@ -208,7 +209,7 @@ func (r *run) choose(state live.State, asked Selection) {
 		if item.manifest != nil {
 			item.File, item.Line = item.manifest.Path, item.manifest.Line
 		}
-		r.items = append(r.items, item)
+		r.Items = append(r.Items, item)
 	}
 }
 

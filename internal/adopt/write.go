@@ -24,7 +24,7 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
 	}
-	for _, i := range r.items {
+	for _, i := range r.Items {
 		if i.Verdict == Differs {
 			if err := r.replace(ctx, i); err != nil {
 				return err
@@ -155,7 +155,7 @@ func (r *run) changesOnly(i *Item, before, after *manifest.Set) bool {
 // also records what an earlier run wrote and could not record.
 func (r *run) record(ctx context.Context) error {
 	all := map[kind.Key]ledger.Adoption{}
-	for _, i := range r.items {
+	for _, i := range r.Items {
 		if i.Adopted = r.adopts(i); !i.Adopted {
 			continue
 		}
@@ -173,9 +173,10 @@ func (r *run) record(ctx context.Context) error {
 	}
 	err := r.ledger.AdoptAll(ctx, all)
 	if err == nil {
+		r.Adopted = len(all)
 		return nil
 	}
-	for _, i := range r.items {
+	for _, i := range r.Items {
 		i.Adopted = false
 	}
 	if p := ledger.Problem(err); p != nil {

@@ -149,7 +149,7 @@ func (a *app) showPull(r *adopt.Result, diff bool) {
 	switch {
 	case r.Problem != "" && !diff:
 		a.printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
-	case r.Adopted() > 0:
+	case r.Adopted > 0:
 		a.printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
 	}
 	if r.Unread != "" && r.Count(adopt.Written) > 0 {
@@ -188,8 +188,8 @@ func pullSummary(r *adopt.Result) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	if n := r.Adopted(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", n))
+	if r.Adopted > 0 {
+		parts = append(parts, fmt.Sprintf("%d adopted into the ledger", r.Adopted))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing is live")
 }
