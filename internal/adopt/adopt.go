@@ -190,7 +190,6 @@ func (r *run) full(name string) string {
 	return filepath.Join(r.Dir, filepath.FromSlash(name))
 }
 
-// reads reports whether plans read a file or folder.
 func (r *run) reads(name string) bool { return r.project.Reads(r.Dir, r.full(name)) }
 
 func (r *run) manifestOptions() manifest.Options {

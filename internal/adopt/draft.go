@@ -63,7 +63,6 @@ func (r *run) makeDrafts(ctx context.Context) (err error) {
 	return nil
 }
 
-// newItems are the objects that git lacks.
 func (r *run) newItems() []*Item {
 	return slices.DeleteFunc(slices.Clone(r.Items), func(i *Item) bool { return i.Verdict != New })
 }
@@ -76,7 +75,6 @@ func draftsOf(items []*Item) []manifest.Draft {
 	return drafts
 }
 
-// judge compares an object with git.
 func (r *run) judge(i *Item) {
 	if i.live.Terminating {
 		i.Verdict, i.Reason = LeftOut, "it is being deleted"
@@ -139,13 +137,11 @@ func (r *run) findTarget() (files.Folder, error) {
 	return files.Folder{}, errors.New("trueup.yaml names only files of manifests, and no folder: add --dir DIR or --file FILE")
 }
 
-// isYAML reports whether a file has the name of a YAML manifest.
 func isYAML(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return ending == ".yaml" || ending == ".yml"
 }
 
-// fileOf returns the name of an object's file below the target.
 func (r *run) fileOf(i *Item) string {
 	if r.opts.File != "" {
 		return filepath.Base(r.opts.File)
@@ -193,7 +189,6 @@ func (r *run) refuseInvalid(ctx context.Context) (bool, error) {
 	return refused, nil
 }
 
-// refuseFor refuses an object because of an error in its manifest.
 func (i *Item) refuseFor(f diag.Finding) {
 	text := f.Message
 	if !strings.Contains(text, f.Field) {

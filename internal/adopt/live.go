@@ -38,7 +38,6 @@ func (p pattern) has(key kind.Key) bool {
 	return p.kind.Name == key.Kind && (p.name == "" || p.name == key.Name || like)
 }
 
-// isExact reports whether the pattern names one object.
 func (p pattern) isExact() bool { return p.name != "" && !strings.ContainsAny(p.name, `*?[\`) }
 
 // Kinds returns the kinds whose live objects can be listed and read.
@@ -102,7 +101,6 @@ func (r *run) skipUnconfigured(s Selection) (Selection, error) {
 	return s, nil
 }
 
-// readLive reads the selected objects, and their records.
 func (r *run) readLive(ctx context.Context, asked Selection) error {
 	asked, err := r.skipUnconfigured(asked)
 	if err != nil {

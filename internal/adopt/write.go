@@ -19,7 +19,6 @@ import (
 	"trueup/internal/project"
 )
 
-// write writes what git lacks, and overwrites what differs if that was asked for.
 func (r *run) write(ctx context.Context) error {
 	if err := r.writeNew(); err != nil || !r.opts.Replace {
 		return err
@@ -125,7 +124,6 @@ func (r *run) replace(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// reread reads the text of a file, which must have the object.
 func (r *run) reread(ctx context.Context, i *Item, text []byte) (*manifest.Set, error) {
 	set, findings, err := manifest.Load(ctx, []manifest.Source{{Data: text, Display: i.File}}, r.manifestOptions())
 	if err == nil {

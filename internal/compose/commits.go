@@ -12,7 +12,6 @@ import (
 	"trueup/internal/purge"
 )
 
-// addCommits adds the files that differ between two commits.
 func (g *gatherer) addCommits(ctx context.Context) error {
 	var mappings purge.Mappings
 	for _, text := range g.Maps {
@@ -54,7 +53,6 @@ func (g *gatherer) addCommits(ctx context.Context) error {
 	return nil
 }
 
-// explainRange says what to do about commits that are not here.
 func (g *gatherer) explainRange(r git.Repository, err error) error {
 	base, _, _ := strings.Cut(g.FromGit, "..")
 	switch {
@@ -136,7 +134,6 @@ func (g *gatherer) tellLeftOut(tell func(string, ...any), names []string, one, m
 	}
 }
 
-// addFile adds the paths that serve a file.
 func (g *gatherer) addFile(mappings purge.Mappings, name string) {
 	served, err := mappings.Serve(name, !g.NoIndex)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
@@ -35,33 +34,20 @@ type Listing struct {
 
 // ListedPurge is one purge of a Listing.
 type ListedPurge struct {
-	kind.Key
-	Status plan.Status `json:"status"`
+	plan.RequestStatus
 	SpecSummary
-	// Active is true if it counts against the limits of its hostname, from Since until Until.
-	Active     bool      `json:"active"`
-	Since      time.Time `json:"since,omitzero"`
-	Until      time.Time `json:"until,omitzero"`
-	AcceptedAt time.Time `json:"acceptedAt,omitzero"`
 	// File and Line are where the manifest is, if git has one.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Edited is true if the manifest differs from what was sent.
-	Edited bool   `json:"edited"`
-	Says   string `json:"says,omitempty"`
-	Fix    string `json:"fix,omitempty"`
 }
 
 // ListedHost is what the purges of a hostname use of its limits.
 type ListedHost struct {
-	Hostname string      `json:"hostname"`
-	Active   plan.Budget `json:"active"`
-	WithDue  plan.Budget `json:"withDue"`
-	AtMost   plan.Budget `json:"atMost"`
-	Limits   plan.Budget `json:"limits"`
+	plan.HostUsage
+	Limits plan.Budget `json:"limits"`
 }
 
-// active is the status that people are shown for an accepted request that counts against limits.
+// active is the status that people see of an accepted request that counts against limits.
 const active = "active"
 
 // Statuses are the values that List selects by.
@@ -83,10 +69,7 @@ func List(set *manifest.Set, known Known, partOfTree bool, statuses []string) Li
 	}
 	requests, hosts := plan.Requests(set, known.View, known.At)
 	for _, r := range requests {
-		p := ListedPurge{
-			Key: r.Key, Status: r.Status, SpecSummary: summaryOf(r.Spec), Active: r.Active, Since: r.Since, Until: r.Until,
-			AcceptedAt: r.AcceptedAt, Edited: r.Edited, Says: r.Says, Fix: r.Fix,
-		}
+		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
 		if r.Manifest != nil {
 			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
 		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.Open() {
@@ -97,9 +80,7 @@ func List(set *manifest.Set, known Known, partOfTree bool, statuses []string) Li
 		}
 	}
 	for _, h := range hosts {
-		l.Hosts = append(l.Hosts, ListedHost{
-			h.Hostname, h.Active, h.WithDue, h.AtMost, purge.Limits(),
-		})
+		l.Hosts = append(l.Hosts, ListedHost{h, purge.Limits()})
 	}
 	return l
 }
@@ -138,6 +119,4 @@ func (l Listing) Where(p ListedPurge) string {
 }
 
 // OverLimits says which limits the due purges of a hostname exceed, or nothing.
-func (h ListedHost) OverLimits() string {
-	return overLimits(h.Hostname, h.WithDue, h.AtMost)
-}
+func (h ListedHost) OverLimits() string { return overLimits(h.HostUsage) }

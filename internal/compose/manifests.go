@@ -117,15 +117,9 @@ func (m *maker) usual() files.Folder {
 			counts[folder]++
 		}
 	}
-	best := ""
-	for _, folder := range slices.Sorted(maps.Keys(counts)) {
-		if best == "" || counts[folder] > counts[best] {
-			best = folder
-		}
-	}
-	switch {
-	case best != "":
-		return files.FolderAt(m.Cwd, best)
+	switch folders := slices.Sorted(maps.Keys(counts)); {
+	case len(folders) > 0:
+		return files.FolderAt(m.Cwd, slices.MaxFunc(folders, func(a, b string) int { return counts[a] - counts[b] }))
 	case !m.Project.Exists():
 		return files.FolderAt(m.Cwd, usualFolder)
 	}
@@ -140,7 +134,6 @@ func (m *maker) usual() files.Folder {
 	return f
 }
 
-// compose makes requests of what is wanted.
 func (m *maker) compose() {
 	for _, c := range purge.Compose(m.Wanted, m.Collapse) {
 		m.result.addNotes(c, m.served)
@@ -156,7 +149,6 @@ func (m *maker) compose() {
 	}
 }
 
-// askLedger reads what the ledger has, if there is one.
 func (m *maker) askLedger(ctx context.Context) {
 	var err error
 	m.known, err = m.Requests(ctx, m.keys(shortest))
@@ -174,7 +166,6 @@ const (
 	longest  = 64
 )
 
-// keys are the names that the requests would have, with so many digits.
 func (m *maker) keys(digits int) []kind.Key {
 	keys := make([]kind.Key, len(m.made))
 	for i, r := range m.made {
@@ -196,7 +187,6 @@ func (m *maker) base() string {
 	return m.Now.UTC().Format("20060102")
 }
 
-// nameAll gives each request a name that no other request has.
 func (m *maker) nameAll(ctx context.Context) error {
 	m.findWaiting()
 	if err := m.findNames(ctx); err != nil {
@@ -216,7 +206,6 @@ func (m *maker) nameAll(ctx context.Context) error {
 	return nil
 }
 
-// findNames tries names with more and more digits.
 func (m *maker) findNames(ctx context.Context) error {
 	for digits := shortest; digits <= longest && slices.ContainsFunc(m.made, request.unnamed); digits *= 2 {
 		if digits > shortest && m.unknown == "" {

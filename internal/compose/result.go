@@ -96,7 +96,6 @@ func (r Result) Lines() (lines []string) {
 	return lines
 }
 
-// at is where the manifest is, for people.
 func (n Manifest) at() string {
 	if n.Line == 0 {
 		return n.File
@@ -104,7 +103,6 @@ func (n Manifest) at() string {
 	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
-// addNotes adds what a request leaves out, and what it purges besides.
 func (r *Result) addNotes(c purge.Composed, served []purge.Wanted) {
 	for _, d := range c.Dropped {
 		r.Dropped = append(r.Dropped, droppedPath{c.Hostname, d.Path, d.By})
@@ -137,7 +135,6 @@ func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int 
 	return len(others)
 }
 
-// finish completes the result with what to tell.
 func (m *maker) finish() {
 	m.tellNotes()
 	var requests []plan.RequestStatus
@@ -162,7 +159,6 @@ func (m *maker) finish() {
 	}
 }
 
-// tellNotes tells what is left out, and what is purged besides.
 func (m *maker) tellNotes() {
 	var order []string
 	by := map[string][]string{}
@@ -192,21 +188,20 @@ func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
 		return
 	}
 	for _, h := range hosts {
-		text := overLimits(h.Hostname, h.WithDue, h.AtMost)
+		text := overLimits(h)
 		if text != "" && slices.ContainsFunc(m.made, func(r request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
 			m.warn("%s", text)
 		}
 	}
 }
 
-// overLimits says which limits of its hostname the due purges exceed, or nothing.
-func overLimits(hostname string, withDue, atMost purge.Usage) string {
-	if over := withDue.Exceeds(purge.Limits()); over != nil {
-		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", hostname, strings.Join(over, " and "))
+func overLimits(h plan.HostUsage) string {
+	if over := h.WithDue.Exceeds(purge.Limits()); over != nil {
+		return fmt.Sprintf("%s would have %s active at once: later runs of apply send what does not fit", h.Hostname, strings.Join(over, " and "))
 	}
-	if over := atMost.Exceeds(purge.Limits()); over != nil {
+	if over := h.AtMost.Exceeds(purge.Limits()); over != nil {
 		return fmt.Sprintf("%s would have %s active at once if the platform counts each path per subdomain: it may refuse some",
-			hostname, strings.Join(over, " and "))
+			h.Hostname, strings.Join(over, " and "))
 	}
 	return ""
 }

@@ -94,7 +94,6 @@ const (
 	maxShown = 20
 )
 
-// gatherer collects a Source.
 type gatherer struct {
 	Env
 	Options
@@ -188,7 +187,6 @@ func (g *gatherer) chooseUsual() error {
 	return nil
 }
 
-// addArgs adds the arguments, and the list on standard input.
 func (g *gatherer) addArgs(args []string, stdin func() io.Reader) error {
 	list := false
 	for _, arg := range args {
@@ -241,7 +239,6 @@ func (g *gatherer) refuse(list string, line int, err error) {
 	g.Unplaced = append(g.Unplaced, text)
 }
 
-// want adds an address.
 func (g *gatherer) want(a purge.Address) error {
 	if a.Host == "" {
 		g.toUsual = true

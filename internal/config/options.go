@@ -60,7 +60,7 @@ func InCI(getenv func(string) string) bool { return getenv("CI") != "" && getenv
 
 // LedgerConfig returns which ledger a project uses, and who uses it.
 func (o Options) LedgerConfig(p project.Project) ledger.Config {
-	return ledger.Config{
+	cfg := ledger.Config{
 		Store:        cmp.Or(o.Getenv("TRUEUP_LEDGER"), p.Ledger.Store),
 		StoreFromEnv: o.Getenv("TRUEUP_LEDGER") != "",
 		ID:           p.Ledger.ID,
@@ -76,20 +76,24 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 		Delayed: func(key kind.Key, err error) {
 			o.Log(slog.LevelWarn, fmt.Sprintf("%s: the ledger can't record the outcome; trying again: %s", key, err))
 		},
-		SeenCache: o.seenCache(),
 	}
+	if dir := o.folder("XDG_STATE_HOME", ".local/state"); dir != "" {
+		cfg.SeenCache = filepath.Join(dir, "ledgers")
+	}
+	return cfg
 }
 
-// seenCache returns the folder where this machine keeps what it has seen of ledgers.
-func (o Options) seenCache() string {
-	dir := o.Getenv("XDG_STATE_HOME")
-	if home := o.Getenv("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".local", "state")
+// folder returns trueup's folder in a directory of the XDG specification, empty if the environment names
+// none.
+func (o Options) folder(variable, usual string) string {
+	dir, home := o.Getenv(variable), o.Getenv("HOME")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(home, usual)
 	}
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	return filepath.Join(dir, "trueup", "ledgers")
+	return filepath.Join(dir, "trueup")
 }
 
 // Claim names this run in the ledger.

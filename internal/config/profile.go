@@ -19,7 +19,6 @@ import (
 	"trueup/internal/project"
 )
 
-// maxFile limits the user's own files, in bytes.
 const maxFile = 1 << 20
 
 // Config is the user's profiles file. Nothing in a repository changes it
@@ -57,7 +56,6 @@ func (p Profile) area(area kind.Area) AreaSettings {
 	return p.Delivery
 }
 
-// origin returns where a field of the profile is.
 func (p Profile) origin(field string) string {
 	at := p.File
 	if line := p.lines["profiles."+p.Name+"."+field]; line > 0 {
@@ -82,14 +80,10 @@ func absolute(dir, name string) string {
 
 // file returns the path of the profiles file, empty if the environment names no folder.
 func (o Options) file() string {
-	dir := o.Getenv("XDG_CONFIG_HOME")
-	if home := o.Getenv("HOME"); !filepath.IsAbs(dir) && filepath.IsAbs(home) {
-		dir = filepath.Join(home, ".config")
+	if dir := o.folder("XDG_CONFIG_HOME", ".config"); dir != "" {
+		return filepath.Join(dir, "config.yaml")
 	}
-	if !filepath.IsAbs(dir) {
-		return ""
-	}
-	return filepath.Join(dir, "trueup", "config.yaml")
+	return ""
 }
 
 // Profiles returns the names of the user's profiles, sorted; none if the file can't be used.

@@ -35,7 +35,6 @@ type Settings struct {
 	ProxyFor func(*http.Request) (*url.URL, error)
 }
 
-// first returns the first setting that has a value.
 func first(settings ...Setting) Setting {
 	for _, s := range settings {
 		if s.Value != "" {
@@ -64,7 +63,6 @@ func (o Options) Settings() (Settings, error) {
 	return s, errors.Join(wrong...)
 }
 
-// networkSettings resolves the profile, the certificates and the proxy.
 func (o Options) networkSettings() (Settings, error) {
 	var s Settings
 	var err error

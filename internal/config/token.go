@@ -23,7 +23,6 @@ import (
 	"trueup/internal/project"
 )
 
-// maxToken limits what is read as a token, in bytes.
 const maxToken = 64 << 10
 
 // TokenSource says where a token comes from: one of three, or nowhere.
@@ -46,7 +45,6 @@ const (
 	mostExecTime  = 5 * time.Minute
 )
 
-// variableName matches the names of variables in a shell.
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // IsZero reports whether there is no source.
@@ -124,7 +122,6 @@ func (o Options) asker(s Settings, area kind.Area, admit func(context.Context) e
 	}
 }
 
-// token reads the token from its source.
 func (o Options) token(ctx context.Context, t TokenSetting, p Profile) (api.Token, error) {
 	if t.refused != nil {
 		return api.Token{}, t.refused
@@ -153,7 +150,6 @@ func (o Options) token(ctx context.Context, t TokenSetting, p Profile) (api.Toke
 	return token, nil
 }
 
-// tokenFromInput reads standard input to its end.
 func (o Options) tokenFromInput() (string, error) {
 	if o.StdinIsTTY {
 		return "", errors.New("standard input is a terminal, which would show the token: use a pipe")
@@ -300,7 +296,6 @@ func spoken(wrote *capped, printed string) string {
 	return ": " + said
 }
 
-// plainExec returns why a command failed, without its path.
 func plainExec(err error) error {
 	if missing, ok := errors.AsType[*exec.Error](err); ok {
 		return missing.Err

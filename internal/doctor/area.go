@@ -25,7 +25,6 @@ const (
 	clocksApart = 5 * time.Minute
 )
 
-// areaChecks check one area.
 type areaChecks struct {
 	*examiner
 	area kind.Area
@@ -112,7 +111,6 @@ func (c *areaChecks) withProxy(says string) string {
 	return says
 }
 
-// connectionFix is what to do about a connection that failed.
 func (c *areaChecks) connectionFix(err error) string {
 	var invalid x509.CertificateInvalidError
 	var other x509.HostnameError
@@ -172,7 +170,6 @@ func (c *areaChecks) checkClock(context.Context) Finding {
 	return warn(fmt.Sprintf("the platform's is %s %s this machine's", ahead.Abs().Round(time.Minute), word), "set this machine's clock")
 }
 
-// checkKind finds out what the token may do to objects of a kind, without writing.
 func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	switch {
 	case !k.Can(kind.List) && !k.Can(kind.Get):
@@ -202,7 +199,6 @@ func (c *areaChecks) checkKind(ctx context.Context, k *kind.Kind) Finding {
 	return f
 }
 
-// tryReads lists objects of a kind, and gets one that does not exist.
 func tryReads(ctx context.Context, reader *api.Reader, k *kind.Kind) (may []string, err error) {
 	if k.Can(kind.List) {
 		enough := errors.New("one is enough")

@@ -111,12 +111,10 @@ func fail(code int, says, fix string) Finding {
 	return Finding{Status: Failed, code: code, Says: says, Fix: fix}
 }
 
-// inOneLine is an error that may have several lines.
 func inOneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
-// examiner runs the checks.
 type examiner struct {
 	Input
 	report Report
@@ -281,7 +279,6 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 	return fail(code, shown.Problem, shown.Fix)
 }
 
-// hasManifests reports whether a manifest is of the area.
 func (e *examiner) hasManifests(area kind.Area) bool {
 	return e.Set != nil && slices.ContainsFunc(e.Set.Objects, func(o *manifest.Object) bool { return o.Kind.Area == area })
 }

@@ -129,7 +129,6 @@ func (c *Client) put(ctx context.Context, use string, in store, p Post) (Result,
 	}
 }
 
-// isTemporary reports whether a second try may succeed.
 func isTemporary(ctx context.Context, err error) bool {
 	r, isRefusal := errors.AsType[*refusal](err)
 	return ctx.Err() == nil && (errors.Is(err, errGone) || !isRefusal || r.status >= 500 || r.limited)
@@ -148,7 +147,6 @@ func (c *Client) viewer(ctx context.Context) (string, error) {
 	return author, nil
 }
 
-// explained adds a fix to an error of the host.
 func (c *Client) explained(err error) error {
 	switch status(err) {
 	case http.StatusUnauthorized:
@@ -198,7 +196,6 @@ func (c *Client) newText(use string, in store, p Post) (*text, error) {
 	return t, nil
 }
 
-// origin returns a last line that names the run.
 func (c *Client) origin() string {
 	text := "run " + c.context.RunID
 	if c.context.Attempt > 1 {

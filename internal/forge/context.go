@@ -196,7 +196,6 @@ func refName(s string) string {
 
 func digits(s string) string { return digitsPattern().FindString(s) }
 
-// number returns a positive number, or 0.
 func number(s string) int {
 	if n, err := strconv.Atoi(digits(s)); err == nil {
 		return n

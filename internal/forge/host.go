@@ -92,7 +92,6 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // isName reports whether s is a name that needs no escaping in a path.
 func isName(s string) bool { return s != "." && s != ".." && namePattern().MatchString(s) }
 
-// user returns the name of the token's user.
 func (c *Client) user(ctx context.Context) (string, error) {
 	var answer struct {
 		Username string // of GitLab
@@ -102,7 +101,6 @@ func (c *Client) user(ctx context.Context) (string, error) {
 	return cmp.Or(answer.Data.Viewer.Login, answer.Username), err
 }
 
-// newest returns the newest commit of a pull request.
 func (c *Client) newest(ctx context.Context, pull int) (string, error) {
 	var answer struct {
 		SHA  string // of GitLab
@@ -114,7 +112,6 @@ func (c *Client) newest(ctx context.Context, pull int) (string, error) {
 	return cmp.Or(answer.Head.SHA, answer.SHA), nil
 }
 
-// note is a comment or an open issue at the host.
 type note struct {
 	id                       int64
 	author, title, body, url string

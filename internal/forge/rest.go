@@ -46,7 +46,6 @@ func (Token) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenToken + `
 // length fits.
 const maxAnswer = 128 << 20
 
-// request is one request; without fields it has no body.
 type request struct {
 	method, address string
 	fields          map[string]string
@@ -109,7 +108,6 @@ func isLoopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// refusal is an answer of the host that is no success.
 type refusal struct {
 	op, text string
 	status   int
@@ -182,7 +180,6 @@ func complaint(body []byte) string {
 	return text
 }
 
-// status returns that of the host's answer, or 0.
 func status(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status

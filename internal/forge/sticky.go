@@ -87,7 +87,6 @@ type text struct {
 // errGone says that somebody deleted a note between the read and the write.
 var errGone = errors.New("it was deleted just now")
 
-// putOnce reads once, and writes.
 func (t *text) putOnce(ctx context.Context) (Result, error) {
 	if t.Pull != 0 && t.Pull == t.context.PullRequest && t.context.HeadCommit != "" {
 		// A comment on an older commit is outdated.
@@ -202,7 +201,6 @@ func isSame(a, b string) bool {
 	return norm(a) == norm(b)
 }
 
-// gone adds errGone if the note was deleted.
 func gone(err error) error {
 	if status(err) == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", errGone, err)

@@ -13,7 +13,6 @@ import (
 	"trueup/internal/plan"
 )
 
-// baseFinder finds the commit that has what git said before this change.
 type baseFinder struct {
 	git.Repository
 	ci   forge.Context
@@ -203,7 +202,6 @@ func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other stri
 	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
 }
 
-// absent says that a commit is not in this clone.
 func (f *baseFinder) absent(what string) plan.Blame {
 	clone, fix := "clone", "fetch it,"
 	if f.Shallow {
@@ -212,7 +210,6 @@ func (f *baseFinder) absent(what string) plan.Blame {
 	return plan.Blame{Problem: what + " is not in this " + clone, Fix: fix + " or use --base-ref REF with a commit that is here"}
 }
 
-// unreadable shows an error of git.
 func unreadable(err error) plan.Blame {
 	text := err.Error()
 	failed, ok := errors.AsType[*git.Error](err)

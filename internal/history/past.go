@@ -74,7 +74,6 @@ func (p *pastReader) addLimits(ctx context.Context, past *plan.Past, blame *plan
 	}
 }
 
-// submodule returns the name of a submodule that has manifests, or an empty string.
 func (p *pastReader) submodule(ctx context.Context) string {
 	entry, _ := files.Above(p.dir, ".git")
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(entry), ".gitmodules")); err != nil {

@@ -239,7 +239,6 @@ func (n names) cover(folder, file string) bool {
 // mayHold reports whether a file below these names may have manifests.
 func (n names) mayHold(file string) bool { return isManifest(file) || slices.Contains(n, file) }
 
-// holds reports whether a name is that of a folder or of something in it.
 func holds(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }

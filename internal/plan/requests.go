@@ -40,21 +40,21 @@ const (
 // RequestStatus is a request that is sent once, and what is known of it.
 type RequestStatus struct {
 	kind.Key
-	Status Status
-	// Active says that it counts against the limits of its hostname: it may do so
-	// from Since until Until.
-	Active       bool
-	Since, Until time.Time
-	// AcceptedAt is zero where it is not known.
-	AcceptedAt time.Time
-	Spec       purge.Spec
-	Usage      purge.Usage
-	// Manifest is nil where git has none. Edited says that it is not what was sent.
-	Manifest *manifest.Object
-	Edited   bool
-	// Says is what the ledger knows, and Fix what a person can do; both are empty
-	// where there is no record.
-	Says, Fix string
+	Status Status `json:"status"`
+	// Active is true if it counts against the limits of its hostname, from Since until Until.
+	Active bool      `json:"active"`
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+	// AcceptedAt is zero if it is not known.
+	AcceptedAt time.Time   `json:"acceptedAt,omitzero"`
+	Spec       purge.Spec  `json:"-"`
+	Usage      purge.Usage `json:"-"`
+	// Manifest is nil if git has none. Edited is true if it is not what was sent.
+	Manifest *manifest.Object `json:"-"`
+	Edited   bool             `json:"edited"`
+	// Says is what the ledger knows, and Fix what a person can do; both are empty without a record.
+	Says string `json:"says,omitempty"`
+	Fix  string `json:"fix,omitempty"`
 }
 
 // Waits reports whether the next apply sends it.
@@ -64,11 +64,12 @@ func (r RequestStatus) Waits() bool {
 
 // HostUsage is the usage of the limits of a hostname (docs/platform.md 8).
 type HostUsage struct {
-	Hostname string
-	// Active is what counts now, WithDue that and what is due, and AtMost the same
-	// if the platform counts each path for each subdomain too, which its document
-	// leaves open.
-	Active, WithDue, AtMost purge.Usage
+	Hostname string `json:"hostname"`
+	// Active is what counts now, WithDue that and what is due, and AtMost the same if the platform counts
+	// each path for each subdomain too, which its document leaves open.
+	Active  purge.Usage `json:"active"`
+	WithDue purge.Usage `json:"withDue"`
+	AtMost  purge.Usage `json:"atMost"`
 }
 
 // Requests returns all send-once requests of git and the ledger, those that need a

@@ -48,7 +48,6 @@ func ServiceNamed(name string) Service {
 	return Service{}
 }
 
-// parseSource returns the repository and the commit that a text names, nil for neither.
 func (s Service) parseSource(text string) []string {
 	return regexp.MustCompile(s.source).FindStringSubmatch(text)
 }
@@ -114,7 +113,6 @@ func (s *Setup) newCaller(ctx context.Context, o Options) (*caller, error) {
 		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch))}, err
 }
 
-// files makes the files; without a service there are none.
 func (c *caller) files(add func(name string, text []byte)) error {
 	if c == nil {
 		return nil

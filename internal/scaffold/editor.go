@@ -91,7 +91,6 @@ type commented struct {
 // the file is the repository's.
 const maxBrackets = 10_000
 
-// parseCommented reads one; nothing is an empty object.
 func parseCommented(text []byte) (commented, error) {
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > maxBrackets {
 		return commented{}, fmt.Errorf("it has more than %d lists and objects", maxBrackets)
@@ -125,7 +124,6 @@ func memberOf(o *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// hasText reports whether a value is a list with a text.
 func hasText(v *hujson.Value, text string) bool {
 	if v == nil {
 		return false
@@ -201,7 +199,6 @@ func edges(v hujson.Value) (first, last int, comma bool) {
 	return 0, 0, false
 }
 
-// indent is the white space at the start of the line of an offset.
 func (c commented) indent(offset int) string {
 	line := c.text[bytes.LastIndexByte(c.text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])

@@ -47,7 +47,6 @@ type Edit struct {
 	was    []byte
 }
 
-// plan looks at every file.
 func (s *Setup) plan(o Options) error {
 	in := func(root *os.Root, name string, c change) {
 		e := &Edit{Shown: name, root: root, name: name, change: c}
@@ -92,7 +91,6 @@ func whole(content []byte) change {
 	}
 }
 
-// look decides what to do with the file.
 func (e *Edit) look() (err error) {
 	var now []byte
 	if e.was, e.Why, err = e.read(); err == nil && e.Why == nil {
@@ -142,7 +140,6 @@ func (e *Edit) read() (was []byte, why, err error) {
 	return was, nil, err
 }
 
-// isPlanned reports whether there is something to write.
 func (e *Edit) isPlanned() bool { return e.State == ToWrite || e.State == ToAdd }
 
 // write writes the file. One that changed since look stays.

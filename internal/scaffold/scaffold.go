@@ -174,7 +174,6 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 	return s.plan(o)
 }
 
-// begin makes a new project.
 func (s *Setup) begin(o Options) error {
 	p := &s.Project
 	p.APIVersion, p.Kind, p.Manifests = "trueup/v1", "Project", []string{project.Manifests}
