@@ -32,14 +32,14 @@ func mermaid(s sketch, direction string) []text {
 		for _, b := range f.boxes {
 			out = append(out, safetext.F("  %s", mermaidBox(b)))
 		}
-		out = append(out, "end")
+		out = append(out, clean("end"))
 	}
 	for _, b := range s.boxes {
 		out = append(out, mermaidBox(b))
 	}
 	for _, a := range s.arrows {
 		var label text
-		if a.label != "" {
+		if !a.label.Empty() {
 			label = safetext.F(`|"%s"|`, mermaidText(a.label))
 		}
 		out = append(out, safetext.F("n%d %s%s n%d", a.from, tableOfLooks[a.look].arrow, label, a.to))
@@ -57,7 +57,7 @@ func mermaidBox(b box) text {
 }
 
 // labelOf joins the lines of a box that are not empty.
-func labelOf(b box, lineBreak text, escape func(text) text) text {
+func labelOf(b box, lineBreak string, escape func(text) text) text {
 	lines := safetext.Filled(append([]text(nil), b.lines...)...)
 	for i := range lines {
 		lines[i] = escape(lines[i])
@@ -80,30 +80,30 @@ func mermaidText(t text) text {
 // dot writes a sketch in the language of Graphviz.
 func dot(s sketch, direction string) []text {
 	out := []text{
-		"digraph trueup {", safetext.F("  rankdir=%s", direction),
-		`  graph [fontname="sans-serif"]`, `  node [fontname="sans-serif", shape=box]`, `  edge [fontname="sans-serif"]`,
+		clean("digraph trueup {"), safetext.F("  rankdir=%s", direction),
+		clean(`  graph [fontname="sans-serif"]`), clean(`  node [fontname="sans-serif", shape=box]`), clean(`  edge [fontname="sans-serif"]`),
 	}
 	for _, n := range s.notes {
 		out = append(out, safetext.F("  // %s", n.line("&#")))
 	}
 	for i, f := range s.frames {
-		out = append(out, safetext.F("  subgraph cluster_%d {", i+1), safetext.F(`    label="%s"`, dotText(f.title)), "    style=rounded")
+		out = append(out, safetext.F("  subgraph cluster_%d {", i+1), safetext.F(`    label="%s"`, dotText(f.title)), clean("    style=rounded"))
 		for _, b := range f.boxes {
 			out = append(out, safetext.F("    %s", dotBox(b)))
 		}
-		out = append(out, "  }")
+		out = append(out, clean("  }"))
 	}
 	for _, b := range s.boxes {
 		out = append(out, safetext.F("  %s", dotBox(b)))
 	}
 	for _, a := range s.arrows {
 		var label text
-		if a.label != "" {
+		if !a.label.Empty() {
 			label = safetext.F(`label="%s", `, dotText(a.label))
 		}
 		out = append(out, safetext.F("  n%d -> n%d [%s%s]", a.from, a.to, label, tableOfLooks[a.look].dot))
 	}
-	return append(out, "}")
+	return append(out, clean("}"))
 }
 
 func dotBox(b box) text {

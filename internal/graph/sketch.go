@@ -10,6 +10,8 @@ import (
 
 type text = safetext.Text
 
+func clean(s string) text { return safetext.Clean(s) }
+
 // maxLabel is how many columns of a label a text from outside may take.
 const maxLabel = 60
 
@@ -105,7 +107,7 @@ var tableOfMarks = [...]struct {
 	Lost:     {"!- drifted, not in git", "drifted, not in git", lookRemoved},
 }
 
-func (m Mark) words() text { return safetext.Clean(tableOfMarks[m].label) }
+func (m Mark) words() text { return clean(tableOfMarks[m].label) }
 
 func (m Mark) look() look { return tableOfMarks[m].look }
 
@@ -152,19 +154,19 @@ func label(s, none string) text {
 	if s == "" {
 		s = none
 	}
-	return safetext.Clean(s).Cut(maxLabel)
+	return clean(s).Cut(maxLabel)
 }
 
 // sketched draws each host with so much detail.
 func sketched(g Graph, details []detail) sketch {
 	s := sketch{servers: map[string]int{}, notes: notesOf(g, details)}
 	if g.Sandbox {
-		s.note(safetext.Lit(safetext.SandboxBanner))
+		s.note(clean(safetext.SandboxBanner))
 	}
 	switch {
 	case len(g.Hosts) == 0:
-		s.note("no manifest serves a hostname")
-	case notDrawn(details) != "":
+		s.note(clean("no manifest serves a hostname"))
+	case !notDrawn(details).Empty():
 		s.note(s.notes[0].text)
 	}
 	for i, h := range g.Hosts {
@@ -211,11 +213,11 @@ func (s *sketch) host(h Host, d detail) box {
 	removed := h.Hostname == "" && h.Mark == Removed
 	switch {
 	case removed && h.Blocked:
-		b.lines[0], words = "removed from git, stays live", ""
+		b.lines[0], words = clean("removed from git, stays live"), text{}
 	case removed:
-		b.lines[0] = "removed from git"
+		b.lines[0] = clean("removed from git")
 	case h.Blocked:
-		b.lines = append(b.lines, "x blocked")
+		b.lines = append(b.lines, clean("x blocked"))
 	}
 	b.lines = append(b.lines, words)
 	if d == nameOnly {
@@ -233,10 +235,10 @@ func (s *sketch) host(h Host, d detail) box {
 func (s *sketch) upstreams(f *frame, h Host, d detail) []int {
 	numbers := make([]int, len(h.Upstreams))
 	for i, u := range h.Upstreams {
-		odd := [...]text{Used: "", Unused: "not used by any path", Missing: "no such upstream", Unlisted: "not in this manifest"}[u.State]
+		odd := [...]string{Used: "", Unused: "not used by any path", Missing: "no such upstream", Unlisted: "not in this manifest"}[u.State]
 		b := box{
 			number: s.number(), shape: shapeUpstream, look: u.Mark.look(),
-			lines: []text{label(u.Name, "without a name"), label(u.Scheme, ""), odd, u.Mark.words()},
+			lines: []text{label(u.Name, "without a name"), label(u.Scheme, ""), clean(odd), u.Mark.words()},
 		}
 		if u.State != Used && b.look == lookPlain {
 			b.look = lookOdd
@@ -275,7 +277,7 @@ func (s *sketch) serversOf(upstream int, u Upstream) {
 func (s *sketch) paths(f *frame, h Host, root int, upstreams []int) {
 	for _, p := range h.Paths {
 		b := box{number: s.number(), shape: shapePath, look: p.Mark.look(), lines: []text{label(p.Host+p.Path, "without a path")}}
-		if ttl := p.ttl(); ttl != "" {
+		if ttl := p.ttl(); !ttl.Empty() {
 			b.lines = append(b.lines, safetext.F("cache %s", ttl))
 		}
 		if p.Upstream < 0 && p.Action != "" {
@@ -283,9 +285,9 @@ func (s *sketch) paths(f *frame, h Host, root int, upstreams []int) {
 		}
 		b.lines = append(b.lines, p.Mark.words())
 		f.boxes = append(f.boxes, b)
-		s.arrow(root, b.number, "", b.look)
+		s.arrow(root, b.number, text{}, b.look)
 		if p.Upstream >= 0 {
-			s.arrow(b.number, upstreams[p.Upstream], "", b.look)
+			s.arrow(b.number, upstreams[p.Upstream], text{}, b.look)
 		}
 	}
 }
@@ -302,16 +304,16 @@ func (s *sketch) bundles(f *frame, h Host, root int, upstreams []int) {
 		}
 	}
 	if rest := to[-1]; len(rest) > 0 {
-		b := box{number: s.number(), shape: shapePath, lines: []text{bundle(rest), "without an upstream"}}
+		b := box{number: s.number(), shape: shapePath, lines: []text{bundle(rest), clean("without an upstream")}}
 		f.boxes = append(f.boxes, b)
-		s.arrow(root, b.number, "", lookPlain)
+		s.arrow(root, b.number, text{}, lookPlain)
 	}
 }
 
 // bundle counts paths: 12 paths (1 new).
 func bundle(marks []Mark) text {
 	paths, marked := safetext.Count(len(marks), "path"), tally(marks)
-	if marked == "" {
+	if marked.Empty() {
 		return paths
 	}
 	return safetext.F("%s (%s)", paths, marked)
@@ -321,7 +323,7 @@ func bundle(marks []Mark) text {
 func (p Path) ttl() text {
 	var seconds int
 	if p.EdgeTTL == "" {
-		return ""
+		return text{}
 	}
 	if _, err := fmt.Sscanf(p.EdgeTTL, "%d", &seconds); err != nil || fmt.Sprint(seconds) != p.EdgeTTL || p.TTLUnit != "second" && p.TTLUnit != "" {
 		return label(strings.TrimSpace(p.EdgeTTL+" "+p.TTLUnit), "")

@@ -64,7 +64,7 @@ func fitted(g Graph, direction string) (s sketch, diagram []text) {
 		}
 		s = sketched(g, details)
 		diagram = mermaid(s, direction)
-		return len(s.arrows) <= maxEdges && len(allLines(diagram)) <= maxDiagram
+		return len(s.arrows) <= maxEdges && len(allLines(diagram).String()) <= maxDiagram
 	}
 	for _, marked := range []bool{false, true} {
 		var hosts []int
@@ -180,17 +180,17 @@ const maxNames = 10
 
 func notesOf(g Graph, details []detail) []note {
 	var notes []note
-	if left := notDrawn(details); left != "" {
+	if left := notDrawn(details); !left.Empty() {
 		notes = append(notes, note{text: safetext.F("Left out, because GitHub would not draw it: %s. To see it: --target KIND/NAME, or --format dot", left)})
 	}
 	if g.Sandbox {
-		notes = append(notes, note{text: safetext.Lit(safetext.SandboxBanner)})
+		notes = append(notes, note{text: clean(safetext.SandboxBanner)})
 	}
 	if g.Offline {
-		notes = append(notes, note{text: "The marks come from a plan that compared git with git, so they do not show drift"})
+		notes = append(notes, note{text: clean("The marks come from a plan that compared git with git, so they do not show drift")})
 	}
 	if g.Partial {
-		notes = append(notes, note{text: "The plan covers only part of the project (--target): objects without a mark may differ too"})
+		notes = append(notes, note{text: clean("The plan covers only part of the project (--target): objects without a mark may differ too")})
 	}
 	if n := len(g.Unmanaged); n > 0 {
 		unmanaged := note{text: safetext.F("Live but not in git, so not drawn: %d", n)}
@@ -202,7 +202,7 @@ func notesOf(g Graph, details []detail) []note {
 	if len(g.Undrawn) > 0 {
 		var counts []text
 		for _, name := range slices.Sorted(maps.Keys(g.Undrawn)) {
-			counts = append(counts, safetext.Count(g.Undrawn[name], safetext.Clean(name)))
+			counts = append(counts, safetext.Count(g.Undrawn[name], name))
 		}
 		notes = append(notes, note{text: safetext.F("Not drawn, because they serve nothing: %s", safetext.Join(counts, ", "))})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func ofLarge(n int) *plan.Plan {
 	item := plan.Item{Key: key("CDN", "shop"), Op: plan.Patch, Request: &plan.Request{Body: []byte(`{"spec":{"locations":[]}}`)}}
 	var found []merge.Change
 	for i := range n {
-		path := "locations[/section-" + string(number(i)) + "/*]"
+		path := "locations[/section-" + strconv.Itoa(i) + "/*]"
 		location := map[string]any{"path": path, "upstream": "origin"}
 		found = append(found,
 			merge.Change{Path: path + ".cache.edgeTTL", Class: merge.Changed, Live: "60", Desired: "3600"},
@@ -77,14 +78,14 @@ func BenchmarkGraph(b *testing.B) {
 func graphOf(hosts, paths int) graph.Graph {
 	g := graph.Graph{}
 	for i := range hosts {
-		name := "c" + string(number(i))
+		name := "c" + strconv.Itoa(i)
 		h := graph.Host{Key: key("CDN", name), Hostname: name + ".example.com"}
 		for j := range 3 {
-			server := graph.Server{Address: "a" + string(number(i)) + ".example.com:443"}
-			h.Upstreams = append(h.Upstreams, graph.Upstream{Name: "u" + string(number(j)), Servers: []graph.Server{server}})
+			server := graph.Server{Address: "a" + strconv.Itoa(i) + ".example.com:443"}
+			h.Upstreams = append(h.Upstreams, graph.Upstream{Name: "u" + strconv.Itoa(j), Servers: []graph.Server{server}})
 		}
 		for j := range paths {
-			h.Paths = append(h.Paths, graph.Path{Path: "/section-" + string(number(j)) + "/*", Upstream: j % 3, Mark: graph.Mark(j % 2)})
+			h.Paths = append(h.Paths, graph.Path{Path: "/section-" + strconv.Itoa(j) + "/*", Upstream: j % 3, Mark: graph.Mark(j % 2)})
 		}
 		g.Hosts = append(g.Hosts, h)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"trueup/internal/canon"
 	"trueup/internal/kind"
+	"trueup/internal/safetext"
 )
 
 // A structure of at most maxInline columns stands in the line of its path; a
@@ -37,15 +38,15 @@ func gist(kindName, path string, v any, whole bool) (words safe, details []safe)
 func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return "", v, false
+		return safe{}, v, false
 	}
 	field, keys := fieldAt(kindName, path)
 	if field == nil || field.Summary == "" {
-		return "", v, false
+		return safe{}, v, false
 	}
 	words, said, ok := fill(field.Summary, object)
 	if !ok {
-		return "", v, false
+		return safe{}, v, false
 	}
 	for _, k := range keys {
 		said = append(said, []string{k})
@@ -59,13 +60,13 @@ func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 
 // inline is a value without a summary.
 func inline(v any, whole bool) (safe, []safe) {
-	if text := literal(v); width(text) <= maxInline {
+	if text := literal(v); text.Width() <= maxInline {
 		return text, nil
 	}
 	switch v.(type) {
 	case map[string]any, []any:
 		tokens := bare(v, whole)
-		return count(len(tokens), "value") + ":", tokens
+		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
 	}
 	return value(v, whole), nil
 }
@@ -92,7 +93,7 @@ func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 func fill(summary string, object map[string]any) (words safe, said [][]string, ok bool) {
 	for {
 		before, after, more := strings.Cut(summary, "{")
-		words += clean(before)
+		words = safetext.F("%s%s", words, before)
 		if !more {
 			return words, said, true
 		}
@@ -101,9 +102,9 @@ func fill(summary string, object map[string]any) (words safe, said [][]string, o
 		path := strings.Split(field, ".")
 		values, ok := scalars(object, path)
 		if !ok {
-			return "", nil, false
+			return safe{}, nil, false
 		}
-		words += limited(values, ", ")
+		words = safetext.F("%s%s", words, limited(values, ", "))
 		if len(values) <= maxParts {
 			said = append(said, path)
 		}
@@ -178,47 +179,51 @@ func bare(v any, whole bool) []safe {
 	if whole {
 		f.most = 0
 	}
-	f.write("", v, "")
-	last := len(f.tokens) - 1
-	if last > 0 || len(f.tokens[0]) > len("{}") {
-		f.tokens[0] = f.tokens[0][1:]
-		f.tokens[last] = f.tokens[last][:len(f.tokens[last])-1]
+	f.members(v, "", "")
+	if len(f.tokens) == 0 {
+		f.write("", v, "")
 	}
 	return f.tokens
 }
 
-func (f *flow) write(before safe, v any, after safe) {
+func (f *flow) write(before string, v any, after string) {
+	brackets := "{}"
 	switch t := v.(type) {
 	case map[string]any:
-		keys := canon.SortedKeys(t)
-		f.group(len(keys), before, "{}", after, func(i int) (safe, any) {
-			return f.text(keys[i]) + ": ", t[keys[i]]
-		})
+		if len(t) > 0 {
+			f.members(v, before+"{", "}"+after)
+			return
+		}
 	case []any:
-		f.group(len(t), before, "[]", after, func(i int) (safe, any) { return "", t[i] })
+		if brackets = "[]"; len(t) > 0 {
+			f.members(v, before+"[", "]"+after)
+			return
+		}
 	case string:
-		f.tokens = append(f.tokens, before+f.text(t)+after)
+		brackets = f.text(t).String()
 	default:
-		f.tokens = append(f.tokens, before+jsonText(v)+after)
+		brackets = jsonText(v).String()
 	}
+	f.tokens = append(f.tokens, clean(before+brackets+after))
 }
 
-// group writes the members of an object or a list between its brackets.
-func (f *flow) group(n int, before, brackets, after safe, member func(int) (safe, any)) {
-	if n == 0 {
-		f.tokens = append(f.tokens, before+brackets+after)
-		return
-	}
+// members writes those of an object or a list, with commas between them.
+func (f *flow) members(v any, before, after string) {
+	list, _ := v.([]any)
+	object, _ := v.(map[string]any)
+	keys := canon.SortedKeys(object)
+	n := len(list) + len(keys)
 	for i := range n {
-		lead, end := safe(""), safe(",")
-		if i == 0 {
-			lead = before + brackets[:1]
-		}
+		end := ","
 		if i == n-1 {
-			end = brackets[1:] + after
+			end = after
 		}
-		name, v := member(i)
-		f.write(lead+name, v, end)
+		if list != nil {
+			f.write(before, list[i], end)
+		} else {
+			f.write(before+f.text(keys[i]).String()+": ", object[keys[i]], end)
+		}
+		before = ""
 	}
 }
 
@@ -256,20 +261,20 @@ func unquotable(s string) bool {
 // than a line is broken, at its spaces.
 func flowLines(tokens []safe, columns int, whole bool) []safe {
 	var lines []safe
-	line := safe("")
+	line := safe{}
 	for i, token := range tokens {
 		for _, piece := range pieces(token, columns) {
 			switch {
-			case line == "":
+			case line.Empty():
 				line = piece
-			case width(line)+1+width(piece) <= columns:
-				line += " " + piece
+			case line.Width()+1+piece.Width() <= columns:
+				line = safetext.F("%s %s", line, piece)
 			default:
 				lines = append(lines, line)
 				line = piece
 			}
 			if len(lines) == maxDetails && !whole {
-				return append(lines, "… and "+count(len(tokens)-i, "more value"))
+				return append(lines, safetext.F("… and %s", safetext.Count(len(tokens)-i, "more value")))
 			}
 		}
 	}
@@ -278,12 +283,12 @@ func flowLines(tokens []safe, columns int, whole bool) []safe {
 
 // pieces are what a token may be broken into.
 func pieces(token safe, columns int) []safe {
-	if width(token) <= columns {
+	if token.Width() <= columns {
 		return []safe{token}
 	}
-	var out []safe
-	for _, word := range strings.Split(string(token), " ") {
-		out = append(out, safe(word))
+	out := token.Split(" ")
+	for i := range out {
+		out[i] = out[i].TrimRight()
 	}
 	return out
 }

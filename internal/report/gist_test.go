@@ -8,6 +8,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 func decoded(t *testing.T, text string) any {
@@ -78,8 +79,8 @@ func TestGist(t *testing.T) {
 		"a long text": {"CDN", "hostname", `"` + strings.Repeat("x", 80) + `"`, `"` + strings.Repeat("x", 80) + `"`, ""},
 	} {
 		words, details := gist(c.kind, c.path, decoded(t, c.value), false)
-		if string(words) != c.words || string(join(details, " ")) != c.details {
-			t.Errorf("%s: %s / %s, want %s / %s", name, words, join(details, " "), c.words, c.details)
+		if words.String() != c.words || safetext.Join(details, " ").String() != c.details {
+			t.Errorf("%s: %s / %s, want %s / %s", name, words, safetext.Join(details, " "), c.words, c.details)
 		}
 	}
 }
@@ -119,19 +120,23 @@ func TestSummariesNameFields(t *testing.T) {
 
 func TestFlowLines(t *testing.T) {
 	for _, c := range []struct {
-		tokens  []safe
+		tokens  []string
 		columns int
 		want    string
 	}{
-		{[]safe{"a: 1,", "b: 2"}, 9, "a: 1,|b: 2"},
-		{[]safe{"a: 1,", "b: 2"}, 10, "a: 1, b: 2"},
-		{[]safe{`a: "one two three"`, "b: 2"}, 10, `a: "one|two three"|b: 2`},
-		{[]safe{"aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"}, 5, "aaaa|bbbb|cccc|dddd|… and 2 more values"},
-		{[]safe{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
-		{[]safe{"aaaaaaaaaa", "b"}, 5, "aaaaaaaaaa|b"},
+		{[]string{"a: 1,", "b: 2"}, 9, "a: 1,|b: 2"},
+		{[]string{"a: 1,", "b: 2"}, 10, "a: 1, b: 2"},
+		{[]string{`a: "one two three"`, "b: 2"}, 10, `a: "one|two three"|b: 2`},
+		{[]string{"aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"}, 5, "aaaa|bbbb|cccc|dddd|… and 2 more values"},
+		{[]string{"aaaa", "bbbb", "cccc", "dd ee ff"}, 5, "aaaa|bbbb|cccc|dd ee|… and 1 more value"},
+		{[]string{"aaaaaaaaaa", "b"}, 5, "aaaaaaaaaa|b"},
 	} {
-		if got := string(join(flowLines(c.tokens, c.columns, false), "|")); got != c.want {
-			t.Errorf("%s in %d: %s, want %s", join(c.tokens, " "), c.columns, got, c.want)
+		tokens := make([]safe, len(c.tokens))
+		for i, token := range c.tokens {
+			tokens[i] = clean(token)
+		}
+		if got := safetext.Join(flowLines(tokens, c.columns, false), "|").String(); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.tokens, c.columns, got, c.want)
 		}
 	}
 }
@@ -148,8 +153,8 @@ func TestLinesFit(t *testing.T) {
 		out := render(t, "text", Document{Command: "plan", Plan: pl, Errors: []string{strings.Repeat("what went wrong ", 20)}}, Options{Width: columns, ShowUnmanaged: true})
 		for line := range strings.Lines(string(out)) {
 			line = strings.TrimSuffix(line, "\n")
-			if width(safe(line)) > columns {
-				t.Errorf("%d columns of %d: %s", width(safe(line)), columns, line)
+			if clean(line).Width() > columns {
+				t.Errorf("%d columns of %d: %s", clean(line).Width(), columns, line)
 			}
 		}
 	}
@@ -159,7 +164,7 @@ func TestHeadingOfALongPath(t *testing.T) {
 	item := plan.Item{Key: key("CDN", "shop"), Path: strings.Repeat("漢字/", 30) + "shop.yaml", Line: 7, Op: plan.Patch, Changes: changes([]merge.Change{{Path: "a", Class: merge.Changed, Desired: "1"}})}
 	out := string(render(t, "text", Document{Plan: &plan.Plan{Items: []plan.Item{item}}}, Options{Width: 40}))
 	lines := strings.Split(out, "\n")
-	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || width(safe(lines[1])) > 40 {
+	if lines[0] != "CDN shop" || !strings.HasPrefix(lines[1], "    …") || !strings.HasSuffix(lines[1], "/shop.yaml:7") || clean(lines[1]).Width() > 40 {
 		t.Error(out)
 	}
 }

@@ -83,7 +83,7 @@ func FuzzGraph(f *testing.F) {
 			diagram := drawnAs(t, g, graph.Options{Direction: direction})
 			checkPlain(t, "mermaid", []byte(diagram))
 			checkForm(t, mermaidForm, diagram)
-			if got, want := unentity(firstTitle(diagram)), string(cut(titled(g.Hosts[0].Key), maxLabel)); got != want {
+			if got, want := unentity(firstTitle(diagram)), titled(g.Hosts[0].Key).Cut(maxLabel).String(); got != want {
 				t.Errorf("%q is shown as %q", want, got)
 			}
 			page := drawnAs(t, g, graph.Options{Format: "markdown", Direction: direction})

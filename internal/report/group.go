@@ -8,6 +8,7 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // minGroup is the number of objects with equal changes that are shown as one.
@@ -21,7 +22,7 @@ type group struct {
 	rows []row
 	// others are the objects besides.
 	others []plan.Item
-	rank   int
+	rank   rank
 }
 
 // groups are the objects of a plan that a report shows: those of the first two risks
@@ -44,7 +45,7 @@ func groups(pl *plan.Plan, opts Options) []group {
 
 // place is where the group stands: of what may serve other content, changes come in
 // front of what is new.
-func (g group) place() int {
+func (g group) place() rank {
 	switch {
 	case g.rank > rankSecurity:
 		return rankRest
@@ -101,7 +102,7 @@ func sameBy(all []group, among []int, text func(group) string) map[string][]int 
 func glance(rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
-		b.WriteString(string(r.mark) + string(r.path) + "\n" + string(r.before) + "\n" + string(r.after) + "\n")
+		b.WriteString(string(r.mark) + r.path.String() + "\n" + r.before.String() + "\n" + r.after.String() + "\n")
 	}
 	return b.String()
 }
@@ -124,7 +125,7 @@ func content(item plan.Item, rows []row) string {
 	var b strings.Builder
 	put := func(texts ...safe) {
 		for _, text := range texts {
-			b.WriteString(string(text))
+			b.WriteString(text.String())
 			b.WriteByte('\n') // no safe text has one
 		}
 	}
@@ -150,33 +151,35 @@ func (g group) title() safe {
 	if !g.many() {
 		return titled(g.item.Key)
 	}
-	return count(1+len(g.others), cut(clean(g.item.Kind), maxPath))
+	return safetext.Count(1+len(g.others), clean(g.item.Kind).Cut(maxPath).String())
 }
 
 // names are those of all objects of the group.
 func (g group) names() safe {
-	names := []safe{cut(clean(g.item.Name), maxPath)}
+	names := []safe{clean(g.item.Name).Cut(maxPath)}
 	for _, item := range g.others {
-		names = append(names, cut(clean(item.Name), maxPath))
+		names = append(names, clean(item.Name).Cut(maxPath))
 	}
-	return join(names, ", ")
+	return safetext.Join(names, ", ")
 }
 
 // notes are the lines below the marked ones.
 func (g group) notes(of func(plan.Item) []note) []note {
 	notes := of(g.item)
 	if g.many() {
-		notes = append(notes, note{text: "in " + g.title() + ": " + g.names(), list: true})
+		notes = append(notes, note{text: safetext.F("in %s: %s", g.title(), g.names()), list: true})
 	}
 	return notes
 }
 
-// The ranks of what a report shows: the lower, the more a reader should see it.
-// First what changes the rules of the plan, then what went wrong and what to do,
+// rank is how much a reader should see a part of a report, the most important
+// first: what changes the rules of the plan, then what went wrong and what to do,
 // what may serve other content or expose protected content, what needs a person, what
 // can't be undone, what others did, and what git does.
+type rank int
+
 const (
-	rankSettings = iota
+	rankSettings rank = iota
 	rankErrors
 	rankNext
 	rankOutcomes
@@ -193,18 +196,18 @@ const (
 	rankRest
 )
 
-// nouns are what the parts of each rank are, where some are left out.
-func nouns() [rankRest + 1]safe {
-	return [...]safe{
-		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + clean(kind.RiskServes.Meaning()),
-		"that " + clean(kind.RiskSecurity.Meaning()), "blocked", "of purges", "with removals",
+// tableOfRanks says what the parts of each rank are, where some are left out.
+func tableOfRanks() [rankRest + 1]string {
+	return [...]string{
+		"of settings", "with errors", "of next steps", "of outcomes", "of notes", "that " + kind.RiskServes.Meaning(),
+		"that " + kind.RiskSecurity.Meaning(), "blocked", "of purges", "with removals",
 		"with drift or conflicts", "of advice", "with changes", "to create", "that need nothing",
 	}
 }
 
 // rankOfRisk is the rank of an item of which something of the first two risks is
 // sent, and rankRest for others.
-func rankOfRisk(item plan.Item) int {
+func rankOfRisk(item plan.Item) rank {
 	switch {
 	case item.AtStake(kind.RiskServes) > 0:
 		return rankServes
@@ -215,7 +218,7 @@ func rankOfRisk(item plan.Item) int {
 }
 
 // priority is the rank of an item.
-func priority(item plan.Item, rows []row) int {
+func priority(item plan.Item, rows []row) rank {
 	if rank := rankOfRisk(item); rank < rankRest {
 		return rank
 	}

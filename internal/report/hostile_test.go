@@ -118,7 +118,7 @@ func FuzzRender(f *testing.F) {
 		checkMarkdown(t, outputs["markdown"], maxMarkdown, doc.RunURL)
 		checkMarkdown(t, outputs["summary"], maxSummary, doc.RunURL)
 		small := 2000 + 7*int(n)
-		checkMarkdown(t, []byte(markdown(doc, opts, small)), small, doc.RunURL)
+		checkMarkdown(t, []byte(markdown(doc, opts, small).String()), small, doc.RunURL)
 		checkHTML(t, outputs["html"])
 		opts.Color = true
 		coloured := sgr().ReplaceAll(render(t, "text", doc, opts), nil)

@@ -3,115 +3,97 @@ package report
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
-	"trueup/internal/diag"
+	"trueup/internal/apply"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // htmlItem is one object of a plan.
 type htmlItem struct {
-	ID, Link       safe
-	Mark           htmlMark
-	Op, Kind, Name safe
-	Why            safe
-	Headline       safe
-	Place          safe
-	Open           bool
-	Leads          []htmlLead
-	Diff           *htmlDiff
-	Notes          []htmlText
-	Request        *htmlBody
-}
-
-// htmlEntry is where an object stands in a page. What the page says of it is made
-// when its turn comes: all of that together would be larger than the page.
-type htmlEntry struct {
-	ID              safe
+	ID, Link        safe
+	Mark            look
+	Op, Kind, Name  safe
+	Why             safe
+	Headline, Place safe
 	Open            bool
-	item            *plan.Item
-	opts            Options
-	columns         htmlColumns
-	place, priority int
+	Leads           []htmlRow
+	Diff            *htmlDiff
+	Notes           []note
+	Request         *htmlBody
 }
 
-// View is all that the page says of the object.
+// htmlEntry is where an object is in a page. View makes its text when its turn
+// comes: all of that together would be larger than the page.
+type htmlEntry struct {
+	ID      safe
+	Open    bool
+	item    *plan.Item
+	opts    Options
+	columns htmlColumns
+	group   group
+}
+
+// View is all that the page says about the object.
 func (e htmlEntry) View() htmlItem {
 	v := itemView(*e.item, e.opts, e.columns)
-	v.ID, v.Link, v.Open = e.ID, "#"+e.ID, e.Open
+	v.ID, v.Link, v.Open = e.ID, safetext.F("#%s", e.ID), e.Open
 	return v
-}
-
-// htmlLead is what happens to an object as a whole.
-type htmlLead struct {
-	Mark        htmlMark
-	Why         safe
-	Text, Value safe
-	Cause       safe
-	Alarm       bool
 }
 
 // htmlFilter is a group of boxes to tick.
 type htmlFilter struct {
-	Name, By safe
+	Name, By string
 	Choices  []htmlChoice
 }
 
 type htmlChoice struct {
-	Class, Value, Name safe
-	Number             int
+	Class       string
+	Value, Name safe
+	Number      int
 }
 
 // maxOpen is how many objects are unfolded, the most important first.
 const maxOpen = 40
 
-// items adds the objects for which there is anything to say, and returns the
-// address of each in the page.
-func (p *htmlPage) items(pl *plan.Plan, opts Options) map[kind.Key]safe {
+// items adds the objects that need a word, and the address of each.
+func (p *htmlPage) items(pl *plan.Plan, opts Options) {
 	taken := map[safe]bool{}
 	columns := htmlColumns{"live", "Field", "Live", "Git", "Cause"}
 	if pl.Offline {
 		columns = htmlColumns{"offline", "Field", "Base", "Head", "Cause"}
 	}
-	links := map[kind.Key]safe{}
+	p.links = map[kind.Key]safe{}
 	for i := range pl.Items {
 		item := &pl.Items[i]
 		if hidden(*item, opts) {
 			continue
 		}
-		id := anchor(item.Key, i, taken)
-		if links[item.Key] == "" {
-			links[item.Key] = "#" + id
+		id := named(item.Key)
+		if taken[id] || !addressable(item.Kind) || !addressable(item.Name) {
+			id = safetext.F("object-%d", i+1)
 		}
-		g := group{item: *item, rank: priority(*item, itemRows(*item, opts))}
-		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, place: g.place(), priority: g.rank})
+		taken[id] = true
+		if p.links[item.Key].Empty() {
+			p.links[item.Key] = safetext.F("#%s", id)
+		}
+		g := group{item: plan.Item{Op: item.Op}, rank: priority(*item, itemRows(*item, opts))}
+		p.Items = append(p.Items, htmlEntry{ID: id, item: item, opts: opts, columns: columns, group: g})
 	}
 	slices.SortStableFunc(p.Items, func(a, b htmlEntry) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.priority, b.priority))
+		return cmp.Or(cmp.Compare(a.group.place(), b.group.place()), cmp.Compare(a.group.rank, b.group.rank))
 	})
 	for i := range p.Items {
 		p.Items[i].Open = i < maxOpen
 	}
 	p.Many = len(p.Items) > maxOpen
-	p.ItemsOf = count(len(p.Items), "object")
+	p.ItemsOf = safetext.Count(len(p.Items), "object")
 	if len(p.Items) < len(pl.Items) {
-		p.ItemsOf = number(len(p.Items)) + " of " + count(len(pl.Items), "object")
+		p.ItemsOf = safetext.F("%d of %s", len(p.Items), safetext.Count(len(pl.Items), "object"))
 	}
 	p.filters(pl, opts)
-	return links
-}
-
-// anchor is the address of an object: its key where that can stand in a link as
-// it is, else its number. No two are the same.
-func anchor(k kind.Key, i int, taken map[safe]bool) safe {
-	id := named(k)
-	if taken[id] || !addressable(k.Kind) || !addressable(k.Name) {
-		id = "object-" + number(i+1)
-	}
-	taken[id] = true
-	return id
 }
 
 // addressable reports whether a text means itself in an address.
@@ -123,137 +105,153 @@ func addressable(s string) bool {
 func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	rows := itemRows(item, opts)
 	v := htmlItem{
-		Op: opValue(item), Kind: kindValue(item), Name: cut(clean(item.Name), maxPath),
-		Why: cut(clean(string(item.Cause)), maxName), Headline: headline(item, rows), Place: source(item),
-		Request: bodyView(item.Request),
+		Mark: tableOfMarks[opMark(item.Op)], Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
+		Why: clean(string(item.Cause)).Cut(maxName), Headline: headline(item, rows), Place: source(item), Request: bodyView(item.Request),
 	}
-	v.Mark = opMark(item.Op)
 	leads := len(opRows(item))
 	for _, r := range rows[:leads] {
-		lead := htmlLead{Mark: lookOf(r.mark), Why: v.Why, Text: r.path, Value: r.before + r.after, Cause: r.cause, Alarm: r.alarm}
+		lead := htmlRow{Mark: tableOfMarks[r.mark], Why: v.Why, Path: []safe{r.path}, Said: safetext.F("%s%s", r.before, r.after), Cause: r.cause, Alarm: r.alarm}
 		v.Leads = append(v.Leads, lead)
 	}
 	if mentioned(item) {
-		v.Leads = append(v.Leads, htmlLead{Mark: lookOf(markSame), Why: v.Why, Text: mention(item)})
+		v.Leads = append(v.Leads, htmlRow{Mark: tableOfMarks[markSame], Why: v.Why, Path: []safe{mention(item)}})
+	} else {
+		v.Notes = itemNotes(item)
 	}
 	if len(rows) > leads {
-		v.Diff = &htmlDiff{Caption: "What differs in " + titled(item.Key), Columns: columns}
+		v.Diff = &htmlDiff{Caption: safetext.F("What differs in %s", titled(item.Key)), Columns: columns}
 		for _, r := range rows[leads:] {
-			v.Diff.Rows = append(v.Diff.Rows, diffRowView(item.Kind, r))
+			v.Diff.Rows = append(v.Diff.Rows, rowView(item.Kind, r))
 		}
 		if i := slices.IndexFunc(rows, func(r row) bool { return r.alarm }); i >= leads && item.Op == plan.Patch {
-			v.Mark = lookOf(rows[i].mark)
-		}
-	}
-	if !mentioned(item) {
-		for _, n := range itemNotes(item) {
-			text := htmlText{Text: n.text}
-			if n.fix {
-				text.Class = "fix"
-			}
-			v.Notes = append(v.Notes, text)
+			v.Mark = tableOfMarks[rows[i].mark]
 		}
 	}
 	return v
 }
 
-// opValue and kindValue are what the filters know an object by.
-func opValue(item plan.Item) safe { return cut(clean(string(item.Op)), maxName) }
-
-func kindValue(item plan.Item) safe { return cut(clean(item.Kind), maxPath) }
+// opValue is what the filter knows an operation by.
+func opValue(item plan.Item) safe { return clean(string(item.Op)).Cut(maxName) }
 
 // opMark is the sign of what happens to an object as a whole.
-func opMark(op plan.Op) htmlMark {
+func opMark(op plan.Op) mark {
 	switch op {
 	case plan.Create:
-		return lookOf(markAdd)
+		return markAdd
 	case plan.Patch:
-		return lookOf(markChange)
+		return markChange
 	case plan.Post:
-		return lookOf(markOnce)
+		return markOnce
 	case plan.Delete:
-		return lookOf(markRemove)
+		return markRemove
 	case plan.Blocked:
-		return lookOf(markBlocked)
+		return markBlocked
 	case plan.InFlight, plan.Deferred:
-		return lookOf(markLater)
+		return markLater
 	case plan.None, plan.Kept:
 	}
-	return lookOf(markSame)
-}
-
-const noLink safe = ""
-
-// byFile are the items that have a manifest, by its file and in its order.
-func byFile(pl *plan.Plan) map[string][]*plan.Item {
-	files := map[string][]*plan.Item{}
-	for i := range pl.Items {
-		if item := &pl.Items[i]; item.Path != "" {
-			files[item.Path] = append(files[item.Path], item)
-		}
-	}
-	for _, items := range files {
-		slices.SortStableFunc(items, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
-	}
-	return files
-}
-
-// linkTo is the address of the object in whose manifest a finding is, among those
-// of its file; noLink where that is not shown.
-func linkTo(items []*plan.Item, links map[kind.Key]safe, f diag.Finding) safe {
-	i := sort.Search(len(items), func(i int) bool { return items[i].Line > f.Line })
-	if i == 0 {
-		return noLink
-	}
-	return links[items[i-1].Key]
+	return markSame
 }
 
 // filters offers what the objects differ in.
 func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
-	var why, ops, kinds htmlTally
+	filters := []htmlFilter{{Name: "Cause", By: "why"}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, c := range causes(pl, opts) {
-		if c.n == 0 {
-			continue
-		}
-		counted := htmlCount{"plain", c.name, c.n}
-		if c.alarm {
-			counted.Class = "alarm"
-		}
-		p.Causes = append(p.Causes, counted)
-		why = append(why, htmlChoice{counted.Class, clean(string(c.why)), c.name, c.n})
+		class := cmp.Or(c.class, "plain")
+		p.Causes = append(p.Causes, htmlCount{class, c.name, c.n})
+		filters[0].Choices = append(filters[0].Choices, htmlChoice{class, clean(string(c.why)), clean(c.name), c.n})
 	}
 	for _, e := range p.Items {
-		ops.add(opValue(*e.item), opName(e.item.Op))
-		kinds.add(kindValue(*e.item), kindValue(*e.item))
-	}
-	for _, f := range []htmlFilter{{"Cause", "why", why}, {"What", "op", ops}, {"Kind", "kind", kinds}} {
-		if len(f.Choices) > 1 {
-			p.Filters = append(p.Filters, f)
+		name, ok := headlines()[e.item.Op]
+		switch {
+		case ok:
+		case e.item.Op == plan.Patch:
+			name = "to change"
+		case e.item.Op == plan.None:
+			name = "in sync"
 		}
+		filters[1].count(opValue(*e.item), clean(name))
+		filters[2].count(clean(e.item.Kind).Cut(maxPath), clean(e.item.Kind).Cut(maxPath))
 	}
+	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
 }
 
-// htmlTally counts under names, in the order in which they were met.
-type htmlTally []htmlChoice
-
-func (t *htmlTally) add(value, name safe) {
-	i := slices.IndexFunc(*t, func(c htmlChoice) bool { return c.Value == value })
+// count counts a value, in the order in which they are met.
+func (f *htmlFilter) count(value, name safe) {
+	i := slices.IndexFunc(f.Choices, func(c htmlChoice) bool { return c.Value == value })
 	if i < 0 {
-		i = len(*t)
-		*t = append(*t, htmlChoice{Class: "plain", Value: value, Name: name})
+		i = len(f.Choices)
+		f.Choices = append(f.Choices, htmlChoice{Class: "plain", Value: value, Name: name})
 	}
-	(*t)[i].Number++
+	f.Choices[i].Number++
 }
 
-// opName is what happens to an object in the words of the filter.
-func opName(op plan.Op) safe {
-	switch op {
-	case plan.Patch:
-		return "to change"
-	case plan.None:
-		return "in sync"
-	case plan.Create, plan.Post, plan.Delete, plan.Blocked, plan.InFlight, plan.Deferred, plan.Kept:
-		return headlines()[op]
+// htmlOutcomes is how a run ended.
+type htmlOutcomes struct {
+	Of        safe
+	Next      []safe
+	List      []htmlOutcome
+	Untouched safe
+}
+
+type htmlOutcome struct {
+	Class, Sign                      string
+	Status, Link, Name, Message, Fix safe
+	Mismatch                         *htmlDiff
+}
+
+// outcomes adds how each object ended, what needs a person first.
+func (p *htmlPage) outcomes(doc Document) {
+	out := &htmlOutcomes{Of: applySummary(doc.Apply), Next: nextSteps(doc.Apply)}
+	p.Heading, p.Lede, p.Sub, p.Outcomes = applyTitle(doc), out.Of, safe{}, out
+	p.CountsOf, p.Counts = "Outcomes", nil
+	counts, untouchedOnes := map[apply.Status]int{}, 0
+	order := byUrgency()
+	for _, o := range slices.SortedStableFunc(slices.Values(doc.Apply.Outcomes), func(a, b apply.Outcome) int {
+		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
+	}) {
+		counts[o.Status]++
+		if untouched(o) {
+			untouchedOnes++
+			continue
+		}
+		out.List = append(out.List, outcomeView(o, p.links[o.Key]))
 	}
-	return clean(string(op))
+	for _, s := range statuses() {
+		class, _ := statusLook(s)
+		p.Counts = append(p.Counts, htmlCount{map[string]string{"good": "add", "bad": "cut", "wait": "edit"}[class], string(s), counts[s]})
+	}
+	withoutColour(p.Counts)
+	if untouchedOnes > 0 {
+		out.Untouched = safetext.F("%s equal to git: nothing was sent.", theyAre(untouchedOnes, "object"))
+	}
+}
+
+func outcomeView(o apply.Outcome, link safe) htmlOutcome {
+	class, sign := statusLook(o.Status)
+	v := htmlOutcome{
+		Class: class, Sign: sign, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
+		Message: message(o.Message), Fix: message(o.Fix),
+	}
+	if len(o.Mismatches) == 0 {
+		return v
+	}
+	v.Mismatch = &htmlDiff{Caption: safetext.F("What the server did not keep of %s", v.Name), Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
+	for _, m := range o.Mismatches {
+		r := htmlRow{Mark: tableOfMarks[markDrift], Path: breakable(clean(m.Path).Cut(maxPath)), Cause: message(m.Hint)}
+		r.Before, r.After = sides(m.Sent, m.Returned, row{}.room())
+		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
+	}
+	return v
+}
+
+func statusLook(s apply.Status) (class, sign string) {
+	switch s {
+	case apply.Done:
+		return "good", "✓"
+	case apply.Failed, apply.Blocked:
+		return "bad", "✗"
+	case apply.Skipped, apply.Deferred:
+	}
+	return "wait", "●"
 }

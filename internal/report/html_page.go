@@ -7,165 +7,54 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// htmlPage is what the page's template shows. Its texts are safe; what they mean
-// to a browser is the template's care.
+// htmlPage is what the page's template shows.
 type htmlPage struct {
-	Style         template.CSS
-	Script        template.JS
-	Policy        string
-	Title         safe
-	Command       safe
-	Context       []safe
-	Result        htmlResult
-	Heading, Lede safe
-	// Sub is what there is to say besides.
-	Sub     safe
-	Digest  safe
-	Banners []htmlText
+	Style                              template.CSS
+	Script                             template.JS
+	Policy                             string
+	Heading                            string
+	Command, Title, Lede, Sub, Context safe
+	Result                             look
+	Digest, Empty, Tool                safe
+	Banners, Notes                     []htmlText
 	// CountsOf names the first table of numbers.
-	CountsOf       safe
+	CountsOf       string
 	Counts, Causes []htmlCount
 	Look           []htmlLook
 	Facts          []htmlFact
-	SettingsOf     safe
+	SettingsOf     string
 	Settings       []htmlSetting
 	Errors         []safe
 	FindingsOf     safe
 	Findings       []htmlFinding
 	Outcomes       *htmlOutcomes
-	Notes          []htmlText
 	AdviceOf       safe
 	Advice         []htmlFinding
 	ItemsOf        safe
 	Items          []htmlEntry
 	// Many says that there are so many objects that a browser need not lay out
 	// those that are not on the screen.
-	Many        bool
-	Filters     []htmlFilter
-	Lists       []htmlList
-	Empty, Tool safe
-	Bounds      htmlBounds
+	Many                       bool
+	Filters                    []htmlFilter
+	Lists                      []htmlList
+	MaxText, MaxLines, MaxBody int
+	// links are the addresses of objects in the page.
+	links map[kind.Key]safe
 }
 
 // htmlText is a text with a class of the style sheet, or without one.
-type htmlText struct{ Class, Text safe }
-
-// htmlResult is how the run ended; its sign is for eyes alone.
-type htmlResult struct{ Class, Sign, Name safe }
+type htmlText struct {
+	Class string
+	Text  safe
+}
 
 // htmlCount is a number with its name.
 type htmlCount struct {
-	Class, Name safe
+	Class, Name string
 	Number      int
-}
-
-// htmlSetting is a setting that differs from the base, with what it does.
-type htmlSetting struct {
-	Mark  htmlMark
-	Text  safe
-	Notes []safe
-}
-
-// htmlFact is a line of what the page speaks of.
-type htmlFact struct {
-	Name   safe
-	Values []htmlValue
-}
-
-// htmlValue is a text, or one to be copied.
-type htmlValue struct {
-	Text safe
-	Code bool
-}
-
-// htmlList are names of which there is nothing more to say.
-type htmlList struct {
-	Name, Of safe
-	Lines    []safe
-}
-
-// htmlBounds are the limits of what is shown of one value.
-type htmlBounds struct{ Text, Lines, Body int }
-
-// newHTMLPage lays the document out: what a person must look at first.
-func newHTMLPage(doc Document, opts Options) htmlPage {
-	p := htmlPage{
-		Command: message(doc.Command), Result: resultOf(doc), Errors: lines(doc.Errors),
-		Bounds: htmlBounds{maxHTMLText, maxHTMLLines, maxHTMLBody},
-	}
-	if doc.Sandbox {
-		p.Banners = append(p.Banners, htmlText{"note", banner})
-	}
-	var links map[kind.Key]safe
-	if doc.Plan != nil {
-		links = p.plan(doc, opts)
-	}
-	p.findings(doc)
-	if doc.Apply != nil {
-		p.outcomes(doc, links)
-	}
-	p.silenced(silenced(doc))
-	p.Title = p.Heading + ": " + p.Lede
-	if len(p.Context) > 0 {
-		p.Title += " - " + p.Context[0]
-	}
-	return p
-}
-
-// resultOf names the exit code.
-func resultOf(doc Document) htmlResult {
-	r := htmlResult{"good", "✓", message(doc.Result) + ", exit code " + number(doc.ExitCode)}
-	switch doc.ExitCode {
-	case 0:
-	case 2:
-		r.Class, r.Sign = "wait", "●"
-	default:
-		r.Class, r.Sign = "bad", "✗"
-	}
-	return r
-}
-
-// plan adds what a plan says and returns where its objects are.
-func (p *htmlPage) plan(doc Document, opts Options) map[kind.Key]safe {
-	pl := doc.Plan
-	p.Heading, p.Lede, p.Sub = planTitle(doc), doing(doc), join(filled(drifted(pl.Summary), found(pl.Summary)), " ")
-	if doc.Command == "drift" {
-		p.Lede, p.Sub = driftSummary(pl.Summary), found(pl.Summary)
-	}
-	p.CountsOf, p.Counts = "Objects and fields", countsOf(pl.Summary)
-	p.Tool, p.Digest, p.Facts = message(pl.Tool), cut(clean(pl.Digest), maxPath), facts(doc)
-	if pl.Target.Workspace.Name != "" {
-		p.Context = []safe{cut(clean(pl.Target.Workspace.Name), maxPath)}
-	}
-	if pl.Offline {
-		p.Banners = append(p.Banners, htmlText{"warn", offlineBanner})
-	}
-	p.notes(pl)
-	p.settings(pl)
-	links := p.items(pl, opts)
-	p.look(pl, links)
-	p.AdviceOf = advices(len(pl.Advice))
-	files := byFile(pl)
-	for _, a := range alikeFindings(pl.Advice) {
-		v := findingView(a.Finding, linkTo(files[a.Path], links, a.Finding))
-		v.Also = a.also()
-		p.Advice = append(p.Advice, v)
-	}
-	p.others(pl)
-	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
-		p.Empty = "Nothing differs."
-	}
-	return links
-}
-
-// drifted is empty where nothing did.
-func drifted(s plan.Summary) safe {
-	if s.Drifted == 0 {
-		return ""
-	}
-	return driftSummary(s)
 }
 
 // htmlLook is something that a reviewer should not miss, and where it is.
@@ -177,18 +66,139 @@ type htmlLook struct {
 
 type htmlLink struct{ Link, Text safe }
 
+// htmlSetting is a setting that differs from the base, with what it does.
+type htmlSetting struct {
+	Mark  look
+	Text  safe
+	Notes []note
+}
+
+// Text is what the line says.
+func (n note) Text() safe { return n.text }
+
+// Class is that of the style sheet.
+func (n note) Class() string {
+	if n.fix {
+		return "fix"
+	}
+	return ""
+}
+
+// htmlFact is a line about the plan; Code says that the values may be copied.
+type htmlFact struct {
+	Name   string
+	Values []htmlValue
+}
+
+type htmlValue struct {
+	Text safe
+	Code bool
+}
+
+// htmlList are names that need no more words.
+type htmlList struct {
+	Name  string
+	Of    safe
+	Lines []safe
+}
+
+// newHTMLPage lays the document out: first what a person must look at.
+func newHTMLPage(doc Document, opts Options) htmlPage {
+	p := htmlPage{
+		Command: message(doc.Command), Errors: messages(doc.Errors), SettingsOf: settingsTitle,
+		Result:  look{Class: "bad", Sign: "✗", Name: safetext.F("%s, exit code %d", message(doc.Result), doc.ExitCode).String()},
+		MaxText: maxHTMLText, MaxLines: maxHTMLLines, MaxBody: maxHTMLBody,
+	}
+	switch doc.ExitCode {
+	case 0:
+		p.Result.Class, p.Result.Sign = "good", "✓"
+	case 2:
+		p.Result.Class, p.Result.Sign = "wait", "●"
+	}
+	if doc.Sandbox {
+		p.Banners = append(p.Banners, htmlText{"note", clean(Banner)})
+	}
+	if doc.Plan != nil {
+		p.plan(doc, opts)
+	}
+	p.findings(doc)
+	if doc.Apply != nil {
+		p.outcomes(doc)
+	}
+	var texts []safe
+	for _, f := range silenced(doc) {
+		text := safetext.F("%s%s", place(f), clean(f.Rule).Cut(maxPath))
+		texts = append(texts, safetext.Join(safetext.Filled(text, message(f.Silenced)), " - "))
+	}
+	p.list("Silenced by comments", "finding", texts)
+	p.Title = safetext.Join(safetext.Filled(safetext.F("%s: %s", p.Heading, p.Lede), p.Context), " - ")
+	return p
+}
+
+// plan adds what a plan says.
+func (p *htmlPage) plan(doc Document, opts Options) {
+	pl := doc.Plan
+	p.Heading, p.Lede, p.Sub = planTitle(doc), doing(doc), found(pl.Summary)
+	switch {
+	case doc.Command == "drift":
+		p.Lede = driftSummary(pl.Summary)
+	case pl.Summary.Drifted > 0:
+		p.Sub = safetext.Join(safetext.Filled(driftSummary(pl.Summary), p.Sub), " ")
+	}
+	var counts []htmlCount
+	for _, c := range planCounts(pl.Summary) {
+		counts = append(counts, htmlCount{c.class, c.name, c.n})
+	}
+	p.CountsOf, p.Counts = "Objects and fields", withoutColour(counts)
+	p.Tool, p.Digest, p.Facts = message(pl.Tool), clean(pl.Digest).Cut(maxPath), facts(doc)
+	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
+	if pl.Offline {
+		p.Banners = append(p.Banners, htmlText{"warn", clean(offlineBanner)})
+	}
+	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
+		p.Notes = append(p.Notes, htmlText{"wait", safetext.F("base: %s", safetext.Join(safetext.Filled(problem, fix), " - fix: "))})
+	}
+	for _, n := range messages(pl.Notes) {
+		p.Notes = append(p.Notes, htmlText{"", n})
+	}
+	for _, s := range pl.Settings {
+		r := settingRow(s)
+		p.Settings = append(p.Settings, htmlSetting{tableOfMarks[r.mark], sentence(r), settingNotes(pl, s)})
+	}
+	p.items(pl, opts)
+	p.look(pl)
+	p.AdviceOf = advices(len(pl.Advice))
+	files := itemsByFile(pl)
+	for _, a := range alikeFindings(pl.Advice) {
+		v := findingView(a.Finding)
+		v.Also = a.also()
+		if item := itemAt(files[a.Path], a.Line); item != nil {
+			v.Link = p.links[item.Key]
+		}
+		p.Advice = append(p.Advice, v)
+	}
+	p.others(pl)
+	if len(p.Items)+len(doc.Errors)+len(doc.Findings) == 0 && doc.Apply == nil {
+		p.Empty = clean("Nothing differs.")
+	}
+}
+
 // maxLinks is how many places a line of what to look at has.
 const maxLinks = 8
 
 // look lists what a reviewer should not miss.
-func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
+func (p *htmlPage) look(pl *plan.Plan) {
+	if n := len(pl.Settings); n > 0 {
+		below := []htmlLink{{clean("#settings"), clean("below")}}
+		p.Look = append(p.Look, htmlLook{Title: safetext.F("%s otherwise than in the base", safetext.Count(n, "setting")), Links: below})
+	}
 	for _, n := range notables() {
 		total := 0
 		var l htmlLook
 		for _, item := range pl.Items {
 			if here := n.count(item); here > 0 {
 				total += here
-				l.Links = append(l.Links, htmlLink{links[item.Key], n.name(item)})
+				l.Links = append(l.Links, htmlLink{p.links[item.Key], n.name(item)})
 			}
 		}
 		if total == 0 {
@@ -196,87 +206,39 @@ func (p *htmlPage) look(pl *plan.Plan, links map[kind.Key]safe) {
 		}
 		l.Title = n.title(total)
 		if more := len(l.Links) - maxLinks; more > 0 {
-			l.Links, l.Rest = l.Links[:maxLinks], "and "+number(more)+" more"
+			l.Links, l.Rest = l.Links[:maxLinks], safetext.F("and %d more", more)
 		}
 		p.Look = append(p.Look, l)
 	}
 	if n := len(pl.Advice); n > 0 {
-		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{"#advice", "below"}}})
-	}
-}
-
-// settings adds what a change of the project itself does to the plan.
-func (p *htmlPage) settings(pl *plan.Plan) {
-	p.SettingsOf = settingsTitle
-	for _, s := range pl.Settings {
-		r := settingRow(s)
-		v := htmlSetting{Mark: lookOf(r.mark), Text: sentence(r)}
-		for _, n := range settingNotes(pl, s) {
-			v.Notes = append(v.Notes, n.text)
-		}
-		p.Settings = append(p.Settings, v)
-	}
-	if n := len(pl.Settings); n > 0 {
-		p.Look = append(p.Look, htmlLook{Title: count(n, "setting") + " otherwise than in the base", Links: []htmlLink{{"#settings", "below"}}})
-	}
-}
-
-// notes are sentences about the whole plan.
-func (p *htmlPage) notes(pl *plan.Plan) {
-	if _, problem, fix := blame(pl.Blame); problem != "" {
-		p.Notes = append(p.Notes, htmlText{"wait", "base: " + join(filled(problem, fix), " - fix: ")})
-	}
-	for _, n := range lines(pl.Notes) {
-		p.Notes = append(p.Notes, htmlText{"", n})
+		p.Look = append(p.Look, htmlLook{Title: advices(n), Links: []htmlLink{{clean("#advice"), clean("below")}}})
 	}
 }
 
 // others names the objects that need nothing.
 func (p *htmlPage) others(pl *plan.Plan) {
-	var same, alone []safe
+	var same, unmanaged []safe
 	for _, item := range pl.Items {
 		if hidden(item, Options{}) {
 			same = append(same, named(item.Key))
 		}
 	}
 	for _, k := range pl.Unmanaged {
-		alone = append(alone, named(k))
+		unmanaged = append(unmanaged, named(k))
 	}
 	p.list("As git says", "object", same)
-	p.list("Not in git", "object", alone)
+	p.list("Not in git", "object", unmanaged)
 }
 
 // list adds names, if there are any.
-func (p *htmlPage) list(name, noun safe, lines []safe) {
+func (p *htmlPage) list(name, noun string, lines []safe) {
 	if len(lines) > 0 {
-		p.Lists = append(p.Lists, htmlList{name, count(len(lines), noun), lines})
+		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
 	}
 }
 
-// silenced names what comments in manifests keep from being shown.
-func (p *htmlPage) silenced(findings diag.List) {
-	var texts []safe
-	for _, f := range findings {
-		text := place(f) + cut(clean(f.Rule), maxPath)
-		if f.Silenced != "" {
-			text += " - " + message(f.Silenced)
-		}
-		texts = append(texts, text)
-	}
-	p.list("Silenced by comments", "finding", texts)
-}
-
-// countsOf are the numbers of a plan.
-func countsOf(s plan.Summary) []htmlCount {
-	var counts []htmlCount
-	for _, c := range planCounts(s) {
-		counts = append(counts, htmlCount{c.class, c.name, c.n})
-	}
-	return zeroes(counts)
-}
-
-// zeroes takes the colour from what there is none of.
-func zeroes(counts []htmlCount) []htmlCount {
+// withoutColour takes the colour from counts of nothing.
+func withoutColour(counts []htmlCount) []htmlCount {
 	for i := range counts {
 		if counts[i].Number == 0 {
 			counts[i].Class = "zero"
@@ -285,21 +247,20 @@ func zeroes(counts []htmlCount) []htmlCount {
 	return counts
 }
 
-// facts say what the plan speaks of.
+// facts say what the plan is about.
 func facts(doc Document) []htmlFact {
-	pl := doc.Plan
 	var out []htmlFact
-	add := func(name safe, values ...htmlValue) {
-		values = slices.DeleteFunc(values, func(v htmlValue) bool { return v.Text == "" })
+	add := func(name string, values ...htmlValue) {
+		values = slices.DeleteFunc(values, func(v htmlValue) bool { return v.Text.Empty() })
 		if len(values) > 0 {
 			out = append(out, htmlFact{name, values})
 		}
 	}
-	code := func(s string) htmlValue { return htmlValue{cut(clean(s), maxPath), true} }
-	if b := pl.Blame; b != nil {
+	code := func(s string) htmlValue { return htmlValue{clean(s).Cut(maxPath), true} }
+	if b := doc.Plan.Blame; b != nil {
 		merge := htmlValue{}
 		if b.Merge {
-			merge.Text = "(" + hostsMerge + ")"
+			merge.Text = clean("(" + hostsMerge + ")")
 		}
 		add("Base", code(b.Ref), code(b.Base))
 		add("Head", code(b.Head), merge)
@@ -313,7 +274,72 @@ func facts(doc Document) []htmlFact {
 	}
 	add("Run", code(doc.RunURL))
 	if doc.Objects > 0 {
-		add("Manifests", htmlValue{Text: count(doc.Objects, "object")})
+		add("Manifests", htmlValue{Text: safetext.Count(doc.Objects, "object")})
 	}
 	return out
+}
+
+// findings adds what is wrong with the manifests.
+func (p *htmlPage) findings(doc Document) {
+	p.FindingsOf = findingsSummary(doc)
+	for _, f := range doc.Findings {
+		p.Findings = append(p.Findings, findingView(f))
+	}
+	if doc.Plan != nil {
+		return
+	}
+	p.Heading, p.Lede = "Manifests", p.FindingsOf
+	if len(doc.Errors) > 0 && len(doc.Findings) == 0 && doc.Objects == 0 {
+		p.Heading, p.Lede = "Stopped", safetext.F("%s.", safetext.Count(len(doc.Errors), "error"))
+	}
+	errs, warnings := doc.Findings.Count(diag.Error), doc.Findings.Count(diag.Warning)
+	p.CountsOf = "Findings"
+	p.Counts = withoutColour([]htmlCount{{"cut", "errors", errs + len(doc.Errors)}, {"edit", "warnings", warnings}, {"plain", "objects", doc.Objects}})
+}
+
+// htmlFinding is one finding, with the word that its column points at.
+type htmlFinding struct {
+	Class                                                  string
+	Severity, Message, Rule, Link, Place, Also, Field, Fix safe
+	Source                                                 *htmlSource
+}
+
+type htmlSource struct{ Before, At, After safe }
+
+func findingView(f diag.Finding) htmlFinding {
+	v := htmlFinding{
+		Class: "wait", Severity: clean(f.Severity.String()), Message: message(f.Message), Rule: clean(f.Rule).Cut(maxPath),
+		Place: location(f), Field: clean(f.Field).Cut(maxPath), Fix: message(f.Fix),
+	}
+	switch f.Severity {
+	case diag.Error:
+		v.Class = "bad"
+	case diag.Advice:
+		v.Class = "hint"
+	case diag.Warning:
+	}
+	if f.Source != "" {
+		v.Source = sourceView(f)
+	}
+	return v
+}
+
+// The columns of a line of source in front of the marked word, and from there.
+const (
+	sourceBefore = 80
+	sourceAfter  = 160
+)
+
+// sourceView is a line of a file, and the word at the finding's column in it.
+func sourceView(f diag.Finding) *htmlSource {
+	runes := []rune(f.Source)
+	at := min(max(f.Column-1, 0), len(runes))
+	end := at
+	if f.Column > 0 {
+		for end < len(runes) && end < at+sourceBefore && isWord(runes[end]) {
+			end++
+		}
+		end = min(max(end, at+1), len(runes))
+	}
+	return &htmlSource{shownSource(runes[:at]).CutLeft(sourceBefore), shownSource(runes[at:end]), shownSource(runes[end:]).Cut(sourceAfter)}
 }

@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"trueup/internal/safetext"
+
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
@@ -24,8 +26,8 @@ type part struct {
 // intraline splits two quoted texts into the words that they share and those
 // that differ; ok is false where marking them would help nobody.
 func intraline(before, after safe) (a, b []part, ok bool) {
-	short := min(utf8.RuneCountInString(string(before)), utf8.RuneCountInString(string(after)))
-	long := max(utf8.RuneCountInString(string(before)), utf8.RuneCountInString(string(after)))
+	short := min(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
+	long := max(utf8.RuneCountInString(before.String()), utf8.RuneCountInString(after.String()))
 	if short < minIntraline || long > maxIntraline || !wordy(before) || !wordy(after) {
 		return nil, nil, false
 	}
@@ -34,10 +36,10 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	differ.DiffTimeout = 0 // the clock must not change what is shown
 	shared := 0
 	for _, diff := range differ.DiffMainRunes(d.encode(words(before)), d.encode(words(after)), false) {
-		text := join(d.decode(diff.Text), "")
+		text := safetext.Join(d.decode(diff.Text), "")
 		switch diff.Type {
 		case diffmatchpatch.DiffEqual:
-			shared += utf8.RuneCountInString(string(text))
+			shared += utf8.RuneCountInString(text.String())
 			a, b = append(a, part{text, false}), append(b, part{text, false})
 		case diffmatchpatch.DiffDelete:
 			a = append(a, part{text, true})
@@ -86,25 +88,26 @@ func (d *dictionary) decode(s string) []safe {
 func words(s safe) []safe {
 	var out []safe
 	start := 0
-	for i, r := range s {
+	text := s.String()
+	for i, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			continue
 		}
 		if start < i {
-			out = append(out, s[start:i])
+			out = append(out, clean(text[start:i]))
 		}
 		start = i + utf8.RuneLen(r)
-		out = append(out, s[i:start])
+		out = append(out, clean(text[i:start]))
 	}
-	if start < len(s) {
-		out = append(out, s[start:])
+	if start < len(text) {
+		out = append(out, clean(text[start:]))
 	}
 	return out
 }
 
 // wordy tells a text from a number, a boolean, and a number in a text.
 func wordy(s safe) bool {
-	return strings.ContainsFunc(strings.Trim(string(s), `"`), func(r rune) bool {
+	return strings.ContainsFunc(strings.Trim(s.String(), `"`), func(r rune) bool {
 		return !strings.ContainsRune("0123456789+-.eE", r)
 	})
 }

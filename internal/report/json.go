@@ -9,6 +9,7 @@ import (
 	"trueup/internal/apply"
 	"trueup/internal/diag"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // ResultFormat is the version of the JSON format; fields are only ever added
@@ -76,7 +77,7 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 	out := bufio.NewWriter(w)
 	if list.n > 0 {
 		end := bytes.Index(text, []byte(list.empty)) + len(list.empty) - len("]")
-		escapeJSON(out, text[:end])
+		safetext.WriteJSON(out, text[:end])
 		var b bytes.Buffer
 		one := json.NewEncoder(&b)
 		one.SetIndent(list.margin+"  ", "  ")
@@ -86,12 +87,12 @@ func writeIndented(w io.Writer, v any, list jsonList) error {
 				return err
 			}
 			_, _ = out.WriteString([]string{"\n", ",\n"}[min(i, 1)] + list.margin + "  ")
-			escapeJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+			safetext.WriteJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 		}
 		_, _ = out.WriteString("\n" + list.margin)
 		text = text[end:]
 	}
-	escapeJSON(out, text)
+	safetext.WriteJSON(out, text)
 	_ = out.WriteByte('\n')
 	return out.Flush()
 }

@@ -9,10 +9,11 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // The common form of JUnit's XML, which build servers and code hosts read,
-// and no more of it than the strictest of their schemas knows.
+// and no more of it than the strictest of their schemas allows.
 
 type testSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
@@ -41,8 +42,8 @@ type testProperties struct {
 }
 
 type testProperty struct {
-	Name  safe `xml:"name,attr"`
-	Value safe `xml:"value,attr"`
+	Name  string `xml:"name,attr"`
+	Value safe   `xml:"value,attr"`
 }
 
 // testCase has one of Failure, Error and Skipped, or passed.
@@ -57,9 +58,9 @@ type testCase struct {
 
 // testEnd says why a case did not pass.
 type testEnd struct {
-	Message safe `xml:"message,attr"`
-	Type    safe `xml:"type,attr,omitempty"`
-	Text    safe `xml:",cdata"`
+	Message safe   `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    safe   `xml:",cdata"`
 }
 
 type testLines struct {
@@ -97,24 +98,19 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	return out.Flush()
 }
 
-// count sets the totals, and gives cases of one name a number: readers know a
+// count sets the totals, and gives cases with one name a number: readers know a
 // case by its name.
 func (s *testSuite) count() {
-	seen := map[safe]int{}
+	seen := map[[2]safe]int{}
 	for i := range s.Cases {
 		c := &s.Cases[i]
-		name := c.Class + "\n" + c.Name
+		name := [2]safe{c.Class, c.Name}
 		if seen[name]++; seen[name] > 1 {
-			c.Name += " (" + number(seen[name]) + ")"
+			c.Name = safetext.F("%s (%d)", c.Name, seen[name])
 		}
-		switch {
-		case c.Error != nil:
-			s.Errors++
-		case c.Failure != nil:
-			s.Failures++
-		case c.Skipped != nil:
-			s.Skipped++
-		}
+		s.Errors += oneIf(c.Error != nil)
+		s.Failures += oneIf(c.Failure != nil)
+		s.Skipped += oneIf(c.Skipped != nil)
 	}
 	s.Tests = len(s.Cases)
 }
@@ -122,70 +118,69 @@ func (s *testSuite) count() {
 // runProperties are about the run as a whole.
 func runProperties(doc Document) *testProperties {
 	list := []testProperty{
-		{"command", attribute(clean(doc.Command))},
-		{"result", attribute(clean(doc.Result))},
-		{"exit-code", number(doc.ExitCode)},
-		{"summary", attribute(runSummary(doc))},
-	}
-	if doc.Plan != nil && doc.Plan.Digest != "" {
-		list = append(list, testProperty{"digest", attribute(clean(doc.Plan.Digest))})
+		{"command", clean(doc.Command)}, {"result", clean(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode)}, {"summary", runSummary(doc)},
 	}
 	if doc.Plan != nil {
-		for _, r := range noteRemarks(doc.Plan) {
-			list = append(list, testProperty{"note", attribute(join(r.lines(), "; "))})
+		if doc.Plan.Digest != "" {
+			list = append(list, testProperty{"digest", clean(doc.Plan.Digest)})
 		}
+		for _, r := range noteRemarks(doc.Plan) {
+			list = append(list, testProperty{"note", safetext.Join(r.lines(), "; ")})
+		}
+	}
+	for i := range list {
+		list[i].Value = list[i].Value.Guarded() // a runner may see an attribute's line in a log
 	}
 	return &testProperties{list}
 }
 
-// attribute is text for an attribute: a runner may see its line in a log.
-func attribute(s safe) safe { return guarded(s) }
-
 // manifestSuite has what is wrong with manifests and with the run; where nothing
 // is, one case says that they were read.
 func manifestSuite(doc Document) testSuite {
-	s := testSuite{Name: "manifests"}
+	s := testSuite{Name: clean("manifests")}
 	for _, e := range doc.Errors {
-		s.Cases = append(s.Cases, testCase{Class: "trueup", Name: "run", Error: ended("run", message(e), nil)})
+		s.Cases = append(s.Cases, testCase{Class: clean("trueup"), Name: clean("run"), Error: ended("run", message(e), nil)})
 	}
 	var advice diag.List
 	if doc.Plan != nil {
 		advice = doc.Plan.Advice
 	}
+	class := clean("trueup.manifests")
 	for _, f := range slices.Concat(doc.Findings, advice) {
 		r := findingRemark(f, doc.Place)
-		c := testCase{Class: "trueup.manifests", Name: attribute(join(filled(r.rule, cut(clean(f.Path), maxPath), cut(clean(f.Field), maxPath)), " "))}
-		text := append([]safe{place(f) + message(f.Message)}, r.more...)
+		name := safetext.Filled(clean(r.rule), clean(f.Path).Cut(maxPath), clean(f.Field).Cut(maxPath))
+		c := testCase{Class: class, Name: safetext.Join(name, " ").Guarded()}
+		text := append([]safe{safetext.F("%s%s", place(f), message(f.Message))}, r.more...)
 		if f.Severity == diag.Error {
 			c.Failure = ended(r.rule, message(f.Message), text)
 		} else {
-			c.Out = &testLines{block(text)}
+			c.Out = block(text)
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	if len(s.Cases) == 0 {
-		s.Cases = []testCase{{Class: "trueup.manifests", Name: "manifests", Out: &testLines{block([]safe{findingsSummary(doc)})}}}
+		s.Cases = []testCase{{Class: class, Name: s.Name, Out: block([]safe{findingsSummary(doc)})}}
 	}
 	return s
 }
 
 func planSuite(doc Document) testSuite {
-	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
-	s.Cases = settingCases(doc.Plan)
+	s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
 	for _, item := range doc.Plan.Items {
 		rows := itemRows(item, Options{})
 		lines := objectLines(item, rows)
 		c := objectCase(item.Key)
 		switch {
 		case item.Op == plan.Blocked:
-			c.Failure = ended("blocked", "blocked: "+message(item.Reason), lines)
+			c.Failure = ended("blocked", safetext.F("blocked: %s", message(item.Reason)), lines)
+		case doc.Command == "drift" && len(rows) == 1:
+			c.Failure = ended("drift", sentence(rows[0]), lines)
 		case doc.Command == "drift":
-			c.Failure = ended("drift", driftHeadline(item, rows), lines)
+			c.Failure = ended("drift", headline(item, rows), lines)
 		case item.Op == plan.Deferred || item.Op == plan.InFlight:
-			c.Skipped = ended("", message(item.Reason), nil)
-			c.Out = &testLines{block(lines)}
+			c.Skipped, c.Out = ended("", message(item.Reason), nil), block(lines)
 		default:
-			c.Out = &testLines{block(lines)}
+			c.Out = block(lines)
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -194,71 +189,54 @@ func planSuite(doc Document) testSuite {
 
 // settingCases are the settings that differ from the base, also after an apply.
 func settingCases(pl *plan.Plan) []testCase {
+	if pl == nil {
+		return nil
+	}
 	var cases []testCase
 	for _, setting := range pl.Settings {
 		lines := []safe{sentence(settingRow(setting))}
 		for _, n := range settingNotes(pl, setting) {
 			lines = append(lines, n.text)
 		}
-		cases = append(cases, testCase{Class: "trueup.settings", Name: attribute(cut(clean(setting.Field), maxPath)), Out: &testLines{block(lines)}})
+		cases = append(cases, testCase{Class: clean("trueup.settings"), Name: clean(setting.Field).Cut(maxPath).Guarded(), Out: block(lines)})
 	}
 	return cases
 }
 
-// maxItem is the number of bytes that a case tells of one object, beside the paths of
-// changes of the first two risks.
+// maxItem is the number of bytes about one object in a case, beside the paths of
+// grave changes.
 const maxItem = 12000
 
-// objectLines are what is to be said of an object: where it is, what happens to
-// it and why.
+// objectLines say where an object is, what happens to it and why.
 func objectLines(item plan.Item, rows []row) []safe {
-	head := headline(item, rows)
-	if at := source(item); at != "" {
-		head = at + ": " + head
-	}
+	head := safetext.Join(safetext.Filled(source(item), headline(item, rows)), ": ")
 	pieces := diffPieces(group{item: item, rows: rows})
-	all := section{pieces: pieces}
-	if all.size() <= maxItem {
-		return append([]safe{head}, linesOf(pieces)...)
-	}
-	lines, _ := within(pieces, maxItem)
+	lines, _ := within(pieces, sizeOfPieces(pieces), maxItem, 0)
 	return append([]safe{head}, lines...)
 }
 
 // objectCase is the case of an object.
 func objectCase(key kind.Key) testCase {
-	return testCase{Class: attribute("trueup." + cut(clean(key.Kind), maxName)), Name: attribute(named(key))}
+	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)).Guarded(), Name: named(key).Guarded()}
 }
 
-// driftHeadline is what drifted of an object: a single line says all.
-func driftHeadline(item plan.Item, rows []row) safe {
-	if len(rows) == 1 {
-		return sentence(rows[0])
-	}
-	return headline(item, rows)
-}
-
-// applySuite says how each object ended, and below that what the plan had said.
+// applySuite says how each object ended, and what the plan was.
 func applySuite(doc Document) testSuite {
-	s := testSuite{Name: attribute(cut(clean(doc.Command), maxName))}
+	s := testSuite{Name: clean(doc.Command).Cut(maxName).Guarded(), Cases: settingCases(doc.Plan)}
 	column, planned := keyWidth(doc.Apply), itemsByKey(doc)
-	if doc.Plan != nil {
-		s.Cases = settingCases(doc.Plan)
-	}
 	for _, o := range doc.Apply.Outcomes {
 		lines := printed(func(p *printer) { textOutcome(p, o, column) })
 		if item, ok := planned[o.Key]; ok {
 			lines = append(lines, objectLines(item, itemRows(item, Options{}))...)
 		}
 		c := objectCase(o.Key)
-		switch rule := outcomeRule(o); {
-		case rule == ruleSkipped || rule == ruleNoRoom:
-			c.Skipped = ended("", message(o.Message), nil)
-			c.Out = &testLines{block(lines)}
-		case rule != "":
-			c.Failure = ended(clean(string(o.Verdict)), message(o.Message), lines)
+		switch rule := outcomeRule(o); rule {
+		case "":
+			c.Out = block(lines)
+		case "apply/skipped", "apply/deferred":
+			c.Skipped, c.Out = ended("", message(o.Message), nil), block(lines)
 		default:
-			c.Out = &testLines{block(lines)}
+			c.Failure = ended(string(o.Verdict), message(o.Message), lines)
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -266,20 +244,15 @@ func applySuite(doc Document) testSuite {
 }
 
 // ended is the end of a case that did not pass.
-func ended(kind, text safe, lines []safe) *testEnd {
-	end := &testEnd{Message: attribute(text), Type: attribute(kind)}
-	if len(lines) > 0 {
-		end.Text = block(lines)
-	}
-	return end
+func ended(reason string, text safe, lines []safe) *testEnd {
+	return &testEnd{Message: text.Guarded(), Type: clean(reason).Guarded().String(), Text: block(lines).Text}
 }
 
-// block are lines of text from outside, none of which a runner takes for a
-// command.
-func block(lines []safe) safe {
+// block are lines of text from outside, and a runner takes none for a command.
+func block(lines []safe) *testLines {
 	out := make([]safe, len(lines))
 	for i, line := range lines {
-		out[i] = guarded(line)
+		out[i] = line.Guarded()
 	}
-	return join(out, "\n")
+	return &testLines{safetext.Join(out, "\n")}
 }

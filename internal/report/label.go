@@ -1,90 +1,45 @@
 package report
 
-import "trueup/internal/plan"
+import (
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
 
-// label is why a line is there, in the words of a reviewer (docs/design.md B1, B4).
+// label is why a line is there, in the words of a reviewer.
 func label(c plan.Change) safe {
 	switch c.Cause {
 	case plan.FromThisChange, plan.FromPending, plan.FromGit:
-		return author(c.Cause)
+		return clean(author(c.Cause))
 	case plan.FromDrift:
-		return outside(c)
+		return safetext.F("drift: live was %s outside git%s", driftedHow(c), touches(c.By))
 	case plan.FromBoth:
 		return conflict(c)
 	case plan.FromTakeOver:
-		return "newly managed" + by(c.By) + had(", live had ", c.Live, "")
+		return safetext.F("newly managed%s%s", by(c.By), quoted(", live had ", c.Live, ""))
 	case plan.FromRemoval:
-		return "removed from git" + by(c.By)
+		return safetext.F("removed from git%s", by(c.By))
 	case plan.FromServer:
-		return "server default, not in git"
+		return clean("server default, not in git")
 	case plan.FromRefusal:
-		return "the server did not keep it, or it changed since"
+		return clean("the server did not keep it, or it changed since")
 	case plan.FromUnknown:
 	}
-	return "origin unknown (no record yet)" + touches(c.By)
+	return safetext.F("origin unknown (no record yet)%s", touches(c.By))
 }
 
 // author says whose change of git it is, where nothing else happened.
-func author(c plan.Cause) safe {
-	if c == plan.FromThisChange {
+func author(c plan.Cause) string {
+	switch c { //nolint:exhaustive // the others are no changes of git
+	case plan.FromThisChange:
 		return "this change"
-	}
-	if c == plan.FromPending {
+	case plan.FromPending:
 		return "pending from an earlier merge"
 	}
 	return "changed in git"
 }
 
-// by adds whose change of git it is to what it did, where that is known.
-func by(b plan.By) safe {
-	switch b {
-	case plan.ByThisChange:
-		return " by this change"
-	case plan.ByEarlier:
-		return " by an earlier merge"
-	default:
-		return ""
-	}
-}
-
-// outside says what was done to the value outside git.
-func outside(c plan.Change) safe {
-	var text safe = "drift: live was changed outside git"
-	switch {
-	case c.Moved:
-		text = "drift: live was moved outside git"
-	case c.Desired == nil:
-		text = "drift: live was added outside git"
-	case c.Live == nil:
-		text = "drift: live was removed outside git"
-	}
-	return text + touches(c.By)
-}
-
-// touches adds that this change speaks of the value, where something else is why
-// the line is there.
-func touches(b plan.By) safe {
-	if b == plan.ByThisChange {
-		return "; this change affects it"
-	}
-	return ""
-}
-
-// conflict says what git and somebody else did to the value that both changed.
-func conflict(c plan.Change) safe {
-	was := had(" (was ", c.Base, ")")
-	switch {
-	case c.Desired == nil && !c.Moved:
-		return "conflict: removed from git" + by(c.By) + ", changed in live" + was
-	case c.Live == nil && !c.Moved:
-		return "conflict: " + changer(c.By) + " changed it, and live lacks it" + was
-	default:
-		return "conflict: " + changer(c.By) + " and live both changed it" + was
-	}
-}
-
-// changer is who changed git.
-func changer(b plan.By) safe {
+// changer is who changed git, or git where that is unknown.
+func changer(b plan.By) string {
 	switch b {
 	case plan.ByThisChange:
 		return "this change"
@@ -95,9 +50,59 @@ func changer(b plan.By) safe {
 	}
 }
 
+// by adds whose change of git it is to what it did, where that is known.
+func by(b plan.By) string {
+	if who := changer(b); who != "git" {
+		return " by " + who
+	}
+	return ""
+}
+
+// touches adds that this change is about the value too, where something else is why
+// the line is there.
+func touches(b plan.By) string {
+	if b == plan.ByThisChange {
+		return "; this change affects it"
+	}
+	return ""
+}
+
+func driftedHow(c plan.Change) string {
+	switch {
+	case c.Moved:
+		return "moved"
+	case c.Desired == nil:
+		return "added"
+	case c.Live == nil:
+		return "removed"
+	}
+	return "changed"
+}
+
+// conflict says what git and another client did to the value that both changed.
+func conflict(c plan.Change) safe {
+	was := quoted(" (was ", c.Base, ")")
+	switch {
+	case c.Desired == nil && !c.Moved:
+		return safetext.F("conflict: removed from git%s, changed in live%s", by(c.By), was)
+	case c.Live == nil && !c.Moved:
+		return safetext.F("conflict: %s changed it, and live lacks it%s", changer(c.By), was)
+	default:
+		return safetext.F("conflict: %s and live both changed it%s", changer(c.By), was)
+	}
+}
+
+// quoted is the beginning of a value inside a cause; the whole of it has a line.
+func quoted(before string, v any, after string) safe {
+	if v == nil {
+		return safe{}
+	}
+	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
+}
+
 // causeOf is whose change of git an object as a whole is; empty where git did not
-// bring it about, or no base tells.
-func causeOf(item plan.Item) safe {
+// bring it about, or there is no base to tell.
+func causeOf(item plan.Item) string {
 	switch item.Cause {
 	case plan.FromThisChange, plan.FromPending:
 		return author(item.Cause)

@@ -128,11 +128,8 @@ func paired(before, after []textLine) []lineChange {
 
 // nameOf is what a line says the value of, with its depth.
 func nameOf(line safe) safe {
-	name, _, found := strings.Cut(string(line), ": ")
-	if !found {
-		return line
-	}
-	return line[:len(name)]
+	name, _, _ := strings.Cut(line.String(), ": ")
+	return clean(name)
 }
 
 // hunk is a run of lines with what differs in it and around it, and where it

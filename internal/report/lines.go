@@ -34,14 +34,11 @@ func (l Lines) Piped() Lines {
 // of this program; of the arguments all but integers are taken as text, and
 // each stays within its line.
 func (l Lines) Printf(format string, args ...any) error {
-	return l.write(safe(fmt.Sprintf(format, safetext.Args(args)...)))
+	return l.write(fmt.Sprintf(format, safetext.Args(args)...))
 }
 
 // Text writes a text of this program that has several lines.
-func (l Lines) Text(text string) error {
-	_, err := io.WriteString(Help(l.w), text)
-	return err
-}
+func (l Lines) Text(text string) error { return l.write(text) }
 
 // Source writes the text of a file, such as a manifest. A pipe or a file is given
 // its bytes, because it is data that is read again; a terminal is shown its
@@ -59,11 +56,11 @@ func (l Lines) Table(margin string, rows [][]string) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		line := strings.TrimRight(string(cleanCells(row)), "\t ")
+		line := strings.TrimRight(cleanCells(row).String(), "\t ")
 		_, _ = io.WriteString(w, margin+line+"\n") // a Builder takes everything
 	}
 	_ = w.Flush()
-	return l.write(safe(b.String()))
+	return l.write(b.String())
 }
 
 // JSON writes v as JSON on several lines.
@@ -72,22 +69,24 @@ func (l Lines) JSON(v any) error {
 	if err != nil {
 		return err
 	}
-	return l.write(safe(CleanJSON(text) + "\n"))
+	return l.write(CleanJSON(text) + "\n")
 }
 
 // JSONLine writes a JSON text, which has no line break, behind a word of this
 // program, which may be empty.
 func (l Lines) JSONLine(before string, text []byte) error {
-	return l.write(clean(before) + safe(CleanJSON(bytes.TrimRight(text, "\n"))+"\n"))
+	return l.write(clean(before).String() + CleanJSON(bytes.TrimRight(text, "\n")) + "\n")
 }
 
-// write is the one way out.
-func (l Lines) write(text safe) error {
-	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
-		b.WriteString(string(guarded(safe(line))))
-	}
-	_, err := io.WriteString(l.w, b.String())
+// write is the one way out: nothing but line breaks and tabs is obeyed.
+func (l Lines) write(text string) error {
+	_, err := io.WriteString(Help(l.w), text)
+	return err
+}
+
+// raw writes what a terminal obeys.
+func (l Lines) raw(text string) error {
+	_, err := io.WriteString(l.w, text)
 	return err
 }
 
@@ -97,11 +96,13 @@ func cleanCells(row []string) safe {
 	for i, cell := range row {
 		cells[i] = clean(cell)
 	}
-	return join(cells, "\t")
+	return safetext.Join(cells, "\t")
 }
 
 // Graph writes a diagram.
-func (l Lines) Graph(g graph.Graph, opts graph.Options) error { return l.write(graph.Write(g, opts)) }
+func (l Lines) Graph(g graph.Graph, opts graph.Options) error {
+	return l.write(graph.Write(g, opts).String())
+}
 
 // Help is a writer for the text of a library that writes by itself: help,
 // usage and completion, in which there may be a word of the command line. Line
@@ -114,7 +115,7 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		body, ended := strings.CutSuffix(line, "\n")
-		b.WriteString(string(guarded(cleanCells(strings.Split(body, "\t")))))
+		b.WriteString(cleanCells(strings.Split(body, "\t")).Guarded().String())
 		if ended {
 			b.WriteByte('\n')
 		}

@@ -16,6 +16,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // machineEndings are the ends of the golden files of formats for programs.
@@ -138,7 +139,7 @@ func TestTheMostImportantIsKept(t *testing.T) {
 		}
 		want := []sarifNotification{}
 		if c.rest > 0 {
-			want = append(want, sarifNotification{"warning", sarifMessage{number(c.rest) + " less important results did not fit into this log: to see everything, add --report json=FILE to the run."}})
+			want = append(want, sarifNotification{"warning", sarifMessage{safetext.F("%d less important results did not fit into this log: to see everything, add --report json=FILE to the run.", c.rest)}})
 		}
 		if !slices.Equal(said, want) {
 			t.Errorf("%v, want %v", said, want)
@@ -269,7 +270,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, c := range machineCases() {
 		for _, r := range remarks(c.doc) {
-			if strings.Contains(string(r.rule), "/") && ruleRank(r.rule) == 0 {
+			if _, rank := ruleNamed(r.rule); strings.Contains(r.rule, "/") && rank == 0 {
 				t.Errorf("%s is not in the table", r.rule)
 			}
 		}
@@ -284,7 +285,7 @@ func TestReportRulesReference(t *testing.T) {
 		"Results of SARIF, code quality and annotations that are about a plan or a run, the most important first. " +
 		"Findings in manifests have [their own rules](../rules/README.md).\n\n| rule | level | meaning |\n|---|---|---|\n")
 	for _, rule := range tableOfRules {
-		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.id, levelName(rule.level), rule.means)
+		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", rule.id, tableOfLevels[rule.level].sarif, rule.means)
 	}
 	checkGolden(t, filepath.Join("..", "..", "..", "..", "docs", "reference", "report-rules.md"), []byte(page.String()))
 }
@@ -302,8 +303,8 @@ func TestReportsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, o := range outputs(machineCases()[0].doc) {
-		if !strings.Contains(string(text), "`"+o.key+"`") {
-			t.Errorf("the output %s is not documented", o.key)
+		if !strings.Contains(string(text), "`"+o[0]+"`") {
+			t.Errorf("the output %s is not documented", o[0])
 		}
 	}
 }
@@ -312,13 +313,14 @@ func TestReportsAreDocumented(t *testing.T) {
 // nothing else.
 func TestCommandsSayWhatWasSaid(t *testing.T) {
 	for _, s := range append(seeds, "%0A::error::x", "%25", "%", "%2C,%3A", "a,line=9,title=b::c", "100%\n") {
-		c := command{level: errorLevel, file: "a/" + s, line: 3, column: 4, title: message(s), message: []safe{message(s), "more: " + message(s)}}
-		name, properties, data, ok := runnerCommand(string(c.text()))
-		want := map[string]string{"file": string(guarded(clean("a/" + s))), "line": "3", "col": "4", "title": string(guarded(message(s)))}
+		more := safetext.F("more: %s", message(s))
+		c := command{remark{level: errorLevel, file: "a/" + s, line: 3, column: 4, text: message(s), more: []safe{more}}, message(s)}
+		name, properties, data, ok := runnerCommand(c.text().String())
+		want := map[string]string{"file": clean("a/" + s).Guarded().String(), "line": "3", "col": "4", "title": message(s).Guarded().String()}
 		if s == "" {
 			delete(want, "title")
 		}
-		if !ok || name != "error" || !maps.Equal(properties, want) || data != string(guarded(message(s))+"\n"+guarded("more: "+message(s))) {
+		if !ok || name != "error" || !maps.Equal(properties, want) || data != message(s).Guarded().String()+"\n"+more.Guarded().String() {
 			t.Errorf("%q: %v, %q, %q", s, name, properties, data)
 		}
 	}

@@ -247,7 +247,7 @@ func checkCounts(t *testing.T, out []byte) {
 		var got testCounts
 		skipped, names := 0, map[string]bool{}
 		for _, c := range s.Cases {
-			name := string(c.Class + "/" + c.Name)
+			name := c.Class.String() + "/" + c.Name.String()
 			if names[name] {
 				t.Errorf("two cases %q in %q", name, s.Name)
 			}

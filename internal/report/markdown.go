@@ -1,125 +1,301 @@
 package report
 
 import (
+	"cmp"
 	"io"
-	"strings"
+	"slices"
 
+	"trueup/internal/apply"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// A comment of a code host may have 65,536 characters, of which maxMarker are
-// left to who posts it. Bytes are counted: however a host counts characters,
-// they are never more.
 const (
-	maxComment  = 65536
-	maxMarker   = 512
-	maxMarkdown = maxComment - maxMarker
+	// maxMarkdown is the room in a comment of a code host, which may have 65,536
+	// characters, of which 512 are left to whoever posts it. Bytes are counted:
+	// however a host counts characters, they are never more.
+	maxMarkdown = 65536 - 512
+	// maxSummary is the room in the file of a step's summary, other text included: a
+	// code host silently drops one of more than 1 MiB.
+	maxSummary = 1_000_000
 	// maxRest is the room for the count of what did not fit, without its place.
 	maxRest = 400
 	// markdownColumns is the width of a comment's fence, about.
 	markdownColumns = 96
 )
 
-// writeMarkdown renders for a comment.
+// SummaryRoom is how many bytes a report of that format may add to the file of
+// a step's summary that has so many already.
+func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
+
+// writeMarkdown renders for a comment, writeSummary for the summary of a job.
 func writeMarkdown(w io.Writer, doc Document, opts Options) error {
-	_, err := io.WriteString(w, string(markdown(doc, opts, room(opts, maxMarkdown))))
+	return writeWithin(w, doc, opts, maxMarkdown)
+}
+
+func writeSummary(w io.Writer, doc Document, opts Options) error {
+	return writeWithin(w, doc, opts, maxSummary)
+}
+
+func writeWithin(w io.Writer, doc Document, opts Options, most int) error {
+	if opts.Room > 0 {
+		most = min(most, opts.Room)
+	}
+	_, err := io.WriteString(w, markdown(doc, opts, most).String())
 	return err
 }
 
 // markdown is the report in at most so many bytes, of which it needs 2,000: the
-// summary always, then as much of the rest as fits, the most important first,
-// then what is left out and where that is. Where there is not even room for the
-// summary it is empty. Text from outside stands only inside
-// fences and code tags.
+// summary, then as much of the rest as fits, the most important first, then what
+// is left out and where to find it. It is empty where even the summary does not fit.
+// Text from outside stands only inside fences and code tags.
 func markdown(doc Document, opts Options, budget int) markup {
 	head := markdownHead(doc, opts, budget/3)
-	if len(head) > budget-maxRest {
-		return ""
+	if head.Len() > budget-maxRest {
+		return markup{}
 	}
-	return head + fitBlocks(markdownBlocks(doc, opts), whereAll(doc, budget/8), budget-len(head))
+	return head.Add(fitBlocks(markdownBlocks(doc, opts), everythingIn(doc, budget/8), budget-head.Len()))
 }
 
-// markdownHead is what a reader sees first. Its title and table have constants
-// and numbers only; what names anything is left out where it takes the head
-// beyond so many bytes.
-func markdownHead(doc Document, opts Options, most int) markup {
-	text := "## " + constant(markdownTitle(doc)) + "\n"
-	if doc.Sandbox {
-		text += "\n> **" + constant(banner) + "**\n"
-	}
-	if doc.Plan == nil {
-		return text
-	}
-	if doc.Plan.Offline {
-		text += "\n> **" + constant(offlineBanner) + "**\n"
-	}
-	table := summaryTable(doc.Plan.Summary)
-	least := len(text) + len(table) + len(lookAt(doc.Plan, opts, 0))
-	made := madeFrom(doc)
-	if least+len(made) > 2*most {
-		made = ""
-	}
-	text += made + table
-	return text + lookAt(doc.Plan, opts, most-len(text))
+// section is a part of the report below its head: lines in a fence, which a reader
+// opens where it has a summary.
+type section struct {
+	rank rank
+	// name is what the part is about, empty where it has no name.
+	name    safe
+	summary markup
+	open    bool
+	// diff says that a code host colours the lines by their first characters.
+	diff   bool
+	pieces []piece
 }
 
-// markdownTitle says what will happen, or did.
-func markdownTitle(doc Document) safe {
-	switch {
-	case doc.Apply != nil:
-		return applyTitle(doc) + ": " + applySummary(doc.Apply)
-	case doc.Plan == nil:
-		return findingsSummary(doc)
-	case doc.Command == "drift":
-		return planTitle(doc) + ": " + driftSummary(doc.Plan.Summary)
-	default:
-		return planTitle(doc) + ": " + doing(doc)
-	}
+// piece are lines that are shown together or not at all.
+type piece struct {
+	lines []safe
+	// path is that of a grave change: where its lines have no room, it is named.
+	path safe
+	// alarm gives the lines precedence where there is no room for all.
+	alarm bool
 }
 
-// summaryTable counts what there is any of.
-func summaryTable(s plan.Summary) markup {
-	head, rule, body := markup("\n|"), markup("\n|"), markup("\n|")
-	for _, c := range planCounts(s) {
-		if c.n == 0 {
+// pieced makes each line a piece.
+func pieced(lines []safe) []piece {
+	out := make([]piece, len(lines))
+	for i := range lines {
+		out[i].lines = lines[i : i+1]
+	}
+	return out
+}
+
+// maxUnfolded is the number of lines that a reader sees without opening anything.
+const maxUnfolded = 60
+
+// markdownBlocks are all parts below the head, the most important first. The first
+// ones are open: nobody should have to look for what matters.
+func markdownBlocks(doc Document, opts Options) []section {
+	blocks := []section{
+		{rank: rankErrors, pieces: pieced(messages(doc.Errors))},
+		{rank: rankErrors, pieces: findingPieces(shownFindings(doc, opts))},
+	}
+	if doc.Apply != nil {
+		blocks = append(blocks, section{rank: rankNext, pieces: pieced(nextSteps(doc.Apply))})
+		blocks = append(blocks, outcomeBlocks(doc.Apply)...)
+	}
+	if doc.Plan != nil {
+		blocks = append(blocks, planBlocks(doc.Plan, opts)...)
+	}
+	blocks = slices.DeleteFunc(blocks, func(s section) bool { return len(s.pieces) == 0 })
+	slices.SortStableFunc(blocks, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
+	left := maxUnfolded
+	for i, b := range blocks {
+		for _, p := range b.pieces {
+			left -= len(p.lines)
+		}
+		if left < 0 || b.rank == rankRest {
+			break
+		}
+		blocks[i].open = true
+	}
+	return blocks
+}
+
+// planBlocks are what a plan says beside its summary.
+func planBlocks(pl *plan.Plan, opts Options) []section {
+	_, problem, fix := blame(pl.Blame)
+	notes := messages(pl.Notes)
+	if !fix.Empty() {
+		notes = slices.Insert(notes, 0, safetext.F("fix: %s", fix))
+	}
+	if !problem.Empty() {
+		notes = slices.Insert(notes, 0, safetext.F("base: %s", problem))
+	}
+	blocks := []section{
+		{rank: rankSettings, name: clean("settings"), summary: safetext.Constant(clean(settingsTitle)), diff: true, pieces: settingPieces(pl)},
+		{rank: rankNotes, pieces: pieced(notes)},
+		{rank: rankAdvice, summary: safetext.Constant(advices(len(pl.Advice))), pieces: findingPieces(alikeFindings(pl.Advice))},
+	}
+	for _, g := range groups(pl, opts) {
+		name := g.title()
+		summary := safetext.M("%s %s", safetext.Code(name), safetext.Constant(headline(g.item, g.rows)))
+		if s := source(g.item); !s.Empty() && !g.many() {
+			summary = safetext.M("%s (%s)", summary, safetext.Code(s))
+		}
+		if g.many() {
+			name = safetext.F("%s (%s)", name, g.names())
+		}
+		blocks = append(blocks, section{rank: g.rank, name: name, summary: summary, diff: true, pieces: diffPieces(g)})
+	}
+	if opts.ShowUnmanaged {
+		names := make([]safe, len(pl.Unmanaged))
+		for i, k := range pl.Unmanaged {
+			names[i] = named(k)
+		}
+		blocks = append(blocks, section{rank: rankRest, summary: safetext.M("Not in git"), pieces: pieced(names)})
+	}
+	return blocks
+}
+
+// settingPieces are the settings that differ from the base as a diff.
+func settingPieces(pl *plan.Plan) []piece {
+	var out []piece
+	for _, s := range pl.Settings {
+		r, notes := settingRow(s), settingNotes(pl, s)
+		out = append(out, piece{lines: append(diffRow(r), noteLines(notes[0])...), path: r.path})
+		for _, n := range notes[1:] {
+			out = append(out, piece{lines: noteLines(n), path: n.gravePath()})
+		}
+	}
+	return out
+}
+
+// diffPieces are the rows and notes of a group as a diff.
+func diffPieces(g group) []piece {
+	if mentioned(g.item) {
+		return pieced([]safe{safetext.F("  %s", mention(g.item))})
+	}
+	var out []piece
+	for _, r := range g.rows {
+		p := piece{lines: diffRow(r), alarm: r.alarm || r.mark == markRemove}
+		if r.risk.Grave() {
+			p.path = r.path
+		}
+		out = append(out, p)
+	}
+	for _, n := range g.notes(itemNotes) {
+		if n.list {
+			out = append(out, pieced(noteLines(n))...)
 			continue
 		}
-		head += " " + constant(c.short) + " |"
-		rule += "---:|"
-		body += " " + constant(number(c.n)) + " |"
+		out = append(out, piece{noteLines(n), n.gravePath(), n.fix})
 	}
-	if body == "\n|" {
-		return ""
-	}
-	return head + rule + body + "\n"
+	return out
 }
 
-// madeFrom is what the plan rests on: workspace, platform, ledger, base and digest.
-func madeFrom(doc Document) markup {
-	pl := doc.Plan
-	var parts []string
-	for _, t := range target(doc) {
-		text := string(constant(t.name))
-		for i, v := range t.values {
-			text += strings.Repeat(",", min(i, 1)) + " " + string(code(cut(v, maxPath)))
+// messages are texts of one line each.
+func messages(texts []string) []safe {
+	out := make([]safe, len(texts))
+	for i, t := range texts {
+		out[i] = message(t)
+	}
+	return out
+}
+
+// findingPieces are findings with an empty line between them.
+func findingPieces(found []alike) []piece {
+	out := make([]piece, len(found))
+	for i, f := range found {
+		lines := printed(func(p *printer) { textFinding(p, f) })
+		out[i].lines = append(make([]safe, min(i, 1)), lines...)
+	}
+	return out
+}
+
+func outcomeBlocks(r *apply.Result) []section {
+	column := keyWidth(r)
+	var blocks []section
+	for _, s := range byUrgency() {
+		b := section{rank: rankOutcomes}
+		for _, o := range r.Outcomes {
+			if o.Status == s {
+				b.pieces = append(b.pieces, piece{lines: printed(func(p *printer) { textOutcome(p, o, column) })})
+			}
 		}
-		parts = append(parts, text)
+		b.summary = safetext.Constant(safetext.F("%d %s", len(b.pieces), string(s)))
+		blocks = append(blocks, b)
 	}
-	if b := pl.Blame; b != nil && b.Base != "" {
-		text := "Compared with " + string(code(short(b.Base)))
-		if b.Ref != "" {
-			text = "Compared with " + string(code(cut(clean(b.Ref), maxNameInHead))) + " at " + string(code(short(b.Base)))
-		}
-		if b.Merge {
-			text += ", on " + string(constant(hostsMerge))
-		}
-		parts = append(parts, text)
+	return blocks
+}
+
+// diffRow is a row as one line for each value it has. Where git did not simply
+// change it, a line in front says so.
+func diffRow(r row) []safe {
+	said := safetext.Join(safetext.Filled(r.path, r.after), ": ")
+	switch {
+	case r.mark == markOnce || r.mark == markLater:
+		return commented(safetext.F("! %s", said), r.cause)
+	case r.mark == markSame:
+		return commented(safetext.F("  %s", said), r.cause)
+	case r.moved:
+		return commented(safetext.F("! %s: moved", r.path), r.cause)
+	case r.alarm:
+		head := safetext.F("! %s", safetext.Join(safetext.Filled(r.path, r.cause), ": "))
+		r.cause = safe{}
+		return append([]safe{head}, changedLines(r)...)
 	}
-	if pl.Digest != "" {
-		parts = append(parts, "Digest "+string(code(cut(clean(pl.Digest), maxName))))
+	return changedLines(r)
+}
+
+// changedLines are the values of a row and what they are short for.
+func changedLines(r row) []safe {
+	before, after := safetext.F("- %s: %s", r.path, r.before), safetext.F("+ %s: %s", r.path, r.after)
+	switch {
+	case !r.before.Empty() && !r.after.Empty():
+		return append([]safe{before}, commented(after, r.cause)...)
+	case !r.before.Empty():
+		return append(commented(before, r.cause), detailLines("-", r)...)
+	case !r.after.Empty():
+		return append(commented(after, r.cause), detailLines("+", r)...)
+	case r.alarm:
+		return nil
 	}
-	if len(parts) == 0 {
-		return ""
+	return commented(safetext.F("+ %s", r.path), r.cause)
+}
+
+// detailLines are the lines below a row.
+func detailLines(sign string, r row) []safe {
+	if len(r.details) == 0 {
+		return nil
 	}
-	return "\n" + markup(strings.Join(parts, " · ")) + "\n"
+	out := flowLines(r.details, markdownColumns, r.whole())
+	for i := range out {
+		out[i] = safetext.F("%s   %s", sign, out[i])
+	}
+	return out
+}
+
+// commented puts a cause behind a line, or below it where nobody would see it
+// without scrolling.
+func commented(line, cause safe) []safe {
+	if cause.Empty() {
+		return []safe{line}
+	}
+	if whole := safetext.F("%s    # %s", line, cause); whole.Width() <= markdownColumns {
+		return []safe{whole}
+	}
+	return []safe{line, safetext.F("%s     # %s", line.String()[:1], cause)}
+}
+
+// noteLines are a note on lines that need no scrolling; a fix stays whole, so that
+// a command can be copied.
+func noteLines(n note) []safe {
+	line := safetext.F("  %s", n.text)
+	if n.fix {
+		return []safe{line}
+	}
+	var out []safe
+	for _, spans := range wrap([]span{{line, plain}}, markdownColumns, 2+indent) {
+		out = append(out, flat(spans).TrimRight())
+	}
+	return out
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"trueup/internal/safetext"
 )
@@ -14,136 +13,123 @@ const (
 	maxCount = 40
 )
 
-// fitBlocks writes as much of the blocks as has room, the most important first, and
-// names what has none. What is of the first two risks comes first: as long as one
-// change of them is neither shown nor named, nothing behind it is shown.
-func fitBlocks(blocks []section, where markup, room int) markup {
-	all := 0
-	for _, bl := range blocks {
-		all += bl.size()
-	}
-	if all <= room {
-		text, _ := fitRanks(blocks, room)
-		return text
-	}
-	room -= len(where) + maxRest
-	grave := slices.IndexFunc(blocks, func(bl section) bool { return bl.rank > rankSecurity })
-	if grave < 0 {
-		grave = len(blocks)
-	}
-	paths := mentions(blocks[:grave])
-	behind := blocks[grave:]
-	if paths > room/2 {
-		behind = nil
-	}
-	names := min(mentions(behind), room/8)
-	shown, left := fitRanks(blocks[:grave+len(behind)], max(room/4, room-paths-names))
-	left = append(left, blocks[grave+len(behind):]...)
-	return shown + leftOut(left, where, room-len(shown))
-}
-
-// mentions is what it takes to name blocks and their changes of the first two risks.
-func mentions(blocks []section) int {
+// sizeOf is what all blocks take.
+func sizeOf(blocks []section) int {
 	n := 0
-	for _, bl := range blocks {
-		n += len(bl.mention()) + len("\n")
+	for _, b := range blocks {
+		n += b.size()
 	}
 	return n
 }
 
-// mention names a block and its changes of the first two risks.
+// fitBlocks writes as much of the blocks as has room, the most important first, and
+// names what has none. Grave changes come first: as long as one of them is neither
+// shown nor named, nothing behind it is shown.
+func fitBlocks(blocks []section, where markup, room int) markup {
+	if sizeOf(blocks) <= room {
+		text, _ := fitRanks(blocks, room)
+		return text
+	}
+	room -= where.Len() + maxRest
+	grave := slices.IndexFunc(blocks, func(b section) bool { return b.rank > rankSecurity })
+	if grave < 0 {
+		grave = len(blocks)
+	}
+	behind := len(blocks)
+	paths := mentions(blocks[:grave])
+	if paths > room/2 {
+		behind = grave
+	}
+	names := min(mentions(blocks[grave:behind]), room/8)
+	shown, left := fitRanks(blocks[:behind], max(room/4, room-paths-names))
+	left = append(left, blocks[behind:]...)
+	return shown.Add(leftOut(left, where, room-shown.Len()))
+}
+
+// mentions is what it takes to name blocks and their grave changes.
+func mentions(blocks []section) int {
+	n := 0
+	for _, b := range blocks {
+		n += len(b.mention().String()) + len("\n")
+	}
+	return n
+}
+
+// mention names a block and its grave changes.
 func (s section) mention() safe {
 	var paths []safe
 	for _, p := range s.pieces {
-		if p.path != "" {
-			paths = append(paths, p.path)
-		}
+		paths = append(paths, safetext.Filled(p.path)...)
 	}
-	return guarded(join(filled(cut(s.name, maxPath), join(paths, ", ")), ": "))
+	return safetext.Join(safetext.Filled(s.name.Cut(maxPath), safetext.Join(paths, ", ")), ": ").Guarded()
 }
 
-// fitRanks writes as much of the blocks as has room, and returns those of which
-// nothing had. Blocks of a rank share its
-// room alike, so that an enormous one hides none, and no rank takes more than half
-// of what is left as long as those behind it need it, unless half is less than one
-// block is worth.
-func fitRanks(blocks []section, room int) (markup, []section) {
-	var b strings.Builder
-	var left []section
-	behind := 0
-	for _, bl := range blocks {
-		behind += bl.size()
-	}
+// fitRanks writes as much of the blocks as has room, and returns those with no line
+// shown. Blocks of a rank share its room alike, so that an enormous one hides none. No
+// rank takes more than half of what is left as long as those behind it need it,
+// unless half is less than one block is worth.
+func fitRanks(blocks []section, room int) (text markup, left []section) {
+	behind := sizeOf(blocks)
 	for len(blocks) > 0 {
-		n := slices.IndexFunc(blocks, func(bl section) bool { return bl.rank != blocks[0].rank })
+		n := slices.IndexFunc(blocks, func(b section) bool { return b.rank != blocks[0].rank })
 		if n < 0 {
 			n = len(blocks)
 		}
-		for _, bl := range blocks[:n] {
-			behind -= bl.size()
-		}
-		share := max(room/2, room-behind, min(room, minBlock))
-		text, rest := fitRank(blocks[:n], share)
-		b.WriteString(string(text))
-		left = append(left, rest...)
-		room -= len(text)
+		behind -= sizeOf(blocks[:n])
+		shown, rest := fitRank(blocks[:n], max(room/2, room-behind, min(room, minBlock)))
+		text, left = text.Add(shown), append(left, rest...)
+		room -= shown.Len()
 		blocks = blocks[n:]
 	}
-	return markup(b.String()), left
+	return text, left
 }
 
-// fitRank shares room among blocks of one rank.
+// fitRank shares room among blocks of one rank: the first ones that have at least
+// minBlock of it, or all that they need.
 func fitRank(blocks []section, room int) (markup, []section) {
 	sizes := make([]int, len(blocks))
-	for i, bl := range blocks {
-		sizes[i] = bl.size()
+	n, free := len(blocks), room
+	for i, b := range blocks {
+		sizes[i] = b.size()
+		if free -= min(sizes[i], minBlock); free < 0 {
+			n = min(n, i)
+		}
 	}
-	n := worth(sizes, room)
 	most := evenly(sizes[:n], room)
-	var b strings.Builder
+	var texts []markup
 	var left []section
-	for i, bl := range blocks {
+	for i, b := range blocks {
 		if i < n {
-			if text, ok := bl.fit(most); ok {
-				b.WriteString(string(text))
+			if lines, ok := within(b.pieces, b.size(), most, b.frame()); ok {
+				texts = append(texts, b.text(lines))
 				continue
 			}
 		}
-		left = append(left, bl)
+		left = append(left, b)
 	}
-	return markup(b.String()), left
-}
-
-// worth is how many of the first blocks have room, if each has at least
-// minBlock of it or all that it needs.
-func worth(sizes []int, room int) int {
-	for i, size := range sizes {
-		if room -= min(size, minBlock); room < 0 {
-			return i
-		}
-	}
-	return len(sizes)
+	return markup{}.Add(texts...), left
 }
 
 // evenly is the most that any may take so that all have room together.
 func evenly(sizes []int, room int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
+	most := 0
 	for i, size := range sorted {
 		if size*(len(sorted)-i) > room {
 			return room / (len(sorted) - i)
 		}
 		room -= size
+		most = size
 	}
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[len(sorted)-1]
+	return most
 }
 
 // size is what the whole block takes.
-func (s section) size() int {
-	n := s.frame()
-	for _, p := range s.pieces {
+func (s section) size() int { return s.frame() + sizeOfPieces(s.pieces) }
+
+func sizeOfPieces(pieces []piece) int {
+	n := 0
+	for _, p := range pieces {
 		n += p.size()
 	}
 	return n
@@ -154,12 +140,12 @@ func (s section) frame() int {
 	ticks := 3
 	for _, p := range s.pieces {
 		for _, line := range p.lines {
-			ticks = max(ticks, backticks(line)+1)
+			ticks = max(ticks, line.Backticks()+1)
 		}
 	}
-	n := len("\n") + 2*(ticks+len("\n")) + len(s.info)
-	if s.summary != "" {
-		n += len(details(s.open, s.summary, "")) - len("\n")
+	n := len("\n") + 2*(ticks+len("\n")) + len("text")
+	if !s.summary.Empty() {
+		n += safetext.Details(s.open, s.summary, markup{}).Len() - len("\n")
 	}
 	return n
 }
@@ -167,38 +153,32 @@ func (s section) frame() int {
 func (p piece) size() int {
 	n := 0
 	for _, line := range p.lines {
-		n += len(guarded(line)) + len("\n")
+		n += len(line.Guarded().String()) + len("\n")
 	}
 	return n
 }
 
-// fit writes the block in at most so many bytes: whole, or without some of its
-// pieces, which are counted, and named where they are of the first two risks; ok is
-// false where there is no room for that, or for any piece.
-func (s section) fit(most int) (text markup, ok bool) {
-	if s.size() <= most {
-		return s.text(linesOf(s.pieces)), true
+// within are the lines of pieces that have a size, in at most so many bytes with
+// their frame. Where not all have room there is a line for those that have none: their
+// number, and the paths of grave changes. ok is false where there is no room for
+// that, or for any piece.
+func within(pieces []piece, size, most, frame int) (lines []safe, ok bool) {
+	room := most - frame - maxCount
+	mentioned := func(p piece) int {
+		if p.path.Empty() {
+			return 0
+		}
+		return len(p.path.String()) + len(", ")
 	}
-	lines, ok := within(s.pieces, most-s.frame())
-	if !ok {
-		return "", false
-	}
-	return s.text(lines), true
-}
-
-// within are the lines of the pieces that have room, and one for those that have
-// none: their number, and the paths of those of the first two risks. It is not ok
-// where there is no room for that, or for any piece.
-func within(pieces []piece, room int) (lines []safe, ok bool) {
-	room -= maxCount
 	for _, p := range pieces {
-		room -= p.mention()
+		room -= mentioned(p)
 	}
 	taken := make([]bool, len(pieces))
-	for _, weight := range []int{2, 1, 0} {
+	for weight := 2; weight >= 0; weight-- {
 		for i, p := range pieces {
-			if size := p.size() - p.mention(); p.weight() == weight && size <= room {
-				taken[i], ok, room = true, true, room-size
+			need := p.size() - mentioned(p)
+			if size <= most || p.weight() == weight && need <= room {
+				taken[i], ok, room = true, true, room-need
 			}
 		}
 	}
@@ -210,26 +190,19 @@ func within(pieces []piece, room int) (lines []safe, ok bool) {
 			continue
 		}
 		hidden += len(p.lines)
-		unseen = append(unseen, filled(p.path)...)
+		unseen = append(unseen, safetext.Filled(p.path)...)
 	}
 	if hidden > 0 {
-		lines = append(lines, join(filled("  ... and "+count(hidden, "more line"), join(unseen, ", ")), ": "))
+		count := safetext.F("  ... and %s", safetext.Count(hidden, "more line"))
+		lines = append(lines, safetext.Join(safetext.Filled(count, safetext.Join(unseen, ", ")), ": "))
 	}
 	return lines, ok
 }
 
-// mention is what it takes to name the piece in place of its lines.
-func (p piece) mention() int {
-	if p.path == "" {
-		return 0
-	}
-	return len(p.path) + len(", ")
-}
-
-// weight is how important a piece is: one of the first two risks most.
+// weight is how important a piece is.
 func (p piece) weight() int {
 	switch {
-	case p.path != "":
+	case !p.path.Empty():
 		return 2
 	case p.alarm:
 		return 1
@@ -238,40 +211,44 @@ func (p piece) weight() int {
 }
 
 func (s section) text(lines []safe) markup {
-	body := fence(s.info, lines)
-	if s.summary == "" {
-		return "\n" + body
+	body := safetext.Fence("text", lines)
+	if s.diff {
+		body = safetext.Fence("diff", lines)
 	}
-	return details(s.open, s.summary, body)
+	if s.summary.Empty() {
+		return safetext.M("\n%s", body)
+	}
+	return safetext.Details(s.open, s.summary, body)
 }
 
-// leftOut counts the blocks of which nothing is shown, says where they are, and
-// names as many as have room, the most important first.
+// leftOut counts the blocks with no line shown, says where they are, and names as
+// many as have room, the most important first.
 func leftOut(left []section, where markup, room int) markup {
 	if len(left) == 0 {
-		return ""
+		return markup{}
 	}
-	counts := map[int]int{}
+	counts := map[rank]int{}
 	for _, b := range left {
 		counts[b.rank]++
 	}
 	var parts []safe
-	for rank, noun := range nouns() {
-		if counts[rank] > 0 {
-			parts = append(parts, number(counts[rank])+" "+noun)
+	for r, noun := range tableOfRanks() {
+		if n := counts[rank(r)]; n > 0 {
+			parts = append(parts, safetext.F("%d %s", n, noun))
 		}
 	}
-	text := "\n**" + constant(count(len(left), "more part")+" did not fit: "+join(parts, ", ")) + ".** " + where + "\n"
+	head := safetext.F("%s did not fit: %s", safetext.Count(len(left), "more part"), safetext.Join(parts, ", "))
+	text := safetext.M("\n**%s.** %s\n", safetext.Constant(head), where)
 	var names []safe
 	ticks := 0
 	for i, b := range left {
 		line := b.mention()
-		if line == "" {
+		if line.Empty() {
 			continue
 		}
-		ticks = max(ticks, backticks(line))
-		if room -= len(line) + len("\n"); room < 2*ticks {
-			names = append(names, "... and "+number(len(left)-i)+" more")
+		ticks = max(ticks, line.Backticks())
+		if room -= len(line.String()) + len("\n"); room < 2*ticks {
+			names = append(names, safetext.F("... and %d more", len(left)-i))
 			break
 		}
 		names = append(names, line)
@@ -279,29 +256,28 @@ func leftOut(left []section, where markup, room int) markup {
 	if len(names) == 0 {
 		return text
 	}
-	return text + "\n" + fence("text", names)
+	return safetext.M("%s\n%s", text, safetext.Fence("text", names))
 }
 
-// whereAll says where everything is, in at most so many bytes: in other reports
+// everythingIn says where everything is, in at most so many bytes: in other reports
 // of the run, and on its page.
-func whereAll(doc Document, most int) markup {
-	var places []string
-	n := 0
-	add := func(text markup) {
-		if n += len(text); n <= most {
-			places = append(places, string(text))
-		}
-	}
+func everythingIn(doc Document, most int) markup {
+	var places []markup
 	for _, f := range doc.Files {
 		if f.Format == "html" || f.Format == "json" {
-			add(constant(f.title()) + " " + code(cut(clean(f.Path), maxName)))
+			places = append(places, safetext.M("%s %s", safetext.Constant(f.title()), safetext.Code(clean(f.Path).Cut(maxName))))
 		}
 	}
-	if page, ok := safetext.Link("the page of the run", doc.RunURL); ok {
-		add(page)
+	if page, ok := safetext.Link(safetext.M("the page of the run"), doc.RunURL); ok {
+		places = append(places, page)
 	}
+	n := 0
+	places = slices.DeleteFunc(places, func(place markup) bool {
+		n += place.Len()
+		return n > most
+	})
 	if len(places) == 0 {
-		return "To see everything, add " + code("--report html=FILE") + " to the run."
+		return safetext.M("To see everything, add %s to the run.", safetext.Code(clean("--report html=FILE")))
 	}
-	return "Everything is in " + markup(strings.Join(places, ", ")) + "."
+	return safetext.M("Everything is in %s.", safetext.JoinMarkdown(places, ", "))
 }

@@ -2,88 +2,94 @@ package report
 
 import (
 	"slices"
-	"strings"
 
-	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// notable is something of a plan that a reviewer should not miss.
-type notable struct {
-	title func(n int) safe
-	// count is how much of it an item has.
-	count func(plan.Item) int
-	// name says where it is.
-	name func(plan.Item) safe
-}
-
-// in counts how much of it a plan has, and names the objects.
-func (n notable) in(pl *plan.Plan) (total int, names []safe) {
-	for _, item := range pl.Items {
-		if here := n.count(item); here > 0 {
-			total += here
-			names = append(names, n.name(item))
-		}
+// markdownHead is what a reader sees first. Its title and table have constants
+// and numbers only; what names anything is left out where it takes the head
+// beyond so many bytes.
+func markdownHead(doc Document, opts Options, most int) markup {
+	text := safetext.M("## %s\n", safetext.Constant(markdownTitle(doc)))
+	banners := []string{}
+	if doc.Sandbox {
+		banners = append(banners, Banner)
 	}
-	return total, names
-}
-
-// risks are the lines of the first two risks of which something is sent.
-func risks() []notable {
-	var out []notable
-	for _, r := range kind.Risks() {
-		if !r.Grave() {
-			continue
-		}
-		title := func(n int) safe { return count(n, "change") + " that " + clean(r.Meaning()) }
-		out = append(out, notable{title, func(item plan.Item) int { return item.AtStake(r) }, itemName})
+	if doc.Plan != nil && doc.Plan.Offline {
+		banners = append(banners, offlineBanner)
 	}
-	return out
+	for _, b := range banners {
+		text = safetext.M("%s\n> **%s**\n", text, safetext.Constant(clean(b)))
+	}
+	if doc.Plan == nil {
+		return text
+	}
+	table, made := summaryTable(doc.Plan.Summary), madeFrom(doc)
+	if text.Len()+table.Len()+lookAt(doc.Plan, opts, 0).Len()+made.Len() > 2*most {
+		made = markup{}
+	}
+	text = text.Add(made, table)
+	return text.Add(lookAt(doc.Plan, opts, most-text.Len()))
 }
 
-func itemName(item plan.Item) safe { return titled(item.Key) }
-
-// notables are what a reviewer looks for first.
-func notables() []notable {
-	return append(risks(), []notable{
-		{func(n int) safe { return number(n) + " blocked" }, is(plan.Blocked), itemName},
-		{func(n int) safe { return count(n, "purge") + " to post" }, is(plan.Post), flush},
-		{func(n int) safe { return count(n, "object") + " to delete" }, is(plan.Delete), itemName},
-		{func(n int) safe { return count(n, "value") + " removed" }, plan.Item.Removals, itemName},
-		{func(n int) safe { return count(n, "conflict") + " of git and live" }, caused(plan.FromBoth), itemName},
-		{func(n int) safe { return count(n, "change") + " outside git" }, caused(plan.FromDrift), itemName},
-		{func(n int) safe { return count(n, "value") + " not kept by the server" }, caused(plan.FromRefusal), itemName},
-	}...)
-}
-
-func is(op plan.Op) func(plan.Item) int {
-	return func(item plan.Item) int {
-		if item.Op == op {
-			return 1
-		}
-		return 0
+// markdownTitle says what will happen, or did.
+func markdownTitle(doc Document) safe {
+	switch {
+	case doc.Apply != nil:
+		return safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
+	case doc.Plan == nil:
+		return findingsSummary(doc)
+	case doc.Command == "drift":
+		return safetext.F("Drift: %s", driftSummary(doc.Plan.Summary))
+	default:
+		return safetext.F("Plan: %s", doing(doc))
 	}
 }
 
-// flush is a purge and what it hits.
-func flush(item plan.Item) safe {
-	return join(filled(titled(item.Key), invalidated(item.Purge)), ": ")
+// summaryTable counts what there is any of.
+func summaryTable(s plan.Summary) markup {
+	var head, rule, body []markup
+	for _, c := range planCounts(s) {
+		if c.n > 0 {
+			head = append(head, safetext.M(" %s |", safetext.Constant(clean(c.short))))
+			rule = append(rule, safetext.M("---:|"))
+			body = append(body, safetext.M(" %s |", safetext.Constant(safetext.Number(c.n))))
+		}
+	}
+	if len(body) == 0 {
+		return markup{}
+	}
+	return safetext.M("\n|%s\n|%s\n|%s\n", markup{}.Add(head...), markup{}.Add(rule...), markup{}.Add(body...))
 }
 
-// caused counts the lines of a cause.
-func caused(why plan.Cause) func(plan.Item) int {
-	return func(item plan.Item) int {
-		n := 0
-		if item.Cause == why {
-			n++
+// madeFrom is what the plan rests on: workspace, platform, ledger, base and digest.
+func madeFrom(doc Document) markup {
+	var parts []markup
+	for _, t := range target(doc) {
+		values := make([]markup, len(t.values))
+		for i, v := range t.values {
+			values[i] = safetext.Code(v.Cut(maxPath))
 		}
-		for _, c := range item.Changes {
-			if c.Cause == why {
-				n++
-			}
-		}
-		return n
+		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.name)), safetext.JoinMarkdown(values, ", ")))
 	}
+	if b := doc.Plan.Blame; b != nil && b.Base != "" {
+		text := safetext.Code(short(b.Base))
+		if b.Ref != "" {
+			text = safetext.M("%s at %s", safetext.Code(clean(b.Ref).Cut(maxNameInHead)), text)
+		}
+		if b.Merge {
+			text = safetext.M("%s, on %s", text, safetext.Constant(clean(hostsMerge)))
+		}
+		parts = append(parts, safetext.M("Compared with %s", text))
+	}
+	if d := doc.Plan.Digest; d != "" {
+		parts = append(parts, safetext.M("Digest %s", safetext.Code(clean(d).Cut(maxName))))
+	}
+	if len(parts) == 0 {
+		return markup{}
+	}
+	return safetext.M("\n%s\n", safetext.JoinMarkdown(parts, " · "))
 }
 
 // The names of objects that a line of the head has, and their columns.
@@ -95,54 +101,46 @@ const (
 // lookAt is a line for each thing that a reviewer should not miss, and one that
 // counts the causes. In at most so many bytes it has no names.
 func lookAt(pl *plan.Plan, opts Options, most int) markup {
-	var b strings.Builder
+	var text markup
 	for _, n := range notables() {
 		if total, names := n.in(pl); total > 0 {
-			listed(&b, n.title(total), names, most)
+			text = listed(text, n.title(total), names, most)
 		}
 	}
 	if len(pl.Advice) > 0 {
 		var rules []safe
 		for _, f := range pl.Advice {
-			if rule := cut(clean(f.Rule), maxName); !slices.Contains(rules, rule) {
+			if rule := clean(f.Rule).Cut(maxName); !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
 			}
 		}
-		listed(&b, advices(len(pl.Advice)), rules, most)
+		text = listed(text, advices(len(pl.Advice)), rules, most)
 	}
-	if causes := causesLine(pl, opts); causes != "" {
-		b.WriteString("- Causes: " + string(constant(causes)) + "\n")
+	if causes := causesLine(pl, opts); !causes.Empty() {
+		text = text.Add(safetext.M("- Causes: %s\n", safetext.Constant(causes)))
 	}
-	if b.Len() == 0 {
-		return ""
+	if text.Empty() {
+		return text
 	}
-	return markup("\n" + b.String())
+	return safetext.M("\n%s", text)
 }
 
-// advices counts pieces of advice.
-func advices(n int) safe {
-	if n == 1 {
-		return "1 piece of advice"
-	}
-	return number(n) + " pieces of advice"
-}
-
-// listed writes a line of the head, with the first of so many names as long as
-// there is room.
-func listed(b *strings.Builder, title safe, names []safe, most int) {
-	line := "- **" + string(constant(title)) + "**"
+// listed adds a line of the head, with the first of so many names as long as there
+// is room.
+func listed(text markup, title safe, names []safe, most int) markup {
+	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {
-		name := ", " + string(code(cut(n, maxNameInHead)))
+		name := safetext.M(", %s", safetext.Code(n.Cut(maxNameInHead)))
 		if i == 0 {
-			name = ": " + name[2:]
+			name = safetext.M(": %s", safetext.Code(n.Cut(maxNameInHead)))
 		}
-		if b.Len()+len(line)+len(name) > most {
+		if text.Len()+line.Len()+name.Len() > most {
 			break
 		}
-		line += name
+		line = line.Add(name)
 		if i == maxNames-1 && len(names) > maxNames {
-			line += string(constant(" and " + number(len(names)-maxNames) + " more"))
+			line = line.Add(safetext.Constant(safetext.F(" and %d more", len(names)-maxNames)))
 		}
 	}
-	b.WriteString(line + "\n")
+	return text.Add(line, safetext.M("\n"))
 }

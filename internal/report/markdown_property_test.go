@@ -95,7 +95,7 @@ func TestMarkdownOfAnyPlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := anyDocument().Draw(rt, "document")
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, 100_000)).Draw(rt, "room")
-		out := []byte(markdown(doc, Options{}, budget))
+		out := []byte(markdown(doc, Options{}, budget).String())
 		checkPlain(rt, "markdown", out)
 		checkMarkdown(rt, out, budget, doc.RunURL)
 		shown, left := 0, 0
@@ -130,7 +130,7 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 		huge("drifted", merge.DriftOverwrite), huge("changed", merge.Changed), changedItem(), createdItem(), purgeItem(), blockedItem(),
 	}}
 	for _, budget := range []int{8000, maxMarkdown} {
-		out := string(markdown(Document{Command: "plan", Plan: pl}, Options{}, budget))
+		out := markdown(Document{Command: "plan", Plan: pl}, Options{}, budget).String()
 		checkMarkdown(t, []byte(out), budget, "")
 		if len(out) < budget*8/10 {
 			t.Errorf("%d bytes of %d are used", len(out), budget)
@@ -147,16 +147,16 @@ func TestMarkdownStarvesNobody(t *testing.T) {
 // of one would mislead.
 func TestMarkdownWithoutRoom(t *testing.T) {
 	doc := Document{Command: "plan", Plan: explainedPlan()}
-	if out := markdown(doc, Options{}, 400); out != "" {
+	if out := markdown(doc, Options{}, 400).String(); out != "" {
 		t.Errorf("%q", out)
 	}
 	// Names are what the head loses first.
 	advised := *doc.Plan
 	advised.Advice = append(advised.Advice, advised.Advice...)
-	out := markdown(Document{Command: "plan", Plan: &advised}, Options{}, 2000)
+	out := markdown(Document{Command: "plan", Plan: &advised}, Options{}, 2000).String()
 	checkMarkdown(t, []byte(out), 2000, "")
 	for _, want := range []string{"- **1 purge to post**", "- **2 conflicts of git and live**", "- **4 pieces of advice**", "Digest <code>", "more parts did not fit: 2 that may serve", "CDN blog: tls.forced, ", "\nPurge rel-42\n"} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in %s", want, out)
 		}
 	}

@@ -7,38 +7,44 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// The number of parts that one line lists before it only counts the rest.
+// maxParts is the number of parts that one line lists before it only counts the rest.
 const maxParts = 12
 
-// note is an unmarked line below the marked ones: a consequence or advice.
+// note is an unmarked line below the marked ones: a side effect or advice.
 type note struct {
 	text safe
 	// fix says that the line tells a person what to do.
 	fix bool
-	// list says that the line lists names, of which some say something, too.
+	// list says that the line lists names.
 	list bool
 	// path and risk are those of a value that is dropped.
 	path safe
 	risk kind.Risk
 }
 
-// itemNotes are the consequences of an item, its request, and advice.
-func itemNotes(item plan.Item) []note { return append(besides(item), effects(item)...) }
+// gravePath is the path of a grave value that is dropped, and empty for others.
+func (n note) gravePath() safe {
+	if n.risk.Grave() {
+		return n.path
+	}
+	return safe{}
+}
 
-// besides are the values that go along with a change, or with what it removes.
-func besides(item plan.Item) []note {
+// itemNotes are the side effects of an item, its request, and advice.
+func itemNotes(item plan.Item) []note {
 	var notes []note
 	for _, v := range item.Preserved {
-		notes = append(notes, note{text: "kept: " + cut(clean(v.Path), maxPath) + " = " + value(v.Value, false) + " (not managed here)"})
+		notes = append(notes, note{text: safetext.F("kept: %s = %s (not managed here)", clean(v.Path).Cut(maxPath), value(v.Value, false))})
 	}
 	for _, v := range item.Collateral {
-		risk := riskOf(item, v)
-		text := "dropped: " + clean(v.Path) + " = " + value(v.Value, risk.Grave()) + " (removed with its parent)"
+		risk := riskAt(item.Kind, v.Path, v.Value)
+		text := safetext.F("dropped: %s = %s (removed with its parent)", v.Path, value(v.Value, risk.Grave()))
 		notes = append(notes, note{text: text, path: clean(v.Path), risk: risk})
 	}
-	return notes
+	return append(notes, effects(item)...)
 }
 
 // effects are what apply sends for an item, what that uses up, and advice.
@@ -48,27 +54,25 @@ func effects(item plan.Item) []note {
 		notes = append(notes, note{text: requestLine(item)})
 	}
 	for _, h := range item.Hints {
-		notes = append(notes, note{text: "note: " + message(h)})
+		notes = append(notes, note{text: safetext.F("note: %s", message(h))})
 	}
-	fix := message(item.Fix)
-	flag := "--take-over " + named(item.Key)
-	if len(item.FirstContact) > 0 && !strings.Contains(string(fix), string(flag)) {
-		notes = append(notes, note{text: "fix: add them to the manifest, or drop them with apply " + flag, fix: true})
+	flag := safetext.F("--take-over %s", named(item.Key))
+	if len(item.FirstContact) > 0 && !strings.Contains(message(item.Fix).String(), flag.String()) {
+		notes = append(notes, note{text: safetext.F("fix: add them to the manifest, or drop them with apply %s", flag), fix: true})
 	}
-	if fix != "" {
-		notes = append(notes, note{text: "fix: " + fix, fix: true})
+	if item.Fix != "" {
+		notes = append(notes, note{text: safetext.F("fix: %s", message(item.Fix)), fix: true})
 	}
 	return notes
 }
 
 // requestLine is the request and what its body holds.
 func requestLine(item plan.Item) safe {
-	r := item.Request
-	line := cut(clean(r.Method), maxPath) + " " + cut(clean(r.Path), maxPath)
+	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), clean(item.Request.Path).Cut(maxPath))
 	if item.Op != plan.Patch {
 		return line
 	}
-	return line + "  {" + limited(patchParts(item), "; ") + "}"
+	return safetext.F("%s  {%s}", line, limited(patchParts(item), "; "))
 }
 
 // patchParts names what a merge patch holds: scalars by their path, lists with
@@ -81,10 +85,11 @@ func patchParts(item plan.Item) []safe {
 	var parts []safe
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
+		name := clean(path).Cut(maxPath)
 		switch t := v.(type) {
 		case map[string]any:
 			if len(t) == 0 {
-				parts = append(parts, cut(clean(path), maxPath)+": {}")
+				parts = append(parts, safetext.F("%s: {}", name))
 			}
 			for _, k := range canon.SortedKeys(t) {
 				walk(strings.TrimPrefix(path+"."+k, "."), t[k])
@@ -94,11 +99,11 @@ func patchParts(item plan.Item) []safe {
 			if !ok {
 				elements = len(t)
 			}
-			parts = append(parts, cut(clean(path), maxPath)+": whole list of "+number(elements))
+			parts = append(parts, safetext.F("%s: whole list of %d", name, elements))
 		case nil:
-			parts = append(parts, cut(clean(path), maxPath)+": removed")
+			parts = append(parts, safetext.F("%s: removed", name))
 		default:
-			parts = append(parts, cut(clean(path), maxPath))
+			parts = append(parts, name)
 		}
 	}
 	walk("", item.BodySpec())
@@ -106,41 +111,41 @@ func patchParts(item plan.Item) []safe {
 }
 
 // limited joins the first parts and counts the rest.
-func limited(parts []safe, sep safe) safe {
+func limited(parts []safe, sep string) safe {
 	if len(parts) <= maxParts {
-		return join(parts, sep)
+		return safetext.Join(parts, sep)
 	}
-	return join(parts[:maxParts], sep) + sep + number(len(parts)-maxParts) + " more"
+	return safetext.F("%s%s%d more", safetext.Join(parts[:maxParts], sep), sep, len(parts)-maxParts)
 }
 
 // invalidated says what a purge hits: paths, prefixes, hosts.
 func invalidated(p *plan.PurgeInfo) safe {
 	if p == nil {
-		return ""
+		return safe{}
 	}
 	var what []safe
 	if p.Paths > 0 || p.Prefixes == 0 {
-		what = append(what, count(p.Paths, "path"))
+		what = append(what, safetext.Count(p.Paths, "path"))
 	}
 	switch {
 	case p.Prefixes == 1:
-		what = append(what, "1 prefix")
+		what = append(what, clean("1 prefix"))
 	case p.Prefixes > 1:
-		what = append(what, number(p.Prefixes)+" prefixes")
+		what = append(what, safetext.F("%d prefixes", p.Prefixes))
 	}
-	hosts := []safe{cut(clean(p.Hostname), maxPath)}
+	hosts := []safe{clean(p.Hostname).Cut(maxPath)}
 	for _, s := range p.Subdomains {
-		hosts = append(hosts, cut(clean(s), maxName))
+		hosts = append(hosts, clean(s).Cut(maxName))
 	}
-	text := join(what, " and ")
+	text := safetext.Join(what, " and ")
 	if slices.Contains(p.Sample, "/*") {
-		text = "everything (" + text + ")"
+		text = safetext.F("everything (%s)", text)
 	}
-	return text + " on " + limited(hosts, ", ")
+	return safetext.F("%s on %s", text, limited(hosts, ", "))
 }
 
-// purgeNotes are the first paths, and the hostname's budget if that decides
-// about the request: what is held is not in it.
+// purgeNotes are the first paths, and the hostname's budget where it matters: a
+// request that is not sent uses none.
 func purgeNotes(item plan.Item) []note {
 	p := item.Purge
 	if p == nil {
@@ -150,36 +155,35 @@ func purgeNotes(item plan.Item) []note {
 	if len(p.Sample) > 0 {
 		paths := make([]safe, len(p.Sample))
 		for i, s := range p.Sample {
-			paths[i] = cut(clean(s), maxName)
+			paths[i] = clean(s).Cut(maxName)
 		}
-		line := "paths: " + join(paths, ", ")
+		line := safetext.F("paths: %s", safetext.Join(paths, ", "))
 		if rest := p.Paths + p.Prefixes - len(paths); rest > 0 {
-			line += ", " + number(rest) + " more"
+			line = safetext.F("%s, %d more", line, rest)
 		}
 		notes = append(notes, note{text: line})
 	}
 	if item.Op != plan.Post && item.Op != plan.Deferred {
 		return notes
 	}
-	return append(notes, note{text: "budget of " + cut(clean(p.Hostname), maxPath) + ": " +
-		used(p.Budget.Requests, p.Limits.Requests, " requests", p.Active.Requests) + ", " +
-		used(p.Budget.Paths, p.Limits.Paths, " paths", p.Active.Paths) + ", " +
-		used(p.Budget.Prefixes, p.Limits.Prefixes, " prefixes", p.Active.Prefixes)})
+	return append(notes, note{text: safetext.F("budget of %s: %s, %s, %s", clean(p.Hostname).Cut(maxPath),
+		used(p.Budget.Requests, p.Limits.Requests, "requests", p.Active.Requests),
+		used(p.Budget.Paths, p.Limits.Paths, "paths", p.Active.Paths),
+		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
 }
 
-// used is a part of a budget: how much of it is gone, and how much of that was
+// used is a part of a budget: how much of it is gone, and how much of that was gone
 // before this plan.
-func used(n, limit int, what safe, before int) safe {
-	text := number(n)
+func used(n, limit int, what string, before int) safe {
+	text := safetext.F("%d %s", n, what)
 	if limit > 0 {
-		text += " of " + number(limit)
+		text = safetext.F("%d of %d %s", n, limit, what)
 	}
-	text += what
 	switch {
 	case before == n && n > 0:
-		text += " (all active)"
+		return safetext.F("%s (all active)", text)
 	case before > 0:
-		text += " (" + number(before) + " active + " + number(n-before) + ")"
+		return safetext.F("%s (%d active + %d)", text, before, n-before)
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // textLine is one line of an object's text.
@@ -124,12 +125,12 @@ func objectTree(item plan.Item, opts Options) *branch {
 		b := root.at(bracketed(v.Path))
 		b.put(live, v.Value)
 		b.put(git, v.Value)
-		b.cause = "kept: not managed here"
+		b.cause = clean("kept: not managed here")
 	}
 	for _, v := range item.Collateral {
 		b := root.at(bracketed(v.Path))
 		b.put(live, v.Value)
-		b.cause = "dropped: removed with its parent"
+		b.cause = clean("dropped: removed with its parent")
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if !visible(c.Class, opts) {
@@ -146,7 +147,7 @@ func objectTree(item plan.Item, opts Options) *branch {
 	for _, v := range item.FirstContact {
 		b := root.at(bracketed(v.Path))
 		b.put(live, v.Value)
-		b.mark, b.cause, b.alarm = markLost, lostCause, true
+		b.mark, b.cause, b.alarm = markLost, clean(lostCause), true
 	}
 	return root
 }
@@ -162,7 +163,7 @@ func anyObject(object map[string]any) any {
 // textOf is the text of one side of an object.
 func textOf(root *branch, s side) []textLine {
 	t := objectText{side: s}
-	t.kids(root, 0, "")
+	t.kids(root, 0, safe{})
 	return t.lines
 }
 
@@ -176,7 +177,7 @@ type objectText struct {
 }
 
 func (t *objectText) line(depth int, text safe) {
-	t.next.text = pad("", 2*depth) + text
+	t.next.text = safetext.F("%s%s", safetext.Spaces(2*depth), text)
 	t.lines = append(t.lines, t.next)
 	t.next = textLine{below: t.next.below}
 }
@@ -214,34 +215,34 @@ func (t *objectText) branch(b *branch, depth int, below safe) {
 	}
 	name, path := clean(b.name), below
 	if strings.HasPrefix(b.name, "[") {
-		path += name
+		path = safetext.F("%s%s", path, name)
 	} else {
 		name = flowText(b.name)
-		path = join(filled(below, clean(b.name)), ".")
+		path = safetext.Join(safetext.Filled(below, clean(b.name)), ".")
 	}
 	t.next = textLine{below: below, mark: b.mark, cause: b.cause, alarm: b.alarm}
 	switch v := b.value[t.side]; {
 	case b.moved && t.side == live:
-		t.line(depth, name+": (elsewhere in the list)")
+		t.line(depth, safetext.F("%s: (elsewhere in the list)", name))
 	case b.moved:
-		t.line(depth, name+": (moved here)")
+		t.line(depth, safetext.F("%s: (moved here)", name))
 	case v != nil:
-		t.value(depth, name+": ", v)
+		t.value(depth, safetext.F("%s: ", name), v)
 	default:
-		t.line(depth, name+":")
+		t.line(depth, safetext.F("%s:", name))
 	}
 	t.kids(b, depth+1, path)
 }
 
 // value writes a value behind a name, on lines of its own where it needs them.
 func (t *objectText) value(depth int, before safe, v any) {
-	lead := safe(strings.TrimRight(string(before), " "))
+	lead := clean(strings.TrimRight(before.String(), " "))
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) > 0 {
 			t.line(depth, lead)
 			for _, k := range canon.SortedKeys(v) {
-				t.value(depth+1, flowText(k)+": ", v[k])
+				t.value(depth+1, safetext.F("%s: ", flowText(k)), v[k])
 			}
 			return
 		}
@@ -258,10 +259,10 @@ func (t *objectText) value(depth int, before safe, v any) {
 			t.block(depth, before, v)
 			return
 		}
-		t.line(depth, before+flowText(v))
+		t.line(depth, safetext.F("%s%s", before, flowText(v)))
 		return
 	}
-	t.line(depth, before+literal(v))
+	t.line(depth, safetext.F("%s%s", before, literal(v)))
 }
 
 // element writes an element of a list that has no keys: an object or a list
@@ -271,7 +272,7 @@ func (t *objectText) element(depth int, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range canon.SortedKeys(v) {
-			t.value(depth+1, flowText(k)+": ", v[k])
+			t.value(depth+1, safetext.F("%s: ", flowText(k)), v[k])
 		}
 	case []any:
 		for _, e := range v {
@@ -279,25 +280,43 @@ func (t *objectText) element(depth int, v any) {
 		}
 	}
 	if first == len(t.lines) {
-		t.value(depth, "- ", v)
+		t.value(depth, clean("- "), v)
 		return
 	}
-	text := &t.lines[first].text
-	*text = (*text)[:2*depth] + "- " + (*text)[2*depth+2:]
+	line := t.lines[first].text.String()
+	t.lines[first].text = clean(line[:2*depth] + "- " + line[2*depth+2:])
 }
 
 // block writes a text of several lines as such.
 func (t *objectText) block(depth int, before safe, text string) {
 	body, ended := strings.CutSuffix(text, "\n")
-	var mark safe = "|"
+	var mark safe = clean("|")
 	switch {
 	case !ended:
-		mark = "|-"
+		mark = clean("|-")
 	case strings.HasSuffix(body, "\n"):
-		mark = "|+"
+		mark = clean("|+")
 	}
-	t.line(depth, before+mark)
+	t.line(depth, safetext.F("%s%s", before, mark))
 	for line := range strings.SplitSeq(body, "\n") {
 		t.line(depth+1, clean(line))
 	}
+}
+
+// valueLines is the text of a value.
+func valueLines(v any) []textLine {
+	var t objectText
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range canon.SortedKeys(v) {
+			t.value(0, safetext.F("%s: ", flowText(k)), v[k])
+		}
+	case []any:
+		for _, e := range v {
+			t.element(0, e)
+		}
+	default:
+		t.value(0, safe{}, v)
+	}
+	return t.lines
 }

@@ -2,10 +2,13 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"strings"
 
 	"github.com/fatih/color"
+
+	"trueup/internal/safetext"
 )
 
 // style is the role of a piece of text; the palette gives it its look.
@@ -25,8 +28,8 @@ const (
 )
 
 // palette maps styles to attributes of its own instances: no colour setting of
-// the process has a say. Without colour it is nil. The 16 colours of the terminal's own theme are used,
-// so that the output is readable on light and dark.
+// the process has a say. Without colour it is nil. It has the 16 colours of the
+// terminal's own theme, so that light and dark ones are readable.
 type palette map[style]*color.Color
 
 func newPalette(enabled bool) palette {
@@ -84,37 +87,36 @@ func newPrinter(w io.Writer, opts Options) *printer {
 func (p *printer) line(spans ...span) {
 	for len(spans) > 0 {
 		last := &spans[len(spans)-1]
-		last.text = safe(strings.TrimRight(string(last.text), " "))
-		if last.text != "" {
+		if last.text = last.text.TrimRight(); !last.text.Empty() {
 			break
 		}
 		spans = spans[:len(spans)-1]
 	}
-	if whole := flat(spans); guarded(whole) != whole {
-		spans = []span{{guarded(whole), plain}}
-		if p.wrap && width(guarded(whole)) > p.width {
+	if whole := flat(spans); whole.Guarded() != whole {
+		spans = []span{{whole.Guarded(), plain}}
+		if p.wrap && whole.Guarded().Width() > p.width {
 			for _, piece := range wrap(spans, p.width-1, 0) {
 				p.line(piece...)
 			}
 			return
 		}
 	}
+	// Errors are left to flush: bufio keeps the first and refuses the rest.
 	for _, s := range spans {
-		text := string(s.text)
+		text := s.text.String()
 		if c := p.palette[s.style]; c != nil && text != "" {
 			text = c.Sprint(text)
 		}
-		p.write(text)
+		_, _ = p.w.WriteString(text)
 	}
-	p.write("\n")
+	_ = p.w.WriteByte('\n')
 	p.written = true
 }
 
-// wrapped writes the spans as one line, or as several that begin with so many
-// spaces where they are too wide for a terminal: who reads a log looks for whole
-// sentences in it.
+// wrapped writes the spans as one line, or, where they are too wide for a terminal,
+// as several that begin with so many spaces. A log has whole sentences on a line.
 func (p *printer) wrapped(hang int, spans ...span) {
-	if !p.wrap || width(flat(spans)) <= p.width {
+	if !p.wrap || flat(spans).Width() <= p.width {
 		p.line(spans...)
 		return
 	}
@@ -126,20 +128,175 @@ func (p *printer) wrapped(hang int, spans ...span) {
 // gap writes an empty line between parts.
 func (p *printer) gap() {
 	if p.written {
-		p.write("\n")
+		_ = p.w.WriteByte('\n')
 	}
 }
-
-// write leaves errors to flush: bufio keeps the first and refuses the rest.
-func (p *printer) write(s string) { _, _ = p.w.WriteString(s) }
 
 func (p *printer) flush() error { return p.w.Flush() }
 
 // flat is the text of the spans.
 func flat(spans []span) safe {
-	var b strings.Builder
-	for _, s := range spans {
-		b.WriteString(string(s.text))
+	texts := make([]safe, len(spans))
+	for i, s := range spans {
+		texts[i] = s.text
 	}
-	return safe(b.String())
+	return safetext.Join(texts, "")
+}
+
+// printed are the lines that a printer makes, without colour.
+func printed(render func(*printer)) []safe {
+	var b bytes.Buffer
+	p := newPrinter(&b, Options{})
+	render(p)
+	_ = p.flush() // a bytes.Buffer takes everything
+	var out []safe
+	for line := range strings.Lines(b.String()) {
+		out = append(out, clean(strings.TrimSuffix(line, "\n")))
+	}
+	return out
+}
+
+// wrap sets spans on lines of so many columns, those after the first behind so
+// many spaces. It breaks at spaces, and within a word only where a line of its
+// own has no room for it.
+func wrap(spans []span, columns, hang int) [][]span {
+	if flat(spans).Width() <= columns {
+		return [][]span{spans}
+	}
+	w := wrapper{columns: columns, hang: min(hang, columns/2)}
+	for _, word := range splitWords(spans) {
+		if w.filled && w.column+flat(word).TrimRight().Width() > columns {
+			w.next()
+		}
+		for _, s := range word {
+			w.put(s)
+		}
+	}
+	return append(w.lines, w.line)
+}
+
+// wrapper is a text that is being set.
+type wrapper struct {
+	columns, hang int
+	lines         [][]span
+	line          []span
+	column        int
+	// filled says that there is more than space in the line.
+	filled bool
+}
+
+func (w *wrapper) next() {
+	w.lines = append(w.lines, w.line)
+	w.line, w.column, w.filled = []span{{safetext.Spaces(w.hang), plain}}, w.hang, false
+}
+
+// put adds a piece without a space but at its end to the line, and breaks it
+// where that has no room.
+func (w *wrapper) put(s span) {
+	text := s.text.TrimRight()
+	space := s.text.Width() - text.Width()
+	for !text.Empty() && w.column+text.Width() > w.columns {
+		head, rest := text.Break(w.columns-w.column, w.column <= w.hang)
+		w.push(span{head, s.style})
+		text = rest
+		w.next()
+	}
+	w.push(span{text, s.style})
+	w.filled = w.filled || !text.Empty()
+	w.push(span{safetext.Spaces(min(space, w.columns-w.column)), s.style})
+}
+
+func (w *wrapper) push(s span) {
+	if s.text.Empty() {
+		return
+	}
+	w.column += s.text.Width()
+	if last := len(w.line) - 1; last >= 0 && w.line[last].style == s.style {
+		w.line[last].text = safetext.F("%s%s", w.line[last].text, s.text)
+		return
+	}
+	w.line = append(w.line, s)
+}
+
+// splitWords splits spans behind each run of spaces; a word may have several
+// styles.
+func splitWords(spans []span) [][]span {
+	var words [][]span
+	var word []span
+	for _, s := range spans {
+		for _, piece := range s.text.Split(" ") {
+			word = append(word, span{piece, s.style})
+			if strings.HasSuffix(piece.String(), " ") {
+				words = append(words, word)
+				word = nil
+			}
+		}
+	}
+	return append(words, word)
+}
+
+// Marked writes rows whose cells are aligned, and breaks what is too wide for the
+// terminal. The first cell is a mark, which has a colour: ok, warn, FAIL, or
+// anything else that is neither.
+func (l Lines) Marked(rows [][]string, opts Options) error {
+	var widths []int
+	lines := make([][]span, len(rows))
+	for n, row := range rows {
+		for len(row) > 1 && row[len(row)-1] == "" {
+			row = row[:len(row)-1]
+		}
+		for i, cell := range row {
+			lines[n] = append(lines[n], span{text: clean(cell)})
+			if i == len(row)-1 {
+				break
+			}
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], clean(cell).Width()+2)
+		}
+	}
+	p := newPrinter(l.w, opts)
+	for n, spans := range lines {
+		for i := range spans[:len(spans)-1] {
+			spans[i].text = spans[i].text.Pad(widths[i])
+		}
+		switch rows[n][0] {
+		case "ok":
+			spans[0].style = added
+		case "warn":
+			spans[0].style = changed
+		case "FAIL":
+			spans[0].style = alarm
+		default:
+			spans[0].style = faint
+		}
+		p.marked(spans)
+	}
+	return p.flush()
+}
+
+// marked writes a row. Its last cell is broken between words; where one of them,
+// such as the path of a file, has no room there, cells go below the mark's column.
+func (p *printer) marked(spans []span) {
+	before, last := spans[:len(spans)-1], spans[len(spans)-1]
+	longest := 0
+	for word := range strings.FieldsSeq(last.text.String()) {
+		longest = max(longest, clean(word).Width())
+	}
+	hang := flat(before).Width()
+	if !p.wrap || len(before) == 0 || hang+longest <= p.width {
+		p.wrapped(hang, spans...)
+		return
+	}
+	margin := spans[0].text.Width()
+	line := []span{spans[0]}
+	for _, s := range spans[1:] {
+		if len(line) > 1 && flat(line).Width()+s.text.Width() > p.width {
+			p.wrapped(margin, line...)
+			line = []span{{safetext.Spaces(margin), plain}}
+		}
+		line = append(line, s)
+	}
+	p.wrapped(margin, line...)
 }

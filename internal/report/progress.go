@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"trueup/internal/apply"
+	"trueup/internal/safetext"
 )
 
 // ProgressLine renders an event as one line without its end, fit for a
 // terminal and for a log that a workflow runner reads.
 func ProgressLine(e apply.Event) string {
-	text := named(e.Key) + "  " + message(e.Phase)
+	text := safetext.F("%s  %s", named(e.Key), message(e.Phase))
 	if e.Message != "" {
-		text += "  " + message(e.Message)
+		text = safetext.F("%s  %s", text, message(e.Message))
 	}
-	return string(guarded(text))
+	return text.Guarded().String()
 }
 
 // Progress is how far a part of a run is.
@@ -32,7 +33,7 @@ type Progress struct {
 
 // String is the line of a log.
 func (p Progress) String() string {
-	return string(clean(p.Doing) + ": " + join(p.parts(), ", "))
+	return safetext.F("%s: %s", p.Doing, safetext.Join(p.parts(), ", ")).String()
 }
 
 // A bar has at most so many cells; where there is room for less than a few, there
@@ -42,23 +43,23 @@ const leastBar, wholeBar = 8, 24
 // bar is a line of a terminal, with what there is room for.
 func (p Progress) bar(columns int) safe {
 	if columns < 1 {
-		return ""
+		return safe{}
 	}
 	parts := p.parts()
-	for len(parts) > 1 && width(p.row(parts)) > columns {
+	for len(parts) > 1 && p.row(parts).Width() > columns {
 		parts = parts[:len(parts)-1]
 	}
 	row := p.row(parts)
-	if cells := min(columns-width(row)-len("  []"), wholeBar); p.counted() && cells >= leastBar {
+	if cells := min(columns-row.Width()-len("  []"), wholeBar); p.counted() && cells >= leastBar {
 		full := cells * p.Done / p.Of
 		drawn := "[" + strings.Repeat("=", full) + strings.Repeat(" ", cells-full) + "]"
-		row = p.row(append([]safe{safe(drawn)}, parts...))
+		row = p.row(append([]safe{clean(drawn)}, parts...))
 	}
-	return cut(row, columns)
+	return row.Cut(columns)
 }
 
 func (p Progress) row(parts []safe) safe {
-	return join(append([]safe{clean(p.Doing)}, parts...), "  ")
+	return safetext.Join(append([]safe{clean(p.Doing)}, parts...), "  ")
 }
 
 // counted reports whether it is known how much is left.
@@ -68,31 +69,33 @@ func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
 func (p Progress) parts() []safe {
 	var parts []safe
 	if p.counted() {
-		parts = append(parts, number(p.Done)+" of "+number(p.Of))
+		parts = append(parts, safetext.F("%d of %d", p.Done, p.Of))
 	} else if p.Done > 0 {
-		parts = append(parts, number(p.Done))
+		parts = append(parts, safetext.Number(p.Done))
 	}
 	if p.Rate <= 0 {
 		return append(parts, seconds(p.Took))
 	}
 	if p.counted() {
-		parts = append(parts, seconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))+" left")
+		parts = append(parts, safetext.F("%s left", seconds(time.Duration(float64(p.Of-p.Done)/p.Rate*float64(time.Second)))))
 	}
 	digits := 0
 	if p.Rate < 10 {
 		digits = 1
 	}
-	return append(parts, safe(strconv.FormatFloat(p.Rate, 'f', digits, 64))+"/s")
+	return append(parts, safetext.F("%s/s", clean(strconv.FormatFloat(p.Rate, 'f', digits, 64))))
 }
 
 // seconds is a time in whole seconds.
-func seconds(d time.Duration) safe { return safe(d.Round(time.Second).String()) }
+func seconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
 
 // Bar writes a bar in place of the line of the terminal that the cursor is in.
-func (l Lines) Bar(p Progress, columns int) error { return l.write(noLine + p.bar(columns)) }
+func (l Lines) Bar(p Progress, columns int) error {
+	return l.raw(noLine + p.bar(columns).Guarded().String())
+}
 
 // NoBar takes the bar away.
-func (l Lines) NoBar() error { return l.write(noLine) }
+func (l Lines) NoBar() error { return l.raw(noLine) }
 
 // noLine goes to the start of a line of the terminal and empties it.
 const noLine = "\r\x1b[K"

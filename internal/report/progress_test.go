@@ -61,7 +61,7 @@ func TestProgress(t *testing.T) {
 			if got := c.told.String(); got != c.line {
 				t.Errorf("line %q, want %q", got, c.line)
 			}
-			if got := string(c.told.bar(79)); got != c.bar {
+			if got := c.told.bar(79).String(); got != c.bar {
 				t.Errorf("bar %q, want %q", got, c.bar)
 			}
 		})
@@ -81,7 +81,7 @@ func TestBarFits(t *testing.T) {
 		if !ok || strings.ContainsFunc(bar, unicode.IsControl) {
 			t.Fatalf("in %d columns: %q", columns, out.String())
 		}
-		if wide := width(safe(bar)); wide > columns {
+		if wide := clean(bar).Width(); wide > columns {
 			t.Errorf("in %d columns: %q has %d", columns, bar, wide)
 		}
 	}

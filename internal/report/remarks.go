@@ -12,6 +12,7 @@ import (
 	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // level is how loud a remark is.
@@ -23,11 +24,70 @@ const (
 	errorLevel
 )
 
+// tableOfLevels has the names of levels in SARIF (3.27.10), in annotations, and in
+// Code Climate.
+var tableOfLevels = [...]struct{ sarif, command, code string }{
+	noteLevel:    {"note", "notice", "info"},
+	warningLevel: {"warning", "warning", "major"},
+	errorLevel:   {"error", "error", "critical"},
+}
+
+// remarkRule is a rule about a run or a plan, and not about what a manifest says;
+// docs/reports.md explains them.
+type remarkRule struct {
+	id    string
+	level level
+	means string
+}
+
+// tableOfRules has the most important rule first.
+var tableOfRules = []remarkRule{
+	{"run/failed", errorLevel, "The run stopped before its end."},
+	{"apply/failed", errorLevel, "A request failed or was not sent."},
+	{"apply/not-kept", errorLevel, "The server did not keep what was sent."},
+	{"apply/blocked", errorLevel, "Nothing was sent for an object that a person must decide about."},
+	{"plan/blocked", errorLevel, "Nothing is sent for this object as it is."},
+	{"plan/setting", warningLevel, "A setting of the project, or a comment that silences a rule, differs from the base."},
+	{"plan/serves", warningLevel, "A change may serve other content, or none."},
+	{"plan/security", warningLevel, "A change may expose protected content."},
+	{"plan/delete", warningLevel, "An object that was removed from git is deleted, which can't be undone."},
+	{"plan/lost", warningLevel, "A live list element that git does not have would be dropped."},
+	{"plan/conflict", warningLevel, "Git and live both changed a value."},
+	{"plan/gone", warningLevel, "An object that was created is gone from live."},
+	{"plan/drift", warningLevel, "A value was changed outside git."},
+	{"plan/not-kept", warningLevel, "The server did not keep a value when it was last sent, or it changed since."},
+	{"plan/resent", warningLevel, "A request that may have been sent before is sent again under the same name."},
+	{"apply/skipped", warningLevel, "Nothing was sent for an object, because something before it failed or the run ended."},
+	{"plan/removed", noteLevel, "A value is removed because it was removed from git."},
+	{"plan/purge", noteLevel, "A cache purge is posted, once."},
+	{"plan/unknown", noteLevel, "Git and live differ, and no record says which of them changed."},
+	{"plan/pending", noteLevel, "An earlier change of git was not applied yet, and is sent too."},
+	{"plan/deferred", noteLevel, "A limit of the platform defers a request."},
+	{"apply/deferred", noteLevel, "A limit of the platform deferred a request."},
+	{"plan/in-flight", noteLevel, "Another run is sending the request."},
+	{"plan/kept", noteLevel, "An object was removed from git and stays live."},
+	{"run/note", noteLevel, "A note about the run."},
+}
+
+// ruleNamed finds a rule of the table; its rank is 0 for one of a manifest.
+func ruleNamed(id string) (rule remarkRule, rank int) {
+	i := slices.IndexFunc(tableOfRules, func(r remarkRule) bool { return r.id == id })
+	if i < 0 {
+		return rule, 0
+	}
+	return tableOfRules[i], i + 1
+}
+
+func levelOf(rule string) level {
+	known, _ := ruleNamed(rule)
+	return known.level
+}
+
 // remark is a part of a Document that a code host can show beside a line of a
 // file: SARIF, code quality and annotations are made of these.
 type remark struct {
 	level level
-	rule  safe
+	rule  string
 	// about is the object, empty where it is none.
 	about safe
 	// text is a sentence, more are lines below it.
@@ -39,8 +99,8 @@ type remark struct {
 	line, column int
 	// source is the whole line of the file, where it is known.
 	source string
-	// named says that a host which has no room for the remark is given its lines with
-	// the count of the others: it is about a setting or a change of the first two risks.
+	// named is for settings and grave changes: a host that has no room for the remark
+	// gets its lines with the count of the others.
 	named bool
 	// field is the place inside the object, which stays when lines shift.
 	field string
@@ -52,7 +112,7 @@ type remark struct {
 func remarks(doc Document) []remark {
 	var found []remark
 	for _, e := range doc.Errors {
-		found = append(found, runRemark(ruleFailed, message(e)))
+		found = append(found, runRemark("run/failed", message(e)))
 	}
 	for _, f := range doc.Findings {
 		found = append(found, findingRemark(f, doc.Place))
@@ -64,23 +124,16 @@ func remarks(doc Document) []remark {
 		found = append(found, planRemarks(doc)...)
 	}
 	for i := range found {
-		found[i].text = cmp.Or(found[i].text, "the rest is not shown") // no host takes what has no text
+		found[i].text = cmp.Or(found[i].text, clean("the rest is not shown")) // no host takes what has no text
 	}
 	slices.SortStableFunc(found, func(a, b remark) int {
-		return cmp.Or(-cmp.Compare(a.level, b.level), first(b.named)-first(a.named), cmp.Compare(ruleRank(a.rule), ruleRank(b.rule)),
+		_, rankA := ruleNamed(a.rule)
+		_, rankB := ruleNamed(b.rule)
+		return cmp.Or(cmp.Compare(b.level, a.level), oneIf(b.named)-oneIf(a.named), rankA-rankB,
 			cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
 	})
 	identify(found)
 	return found
-}
-
-// first is 1 for what stands in front of all else that is as loud: a host that has no
-// room for every remark drops the others.
-func first(named bool) int {
-	if named {
-		return 1
-	}
-	return 0
 }
 
 // identify gives each remark a fingerprint of its rule, file, object and field:
@@ -89,55 +142,27 @@ func identify(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
 		r := &found[i]
-		parts := []string{string(r.rule), r.file, string(r.about), r.field}
-		for j, p := range parts {
-			parts[j] = strconv.Quote(p)
-		}
-		id := strings.Join(parts, " ")
+		id := fmt.Sprintf("%q %q %q %q", r.rule, r.file, r.about.String(), r.field)
 		seen[id]++
-		sum := sha256.Sum256([]byte(id + " " + strconv.Itoa(seen[id])))
-		r.fingerprint = fmt.Sprintf("%x", sum)
+		r.fingerprint = fmt.Sprintf("%x", sha256.Sum256([]byte(id+" "+strconv.Itoa(seen[id]))))
 	}
 }
 
 // ofRun reports whether a remark is about the run as a whole, and about no file.
-func (r remark) ofRun() bool { return r.rule == ruleFailed || r.rule == ruleNote }
+func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
 // lines are the text of a remark.
 func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
 
-// runSummary is what the run came to, in a line.
-func runSummary(doc Document) safe {
-	var text safe
-	switch {
-	case doc.Apply != nil:
-		text = applyTitle(doc) + ": " + applySummary(doc.Apply)
-	case doc.Plan != nil:
-		text = planTitle(doc) + ": " + planSummary(doc)
-	case len(doc.Errors) > 0:
-		text = "The run stopped: " + count(len(doc.Errors), "error") + "."
-	default:
-		text = findingsSummary(doc)
-	}
-	if doc.Plan != nil && doc.Plan.Offline {
-		text += " Offline: git was compared with git."
-	}
-	if doc.Plan != nil && doc.Plan.Digest != "" {
-		text += " Digest " + cut(clean(doc.Plan.Digest), maxPath) + "."
-	}
-	if doc.Sandbox {
-		text += " " + banner + "."
-	}
-	return text
-}
+// id is the name of the rule for hosts, which take none that is empty.
+func (r remark) id() safe { return clean(cmp.Or(r.rule, "unnamed")).Cut(maxPath) }
 
-// runRemark is about the run as a whole.
-func runRemark(rule safe, text safe) remark {
+func runRemark(rule string, text safe) remark {
 	return remark{level: levelOf(rule), rule: rule, text: text}
 }
 
 func findingRemark(f diag.Finding, at Place) remark {
-	r := remark{rule: cut(clean(f.Rule), maxPath), text: message(f.Message), field: f.Field, line: max(f.Line, 0), column: max(f.Column, 0), source: f.Source}
+	r := remark{rule: clean(f.Rule).Cut(maxPath).String(), text: message(f.Message), field: f.Field}
 	switch f.Severity {
 	case diag.Error:
 		r.level = errorLevel
@@ -145,12 +170,13 @@ func findingRemark(f diag.Finding, at Place) remark {
 		r.level = warningLevel
 	case diag.Advice:
 	}
-	file, ok := at.inRepository(f.Path)
-	if r.file = file; !ok {
-		r.text, r.file, r.line, r.column, r.source = place(f)+r.text, "", 0, 0, ""
+	if file, ok := at.inRepository(f.Path); ok {
+		r.file, r.line, r.column, r.source = file, max(f.Line, 0), max(f.Column, 0), f.Source
+	} else {
+		r.text = safetext.F("%s%s", place(f), r.text)
 	}
 	if f.Fix != "" {
-		r.more = []safe{"fix: " + message(f.Fix)}
+		r.more = []safe{safetext.F("fix: %s", message(f.Fix))}
 	}
 	return r
 }
@@ -166,20 +192,19 @@ func applyRemarks(doc Document) []remark {
 		}
 		item := items[o.Key]
 		item.Key = o.Key
-		r := itemRemark(item, rule, doc.Place)
-		r.text += message(o.Message)
+		r := itemRemark(item, rule, doc.Place, message(o.Message))
 		if r.file != "" && o.Line > 0 {
 			r.line, r.column, r.field = o.Line, max(o.Column, 0), o.Field
 		}
 		for _, m := range o.Mismatches {
 			sent, returned := sentAndReturned(m)
-			r.more = append(r.more, cut(clean(m.Path), maxPath)+": sent "+sent+", returned "+returned)
+			r.more = append(r.more, safetext.F("%s: sent %s, returned %s", clean(m.Path).Cut(maxPath), sent, returned))
 			if m.Hint != "" {
-				r.more = append(r.more, "hint: "+message(m.Hint))
+				r.more = append(r.more, safetext.F("hint: %s", message(m.Hint)))
 			}
 		}
 		if o.Fix != "" {
-			r.more = append(r.more, "fix: "+message(o.Fix))
+			r.more = append(r.more, safetext.F("fix: %s", message(o.Fix)))
 		}
 		found = append(found, r)
 	}
@@ -197,31 +222,39 @@ func itemsByKey(doc Document) map[kind.Key]plan.Item {
 	return items
 }
 
-// outcomeRule is what is to be said of an outcome, or nothing.
-func outcomeRule(o apply.Outcome) safe {
+// outcomeRule is the rule of an outcome that needs a remark.
+func outcomeRule(o apply.Outcome) string {
 	switch o.Status {
 	case apply.Failed:
-		return ruleNotApplied
+		return "apply/failed"
 	case apply.Blocked:
-		return ruleNotDecided
+		return "apply/blocked"
 	case apply.Skipped:
-		return ruleSkipped
+		return "apply/skipped"
 	case apply.Deferred:
-		return ruleNoRoom
+		return "apply/deferred"
 	case apply.Done:
 		if o.Verdict == apply.NotConverged {
-			return ruleNotConverged
+			return "apply/not-kept"
 		}
 	}
 	return ""
 }
 
-// planRemarks are the advice of a plan, what could not be told, and the lines
-// that a reader must not miss. Those lines are of the past once they are applied.
+// planRemarks are the settings, the advice and the notes of a plan, and the lines
+// that a reader must not miss. Once those lines are applied, they are of the past.
 func planRemarks(doc Document) []remark {
 	var found []remark
 	for _, s := range doc.Plan.Settings {
-		found = append(found, settingRemark(doc, s))
+		r := runRemark("plan/setting", sentence(settingRow(s)))
+		r.named = true
+		for _, n := range settingNotes(doc.Plan, s) {
+			r.more = append(r.more, n.text)
+		}
+		if file, ok := doc.Place.inRepository(s.Path); ok {
+			r.file, r.line, r.field = file, max(s.Line, 0), s.Field
+		}
+		found = append(found, r)
 	}
 	for _, f := range doc.Plan.Advice {
 		found = append(found, findingRemark(f, doc.Place))
@@ -237,38 +270,26 @@ func planRemarks(doc Document) []remark {
 	return found
 }
 
-// settingRemark is about a setting that differs from the base.
-func settingRemark(doc Document, s plan.Setting) remark {
-	r := runRemark(ruleSetting, sentence(settingRow(s)))
-	r.named = true
-	for _, n := range settingNotes(doc.Plan, s) {
-		r.more = append(r.more, n.text)
-	}
-	if file, ok := doc.Place.inRepository(s.Path); ok {
-		r.file, r.line, r.field = file, max(s.Line, 0), s.Field
-	}
-	return r
-}
-
-// noteRemarks are what could not be told.
+// noteRemarks are the notes of a plan, and why it could not compare with a base.
 func noteRemarks(pl *plan.Plan) []remark {
 	var found []remark
 	for _, n := range pl.Notes {
-		found = append(found, runRemark(ruleNote, message(n)))
+		found = append(found, runRemark("run/note", message(n)))
 	}
-	if _, problem, fix := blame(pl.Blame); problem != "" {
-		r := runRemark(ruleNote, "base: "+problem)
-		if fix != "" {
-			r.more = []safe{"fix: " + fix}
+	if _, problem, fix := blame(pl.Blame); !problem.Empty() {
+		r := runRemark("run/note", safetext.F("base: %s", problem))
+		if !fix.Empty() {
+			r.more = []safe{safetext.F("fix: %s", fix)}
 		}
 		found = append(found, r)
 	}
 	return found
 }
 
-// itemRemark is a remark at the object's place, whose text is begun.
-func itemRemark(item plan.Item, rule safe, at Place) remark {
-	r := remark{level: levelOf(rule), rule: rule, about: named(item.Key), text: named(item.Key) + ": "}
+// itemRemark is a remark at the object's place.
+func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
+	r := runRemark(rule, safetext.F("%s: %s", named(item.Key), text))
+	r.about = named(item.Key)
 	if file, ok := at.inRepository(item.Path); ok {
 		r.file, r.line = file, max(item.Line, 0)
 	}
@@ -281,16 +302,14 @@ func opRemarks(item plan.Item, at Place) []remark {
 	if rule == "" {
 		return nil
 	}
-	r := itemRemark(item, rule, at)
-	switch rows := opRows(item); {
-	case len(rows) > 0:
-		r.text += sentence(rows[0])
-	case item.Op == plan.Kept:
-		r.text += mention(item)
-	default:
-		r.text += again(item)
+	text := clean(again(item))
+	if rows := opRows(item); len(rows) > 0 {
+		text = sentence(rows[0])
+	} else if item.Op == plan.Kept {
+		text = mention(item)
 	}
-	if rule == ruleBlocked && !item.NeedsPerson {
+	r := itemRemark(item, rule, at, text)
+	if rule == "plan/blocked" && !item.NeedsPerson {
 		r.level = warningLevel
 	}
 	for _, c := range item.Added() {
@@ -298,7 +317,7 @@ func opRemarks(item plan.Item, at Place) []remark {
 			r.more, r.named = append(r.more, wholeSentence(addedRow(item.Kind, c))), true
 		}
 	}
-	for _, n := range itemNotes(item) {
+	for _, n := range effects(item) {
 		if n.fix && item.Op != plan.Kept {
 			r.more = append(r.more, n.text)
 		}
@@ -306,109 +325,100 @@ func opRemarks(item plan.Item, at Place) []remark {
 	return []remark{r}
 }
 
-// opRule is what is to be said of an object as a whole, or nothing.
-func opRule(item plan.Item) safe {
+// opRule is the rule of an object as a whole, empty where it needs no remark.
+func opRule(item plan.Item) string {
 	switch {
 	case item.Op == plan.Blocked:
-		return ruleBlocked
+		return "plan/blocked"
 	case item.Op == plan.Delete:
-		return ruleDelete
+		return "plan/delete"
 	case item.Resend:
-		return ruleResent
+		return "plan/resent"
 	case item.Deleted || item.Recreate:
-		return ruleGone
+		return "plan/gone"
 	case item.Op == plan.Create && item.Risk.Grave():
 		return ruleOf(item.Risk)
 	case item.Op == plan.Post:
-		return rulePurge
+		return "plan/purge"
 	case item.Op == plan.Deferred:
-		return ruleDeferred
+		return "plan/deferred"
 	case item.Op == plan.InFlight:
-		return ruleInFlight
+		return "plan/in-flight"
 	case item.Op == plan.Kept:
-		return ruleKept
+		return "plan/kept"
 	}
 	return ""
 }
 
 // changeRemarks are the lines of an object that are more than what this change
-// of git does.
+// of git does. Those of one rule without a line of their own make one remark.
 func changeRemarks(item plan.Item, at Place) []remark {
-	list := remarkList{item: item, at: at, together: map[safe]int{}}
+	var found []remark
+	together := map[string]int{}
+	add := func(rule string, text safe, c plan.Change) {
+		own := c.Line > 0
+		if i, ok := together[rule]; ok && !own {
+			found[i].more = append(found[i].more, text)
+			found[i].named = found[i].named || c.Risk.Grave()
+			return
+		}
+		r := itemRemark(item, rule, at, text)
+		r.field, r.named = c.Path, c.Risk.Grave()
+		if own && r.file != "" {
+			r.line, r.column = c.Line, max(c.Column, 0)
+		}
+		if found = append(found, r); !own {
+			together[rule] = len(found) - 1
+		}
+	}
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
 		if rule := riskRule(item, c, changeRule(c)); rule != "" && !lost.have(c) {
-			list.add(rule, wholeSentence(changeRow(item.Kind, c)), c)
+			add(rule, wholeSentence(changeRow(item.Kind, c)), c)
 		}
 	}
 	for _, v := range item.Collateral {
-		if risk := riskOf(item, v); risk.Grave() {
-			list.add(ruleOf(risk), clean(v.Path)+" = "+literal(v.Value)+" is removed with its parent", plan.Change{Risk: risk})
+		if risk := riskAt(item.Kind, v.Path, v.Value); risk.Grave() {
+			add(ruleOf(risk), safetext.F("%s = %s is removed with its parent", v.Path, literal(v.Value)), plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {
-		list.add(ruleLost, clean(v.Path)+" is only live, and would be lost", plan.Change{Risk: riskOf(item, v)})
+		add("plan/lost", safetext.F("%s is only live, and would be lost", v.Path), plan.Change{Risk: riskAt(item.Kind, v.Path, v.Value)})
 	}
-	for i := range list.found {
-		r := &list.found[i]
-		if len(r.more) > maxParts && !item.Risk.Grave() {
-			r.more = append(r.more[:maxParts:maxParts], "and "+count(len(r.more)-maxParts, "more field"))
+	for i := range found {
+		if r := &found[i]; len(r.more) > maxParts && !item.Risk.Grave() {
+			rest := safetext.Count(len(r.more)-maxParts, "more field")
+			r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", rest))
 		}
 	}
-	return list.found
+	return found
 }
 
-// remarkList are remarks about lines of an object. Those of one rule without a line
-// of their own make one remark.
-type remarkList struct {
-	item     plan.Item
-	at       Place
-	found    []remark
-	together map[safe]int
-}
-
-func (l *remarkList) add(rule, text safe, c plan.Change) {
-	i, ok := l.together[rule]
-	if own := c.Line > 0; own || !ok {
-		r := itemRemark(l.item, rule, l.at)
-		r.text, r.named = r.text+text, c.Risk.Grave()
-		if r.field = c.Path; own && r.file != "" {
-			r.line, r.column = c.Line, max(c.Column, 0)
-		}
-		if l.found = append(l.found, r); !own {
-			l.together[rule] = len(l.found) - 1
-		}
-		return
-	}
-	l.found[i].more = append(l.found[i].more, text)
-	l.found[i].named = l.found[i].named || c.Risk.Grave()
-}
-
-// changeRule is what is to be said of a change, or nothing.
-func changeRule(c plan.Change) safe {
+// changeRule is the rule of a change, empty where it needs no remark.
+func changeRule(c plan.Change) string {
 	switch c.Class {
 	case plan.DriftOverwrite:
-		return ruleDrift
+		return "plan/drift"
 	case plan.Conflict, plan.RemovedConflict:
-		return ruleConflict
+		return "plan/conflict"
 	case plan.ServerNormalised:
-		return ruleNotKept
+		return "plan/not-kept"
 	case plan.Removed:
-		return ruleRemoved
+		return "plan/removed"
 	case plan.UnknownBase:
-		return ruleUnknown
+		return "plan/unknown"
 	case plan.Changed, plan.TakeOver:
 		if c.Cause == plan.FromPending {
-			return rulePending
+			return "plan/pending"
 		}
 	case plan.InSync, plan.Converged, plan.AlreadyRemoved, plan.Unmanaged:
 	}
 	return ""
 }
 
-// riskRule is the rule of a change that may serve other content or open what is
-// guarded, unless it has one that is as loud.
-func riskRule(item plan.Item, c plan.Change, rule safe) safe {
+// riskRule is the rule of a grave change that is sent, unless it has one that is as
+// loud.
+func riskRule(item plan.Item, c plan.Change, rule string) string {
 	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
 	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {
 		return rule
@@ -416,33 +426,27 @@ func riskRule(item plan.Item, c plan.Change, rule safe) safe {
 	return ruleOf(c.Risk)
 }
 
-// ruleOf is the rule of one of the first two risks.
-func ruleOf(risk kind.Risk) safe {
+// ruleOf is the rule of a grave risk.
+func ruleOf(risk kind.Risk) string {
 	if risk == kind.RiskServes {
-		return ruleServes
+		return "plan/serves"
 	}
-	return ruleSecurity
+	return "plan/security"
 }
 
 // wholeSentence is a row in words, with all of a value that is to be shown whole.
 func wholeSentence(r row) safe {
 	if r.whole() && len(r.details) > 0 {
-		r.cause = join(filled(join(r.details, " "), r.cause), "; ")
+		r.cause = safetext.Join(safetext.Filled(safetext.Join(r.details, " "), r.cause), "; ")
 	}
 	return sentence(r)
 }
 
 // sentence is a row in words.
 func sentence(r row) safe {
-	text := r.path
-	switch {
-	case r.before != "" && r.after != "":
-		text += ": " + r.before + " → " + r.after
-	case r.before != "" || r.after != "":
-		text += ": " + r.before + r.after
+	text := safetext.Join(safetext.Filled(r.path, safetext.Join(safetext.Filled(r.before, r.after), " → ")), ": ")
+	if r.cause.Empty() {
+		return text
 	}
-	if r.cause != "" {
-		text += " (" + r.cause + ")"
-	}
-	return text
+	return safetext.F("%s (%s)", text, r.cause)
 }

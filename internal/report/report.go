@@ -46,15 +46,15 @@ type File struct{ Format, Path string }
 func (f File) title() safe {
 	switch f.Format {
 	case "html":
-		return "the HTML page"
+		return clean("the HTML page")
 	case "json":
-		return "the JSON report"
+		return clean("the JSON report")
 	case "markdown":
-		return "the Markdown report"
+		return clean("the Markdown report")
 	case "summary":
-		return "the summary of the job"
+		return clean("the summary of the job")
 	}
-	return ""
+	return safe{}
 }
 
 // The ways to show what differs inside an object.

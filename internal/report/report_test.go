@@ -14,6 +14,7 @@ import (
 	"trueup/internal/kind"
 	"trueup/internal/merge"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // full takes so many bytes and then fails, as a full disk does.
@@ -78,7 +79,7 @@ func TestClean(t *testing.T) {
 		"漢字 é ❤":           "漢字 é ❤",
 		"❤\ufe0f":          `❤\ufe0f`,
 	} {
-		if got := string(clean(in)); got != want {
+		if got := clean(in).String(); got != want {
 			t.Errorf("clean(%q) = %s, want %s", in, got, want)
 		}
 	}
@@ -221,7 +222,7 @@ func TestValue(t *testing.T) {
 		{[]any{long}, `[` + long[:158] + "… (302 bytes)"},
 		{json.Number("bad"), `"bad"`},
 	} {
-		if got := string(value(c.in, false)); got != c.want {
+		if got := value(c.in, false).String(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.in, got, c.want)
 		}
 	}
@@ -238,8 +239,8 @@ func TestPairNeverHidesTheDifference(t *testing.T) {
 		if a == b {
 			t.Errorf("both are shown as %s", a)
 		}
-		if width(a) > maxText+20 || width(b) > maxText+20 {
-			t.Errorf("%d and %d columns", width(a), width(b))
+		if a.Width() > maxText+20 || b.Width() > maxText+20 {
+			t.Errorf("%d and %d columns", a.Width(), b.Width())
 		}
 	}
 }
@@ -252,7 +253,7 @@ func TestIntraline(t *testing.T) {
 		{`"false"`, `"true"`, ""},
 		{`"nothing in common here"`, `"quite0 other1 words2"`, ""},
 	} {
-		a, b, ok := intraline(safe(c.before), safe(c.after))
+		a, b, ok := intraline(clean(c.before), clean(c.after))
 		if !ok {
 			if c.want != "" {
 				t.Errorf("%s and %s: not marked", c.before, c.after)
@@ -271,7 +272,7 @@ func TestIntraline(t *testing.T) {
 func whole(parts []part) string {
 	s := ""
 	for _, p := range parts {
-		s += string(p.text)
+		s += p.text.String()
 	}
 	return s
 }
@@ -282,16 +283,16 @@ func marked(a, b []part) string {
 	for len(a) > 0 || len(b) > 0 {
 		before, after := "", ""
 		for len(a) > 0 && a[0].differs {
-			before, a = before+string(a[0].text), a[1:]
+			before, a = before+a[0].text.String(), a[1:]
 		}
 		for len(b) > 0 && b[0].differs {
-			after, b = after+string(b[0].text), b[1:]
+			after, b = after+b[0].text.String(), b[1:]
 		}
 		if before+after != "" {
 			s += "[" + before + "→" + after + "]"
 		}
 		if len(a) > 0 && len(b) > 0 {
-			s += string(a[0].text)
+			s += a[0].text.String()
 			a, b = a[1:], b[1:]
 		}
 	}
@@ -364,8 +365,8 @@ func TestMarkdownOfOneHugeItem(t *testing.T) {
 }
 
 func TestFenceBeatsBackticks(t *testing.T) {
-	for content, want := range map[safe]string{"a": "```", "``": "```", "```": "````", "x ````` y": "``````"} {
-		if got := fence("text", []safe{content}); !strings.HasPrefix(string(got), want+"text\n") {
+	for content, want := range map[string]string{"a": "```", "``": "```", "```": "````", "x ````` y": "``````"} {
+		if got := safetext.Fence("text", []safe{clean(content)}).String(); !strings.HasPrefix(got, want+"text\n") {
 			t.Errorf("%s: %s", content, got)
 		}
 	}
@@ -393,7 +394,7 @@ func TestNextOfWhatLiveDoesNotShow(t *testing.T) {
 		"live does not show what the server confirmed for CDN/shop: check again with plan": nil,
 	} {
 		steps := nextSteps(&apply.Result{Outcomes: []apply.Outcome{{Key: key, Verdict: apply.NotConverged, Mismatches: mismatches}}})
-		if len(steps) != 1 || !strings.Contains(string(steps[0]), want) {
+		if len(steps) != 1 || !strings.Contains(steps[0].String(), want) {
 			t.Errorf("%q, want %q", steps, want)
 		}
 	}

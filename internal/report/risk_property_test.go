@@ -162,7 +162,7 @@ func gravesOf(pl *plan.Plan) []grave {
 			found = append(found, g)
 		}
 		for _, v := range item.Collateral {
-			if riskOf(item, v).Grave() {
+			if riskAt(item.Kind, v.Path, v.Value).Grave() {
 				found = append(found, grave{item.Name, v.Path, textsIn(v.Value), false})
 			}
 		}
@@ -235,11 +235,11 @@ func TestRisksAreInEveryFormat(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(readers)) {
 			out := bareText(readers[name](string(render(t, name, Document{Command: "plan", Plan: pl}, opts))))
 			for _, g := range gravesOf(pl) {
-				if !strings.Contains(out, bareText(string(clean(g.path)))) && (name != "json" || !g.made) {
+				if !strings.Contains(out, bareText(clean(g.path).String())) && (name != "json" || !g.made) {
 					rt.Fatalf("%s: %s of %s is not in it", name, g.path, g.name)
 				}
 				for _, text := range g.texts {
-					if whole[name] && !strings.Contains(out, bareText(string(clean(text)))) && !strings.Contains(out, bareText(text)) {
+					if whole[name] && !strings.Contains(out, bareText(clean(text).String())) && !strings.Contains(out, bareText(text)) {
 						rt.Fatalf("%s: %s of %s lacks %q", name, g.path, g.name, text)
 					}
 				}
@@ -263,7 +263,7 @@ func TestRisksInDiffs(t *testing.T) {
 				if opts.Diff == DiffSides {
 					text = marker.FindString(text)
 				}
-				if !strings.Contains(out, bareText(string(clean(text)))) && !strings.Contains(out, bareText(text)) {
+				if !strings.Contains(out, bareText(clean(text).String())) && !strings.Contains(out, bareText(text)) {
 					rt.Fatalf("%s: %s of %s lacks %q", opts.Diff, g.path, g.name, text)
 				}
 			}
@@ -286,7 +286,7 @@ func TestRisksBeforeAdvice(t *testing.T) {
 		pl.Advice = append(pl.Advice, diag.Finding{Rule: "other", Path: "m/a.yaml", Line: i + 1, Severity: diag.Warning, Message: "advice"})
 	}
 	found := remarks(Document{Command: "plan", Plan: weighed(pl)})
-	if found[0].rule != ruleSetting || found[1].rule != ruleServes {
+	if found[0].rule != "plan/setting" || found[1].rule != "plan/serves" {
 		t.Errorf("first are %s and %s", found[0].rule, found[1].rule)
 	}
 	log := jsonStrings(string(render(t, "sarif", Document{Command: "plan", Plan: pl}, Options{})))
@@ -319,14 +319,14 @@ func TestRisksAtAnyBudget(t *testing.T) {
 		})
 		pl.Weigh()
 		budget := rapid.OneOf(rapid.IntRange(2000, 6000), rapid.IntRange(2000, maxSummary)).Draw(rt, "room")
-		text := html.UnescapeString(string(markdown(Document{Command: "plan", Plan: pl}, Options{}, budget)))
+		text := html.UnescapeString(markdown(Document{Command: "plan", Plan: pl}, Options{}, budget).String())
 		if len(text) > budget {
 			rt.Fatalf("%d bytes of %d", len(text), budget)
 		}
 		out := bareText(text)
 		lost := 0
 		for _, g := range gravesOf(pl) {
-			if !strings.Contains(out, bareText(string(clean(g.path)))) {
+			if !strings.Contains(out, bareText(clean(g.path).String())) {
 				lost++
 				rt.Log(g.name, g.path)
 			}

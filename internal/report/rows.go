@@ -6,10 +6,11 @@ import (
 
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// mark is the sign of a line in front of its path (docs/design.md B4).
-type mark safe
+// mark is the sign of a line in front of its path.
+type mark string
 
 // The marks: what is added, changed, removed; with ! where live was changed
 // outside git, and !! where git was changed as well.
@@ -26,6 +27,26 @@ const (
 	markSame     mark = "="
 )
 
+// look is how a mark looks: its style in a terminal; its class and sign in the page,
+// and its name for whoever can't see the sign.
+type look struct {
+	style             style
+	Class, Sign, Name string
+}
+
+var tableOfMarks = map[mark]look{
+	markAdd:      {added, "add", "+", "added"},
+	markChange:   {changed, "edit", "~", "changed"},
+	markRemove:   {removed, "cut", "−", "removed"},
+	markDrift:    {alarm, "alarm", "!~", "not as applied"},
+	markLost:     {alarm, "alarm", "!−", "would be lost"},
+	markConflict: {alarm, "alarm", "!!", "conflict"},
+	markOnce:     {once, "once", "!", "once"},
+	markBlocked:  {alarm, "stop", "×", "blocked"},
+	markLater:    {once, "once", ">", "not now"},
+	markSame:     {faint, "plain", "=", "as it is"},
+}
+
 // row is one line of an item: a path, what happens to its value, and why.
 type row struct {
 	mark mark
@@ -37,8 +58,8 @@ type row struct {
 	// details are the tokens of the flow of what before or after is short for.
 	details []safe
 	cause   safe
-	// why is the cause for a program, line and column where the manifest says it;
-	// 0 is unknown.
+	// why is the cause for a program, line and column where the manifest has the
+	// value; 0 is unknown.
 	why          plan.Cause
 	line, column int
 	// risk is what is at stake.
@@ -54,41 +75,35 @@ func (r row) whole() bool { return r.risk.Grave() }
 
 // changeRow shows one change of an object of that kind.
 func changeRow(kindName string, c plan.Change) row {
-	r := row{path: clean(c.Path), mark: plainMark(c), risk: c.Risk, moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column}
-	r.live, r.desired = c.Live, c.Desired
+	r := row{
+		path: clean(c.Path), mark: markRemove, risk: c.Risk, moved: c.Moved, why: c.Cause, line: c.Line, column: c.Column,
+		live: c.Live, desired: c.Desired, cause: label(c),
+	}
 	switch {
 	case c.Moved:
-		r.after = "moved"
+		r.mark, r.after = markChange, clean("moved")
 	case c.Live != nil && c.Desired != nil:
+		r.mark = markChange
 		r.before, r.after = pair(c.Live, c.Desired, r.whole())
 	case c.Desired != nil:
+		r.mark = markAdd
 		r.after, r.details = gist(kindName, c.Path, c.Desired, r.whole())
 	case c.Live != nil:
 		r.before, r.details = gist(kindName, c.Path, c.Live, r.whole())
 	}
-	r.explain(c)
+	r.classify(c)
 	if c.Left {
-		r.leave()
+		r.mark, r.cause = markSame, safetext.F("%s, unchanged (--drift report)", r.cause)
+		if !r.moved {
+			absent := clean("absent")
+			r.before, r.after = safe{}, safetext.F("%s (git: %s)", cmp.Or(r.before, absent), cmp.Or(r.after, absent))
+		}
 	}
 	return r
 }
 
-// leave says that live stays as it is.
-func (r *row) leave() {
-	r.mark, r.cause = markSame, r.cause+", unchanged (--drift report)"
-	if !r.moved {
-		r.before, r.after = "", cmp.Or(r.before, "absent")+" (git: "+cmp.Or(r.after, "absent")+")"
-	}
-}
-
-// visible reports whether a class is shown (docs/design.md B4).
-func visible(c plan.Class, opts Options) bool {
-	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
-}
-
-// explain sets mark and cause (docs/design.md B4).
-func (r *row) explain(c plan.Change) {
-	r.cause = label(c)
+// classify sets what the class of a change says beyond its values.
+func (r *row) classify(c plan.Change) {
 	switch c.Class {
 	case plan.DriftOverwrite, plan.ServerNormalised:
 		r.mark, r.alarm = markDrift, true
@@ -100,44 +115,21 @@ func (r *row) explain(c plan.Change) {
 	case plan.RemovedConflict:
 		r.mark, r.alarm = markLost, true
 	case plan.Converged:
-		r.mark, r.cause = markSame, "already so"
+		r.mark, r.cause = markSame, clean("already so")
 	case plan.Unmanaged:
 		r.mark = markSame
 	case plan.InSync, plan.AlreadyRemoved, plan.Changed, plan.TakeOver, plan.Removed, plan.UnknownBase:
 	}
 }
 
-func plainMark(c plan.Change) mark {
-	switch {
-	case c.Moved || c.Live != nil && c.Desired != nil:
-		return markChange
-	case c.Desired != nil:
-		return markAdd
-	default:
-		return markRemove
-	}
-}
-
-// had quotes a value inside a cause; a long one stands in the line anyway.
-func had(before safe, v any, after safe) safe {
-	if v == nil {
-		return ""
-	}
-	return before + cut(literal(v), 40) + after
-}
-
-// wholeRows are the marked lines about an item as a whole.
-func wholeRows(item plan.Item) []row {
-	rows := opRows(item)
-	for i := range rows {
-		rows[i].why = item.Cause
-	}
-	return rows
+// visible reports whether the options show changes of a class.
+func visible(c plan.Class, opts Options) bool {
+	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
 }
 
 // itemRows are the marked lines of an item.
 func itemRows(item plan.Item, opts Options) []row {
-	rows, lost := wholeRows(item), lossesOf(item)
+	rows, lost := opRows(item), lossesOf(item)
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if visible(c.Class, opts) && !lost.have(c) {
 			rows = append(rows, changeRow(item.Kind, c))
@@ -147,24 +139,20 @@ func itemRows(item plan.Item, opts Options) []row {
 		rows = append(rows, addedRow(item.Kind, c))
 	}
 	for _, v := range item.FirstContact {
-		r := row{mark: markLost, path: clean(v.Path), cause: lostCause, alarm: true, live: v.Value, risk: riskOf(item, v)}
+		r := row{mark: markLost, path: clean(v.Path), cause: clean(lostCause), alarm: true, live: v.Value, risk: riskAt(item.Kind, v.Path, v.Value)}
 		r.before, r.details = gist(item.Kind, v.Path, v.Value, r.whole())
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// addedRow shows a field of an object that is made: why it is made stands with the
-// object.
+// addedRow shows a field of an object that is created. The object's row has the cause.
 func addedRow(kindName string, c plan.Change) row {
 	c.Cause = ""
 	r := changeRow(kindName, c)
-	r.cause = ""
+	r.cause = safe{}
 	return r
 }
-
-// riskOf is what is at stake with a value that an item drops.
-func riskOf(item plan.Item, v plan.Value) kind.Risk { return riskAt(item.Kind, v.Path, v.Value) }
 
 // riskAt is what is at stake with a value of an object of that kind.
 func riskAt(kindName, path string, v any) kind.Risk {
@@ -175,46 +163,53 @@ func riskAt(kindName, path string, v any) kind.Risk {
 	return k.Spec().Places(path).RiskIn(v)
 }
 
-// opRows is the line of what apply does with a whole item, if it does.
+// opRows is the line about an item as a whole, if there is one.
 func opRows(item plan.Item) []row {
+	r := row{why: item.Cause}
+	reason := message(item.Reason)
 	switch item.Op {
 	case plan.Create:
-		return []row{{mark: markAdd, path: "create", after: making(item), cause: again(item), alarm: item.Deleted || item.Recreate || item.Resend}}
+		r.mark, r.path, r.after, r.cause = markAdd, clean("create"), making(item), clean(again(item))
+		r.alarm = item.Deleted || item.Recreate || item.Resend
 	case plan.Post:
-		return []row{{mark: markOnce, path: "post once", after: invalidated(item.Purge), cause: afterwards(item), alarm: item.Resend}}
+		r.mark, r.path, r.after, r.cause, r.alarm = markOnce, clean("post once"), invalidated(item.Purge), afterwards(item), item.Resend
 	case plan.Delete:
-		return []row{{mark: markRemove, path: "delete", before: making(item), cause: "removed from git" + by(item.By) + "; this can't be undone", alarm: true}}
+		r.mark, r.path, r.before, r.alarm = markRemove, clean("delete"), making(item), true
+		r.cause = safetext.F("removed from git%s; this can't be undone", by(item.By))
 	case plan.Blocked:
-		return []row{{mark: markBlocked, path: "blocked: " + message(item.Reason), alarm: true}}
+		r.mark, r.path, r.alarm = markBlocked, safetext.F("blocked: %s", reason), true
 	case plan.InFlight:
-		return []row{{mark: markLater, path: message(item.Reason)}}
+		r.mark, r.path = markLater, reason
 	case plan.Deferred:
-		return []row{{mark: markLater, path: "deferred", after: invalidated(item.Purge), cause: message(item.Reason)}}
+		r.mark, r.path, r.after, r.cause = markLater, clean("deferred"), invalidated(item.Purge), reason
 	case plan.Kept:
 		if !mentioned(item) {
-			return []row{{mark: markSame, path: "kept: " + message(item.Reason), alarm: true}}
+			r.mark, r.path, r.alarm = markSame, safetext.F("kept: %s", reason), true
 		}
 	case plan.None, plan.Patch:
 	}
-	return nil
+	if r.mark == "" {
+		return nil
+	}
+	return []row{r}
 }
 
 // lostCause is that of a live element that only a take-over may drop.
-const lostCause safe = "live only: would be lost"
+const lostCause = "live only: would be lost"
 
-// mentioned reports whether an item is kept and there is no more to say of it.
+// mentioned reports whether an item is kept and there is no more to say about it.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
-// making says when and from what an object was made, or is.
+// making says when an object was created, and from what.
 func making(item plan.Item) safe {
 	var parts []safe
 	if item.Made != "" {
-		parts = append(parts, "created at "+cut(clean(item.Made), maxName))
+		parts = append(parts, safetext.F("created at %s", clean(item.Made).Cut(maxName)))
 	}
 	if item.Disk != "" {
-		parts = append(parts, "from disk "+cut(clean(item.Disk), maxPath))
+		parts = append(parts, safetext.F("from disk %s", clean(item.Disk).Cut(maxPath)))
 	}
-	return join(parts, " ")
+	return safetext.Join(parts, " ")
 }
 
 // losses are the paths of elements that only a take-over may drop.
@@ -232,10 +227,10 @@ func lossesOf(item plan.Item) losses {
 }
 
 // again says why an object is made that was made before, or may have been.
-func again(item plan.Item) safe {
+func again(item plan.Item) string {
 	switch {
 	case item.Resend:
-		return resent
+		return "sent again: the platform refuses the name if it was executed"
 	case item.Recreate:
 		return "created again, as you allowed: it has other data"
 	case item.Deleted:
@@ -244,16 +239,10 @@ func again(item plan.Item) safe {
 	return causeOf(item)
 }
 
-// resent says why a request is sent that may have been sent before.
-const resent = "sent again: the platform refuses the name if it was executed"
-
+// afterwards says why a purge is posted, and what it waits for.
 func afterwards(item plan.Item) safe {
-	var parts []safe
-	if item.Resend {
-		parts = append(parts, resent)
-	} else {
-		parts = filled(causeOf(item))
-	}
+	why := plan.Item{Cause: item.Cause, By: item.By, Resend: item.Resend}
+	parts := safetext.Filled(clean(again(why)))
 	names := make([]safe, len(item.After))
 	for i, k := range item.After {
 		names[i] = titled(k)
@@ -261,11 +250,11 @@ func afterwards(item plan.Item) safe {
 	switch len(names) {
 	case 0:
 	case 1:
-		parts = append(parts, "after "+names[0]+" is verified")
+		parts = append(parts, safetext.F("after %s is verified", names[0]))
 	default:
-		parts = append(parts, "after "+join(names, ", ")+" are verified")
+		parts = append(parts, safetext.F("after %s are verified", safetext.Join(names, ", ")))
 	}
-	return join(parts, ", ")
+	return safetext.Join(parts, ", ")
 }
 
 // hidden reports whether an item needs no line of its own.

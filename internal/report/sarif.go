@@ -6,6 +6,78 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"trueup/internal/safetext"
+)
+
+// The part of a SARIF 2.1.0 log that is written; the numbers are sections of the
+// standard. Libraries know more of it, and write placeholders for what is unknown.
+type (
+	sarifRun struct { // 3.14
+		Tool struct { // 3.18
+			Driver struct { // 3.19
+				Name    string      `json:"name"`
+				Version safe        `json:"version,omitzero"`
+				Rules   []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
+		AutomationDetails  map[string]safe          `json:"automationDetails"` // 3.17
+		Invocations        []sarifInvocation        `json:"invocations"`
+		ColumnKind         string                   `json:"columnKind"`
+		OriginalURIBaseIDs map[string]sarifArtifact `json:"originalUriBaseIds"`
+		Results            []json.RawMessage        `json:"results"`
+		Properties         map[string]any           `json:"properties"`
+	}
+	sarifRule struct { // 3.49
+		ID      safe              `json:"id"`
+		Short   sarifMessage      `json:"shortDescription"`
+		Full    sarifMessage      `json:"fullDescription"`
+		Help    sarifMessage      `json:"help"`
+		Default map[string]string `json:"defaultConfiguration"`
+	}
+	sarifMessage struct { // 3.11
+		Text safe `json:"text"`
+	}
+	sarifInvocation struct { // 3.20
+		Successful    bool                `json:"executionSuccessful"`
+		ExitCode      int                 `json:"exitCode"`
+		Description   safe                `json:"exitCodeDescription,omitzero"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct { // 3.58
+		Level   string       `json:"level"`
+		Message sarifMessage `json:"message"`
+	}
+	sarifResult struct { // 3.27
+		RuleID       safe              `json:"ruleId"`
+		RuleIndex    int               `json:"ruleIndex"`
+		Level        string            `json:"level"`
+		Message      sarifMessage      `json:"message"`
+		Locations    []sarifLocation   `json:"locations"`
+		Fingerprints map[string]string `json:"partialFingerprints"`
+	}
+	sarifLocation struct { // 3.28
+		Physical struct { // 3.29
+			Artifact sarifArtifact `json:"artifactLocation"`
+			Region   *sarifRegion  `json:"region,omitempty"`
+		} `json:"physicalLocation"`
+		Logical []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifArtifact struct { // 3.4
+		URI         string        `json:"uri,omitempty"`
+		URIBaseID   string        `json:"uriBaseId,omitempty"`
+		Description *sarifMessage `json:"description,omitempty"`
+	}
+	sarifRegion struct { // 3.30
+		StartLine   int               `json:"startLine"`
+		StartColumn int               `json:"startColumn,omitempty"`
+		EndColumn   int               `json:"endColumn,omitempty"`
+		Snippet     map[string]string `json:"snippet,omitempty"`
+	}
+	sarifLogical struct { // 3.33
+		FullyQualifiedName safe   `json:"fullyQualifiedName"`
+		Kind               string `json:"kind"`
+	}
 )
 
 // Code hosts show maxResults results of a SARIF log and refuse one of more than
@@ -19,15 +91,15 @@ const (
 type sarifRoom struct{ results, bytes int }
 
 // sourceRoot is the base of all addresses: the top of the repository, wherever
-// that lies.
+// that is.
 const sourceRoot = "%SRCROOT%"
 
 // writeSARIF writes a SARIF 2.1.0 log for code scanning.
 func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	run := sarifRun{
-		AutomationDetails:  sarifAutomation{ID: clean(path.Join("trueup", doc.Command, doc.Place.Folder) + "/")},
+		AutomationDetails:  map[string]safe{"id": clean(path.Join("trueup", doc.Command, doc.Place.Folder) + "/")},
 		ColumnKind:         "unicodeCodePoints",
-		OriginalURIBaseIDs: map[string]sarifArtifact{sourceRoot: {Description: &sarifMessage{Text: "The top of the repository."}}},
+		OriginalURIBaseIDs: map[string]sarifArtifact{sourceRoot: {Description: &sarifMessage{clean("The top of the repository.")}}},
 		Results:            []json.RawMessage{},
 		Properties:         map[string]any{"command": clean(doc.Command), "sandbox": doc.Sandbox},
 	}
@@ -43,23 +115,25 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	if err != nil {
 		return err
 	}
-	notifications = append([]sarifNotification{{levelName(noteLevel), sarifMessage{sarifText(runSummary(doc))}}}, notifications...)
 	run.Invocations = []sarifInvocation{{
-		Successful: len(doc.Errors) == 0, ExitCode: doc.ExitCode, Description: clean(doc.Result), Notifications: notifications,
+		Successful: len(doc.Errors) == 0, ExitCode: doc.ExitCode, Description: clean(doc.Result),
+		Notifications: append([]sarifNotification{{"note", sarifMessage{sarifText(runSummary(doc))}}}, notifications...),
 	}}
-	return writeIndented(w, sarifLog{
-		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
-	}, jsonList{})
+	return writeIndented(w, struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, jsonList{})
 }
 
 // fill makes the results and their rules, as many as fit, and returns what is
 // about no file.
 func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNotification, error) {
 	notifications := []sarifNotification{}
-	rules, rest := map[safe]int{}, 0
+	rules, rest := map[string]int{}, 0
 	for _, r := range found {
 		if r.ofRun() {
-			notifications = append(notifications, sarifNotification{levelName(r.level), sarifMessage{sarifText(join(r.lines(), "\n"))}})
+			notifications = append(notifications, sarifNotification{tableOfLevels[r.level].sarif, sarifMessage{sarifText(r.lines()...)}})
 			continue
 		}
 		index, known := rules[r.rule]
@@ -83,8 +157,8 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 		run.Results = append(run.Results, text)
 	}
 	if rest > 0 {
-		notifications = append(notifications, sarifNotification{levelName(warningLevel), sarifMessage{
-			count(rest, "less important result") + " did not fit into this log: to see everything, add --report json=FILE to the run.",
+		notifications = append(notifications, sarifNotification{"warning", sarifMessage{
+			safetext.F("%s did not fit into this log: to see everything, add --report json=FILE to the run.", safetext.Count(rest, "less important result")),
 		}})
 	}
 	return notifications, nil
@@ -92,10 +166,10 @@ func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNoti
 
 func sarifOf(r remark, rule int, at Place) sarifResult {
 	result := sarifResult{
-		RuleID: ruleID(r.rule), RuleIndex: rule, Level: levelName(r.level), Message: sarifMessage{sarifText(join(r.lines(), "\n"))},
-		Fingerprints: map[string]string{"trueup/v1": r.fingerprint},
+		RuleID: r.id(), RuleIndex: rule, Level: tableOfLevels[r.level].sarif, Message: sarifMessage{sarifText(r.lines()...)},
+		Fingerprints: map[string]string{"trueup/v1": r.fingerprint}, Locations: make([]sarifLocation, 1),
 	}
-	var where sarifLocation
+	where := &result.Locations[0]
 	file := r.file
 	if file == "" {
 		file = at.project()
@@ -107,10 +181,9 @@ func sarifOf(r remark, rule int, at Place) sarifResult {
 		// Code hosts know a result by this one, and make it of the line that it is in.
 		result.Fingerprints["primaryLocationLineHash"] = r.fingerprint
 	}
-	if r.about != "" {
-		where.Logical = []sarifLogical{{FullyQualifiedName: r.about, Kind: "object"}}
+	if !r.about.Empty() {
+		where.Logical = []sarifLogical{{r.about, "object"}}
 	}
-	result.Locations = []sarifLocation{where}
 	return result
 }
 
@@ -125,12 +198,12 @@ func regionOf(r remark) *sarifRegion {
 	tail := line[r.column-1:]
 	tail = tail[:min(len(tail), maxText)]
 	region.EndColumn = r.column + len(tail)
-	region.Snippet = &sarifSnippet{string(tail)}
+	region.Snippet = map[string]string{"text": string(tail)}
 	return region
 }
 
-// fileURI is the relative address of a file: every character that an address
-// has a use for is encoded, also the colon, or a name could look like a scheme.
+// fileURI is the relative address of a file: every character that means something in
+// an address is encoded, also the colon, or a name could look like a scheme.
 func fileURI(file string) string {
 	parts := strings.Split(file, "/")
 	for i, p := range parts {
@@ -139,45 +212,22 @@ func fileURI(file string) string {
 	return strings.Join(parts, "/")
 }
 
-// sarifText makes text stand for itself: braces are placeholders of SARIF
-// unless they are doubled (3.11.5), and ]( may make a link (3.11.6).
-func sarifText(text safe) safe {
-	s := strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(string(text))
-	return safe(s)
+// sarifText makes lines mean themselves: braces are placeholders of SARIF unless they
+// are doubled (3.11.5), and ]( may make a link (3.11.6).
+func sarifText(lines ...safe) safe {
+	escaped := make([]safe, len(lines))
+	for i, line := range lines {
+		escaped[i] = line.Replace("{", "{{").Replace("}", "}}").Replace("](", "] (")
+	}
+	return safetext.Join(escaped, "\n")
 }
 
 func sarifRuleOf(r remark) sarifRule {
-	rule := sarifRule{ID: ruleID(r.rule)}
-	known, rank := ruleNamed(r.rule)
-	what, page := known.means, "rules/"+ruleID(r.rule)
-	if rank == 0 {
-		what = "The rule " + ruleID(r.rule) + " of trueup."
-	} else {
-		page = "reports"
+	what, page := safetext.F("The rule %s of trueup.", r.id()), safetext.F("rules/%s", r.id())
+	if known, rank := ruleNamed(r.rule); rank > 0 {
+		what, page = clean(known.means), clean("reports")
 	}
-	rule.Short.Text = sarifText(what)
-	rule.Full.Text = sarifText(what)
-	rule.Help.Text = sarifText(what + " It is explained in docs/" + page + ".md of its manual.")
-	rule.Default.Level = levelName(r.level)
-	return rule
-}
-
-// ruleID is the name of a rule, which must not be empty.
-func ruleID(rule safe) safe {
-	if rule == "" {
-		return "unnamed"
-	}
-	return rule
-}
-
-// levelName is a level as SARIF calls it (3.27.10).
-func levelName(l level) string {
-	switch l {
-	case errorLevel:
-		return "error"
-	case warningLevel:
-		return "warning"
-	case noteLevel:
-	}
-	return "note"
+	text := sarifMessage{sarifText(what)}
+	help := sarifMessage{sarifText(safetext.F("%s It is explained in docs/%s.md of its manual.", what, page))}
+	return sarifRule{r.id(), text, text, help, map[string]string{"level": tableOfLevels[r.level].sarif}}
 }

@@ -3,11 +3,13 @@ package report
 import (
 	"bytes"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"trueup/internal/diag"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // TestAListIsWrittenAsItsElements: an element at a time gives what all at once do.
@@ -65,7 +67,7 @@ func TestCostOfALongLine(t *testing.T) {
 func TestManyLostElements(t *testing.T) {
 	item := plan.Item{Op: plan.Blocked, FirstContact: make([]plan.Value, 20_000)}
 	for i := range item.FirstContact {
-		path := "locations[/" + string(number(i)) + "]"
+		path := "locations[/" + strconv.Itoa(i) + "]"
 		item.FirstContact[i].Path = path
 		item.Changes = append(item.Changes, plan.Change{})
 		item.Changes[i].Path = path
@@ -108,7 +110,7 @@ func TestLongTextsAreComparedByTheirNames(t *testing.T) {
 	lines := func(value string) []textLine {
 		out := make([]textLine, 70_000)
 		for i := range out {
-			out[i].text = "field-" + number(i) + ": " + clean(value)
+			out[i].text = safetext.F("field-%d: %s", i, value)
 		}
 		return out
 	}

@@ -1,20 +1,24 @@
 package report
 
 import (
+	"cmp"
+	"slices"
+
 	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// planTitle heads the summary with what was asked.
-func planTitle(doc Document) safe {
+// planTitle heads the summary with what was asked, applyTitle with what was done.
+func planTitle(doc Document) string {
 	if doc.Command == "drift" {
 		return "Drift"
 	}
 	return "Plan"
 }
 
-// applyTitle heads the summary with what was done.
-func applyTitle(doc Document) safe {
+func applyTitle(doc Document) string {
 	if doc.Command == "settle" {
 		return "Settle"
 	}
@@ -24,110 +28,127 @@ func applyTitle(doc Document) safe {
 // planSummary counts what a plan would do and what it found.
 func planSummary(doc Document) safe {
 	s := doc.Plan.Summary
-	if doc.Command == "drift" {
-		return driftSummary(s) + found(s)
+	switch {
+	case doc.Command == "drift":
+		return safetext.F("%s%s", driftSummary(s), found(s))
+	case s.Drifted > 0:
+		return safetext.F("%s %s%s", doing(doc), driftSummary(s), found(s))
 	}
-	return todo(doc) + found(s)
+	return safetext.F("%s%s", doing(doc), found(s))
 }
 
 // driftSummary counts what was changed outside git.
 func driftSummary(s plan.Summary) safe {
 	if s.Drifted == 0 {
-		return "none."
+		return clean("none.")
 	}
-	return count(s.Drifted, "drifted field") + "."
+	return safetext.F("%s.", safetext.Count(s.Drifted, "drifted field"))
 }
 
-// todo counts what apply would do, and what was changed outside git.
-func todo(doc Document) safe {
-	if s := doc.Plan.Summary; s.Drifted > 0 {
-		return doing(doc) + " " + driftSummary(s)
-	}
-	return doing(doc)
-}
-
-// doing counts what apply would do.
+// doing counts what apply would do, or says why it does nothing.
 func doing(doc Document) safe {
 	s := doc.Plan.Summary
+	change := "to change"
+	if s.Removed > 0 {
+		change = safetext.F("to change (%d removed)", s.Removed).String()
+	}
+	purges := "purges to post"
+	if s.Purge == 1 {
+		purges = "purge to post"
+	}
 	var parts []safe
 	for _, c := range []struct {
 		n    int
-		text safe
-	}{{s.Create, " to create"}, {s.Change, " to change" + removing(s)}, {s.Purge, ""}, {s.Delete, " to delete"}, {s.Deferred, " deferred"}, {s.InFlight, " in flight elsewhere"}, {s.Blocked, " blocked"}} {
-		switch {
-		case c.n == 0:
-		case c.text == "":
-			parts = append(parts, count(c.n, "purge")+" to post")
-		default:
-			parts = append(parts, number(c.n)+c.text)
+		text string
+	}{
+		{s.Create, "to create"},
+		{s.Change, change},
+		{s.Purge, purges},
+		{s.Delete, "to delete"},
+		{s.Deferred, "deferred"},
+		{s.InFlight, "in flight elsewhere"},
+		{s.Blocked, "blocked"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, safetext.F("%d %s", c.n, c.text))
 		}
 	}
-	if len(parts) == 0 {
-		return idle(doc)
+	switch {
+	case len(parts) > 0:
+		return safetext.F("%s.", safetext.Join(parts, ", "))
+	case doc.Findings.HasErrors():
+		return clean("trueup sends nothing while there are errors.")
 	}
-	return join(parts, ", ") + "."
+	return clean("nothing to do.")
 }
 
-// idle says why there is nothing that apply would do.
-func idle(doc Document) safe {
-	if errs, _ := severities(doc.Findings); errs > 0 {
-		return "trueup sends nothing while there are errors."
-	}
-	return "nothing to do."
-}
-
-// removing counts what changes take out of live.
-func removing(s plan.Summary) safe {
-	if s.Removed == 0 {
-		return ""
-	}
-	return " (" + number(s.Removed) + " removed)"
-}
-
-// found counts what apply leaves alone.
+// found counts what apply leaves alone, each behind a space.
 func found(s plan.Summary) safe {
 	var text safe
-	if s.Unmanaged > 0 {
-		text += " " + count(s.Unmanaged, "live object") + are(s.Unmanaged) + " not in git."
-	}
-	if s.Kept > 0 {
-		text += " " + count(s.Kept, "object") + are(s.Kept) + " kept."
-	}
-	if s.Unchanged > 0 {
-		text += " " + count(s.Unchanged, "object") + are(s.Unchanged) + " in sync."
+	for _, c := range []struct {
+		n        int
+		noun, is string
+	}{{s.Unmanaged, "live object", "not in git"}, {s.Kept, "object", "kept"}, {s.Unchanged, "object", "in sync"}} {
+		if c.n > 0 {
+			text = safetext.F("%s %s %s.", text, theyAre(c.n, c.noun), c.is)
+		}
 	}
 	return text
 }
 
-func are(n int) safe {
+func theyAre(n int, noun string) safe {
 	if n == 1 {
-		return " is"
+		return safetext.F("1 %s is", noun)
 	}
-	return " are"
+	return safetext.F("%d %ss are", n, noun)
 }
 
 // findingsSummary closes a list of findings.
 func findingsSummary(doc Document) safe {
-	errs, warnings := severities(doc.Findings)
-	switch {
-	case errs+warnings == 0:
-		return count(doc.Objects, "object") + ": no findings."
-	case errs == 0:
-		return count(doc.Objects, "object") + ": " + count(warnings, "warning") + "."
-	case warnings == 0:
-		return count(doc.Objects, "object") + ": " + count(errs, "error") + "."
-	default:
-		return count(doc.Objects, "object") + ": " + count(errs, "error") + ", " + count(warnings, "warning") + "."
+	var counts []safe
+	if n := doc.Findings.Count(diag.Error); n > 0 {
+		counts = append(counts, safetext.Count(n, "error"))
 	}
+	if n := doc.Findings.Count(diag.Warning); n > 0 {
+		counts = append(counts, safetext.Count(n, "warning"))
+	}
+	if len(counts) == 0 {
+		counts = append(counts, clean("no findings"))
+	}
+	return safetext.F("%s: %s.", safetext.Count(doc.Objects, "object"), safetext.Join(counts, ", "))
 }
 
-// statuses are the ends of an item in the order in which they are counted.
+// runSummary is what the run came to, in a line.
+func runSummary(doc Document) safe {
+	var text safe
+	switch {
+	case doc.Apply != nil:
+		text = safetext.F("%s: %s", applyTitle(doc), applySummary(doc.Apply))
+	case doc.Plan != nil:
+		text = safetext.F("%s: %s", planTitle(doc), planSummary(doc))
+	case len(doc.Errors) > 0:
+		text = safetext.F("The run stopped: %s.", safetext.Count(len(doc.Errors), "error"))
+	default:
+		text = findingsSummary(doc)
+	}
+	if doc.Plan != nil && doc.Plan.Offline {
+		text = safetext.F("%s Offline: git was compared with git.", text)
+	}
+	if doc.Plan != nil && doc.Plan.Digest != "" {
+		text = safetext.F("%s Digest %s.", text, clean(doc.Plan.Digest).Cut(maxPath))
+	}
+	if doc.Sandbox {
+		text = safetext.F("%s %s.", text, Banner)
+	}
+	return text
+}
+
+// statuses are the ends of an item in the order in which they are counted, byUrgency
+// in the order in which they are shown: what needs a person first.
 func statuses() []apply.Status {
 	return []apply.Status{apply.Done, apply.Failed, apply.Skipped, apply.Blocked, apply.Deferred}
 }
 
-// byUrgency are the same in the order in which they are shown: what needs a
-// person first.
 func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
@@ -138,83 +159,67 @@ func applySummary(r *apply.Result) safe {
 	sent := 0
 	for _, o := range r.Outcomes {
 		counts[o.Status]++
-		if o.Sent {
-			sent++
-		}
+		sent += oneIf(o.Sent)
 	}
 	var parts []safe
 	for _, s := range statuses() {
 		if counts[s] > 0 {
-			parts = append(parts, number(counts[s])+" "+clean(string(s)))
+			parts = append(parts, safetext.F("%d %s", counts[s], string(s)))
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing to do."
+		return clean("nothing to do.")
 	}
-	return join(parts, ", ") + ". " + count(sent, "request") + " sent."
+	return safetext.F("%s. %s sent.", safetext.Join(parts, ", "), safetext.Count(sent, "request"))
 }
 
 // nextSteps says what to do about each verdict, once.
 func nextSteps(r *apply.Result) []safe {
+	const unseen, deferred apply.Verdict = "unseen", "deferred"
 	keys := map[apply.Verdict][]safe{}
-	var deferred, unseen []safe
 	for _, o := range r.Outcomes {
+		verdict := o.Verdict
 		switch {
 		case o.Status == apply.Deferred:
-			deferred = append(deferred, named(o.Key))
-		case o.Verdict == apply.NotConverged && len(o.Mismatches) == 0:
-			unseen = append(unseen, named(o.Key))
-		default:
-			keys[o.Verdict] = append(keys[o.Verdict], named(o.Key))
+			verdict = deferred
+		case verdict == apply.NotConverged && len(o.Mismatches) == 0:
+			verdict = unseen
 		}
+		keys[verdict] = append(keys[verdict], named(o.Key))
 	}
 	var steps []safe
-	for _, v := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
-		if len(keys[v]) > 0 {
-			steps = append(steps, step(v, limited(keys[v], ", ")))
+	for _, s := range []struct {
+		verdict       apply.Verdict
+		before, after string
+	}{
+		{apply.Interrupted, "interrupted before ", ": run apply again; it does not repeat what is done"},
+		{apply.Auth, "not allowed: ", ": check the token and its roles, then run apply again"},
+		{apply.NeedsPerson, "a person must decide about ", ""},
+		{apply.NotConverged, "the server did not keep what was sent for ", ": if it never does, say so in an override in trueup.yaml"},
+		{apply.Stale, "live differs from the plan for ", ", so trueup sent nothing there: review a new plan"},
+		{apply.Partial, "run apply again for ", " when the cause is fixed; it does not repeat what is done"},
+		{unseen, "live does not show what the server confirmed for ", ": check again with plan"},
+		{deferred, "run apply again later for ", ""},
+	} {
+		if which := keys[s.verdict]; len(which) > 0 {
+			steps = append(steps, safetext.F("%s%s%s", s.before, limited(which, ", "), s.after))
 		}
 	}
-	if len(unseen) > 0 {
-		steps = append(steps, "live does not show what the server confirmed for "+limited(unseen, ", ")+": check again with plan")
-	}
-	if len(deferred) > 0 {
-		steps = append(steps, "run apply again later for "+limited(deferred, ", "))
-	}
 	return steps
-}
-
-// step is the advice for a verdict (docs/design.md 0.24).
-func step(v apply.Verdict, which safe) safe {
-	switch v {
-	case apply.Interrupted:
-		return "interrupted before " + which + ": run apply again; it does not repeat what is done"
-	case apply.Auth:
-		return "not allowed: " + which + ": check the token and its roles, then run apply again"
-	case apply.NeedsPerson:
-		return "a person must decide about " + which
-	case apply.NotConverged:
-		return "the server did not keep what was sent for " + which + ": if it never does, say so in an override in trueup.yaml"
-	case apply.Stale:
-		return "live differs from the plan for " + which + ", so trueup sent nothing there: review a new plan"
-	case apply.Partial:
-		return "run apply again for " + which + " when the cause is fixed; it does not repeat what is done"
-	case apply.OK:
-	}
-	return ""
 }
 
 // keyWidth is the width of the column of outcomes' objects.
 func keyWidth(r *apply.Result) int {
 	column := 0
 	for _, o := range r.Outcomes {
-		column = grow(column, width(named(o.Key)), maxAlign)
+		column = grow(column, named(o.Key).Width(), maxAlign)
 	}
 	return column
 }
 
 // headlines are operations in a few words.
-func headlines() map[plan.Op]safe {
-	return map[plan.Op]safe{
+func headlines() map[plan.Op]string {
+	return map[plan.Op]string{
 		plan.Create: "to create", plan.Post: "to post once", plan.Delete: "to delete", plan.Blocked: "blocked",
 		plan.InFlight: "in flight elsewhere", plan.Deferred: "deferred", plan.Kept: "kept",
 	}
@@ -223,38 +228,93 @@ func headlines() map[plan.Op]safe {
 // headline is an item in a few words.
 func headline(item plan.Item, rows []row) safe {
 	if text, ok := headlines()[item.Op]; ok {
-		return join(filled(text, causeOf(item)), ", ")
+		return safetext.Join(safetext.Filled(clean(text), clean(causeOf(item))), ", ")
 	}
 	if len(rows) == 0 {
-		return "in sync"
+		return clean("in sync")
 	}
-	t := newCauses()
+	var whys []plan.Cause
 	for _, r := range rows {
-		t.add(r.why)
+		whys = append(whys, r.why)
 	}
-	return join(filled(count(len(rows), "change"), t.text()), ": ")
+	return safetext.Join(safetext.Filled(safetext.Count(len(rows), "change"), inWords(tallied(whys))), ": ")
 }
 
 // hostsMerge is a commit that no branch has.
-const hostsMerge safe = "the code host's merge of the pull request"
+const hostsMerge = "the code host's merge of the pull request"
 
-// blame says which commits told whose change a line is, or what could not be
-// told and what to do about that; all are empty where nothing was compared.
+// blame says which commits were compared to find whose change a line is, or which
+// problem there was and its fix; all are empty where nothing was compared.
 func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b == nil {
-		return "", "", ""
+		return base, problem, fix
 	}
 	if b.Base != "" {
-		base = "compared with " + join(filled(cut(clean(b.Ref), maxName), short(b.Base)), " at ")
+		base = safetext.F("compared with %s", safetext.Join(safetext.Filled(clean(b.Ref).Cut(maxName), short(b.Base)), " at "))
 		if b.Merge {
-			base += "; what is checked out is " + hostsMerge
+			base = safetext.F("%s; what is checked out is %s", base, hostsMerge)
 		}
 	}
 	return base, message(b.Problem), message(b.Fix)
 }
 
 // short is a commit as people write it.
-func short(commit string) safe {
-	const digits = 7
-	return clean(commit[:min(digits, len(commit))])
+func short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
+
+// settingsTitle heads what a change of the project itself does to the plan.
+const settingsTitle = "Settings that differ from the base"
+
+// maxHides is how many of the differences that one setting hides are shown, beside
+// the grave ones.
+const maxHides = 40
+
+// settingRow is a setting as a marked line.
+func settingRow(s plan.Setting) row {
+	r := row{path: clean(s.Field), mark: markChange, alarm: true}
+	if s.Was == nil {
+		r.mark = markAdd
+	} else {
+		r.before = literal(s.Was)
+	}
+	if s.Now != nil {
+		r.after = literal(s.Now)
+	} else if s.Was != nil {
+		r.mark = markRemove
+	}
+	return r
+}
+
+// sidesOf names what a plan compares.
+func sidesOf(pl *plan.Plan) (before, after string) {
+	if pl.Offline {
+		return "base", "head"
+	}
+	return "live", "git"
+}
+
+// settingNotes say where a setting of a plan is, what it does, and what it hides.
+func settingNotes(pl *plan.Plan, s plan.Setting) []note {
+	where := clean(s.Path)
+	if s.Line > 0 {
+		where = safetext.F("%s:%d", where, s.Line)
+	}
+	notes := []note{{text: safetext.Join(safetext.Filled(where, clean(s.Consequence)), ": ")}}
+	var hides []note
+	before, after := sidesOf(pl)
+	for _, h := range s.Hides {
+		n := note{path: safetext.F("%s %s", named(h.Key), h.Path), risk: max(riskAt(h.Kind, h.Path, h.Live), riskAt(h.Kind, h.Path, h.Git))}
+		was, is := value(h.Live, n.risk.Grave()), value(h.Git, n.risk.Grave())
+		n.text = safetext.F("hidden: %s: %s %s, %s %s", n.path, before, was, after, is)
+		hides = append(hides, n)
+	}
+	slices.SortStableFunc(hides, func(a, b note) int { return -cmp.Compare(a.risk, b.risk) })
+	grave := 0
+	for grave < len(hides) && hides[grave].risk.Grave() {
+		grave++
+	}
+	if more := len(hides) - grave - maxHides; more > 0 {
+		rest := note{text: safetext.F("and %s: -o json has them all", safetext.Count(more, "more difference"))}
+		hides = append(hides[:grave+maxHides], rest)
+	}
+	return append(notes, hides...)
 }

@@ -3,26 +3,26 @@ package report
 import (
 	"io"
 
+	"trueup/internal/apply"
+	"trueup/internal/diag"
 	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
-// Banner heads every output of the embedded platform.
+// Banner heads every output about the embedded platform.
 const Banner = safetext.SandboxBanner
 
-const banner safe = Banner
-
 // offlineBanner heads what was made without looking at live.
-const offlineBanner safe = "OFFLINE: git is compared with git, and not with what is live"
+const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
 // writeText renders for a terminal, or for the log of a pipeline.
 func writeText(w io.Writer, doc Document, opts Options) error {
 	p := newPrinter(w, opts)
 	if doc.Sandbox {
-		p.wrapped(0, span{banner, once})
+		p.wrapped(0, span{clean(Banner), once})
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
-		p.wrapped(0, span{offlineBanner, once})
+		p.wrapped(0, span{clean(offlineBanner), once})
 	}
 	textFindings(p, doc, opts)
 	if doc.Plan != nil {
@@ -31,17 +31,29 @@ func writeText(w io.Writer, doc Document, opts Options) error {
 	if doc.Apply != nil {
 		textApply(p, doc, opts)
 	}
-	if opts.Verbose {
-		textSilenced(p, doc)
+	if all := silenced(doc); opts.Verbose && len(all) > 0 {
+		p.gap()
+		p.entry("Silenced", strong, safetext.F("%s by comments in manifests.", safetext.Count(len(all), "finding")))
+		for _, f := range all {
+			p.below(faint, safetext.F("%s%s: %s", place(f), clean(f.Rule).Cut(maxPath), message(f.Silenced)))
+		}
 	}
 	if len(doc.Errors) > 0 {
 		p.gap()
 	}
 	for _, e := range doc.Errors {
-		p.wrapped(indent, span{"error: ", alarm}, span{message(e), plain})
+		p.entry("error", alarm, message(e))
 	}
 	return p.flush()
 }
+
+// entry writes a sentence behind its name.
+func (p *printer) entry(name string, s style, sentence safe) {
+	p.wrapped(indent, span{safetext.F("%s: ", name), s}, span{sentence, plain})
+}
+
+// below writes a line that belongs to one above it.
+func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F("    %s", line), s}) }
 
 // The columns of a plan: marks end in the third, values and causes are aligned
 // where there is room.
@@ -58,12 +70,21 @@ const (
 )
 
 func textPlan(p *printer, doc Document, opts Options) {
-	if _, why := diffStyle(p, opts); why != "" {
+	if _, why := diffStyle(p, opts); !why.Empty() {
 		p.gap()
-		p.wrapped(indent, span{"Note: ", changed}, span{why, plain})
+		p.entry("Note", changed, why)
 	}
-	textTarget(p, doc)
-	textSettings(p, doc.Plan)
+	for _, t := range target(doc) {
+		p.entry(t.name, strong, safetext.Join(t.values, ", "))
+	}
+	if len(doc.Plan.Settings) > 0 {
+		p.gap()
+		p.wrapped(indent, span{clean(settingsTitle + ":"), alarm})
+	}
+	for _, s := range doc.Plan.Settings {
+		textRows(p, []row{settingRow(s)})
+		textNotes(p, settingNotes(doc.Plan, s))
+	}
 	textItems(p, doc.Plan, opts)
 	for _, a := range alikeFindings(doc.Plan.Advice) {
 		p.gap()
@@ -73,64 +94,49 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.gap()
 	}
 	for _, n := range doc.Plan.Notes {
-		p.wrapped(indent, span{"Note: ", changed}, span{message(n), plain})
+		p.entry("Note", changed, message(n))
 	}
 	p.gap()
-	p.wrapped(indent, span{planTitle(doc) + ": ", strong}, span{planSummary(doc), plain})
-	if risks := risksLine(doc.Plan); risks != "" {
-		p.wrapped(indent, span{"Risks: ", alarm}, span{risks, plain})
-	}
+	p.entry(planTitle(doc), strong, planSummary(doc))
 	textFoot(p, doc.Plan, opts)
-}
-
-// textTarget says where the requests of a plan would go.
-func textTarget(p *printer, doc Document) {
-	for _, t := range target(doc) {
-		p.wrapped(indent, span{t.name + ": ", strong}, span{join(t.values, ", "), plain})
-	}
-}
-
-// textSettings writes what a change of the project itself does to the plan.
-func textSettings(p *printer, pl *plan.Plan) {
-	if len(pl.Settings) == 0 {
-		return
-	}
-	p.gap()
-	p.wrapped(indent, span{settingsTitle + ":", alarm})
-	for _, s := range pl.Settings {
-		textRows(p, []row{settingRow(s)})
-		textNotes(p, settingNotes(pl, s))
-	}
 }
 
 // textFoot says what the plan as a whole rests on.
 func textFoot(p *printer, pl *plan.Plan, opts Options) {
-	if causes := causesLine(pl, opts); causes != "" {
-		p.wrapped(indent, span{"Causes: ", strong}, span{causes, plain})
-	}
 	base, problem, fix := blame(pl.Blame)
-	if base != "" {
-		p.wrapped(indent, span{"Base: ", strong}, span{base, plain})
+	for _, e := range []struct {
+		name  string
+		style style
+		text  safe
+	}{
+		{"Risks", alarm, risksLine(pl)}, {"Causes", strong, causesLine(pl, opts)}, {"Base", strong, base}, {"Base", changed, problem},
+	} {
+		if !e.text.Empty() {
+			p.entry(e.name, e.style, e.text)
+		}
 	}
-	if problem != "" {
-		p.wrapped(indent, span{"Base: ", changed}, span{problem, plain})
-	}
-	if fix != "" {
-		p.wrapped(hang, span{pad("", indent) + "fix: " + fix, plain})
+	if !fix.Empty() {
+		p.below(plain, safetext.F("fix: %s", fix))
 	}
 	if pl.Digest != "" {
-		p.wrapped(indent, span{"Digest: ", strong}, span{cut(clean(pl.Digest), maxPath), plain})
+		p.entry("Digest", strong, clean(pl.Digest).Cut(maxPath))
 	}
 	if opts.ShowUnmanaged {
 		for _, k := range pl.Unmanaged {
-			p.wrapped(indent, span{"  not in git: " + named(k), faint})
+			p.wrapped(indent, span{safetext.F("  not in git: %s", named(k)), faint})
 		}
 	}
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
-	before, after := sidesOf(pl)
-	w := itemPrinter{p, opts, sourceColumn(pl, p.width, opts), before, after}
+	column := sourceCol // where the manifests' places stand
+	for _, item := range pl.Items {
+		if !hidden(item, opts) && !oneLine(item) {
+			column = max(column, titled(item.Key).Width()+2)
+		}
+	}
+	column = min(column, max(p.width-24, p.width/2))
+	style, _ := diffStyle(p, opts)
 	short := false
 	for _, g := range groups(pl, opts) {
 		single := oneLine(g.item)
@@ -142,29 +148,16 @@ func textItems(p *printer, pl *plan.Plan, opts Options) {
 			textOneLine(p, g.item)
 			continue
 		}
-		w.group(g)
-	}
-}
-
-// itemPrinter writes the items of a plan.
-type itemPrinter struct {
-	*printer
-	opts Options
-	// column is where the manifests' places stand.
-	column int
-	// before and after are what is compared.
-	before, after safe
-}
-
-// sourceColumn is where the manifests' places stand.
-func sourceColumn(pl *plan.Plan, columns int, opts Options) int {
-	column := sourceCol
-	for _, item := range pl.Items {
-		if !hidden(item, opts) && !oneLine(item) {
-			column = max(column, width(titled(item.Key))+2)
+		textHeading(p, g, column)
+		if style == DiffUnified || style == DiffSides {
+			textRows(p, opRows(g.item))
+			textDiff(p, pl, g.item, opts)
+			textNotes(p, g.notes(effects))
+		} else {
+			textRows(p, g.rows)
+			textNotes(p, g.notes(itemNotes))
 		}
 	}
-	return min(column, max(columns-24, columns/2))
 }
 
 // oneLine reports whether an item is only mentioned.
@@ -173,37 +166,23 @@ func oneLine(item plan.Item) bool {
 }
 
 func textOneLine(p *printer, item plan.Item) {
-	p.wrapped(indent, span{pad(titled(item.Key), minPath+indent) + "  " + mention(item), faint})
+	p.wrapped(indent, span{safetext.F("%s  %s", titled(item.Key).Pad(minPath+indent), mention(item)), faint})
 	if item.Op == plan.None {
 		for _, h := range item.Hints {
-			p.wrapped(hang, span{"    note: " + message(h), faint})
+			p.below(faint, safetext.F("note: %s", message(h)))
 		}
 	}
 }
 
 // mention is the text of an item that is only mentioned.
 func mention(item plan.Item) safe {
-	if item.Op == plan.None {
-		return "in sync"
+	switch {
+	case item.Op == plan.None:
+		return clean("in sync")
+	case item.Fix != "":
+		return safetext.F("kept: %s (%s)", message(item.Reason), message(item.Fix))
 	}
-	text := "kept: " + message(item.Reason)
-	if item.Fix != "" {
-		text += " (" + message(item.Fix) + ")"
-	}
-	return text
-}
-
-func (w itemPrinter) group(g group) {
-	textHeading(w.printer, g, w.column)
-	style, _ := diffStyle(w.printer, w.opts)
-	if style == DiffUnified || style == DiffSides {
-		textRows(w.printer, wholeRows(g.item))
-		w.diff(g.item, style)
-		textNotes(w.printer, g.notes(effects))
-		return
-	}
-	textRows(w.printer, g.rows)
-	textNotes(w.printer, g.notes(itemNotes))
+	return safetext.F("kept: %s", message(item.Reason))
 }
 
 func textNotes(p *printer, notes []note) {
@@ -212,30 +191,137 @@ func textNotes(p *printer, notes []note) {
 		if n.fix {
 			s = plain
 		}
-		p.wrapped(hang, span{pad("", indent) + n.text, s})
+		p.below(s, n.text)
 	}
 }
 
 // textHeading writes an item's key and where its manifest is, below it where
 // both are too wide for a line.
 func textHeading(p *printer, g group, column int) {
-	title, place := span{g.title(), strong}, source(g.item)
+	title, place := g.title(), source(g.item)
 	if g.many() {
-		place = ""
+		place = safe{}
 	}
-	space := max(2, min(column, p.width-width(place))-width(title.text))
-	if width(title.text)+space+width(place) <= p.width {
-		p.line(title, span{pad("", space) + place, faint})
+	space := max(2, min(column, p.width-place.Width())-title.Width())
+	if title.Width()+space+place.Width() <= p.width {
+		p.line(span{title, strong}, span{safetext.F("%s%s", safetext.Spaces(space), place), faint})
 		return
 	}
-	p.wrapped(indent, title)
-	p.line(span{pad("", indent) + cutLeft(place, p.width-indent), faint})
+	p.wrapped(indent, span{title, strong})
+	p.line(span{safetext.F("    %s", place.CutLeft(p.width-indent)), faint})
 }
 
 // source is where the manifest is.
 func source(item plan.Item) safe {
+	path := clean(item.Path).Cut(maxPath)
 	if item.Path == "" || item.Line == 0 {
-		return cut(clean(item.Path), maxPath)
+		return path
 	}
-	return cut(clean(item.Path), maxPath) + ":" + number(item.Line)
+	return safetext.F("%s:%d", path, item.Line)
+}
+
+// textFindings writes what is wrong with the manifests. The count is written
+// where it is news: not at the head of a plan that has none.
+func textFindings(p *printer, doc Document, opts Options) {
+	for _, f := range shownFindings(doc, opts) {
+		p.gap()
+		textFinding(p, f)
+	}
+	if len(doc.Findings) > 0 || doc.Command == "validate" {
+		p.gap()
+		p.line(span{findingsSummary(doc), strong})
+	}
+}
+
+func textFinding(p *printer, f alike) {
+	s := changed
+	if f.Severity == diag.Error {
+		s = alarm
+	}
+	p.wrapped(indent, span{place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity), s},
+		span{message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(maxPath)), faint})
+	if f.Source != "" {
+		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
+		p.line(span{safetext.F("    %s", code), faint})
+		if f.Column > 0 {
+			p.line(span{safetext.Spaces(indent + caret), plain}, span{clean("^"), s})
+		}
+	}
+	if also := f.also(); !also.Empty() {
+		p.wrapped(indent+2, span{safetext.F("  %s", also), plain})
+	}
+	if f.Fix != "" {
+		p.wrapped(indent+2, span{safetext.F("  %s: %s", f.fixes(), message(f.Fix)), plain})
+	}
+}
+
+// textApply writes how every item ended and what comes next; items for which
+// there was nothing to do are only counted.
+func textApply(p *printer, doc Document, opts Options) {
+	r := doc.Apply
+	p.gap()
+	column, shown := keyWidth(r), false
+	for _, o := range r.Outcomes {
+		if !untouched(o) || opts.Verbose {
+			textOutcome(p, o, column)
+			shown = true
+		}
+	}
+	if shown {
+		p.gap()
+	}
+	p.line(span{safetext.F("%s: ", applyTitle(doc)), strong}, span{applySummary(r), plain})
+	for _, s := range nextSteps(r) {
+		p.entry("Next", changed, s)
+	}
+}
+
+// untouched reports whether an item needs no word.
+func untouched(o apply.Outcome) bool {
+	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
+}
+
+func statusStyle(s apply.Status) style {
+	switch s {
+	case apply.Done:
+		return added
+	case apply.Failed:
+		return alarm
+	case apply.Blocked, apply.Deferred:
+		return changed
+	case apply.Skipped:
+	}
+	return faint
+}
+
+// The columns of an outcome: its status, and where its other lines go on.
+const (
+	statusWidth = len(apply.Deferred)
+	outcomeHang = statusWidth + 4
+)
+
+func textOutcome(p *printer, o apply.Outcome, column int) {
+	lead := safetext.Spaces(outcomeHang - 2)
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), statusStyle(o.Status)},
+		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
+	for _, m := range o.Mismatches {
+		sent, returned := sentAndReturned(m)
+		p.wrapped(outcomeHang+2, span{safetext.F("%s%s  sent ", lead, clean(m.Path).Cut(maxPath)), plain}, span{sent, added},
+			span{clean(", returned "), plain}, span{returned, removed})
+		if m.Hint != "" {
+			p.wrapped(outcomeHang+4, span{safetext.F("%s  hint: %s", lead, message(m.Hint)), plain})
+		}
+	}
+	if o.Fix != "" {
+		p.wrapped(outcomeHang+2, span{safetext.F("%sfix: %s", lead, message(o.Fix)), plain})
+	}
+}
+
+// sentAndReturned are the two values that differ.
+func sentAndReturned(m apply.Mismatch) (sent, returned safe) {
+	sent, returned = pair(m.Sent, m.Returned, false)
+	if m.Returned == nil {
+		returned = value(nil, false)
+	}
+	return sent, returned
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
-// Side by side needs so many columns; an object's diff takes so many lines, and
-// one of its lines so many columns before it is cut. An object with a change of the
-// first two risks is never cut.
+// Side by side needs so many columns. An object's diff takes so many lines, and
+// each of them so many columns before it is cut; with a grave change it is never cut.
 const (
 	minSides     = 80
 	maxDiffLines = 500
@@ -21,38 +21,71 @@ const (
 // is not the one that was asked for.
 func diffStyle(p *printer, opts Options) (style string, why safe) {
 	if opts.Diff == DiffSides && p.width < minSides {
-		return DiffUnified, "side by side needs " + number(minSides) + " columns and there are " + number(p.width) + ", so this is the unified form"
+		return DiffUnified, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width)
 	}
-	return opts.Diff, ""
-}
-
-// diff writes what differs inside an object as a diff of its text, in which
-// there is only what a plan speaks of: what differs, is kept or is dropped.
-func (w itemPrinter) diff(item plan.Item, style string) {
-	tree := objectTree(item, w.opts)
-	parts := hunks(compareLines(textOf(tree, live), textOf(tree, git)))
-	if len(parts) == 0 {
-		return
-	}
-	d := diffWriter{itemPrinter: w, left: maxDiffLines, columns: maxDiffText}
-	if item.Risk.Grave() {
-		d.left, d.columns = math.MaxInt, math.MaxInt
-	}
-	if style == DiffSides {
-		d.sides(parts)
-	} else {
-		d.unified(item, parts)
-	}
-	if d.hidden > 0 {
-		w.wrapped(hang, span{pad("", indent) + "… " + count(d.hidden, "more line") + ": -o json has them all", alarm})
-	}
+	return opts.Diff, safe{}
 }
 
 // diffWriter writes so many lines of a diff, each of so many columns, and counts the
 // rest.
 type diffWriter struct {
-	itemPrinter
+	*printer
 	left, columns, hidden int
+}
+
+// textDiff writes what differs inside an object as a diff of its text. There is only
+// what a plan is about: what differs, is kept or is dropped.
+func textDiff(p *printer, pl *plan.Plan, item plan.Item, opts Options) {
+	tree := objectTree(item, opts)
+	parts := hunks(compareLines(textOf(tree, live), textOf(tree, git)))
+	if len(parts) == 0 {
+		return
+	}
+	w := diffWriter{printer: p, left: maxDiffLines, columns: maxDiffText}
+	if item.Risk.Grave() {
+		w.left, w.columns = math.MaxInt, math.MaxInt
+	}
+	before, after := sidesOf(pl)
+	if style, _ := diffStyle(p, opts); style == DiffSides {
+		w.sides(parts, before, after)
+	} else {
+		w.wrapped(indent, span{safetext.F("--- %s (%s)", named(item.Key), before), removed})
+		w.wrapped(indent, span{safetext.F("+++ %s (%s)", named(item.Key), after), added})
+		w.unified(parts, true)
+	}
+	if w.hidden > 0 {
+		w.below(alarm, safetext.F("… %s: -o json has them all", safetext.Count(w.hidden, "more line")))
+	}
+}
+
+// Diff writes what differs between two texts of a file as a unified diff.
+func (l Lines) Diff(path string, before, after []byte, opts Options) error {
+	p := newPrinter(l.w, opts)
+	p.wrap = false // a diff is read by other programs too
+	p.line(span{safetext.F("--- %s", path), removed})
+	p.line(span{safetext.F("+++ %s", path), added})
+	w := diffWriter{printer: p, left: maxDiffLines, columns: maxDiffText}
+	w.unified(hunks(compareLines(sourceLines(before), sourceLines(after))), false)
+	if w.hidden > 0 {
+		p.line(span{safetext.F("… %s", safetext.Count(w.hidden, "more line")), alarm})
+	}
+	return p.flush()
+}
+
+// sourceLines are the lines of a file; spaces at an end are shown as dots.
+func sourceLines(text []byte) []textLine {
+	var lines []textLine
+	for line := range strings.Lines(string(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		body = strings.TrimSuffix(body, "\r")
+		text := strings.TrimRight(body, " ")
+		shown := clean(text + strings.Repeat("·", len(body)-len(text)))
+		if !ended {
+			shown = safetext.F("%s (no line end)", shown)
+		}
+		lines = append(lines, textLine{text: shown})
+	}
+	return lines
 }
 
 // room reports whether one more line may be written.
@@ -66,16 +99,14 @@ func (w *diffWriter) room() bool {
 }
 
 // unified writes hunks as the tools for such diffs read them, as long as no
-// terminal is too narrow for a line.
-func (w *diffWriter) unified(item plan.Item, parts []hunk) {
-	w.wrapped(indent, span{"--- " + named(item.Key) + " (" + w.before + ")", removed})
-	w.wrapped(indent, span{"+++ " + named(item.Key) + " (" + w.after + ")", added})
+// terminal is too narrow for a line. Heads count as lines where they are counted.
+func (w *diffWriter) unified(parts []hunk, headsCount bool) {
 	for _, h := range parts {
-		if !w.room() {
+		if headsCount && !w.room() {
 			continue
 		}
 		before, after, section := h.head()
-		w.wrapped(indent, span{"@@ -" + before + " +" + after + " @@", once}, span{section, faint})
+		w.wrapped(indent, span{safetext.F("@@ -%s +%s @@", before, after), once}, span{section, faint})
 		for _, c := range h.lines {
 			w.unifiedLine(c)
 		}
@@ -87,33 +118,20 @@ func (w *diffWriter) unified(item plan.Item, parts []hunk) {
 func (h hunk) head() (before, after, section safe) {
 	var n, m int
 	first := slices.IndexFunc(h.lines, func(c lineChange) bool { return !c.same() })
-	if below := h.lines[first].line().below; below != "" {
-		section = " " + cut(below, maxPath)
+	if below := h.lines[first].line().below; !below.Empty() {
+		section = safetext.F(" %s", below.Cut(maxPath))
 	}
 	for _, c := range h.lines {
-		if c.before != nil {
-			n++
-		}
-		if c.after != nil {
-			m++
-		}
+		n, m = n+oneIf(c.before != nil), m+oneIf(c.after != nil)
 	}
-	return lineRange(h.before, n), lineRange(h.after, m), section
-}
-
-// lineRange is where a hunk begins and how long it is; one without lines is
-// behind the line that it names.
-func lineRange(start, n int) safe {
-	if n > 0 {
-		start++
-	}
-	return number(start) + "," + number(n)
+	// a hunk without lines is behind the line that it names
+	return safetext.F("%d,%d", h.before+min(n, 1), n), safetext.F("%d,%d", h.after+min(m, 1), m), section
 }
 
 func (w *diffWriter) unifiedLine(c lineChange) {
 	if c.same() {
 		if w.room() {
-			w.diffLine(" ", []span{{shorten(c.after.text, w.columns), plain}}, c.after)
+			w.diffLine(span{clean(" "), plain}, []span{{shorten(c.after.text, w.columns), plain}}, *c.after)
 		}
 		return
 	}
@@ -121,12 +139,12 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 	if c.before != nil && w.room() {
 		line := *c.before
 		if c.after != nil {
-			line.cause = "" // it stands behind what git has
+			line.cause = safe{} // it is behind what git has
 		}
-		w.diffLine("-", before, &line)
+		w.diffLine(span{clean("-"), removed}, before, line)
 	}
 	if c.after != nil && w.room() {
-		w.diffLine("+", after, c.after)
+		w.diffLine(span{clean("+"), added}, after, *c.after)
 	}
 }
 
@@ -138,47 +156,56 @@ func (c lineChange) spans(columns int) (before, after []span) {
 	case c.after == nil:
 		return []span{{shorten(c.before.text, columns), removed}}, nil
 	}
-	x, y := apart(c.before.text, c.after.text, columns)
-	if a, b, ok := intraline(x, y); ok {
-		return partSpans(a, removed, removedPart), partSpans(b, added, addedPart)
-	}
-	return []span{{x, removed}}, []span{{y, added}}
+	return wordSpans(apart(c.before.text, c.after.text, columns))
 }
 
 // diffLine writes a line with its sign, and its cause behind it, or below it
 // where a terminal has no room for both.
-func (w *diffWriter) diffLine(sign safe, text []span, line *textLine) {
-	look := map[safe]style{"-": removed, "+": added}[sign]
-	spans := append([]span{{sign, look}}, text...)
-	depth := 1 + len(line.text) - len(strings.TrimLeft(string(line.text), " "))
-	if line.cause == "" {
+func (w *diffWriter) diffLine(sign span, text []span, line textLine) {
+	spans := append([]span{sign}, text...)
+	depth := 1 + line.depth()
+	if line.cause.Empty() {
 		w.wrapped(depth+2, spans...)
 		return
 	}
-	cause := causeSpan(line)
-	if whole := append(spans, span{"  ", plain}, cause); !w.wrap || width(flat(whole)) <= w.width {
+	cause := line.causeSpan()
+	if whole := append(spans, span{clean("  "), plain}, cause); !w.wrap || flat(whole).Width() <= w.width {
 		w.line(whole...)
 		return
 	}
 	w.wrapped(depth+2, spans...)
-	w.wrapped(depth+2, span{pad("", depth), plain}, cause)
+	w.wrapped(depth+2, span{safetext.Spaces(depth), plain}, cause)
+}
+
+// depth is the number of spaces in front of the text.
+func (l textLine) depth() int {
+	text := l.text.String()
+	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
 // causeSpan is a line's cause as a comment.
-func causeSpan(line *textLine) span {
-	if line.alarm {
-		return span{"# " + line.cause, alarm}
+func (l textLine) causeSpan() span {
+	s := faint
+	if l.alarm {
+		s = alarm
 	}
-	return span{"# " + line.cause, faint}
+	return span{safetext.F("# %s", l.cause), s}
 }
 
+// between separates the two sides; its width in bytes leaves a margin.
+const between = " │ "
+
 // sides writes what is there on the left, and what git says on the right.
-func (w *diffWriter) sides(parts []hunk) {
+func (w *diffWriter) sides(parts []hunk, before, after string) {
 	left := (w.width - indent - len(between)) / 2
-	w.line(span{pad("", indent) + pad(w.before, left), faint}, span{between, faint}, span{w.after, faint})
+	head := func(before, after safe) {
+		w.line(span{safetext.F("    %s%s%s", before.Pad(left), between, after), faint})
+	}
+	head(clean(before), clean(after))
 	for _, h := range parts {
 		if _, _, section := h.head(); h.before+h.after > 0 && w.room() {
-			w.line(span{pad("", indent) + pad(cut("⋯"+section, left), left), faint}, span{between, faint}, span{cut("⋯"+section, left), faint})
+			section = safetext.F("⋯%s", section).Cut(left)
+			head(section, section)
 		}
 		for _, c := range h.lines {
 			if w.room() {
@@ -188,36 +215,29 @@ func (w *diffWriter) sides(parts []hunk) {
 	}
 }
 
-// between stands between the two sides.
-const between safe = " │ "
-
 func (w *diffWriter) sideLine(c lineChange, columns int) {
-	sign := mark("")
-	before, after := []span(nil), []span(nil)
-	switch {
-	case c.same():
-		text := []span{{shorten(c.after.text, w.columns), plain}}
-		before, after = text, text
-	default:
-		before, after = c.spans(w.columns)
-		sign = sideMark(c)
+	sign := sideMark(c)
+	before, after := c.spans(w.columns)
+	if c.same() {
+		before = []span{{shorten(c.after.text, w.columns), plain}}
+		after = before
 	}
 	line := c.line()
-	if line.cause != "" {
+	if !line.cause.Empty() {
 		if len(after) > 0 {
-			after = append(after, span{"  ", plain})
+			after = append(slices.Clone(after), span{clean("  "), plain})
 		}
-		after = append(after, causeSpan(line))
+		after = append(after, line.causeSpan())
 	}
-	depth := 2 + len(line.text) - len(strings.TrimLeft(string(line.text), " "))
+	depth := 2 + line.depth()
 	lefts, rights := wrap(before, columns, depth), wrap(after, w.width-indent-len(between)-columns, depth)
 	for i := range max(len(lefts), len(rights)) {
-		row := []span{{" " + pad("", 2-len(sign)) + safe(sign) + " ", markStyle(sign)}}
+		row := []span{{safetext.F(" %s%s ", safetext.Spaces(2-len(sign)), string(sign)), tableOfMarks[sign].style}}
 		used := 0
 		if i < len(lefts) {
-			row, used = append(row, lefts[i]...), width(flat(lefts[i]))
+			row, used = append(row, lefts[i]...), flat(lefts[i]).Width()
 		}
-		row = append(row, span{pad("", columns-used) + between, faint})
+		row = append(row, span{safetext.F("%s%s", safetext.Spaces(columns-used), between), faint})
 		if i < len(rights) {
 			row = append(row, rights[i]...)
 		}
@@ -228,6 +248,8 @@ func (w *diffWriter) sideLine(c lineChange, columns int) {
 
 func sideMark(c lineChange) mark {
 	switch {
+	case c.same():
+		return ""
 	case c.line().mark != "":
 		return c.line().mark
 	case c.before == nil:

@@ -21,8 +21,8 @@ func TestTextFitsAnyTerminal(t *testing.T) {
 		out := render(t, "text", doc, opts)
 		checkPlain(rt, "text", out)
 		for line := range strings.Lines(string(out)) {
-			if line = strings.TrimSuffix(line, "\n"); width(safe(line)) > columns {
-				rt.Fatalf("%d columns of %d: %q", width(safe(line)), columns, line)
+			if line = strings.TrimSuffix(line, "\n"); clean(line).Width() > columns {
+				rt.Fatalf("%d columns of %d: %q", clean(line).Width(), columns, line)
 			}
 		}
 	})
@@ -39,12 +39,12 @@ func TestWrapLosesNothing(t *testing.T) {
 		columns := rapid.IntRange(4, 120).Draw(rt, "columns")
 		var got strings.Builder
 		for _, line := range wrap(spans, columns, rapid.IntRange(0, 20).Draw(rt, "hang")) {
-			if n := width(flat(line)); n > columns {
+			if n := flat(line).Width(); n > columns {
 				rt.Fatalf("%d columns of %d: %q", n, columns, flat(line))
 			}
-			got.WriteString(string(flat(line)))
+			got.WriteString(flat(line).String())
 		}
-		if want := strings.ReplaceAll(string(flat(spans)), " ", ""); strings.ReplaceAll(got.String(), " ", "") != want {
+		if want := strings.ReplaceAll(flat(spans).String(), " ", ""); strings.ReplaceAll(got.String(), " ", "") != want {
 			rt.Fatalf("%q became %q", want, got.String())
 		}
 	})
@@ -57,7 +57,7 @@ func TestUnifiedIsAPatch(t *testing.T) {
 		item := anyItem().Draw(rt, "item")
 		tree := objectTree(item, Options{})
 		before, after := textOf(tree, live), textOf(tree, git)
-		out := printed(func(p *printer) { itemPrinter{printer: p, before: "live", after: "git"}.diff(item, DiffUnified) })
+		out := printed(func(p *printer) { textDiff(p, &plan.Plan{}, item, Options{Diff: DiffUnified}) })
 		i, j := 0, 0
 		skip := func(to int) {
 			for ; i < to; i, j = i+1, j+1 {
@@ -66,28 +66,29 @@ func TestUnifiedIsAPatch(t *testing.T) {
 				}
 			}
 		}
-		for _, line := range out[min(2, len(out)):] {
+		for _, text := range out[min(2, len(out)):] {
+			line := text.String()
 			is := func(l textLine) bool {
-				return strings.HasPrefix(string(line), string(guarded(safe(strings.TrimRight(string(line[:1]+l.text), " ")))))
+				return strings.HasPrefix(line, clean(strings.TrimRight(line[:1]+l.text.String(), " ")).Guarded().String())
 			}
 			var a, n, b, m int
 			switch {
-			case strings.HasPrefix(string(line), "    … "):
+			case strings.HasPrefix(line, "    … "):
 				return // more than a diff may have
-			case strings.HasPrefix(string(line), "@@"):
-				if _, err := fmt.Sscanf(string(line), "@@ -%d,%d +%d,%d", &a, &n, &b, &m); err != nil {
+			case strings.HasPrefix(line, "@@"):
+				if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d", &a, &n, &b, &m); err != nil {
 					rt.Fatalf("%q: %v", line, err)
 				}
 				skip(a - min(n, 1))
 				if j != b-min(m, 1) {
 					rt.Fatalf("%q is at line %d of git", line, j)
 				}
-			case strings.HasPrefix(string(line), "-") && is(before[i]):
+			case strings.HasPrefix(line, "-") && is(before[i]):
 				i++
-			case strings.HasPrefix(string(line), "+") && is(after[j]):
+			case strings.HasPrefix(line, "+") && is(after[j]):
 				j++
 			// Of an empty line that both have, the sign is no more than a space at its end.
-			case (line == "" || strings.HasPrefix(strings.TrimPrefix(string(line), `\`), " ")) && before[i].text == after[j].text:
+			case (line == "" || strings.HasPrefix(strings.TrimPrefix(line, `\`), " ")) && before[i].text == after[j].text:
 				i, j = i+1, j+1
 			default:
 				rt.Fatalf("%q is not line %d of live, nor line %d of git, in %q", line, i+1, j+1, out)

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"trueup/internal/safetext"
 )
 
 // The columns that a value, a name and a message may take. The JSON format
@@ -23,7 +27,7 @@ func literal(v any) safe {
 	case map[string]any, []any:
 		var f flow
 		f.write("", v, "")
-		return join(f.tokens, " ")
+		return safetext.Join(f.tokens, " ")
 	}
 	return jsonText(v)
 }
@@ -44,7 +48,7 @@ func jsonText(v any) safe {
 func value(v any, whole bool) safe {
 	switch {
 	case v == nil:
-		return "(absent)"
+		return clean("(absent)")
 	case whole:
 		return literal(v)
 	}
@@ -52,8 +56,8 @@ func value(v any, whole bool) safe {
 }
 
 func shorten(s safe, columns int) safe {
-	if short := cut(s, columns); short != s {
-		return short + " (" + safe(strconv.Itoa(len(s))) + " bytes)"
+	if short := s.Cut(columns); short != s {
+		return safetext.F("%s (%d bytes)", short, len(s.String()))
 	}
 	return s
 }
@@ -74,12 +78,12 @@ func pair(before, after any, whole bool) (safe, safe) {
 // at their ends, then the middle of what is left, so that the first and the last
 // difference are there.
 func apart(a, b safe, columns int) (safe, safe) {
-	if width(a) <= columns && width(b) <= columns {
+	if a.Width() <= columns && b.Width() <= columns {
 		return a, b
 	}
-	x, y := []rune(string(a)), []rune(string(b))
+	x, y := []rune(a.String()), []rune(b.String())
 	head, tail := sharedEnds(x, y)
-	return inside(x, head, tail, columns), inside(y, head, tail, columns)
+	return inside(a, head, tail, columns), inside(b, head, tail, columns)
 }
 
 // sharedEnds returns how many runes two texts share at their start and, behind
@@ -96,22 +100,21 @@ func sharedEnds(x, y []rune) (head, tail int) {
 }
 
 // inside is a text without what it shares with another at both ends.
-func inside(x []rune, head, tail, columns int) safe {
-	var start, end safe
-	from, to := 0, len(x)
+func inside(whole safe, head, tail, columns int) safe {
+	start, end := "", ""
+	from, to := 0, utf8.RuneCountInString(whole.String())
 	if head > 2*leadIn {
 		start, from = "…", head-leadIn
 	}
 	if tail > 2*leadIn {
-		end, to = "…", len(x)-tail+leadIn
+		end, to = "…", to-tail+leadIn
 	}
-	s := safe(x[from:to])
-	if width(s) > columns {
-		s = cut(s, columns/2) + cutLeft(s, columns/2)[len("…"):]
+	s := whole.Slice(from, to)
+	if s.Width() > columns {
+		s = safetext.F("%s%s", s.Cut(columns/2), strings.TrimPrefix(s.CutLeft(columns/2).String(), "…"))
 	}
-	s = start + s + end
-	if s != safe(x) {
-		s += " (" + number(len(string(x))) + " bytes)"
+	if s = safetext.F("%s%s%s", start, s, end); s == whole {
+		return s
 	}
-	return s
+	return safetext.F("%s (%d bytes)", s, len(whole.String()))
 }

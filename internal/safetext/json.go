@@ -15,7 +15,7 @@ func CleanJSON(text []byte) Text {
 	out := bufio.NewWriter(&b)
 	WriteJSON(out, text)
 	_ = out.Flush() // a Builder never fails
-	return Text(b.String())
+	return Text{b.String()}
 }
 
 // WriteJSON writes what CleanJSON returns. A parser reads the same from it.

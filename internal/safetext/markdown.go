@@ -10,34 +10,43 @@ import (
 )
 
 // Markdown is markup in which text from outside stands only in a fence or as code.
-type Markdown string
+type Markdown struct{ s string }
 
 // Constant is text in which there are only words of this program and numbers.
-func Constant(t Text) Markdown { return Markdown(t) }
+func Constant(t Text) Markdown { return Markdown{t.s} }
 
 // M formats markup as fmt.Sprintf does.
 func M(format constant, parts ...Markdown) Markdown {
 	args := make([]any, len(parts))
 	for i, p := range parts {
-		args[i] = p
+		args[i] = p.s
 	}
-	return Markdown(fmt.Sprintf(string(format), args...))
+	return Markdown{fmt.Sprintf(string(format), args...)}
 }
 
 // JoinMarkdown puts sep between the parts.
 func JoinMarkdown(parts []Markdown, sep constant) Markdown {
 	texts := make([]string, len(parts))
 	for i, p := range parts {
-		texts[i] = string(p)
+		texts[i] = p.s
 	}
-	return Markdown(strings.Join(texts, string(sep)))
+	return Markdown{strings.Join(texts, string(sep))}
 }
 
-// Text is markup as lines of text.
-func (m Markdown) Text() Text { return Text(m) }
+// String returns m for output.
+func (m Markdown) String() string { return m.s }
+
+// Text returns m as lines of text.
+func (m Markdown) Text() Text { return Text{m.s} }
+
+// Empty reports whether there is no markup.
+func (m Markdown) Empty() bool { return m.s == "" }
+
+// Len returns the number of bytes.
+func (m Markdown) Len() int { return len(m.s) }
 
 // Fence puts lines in a fence that is longer than any run of backticks in them.
-func Fence(info Markdown, lines []Text) Markdown {
+func Fence(info constant, lines []Text) Markdown {
 	var b strings.Builder
 	longest := 2
 	for _, line := range lines {
@@ -46,17 +55,17 @@ func Fence(info Markdown, lines []Text) Markdown {
 	ticks := strings.Repeat("`", longest+1)
 	b.WriteString(ticks + string(info) + "\n")
 	for _, line := range lines {
-		b.WriteString(string(line.Guarded()) + "\n")
+		b.WriteString(line.Guarded().s + "\n")
 	}
 	b.WriteString(ticks + "\n")
-	return Markdown(b.String())
+	return Markdown{b.String()}
 }
 
 // Backticks returns the length of the longest run of them.
 func (t Text) Backticks() int {
 	longest, run := 0, 0
-	for i := range len(t) {
-		if t[i] != '`' {
+	for i := range len(t.s) {
+		if t.s[i] != '`' {
 			run = 0
 			continue
 		}
@@ -68,11 +77,11 @@ func (t Text) Backticks() int {
 
 // Details is a part that a reader opens, unless it is open.
 func Details(open bool, summary, body Markdown) Markdown {
-	var tag Markdown = "<details>"
+	tag := M("<details>")
 	if open {
-		tag = "<details open>"
+		tag = M("<details open>")
 	}
-	return "\n" + tag + "<summary>" + summary + "</summary>\n\n" + body + "\n</details>\n"
+	return M("\n%s<summary>%s</summary>\n\n%s\n</details>\n", tag, summary, body)
 }
 
 // Code is text from outside in a sentence. Code hosts link names and numbers of
@@ -81,25 +90,25 @@ func Details(open bool, summary, body Markdown) Markdown {
 func Code(t Text) Markdown {
 	var b strings.Builder
 	b.WriteString("<code>")
-	for i := range len(t) {
-		if literally(t, i) {
-			b.WriteByte(t[i])
+	for i := range len(t.s) {
+		if literally(t.s, i) {
+			b.WriteByte(t.s[i])
 		} else {
-			b.WriteString("&#" + strconv.Itoa(int(t[i])) + ";")
+			b.WriteString("&#" + strconv.Itoa(int(t.s[i])) + ";")
 		}
 	}
 	b.WriteString("</code>")
-	return Markdown(b.String())
+	return Markdown{b.String()}
 }
 
 // literally reports whether the byte at i means itself in Markdown and HTML. A
 // point behind a w does not: www. makes a link.
-func literally(t Text, i int) bool {
+func literally(s string, i int) bool {
 	const literals = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ -/,"
-	if t[i] == '.' {
-		return i == 0 || t[i-1] != 'w' && t[i-1] != 'W'
+	if s[i] == '.' {
+		return i == 0 || s[i-1] != 'w' && s[i-1] != 'W'
 	}
-	return t[i] >= utf8.RuneSelf || strings.IndexByte(literals, t[i]) >= 0
+	return s[i] >= utf8.RuneSelf || strings.IndexByte(literals, s[i]) >= 0
 }
 
 // plainAddress matches addresses in which no character can end a link.
@@ -111,7 +120,12 @@ var plainAddress = sync.OnceValue(func() *regexp.Regexp {
 // be more than that.
 func Link(text Markdown, address string) (link Markdown, ok bool) {
 	if !plainAddress().MatchString(address) {
-		return "", false
+		return Markdown{}, false
 	}
-	return "[" + text + "](" + Markdown(address) + ")", true
+	return M("[%s](%s)", text, Markdown{address}), true
+}
+
+// Add appends markup.
+func (m Markdown) Add(more ...Markdown) Markdown {
+	return JoinMarkdown(append([]Markdown{m}, more...), "")
 }

@@ -18,8 +18,8 @@ import (
 // SandboxBanner heads every output about the embedded platform.
 const SandboxBanner = "SANDBOX: the embedded platform in .trueup/sandbox, not the real one"
 
-// Text has no control, format or invisible character.
-type Text string
+// Text has no control, format or invisible character: only this package makes it.
+type Text struct{ s string }
 
 // Clean makes any text safe. What can't be shown becomes an escape, so that a
 // reader sees that something is there: \n, \x1b, \u202e, \xff for a byte that
@@ -27,7 +27,7 @@ type Text string
 // see a no-break space in a value.
 func Clean(s string) Text {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return Text(s)
+		return Text{s}
 	}
 	var b strings.Builder
 	for i, r := range s {
@@ -40,7 +40,7 @@ func Clean(s string) Text {
 			b.WriteString(escape(r))
 		}
 	}
-	return Text(b.String())
+	return Text{b.String()}
 }
 
 // shown reports whether a rune is visible and does not end a line.
@@ -72,23 +72,20 @@ func hex(r rune, digits int) string {
 // anywhere. Guard lines and not their parts: two harmless parts can make a
 // command.
 func (t Text) Guarded() Text {
-	s := strings.ReplaceAll(string(t), "##[", `#\x23[`)
+	s := strings.ReplaceAll(t.s, "##[", `#\x23[`)
 	s = strings.ReplaceAll(s, "##vso[", `#\x23vso[`)
 	if strings.HasPrefix(strings.TrimLeft(s, " \t"), "::") {
 		s = `\` + s
 	}
-	return Text(s)
+	return Text{s}
 }
 
 // constant is the type of texts of this program: no variable converts to it by itself.
 type constant string
 
-// Lit is a text of this program.
-func Lit(text constant) Text { return Text(text) }
-
 // F formats as fmt.Sprintf does. It cleans arguments that are neither Text nor int.
 func F(format constant, args ...any) Text {
-	return Text(fmt.Sprintf(string(format), Args(args)...))
+	return Text{fmt.Sprintf(string(format), Args(args)...)}
 }
 
 // Args returns arguments for a format of which each is safe.
@@ -108,13 +105,29 @@ func Args(args []any) []any {
 }
 
 // String returns t for output.
-func (t Text) String() string { return string(t) }
+func (t Text) String() string { return t.s }
+
+// MarshalText returns t for encoders.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.s), nil }
+
+// UnmarshalText cleans each line of text.
+func (t *Text) UnmarshalText(text []byte) error {
+	lines := strings.Split(string(text), "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i]).s
+	}
+	*t = Text{strings.Join(lines, "\n")}
+	return nil
+}
+
+// Empty reports whether there is no text.
+func (t Text) Empty() bool { return t.s == "" }
 
 // Map replaces each rune, by its index.
 func (t Text) Map(replace func(i int, r rune) string) Text {
 	var b strings.Builder
 	i := 0
-	for _, r := range string(t) {
+	for _, r := range t.s {
 		b.WriteString(replace(i, r))
 		i++
 	}
@@ -123,36 +136,49 @@ func (t Text) Map(replace func(i int, r rune) string) Text {
 
 // Replace replaces all occurrences.
 func (t Text) Replace(before, after string) Text {
-	return Clean(strings.ReplaceAll(string(t), before, after))
+	return Clean(strings.ReplaceAll(t.s, before, after))
 }
 
+// Split splits t behind every sep.
+func (t Text) Split(sep string) []Text {
+	var parts []Text
+	for part := range strings.SplitAfterSeq(t.s, sep) {
+		parts = append(parts, Text{part})
+	}
+	return parts
+}
+
+// TrimRight removes spaces from the end.
+func (t Text) TrimRight() Text { return Text{strings.TrimRight(t.s, " ")} }
+
+// Slice returns the runes from one index to another.
+func (t Text) Slice(from, to int) Text { return Text{string([]rune(t.s)[from:to])} }
+
 // Number returns n in digits.
-func Number(n int) Text { return Text(strconv.Itoa(n)) }
+func Number(n int) Text { return Text{strconv.Itoa(n)} }
+
+// Spaces returns so many spaces, none for a negative number.
+func Spaces(n int) Text { return Text{strings.Repeat(" ", max(0, n))} }
 
 // Count says how many there are of a noun whose plural ends in s.
-func Count(n int, noun Text) Text {
-	if n == 1 {
-		return "1 " + noun
+func Count(n int, noun string) Text {
+	if n != 1 {
+		noun += "s"
 	}
-	return Number(n) + " " + noun + "s"
+	return F("%d %s", n, noun)
 }
 
 // Join puts sep between the parts.
-func Join(parts []Text, sep Text) Text {
-	var b strings.Builder
+func Join(parts []Text, sep string) Text {
+	texts := make([]string, len(parts))
 	for i, p := range parts {
-		if i > 0 {
-			b.WriteString(string(sep))
-		}
-		b.WriteString(string(p))
+		texts[i] = p.s
 	}
-	return Text(b.String())
+	return Text{strings.Join(texts, sep)}
 }
 
 // Filled leaves out empty texts.
-func Filled(texts ...Text) []Text {
-	return slices.DeleteFunc(texts, func(t Text) bool { return t == "" })
-}
+func Filled(texts ...Text) []Text { return slices.DeleteFunc(texts, Text.Empty) }
 
 // cells measures text in terminal columns, whatever the locale of the process:
 // the same document gives the same bytes everywhere.
@@ -160,42 +186,46 @@ func cells() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutr
 
 // Width returns the number of terminal columns.
 func (t Text) Width() int {
-	for i := range len(t) {
-		if t[i] >= utf8.RuneSelf {
-			return cells().StringWidth(string(t))
+	for i := range len(t.s) {
+		if t.s[i] >= utf8.RuneSelf {
+			return cells().StringWidth(t.s)
 		}
 	}
-	return len(t)
+	return len(t.s)
 }
 
 // Cut shortens t to so many columns, with an ellipsis as the last of them.
 // Combining characters have no width, so their number is bounded too.
 func (t Text) Cut(columns int) Text {
-	if len(t) <= columns {
+	if len(t.s) <= columns {
 		return t
 	}
-	if limit := 4 * columns; utf8.RuneCountInString(string(t)) > limit {
-		t = Text([]rune(string(t))[:limit]) + "…"
+	if limit := 4 * columns; utf8.RuneCountInString(t.s) > limit {
+		t = Text{string([]rune(t.s)[:limit]) + "…"}
 	}
 	if t.Width() <= columns {
 		return t
 	}
-	return Text(cells().Truncate(string(t), columns, "…"))
+	return Text{cells().Truncate(t.s, columns, "…")}
 }
 
 // CutLeft shortens t to so many columns, with an ellipsis as the first of them.
 func (t Text) CutLeft(columns int) Text {
 	if wide := t.Width(); wide > columns {
-		return Text(cells().TruncateLeft(string(t), wide-columns+1, "…"))
+		return Text{cells().TruncateLeft(t.s, wide-columns+1, "…")}
 	}
 	return t
 }
 
-// Break splits t so that the first part has at most so many columns.
-func (t Text) Break(columns int) (head, tail Text) {
-	head = Text(cells().Truncate(string(t), columns, ""))
-	return head, t[len(head):]
+// Break splits t so that the first part has at most so many columns, but a character
+// at least if that is forced.
+func (t Text) Break(columns int, forced bool) (head, tail Text) {
+	n := len(cells().Truncate(t.s, columns, ""))
+	if n == 0 && forced {
+		_, n = utf8.DecodeRuneInString(t.s)
+	}
+	return Text{t.s[:n]}, Text{t.s[n:]}
 }
 
 // Pad fills t with spaces up to so many columns.
-func (t Text) Pad(columns int) Text { return t + Text(strings.Repeat(" ", max(0, columns-t.Width()))) }
+func (t Text) Pad(columns int) Text { return Text{t.s + Spaces(columns-t.Width()).s} }

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/plan"
+	"trueup/internal/safetext"
 )
 
 // What the page shows of one text, in columns; of one value and of the body of a
@@ -22,7 +22,7 @@ const (
 // htmlRoom is what the page shows of one value: columns of a text, and lines.
 type htmlRoom struct{ text, lines int }
 
-// room is what the page shows of a row's values: those of the first two risks whole.
+// room is what the page shows of a row's values: grave ones whole.
 func (r row) room() htmlRoom {
 	if r.whole() {
 		return htmlRoom{math.MaxInt, math.MaxInt}
@@ -39,47 +39,18 @@ type htmlDiff struct {
 
 // htmlColumns are the heads of its columns; the class says them where a narrow
 // screen leaves no room for heads.
-type htmlColumns struct{ Class, Path, Before, After, Why safe }
+type htmlColumns struct{ Class, Path, Before, After, Why string }
 
 type htmlRow struct {
-	Mark    htmlMark
+	Mark    look
 	Why, At safe
 	// Path is in parts, between which a line may break.
 	Path []safe
-	// Said stands in place of the values.
+	// Said is there in place of the two values.
 	Said          safe
 	Before, After htmlCell
 	Cause         safe
 	Alarm         bool
-}
-
-// htmlMark is a sign with its look, and its name for who can't see it.
-type htmlMark struct{ Class, Sign, Name safe }
-
-// lookOf is a mark as the page has it.
-func lookOf(m mark) htmlMark {
-	switch m {
-	case markAdd:
-		return htmlMark{"add", "+", "added"}
-	case markChange:
-		return htmlMark{"edit", "~", "changed"}
-	case markRemove:
-		return htmlMark{"cut", "−", "removed"}
-	case markDrift:
-		return htmlMark{"alarm", "!~", "not as applied"}
-	case markLost:
-		return htmlMark{"alarm", "!−", "would be lost"}
-	case markConflict:
-		return htmlMark{"alarm", "!!", "conflict"}
-	case markOnce:
-		return htmlMark{"once", "!", "once"}
-	case markBlocked:
-		return htmlMark{"stop", "×", "blocked"}
-	case markLater:
-		return htmlMark{"once", ">", "not now"}
-	case markSame:
-	}
-	return htmlMark{"plain", "=", "as it is"}
 }
 
 // htmlCell is one side of a change.
@@ -93,8 +64,9 @@ type htmlCell struct {
 // htmlLine is a line of a value; its class says how it compares with the other
 // side: same, diff, or pad where that one has no such line.
 type htmlLine struct {
-	Class, Text safe
-	// Parts are there in place of the text where words of it differ.
+	Class string
+	Text  safe
+	// Parts replace the text where words in it differ.
 	Parts []htmlPart
 }
 
@@ -104,14 +76,14 @@ type htmlPart struct {
 	Gone, New bool
 }
 
-// diffRowView is a row with its values side by side.
-func diffRowView(kindName string, r row) htmlRow {
-	v := htmlRow{Mark: lookOf(r.mark), Why: cut(clean(string(r.why)), maxName), Path: breakable(r.path), Cause: r.cause, Alarm: r.alarm}
+// rowView is a row with its values side by side.
+func rowView(kindName string, r row) htmlRow {
+	v := htmlRow{Mark: tableOfMarks[r.mark], Why: clean(string(r.why)).Cut(maxName), Path: breakable(r.path), Cause: r.cause, Alarm: r.alarm}
 	if r.line > 0 {
-		v.At = "line " + number(r.line)
+		v.At = safetext.F("line %d", r.line)
 	}
 	if r.risk.Grave() {
-		v.At = join(filled(v.At, clean(r.risk.Meaning())), " · ")
+		v.At = safetext.Join(safetext.Filled(v.At, clean(r.risk.Meaning())), " · ")
 	}
 	switch {
 	case r.moved:
@@ -119,49 +91,51 @@ func diffRowView(kindName string, r row) htmlRow {
 	case r.live != nil && r.desired != nil:
 		v.Before, v.After = sides(r.live, r.desired, r.room())
 	case r.live != nil:
-		v.Before = alone(kindName, string(r.path), r.live, r.room())
+		v.Before = alone(kindName, r.path.String(), r.live, r.room())
 	case r.desired != nil:
-		v.After = alone(kindName, string(r.path), r.desired, r.room())
+		v.After = alone(kindName, r.path.String(), r.desired, r.room())
 	}
 	return v
 }
 
 // breakable are the parts of a path, each with the point that ends it.
 func breakable(path safe) []safe {
-	parts := kind.PathParts(string(path))
-	out := make([]safe, 0, len(parts))
-	for _, part := range parts {
-		end := min(len(part)+1, len(path))
-		out, path = append(out, path[:end]), path[end:]
+	text := path.String()
+	var out []safe
+	for _, part := range kind.PathParts(text) {
+		end := min(len(part)+1, len(text))
+		out, text = append(out, clean(text[:end])), text[end:]
 	}
 	return out
 }
 
-// alone is a value of a field without another side: in the words that its
-// schema has for it, above all that they and the path leave out.
+// alone is a value of a field without another side: in the words that its schema has
+// for it, and all that they and the path leave out.
 func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words}
 	switch {
 	case ok && rest == nil:
 		return c
-	case !tall(rest) || width(literal(rest)) <= maxInline:
-		c.Lines = []htmlLine{plainLine(shorten(literal(rest), room.text))}
+	case !tall(rest) || literal(rest).Width() <= maxInline:
+		c.Lines = []htmlLine{{Class: "diff", Text: shorten(literal(rest), room.text)}}
 		return c
 	}
 	lines := valueLines(rest)
 	for _, line := range lines[:min(len(lines), room.lines)] {
-		c.Lines = append(c.Lines, plainLine(shorten(line.text, room.text)))
+		c.Lines = append(c.Lines, htmlLine{Class: "diff", Text: shorten(line.text, room.text)})
 	}
-	if len(lines) > room.lines {
-		c.Rest = moreLines(len(lines) - room.lines)
-	}
+	c.Rest = moreLines(len(lines) - room.lines)
 	return c
 }
 
-func plainLine(s safe) htmlLine { return htmlLine{Class: "diff", Text: s} }
-
-func moreLines(n int) safe { return "… and " + count(n, "more line") }
+// moreLines counts what is not shown, if anything.
+func moreLines(n int) safe {
+	if n <= 0 {
+		return safe{}
+	}
+	return safetext.F("… and %s", safetext.Count(n, "more line"))
+}
 
 // tall reports whether a value is better read on several lines.
 func tall(v any) bool {
@@ -176,24 +150,6 @@ func tall(v any) bool {
 	return false
 }
 
-// valueLines is the text of a value.
-func valueLines(v any) []textLine {
-	var t objectText
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range canon.SortedKeys(v) {
-			t.value(0, flowText(k)+": ", v[k])
-		}
-	case []any:
-		for _, e := range v {
-			t.element(0, e)
-		}
-	default:
-		t.value(0, "", v)
-	}
-	return t.lines
-}
-
 // sides are two values with what differs marked: words of short texts, and
 // lines of all else.
 func sides(before, after any, room htmlRoom) (a, b htmlCell) {
@@ -205,20 +161,16 @@ func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	case after == nil:
 		return alone("", "", before, room), b
 	case !tall(before) && !tall(after):
-		x, y := apart(literal(before), literal(after), room.text)
-		left, right := wordsOf(x, y)
+		left, right := wordsOf(apart(literal(before), literal(after), room.text))
 		return htmlCell{Lines: []htmlLine{left}}, htmlCell{Lines: []htmlLine{right}}
 	}
 	changes := compareLines(valueLines(before), valueLines(after))
-	for i, c := range changes {
-		if i == room.lines {
-			a.Rest = moreLines(len(changes) - i)
-			b.Rest = a.Rest
-			break
-		}
+	for _, c := range changes[:min(len(changes), room.lines)] {
 		left, right := besideLine(c, room.text)
 		a.Lines, b.Lines = append(a.Lines, left), append(b.Lines, right)
 	}
+	a.Rest = moreLines(len(changes) - room.lines)
+	b.Rest = a.Rest
 	return a, b
 }
 
@@ -231,9 +183,9 @@ func besideLine(c lineChange, columns int) (a, b htmlLine) {
 		a = htmlLine{Class: "same", Text: shorten(c.before.text, columns)}
 		return a, a
 	case c.after == nil:
-		a = plainLine(shorten(c.before.text, columns))
+		a = htmlLine{Class: "diff", Text: shorten(c.before.text, columns)}
 	case c.before == nil:
-		b = plainLine(shorten(c.after.text, columns))
+		b = htmlLine{Class: "diff", Text: shorten(c.after.text, columns)}
 	default:
 		return wordsOf(apart(c.before.text, c.after.text, columns))
 	}
@@ -242,14 +194,15 @@ func besideLine(c lineChange, columns int) (a, b htmlLine) {
 
 // wordsOf are two lines with the words marked that differ.
 func wordsOf(before, after safe) (a, b htmlLine) {
+	a, b = htmlLine{Class: "diff"}, htmlLine{Class: "diff"}
 	x, y, ok := intraline(before, after)
 	if !ok {
 		x, y, ok = middle(before, after)
 	}
 	if !ok {
-		return plainLine(before), plainLine(after)
+		a.Text, b.Text = before, after
+		return a, b
 	}
-	a, b = htmlLine{Class: "diff"}, htmlLine{Class: "diff"}
 	for _, p := range x {
 		a.Parts = append(a.Parts, htmlPart{Text: p.text, Gone: p.differs})
 	}
@@ -262,28 +215,22 @@ func wordsOf(before, after safe) (a, b htmlLine) {
 // middle marks what is between the common start and end of texts that are too
 // long to compare by word.
 func middle(before, after safe) (a, b []part, ok bool) {
-	x, y := []rune(string(before)), []rune(string(after))
-	if max(len(x), len(y)) <= maxIntraline {
+	x, y := []rune(before.String()), []rune(after.String())
+	long := max(len(x), len(y))
+	if long <= maxIntraline {
 		return nil, nil, false
 	}
-	start, end, short := 0, 0, min(len(x), len(y))
-	for start < short && x[start] == y[start] {
-		start++
-	}
-	for end < short-start && x[len(x)-1-end] == y[len(y)-1-end] {
-		end++
-	}
-	split := func(r []rune) []part {
-		parts := []part{{safe(r[:start]), false}, {safe(r[start : len(r)-end]), true}, {safe(r[len(r)-end:]), false}}
-		kept := parts[:0]
-		for _, p := range parts {
-			if p.text != "" {
-				kept = append(kept, p)
+	head, tail := sharedEnds(x, y)
+	split := func(t safe, n int) []part {
+		var parts []part
+		for i, text := range []safe{t.Slice(0, head), t.Slice(head, n-tail), t.Slice(n-tail, n)} {
+			if !text.Empty() {
+				parts = append(parts, part{text, i == 1})
 			}
 		}
-		return kept
+		return parts
 	}
-	return split(x), split(y), 3*(start+end) >= max(len(x), len(y))
+	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= long
 }
 
 // htmlBody is what a request holds.
@@ -295,21 +242,15 @@ type htmlBody struct {
 
 // bodyView is the body of a request as it is sent, laid out.
 func bodyView(r *plan.Request) *htmlBody {
-	if r == nil || len(r.Body) == 0 || string(r.Body) == "null" {
-		return nil
-	}
 	var text bytes.Buffer
-	if err := json.Indent(&text, r.Body, "", "  "); err != nil {
+	if r == nil || string(r.Body) == "null" || json.Indent(&text, r.Body, "", "  ") != nil {
 		return nil
 	}
-	var lines []safe
-	for line := range strings.Lines(CleanJSON(text.Bytes())) {
-		lines = append(lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
+	v := &htmlBody{Of: safetext.F("%s, %s", clean(r.ContentType).Cut(maxName), safetext.Count(len(r.Body), "byte"))}
+	for line := range strings.Lines(safetext.CleanJSON(text.Bytes()).String()) {
+		v.Lines = append(v.Lines, shorten(clean(strings.TrimSuffix(line, "\n")), maxHTMLText))
 	}
-	v := &htmlBody{Of: cut(clean(r.ContentType), maxName) + ", " + count(len(r.Body), "byte")}
-	v.Lines = lines[:min(len(lines), maxHTMLBody)]
-	if len(lines) > maxHTMLBody {
-		v.Rest = moreLines(len(lines) - maxHTMLBody)
-	}
+	v.Rest = moreLines(len(v.Lines) - maxHTMLBody)
+	v.Lines = v.Lines[:min(len(v.Lines), maxHTMLBody)]
 	return v
 }

@@ -2,7 +2,8 @@ package report
 
 import (
 	"slices"
-	"strings"
+
+	"trueup/internal/safetext"
 )
 
 // textRows writes the marked lines of an item, their values and causes aligned
@@ -12,11 +13,11 @@ func textRows(p *printer, rows []row) {
 	l := layout{path: min(minPath, p.width*2/5), value: minValue}
 	for i, r := range rows {
 		values[i] = valueSpans(r)
-		l.path = grow(l.path, width(r.path), min(maxAlign, p.width*2/5))
+		l.path = grow(l.path, r.path.Width(), min(maxAlign, p.width*2/5))
 	}
 	most := min(mostValue, max(maxValue, p.width-indent-l.path-4-maxCause))
 	for i := range rows {
-		l.value = grow(l.value, width(flat(values[i])), most)
+		l.value = grow(l.value, flat(values[i]).Width(), most)
 	}
 	for i, r := range rows {
 		l.row(p, r, values[i])
@@ -37,25 +38,30 @@ func grow(column, need, most int) int {
 // valueSpans are a row's values, with what differs inside long texts marked.
 func valueSpans(r row) []span {
 	switch {
-	case r.before != "" && r.after != "":
-	case r.before != "":
+	case !r.before.Empty() && !r.after.Empty():
+		before, after := wordSpans(r.before, r.after)
+		return slices.Concat(before, []span{arrow()}, after)
+	case !r.before.Empty():
 		return []span{{r.before, removed}}
-	case r.after != "" && (r.mark == markAdd || r.mark == markDrift):
+	case !r.after.Empty() && (r.mark == markAdd || r.mark == markDrift):
 		return []span{{r.after, added}}
-	case r.after != "":
+	case !r.after.Empty():
 		return []span{{r.after, plain}}
-	default:
-		return nil
 	}
-	before, after := []span{{r.before, removed}}, []span{{r.after, added}}
-	if a, b, ok := intraline(r.before, r.after); ok {
-		before, after = partSpans(a, removed, removedPart), partSpans(b, added, addedPart)
-	}
-	return slices.Concat(before, []span{arrow()}, after)
+	return nil
 }
 
-// arrow stands between two values.
-func arrow() span { return span{" → ", faint} }
+// wordSpans are two texts with the words marked that differ.
+func wordSpans(before, after safe) (a, b []span) {
+	x, y, ok := intraline(before, after)
+	if !ok {
+		return []span{{before, removed}}, []span{{after, added}}
+	}
+	return partSpans(x, removed, removedPart), partSpans(y, added, addedPart)
+}
+
+// arrow is between two values.
+func arrow() span { return span{clean(" → "), faint} }
 
 func partSpans(parts []part, same, differs style) []span {
 	spans := make([]span, len(parts))
@@ -68,34 +74,18 @@ func partSpans(parts []part, same, differs style) []span {
 	return spans
 }
 
-func markStyle(m mark) style {
-	switch m {
-	case markAdd:
-		return added
-	case markChange:
-		return changed
-	case markRemove:
-		return removed
-	case markOnce, markLater:
-		return once
-	case markSame:
-		return faint
-	case markDrift, markLost, markConflict, markBlocked:
-	}
-	return alarm
-}
-
 // row writes a row on one line, or its values and its cause below it where they
 // are too wide for that.
 func (l layout) row(p *printer, r row, values []span) {
-	head := []span{{safe(strings.Repeat(" ", max(0, indent-1-len(r.mark)))+string(r.mark)) + " ", markStyle(r.mark)}, {r.path, plain}}
+	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.mark)), string(r.mark))
+	head := []span{{sign, tableOfMarks[r.mark].style}, {r.path, plain}}
 	cause := span{r.cause, faint}
 	if r.alarm {
 		cause.style = alarm
 	}
-	at := indent + width(r.path)
-	start := indent + max(l.path, width(r.path)) + 2
-	wide := width(flat(values))
+	at := indent + r.path.Width()
+	start := indent + max(l.path, r.path.Width()) + 2
+	wide := flat(values).Width()
 	end := start + max(l.value, wide) + 2
 	if wide == 0 {
 		end = start
@@ -103,21 +93,22 @@ func (l layout) row(p *printer, r row, values []span) {
 	tall := start+wide > p.width
 	switch {
 	case tall:
-		end = indent + max(l.path, width(r.path)) + 2 + l.value + 2
+		end = start + l.value + 2
 	case wide > 0:
-		head = append(append(head, span{pad("", start-at), plain}), values...)
+		head = append(append(head, span{safetext.Spaces(start - at), plain}), values...)
 		at = start + wide
 	}
-	beside := end+width(cause.text) <= p.width
-	if beside && cause.text != "" {
-		head = append(head, span{pad("", end-at), plain}, cause)
+	beside := end+cause.text.Width() <= p.width
+	if beside && !cause.text.Empty() {
+		head = append(head, span{safetext.Spaces(end - at), plain}, cause)
 	}
 	p.wrapped(hang, head...)
+	lead := span{safetext.Spaces(indent + 2), plain}
 	if tall {
-		textTall(p, values)
+		textTall(p, lead, values)
 	}
-	if !beside && cause.text != "" {
-		p.wrapped(hang, span{pad("", indent+2), plain}, cause)
+	if !beside && !cause.text.Empty() {
+		p.wrapped(hang, lead, cause)
 	}
 	textDetails(p, r)
 }
@@ -128,22 +119,21 @@ func textDetails(p *printer, r row) {
 		return
 	}
 	s := added
-	if r.before != "" {
+	if !r.before.Empty() {
 		s = removed
 	}
 	for _, line := range flowLines(r.details, p.width-hang, r.whole()) {
-		p.wrapped(hang, span{pad("", hang) + line, s})
+		p.wrapped(hang, span{safetext.F("%s%s", safetext.Spaces(hang), line), s})
 	}
 }
 
 // textTall writes the values of a row on lines of their own.
-func textTall(p *printer, values []span) {
-	lead := span{pad("", indent+2), plain}
+func textTall(p *printer, lead span, values []span) {
 	i := slices.Index(values, arrow())
 	if i < 0 {
 		p.wrapped(hang, slices.Concat([]span{lead}, values)...)
 		return
 	}
-	p.wrapped(hang+2, slices.Concat([]span{lead, {"  ", plain}}, values[:i])...)
-	p.wrapped(hang+2, slices.Concat([]span{lead, {"→ ", faint}}, values[i+1:])...)
+	p.wrapped(hang+2, slices.Concat([]span{lead, {clean("  "), plain}}, values[:i])...)
+	p.wrapped(hang+2, slices.Concat([]span{lead, {clean("→ "), faint}}, values[i+1:])...)
 }

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"strings"
+
+	"trueup/internal/safetext"
+)
+
+// A code host shows so many annotations of each level of a step, and drops the
+// rest silently.
+const maxAnnotations = 10
+
+// command is a workflow command of GitHub Actions that makes an annotation. Only
+// this type makes a line that a runner executes.
+type command struct {
+	remark
+	title safe
+}
+
+// text is the command as one line: its name and its keys are of this program,
+// and no value can end early.
+func (c command) text() safe {
+	var properties []safe
+	add := func(key string, value safe) {
+		if !value.Empty() {
+			properties = append(properties, safetext.F("%s=%s", key, commandData(value).Replace(":", "%3A").Replace(",", "%2C")))
+		}
+	}
+	if c.file != "" {
+		add("file", clean(c.file))
+		if c.line > 0 {
+			add("line", safetext.Number(c.line))
+		}
+		if c.line > 0 && c.column > 0 {
+			add("col", safetext.Number(c.column))
+		}
+	}
+	add("title", c.title)
+	lines := c.lines()
+	for i := range lines {
+		lines[i] = commandData(lines[i])
+	}
+	return safetext.F("::%s %s::%s", tableOfLevels[c.level].command, safetext.Join(properties, ","), safetext.Join(lines, "%0A"))
+}
+
+// commandData escapes the text of a command as the runner undoes it. Safe text has no
+// line break; the legacy form of commands is broken, though no runner looks for it
+// in a line that is a command already.
+func commandData(s safe) safe { return s.Replace("%", "%25").Guarded() }
+
+// writeGitHub writes a workflow command for each remark, the most important first. Of
+// more than a host shows, the last one says how many there are, and which settings
+// and grave changes are among them.
+func writeGitHub(w io.Writer, doc Document, _ Options) error {
+	title := safetext.F("trueup %s", clean(doc.Command).Cut(maxName))
+	var byLevel [errorLevel + 1][]command
+	byLevel[noteLevel] = []command{{remark{text: runSummary(doc)}, title}}
+	for _, r := range remarks(doc) {
+		c := command{r, r.id()}
+		if r.ofRun() {
+			c.title = title
+		}
+		byLevel[r.level] = append(byLevel[r.level], c)
+	}
+	var out strings.Builder
+	for _, l := range []level{errorLevel, warningLevel, noteLevel} {
+		found := byLevel[l]
+		if rest := len(found) - maxAnnotations + 1; rest > 1 {
+			last := command{remark{level: l}, title}
+			last.remark.text = safetext.F("and %d more of this kind, which this report does not show: %s", rest, elsewhere(doc))
+			for _, c := range found[maxAnnotations-1:] {
+				if c.named {
+					last.more = append(last.more, c.lines()...)
+				}
+			}
+			found = append(found[:maxAnnotations-1:maxAnnotations-1], last)
+		}
+		for _, c := range found {
+			out.WriteString(c.text().String() + "\n")
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// elsewhere says where everything can be read.
+func elsewhere(doc Document) safe {
+	var places []safe
+	for _, f := range doc.Files {
+		switch title := f.title(); {
+		case title.Empty():
+		case f.Format == "summary": // its file is the runner's own
+			places = append(places, title)
+		default:
+			places = append(places, safetext.F("%s %s", title, clean(f.Path).Cut(maxPath)))
+		}
+	}
+	if len(places) == 0 {
+		return clean("see the log of this step, or write another report with --report")
+	}
+	return safetext.F("look into %s", safetext.Join(places, ", "))
+}
+
+// codeIssue is an element of GitLab's code quality report, which is a part of
+// Code Climate's format (docs.gitlab.com: Code Quality, report format).
+type codeIssue struct {
+	Description safe   `json:"description"`
+	CheckName   safe   `json:"check_name"`
+	Fingerprint string `json:"fingerprint"`
+	Severity    string `json:"severity"`
+	Location    struct {
+		Path  string `json:"path"`
+		Lines struct {
+			Begin int `json:"begin"`
+		} `json:"lines"`
+	} `json:"location"`
+}
+
+// writeCodeQuality writes GitLab's code quality report.
+func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
+	found := remarks(doc)
+	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
+}
+
+// codeIssueOf puts what is in no file at the project's file: the format knows only
+// lines of files.
+func codeIssueOf(r remark, at Place) codeIssue {
+	issue := codeIssue{
+		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: tableOfLevels[r.level].code,
+	}
+	issue.Location.Path = cmp.Or(r.file, at.project())
+	issue.Location.Lines.Begin = max(r.line, 1)
+	return issue
+}
+
+// outputs are values for later steps of a workflow, the same for every run of a
+// command. Counts are only there where there is a plan: a run that could not look must
+// not look like one that found nothing.
+func outputs(doc Document) [][2]string {
+	list := [][2]string{{"result", word(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode).String()}}
+	if doc.Plan == nil {
+		return list
+	}
+	yes := func(b bool) string { return [...]string{"false", "true"}[oneIf(b)] }
+	list = append(list, [2]string{"changes", yes(doc.Plan.Differs())}, [2]string{"digest", word(doc.Plan.Digest)}, [2]string{"offline", yes(doc.Plan.Offline)})
+	s := doc.Plan.Summary
+	for _, c := range []struct {
+		key string
+		n   int
+	}{
+		{"create", s.Create},
+		{"change", s.Change},
+		{"removed", s.Removed},
+		{"purge", s.Purge},
+		{"delete", s.Delete},
+		{"drifted", s.Drifted},
+		{"blocked", s.Blocked},
+		{"serves", s.Serves},
+		{"security", s.Security},
+		{"deferred", s.Deferred},
+		{"in-flight", s.InFlight},
+	} {
+		list = append(list, [2]string{c.key, safetext.Number(c.n).String()})
+	}
+	return list
+}
+
+// word is a text that can't be more than one value: letters, digits and -:_.
+// with a bounded length; any other becomes empty.
+func word(s string) string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-:_."
+	if strings.Trim(s, letters) != "" || len(s) > maxName {
+		return ""
+	}
+	return s
+}
+
+// writeOutputs writes KEY=VALUE lines as GITHUB_OUTPUT takes them.
+func writeOutputs(w io.Writer, doc Document, _ Options) error {
+	return writePairs(w, outputs(doc), func(key string) string { return key })
+}
+
+// writeDotenv writes the same as variables: GitLab allows letters, digits and _ in
+// their names.
+func writeDotenv(w io.Writer, doc Document, _ Options) error {
+	return writePairs(w, outputs(doc), func(key string) string { return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) })
+}
+
+func writePairs(w io.Writer, pairs [][2]string, name func(string) string) error {
+	var b strings.Builder
+	for _, p := range pairs {
+		b.WriteString(name(p[0]) + "=" + p[1] + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"trueup/internal/diag"
+	"trueup/internal/plan"
+	"trueup/internal/safetext"
+)
+
+// place is in front of a finding, if the finding has a place.
+func place(f diag.Finding) safe {
+	at := location(f)
+	if at.Empty() {
+		return at
+	}
+	return safetext.F("%s: ", at)
+}
+
+// location is file:line:column, as far as it is known.
+func location(f diag.Finding) safe {
+	text := clean(f.Path).Cut(maxPath)
+	if f.Line > 0 {
+		text = safetext.F("%s:%d", text, f.Line)
+		if f.Column > 0 {
+			text = safetext.F("%s:%d", text, f.Column)
+		}
+	}
+	return text
+}
+
+// alike are findings that say the same of several places; the first represents all.
+type alike struct {
+	diag.Finding
+	others []diag.Finding
+}
+
+// alikeFindings puts findings together that say the same.
+func alikeFindings(found diag.List) []alike {
+	var all []alike
+	at := map[[2]string]int{}
+	for _, f := range found {
+		text := [2]string{f.Rule, f.Message}
+		i, known := at[text]
+		if !known {
+			at[text] = len(all)
+			all = append(all, alike{Finding: f})
+			continue
+		}
+		all[i].others = append(all[i].others, f)
+	}
+	return all
+}
+
+// also names the other places, empty where there are none.
+func (a alike) also() safe {
+	if len(a.others) == 0 {
+		return safe{}
+	}
+	places := make([]safe, len(a.others))
+	for i, f := range a.others {
+		places[i] = location(f)
+	}
+	return safetext.F("also at %s", limited(places, ", "))
+}
+
+// fixes introduces the fix, which may be that of the first place alone.
+func (a alike) fixes() string {
+	if slices.ContainsFunc(a.others, func(f diag.Finding) bool { return f.Fix != a.Fix }) {
+		return "fix of the first"
+	}
+	return "fix"
+}
+
+// In a plan, maxQuiet warnings of one rule about what the plan does not change are
+// shown one by one; maxPlaces places represent more of them.
+const (
+	maxQuiet  = 3
+	maxPlaces = 3
+)
+
+// shownFindings are the findings of a document as people read them. In a plan, many
+// warnings of a rule about what it does not change become one; validate, which has no
+// plan, and Verbose show each.
+func shownFindings(doc Document, opts Options) []alike {
+	quiet := map[string][]diag.Finding{}
+	is := make([]bool, len(doc.Findings))
+	if doc.Plan != nil && !opts.Verbose {
+		items := itemsByFile(doc.Plan)
+		for i, f := range doc.Findings {
+			item := itemAt(items[f.Path], f.Line)
+			touched := item != nil && item.Touches(f.Field)
+			if is[i] = f.Severity == diag.Warning && f.Line > 0 && !touched; is[i] {
+				quiet[f.Rule] = append(quiet[f.Rule], f)
+			}
+		}
+	}
+	var all []alike
+	for i, f := range doc.Findings {
+		same := quiet[f.Rule]
+		switch {
+		case !is[i] || len(same) <= maxQuiet:
+			all = append(all, alike{Finding: f})
+		case same[0] == f:
+			all = append(all, alike{Finding: manyAsOne(same)})
+		}
+	}
+	return all
+}
+
+// manyAsOne is one finding for many of a rule.
+func manyAsOne(same []diag.Finding) diag.Finding {
+	places := make([]string, 0, maxPlaces)
+	for _, f := range same[:maxPlaces] {
+		places = append(places, fmt.Sprintf("%s:%d:%d", f.Path, f.Line, f.Column))
+	}
+	return diag.Finding{
+		Rule: same[0].Rule, Severity: diag.Warning,
+		Message: fmt.Sprintf("%d findings about objects that this plan does not change: %s and %d more", len(same), strings.Join(places, ", "), len(same)-maxPlaces),
+		Fix:     "to see all of them, run trueup validate, or plan -v",
+	}
+}
+
+// itemsByFile are the items of each manifest in the order of their lines.
+func itemsByFile(pl *plan.Plan) map[string][]*plan.Item {
+	items := map[string][]*plan.Item{}
+	for i := range pl.Items {
+		if item := &pl.Items[i]; item.Path != "" {
+			items[item.Path] = append(items[item.Path], item)
+		}
+	}
+	for _, list := range items {
+		slices.SortStableFunc(list, func(a, b *plan.Item) int { return cmp.Compare(a.Line, b.Line) })
+	}
+	return items
+}
+
+// itemAt is the item of a file in which a line is, nil where there is none. The
+// items are in the order of their lines.
+func itemAt(items []*plan.Item, line int) *plan.Item {
+	i, _ := slices.BinarySearchFunc(items, line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
+	if i == 0 {
+		return nil
+	}
+	return items[i-1]
+}
+
+// silenced are warnings and advice that comments in manifests hide.
+func silenced(doc Document) diag.List {
+	if doc.Plan == nil {
+		return doc.Silenced
+	}
+	return slices.Concat(doc.Silenced, doc.Plan.Silenced)
+}
+
+// tabWidth is the number of columns that a tab of a manifest takes.
+const tabWidth = 4
+
+// excerpt is the source line in so many columns, and where its column is in it: wide
+// characters, tabs and escapes count as they are shown. What is far left of the
+// column is left out.
+func excerpt(line string, column, columns int) (safe, int) {
+	runes := []rune(line)
+	at := min(max(column-1, 0), len(runes))
+	before, after := shownSource(runes[:at]), shownSource(runes[at:])
+	if before.Width() > columns-columns/3 {
+		keep := []rune(before.String())
+		keep = keep[max(0, len(keep)-4*columns):] // more than that has no width
+		for len(keep) > 0 && clean(string(keep)).Width() > columns/2 {
+			keep = keep[1:]
+		}
+		before = safetext.F("…%s", string(keep))
+	}
+	return safetext.F("%s%s", before, after).Cut(columns), before.Width()
+}
+
+func shownSource(runes []rune) safe {
+	return clean(strings.ReplaceAll(string(runes), "\t", strings.Repeat(" ", tabWidth)))
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
