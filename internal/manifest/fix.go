@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"regexp"
-	"sort"
 	"strings"
 	"sync"
 
@@ -53,11 +52,11 @@ func (m *Fixer) Fix(ctx context.Context, t Text) (text []byte, fixed diag.List, 
 // fixOnce makes all changes of one round. If they can't be made together, it makes
 // the first that can be made alone.
 func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
-	f := newFixedFile(text)
+	f := newFixedFile(text, set)
 	if f.file.findings.HasErrors() {
 		return nil, nil
 	}
-	all := f.changes(set, findings)
+	all := f.changes(findings)
 	if fixed, ok := f.apply(all); ok {
 		var done diag.List
 		for _, c := range all {
@@ -87,27 +86,31 @@ type change struct {
 type fixedFile struct {
 	*editor
 	json bool
-	// scalars are the scalars by their place.
-	scalars map[place]*yaml.Node
-	// list and index are the list of an element and its index there.
-	list  map[*yaml.Node]*yaml.Node
-	index map[*yaml.Node]int
-	// covered are the covered paths of a purge, by the place of the first that the
-	// same path covers; gone are all of them.
-	covered map[*Object]map[place][]*yaml.Node
-	gone    map[*yaml.Node]bool
-	// leading counts the elements at the start of a list that are gone.
-	leading map[*yaml.Node]int
+	// scalars are the scalars by their place, elements where they are in lists.
+	scalars  map[place]*yaml.Node
+	elements map[*yaml.Node]listed
+	// drops are the changes that drop covered paths of purges, by the first place.
+	drops map[place]change
 }
 
-func newFixedFile(text []byte) *fixedFile {
+// listed is an element's list, and its index there.
+type listed struct {
+	list  *yaml.Node
+	index int
+}
+
+func newFixedFile(text []byte, set *Set) *fixedFile {
 	f := &fixedFile{
 		editor: newEditor("", text), json: isJSON(newSource(text).body),
-		scalars: map[place]*yaml.Node{}, list: map[*yaml.Node]*yaml.Node{}, index: map[*yaml.Node]int{},
-		covered: map[*Object]map[place][]*yaml.Node{}, gone: map[*yaml.Node]bool{}, leading: map[*yaml.Node]int{},
+		scalars: map[place]*yaml.Node{}, elements: map[*yaml.Node]listed{}, drops: map[place]change{},
 	}
 	for _, doc := range f.docs {
 		f.note(doc)
+	}
+	for _, o := range set.Objects {
+		if o.Kind.Name == purging {
+			f.noteCovered(o)
+		}
 	}
 	return f
 }
@@ -123,18 +126,67 @@ func (f *fixedFile) note(n *yaml.Node) {
 	}
 	for i, below := range n.Content {
 		if n.Kind == yaml.SequenceNode {
-			f.list[below], f.index[below] = n, i
+			f.elements[below] = listed{n, i}
 		}
 		f.note(below)
 	}
 }
 
+// noteCovered notes how to drop the paths of a purge that another path covers. A path
+// that can't be dropped alone, for example because of a comment, keeps all that the same
+// path covers.
+func (f *fixedFile) noteCovered(o *Object) {
+	_, fields, all := coveredPaths(o.Tree())
+	places := o.Places(fields)
+	gone := map[int]bool{}
+	for _, c := range all {
+		for _, i := range c.covered {
+			gone[i] = true
+		}
+	}
+	leading := 0
+	for gone[leading] {
+		leading++
+	}
+	for _, c := range all {
+		drop := change{drop: true}
+		for _, i := range c.covered {
+			n := f.scalars[newPlace(places[i][0], places[i][1])]
+			if cut, ok := f.cut(n, i < leading); ok {
+				drop.nodes, drop.edits = append(drop.nodes, n), append(drop.edits, cut)
+			}
+		}
+		if first := places[c.covered[0]]; len(drop.nodes) == len(c.covered) {
+			f.drops[newPlace(first[0], first[1])] = drop
+		}
+	}
+}
+
+// cut drops an element of a list. In brackets, the elements at the start of the list go
+// with the comma after them, the others with the one before them, so no two edits overlap.
+func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
+	at := f.elements[n]
+	from, to, ok := f.token(n)
+	switch {
+	case !ok || at.list == nil:
+		return edit{}, false
+	case at.list.Style&yaml.FlowStyle == 0:
+		cut, alone := f.cutLines(from, to, "-")
+		return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
+	case leads && at.index+1 < len(at.list.Content):
+		cut, ok := f.cutItem(from, to, true)
+		return cut, ok && f.file.lines.data[cut.to] != '#'
+	}
+	cut, ok := f.cutItem(from, to, false)
+	return cut, ok && at.index > 0
+}
+
 // changes are those that resolve findings for certain, one for each scalar.
-func (f *fixedFile) changes(set *Set, findings diag.List) []change {
+func (f *fixedFile) changes(findings diag.List) []change {
 	var all []change
 	used := map[*yaml.Node]bool{}
 	for _, x := range findings {
-		c, ok := f.change(set, x)
+		c, ok := f.change(x)
 		if !ok || used[c.nodes[0]] {
 			continue // the note that there are more findings has the place of the last
 		}
@@ -144,11 +196,15 @@ func (f *fixedFile) changes(set *Set, findings diag.List) []change {
 	return all
 }
 
-func (f *fixedFile) change(set *Set, x diag.Finding) (change, bool) {
+func (f *fixedFile) change(x diag.Finding) (change, bool) {
+	at := newPlace(x.Line, x.Column)
 	if x.Rule == coveredRule {
-		return f.dropCovered(set, x)
+		c, ok := f.drops[at]
+		c.finding = x
+		c.finding.Fix += "; a purge that was posted must not change: undo this there"
+		return c, ok
 	}
-	n := f.scalars[newPlace(x.Line, x.Column)]
+	n := f.scalars[at]
 	from, to, ok := f.token(n)
 	if !ok || x.Write == "" {
 		return change{}, false
@@ -168,81 +224,6 @@ func (f *fixedFile) change(set *Set, x diag.Finding) (change, bool) {
 
 // needsNoQuotes matches texts that need no quotes anywhere.
 var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
-
-// dropCovered drops the paths of a purge that another path covers, if no comment
-// belongs to one of them.
-func (f *fixedFile) dropCovered(set *Set, x diag.Finding) (change, bool) {
-	c := change{finding: x, drop: true}
-	after := sort.Search(len(set.Objects), func(i int) bool { return set.Objects[i].Line > x.Line })
-	if after == 0 {
-		return c, false
-	}
-	for _, n := range f.coveredBy(set.Objects[after-1])[newPlace(x.Line, x.Column)] {
-		cut, ok := f.cut(n)
-		if !ok {
-			return c, false
-		}
-		c.nodes, c.edits = append(c.nodes, n), append(c.edits, cut)
-	}
-	c.finding.Fix += "; a purge that was posted must not change: undo this there"
-	return c, len(c.nodes) > 0
-}
-
-// coveredBy returns the covered paths of a purge, by the place of the first that
-// the same path covers.
-func (f *fixedFile) coveredBy(o *Object) map[place][]*yaml.Node {
-	if found, ok := f.covered[o]; ok {
-		return found
-	}
-	_, places, all := coveredPaths(o.Tree())
-	at := o.Places(places)
-	found := map[place][]*yaml.Node{}
-	for _, c := range all {
-		first := at[c.covered[0]]
-		for _, i := range c.covered {
-			n := f.scalars[newPlace(at[i][0], at[i][1])]
-			found[newPlace(first[0], first[1])] = append(found[newPlace(first[0], first[1])], n)
-			f.gone[n] = true
-		}
-	}
-	f.covered[o] = found
-	return found
-}
-
-// cut drops an element of a list.
-func (f *fixedFile) cut(n *yaml.Node) (edit, bool) {
-	list := f.list[n]
-	from, to, ok := f.token(n)
-	if !ok || list == nil {
-		return edit{}, false
-	}
-	if list.Style&yaml.FlowStyle == 0 {
-		cut, alone := f.cutLines(from, to, "-")
-		return cut, alone && !bytes.HasPrefix(bytes.TrimSpace(f.file.lines.bytes(n.Line-1)), []byte("#"))
-	}
-	// Elements at the start of the list go with the comma after them, the others with
-	// the one before them: so no two edits overlap.
-	i := f.index[n]
-	if f.leads(list) <= i || i+1 == len(list.Content) {
-		cut, ok := f.cutItem(from, to, false)
-		return cut, ok && i > 0
-	}
-	cut, ok := f.cutItem(from, to, true)
-	return cut, ok && f.file.lines.data[cut.to] != '#'
-}
-
-// leads counts the elements at the start of a list that are gone, once all of those
-// are known.
-func (f *fixedFile) leads(list *yaml.Node) int {
-	n, counted := f.leading[list]
-	if !counted {
-		for n < len(list.Content) && f.gone[list.Content[n]] {
-			n++
-		}
-		f.leading[list] = n
-	}
-	return n
-}
 
 // apply makes changes, and reports whether they changed what they should and no
 // more.

@@ -210,8 +210,11 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 		e.replace(to, to, ","+e.gapBefore(from, keyEnd)+written+e.text(keyEnd, valueAt)+name)
 		return true
 	}
-	end := e.file.lines.endOf(value.Line)
-	e.replace(end, end, e.lineBreak(key.Line)+e.text(e.file.lines.offset(key.Line), from)+written+": "+name)
+	end, lineBreak := e.file.lines.endOf(value.Line), "\n"
+	if newSource(e.file.lines.data).crlf {
+		lineBreak = "\r\n"
+	}
+	e.replace(end, end, lineBreak+e.text(e.file.lines.offset(key.Line), from)+written+": "+name)
 	return true
 }
 
@@ -229,16 +232,6 @@ func (e *rerouter) gapBefore(from, keyEnd int) string {
 		return " "
 	}
 	return ""
-}
-
-// lineBreak returns the line break of a line, or else of one before it.
-func (e *rerouter) lineBreak(line int) string {
-	for l := &e.file.lines; line > 0; line-- {
-		if text := e.text(l.endOf(line), l.offset(line+1)); text != "" {
-			return text
-		}
-	}
-	return "\n"
 }
 
 // removeNamespace removes metadata.namespace, if nothing else stands with it.
