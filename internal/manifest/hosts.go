@@ -27,54 +27,34 @@ type host struct {
 	server bool
 }
 
-// hosts returns the hostname of an object, and the hosts of a CDN's locations and
-// servers. Plain names are left out: nothing is wrong with them.
-func (s *subject) hosts() []host {
-	var all []host
-	if s.Host != "" && (!plainHost(s.Host) || !strings.Contains(s.Host, ".")) {
-		all = append(all, host{child("spec", s.Kind.HostField), "hostname", s.Host, false})
+// unusual returns the hostname of an object, and the hosts of a CDN's locations and
+// servers, without plain names: nothing is wrong with them.
+func (s *subject) unusual() []host {
+	if s.hosts != nil {
+		return s.hosts
 	}
-	if s.Kind.Name != cdn {
-		return all
+	s.hosts = []host{}
+	add := func(h host) {
+		if h.text != "" && !plainHost(h.text) && (!h.server || !isAddress(h.text)) {
+			s.hosts = append(s.hosts, h)
+		}
 	}
-	for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
-		server := place != "locations[]"
-		for at, m := range s.each(place) {
-			name, _ := text(m, "host")
-			if name != "" && !plainHost(name) && (!server || !isAddress(name)) {
-				all = append(all, host{child(at, "host"), "host", name, server})
+	add(host{child("spec", s.Kind.HostField), "hostname", s.Host, false})
+	if s.Kind.Name == cdn {
+		for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
+			for at, m := range s.each(place) {
+				name, _ := text(m, "host")
+				add(host{child(at, "host"), "host", name, place != "locations[]"})
 			}
 		}
 	}
-	return all
+	return s.hosts
 }
 
-// plainHost reports whether a name is a lower-case one of RFC 1123. Most are, so it
-// goes through the bytes once.
+// plainHost reports whether a name is a lower-case one of RFC 1123 with several labels.
 func plainHost(name string) bool {
-	if len(name) > maxHostname {
-		return false
-	}
-	start, digits := 0, 0 // of the current label
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
-		case c == '.':
-			if !plainLabel(name[start:i]) {
-				return false
-			}
-			start, digits = i+1, 0
-		case c >= '0' && c <= '9':
-			digits++
-		case c != '-' && (c < 'a' || c > 'z'):
-			return false
-		}
-	}
-	last := name[start:]
-	return plainLabel(last) && digits < len(last) && !strings.HasPrefix(last, "0x")
-}
-
-func plainLabel(label string) bool {
-	return label != "" && len(label) <= maxLabel && label[0] != '-' && label[len(label)-1] != '-'
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-."
+	return strings.Trim(name, letters) == "" && strings.Contains(name, ".") && len(hostnameOddities(name)) == 0 && !endsInNumber(name)
 }
 
 func isAddress(text string) bool {
@@ -178,17 +158,16 @@ func hostnameOddities(host string) []string {
 			odd = append(odd, what)
 		}
 	}
-	add(len(host) > maxHostname, fmt.Sprintf("more than %d characters", maxHostname))
+	add(len(host) > maxHostname, "more than 253 characters")
 	for label := range strings.SplitSeq(host, ".") {
 		add(label == "", "an empty label")
-		add(len(label) > maxLabel, fmt.Sprintf("a label of more than %d characters", maxLabel))
+		add(len(label) > maxLabel, "a label of more than 63 characters")
 		add(len(label) <= maxLabel && strings.Trim(label, "-") != label, "a hyphen at the end of a label")
 	}
 	add(strings.ContainsFunc(host, func(r rune) bool { return r >= 'A' && r <= 'Z' }), "capitals")
-	for _, r := range host {
-		if !inHostname(r) {
-			return append(odd, fmt.Sprintf("the character %q", r))
-		}
+	if at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) }); at >= 0 {
+		r, _ := utf8.DecodeRuneInString(host[at:])
+		odd = append(odd, fmt.Sprintf("the character %q", r))
 	}
 	return odd
 }

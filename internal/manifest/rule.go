@@ -188,5 +188,7 @@ type subject struct {
 	Doc     map[string]any
 	Tree    map[string]any
 	Options Options
+	// hosts are kept for the rules that look at them.
+	hosts []host
 	*reporter
 }

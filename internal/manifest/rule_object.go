@@ -68,7 +68,7 @@ func checkNamespace(s *subject) {
 }
 
 func checkHostnameShape(s *subject) {
-	for _, h := range s.hosts() {
+	for _, h := range s.unusual() {
 		if problem, fix := h.problem(); problem != "" {
 			s.report(h.at, fmt.Sprintf("the %s %q %s", h.noun, h.text, problem), fix)
 		}
@@ -76,7 +76,7 @@ func checkHostnameShape(s *subject) {
 }
 
 func checkHostnameOdd(s *subject) {
-	for _, h := range s.hosts() {
+	for _, h := range s.unusual() {
 		if problem, _ := h.problem(); problem != "" {
 			continue
 		}

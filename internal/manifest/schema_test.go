@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,7 @@ func compile(k *kind.Kind) *jsonschema.Schema {
 
 // rejected are the fields that the check of schemas rejects.
 func rejected(doc map[string]any, k *kind.Kind) []string {
-	f := &file{}
+	f := &file{maxFindings: math.MaxInt}
 	f.checkSchema(doc, k.Root())
 	var fields []string
 	for _, x := range f.findings {
