@@ -66,6 +66,8 @@ type Field struct {
 	// list; both are 0 or 1.
 	MinLength int `json:"minLength"`
 	MinItems  int `json:"minItems"`
+	// Range has the least and, if there is one, the greatest number that a text may be.
+	Range []uint64 `json:"x-trueup-range"`
 	inherited
 	// Discriminator names the field of this object whose value names the one
 	// sibling that may be present, or "".

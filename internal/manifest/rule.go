@@ -3,7 +3,6 @@ package manifest
 import (
 	"embed"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -62,17 +61,26 @@ type check struct {
 
 // checks returns the checks by the names of their rules.
 func checks() map[string]check {
-	const digits = "write digits in quotes, such as "
-	ofCDN := func(f func(*subject)) check { return check{object: only(cdn, f)} }
-	ofPurge := func(f func(*subject)) check { return check{object: only(purging, f)} }
-	ofSnapshot := func(f func(*subject)) check { return check{object: only(snapshot, f)} }
+	const inUnit = ", and the unit in ttlTimeUnit"
+	of := func(kindName string) func(...func(*subject)) check {
+		return func(checks ...func(*subject)) check {
+			return check{object: func(s *subject) {
+				for _, check := range checks {
+					if s.Kind.Name == kindName && s.Tree != nil {
+						check(s)
+					}
+				}
+			}}
+		}
+	}
+	ofCDN, ofPurge, ofSnapshot := of(cdn), of(purging), of(snapshot)
 	return map[string]check{
 		"cors-credentials":     ofCDN(checkCORSCredentials),
 		"deprecated-purge-url": {object: checkDeprecatedPurgeURL, idle: func(opts Options) bool { return opts.DeprecatedPurgeURL == "" }},
-		"duplicate-location":   noDuplicates("", "locations[]", "the location", "merge the two, or change the path or host of one", locationKey),
-		"duplicate-rule":       noDuplicates("firewall", "rules[]", "the firewall rule", "rename one of them, or remove it", nameKey),
-		"duplicate-server":     noDuplicates("upstreams[]", "servers[]", "the server", "remove one, and raise the weight of the other", serverKey),
-		"duplicate-upstream":   noDuplicates("", "upstreams[]", "the upstream", "rename one of them, or remove it", nameKey),
+		"duplicate-location":   ofCDN(noDuplicates("", "locations", "merge the two, or change the path or host of one")),
+		"duplicate-rule":       ofCDN(noDuplicates("firewall", "rules", "rename one of them, or remove it")),
+		"duplicate-server":     ofCDN(noDuplicates("upstreams[]", "servers", "remove one, and raise the weight of the other")),
+		"duplicate-upstream":   ofCDN(noDuplicates("", "upstreams", "rename one of them, or remove it")),
 		"hostname-odd":         {object: checkHostnameOdd},
 		"hostname-shape":       {object: checkHostnameShape},
 		RuleHostnameTaken:      {set: checkHostnameTaken},
@@ -81,7 +89,7 @@ func checks() map[string]check {
 		"name-odd":             {object: checkNameOdd},
 		"name-shape":           {object: checkNameShape},
 		"namespace":            {object: checkNamespace},
-		"port-range":           numeric("upstreams[].servers[]", 1, 65535, "the port %q is not a number from 1 to 65535", digits+`"443"`, "port"),
+		"port-range":           ofCDN(inRange("upstreams[].servers[]", "port", "")),
 		"purge-hostname-case":  {set: checkPurgeHostnameCase},
 		"purge-limits":         ofPurge(checkPurgeLimits),
 		"purge-limits-set":     {set: checkPurgeLimitsSet},
@@ -96,15 +104,13 @@ func checks() map[string]check {
 		"server-owned":         {object: checkServerOwned},
 		"snapshot-class":       ofSnapshot(checkSnapshotClass),
 		"snapshot-source":      ofSnapshot(checkSnapshotSource),
-		"status-code": numeric(ratelimits, 100, 599, "%q is not an HTTP status",
-			`write a number from 100 to 599 in quotes, such as "429"`, "statusCode", "validationStatusCode"),
-		"tls-not-forced": ofCDN(checkTLSNotForced),
-		"ttl-number": numeric("locations[].cache", 0, math.MaxInt64, "the TTL %q is not a whole number from 0",
-			digits+`"3600", and the unit in ttlTimeUnit`, "edgeTTL", "browserTTL"),
-		"type-settings":    ofCDN(checkTypeSettings),
-		"upstream-unknown": ofCDN(checkUpstreamUnknown),
-		"upstream-unused":  ofCDN(checkUpstreamUnused),
-		"weight-number":    numeric("upstreams[].servers[]", 0, math.MaxInt32, "the weight %q is not a whole number from 0", digits+`"1"`, "weight"),
+		"status-code":          ofCDN(inRange(ratelimits, "statusCode", ""), inRange(ratelimits, "validationStatusCode", "")),
+		"tls-not-forced":       ofCDN(checkTLSNotForced),
+		"ttl-number":           ofCDN(inRange("locations[].cache", "edgeTTL", inUnit), inRange("locations[].cache", "browserTTL", inUnit)),
+		"type-settings":        ofCDN(checkTypeSettings),
+		"upstream-unknown":     ofCDN(checkUpstreamUnknown),
+		"upstream-unused":      ofCDN(checkUpstreamUnused),
+		"weight-number":        ofCDN(inRange("upstreams[].servers[]", "weight", "")),
 	}
 }
 

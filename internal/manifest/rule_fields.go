@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"trueup/internal/kind"
 )
 
 // The kinds that rules are for.
@@ -14,15 +16,6 @@ const (
 	purging  = "Purge"
 	snapshot = "VolumeSnapshot"
 )
-
-// only runs the check for objects of one kind whose spec is a mapping.
-func only(kindName string, check func(*subject)) func(*subject) {
-	return func(s *subject) {
-		if s.Kind.Name == kindName && s.Tree != nil {
-			check(s)
-		}
-	}
-}
 
 // each yields the path and the value of every mapping at a place of the spec,
 // such as "upstreams[].servers[]"; "" is the spec itself. Values of other types are
@@ -84,33 +77,56 @@ func text(parent map[string]any, field string) (string, bool) {
 	return s, ok
 }
 
-// numeric returns the check that fields of the mappings at a place, where they are
-// text, are whole numbers from low to high. The message has one %q for the value.
-func numeric(place string, low, high uint64, message, fix string, fields ...string) check {
-	return check{object: only(cdn, func(s *subject) {
-		for at, owner := range s.each(place) {
-			for _, field := range fields {
-				value, ok := text(owner, field)
-				n, err := strconv.ParseUint(value, 10, 64)
-				if ok && (err != nil || n < low || n > high) {
-					s.report(child(at, field), fmt.Sprintf(message, value), fix)
-				}
-			}
-		}
-	})}
+// cdnField returns the field of the schema at a place of the spec of a CDN.
+func cdnField(place string) *kind.Field {
+	k, _ := kind.Named(cdn)
+	f, _ := k.Spec().At(strings.Split(strings.Trim(strings.ReplaceAll(place, "[]", ""), "."), "."))
+	return f
 }
 
-// noDuplicates returns the check that no two elements of a list have the same key;
-// an empty key is none. Each of the owners has a list of its own.
-func noDuplicates(owners, list, noun, fix string, key func(map[string]any) string) check {
-	return check{object: only(cdn, func(s *subject) {
+// inRange returns the check that a field of the mappings at a place, where it is text, is
+// a whole number in the range of the schema; more ends the fix.
+func inRange(place, name, more string) func(*subject) {
+	f := cdnField(place + "." + name)
+	limits := fmt.Sprintf("from %d", f.Range[0])
+	if len(f.Range) > 1 {
+		limits += fmt.Sprintf(" to %d", f.Range[1])
+	}
+	fix := fmt.Sprintf("write digits in quotes, such as %s: %q", name, f.Examples[0]) + more
+	return func(s *subject) {
+		for at, owner := range s.each(place) {
+			value, ok := text(owner, name)
+			n, err := strconv.ParseUint(value, 10, 63)
+			if ok && (err != nil || n < f.Range[0] || len(f.Range) > 1 && n > f.Range[1]) {
+				s.report(child(at, name), fmt.Sprintf("%s is %q, which is not a whole number %s", name, value, limits), fix)
+			}
+		}
+	}
+}
+
+// noDuplicates returns the check that no two elements of a list have the same key, which
+// the schema names; an empty key is none. Each of the owners has a list of its own.
+func noDuplicates(owners, list, fix string) func(*subject) {
+	f := cdnField(owners + "." + list)
+	key := func(e map[string]any) string {
+		var parts []string
+		for _, name := range f.List.Key {
+			part, _ := text(e, name)
+			if name == "host" {
+				part = strings.ToLower(part)
+			}
+			parts = append(parts, part)
+		}
+		return strings.Trim(strings.Join(parts, f.List.Join), f.List.Join)
+	}
+	return func(s *subject) {
 		for at, owner := range s.each(owners) {
-			unique := s.unique(noun, fix)
-			for at, e := range mappings(at, owner, list) {
+			unique := s.unique("the "+strings.ToLower(f.Item.Title), fix)
+			for at, e := range mappings(at, owner, list+"[]") {
 				unique(at, key(e))
 			}
 		}
-	})}
+	}
 }
 
 // unique returns a function that takes the elements of a list one by one and
@@ -134,23 +150,6 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 func nameKey(m map[string]any) string {
 	name, _ := text(m, "name")
 	return name
-}
-
-func locationKey(location map[string]any) string {
-	key, _ := text(location, "path")
-	if host, _ := text(location, "host"); host != "" {
-		key += " of the host " + strings.ToLower(host)
-	}
-	return key
-}
-
-func serverKey(server map[string]any) string {
-	host, _ := text(server, "host")
-	port, _ := text(server, "port")
-	if host == "" {
-		return ""
-	}
-	return strings.TrimSuffix(strings.ToLower(host)+":"+port, ":")
 }
 
 // oddities names what is in a path that the platform's document does not explain.

@@ -115,7 +115,7 @@ func TestRuleTable(t *testing.T) {
 		{"no locations in git", cdnStart + "  upstreams: [{name: origin}]\n", nil},
 		{"nothing near", cdnStart + "  locations: [{path: /a, upstream: origin}, {path: /*, upstream: qqq}]\n  upstreams: [{name: origin}]\n", []string{"upstream-unknown: add it"}},
 		{"location of another host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: b.example.com}, {path: /a}]\n", nil},
-		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: of the host a.example.com is already on line 6", "hostname-odd: capitals"}},
+		{"location of the same host", cdnStart + "  locations: [{path: /a, host: a.example.com}, {path: /a, host: A.example.com}]\n", []string{"duplicate-location: a.example.com/a is already on line 6", "hostname-odd: capitals"}},
 		{"three of one name", cdnStart + "  upstreams:\n  - {name: o}\n  - {name: o}\n  - {name: o}\n", []string{"duplicate-upstream: line 7", "duplicate-upstream: line 7"}},
 		{"same server in two upstreams", cdnStart + "  upstreams: [{name: a, servers: [{host: h, port: \"1\"}]}, {name: b, servers: [{host: h, port: \"1\"}]}]\n", nil},
 		{"server without port", cdnStart + "  upstreams: [{name: a, servers: [{host: h}, {host: h}]}]\n", []string{"duplicate-server: the server h "}},
