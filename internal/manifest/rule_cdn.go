@@ -2,8 +2,8 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode"
 
 	"trueup/internal/purge"
 )
@@ -11,10 +11,10 @@ import (
 // checkLocationUnreachable reports once for each location that hides others.
 func checkLocationUnreachable(s *subject) {
 	locations := RoutesOf(s.Tree).Locations
-	byHost := groupByHost(locations)
+	groups := groupByHost(locations)
 	hidden := map[int][]string{}
 	for i, l := range locations {
-		if by, ok := byHost.hides(i, l); ok {
+		if by, ok := hiddenBy(groups, i, l); ok {
 			hidden[by] = append(hidden[by], l.Host+l.Path)
 		}
 	}
@@ -28,9 +28,7 @@ func checkLocationUnreachable(s *subject) {
 	}
 }
 
-// hostGroups are the locations of a CDN by their host; "" is any host.
-type hostGroups map[string]*hostGroup
-
+// hostGroup are the locations of a host.
 type hostGroup struct {
 	// numbers are the indices of the locations, paths their paths.
 	numbers []int
@@ -40,8 +38,9 @@ type hostGroup struct {
 	cover purge.Cover
 }
 
-func groupByHost(locations []Location) hostGroups {
-	groups := hostGroups{}
+// groupByHost groups the locations of a CDN by their host; "" is any host.
+func groupByHost(locations []Location) map[string]*hostGroup {
+	groups := map[string]*hostGroup{}
 	for i, l := range locations {
 		g := groups[l.hostKey()]
 		if g == nil {
@@ -59,46 +58,37 @@ func groupByHost(locations []Location) hostGroups {
 	return groups
 }
 
-// hides returns which location above the i-th takes all its requests: one of the
+// hiddenBy returns which location above the i-th takes all its requests: one of the
 // same host, of a wildcard that includes the host, or of any host. Two of the
 // same host and path are left to duplicate-location.
-func (h hostGroups) hides(i int, l Location) (by int, ok bool) {
+func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool) {
 	own := l.hostKey()
 	for host := own; ; host = widerHost(host) {
-		by, ok := h[host].hides(i, l.Path, host == own)
-		if ok || host == "" {
-			return by, ok
+		if g := groups[host]; g != nil {
+			if by, ok := g.first[l.Path]; ok && by < i && host != own {
+				return by, true
+			}
+			list, _, ok := g.cover.By(l.Path, func(list int, prefix string) bool {
+				return g.numbers[list] < i && (prefix != l.Path || host != own)
+			})
+			if ok {
+				return g.numbers[list], true
+			}
+		}
+		if host == "" {
+			return 0, false
 		}
 	}
 }
-
-// maxHost is the longest name in DNS (RFC 1035).
-const maxHost = 255
 
 // widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then
 // *.c, then "" for any.
 func widerHost(host string) string {
 	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
-	if !ok || len(host) > maxHost {
+	if !ok || len(host) > maxHostname {
 		return ""
 	}
 	return "*." + parent
-}
-
-func (g *hostGroup) hides(i int, path string, own bool) (by int, ok bool) {
-	if g == nil {
-		return 0, false
-	}
-	if by, ok := g.first[path]; ok && by < i && !own {
-		return by, true
-	}
-	list, _, ok := g.cover.By(path, func(list int, prefix string) bool {
-		return g.numbers[list] < i && (prefix != path || !own)
-	})
-	if !ok {
-		return 0, false
-	}
-	return g.numbers[list], true
 }
 
 // shownNames bounds how many names a message lists.
@@ -114,8 +104,8 @@ func Some(names []string) string {
 
 func checkLocationPathOdd(s *subject) {
 	for at, location := range s.each("locations[]") {
-		path, ok := text(location, "path")
-		if !ok || path == "" {
+		path, _ := text(location, "path")
+		if path == "" {
 			continue
 		}
 		odd := oddities(path)
@@ -141,21 +131,16 @@ func checkCORSCredentials(s *subject) {
 			continue
 		}
 		path, _ := text(location, "path")
-		s.report(child(child(at, "cors"), "allowOrigins"),
-			fmt.Sprintf("%s allows credentials to pages of every origin", path),
+		s.report(at+".cors.allowOrigins", path+" allows credentials to pages of every origin",
 			`name the origins that need credentials, or write allowCredentials: "false"`)
 	}
 }
 
 // everyOrigin reports whether one of the origins in a text means all.
 func everyOrigin(origins string) bool {
-	for _, origin := range strings.FieldsFunc(origins, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
-		switch origin {
-		case "*", "http://*", "https://*":
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(strings.ReplaceAll(origins, ",", " ")), func(origin string) bool {
+		return origin == "*" || origin == "http://*" || origin == "https://*"
+	})
 }
 
 func checkTLSNotForced(s *subject) {
