@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -35,35 +36,24 @@ func (p plain) name() string {
 
 // resolve is the one place that says what an unquoted scalar is.
 func resolve(s string) plain {
-	if s == "" {
+	switch {
+	case s == "", s == "~", s == "Null", s == "NULL":
 		return plainEmpty
-	}
-	if c := s[0]; c >= '0' && c <= '9' || strings.IndexByte("-+.", c) >= 0 {
-		return resolveNumber(s)
-	}
-	if len(s) > len("false") {
-		return plainText
-	}
-	switch s {
-	case "true", "false":
+	case s[0] >= '0' && s[0] <= '9' || strings.IndexByte("-+.", s[0]) >= 0:
+		if isJSONNumber(s) {
+			return plainNumber
+		}
+		if looseNumbers().MatchString(s) {
+			return looseNumber
+		}
+	case s == "true", s == "false":
 		return plainBool
-	case "null":
+	case s == "null":
 		return plainNull
-	case "~", "Null", "NULL":
-		return plainEmpty
-	}
-	if _, ok := booleanWord(s); ok {
-		return looseBool
-	}
-	return plainText
-}
-
-func resolveNumber(s string) plain {
-	if isJSONNumber(s) {
-		return plainNumber
-	}
-	if looseNumbers().MatchString(s) {
-		return looseNumber
+	case len(s) <= len("false"):
+		if _, ok := booleanWord(s); ok {
+			return looseBool
+		}
 	}
 	return plainText
 }
@@ -85,32 +75,8 @@ func booleanWord(s string) (value, ok bool) {
 
 // isJSONNumber reports whether s is a number as JSON writes it.
 func isJSONNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	whole := digits(s)
-	if whole == 0 || whole > 1 && s[0] == '0' {
-		return false
-	}
-	s = s[whole:]
-	if rest, ok := strings.CutPrefix(s, "."); ok {
-		n := digits(rest)
-		if n == 0 {
-			return false
-		}
-		s = rest[n:]
-	}
-	return s == "" || isExponent(s)
-}
-
-func isExponent(s string) bool {
-	if s[0] != 'e' && s[0] != 'E' {
-		return false
-	}
-	s = s[1:]
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
-	}
-	n := digits(s)
-	return n > 0 && n == len(s)
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
 // fitsDouble reports whether a number of JSON's grammar is neither infinity nor,
@@ -122,14 +88,6 @@ func fitsDouble(s string) bool {
 	}
 	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return value != 0 || !strings.ContainsAny(mantissa, "123456789")
-}
-
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }
 
 // looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not:

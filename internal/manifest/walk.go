@@ -62,58 +62,60 @@ func exceeded(path, message, fix string) diag.Finding {
 	return diag.Finding{Path: path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: fix}
 }
 
-// add lists a source: standard input, a file, or a directory and all below it.
+// add lists a source: standard input, a file, or a directory and all below it, in the
+// order of names. It skips hidden names, and follows no symbolic link: a link can lead out
+// of the repository. A directory that can't be listed is an error: it must not look empty.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {
 		l.inputs = append(l.inputs, input{display: cmp.Or(s.Display, "-"), data: s.Data})
 		return nil
 	}
-	name := path.Clean(s.Path)
-	info, err := fs.Lstat(s.FS, name)
+	root := path.Clean(s.Path)
+	info, err := fs.Lstat(s.FS, root)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path.Join(s.Display, name), withoutPath(err))
+		return fmt.Errorf("read %s: %w", path.Join(s.Display, root), withoutPath(err))
 	}
-	if info.IsDir() {
-		return l.folder(s, name, 0)
-	}
-	l.file(s, name, info.Mode())
-	return nil
-}
-
-// folder walks a directory in the order of names. It skips hidden names, and follows
-// no symbolic link: a link can lead out of the repository. A directory that can't be
-// listed is an error: it must not look empty.
-func (l *lister) folder(s Source, dir string, depth int) error {
-	shown := path.Join(s.Display, dir)
-	if depth > l.limits.Folders {
-		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
+	if !info.IsDir() {
+		l.file(s, root, info.Mode())
 		return nil
 	}
-	entries, err := fs.ReadDir(s.FS, dir)
-	if err != nil {
-		return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, withoutPath(err))
-	}
-	first := make(map[string]string, len(entries))
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
+	cases := map[string]string{}
+	return fs.WalkDir(s.FS, root, func(name string, e fs.DirEntry, err error) error {
+		shown := path.Join(s.Display, name)
+		switch {
+		case l.exceeded != nil:
+			return fs.SkipAll
+		case err != nil:
+			return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, withoutPath(err))
+		case name == root:
+			return nil
+		case strings.HasPrefix(e.Name(), "."):
+			return skip(e)
+		case e.IsDir() || isManifest(name):
+			l.checkCase(shown, cases)
 		}
-		l.checkCase(shown, e, first)
-		if err := l.entry(s, path.Join(dir, e.Name()), e, depth); err != nil || l.exceeded != nil {
-			return err
-		}
+		return l.entry(s, name, e, strings.Count(strings.TrimPrefix(name, root+"/"), "/")+1)
+	})
+}
+
+// skip skips a file, or a directory and all below it.
+func skip(e fs.DirEntry) error {
+	if e.IsDir() {
+		return fs.SkipDir
 	}
 	return nil
 }
 
-// entry lists what a directory has under a name.
+// entry lists what a directory has under a name; depth is that of a directory there.
 func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
 	case !utf8.ValidString(name) && (e.IsDir() || isManifest(name)):
 		l.report(shown, ruleEncoding, diag.Error, "the name is not UTF-8", "rename it")
+		return skip(e)
+	case e.IsDir() && depth > l.limits.Folders:
+		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 	case e.IsDir():
-		return l.folder(s, name, depth+1)
 	case isManifest(name):
 		l.file(s, name, e.Type())
 	case e.Type()&fs.ModeSymlink != 0 && isFolderLink(s, name):
@@ -125,16 +127,14 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 
 // checkCase warns of names that differ only in case: a file system that ignores
 // case keeps one of them, and the other looks removed there.
-func (l *lister) checkCase(dir string, e fs.DirEntry, first map[string]string) {
-	if !e.IsDir() && !isManifest(e.Name()) {
-		return
-	}
-	folded := strings.ToLower(e.Name())
-	if other, taken := first[folded]; taken {
-		l.report(path.Join(dir, e.Name()), ruleFileCase, diag.Warning,
+func (l *lister) checkCase(shown string, cases map[string]string) {
+	dir, name := path.Split(shown)
+	folded := dir + strings.ToLower(name)
+	if other, taken := cases[folded]; taken {
+		l.report(shown, ruleFileCase, diag.Warning,
 			fmt.Sprintf("the name differs from %s only in case", quoteName(other)), "rename one of them")
 	}
-	first[folded] = e.Name()
+	cases[folded] = name
 }
 
 // isFolderLink reports whether a link leads to a directory, or may do so: out of the
