@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	switch {
 	case !k.Can(verb):
 		return nil, c.unsent("the platform documents no %s of a %s", c.op(), k.Name)
-	case byName && isStep(name):
+	case byName && slices.Contains([]string{"", ".", ".."}, name):
 		return nil, c.unsent("%q can't be the name of an object", name)
 	case !fitsPath(r.cfg.Workspace):
 		return nil, c.unsent("the workspace's name or uuid is not one segment of a path")
@@ -63,14 +64,11 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	return c, nil
 }
 
-// isStep reports whether a segment of a path would lead elsewhere.
-func isStep(segment string) bool { return segment == "" || segment == "." || segment == ".." }
-
 // fitsPath reports whether a server can take neither the workspace's name nor its
 // uuid for several segments or a step: a project file would lead elsewhere.
 func fitsPath(ws kind.Workspace) bool {
 	for _, text := range []string{ws.Name, ws.UUID} {
-		if text != "" && isStep(text) || strings.ContainsAny(text, `/\`) {
+		if isDots(text) || strings.ContainsAny(text, `/\`) {
 			return false
 		}
 	}

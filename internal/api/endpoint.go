@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"trueup/internal/kind"
 )
@@ -46,7 +47,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		{u.Scheme == "http" && !isLoopback(u), "is http: trueup uses https only, except on loopback"},
 		{u.Scheme != "https" && u.Scheme != "http", "has a scheme other than https"},
 		{strings.ContainsAny(raw, "?#"), "has a query or a fragment: remove it"},
-		{hasDotSegment(u.Path), "has a dot segment in its path: write the whole path"},
+		{slices.ContainsFunc(strings.Split(u.Path, "/"), isDots), "has a dot segment in its path: write the whole path"},
 		{isBelow(u, deprecatedPurge), "is the deprecated purge service, which will be shut down: use the delivery area's address"},
 	} {
 		if fault.found {
@@ -54,11 +55,6 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 		}
 	}
 	return u, nil
-}
-
-func hasDotSegment(path string) bool {
-	segments := strings.Split(path, "/")
-	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
 // isBelow reports whether u is the other address or lies below it.
@@ -69,6 +65,9 @@ func isBelow(u *url.URL, other string) bool {
 	}
 	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
+
+// isDots reports whether a segment of a path leads elsewhere.
+func isDots(segment string) bool { return segment == "." || segment == ".." }
 
 // isLoopback reports whether the address never leaves the machine.
 func isLoopback(u *url.URL) bool {
@@ -130,3 +129,48 @@ func (e Endpoint) tokenSetting(area kind.Area) string {
 func variable(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }
+
+// hidden is what every rendering of a Token shows.
+const hidden = "***"
+
+// Token is a Bearer token (docs/platform.md 5). Every way of printing it prints
+// "***": the value is kept in a closure, so that not even a printer that walks
+// unexported fields reaches it. The zero Token is none.
+type Token struct{ reveal func() string }
+
+// NewToken takes the text of a token as a file or a variable holds it: one
+// newline at its end is dropped, any other white space or control character is
+// refused, and so is an empty text. Errors never quote the text.
+func NewToken(text string) (Token, error) {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if text == "" {
+		return Token{}, errors.New("token is empty")
+	}
+	for _, r := range text {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r > unicode.MaxASCII {
+			return Token{}, errors.New("token contains white space, a control character or a character outside ASCII")
+		}
+	}
+	return Token{reveal: func() string { return text }}, nil
+}
+
+// IsZero reports whether there is no token.
+func (t Token) IsZero() bool { return t.reveal == nil }
+
+// value is the secret itself, for the Authorization header and for taking the
+// secret out of what a server echoes.
+func (t Token) value() string {
+	if t.reveal == nil {
+		return ""
+	}
+	return t.reveal()
+}
+
+// String returns "***".
+func (Token) String() string { return hidden }
+
+// MarshalText writes "***".
+func (Token) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Format prints "***" whatever the verb.
+func (Token) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }

@@ -181,25 +181,21 @@ func testKind(t testing.TB) *kind.Kind {
 	return k
 }
 
-// TestSourceChecksTextHoweverItIsCut: the borders of reads change nothing.
-func TestSourceChecksTextHoweverItIsCut(t *testing.T) {
+// TestTextIsCheckedHoweverItIsCut: the borders of reads change nothing.
+func TestTextIsCheckedHoweverItIsCut(t *testing.T) {
+	k := testKind(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
-		var readers []bool
-		for _, wrap := range []func(io.Reader) io.Reader{
-			func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
-		} {
-			s := &source{r: wrap(strings.NewReader(text + "\n")), object: 1 << 20, list: 1 << 20}
-			s.begin(0)
-			got, err := io.ReadAll(s)
-			if err == nil && string(got) != text+"\n" {
-				t.Fatalf("%q became %q", text, got)
-			}
-			readers = append(readers, err == nil)
-		}
-		for _, ok := range readers {
-			if ok != utf8.ValidString(text) {
-				t.Fatalf("%q: %v", text, readers)
+		text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }), "")
+		for _, body := range []string{`{"x":"` + text + `","items":[]}`, `[{"metadata":{"name":"a"},"spec":{"x":"` + text + `"}}]`} {
+			for _, wrap := range []func(io.Reader) io.Reader{
+				func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
+			} {
+				src := &source{r: wrap(strings.NewReader(body)), object: 1 << 20, list: 1 << 20}
+				_, err := decodeList(src, k, kind.Workspace{}, func(kind.Object) error { return nil })
+				if (err == nil) != utf8.ValidString(text) {
+					t.Fatalf("%q: %v", body, err)
+				}
 			}
 		}
 	})

@@ -67,9 +67,6 @@ func (a *admission) run() (warnings []string, err error) {
 	if a.c.isCDN() {
 		fields := cdnFields()
 		fields.checkTypes(a, "spec", a.spec)
-		if a.c.on["readonly-rejects"] {
-			a.refuseIDs()
-		}
 		if a.c.on["drop-unknown-fields"] {
 			for _, path := range fields.dropUnknown("spec", a.spec) {
 				warnings = append(warnings, fmt.Sprintf("unknown field %q", path))
@@ -146,25 +143,6 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 func numberWithin(v any, low, high int) bool {
 	n, err := strconv.Atoi(text(v))
 	return err == nil && n >= low && n <= high
-}
-
-// refuseIDs refuses ids of elements, which only the server sets.
-func (a *admission) refuseIDs() {
-	check := func(path string, element any) {
-		if id, has := asObject(element)["id"]; has {
-			a.refuse("Forbidden", path+".id", "Forbidden: %s is set by the server", jsonText(id))
-		}
-	}
-	for i, location := range list(a.spec["locations"]) {
-		check(fmt.Sprintf("spec.locations[%d]", i), location)
-	}
-	for i, upstream := range list(a.spec["upstreams"]) {
-		path := fmt.Sprintf("spec.upstreams[%d]", i)
-		check(path, upstream)
-		for j, server := range list(asObject(upstream)["servers"]) {
-			check(fmt.Sprintf("%s.servers[%d]", path, j), server)
-		}
-	}
 }
 
 // admitPurge validates a purge and holds the limits of its hostname

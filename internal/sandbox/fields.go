@@ -105,15 +105,19 @@ func (f *field) children(path string, v any, visit func(f *field, path string, v
 	}
 }
 
-// checkTypes refuses every value below path whose type is not the documented one.
+// checkTypes refuses every value below path whose type is not the documented one and,
+// where a quirk says so, ids of elements, which only the server sets.
 func (f *field) checkTypes(a *admission, path string, v any) {
 	if want := f.mismatch(v); want != "" {
 		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", jsonText(v), path, want)
 		return
 	}
 	f.children(path, v, func(f *field, path string, v any) {
-		if f != nil {
+		switch {
+		case f != nil:
 			f.checkTypes(a, path, v)
+		case a.c.on["readonly-rejects"] && strings.HasSuffix(path, "].id") && !strings.HasPrefix(path, "spec.firewall"):
+			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", jsonText(v))
 		}
 	})
 }

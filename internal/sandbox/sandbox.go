@@ -82,7 +82,6 @@ type Server struct {
 	opts      Options
 	resources []*resource
 	store     *store
-	closing   sync.Once
 
 	mu     sync.Mutex
 	offset time.Duration
@@ -128,12 +127,8 @@ func open(opts Options) (*Server, error) {
 
 // Close ends the requests that a fault holds, and closes the store.
 func (s *Server) Close() error {
-	var err error
-	s.closing.Do(func() {
-		s.Injector.Close()
-		err = s.store.close()
-	})
-	return err
+	s.Injector.Close()
+	return s.store.close()
 }
 
 // Now returns the platform's time: the clock of Options and all that Advance

@@ -13,6 +13,8 @@ import (
 // Effect is what a fault can do to a request.
 type Effect struct {
 	Name, Form, Example, Summary string
+	// Expects says what its argument is, for those who wrote another.
+	Expects string
 	// Either: it can come before the platform acts on the request, so that it never
 	// does, or after. The others change the platform's own answer: it has acted.
 	Either bool
@@ -25,8 +27,8 @@ var effectTable string
 func Effects() []Effect {
 	var all []Effect
 	for line := range strings.Lines(effectTable) {
-		col := strings.Split(strings.TrimSpace(line), "\t")
-		all = append(all, Effect{Name: col[0], Either: col[1] == "either", Form: col[2], Example: col[3], Summary: col[4]})
+		col := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, Effect{Name: col[0], Either: col[1] == "either", Form: col[2], Example: col[3], Summary: col[4], Expects: col[5]})
 	}
 	return all
 }
@@ -40,8 +42,6 @@ type effect struct {
 	clock time.Duration
 	// limit is how many objects of a list are shown.
 	limit int
-	// quirk is on for this request.
-	quirk string
 	// answer changes what the platform says, and may be nil.
 	answer func(a *Answer, now time.Time)
 }
@@ -49,28 +49,47 @@ type effect struct {
 // replaces reports whether the answer is not the platform's.
 func (e effect) replaces() bool { return e.Either && e.delay == 0 && e.Name != "delay" }
 
-// effect reads the name of an effect and its arguments.
-func (w *reader) effect() (effect, error) {
-	name := w.take()
-	key, _, _ := strings.Cut(name.text, "=")
-	if len(key) == 3 && strings.Trim(key, "0123456789") == "" {
-		key = "status"
+// named returns the effect that a word begins.
+func named(text string) (Effect, bool) {
+	name, _, hasValue := strings.Cut(text, "=")
+	if len(text) == 3 && strings.Trim(text, "0123456789") == "" {
+		name = "status"
 	}
 	all := Effects()
-	i := slices.IndexFunc(all, func(e Effect) bool { return e.Name == key })
-	if i < 0 || name.text == "status" || (key == "date") != strings.Contains(name.text, "=") {
+	i := slices.IndexFunc(all, func(e Effect) bool { return e.Name == name })
+	if i < 0 || text == "status" || hasValue != (name == "date") {
+		return Effect{}, false
+	}
+	return all[i], true
+}
+
+// effect reads an effect and its arguments.
+func (w *reader) effect() (effect, error) {
+	name := w.take()
+	row, ok := named(name.text)
+	if !ok {
 		var forms []string
-		for _, e := range all {
+		for _, e := range Effects() {
 			forms = append(forms, e.Form)
 		}
 		return effect{}, w.wrong(name, "an effect is one of %s", strings.Join(forms, ", "))
 	}
-	e := effect{Effect: all[i], answer: plain()[key]}
-	if e.answer != nil {
+	e := effect{Effect: row, answer: plain()[row.Name]}
+	read := arguments()[row.Name]
+	if read == nil {
 		return e, nil
 	}
-	err := readers()[key](&e, w, name)
-	return e, err
+	arg := name
+	if row.Name != "status" && row.Name != "date" {
+		arg = w.take()
+	}
+	if !read(&e, w, arg.text) {
+		if row.Name == "redirect" {
+			arg = name
+		}
+		return e, w.wrong(arg, "%s", row.Expects)
+	}
+	return e, nil
 }
 
 // plain are the effects without arguments.
@@ -111,61 +130,47 @@ func plain() map[string]func(*Answer, time.Time) {
 	}
 }
 
-// readers read the arguments of the other effects.
-func readers() map[string]func(e *effect, w *reader, name token) error {
-	return map[string]func(e *effect, w *reader, name token) error{
-		"status": readStatus, "truncate": readTruncate, "partial-list": readPartial,
-		"gzip-bomb": readPadding, "huge": readPadding,
-		"redirect": func(e *effect, w *reader, name token) error {
-			to := w.take().text
+// arguments read those of the other effects: the next word, and what may follow it.
+// They return false where it is none.
+func arguments() map[string]func(e *effect, w *reader, arg string) bool {
+	return map[string]func(e *effect, w *reader, arg string) bool{
+		"status": readStatus, "partial-list": readPartial, "gzip-bomb": readPadding, "huge": readPadding,
+		"redirect": func(e *effect, _ *reader, to string) bool {
 			e.answer = func(a *Answer, _ time.Time) { *a = *redirect(to) }
-			if to == "" {
-				return w.wrong(name, "the URL is missing")
-			}
-			return nil
+			return to != ""
 		},
-		"delay": func(e *effect, w *reader, _ token) (err error) {
-			at := w.take()
-			if e.delay, err = parseTime(at.text); err != nil {
-				return w.wrong(at, "%v", err)
-			}
-			return nil
+		"delay": func(e *effect, _ *reader, arg string) (ok bool) {
+			e.delay, ok = parseTime(arg)
+			return ok
 		},
-		"drip": func(e *effect, w *reader, _ token) error {
-			at := w.take()
-			size, every, _ := strings.Cut(at.text, "/")
-			n, err := parseSize(size)
-			pause, err2 := parseTime(every)
-			if err != nil || err2 != nil || n == 0 {
-				return w.wrong(at, "a drip is a size and a time, such as 10B/100ms")
-			}
+		"drip": func(e *effect, _ *reader, arg string) bool {
+			size, every, _ := strings.Cut(arg, "/")
+			n, ok := parseSize(size)
+			pause, ok2 := parseTime(every)
 			e.answer = func(a *Answer, _ time.Time) { a.drip, a.every = n, pause }
-			return nil
+			return ok && ok2 && n > 0
 		},
-		"clock": func(e *effect, w *reader, _ token) (err error) {
-			at := w.take()
-			if e.clock, err = time.ParseDuration(at.text); err != nil || !strings.ContainsAny(at.text[:1], "+-") {
-				return w.wrong(at, "how far the clock is off is written such as +25h or -7m")
-			}
-			return nil
+		"truncate": func(e *effect, w *reader, arg string) bool {
+			n, ok := parseSize(arg)
+			where := &cut{after: n, half: arg == "half", hidden: w.option("close-delimited") != ""}
+			e.answer = func(a *Answer, _ time.Time) { a.cut = where }
+			return ok || where.half
 		},
-		"date": func(e *effect, _ *reader, name token) error {
-			value := strings.TrimPrefix(name.text, "date=")
+		"clock": func(e *effect, _ *reader, arg string) bool {
+			d, err := time.ParseDuration(arg)
+			e.clock = d
+			return err == nil && strings.ContainsAny(arg[:1], "+-")
+		},
+		"date": func(e *effect, _ *reader, arg string) bool {
+			value := strings.TrimPrefix(arg, "date=")
 			e.answer = func(a *Answer, _ time.Time) { a.Header.Set("Date", value) }
-			return nil
-		},
-		"duplicate-executes": func(e *effect, _ *reader, _ token) error {
-			e.quirk = "executes-duplicates"
-			return nil
+			return true
 		},
 	}
 }
 
-func readStatus(e *effect, w *reader, name token) error {
-	status, err := strconv.Atoi(name.text)
-	if err != nil || status < 200 || status > 599 {
-		return w.wrong(name, "a status is between 200 and 599")
-	}
+func readStatus(e *effect, w *reader, arg string) bool {
+	status, err := strconv.Atoi(arg)
 	given := w.details("retry-after", "reason", "message", "field")
 	title := http.StatusText(status)
 	f := Failure{
@@ -191,7 +196,7 @@ func readStatus(e *effect, w *reader, name token) error {
 			a.Header.Set("Retry-After", retryDate(after, now))
 		}
 	}
-	return nil
+	return err == nil && status >= 200 && status <= 599
 }
 
 // details takes the words NAME=VALUE that follow, of the names.
@@ -217,36 +222,16 @@ func retryDate(text string, now time.Time) string {
 	return now.Add(d).Format(http.TimeFormat)
 }
 
-func readTruncate(e *effect, w *reader, _ token) error {
-	at := w.take()
-	where := &cut{half: at.text == "half"}
-	if !where.half {
-		n, err := parseSize(at.text)
-		if err != nil {
-			return w.wrong(at, "%v, or half", err)
-		}
-		where.after = n
-	}
-	where.hidden = w.option("close-delimited") != ""
-	e.answer = func(a *Answer, _ time.Time) { a.cut = where }
-	return nil
+func readPadding(e *effect, _ *reader, arg string) bool {
+	n, ok := parseSize(arg)
+	packed := e.Name == "gzip-bomb"
+	e.answer = func(a *Answer, _ time.Time) { a.padding, a.gzip = n, packed }
+	return ok
 }
 
-func readPadding(e *effect, w *reader, name token) error {
-	at := w.take()
-	n, err := parseSize(at.text)
-	if err != nil {
-		return w.wrong(at, "%v", err)
-	}
-	e.answer = func(a *Answer, _ time.Time) { a.padding, a.gzip = n, name.text == "gzip-bomb" }
-	return nil
-}
-
-func readPartial(e *effect, w *reader, _ token) (err error) {
-	at := w.take()
-	if e.limit, err = positive(at.text); err != nil {
-		return w.wrong(at, "how many objects are listed is %v", err)
-	}
+func readPartial(e *effect, w *reader, arg string) bool {
+	n, err := positive(arg)
+	e.limit = n
 	sign := w.option("remaining", "continue")
 	e.answer = func(a *Answer, _ time.Time) {
 		body := members(decode(a.Body))
@@ -260,5 +245,5 @@ func readPartial(e *effect, w *reader, _ token) (err error) {
 		}
 		a.Body = []byte(text(body) + "\n")
 	}
-	return nil
+	return err == nil
 }

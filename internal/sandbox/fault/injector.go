@@ -131,9 +131,9 @@ func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platf
 	if e.delay > 0 && !rule.after && !in.wait(context.Background(), e.delay) {
 		panic(http.ErrAbortHandler)
 	}
-	if e.quirk != "" {
+	if e.Name == "duplicate-executes" {
 		on = maps.Clone(on)
-		on[e.quirk] = true
+		on["executes-duplicates"] = true
 	}
 	a := &Answer{Header: http.Header{}}
 	if rule.after || !e.replaces() {

@@ -242,20 +242,14 @@ func parsePercent(text string) (float64, error) {
 }
 
 // parseSize reads a number of bytes, such as 10, 10B, 64KiB, 3MiB or 1GiB.
-func parseSize(text string) (int64, error) {
+func parseSize(text string) (size int64, ok bool) {
 	digits := strings.TrimRight(text, "BKMGi")
 	factor := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[text[len(digits):]]
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || factor == 0 || n > math.MaxInt64/factor {
-		return 0, errors.New("a size is a number of bytes, such as 10B, 64KiB, 3MiB or 1GiB")
-	}
-	return n * factor, nil
+	return n * factor, err == nil && n >= 0 && factor > 0 && n <= math.MaxInt64/factor
 }
 
-func parseTime(text string) (time.Duration, error) {
+func parseTime(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, errors.New("a time is written such as 300ms, 2s or 25h")
-	}
-	return d, nil
+	return d, err == nil && d >= 0
 }
