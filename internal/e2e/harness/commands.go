@@ -94,7 +94,7 @@ type Script struct {
 //	shown PLAN                compare the writes with the requests of a plan in JSON
 //	causes PLAN               print each line of a plan in JSON with its cause, by whom and its place, and what was compared
 //	forget                    empty the request log
-//	await METHOD PATH         wait until such a request has arrived
+//	await METHOD PATH [N]     wait until N such requests have arrived
 //	pause METHOD PATH [N]     hold the N-th such request up before it arrives, until resume
 //	paused                    wait until it is held up
 //	resume                    let it arrive
@@ -325,8 +325,12 @@ func (p planned) is(r sandbox.Request) bool {
 func cmdForget(s *Script, _ []string) error { return s.server.ResetRequests() }
 
 func cmdAwait(s *Script, args []string) error {
-	if len(args) != 2 {
+	if len(args) < 2 {
 		return ErrUsage
+	}
+	want, err := count(args, 2)
+	if err != nil {
+		return err
 	}
 	limit := time.After(time.Minute)
 	for {
@@ -335,15 +339,19 @@ func cmdAwait(s *Script, args []string) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(all, func(r sandbox.Request) bool {
-			return r.Method == args[0] && strings.Contains(r.Path, args[1])
-		}) {
+		seen := 0
+		for _, r := range all {
+			if r.Method == args[0] && strings.Contains(r.Path, args[1]) {
+				seen++
+			}
+		}
+		if seen >= want {
 			return nil
 		}
 		select {
 		case <-next:
 		case <-limit:
-			return fmt.Errorf("no %s of %s within a minute", args[0], args[1])
+			return fmt.Errorf("%d of %d requests %s of %s within a minute", seen, want, args[0], args[1])
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"trueup/internal/api"
 	"trueup/internal/cli"
+	"trueup/internal/e2e/scratch"
 	"trueup/internal/process"
 )
 
@@ -46,7 +47,8 @@ func RunMain(m *testing.M, more map[string]func()) {
 	testscript.Main(fromRoot{m}, programs)
 }
 
-// fromRoot runs tests with the root of the module as working directory.
+// fromRoot runs tests with the root of the module as working directory, and their
+// files in memory.
 type fromRoot struct{ m *testing.M }
 
 // Run implements testscript.TestingM.
@@ -58,6 +60,7 @@ func (r fromRoot) Run() int {
 	if err != nil {
 		panic(err)
 	}
+	defer scratch.Use()()
 	return r.m.Run()
 }
 
