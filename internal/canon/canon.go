@@ -122,14 +122,12 @@ func appendString(b []byte, s string) []byte {
 		case '\f':
 			b = append(b, '\\', 'f')
 		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigit(c>>4), hexDigit(c&0xf))
+			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 		start = i + 1
 	}
 	return append(append(b, s[start:]...), '"')
 }
-
-func hexDigit(c byte) byte { return "0123456789abcdef"[c] }
 
 // maxExponent and maxDigits bound the numbers that are compared by value, so
 // that a hostile 1e999999999, or one of a million digits, costs nothing, and many

@@ -74,11 +74,10 @@ func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
 }
 
 // fail ends the reading; the first reason counts.
-func (s *Scanner) fail(err error) bool {
+func (s *Scanner) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
-	return false
 }
 
 // peek passes over white space, and returns what follows; 0 is nothing.
@@ -92,113 +91,92 @@ func (s *Scanner) peek() byte {
 	return 0
 }
 
-// value reads a value; depth is how many hold it. False means that it failed.
-func (s *Scanner) value(depth int) bool {
-	switch c := s.peek(); c {
-	case 0:
-		return false
-	case '"':
-		return s.text()
-	case '{', '[':
-		if depth == maxDepth {
-			return s.fail(fmt.Errorf("it is nested more than %d deep", maxDepth))
-		}
-		s.out = append(s.out, c)
-		s.at++
-		if c == '{' {
-			return s.object(depth + 1)
-		}
-		return s.array(depth + 1)
-	case 't':
-		return s.word("true")
-	case 'f':
-		return s.word("false")
-	case 'n':
-		return s.word("null")
-	}
-	return s.number()
-}
-
-// follows reads the sign after a value of an object or an array: more says that
-// another value comes.
-func (s *Scanner) follows(last byte) (more, ok bool) {
-	c := s.peek()
-	if c != ',' && c != last {
-		return false, s.fail(errSyntax)
-	}
-	s.at++
-	s.out = append(s.out, c)
-	return c == ',', true
-}
-
-// empty reads the last sign of an object or an array if it comes at once.
-func (s *Scanner) empty(last byte) bool {
-	if s.peek() != last {
+// take takes a sign over if it is the next one.
+func (s *Scanner) take(sign byte) bool {
+	if s.peek() != sign {
 		return false
 	}
 	s.at++
-	s.out = append(s.out, last)
+	s.out = append(s.out, sign)
 	return true
 }
 
-func (s *Scanner) array(depth int) bool {
-	if s.empty(']') {
-		return true
+// value reads a value; depth is how many hold it.
+func (s *Scanner) value(depth int) {
+	c := s.peek()
+	if (c == '{' || c == '[') && depth == maxDepth {
+		s.fail(fmt.Errorf("it is nested more than %d deep", maxDepth))
 	}
-	for s.value(depth) {
-		if more, ok := s.follows(']'); !more {
-			return ok
-		}
+	switch {
+	case s.err != nil:
+	case c == '"':
+		s.text()
+	case s.take('{'):
+		s.object(depth + 1)
+	case s.take('['):
+		s.array(depth + 1)
+	case c == 't':
+		s.word("true")
+	case c == 'f':
+		s.word("false")
+	case c == 'n':
+		s.word("null")
+	default:
+		s.number()
+	}
+}
+
+// more reads the sign after a value of an object or an array, and reports whether
+// another value comes.
+func (s *Scanner) more(last byte) bool {
+	if s.err != nil || s.take(',') {
+		return s.err == nil
+	}
+	if !s.take(last) {
+		s.fail(errSyntax)
 	}
 	return false
 }
 
-func (s *Scanner) object(depth int) bool {
-	if s.empty('}') {
-		return true
+func (s *Scanner) array(depth int) {
+	for more := !s.take(']'); more; more = s.more(']') {
+		s.value(depth)
 	}
+}
+
+func (s *Scanner) object(depth int) {
 	first, begin, sorted := len(s.members), len(s.out), true
-	for {
+	for more := !s.take('}'); more; more = s.more('}') {
 		m := member{start: len(s.out)}
-		if !s.key() {
-			return false
-		}
+		s.key()
 		m.key = len(s.out) - 1
-		if !s.value(depth) {
-			return false
+		s.value(depth)
+		if m.end = len(s.out); s.err != nil {
+			return
 		}
-		m.end = len(s.out)
 		if len(s.members) > first && s.compare(s.members[len(s.members)-1], m) >= 0 {
 			sorted = false
 		}
 		s.members = append(s.members, m)
-		if more, ok := s.follows('}'); !ok {
-			return false
-		} else if !more {
-			break
-		}
 	}
-	ok := sorted || s.sort(first, begin)
+	if !sorted && s.err == nil {
+		s.sort(s.members[first:], begin)
+	}
 	s.members = s.members[:first]
-	return ok
 }
 
 // key reads a key and its colon.
-func (s *Scanner) key() bool {
+func (s *Scanner) key() {
 	from := len(s.out)
 	if s.peek() != '"' {
-		return s.fail(errSyntax)
+		s.fail(errSyntax)
+		return
 	}
-	if !s.text() {
-		return false
-	}
+	s.text()
 	s.escaped = s.escaped || bytes.IndexByte(s.out[from:], '\\') >= 0
-	if s.peek() != ':' {
-		return s.fail(errSyntax)
+	if s.err == nil && !s.take(':') {
+		s.fail(errSyntax)
 	}
-	s.at++
-	s.out = append(s.out, ':')
-	return true
 }
 
 func (s *Scanner) compare(a, b member) int {
@@ -211,12 +189,11 @@ func (s *Scanner) compare(a, b member) int {
 
 // sort puts the members of an object in order, which begin and end with the
 // text so far.
-func (s *Scanner) sort(first, begin int) bool {
-	members := s.members[first:]
+func (s *Scanner) sort(members []member, begin int) {
 	slices.SortFunc(members, func(a, b member) int { return s.compare(a, b) })
 	for i := 1; i < len(members); i++ {
 		if m := members[i]; s.compare(members[i-1], m) == 0 {
-			return s.fail(fmt.Errorf("one object has the key %.100q twice", unquote(s.out[m.start:m.key])))
+			s.fail(fmt.Errorf("one object has the key %.100q twice", unquote(s.out[m.start:m.key])))
 		}
 	}
 	s.spare = append(s.spare[:0], s.out[begin:]...)
@@ -225,29 +202,26 @@ func (s *Scanner) sort(first, begin int) bool {
 		s.out = append(append(s.out, s.spare[m.start-begin:m.end-begin]...), ',')
 	}
 	s.out[len(s.out)-1] = '}'
-	return true
 }
 
 // text reads a text. Most are as they should be.
-func (s *Scanner) text() bool {
+func (s *Scanner) text() {
 	end, plain, ascii := s.endOfText()
 	if s.err != nil {
-		return false
+		return
 	}
 	quoted := s.in[s.at:end]
 	s.at = end
-	if !ascii && !utf8.Valid(quoted) {
-		return s.fail(errSyntax)
-	}
-	if plain {
+	switch {
+	case !ascii && !utf8.Valid(quoted):
+		s.fail(errSyntax)
+	case plain:
 		s.out = append(s.out, quoted...)
-		return true
+	case !json.Valid(quoted):
+		s.fail(errSyntax)
+	default:
+		s.out = appendString(s.out, unquote(quoted))
 	}
-	if !json.Valid(quoted) {
-		return s.fail(errSyntax)
-	}
-	s.out = appendString(s.out, unquote(quoted))
-	return true
 }
 
 // endOfText finds where a text ends: plain says that it has no escape but what
@@ -269,7 +243,7 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 			ascii = false
 		case c == '\\':
 			if end++; end < len(s.in) {
-				plain = plain && isShortEscape(s.in[end])
+				plain = plain && strings.IndexByte(`"\ntrbf`, s.in[end]) >= 0
 			}
 		}
 	}
@@ -277,30 +251,21 @@ func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	return end, false, false
 }
 
-// isShortEscape reports whether Append writes it too.
-func isShortEscape(c byte) bool {
-	switch c {
-	case '"', '\\', 'n', 't', 'r', 'b', 'f':
-		return true
-	}
-	return false
-}
-
-func (s *Scanner) word(word string) bool {
+func (s *Scanner) word(word string) {
 	rest := s.in[s.at:]
-	if len(rest) < len(word) {
-		return s.fail(ErrShort)
+	switch {
+	case len(rest) < len(word):
+		s.fail(ErrShort)
+	case string(rest[:len(word)]) != word:
+		s.fail(errSyntax)
+	default:
+		s.at += len(word)
+		s.out = append(s.out, word...)
 	}
-	if string(rest[:len(word)]) != word {
-		return s.fail(errSyntax)
-	}
-	s.at += len(word)
-	s.out = append(s.out, word...)
-	return true
 }
 
 // number reads a number, which may go on where the text ends.
-func (s *Scanner) number() bool {
+func (s *Scanner) number() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
 		end++
@@ -308,16 +273,15 @@ func (s *Scanner) number() bool {
 	text := s.in[s.at:end]
 	switch {
 	case end == len(s.in) && !s.whole:
-		return s.fail(ErrShort)
+		s.fail(ErrShort)
 	case plainInteger(string(text)) || plainDecimal(string(text)):
 		s.out = append(s.out, text...)
 	case json.Valid(text):
 		s.out = append(s.out, Number(json.Number(text))...)
 	default:
-		return s.fail(errSyntax)
+		s.fail(errSyntax)
 	}
 	s.at = end
-	return true
 }
 
 // Members gives the members of an object: keys as they are written, without
