@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func (s *Session) Finish(ctx context.Context) {
 	if options.Targets != nil || options.PartOfTree || s.Plan.LedgerProblem != "" {
 		return
 	}
-	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, keysOf(s.inputs.Set)); err != nil {
+	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, keysOf(s.inputs.Set.Objects)); err != nil {
 		s.env.Log(slog.LevelWarn, err.Error())
 	}
 }
@@ -89,8 +88,9 @@ const maxSkew = 5 * time.Minute
 func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
 	sources := sync.OnceValue(s.timeSources)
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
-		from := sources()[k.Area]
-		read, err := client.Clock(ctx, from.kind, from.name)
+		source := sources()[k.Area]
+		of, _ := kind.Named(source.Kind)
+		read, err := client.Clock(ctx, of, source.Name)
 		if err != nil {
 			return ledger.Instant{}, err
 		}
@@ -103,30 +103,20 @@ func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (l
 	}
 }
 
-// timeSource is an object to ask for. An answer that there is none has the time as well.
-type timeSource struct {
-	kind *kind.Kind
-	name string
-}
-
-// timeSources returns one of each area: of the first kind that has a live object, the first in git.
-func (s *Session) timeSources() map[kind.Area]timeSource {
-	live, none := map[*kind.Kind]string{}, "trueup-clock"
+// timeSources returns an object of each area to ask, the first in git that is live. If there is none,
+// the answer that an object does not exist has the time as well.
+func (s *Session) timeSources() map[kind.Area]kind.Key {
+	found := map[kind.Area]kind.Key{}
 	for _, o := range s.inputs.Set.Objects {
-		if _, found := live[o.Kind]; found {
-			continue
-		}
-		if _, there := s.inputs.Live.Objects[o.Key()]; there {
-			live[o.Kind] = o.Name
+		_, live := s.inputs.Live.Objects[o.Key()]
+		if _, seen := found[o.Kind.Area]; live && !seen && o.Kind.Can(kind.Get) {
+			found[o.Kind.Area] = o.Key()
 		}
 	}
-	found := map[kind.Area]timeSource{}
 	for _, k := range kind.All() {
-		before, seen := found[k.Area]
-		if !k.Can(kind.Get) || seen && before.name != none {
-			continue
+		if _, seen := found[k.Area]; !seen && k.Can(kind.Get) {
+			found[k.Area] = kind.Key{Kind: k.Name, Name: "trueup-clock"}
 		}
-		found[k.Area] = timeSource{kind: k, name: cmp.Or(live[k], none)}
 	}
 	return found
 }
@@ -149,20 +139,13 @@ func ExitCode(res apply.Result) int {
 		seen[o.Verdict] = true
 		sent = sent || o.Sent
 	}
-	switch {
-	case seen[apply.Interrupted]:
-		return exit.Interrupted
-	case seen[apply.Auth]:
-		return exit.Auth
-	case seen[apply.NeedsPerson]:
-		return exit.NeedsPerson
-	case seen[apply.NotConverged]:
-		return exit.NotConverged
-	case seen[apply.Stale] && !sent:
-		return exit.Stale
-	case seen[apply.Partial] || seen[apply.Stale]:
-		return exit.Partial
-	default:
-		return exit.OK
+	for _, verdict := range []apply.Verdict{apply.Interrupted, apply.Auth, apply.NeedsPerson, apply.NotConverged, apply.Stale, apply.Partial} {
+		switch {
+		case seen[verdict] && verdict == apply.Stale && sent:
+			return exit.Partial
+		case seen[verdict]:
+			return exit.Parse(string(verdict))
+		}
 	}
+	return exit.OK
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -29,14 +30,12 @@ func (o Options) Check() error {
 }
 
 func (o Options) plan() (all plan.Options, err error) {
+	var wrong [3]error
 	all = o.Options
-	if all.Targets, err = Filter(o.Patterns); err != nil {
-		return all, err
-	}
-	if all.TakeOver, err = Keys("--take-over", o.TakeOver); err != nil {
-		return all, err
-	}
-	if all.AllowRecreate, err = Keys("--allow-recreate", o.AllowRecreate); err != nil {
+	all.Targets, wrong[0] = Filter(o.Patterns)
+	all.TakeOver, wrong[1] = Keys("--take-over", o.TakeOver)
+	all.AllowRecreate, wrong[2] = Keys("--allow-recreate", o.AllowRecreate)
+	if err := cmp.Or(wrong[:]...); err != nil {
 		return all, err
 	}
 	for flag, n := range map[string]int{"--max-creates": o.MaxCreates, "--max-deletes": o.MaxDeletes} {
@@ -55,10 +54,7 @@ func (o Options) Match(set *manifest.Set) error {
 		names[i] = obj.Key().String()
 	}
 	for _, pattern := range o.Patterns {
-		filter, err := Filter([]string{pattern})
-		if err != nil {
-			return err
-		}
+		filter, _ := Filter([]string{pattern}) // Check has read it
 		if !slices.ContainsFunc(set.Objects, func(obj *manifest.Object) bool { return filter(obj.Key()) }) {
 			return fmt.Errorf("--target %s matches no manifest%s", pattern, manifest.DidYouMean(pattern, names))
 		}

@@ -150,7 +150,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	known := append(keysOf(s.inputs.Set), history.Removed(s.inputs.Base, s.inputs.Set)...)
+	known := append(keysOf(s.inputs.Set.Objects), history.Removed(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.Ledger.View(ctx, known)
 	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
@@ -184,9 +184,9 @@ func Areas(set *manifest.Set) []kind.Area {
 	})
 }
 
-func keysOf(set *manifest.Set) []kind.Key {
-	keys := make([]kind.Key, len(set.Objects))
-	for i, o := range set.Objects {
+func keysOf[O interface{ Key() kind.Key }](objects []O) []kind.Key {
+	keys := make([]kind.Key, len(objects))
+	for i, o := range objects {
 		keys[i] = o.Key()
 	}
 	return keys
@@ -219,11 +219,7 @@ func (s *Session) addUnmanaged(ctx context.Context) error {
 	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
 		return nil
 	}
-	left := make([]kind.Key, len(s.inputs.Live.Unmanaged))
-	for i, obj := range s.inputs.Live.Unmanaged {
-		left[i] = obj.Key()
-	}
-	return s.Ledger.Add(ctx, &s.inputs.Ledger, left)
+	return s.Ledger.Add(ctx, &s.inputs.Ledger, keysOf(s.inputs.Live.Unmanaged))
 }
 
 // Offline returns the plan of what git changed since the base. It needs no token, platform or
