@@ -39,9 +39,16 @@ func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 		case <-r.Hurry:
 			interrupt()
 		}
-		within(r.Options.Grace, r.Hurry, over)
+		select {
+		case <-time.After(r.Options.Grace):
+		case <-r.Hurry:
+		case <-over:
+		}
 		cutNet(errGrace)
-		within(r.Options.Recording, over, nil)
+		select {
+		case <-time.After(r.Options.Recording):
+		case <-over:
+		}
 		closeBooks(errRecording)
 	})
 	return ctx, func() {
@@ -50,17 +57,6 @@ func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 		interrupt()
 		cutNet(nil)
 		closeBooks(nil)
-	}
-}
-
-// within waits, unless one of the channels is closed before.
-func within(d time.Duration, a, b <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-a:
-	case <-b:
 	}
 }
 
