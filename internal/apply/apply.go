@@ -42,17 +42,15 @@ type Journal interface {
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 
-	// These keep the last-applied spec of each object (docs/design.md B1 and 0.2).
-	// AppliedAll is Applied for objects that were live in sync; its errors are in
-	// their order.
+	// These keep the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
+	// Applied for objects that were live in sync; its errors are in their order.
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
 	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
 
-	// These keep deletions. Deleting must succeed before anything is sent: it refuses
-	// an object that no request of the ledger made, and a record that changed since
-	// the plan.
+	// These keep deletions. Deleting must succeed before anything is sent: it refuses an object
+	// that no request of the ledger made, and a record that changed since the plan.
 	Deleting(ctx context.Context, key kind.Key, uid, created string) error
 	Deleted(ctx context.Context, key kind.Key, message string) error
 	NotDeleted(ctx context.Context, key kind.Key, message string) error
@@ -61,11 +59,9 @@ type Journal interface {
 // Deps are what Run works with.
 type Deps struct {
 	Writer Writer
-	// Journal is nil where the ledger can't be used; the plan then holds no
-	// once-only request.
+	// Journal is nil where the ledger can't be used; the plan then holds no once-only request.
 	Journal Journal
-	// Clock asks the platform's area of the kind for the time, right now
-	// (docs/design.md 0.8).
+	// Clock asks the platform's area of the kind for the time, right now (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
 	// Replan plans one object again against what is live now (nil: nothing).
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
@@ -97,9 +93,8 @@ type Options struct {
 	// Wait waits until what was made is ready, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
-	// Batch is how many objects may wait for the ledger together; less than 2 means
-	// that it is near. Of requests that are sent once no more than Parallelism are
-	// claimed together.
+	// Batch is how many objects may wait for the ledger together; less than 2 means that it is
+	// near. Of requests that are sent once no more than Parallelism are claimed together.
 	Batch int
 	// WaitOthers is how long to wait for what other runs have claimed.
 	WaitOthers time.Duration
@@ -138,11 +133,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run does what the plan says: first what converges, then what is made once,
-// then the once-only requests, each after the objects that it waits for, and
-// deletions only if all of that ended well. A failure stops what depends on it
-// and nothing else; a refused token, or a platform that fails again and again,
-// stops everything that was not begun. So does the end of ctx: what is in flight
+// Run does what the plan says: first what converges, then what is made once, then the once-only
+// requests, each after the objects that it waits for, and deletions only if all of that ended well.
+// A failure stops what depends on it and nothing else; a refused token, or a platform that fails
+// again and again, stops everything that was not begun. So does the end of ctx: what is in flight
 // then has Options.Grace, or until Hurry is closed, and is recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)

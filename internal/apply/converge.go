@@ -26,8 +26,7 @@ func (w *work) converge(ctx context.Context) (end *Outcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
 		try = (&patching{work: w}).try
-		// Before the look, so that a slow ledger does not stand between that and the
-		// write.
+		// Before the look, so that a slow ledger does not stand between that and the write.
 		w.aside(func() { end = w.begin() })
 		if end != nil {
 			return end
@@ -105,8 +104,7 @@ func (w *work) posted(ctx context.Context, err error) *Outcome {
 	return w.settle(ctx, w.created(), err)
 }
 
-// absent makes sure that nothing of the name is there right before a POST, and
-// returns what is.
+// absent makes sure that nothing of the name is there right before a POST, and returns what is.
 func (w *work) absent(ctx context.Context, name string) (kind.Object, *Outcome) {
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	switch {
@@ -305,8 +303,7 @@ func changed(it plan.Item) string {
 type write struct {
 	// now is the plan that it carries out.
 	now plan.Item
-	// sent is the part of the spec that the request spoke of: a null stands for what
-	// must be gone.
+	// sent is the part of the spec that the request spoke of: a null stands for what must be gone.
 	sent []byte
 	// done says what was done.
 	done string

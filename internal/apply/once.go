@@ -14,10 +14,9 @@ import (
 	"trueup/internal/plan"
 )
 
-// postAll sends the requests that are sent once, in the plan's order. Those that a
-// run claims together it sends together: each claim is durable before the first byte
-// of its request, and a run that dies leaves no more questions than it has requests
-// in flight (docs/design.md A3).
+// postAll sends the requests that are sent once, in the plan's order. Those that a run claims
+// together it sends together: each claim is durable before the first byte of its request, and a run
+// that dies leaves no more questions than it has requests in flight (docs/design.md A3).
 func (r *run) postAll(ctx context.Context) {
 	var recording sync.WaitGroup
 	defer recording.Wait()

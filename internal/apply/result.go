@@ -13,8 +13,7 @@ import (
 // Status is how an item of a plan ended.
 type Status string
 
-// The ends of an item. Done includes items that needed nothing by the time
-// they were due.
+// The ends of an item. Done includes items that needed nothing by the time they were due.
 const (
 	Done    Status = "done"
 	Failed  Status = "failed"
@@ -67,8 +66,7 @@ const (
 	NeedsPerson  Verdict = "needs-person"
 	NotConverged Verdict = "not-converged"
 	Auth         Verdict = "auth"
-	// Stale is an object that is not what the plan spoke of: nothing was sent
-	// for it.
+	// Stale is an object that is not what the plan spoke of: nothing was sent for it.
 	Stale       Verdict = "stale"
 	Interrupted Verdict = "interrupted"
 )

@@ -51,8 +51,7 @@ func (w *work) found(end *Outcome) *Outcome {
 	return end
 }
 
-// recordsTogether is how many records are written at once: between those the run
-// can be stopped.
+// recordsTogether is how many records are written at once: between those the run can be stopped.
 const recordsTogether = 500
 
 // recordSettled tells the ledger of the items that were found to be in sync.

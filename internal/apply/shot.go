@@ -60,9 +60,8 @@ type answer struct {
 	again bool
 }
 
-// deliver sends a claimed request until its fate is known, or it may not be sent
-// again. Each send has its turn first, then a look at the clock, and nothing
-// between that and the send.
+// deliver sends a claimed request until its fate is known, or it may not be sent again. Each send
+// has its turn first, then a look at the clock, and nothing between that and the send.
 func (s *shot) deliver(ctx context.Context) answer {
 	for sends := 0; ; {
 		a := s.try(ctx)
@@ -109,8 +108,7 @@ func (s *shot) clarified(ctx context.Context, a answer) answer {
 	return a
 }
 
-// try sends once. A panic in it is an answer as well: what had begun to be sent may
-// have arrived.
+// try sends once. A panic in it is an answer as well: what had begun to be sent may have arrived.
 func (s *shot) try(ctx context.Context) answer {
 	before := answer{fate: unsent}
 	var now ledger.Instant
@@ -252,9 +250,8 @@ func (s *shot) verdict(ctx context.Context, a answer) (end *Outcome, record func
 	return s.failed(a)
 }
 
-// failed is the verdict of a send that did not succeed. Only what was provably not
-// written, or certainly refused, is free again; what may have arrived is left
-// for a later run, or for a person.
+// failed is the verdict of a send that did not succeed. Only what was provably not written, or
+// certainly refused, is free again; what may have arrived is left for a later run, or for a person.
 func (s *shot) failed(a answer) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")

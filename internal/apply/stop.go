@@ -19,10 +19,9 @@ var (
 	errRecording = errors.New("the run was stopped, and the ledger took too long")
 )
 
-// lasting gives the run the contexts of what has begun. They outlive the one
-// that is returned, which ends at the first signal: requests by Options.Grace,
-// or until the hurry, the ledger by Options.Recording more (docs/design.md C5). The
-// function ends them all.
+// lasting gives the run the contexts of what has begun. They outlive the one that is returned,
+// which ends at the first signal: requests by Options.Grace, or until the hurry, the ledger by
+// Options.Recording more (docs/design.md C5). The function ends them all.
 func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 	ctx, interrupt := context.WithCancel(ctx)
 	bound := context.WithoutCancel(ctx)
@@ -110,10 +109,9 @@ func (r *run) stop(why string) {
 	r.stopped = cmp.Or(r.stopped, why)
 }
 
-// noteResult notes how an operation ended, and stops the run where nothing else can
-// succeed either: the token was refused, or the platform failed, or gave no answer,
-// too often in a row (docs/design.md C3): each request that is sent once and gets none is
-// a question to a person.
+// noteResult notes how an operation ended, and stops the run where nothing else can succeed either:
+// the token was refused, or the platform failed, or gave no answer, too often in a row
+// (docs/design.md C3): each request that is sent once and gets none is a question to a person.
 func (r *run) noteResult(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()
@@ -149,8 +147,7 @@ func unharmed(report func(Event)) func(Event) {
 	}
 }
 
-// safely runs something whose panic is its error. Where it happened is told as an
-// event of its own.
+// safely runs something whose panic is its error. Where it happened is told as an event of its own.
 func (r *run) safely(key kind.Key, do func() error) (err error) {
 	defer func() {
 		panicked := recover()

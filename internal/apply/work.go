@@ -157,8 +157,7 @@ func (w *work) rest(ctx context.Context, err error) bool {
 	return w.Sleep(ctx, d) == nil
 }
 
-// pauses are those between the tries of one write, of which failed counts those
-// that failed.
+// pauses are those between the tries of one write, of which failed counts those that failed.
 type pauses struct {
 	Retry
 	failed int
@@ -172,9 +171,8 @@ func (r *run) pauses() pauses {
 	return p
 }
 
-// left counts a try that failed, and reports whether there is another. A try that was
-// not even sent, because the platform had asked another request of its area to wait,
-// does not count.
+// left counts a try that failed, and reports whether there is another. A try that was not even
+// sent, because the platform had asked another request of its area to wait, does not count.
 func (p *pauses) left(err error) bool {
 	if wait := ask(err, Answer.Wait); !notSent(err) || httpStatus(err) != 0 || wait == 0 {
 		p.failed++

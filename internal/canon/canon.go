@@ -1,8 +1,7 @@
-// Package canon turns JSON into one canonical form (sorted keys, no space,
-// numbers by value) and digests it, so that manifests, live objects, ledger
-// and plans compare by bytes; it knows nothing of what the values mean. It is a
-// package of its own because all four need the same bytes and none may import
-// another.
+// Package canon turns JSON into one canonical form (sorted keys, no space, numbers by value) and
+// digests it, so that manifests, live objects, ledger and plans compare by bytes; it knows nothing
+// of what the values mean. It is a package of its own because all four need the same bytes and none
+// may import another.
 package canon
 
 import (
@@ -129,10 +128,9 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// maxExponent and maxDigits bound the numbers that are compared by value, so
-// that a hostile 1e999999999, or one of a million digits, costs nothing, and many
-// of 1e300 take no more than some times the room of their text; beyond them the
-// text stands for itself.
+// maxExponent and maxDigits bound the numbers that are compared by value, so that a hostile
+// 1e999999999, or one of a million digits, costs nothing, and many of 1e300 take no more than some
+// times the room of their text; beyond them the text stands for itself.
 const (
 	maxExponent = 40
 	maxDigits   = 1000

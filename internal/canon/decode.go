@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Decode reads a text as Canonical does; numbers are json.Number in their canonical
-// text.
+// Decode reads a text as Canonical does; numbers are json.Number in their canonical text.
 func Decode(text []byte) (any, error) {
 	b, err := Canonical(text)
 	if err != nil {
@@ -17,8 +16,7 @@ func Decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// MustDecode reads canonical JSON that this program wrote; anything else is a
-// bug, and panics.
+// MustDecode reads canonical JSON that this program wrote; anything else is a bug, and panics.
 func MustDecode(canonical []byte) any {
 	v, err := Decode(canonical)
 	if err != nil {
@@ -27,8 +25,7 @@ func MustDecode(canonical []byte) any {
 	return v
 }
 
-// tree reads the value that begins at a place of canonical JSON, and returns where it
-// ends.
+// tree reads the value that begins at a place of canonical JSON, and returns where it ends.
 func tree(b []byte, at int) (v any, end int) {
 	switch b[at] {
 	case '{':

@@ -187,8 +187,7 @@ func (s *Scanner) compare(a, b member) int {
 	return bytes.Compare(x[1:len(x)-1], y[1:len(y)-1])
 }
 
-// sort puts the members of an object in order, which begin and end with the
-// text so far.
+// sort puts the members of an object in order, which begin and end with the text so far.
 func (s *Scanner) sort(members []member, begin int) {
 	slices.SortFunc(members, func(a, b member) int { return s.compare(a, b) })
 	for i := 1; i < len(members); i++ {
@@ -224,8 +223,7 @@ func (s *Scanner) text() {
 	}
 }
 
-// endOfText finds where a text ends: plain says that it has no escape but what
-// Append writes too.
+// endOfText finds where a text ends: plain says that it has no escape but what Append writes too.
 func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	plain, ascii = true, true
 	for end = s.at + 1; end < len(s.in); end++ {

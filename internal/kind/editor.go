@@ -96,8 +96,7 @@ func IsCurrentEditorSchema(text []byte) bool {
 	return err == nil && bytes.Equal(found, canon.Bytes(canon.MustDecode(EditorSchema())))
 }
 
-// skeleton is what must be there of a document, with the first example of each
-// value.
+// skeleton is what must be there of a document, with the first example of each value.
 func skeleton(schema map[string]any) any {
 	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
 		return examples[0]
@@ -113,9 +112,8 @@ func skeleton(schema map[string]any) any {
 	return out
 }
 
-// forEditor turns a schema into a part of the one for editors: it writes references
-// out, because what stands beside one does not count in draft-07, and leaves out what
-// is for this program alone.
+// forEditor turns a schema into a part of the one for editors: it writes references out, because
+// what stands beside one does not count in draft-07, and leaves out what is for this program alone.
 func forEditor(schema, defs map[string]any) map[string]any {
 	out := map[string]any{}
 	if ref, ok := schema["$ref"].(string); ok {

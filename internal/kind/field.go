@@ -52,8 +52,7 @@ type Field struct {
 	// Section is the place in the platform's document.
 	Section  string `json:"x-trueup-section"`
 	Examples []any  `json:"examples"`
-	// Seen are the values that the document shows, where it does not say that
-	// there are no others.
+	// Seen are the values that the document shows, where it does not say that there are no others.
 	Seen []string `json:"x-trueup-seen"`
 	// Observed are values that platforms of this family have although the document
 	// does not show them, and that resemble those of Seen.
@@ -80,11 +79,9 @@ type Field struct {
 	Open   bool              `json:"x-trueup-open"`
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
-	// Names are those of Fields in the order of the schema, which is that of
-	// canonical manifests.
+	// Names are those of Fields in the order of the schema, which is that of canonical manifests.
 	Names []string `json:"-"`
-	// Any stands for the fields of an object whose names are the user's own, or is
-	// nil.
+	// Any stands for the fields of an object whose names are the user's own, or is nil.
 	Any *Field `json:"-"`
 	// Item is the element of a list.
 	Item *Field `json:"-"`

@@ -1,6 +1,5 @@
-// Package kind holds the platform's kinds as data: envelopes, paths, documented
-// verbs, policy, and per field what the schema says; it fetches and changes
-// nothing.
+// Package kind holds the platform's kinds as data: envelopes, paths, documented verbs, policy, and
+// per field what the schema says; it fetches and changes nothing.
 package kind
 
 import (
@@ -72,8 +71,7 @@ type Kind struct {
 	// HostField is the field of spec that holds a hostname, or "". Objects
 	// with Policy RequestOnly wait for the Converge object of the same hostname.
 	HostField string
-	// DiskField is the path below spec of the disk that an object is made
-	// from, or empty.
+	// DiskField is the path below spec of the disk that an object is made from, or empty.
 	DiskField []string
 	// NamespaceOnWire says whether metadata.namespace is sent: the Purge
 	// envelope of the API has none (docs/platform.md 2.3).
@@ -102,8 +100,7 @@ func (k *Kind) CanPatch() bool { return k.Policy == Converge }
 // CreateOnly reports whether objects of the kind are created and never changed.
 func (k *Kind) CreateOnly() bool { return k.Policy == CreateOnly }
 
-// RequestOnly reports whether an object of the kind is a request that leaves no
-// object behind.
+// RequestOnly reports whether an object of the kind is a request that leaves no object behind.
 func (k *Kind) RequestOnly() bool { return k.Policy == RequestOnly }
 
 // SentOnce reports whether the creation of an object must be sent at most once.
@@ -137,8 +134,7 @@ func (k *Kind) ObjectPath(ws Workspace, name string) string {
 	return k.CollectionPath(ws) + "/" + url.PathEscape(name)
 }
 
-// ShortObjectPath returns the object's path without the workspace, as plans
-// show it: /cdns/shop.
+// ShortObjectPath returns the object's path without the workspace, as plans show it: /cdns/shop.
 func (k *Kind) ShortObjectPath(name string) string {
 	return k.ShortCollectionPath() + "/" + url.PathEscape(name)
 }

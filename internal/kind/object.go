@@ -12,8 +12,7 @@ type Object struct {
 	Kind      *Kind
 	Name      string
 	Namespace string
-	// UID, ResourceVersion and CreationTimestamp are empty where the server
-	// gave none.
+	// UID, ResourceVersion and CreationTimestamp are empty where the server gave none.
 	UID               string
 	ResourceVersion   string
 	CreationTimestamp string

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Places are the fields that a path as people read it may name: what stands in
-// brackets names an element of a list, or a field with signs in its name, and may
-// itself have brackets. A field that no schema knows has only what it inherits,
-// and counts where the path can name no documented one.
+// Places are the fields that a path as people read it may name: what stands in brackets names an
+// element of a list, or a field with signs in its name, and may itself have brackets. A field that
+// no schema knows has only what it inherits, and counts where the path can name no documented one.
 type Places []*Field
 
 // maxBrackets bounds the ways to read a path.
@@ -58,8 +57,7 @@ func (f *Field) inBrackets(path string) (out Places) {
 	return out.documented()
 }
 
-// documented leaves out unknown fields where there is a documented one, unless they
-// are sensitive.
+// documented leaves out unknown fields where there is a documented one, unless they are sensitive.
 func (p Places) documented() Places {
 	if !slices.ContainsFunc(p, func(f *Field) bool { return !f.unknown }) {
 		return p
@@ -115,8 +113,7 @@ func (p Places) Sensitive() bool {
 	return slices.ContainsFunc(p, func(f *Field) bool { return f.Sensitive })
 }
 
-// RiskIn returns the gravest risk of anything in a value that stands there. A nil
-// is no value.
+// RiskIn returns the gravest risk of anything in a value that stands there. A nil is no value.
 func (p Places) RiskIn(value any) (risk Risk) {
 	if value == nil {
 		return NoRisk
@@ -146,8 +143,7 @@ func (f *Field) riskIn(value any) Risk {
 	return cmp.Or(risk, f.Risk) // it is empty, or has no parts
 }
 
-// Gravest returns the gravest risk of the field and of all that is documented
-// below it.
+// Gravest returns the gravest risk of the field and of all that is documented below it.
 func (f *Field) Gravest() Risk {
 	risk := f.Risk
 	for _, child := range f.Fields {

@@ -12,11 +12,10 @@ import (
 // NewObject is ReadObject of an envelope as canon.Decode gives it.
 func (k *Kind) NewObject(doc map[string]any) (Object, error) { return k.ReadObject(canon.Bytes(doc)) }
 
-// ReadObject reduces one answer of the platform, an envelope in canonical JSON,
-// to what is compared and shown; it keeps nothing of it. It is tolerant of what
-// the platform's document does not show (a list's items without kind, null for
-// what is absent, workspace for namespace) and refuses only what can't be the
-// object: another kind, no name, a spec that is no object.
+// ReadObject reduces one answer of the platform, an envelope in canonical JSON, to what is compared
+// and shown; it keeps nothing of it. It is tolerant of what the platform's document does not show
+// (a list's items without kind, null for what is absent, workspace for namespace) and refuses only
+// what can't be the object: another kind, no name, a spec that is no object.
 func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	o := Object{Kind: k}
 	var spec []byte
@@ -89,10 +88,9 @@ func textOf(v any) string {
 	return ""
 }
 
-// Ready reads the status of an object, canonical JSON or nil: whether the
-// object has become what it is for, or the server's own words of why it has
-// not. A kind that documents no such state is ready at once. An error beside
-// readiness is an earlier attempt's and is not reported.
+// Ready reads the status of an object, canonical JSON or nil: whether the object has become what it
+// is for, or the server's own words of why it has not. A kind that documents no such state is ready
+// at once. An error beside readiness is an earlier attempt's and is not reported.
 func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	if k.ReadyField == "" {
 		return true, ""
@@ -114,10 +112,9 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
 
-// Envelope returns the canonical JSON of an object as it is sent to create it:
-// the envelope of the API whatever the manifest's was, metadata with the name
-// and, where the kind has one, the namespace (docs/platform.md 2). The spec must
-// be canonical JSON.
+// Envelope returns the canonical JSON of an object as it is sent to create it: the envelope of the
+// API whatever the manifest's was, metadata with the name and, where the kind has one, the
+// namespace (docs/platform.md 2). The spec must be canonical JSON.
 func (k *Kind) Envelope(ws Workspace, name string, spec []byte) []byte {
 	meta := map[string]any{"name": name}
 	if k.NamespaceOnWire && ws.Name != "" {

@@ -33,8 +33,7 @@ func Risks() []Risk { return []Risk{RiskServes, RiskSecurity, RiskAvailability, 
 // String returns the name that schemas use, empty for NoRisk.
 func (r Risk) String() string { return tableOfRisks[r].name }
 
-// Grave reports whether the risk is RiskServes or RiskSecurity: reports show
-// values of these whole.
+// Grave reports whether the risk is RiskServes or RiskSecurity: reports show values of these whole.
 func (r Risk) Grave() bool { return r >= RiskSecurity }
 
 // Meaning says in a few words what the risk is, for people.

@@ -194,10 +194,9 @@ func (d definitions) field(name string, raw json.RawMessage, above inherited) (*
 	return f, nil
 }
 
-// At finds a field by the parts of its path: spec, locations, cache, edgeTTL.
-// A list is entered without being named; the parts "[]", "[3]" and "3" and a
-// bracket behind a name are tolerated where they are written. The path of a
-// list, without a bracket behind it, is the list itself.
+// At finds a field by the parts of its path: spec, locations, cache, edgeTTL. A list is entered
+// without being named; the parts "[]", "[3]" and "3" and a bracket behind a name are tolerated
+// where they are written. The path of a list, without a bracket behind it, is the list itself.
 func (f *Field) At(path []string) (*Field, bool) {
 	for _, part := range path {
 		name, bracket, indexed := strings.Cut(part, "[")

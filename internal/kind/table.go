@@ -53,8 +53,7 @@ var table = []*Kind{
 // All returns the kinds in the order of their names.
 func All() []*Kind { return table }
 
-// Named finds a kind by its name in any case: its own, the short one, or that of
-// several.
+// Named finds a kind by its name in any case: its own, the short one, or that of several.
 func Named(name string) (*Kind, bool) {
 	for _, k := range table {
 		if k.Name == name {

@@ -10,11 +10,9 @@ import (
 
 // Reader reads objects of the platform.
 type Reader interface {
-	// List calls each for every item of the kind's collection, as it is
-	// decoded.
+	// List calls each for every item of the kind's collection, as it is decoded.
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
-	// Get returns one object; an error with NotFound() true is the only proof
-	// that there is none.
+	// Get returns one object; an error with NotFound() true is the only proof that there is none.
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 }
 
@@ -28,8 +26,7 @@ type State struct {
 	// and, unless Options.Whole, without their spec but for those that are made
 	// once: one of them may be what a request without an answer made.
 	Unmanaged []kind.Object
-	// Hosts maps the kind.HostKey of each hostname that an object serves to the
-	// key of that object.
+	// Hosts maps the kind.HostKey of each hostname that an object serves to the key of that object.
 	Hosts map[string]kind.Key
 	// Lists says, by kind name, how complete the list was.
 	Lists map[string]kind.ListInfo

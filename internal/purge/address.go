@@ -14,8 +14,7 @@ import (
 
 // Address is what a person, a list or a sitemap names to be purged.
 type Address struct {
-	// Host is in the form in which hostnames are compared; empty where a path was
-	// named without one.
+	// Host is a hostKey, empty for a path without a host.
 	Host string
 	Path string
 }
@@ -31,11 +30,9 @@ var (
 	errRemark    = errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 )
 
-// ParseAddress reads a path or an address of http or https. The path becomes
-// what browsers ask for: characters that can't stand in an address are encoded,
-// escapes stay as they are, and a fragment, which is never sent, is cut off. An
-// address without a path means that of "/". It is an error where the path is none
-// of a purge (docs/platform.md 2.3).
+// ParseAddress reads a path, or an http or https address. The path becomes what browsers
+// request: other characters are encoded, escapes stay, and a fragment is cut off, which
+// is never sent. No path means "/". CheckPath may reject it.
 func ParseAddress(text string) (Address, error) {
 	if !utf8.ValidString(text) {
 		return Address{}, errors.New("is not UTF-8")
@@ -73,7 +70,7 @@ func ParseAddress(text string) (Address, error) {
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
-// asAsked is a path, with a query perhaps, as browsers ask for it.
+// asAsked is a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
 	path, query, asks := strings.Cut(text, "?")
 	path = encode(strings.ReplaceAll(path, `\`, "/"), inPath)
@@ -113,10 +110,8 @@ func hostKey(host string) string {
 	return host
 }
 
-// namePath is the path at which browsers ask for a file of that name, which may
-// have folders: all that does not stand for itself in the path of an address is
-// encoded as %XX, byte by byte. A star can't be named: platforms take it for
-// everything.
+// namePath is the path of a file of that name, which may have folders: special characters are
+// encoded as %XX, byte by byte. A name can't have a star: to platforms, it means everything.
 func namePath(name string) (string, error) {
 	if strings.Contains(name, "*") {
 		return "", errors.New("has a * in its name, which a path of a purge can't have")
@@ -124,10 +119,9 @@ func namePath(name string) (string, error) {
 	return encode(name, inName), nil
 }
 
-// The characters that are encoded, beside the bytes that are no printed ASCII. Of
-// an address that somebody wrote they are the path and the query percent-encode
-// set of the URL standard, which is what browsers do; in the name of a file those
-// that mean something in an address are encoded too, as whoever links to it must.
+// The characters to encode besides bytes that are not printable ASCII: in an address, the
+// percent-encode sets of the URL standard, as browsers do; in the name of a file also
+// those that have a meaning in an address.
 const (
 	inPath  = "\"<>^`{}"
 	inQuery = "\"<>'"
@@ -149,7 +143,7 @@ func encode(text, set string) string {
 // Hosts are the hostnames that a purge may name (docs/platform.md 2.3).
 type Hosts map[string]string
 
-// NewHosts takes the hostnames as they are to be written.
+// NewHosts returns the Hosts of hostnames as purges write them.
 func NewHosts(hostnames []string) Hosts {
 	h := make(Hosts, len(hostnames))
 	for _, name := range hostnames {
@@ -158,9 +152,8 @@ func NewHosts(hostnames []string) Hosts {
 	return h
 }
 
-// Place finds the hostname that a host belongs to, as it is to be written, and
-// the subdomain that must be named beside it: the longest hostname that the host
-// is or ends with.
+// Place finds the longest hostname that a host equals or ends with, and the subdomain
+// that a purge must name beside it.
 func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
 	host = hostKey(host)
 	for at := 0; ; {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Wanted is a path that is to be purged on a hostname or on one of its
-// subdomains.
+// Wanted is a path to purge on a hostname or on one of its subdomains.
 type Wanted struct {
 	Hostname string
 	// Subdomain is empty for the hostname itself.
@@ -25,8 +24,7 @@ type Composed struct {
 	Collapsed []Collapsed
 }
 
-// Dropped is a path and the prefix path that covers it, in this or in another
-// request.
+// Dropped is a path and the prefix path that covers it, in this or in another request.
 type Dropped struct{ Path, By string }
 
 // Collapsed is a prefix path, and the paths that it is named for.
@@ -35,13 +33,11 @@ type Collapsed struct {
 	Paths  []string
 }
 
-// Compose makes as few requests as purge what is wanted and no more, but for the
-// hostname itself, which each request purges beside its subdomains (docs/platform.md
-// 2.3): one for each hostname and set of subdomains, in their order, with its
-// paths sorted. Each path is named once; what a prefix path covers, in the same
-// request or in one of more subdomains, is dropped. With pays above zero, a
-// folder of which at least so many paths are named is named in their place, but
-// never everything.
+// Compose makes the fewest requests that purge what is wanted: one for each hostname and
+// set of subdomains, sorted. They purge nothing else, except that each request also purges
+// the hostname itself (docs/platform.md 2.3). Paths that a prefix path covers, in the same
+// request or in one of more subdomains, are dropped. If pays is not 0, a folder replaces
+// that many of its paths or more, but never everything.
 func Compose(wanted []Wanted, pays int) []Composed {
 	groups := grouped(wanted)
 	for i := range groups {
@@ -198,10 +194,8 @@ func above(folder string) string {
 	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
 }
 
-// Split makes as few requests as possible of one that has more paths than all active
-// ones of a hostname may have together (docs/platform.md 8): each keeps the limits alone,
-// and none is larger than it must be, because a large one waits until the window of
-// all others is over.
+// Split splits a request into the fewest that each keep the limits of a hostname (docs/platform.md
+// 8). They are of one size, because a large one waits until the window of all others is over.
 func (s Spec) Split(limits Usage) []Spec {
 	usage := s.Usage()
 	parts := make([]Spec, usage.Parts(limits))

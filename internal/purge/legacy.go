@@ -15,11 +15,10 @@ import (
 type Legacy struct {
 	// Hosts are the hostnames that a purge may name.
 	Hosts Hosts
-	// Service is the address of the older service, or empty where it is not known:
-	// a request to it names in its query what is to be purged.
+	// Service is the address of the older service, or empty if it is unknown: the query
+	// of a request to it names what to purge.
 	Service string
-	// Host is that of entries that name none; where it is empty, they have no
-	// place.
+	// Host is that of entries that name none. If it is empty, they are unplaced.
 	Host string
 	// Query is what a purge does with a query.
 	Query QueryPolicy
@@ -29,9 +28,8 @@ type Legacy struct {
 // does not say whether the path of a purge has one (docs/platform.md 2.3).
 type QueryPolicy uint8
 
-// The policies: QueryRefused gives such an address no place, QueryDropped names
-// the path alone, QueryPrefix everything that begins with the path, and QueryKept
-// the path with its query.
+// QueryRefused leaves such an address unplaced, QueryDropped purges the path alone,
+// QueryPrefix everything that begins with the path, and QueryKept the path with its query.
 const (
 	QueryRefused QueryPolicy = iota
 	QueryDropped
@@ -51,8 +49,8 @@ type errUnplaced struct{ reason, fix string }
 
 func (e errUnplaced) Error() string { return e.reason }
 
-// Place finds what each entry of a list asks to be purged. What it can't place it
-// returns with the reason, and guesses nothing: a purge is sent once.
+// Place finds what each entry of a list asks to purge. It guesses nothing, because a purge
+// is sent once: it returns the rest with the reason.
 func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 	for _, entry := range list {
 		found, err := l.entry(entry.Text)
@@ -96,9 +94,8 @@ func (l Legacy) entry(text string) ([]Wanted, error) {
 	return wanted, nil
 }
 
-// named are the addresses that the query of a request to the older service names.
-// Where that service is not known, it is an address of none of the hostnames that
-// has such a query.
+// named are the addresses that the query of a request to the older service names. If the
+// service is unknown, any address with such a query, and of none of the hostnames, is one.
 func (l Legacy) named(text string) (named []string, isRequest bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -177,7 +174,7 @@ func (l Legacy) whole(text string) string {
 	return text
 }
 
-// asked is the path that is purged for one that is asked for with a query.
+// asked is the path to purge for one with a query.
 func (l Legacy) asked(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
@@ -194,7 +191,7 @@ func (l Legacy) asked(path, query string) (string, error) {
 	return "", errUnplaced{"has a query, and it is not documented what a purge does with queries", "choose with --query: drop, prefix or keep"}
 }
 
-// mendStar says which prefix path would purge at least what was meant.
+// mendStar suggests a prefix path that purges at least what was meant.
 func mendStar(path string) string {
 	before, _, _ := strings.Cut(path, "*")
 	if before == "/" {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// ReadLegacyList reads a list of addresses: text with one a line, or JSON, of
-// which every text of a list counts, and in objects those that look like an
-// address or a path. Other values in a list are unplaced.
+// ReadLegacyList reads a list of addresses: one a line, or JSON. In JSON, every text of a list
+// counts, and in objects what looks like an address or a path. Other values of a list are unplaced.
 func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
@@ -24,8 +23,7 @@ func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	return list, nil, err
 }
 
-// unquoted takes off the quotes, and the comma behind them, that are left where
-// somebody copied a list of a program.
+// unquoted removes the quotes and the comma of a line that was copied from a program.
 func unquoted(text string) string {
 	for _, quote := range []string{`"`, `'`} {
 		inner, quoted := strings.CutPrefix(text, quote)
@@ -76,8 +74,7 @@ func (l *jsonList) lineAt(offset int) int {
 	return l.line
 }
 
-// value reads what begins with a token. A text is an entry; another value of a list has
-// no place.
+// value reads what begins with a token. A text is an entry; another value of a list has no place.
 func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
 		return l.values(delim == '{', depth)

@@ -9,9 +9,8 @@ import (
 // maxLinks is how many links in a row are followed, which is what systems do.
 const maxLinks = 40
 
-// Reaching returns the symbolic links that lead to one of the names, to a folder
-// that one is in, or to another such link, in order. links has where they lead, as
-// it is written in them.
+// Reaching returns the symbolic links, sorted, that lead to one of the names, to a folder
+// that has one, or to another such link. links maps them to their targets.
 func Reaching(links map[string]string, names []string) []string {
 	// Of what is in reached, a folder may be something else besides.
 	reached, whole := map[string]bool{}, map[string]bool{}

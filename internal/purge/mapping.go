@@ -9,8 +9,7 @@ import (
 
 // Mapping says at which address a file, or all files of a folder, are served.
 type Mapping struct {
-	// From is a file's name, or a folder's with a slash at its end; that of
-	// everything is empty.
+	// From is a file's name, or a folder's with a slash at its end; that of everything is empty.
 	From string
 	// To is the address of the file, or of the folder, with a slash at its end.
 	To Address
@@ -39,11 +38,8 @@ func ParseMapping(text string) (Mapping, error) {
 		return Mapping{}, fmt.Errorf("%q: a folder maps to a folder, and a file to a file: end both with a slash, or neither", text)
 	}
 	m := Mapping{From: clean, To: address}
-	switch {
-	case clean == ".":
-		m.From = ""
-	case isFolder:
-		m.From += "/"
+	if isFolder {
+		m.From = strings.TrimPrefix(clean+"/", "./")
 	}
 	return m, nil
 }
@@ -54,20 +50,16 @@ type Mappings []Mapping
 // Index is the file of a folder that is served at the address of the folder too.
 const Index = "index.html"
 
-// Serve returns the addresses of a file; none where no mapping is of it. Of those
-// that are, the ones with the longest names count. withFolder adds the address of
-// the folder to that of its Index.
-func (m Mappings) Serve(name string, withFolder bool) ([]Address, error) {
-	longest := -1
+// Serve returns the addresses of a file, by the mappings with the longest name that
+// have it. withFolder adds the address of the folder to that of its Index.
+func (m Mappings) Serve(name string, withFolder bool) (served []Address, err error) {
+	longest := 0
 	for _, each := range m {
-		if each.Has(name) {
-			longest = max(longest, len(each.From))
-		}
-	}
-	var served []Address
-	for _, each := range m {
-		if len(each.From) != longest || !each.Has(name) {
+		if !each.Has(name) || len(each.From) < longest {
 			continue
+		}
+		if len(each.From) > longest {
+			longest, served = len(each.From), nil
 		}
 		rest, err := namePath(name[len(each.From):])
 		if err != nil {
@@ -82,7 +74,7 @@ func (m Mappings) Serve(name string, withFolder bool) ([]Address, error) {
 	return served, nil
 }
 
-// Has reports whether the mapping is of a file of that name.
+// Has reports whether the mapping serves the file of that name.
 func (m Mapping) Has(name string) bool {
 	if m.From == "" || strings.HasSuffix(m.From, "/") {
 		return strings.HasPrefix(name, m.From)

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// IsPrefix reports whether a path, valid or not, names everything below it: its last
-// character is a "*" (docs/platform.md 2.3). Any other path names one file. The two
-// have limits of their own.
+// IsPrefix reports whether a path, valid or not, names everything below it: its last character is a
+// "*" (docs/platform.md 2.3). Any other path names one file. The two have limits of their own.
 func IsPrefix(path string) bool { return strings.HasSuffix(path, "*") }
 
 // The reasons why a path is refused (docs/platform.md 2.3).
@@ -19,8 +18,7 @@ var (
 	errInnerStar   = errors.New("has * before its last character")
 )
 
-// CheckPath returns why the platform's document does not allow the path, or
-// nil.
+// CheckPath returns why the platform's document does not allow the path, or nil.
 func CheckPath(path string) error {
 	if !strings.HasPrefix(path, "/") {
 		return errNotAbsolute

@@ -37,9 +37,8 @@ func Parse(spec map[string]any) (s Spec, err error) {
 	return s, nil
 }
 
-// Canonical returns the spec with its subdomains and paths sorted and each
-// named once, so that a reordered purge is the same purge. It does not change
-// the receiver.
+// Canonical returns the spec with its subdomains and paths sorted and each named once, so that a
+// reordered purge is the same purge. It does not change the receiver.
 func (s Spec) Canonical() Spec {
 	return Spec{Hostname: s.Hostname, Subdomains: sortedUnique(s.Subdomains), Paths: sortedUnique(s.Paths)}
 }

@@ -2,16 +2,14 @@ package purge
 
 import "fmt"
 
-// The limits of all active purges of one hostname, taken together
-// (docs/platform.md 8).
+// The limits of all active purges of one hostname, taken together (docs/platform.md 8).
 const (
 	MaxRequests = 100
 	MaxPaths    = 20000
 	MaxPrefixes = 1000
 )
 
-// Usage counts against the limits of a hostname: purge requests, absolute
-// paths and prefix paths.
+// Usage counts against the limits of a hostname: purge requests, absolute paths and prefix paths.
 type Usage struct {
 	Requests int `json:"requests"`
 	Paths    int `json:"paths"`
@@ -26,9 +24,8 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Requests + v.Requests, u.Paths + v.Paths, u.Prefixes + v.Prefixes}
 }
 
-// Pessimistic returns what is used if the platform counts every path once for
-// the hostname and once more for each subdomain, which its document leaves
-// open.
+// Pessimistic returns what is used if the platform counts every path once for the hostname and once
+// more for each subdomain, which its document leaves open.
 func (u Usage) Pessimistic(subdomains int) Usage {
 	return Usage{u.Requests, u.Paths * (1 + subdomains), u.Prefixes * (1 + subdomains)}
 }
