@@ -98,8 +98,6 @@ type Options struct {
 	Batch int
 	// WaitOthers is how long to wait for what other runs have claimed.
 	WaitOthers time.Duration
-	// Retry says how writes are repeated.
-	Retry Retry
 	// Breaker is how many operations in a row the platform may fail, with a 5xx or
 	// without an answer, before nothing new is begun; default 5 (docs/design.md C3).
 	Breaker int
@@ -108,26 +106,7 @@ type Options struct {
 	Grace, Recording time.Duration
 }
 
-// Retry says how a write is repeated (docs/design.md C4). What is zero has its default.
-type Retry struct {
-	// Tries bounds how often a request is made that was not written, or may be
-	// made twice; default 4.
-	Tries int
-	// Initial and Max bound the pauses between two tries: a random part of an
-	// interval that grows from the one to the other; default 0.5 s and 20 s.
-	Initial, Max time.Duration
-	// MaxWait is the longest pause that a server may ask for (Retry-After); a longer
-	// one ends the write; default 15 minutes.
-	MaxWait time.Duration
-	// LookAgain is the pause between two looks for what a POST without an answer
-	// may have made; default 2 s.
-	LookAgain time.Duration
-}
-
 func (o Options) withDefaults() Options {
-	c := &o.Retry
-	c.Tries, c.Initial, c.Max = cmp.Or(c.Tries, 4), cmp.Or(c.Initial, 500*time.Millisecond), cmp.Or(c.Max, 20*time.Second)
-	c.MaxWait, c.LookAgain = cmp.Or(c.MaxWait, 15*time.Minute), cmp.Or(c.LookAgain, 2*time.Second)
 	o.Breaker = cmp.Or(o.Breaker, 5)
 	o.Grace, o.Recording = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Recording, 2*time.Second)
 	return o

@@ -13,13 +13,9 @@ import (
 	"trueup/internal/plan"
 )
 
-const (
-	// maxConflicts bounds how often a PATCH is made again because the server
-	// answered 409: the object moved on, or the server takes no resourceVersion.
-	maxConflicts = 3
-	// maxSends bounds how often a POST is sent that may have arrived before.
-	maxSends = 3
-)
+// maxConflicts bounds how often a PATCH is made again because the server answered 409: the object
+// moved on, or the server takes no resourceVersion.
+const maxConflicts = 3
 
 // converge creates or patches an object until live equals git.
 func (w *work) converge(ctx context.Context) (end *Outcome) {
@@ -44,8 +40,8 @@ func (w *work) converge(ctx context.Context) (end *Outcome) {
 			end.Status, end.Fix = Failed, "run apply again, which checks first"
 		}
 	}
-	if end.Status == Failed && w.pauses.usedUp() {
-		end.Message += fmt.Sprintf(" (gave up after %d tries)", w.pauses.failed)
+	if end.Status == Failed && w.failed >= maxTries {
+		end.Message += fmt.Sprintf(" (gave up after %d tries)", w.failed)
 	}
 	w.noteResult(end.cause)
 	if w.begun && !w.arrived {
@@ -147,7 +143,7 @@ func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
 	if !notFound(err) {
 		return obj, err
 	}
-	if err := w.Sleep(ctx, w.pauses.LookAgain); err != nil {
+	if err := w.Sleep(ctx, lookAgain); err != nil {
 		return obj, err
 	}
 	return w.Writer.Get(w.net, w.kind, w.item.Name)

@@ -117,8 +117,10 @@ func deleteMayHaveSucceeded(err error) bool {
 // to go, and that nobody wants it kept.
 func (d *deletion) same(ctx context.Context) *Outcome {
 	obj, err := d.Writer.Get(ctx, d.kind, d.name)
-	if d.doubt != nil && d.tookEffect(obj, err) {
-		return d.seen()
+	if d.doubt != nil {
+		if end := d.tookEffect(obj, err); end != nil {
+			return end
+		}
 	}
 	switch {
 	case notFound(err):
@@ -135,30 +137,22 @@ func (d *deletion) same(ctx context.Context) *Outcome {
 	return nil
 }
 
-// tookEffect reports whether a look shows that the object is gone, or on its way.
-func (d *deletion) tookEffect(obj kind.Object, err error) bool {
+// tookEffect is how an item ends whose object is gone, or on its way, by a look.
+func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	switch {
 	case notFound(err), err == nil && !d.is(obj):
 		d.fate = deleteConfirmed
+		return done("deleted")
 	case err == nil && obj.Terminating:
 		d.fate = deletePending
-	default:
-		return false
+		return done("accepted; it is being deleted (--wait waits)")
 	}
-	return true
+	return nil
 }
 
 // is reports whether an object is the one that the plan spoke of.
 func (d *deletion) is(obj kind.Object) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
-}
-
-// seen is how an item ends whose object is gone, or on its way.
-func (d *deletion) seen() *Outcome {
-	if d.fate == deletePending {
-		return done("accepted; it is being deleted (--wait waits)")
-	}
-	return done("deleted")
 }
 
 // verify looks whether the object is gone, or on its way; err is why the DELETE may
@@ -167,13 +161,14 @@ func (d *deletion) verify(ctx context.Context, err error) *Outcome {
 	d.report("verify", "")
 	d.fate = deleteUnknown
 	var last error
+	var end *Outcome
 	cut := d.look(ctx, d.name, func(obj kind.Object, err error) bool {
-		last = err
-		return d.tookEffect(obj, err)
+		last, end = err, d.tookEffect(obj, err)
+		return end != nil
 	})
 	switch {
-	case d.fate != deleteUnknown:
-		return d.seen()
+	case end != nil:
+		return end
 	case cut:
 		return unverified(ctx, "its deletion was sent")
 	case err != nil:

@@ -65,7 +65,7 @@ type answer struct {
 func (s *shot) deliver(ctx context.Context) answer {
 	for sends := 0; ; {
 		a := s.try(ctx)
-		again := s.pauses.left(a.err) && a.again
+		again := s.left(a.err) && a.again
 		if a.fate == open {
 			a = s.clarified(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).

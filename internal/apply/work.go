@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -14,14 +13,31 @@ import (
 	"trueup/internal/plan"
 )
 
+// How a write is repeated (docs/design.md C4).
+const (
+	// maxTries bounds how often a request is made that was not written, or may be made twice;
+	// maxSends how often a POST is sent that may have arrived before.
+	maxTries = 4
+	maxSends = 3
+	// firstPause and maxPause bound the interval of pauses, which doubles.
+	firstPause = 500 * time.Millisecond
+	maxPause   = 20 * time.Second
+	// maxWait is the longest pause that a server may ask for (Retry-After).
+	maxWait = 15 * time.Minute
+	// lookAgain is the pause between two looks for what a POST without an answer may have made.
+	lookAgain = 2 * time.Second
+)
+
 // work is the work on one item, over its tries.
 type work struct {
 	*run
 	kind *kind.Kind
 	item plan.Item
 	// spec is git's, canonical JSON, once something is sent.
-	spec   []byte
-	pauses pauses
+	spec []byte
+	// failed counts the tries that failed; before the next one comes a random part of the interval.
+	failed   int
+	interval time.Duration
 	// sent says that a request left; sends counts those that may have arrived.
 	sent  bool
 	sends int
@@ -34,7 +50,7 @@ type work struct {
 
 func (r *run) work(it plan.Item) *work {
 	k, _ := kind.Named(it.Kind)
-	return &work{run: r, kind: k, item: it, pauses: r.pauses()}
+	return &work{run: r, kind: k, item: it}
 }
 
 // all does all of the work, by the policy of the kind.
@@ -144,12 +160,13 @@ func (w *work) send(request func() error) error {
 // retry waits for another try after one that failed for the moment, if there is
 // one left and the run goes on.
 func (w *work) retry(ctx context.Context, err error) bool {
-	return w.pauses.left(err) && w.rest(ctx, err)
+	return w.left(err) && w.rest(ctx, err)
 }
 
 // rest waits before another try; false means that the run ends before that.
 func (w *work) rest(ctx context.Context, err error) bool {
-	d := w.pauses.after(err)
+	w.interval = min(max(firstPause, 2*w.interval), maxPause)
+	d := max(rand.N(w.interval), ask(err, Answer.Wait))
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
 		return false
 	}
@@ -157,37 +174,15 @@ func (w *work) rest(ctx context.Context, err error) bool {
 	return w.Sleep(ctx, d) == nil
 }
 
-// pauses are those between the tries of one write, of which failed counts those that failed.
-type pauses struct {
-	Retry
-	failed int
-}
-
-func (r *run) pauses() pauses {
-	p := pauses{Retry: r.Options.Retry}
-	if r.bounded {
-		p.MaxWait = math.MaxInt64 // rest waits for what fits
-	}
-	return p
-}
-
 // left counts a try that failed, and reports whether there is another. A try that was not even
 // sent, because the platform had asked another request of its area to wait, does not count.
-func (p *pauses) left(err error) bool {
-	if wait := ask(err, Answer.Wait); !notSent(err) || httpStatus(err) != 0 || wait == 0 {
-		p.failed++
+func (w *work) left(err error) bool {
+	wait := ask(err, Answer.Wait)
+	if !notSent(err) || httpStatus(err) != 0 || wait == 0 {
+		w.failed++
 	}
-	return !p.usedUp() && ask(err, Answer.Wait) <= p.MaxWait
-}
-
-func (p *pauses) usedUp() bool { return p.failed >= p.Tries }
-
-// after is the pause after a failure: a random part of an interval that doubles, longer
-// if the server asked for it.
-func (p *pauses) after(err error) time.Duration {
-	pause := rand.N(p.Initial)
-	p.Initial = min(2*p.Initial, p.Max)
-	return max(pause, ask(err, Answer.Wait))
+	// Where the time of the run is limited, rest waits for what fits.
+	return w.failed < maxTries && (w.bounded || wait <= maxWait)
 }
 
 // look reads an object until it is as it should be, four times within about ten

@@ -19,33 +19,21 @@ const (
 	Advice
 )
 
+func severities() []string { return []string{Warning: "warning", Error: "error", Advice: "advice"} }
+
 // String returns "warning", "error" or "advice".
-func (s Severity) String() string {
-	switch s {
-	case Error:
-		return "error"
-	case Advice:
-		return "advice"
-	case Warning:
-	}
-	return "warning"
-}
+func (s Severity) String() string { return severities()[s] }
 
 // MarshalText writes the severity as its name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads the name of a severity.
 func (s *Severity) UnmarshalText(b []byte) error {
-	switch string(b) {
-	case "error":
-		*s = Error
-	case "warning":
-		*s = Warning
-	case "advice":
-		*s = Advice
-	default:
+	i := slices.Index(severities(), string(b))
+	if i < 0 {
 		return fmt.Errorf("unknown severity %q", b)
 	}
+	*s = Severity(i)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package kind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -199,40 +200,22 @@ func (d definitions) field(name string, raw json.RawMessage, above inherited) (*
 // where they are written. The path of a list, without a bracket behind it, is the list itself.
 func (f *Field) At(path []string) (*Field, bool) {
 	for _, part := range path {
-		name, bracket, indexed := strings.Cut(part, "[")
-		f = f.child(name)
-		if indexed {
-			for range strings.Count(bracket, "][") + 1 {
-				f = f.item()
+		name, _, indexed := strings.Cut(part, "[")
+		isIndex := strings.Trim(name, "0123456789") == ""
+		for f != nil && f.Type == ListType && name != "" {
+			if f = f.Item; isIndex {
+				name = ""
 			}
+		}
+		if f != nil && name != "" {
+			f = cmp.Or(f.Fields[name], f.Any)
+		}
+		for n := strings.Count(part, "]["); f != nil && indexed && n >= 0; n-- {
+			f = f.Item
 		}
 	}
 	return f, f != nil
 }
-
-func (f *Field) child(name string) *Field {
-	switch {
-	case f == nil || name == "":
-		return f
-	case f.Type == ListType && isIndex(name):
-		return f.Item
-	case f.Type == ListType:
-		return f.Item.child(name)
-	}
-	if known := f.Fields[name]; known != nil {
-		return known
-	}
-	return f.Any
-}
-
-func (f *Field) item() *Field {
-	if f == nil {
-		return nil
-	}
-	return f.Item
-}
-
-func isIndex(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // Knows reports whether a field of an object needs no warning: the schema has
 // it, the object is open, or it is the one that the object's discriminator
