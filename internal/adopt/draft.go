@@ -21,46 +21,50 @@ import (
 )
 
 // makeDrafts makes the manifest of each object, and refuses those that would be wrong.
-func (r *run) makeDrafts(ctx context.Context) (err error) {
-	for _, i := range r.Items {
-		r.judge(i)
-	}
-	if len(r.newItems()) > 0 && !r.opts.Stdout {
-		if r.target, err = r.findTarget(); err != nil {
-			return err
-		}
-	}
+func (r *run) makeDrafts(ctx context.Context) error {
 	progress, end := r.Begin("making manifests")
 	defer end()
 	for n, i := range r.Items {
 		progress(n, len(r.Items))
-		if i.Verdict == LeftOut {
+		if i.live.Terminating {
+			i.Verdict, i.Reason = LeftOut, "it is being deleted"
 			continue
 		}
-		if i.Verdict == New && !r.opts.Stdout {
-			i.File = r.target.Shown(r.fileOf(i))
-		}
-		if i.File != "" {
-			i.draft.Schema = r.project.SchemaAt(r.full(i.File))
-		}
-		if i.After, err = manifest.Write(i.draft); err != nil {
+		r.judge(i)
+		if err := r.draftText(i); err != nil {
 			return err
 		}
-		if i.Verdict == Differs && r.opts.Diff {
-			git := i.draft
-			git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
-			if i.Before, err = manifest.Write(git); err != nil {
+	}
+	for {
+		// What is refused may have made others invalid.
+		if again, err := r.refuseInvalid(ctx); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// draftText makes the text of a manifest, and chooses the file of a new one.
+func (r *run) draftText(i *Item) (err error) {
+	if i.Verdict == New && !r.opts.Stdout {
+		if r.target == (files.Folder{}) {
+			if r.target, err = r.findTarget(); err != nil {
 				return err
 			}
 		}
+		i.File = r.target.Shown(r.fileOf(i))
 	}
-	for again := true; again; {
-		// What is refused may have made others invalid.
-		if again, err = r.refuseInvalid(ctx); err != nil {
+	if i.File != "" {
+		i.draft.Schema = r.project.SchemaAt(r.full(i.File))
+	}
+	if i.Verdict == Differs && r.opts.Diff {
+		git := i.draft
+		git.Spec = plan.InOrder(git.Kind, r.project.Overrides, i.manifest.Spec)
+		if i.Before, err = manifest.Write(git); err != nil {
 			return err
 		}
 	}
-	return nil
+	i.After, err = manifest.Write(i.draft)
+	return err
 }
 
 func (r *run) newItems() []*Item {
@@ -76,10 +80,6 @@ func draftsOf(items []*Item) []manifest.Draft {
 }
 
 func (r *run) judge(i *Item) {
-	if i.live.Terminating {
-		i.Verdict, i.Reason = LeftOut, "it is being deleted"
-		return
-	}
 	k := i.live.Kind
 	taken := plan.Take(k, r.project.Overrides, i.live.Spec, r.opts.AllFields)
 	if !r.settled(i, taken.Spec) {

@@ -108,7 +108,10 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(s.Write(id), a.showSetup(s)); err != nil {
+	if err := s.Write(id); err != nil {
+		return err
+	}
+	if err := a.showSetup(s); err != nil {
 		return err
 	}
 	if s.FromLive {

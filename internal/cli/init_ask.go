@@ -15,10 +15,9 @@ import (
 
 // question asks for what no flag says.
 type question struct {
-	value *string
-	// flag is what a message names if there is no proposal.
-	flag, proposed, text string
-	check                func(string) error
+	value          *string
+	proposed, text string
+	check          func(string) error
 }
 
 // interview completes the options of a new project, or names the flags that are missing.
@@ -29,49 +28,59 @@ func (a *app) interview(s *scaffold.Setup, o *initOptions) error {
 	} else if err := s.CheckStore(s.UsualLedger()); err != nil {
 		return err // the environment's, which is not shown unless it is a store
 	}
-	var missing []string
-	settle := func(q question) error {
-		if *q.value == "" && q.proposed == "" && !a.env.StdinIsTTY {
-			missing = append(missing, q.flag)
-			return nil
-		}
-		return a.settle(q, o.yes)
-	}
 	segment := func(answer string) error { return project.CheckWorkspace(kind.Workspace{Name: answer, UUID: answer}) }
-	if err := settle(question{&o.Workspace, "--workspace NAME", name, "Name of the workspace, from your profile in the web console", segment}); err != nil {
+	err := a.settle(o.yes, question{&o.Workspace, name, "Name of the workspace, from your profile in the web console", segment})
+	if err != nil {
 		return err
 	}
 	id := ""
 	if a.global.sandbox {
 		id = config.SandboxUUID(o.Workspace)
 	}
-	for _, q := range []question{
-		{&o.UUID, "--uuid UUID", id, "UUID of the workspace, from the same place", segment},
-		{&o.Ledger, "", s.UsualLedger(), "Ledger, the record of what was sent: git:REF, file:PATH, s3://BUCKET/PREFIX or none", s.CheckStore},
-		{
-			&o.Manifests, "", s.UsualManifests(), "Manifests to start with: pull (what is live), examples or none",
+	err = a.settle(
+		o.yes,
+		question{&o.UUID, id, "UUID of the workspace, from the same place", segment},
+		question{&o.Ledger, s.UsualLedger(), "Ledger, the record of what was sent: git:REF, file:PATH, s3://BUCKET/PREFIX or none", s.CheckStore},
+		question{
+			&o.Manifests, s.UsualManifests(), "Manifests to start with: pull (what is live), examples or none",
 			func(answer string) error { return oneOf("--manifests", answer, manifestChoices()) },
 		},
-	} {
-		if err := settle(q); err != nil {
-			return err
-		}
+	)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	if o.Workspace == "" {
+		missing = append(missing, "--workspace NAME")
+	}
+	if o.UUID == "" {
+		missing = append(missing, "--uuid UUID")
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("there is no terminal to ask on: add %s. Both are in your profile in the web console; --sandbox needs neither",
 			strings.Join(missing, " and "))
 	}
-	if o.CI != "" || !s.InGit || o.yes || !a.env.StdinIsTTY {
-		return nil
-	}
-	return a.settleCI(s.Remote, o)
+	return a.settleCI(s, o)
 }
 
-// settle fills in a value, unless a flag has: with what is proposed, or what a person says.
-func (a *app) settle(q question, yes bool) error {
-	if *q.value == "" && q.proposed != "" && (yes || !a.env.StdinIsTTY) {
-		*q.value = q.proposed
+// settle fills in values, unless flags have: with what is proposed, or what a person says. Without a
+// terminal to ask on, what has no proposal stays empty.
+func (a *app) settle(yes bool, questions ...question) error {
+	for _, q := range questions {
+		switch {
+		case *q.value != "":
+		case yes && q.proposed != "" || !a.env.StdinIsTTY:
+			*q.value = q.proposed
+		default:
+			if err := a.askFor(q); err != nil {
+				return fmt.Errorf("nothing was written: %w", err)
+			}
+		}
 	}
+	return nil
+}
+
+func (a *app) askFor(q question) error {
 	shown := ""
 	if q.proposed != "" {
 		shown = " [" + q.proposed + "]"
@@ -79,7 +88,7 @@ func (a *app) settle(q question, yes bool) error {
 	for *q.value == "" {
 		answer, err := a.ask("%s%s: ", q.text, shown)
 		if err != nil {
-			return fmt.Errorf("nothing was written: %w", err)
+			return err
 		}
 		if answer = cmp.Or(answer, q.proposed); answer == "" {
 			continue
@@ -95,30 +104,33 @@ func (a *app) settle(q question, yes bool) error {
 
 // settleCI asks for a CI service, and where trueup is hosted. Without an answer to that there are no
 // files for CI.
-func (a *app) settleCI(remote string, o *initOptions) error {
+func (a *app) settleCI(s *scaffold.Setup, o *initOptions) error {
+	if o.CI != "" || !s.InGit || o.yes || !a.env.StdinIsTTY {
+		return nil
+	}
 	proposed, words := scaffold.None, ciChoices()
 	for _, name := range words {
-		if strings.Contains(remote, name) {
+		if strings.Contains(s.Remote, name) {
 			proposed = name
 		}
 	}
-	err := a.settle(question{
-		&o.CI, "", proposed, "CI service to write files for: " + strings.Join(words, ", "),
+	err := a.settle(false, question{
+		&o.CI, proposed, "CI service to write files for: " + strings.Join(words, ", "),
 		func(answer string) error { return oneOf("--ci", answer, words) },
-	}, false)
+	})
 	if err != nil || o.CI == scaffold.None || o.Source != "" {
 		return err
 	}
 	service := scaffold.ServiceNamed(o.CI)
-	err = a.settle(question{
-		&o.Source, "", scaffold.None, "Repository of trueup on that host, and the whole commit to build it from, " + service.Example + " (it runs with your tokens)",
+	err = a.settle(false, question{
+		&o.Source, scaffold.None, "Repository of trueup on that host, and the whole commit to build it from, " + service.Example + " (it runs with your tokens)",
 		func(answer string) error {
 			if answer == scaffold.None {
 				return nil
 			}
 			return service.CheckSource(answer)
 		},
-	}, false)
+	})
 	if o.Source == scaffold.None {
 		o.CI, o.Source = scaffold.None, ""
 	}

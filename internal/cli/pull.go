@@ -124,14 +124,7 @@ func (a *app) showPull(r *adopt.Result, diff bool) {
 	if a.global.sandbox {
 		a.printf("%s\n\n", report.Banner)
 	}
-	var rows [][]string
-	for _, i := range r.Items {
-		file := cmp.Or(i.File, "-")
-		if i.Line > 0 {
-			file = fmt.Sprintf("%s:%d", file, i.Line)
-		}
-		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i)})
-	}
+	rows := pullRows(r.Items)
 	_ = a.out.Marked(rows, look)
 	for _, i := range r.Items {
 		if diff && i.Verdict == adopt.Differs {
@@ -155,6 +148,17 @@ func (a *app) showPull(r *adopt.Result, diff bool) {
 	if r.Unread != "" && r.Count(adopt.Written) > 0 {
 		a.printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
 	}
+}
+
+func pullRows(items []*adopt.Item) (rows [][]string) {
+	for _, i := range items {
+		file := cmp.Or(i.File, "-")
+		if i.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, i.Line)
+		}
+		rows = append(rows, []string{string(i.Verdict), i.Key().String(), file, pullReason(i)})
+	}
+	return rows
 }
 
 // unknownFields says which fields of live are in no manifest that was written.

@@ -238,7 +238,7 @@ func (a *app) showPurges(l compose.Listing) error {
 	}
 	rows := make([][]string, len(l.Purges))
 	for i, p := range l.Purges {
-		rows[i] = []string{p.Shown(), p.Name, p.SpecSummary.String(), p.When(), l.Where(p)}
+		rows[i] = []string{p.Shown(), p.Name, p.String(), p.When(), l.Where(p)}
 	}
 	switch {
 	case len(rows) == 0 && l.Problem != "":

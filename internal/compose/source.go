@@ -134,13 +134,10 @@ func Gather(ctx context.Context, env Env, o Options, args []string, stdin func()
 	if len(g.known) == 0 {
 		g.info("git has no CDN to check the hostname against; plan checks it against live CDNs")
 	}
-	switch {
-	case len(args) == 0 && g.FromGit == "" && len(g.Sitemaps) == 0:
-		return g.Source, errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
-	case g.FromGit == "" && (len(g.Maps) > 0 || g.NoIndex):
-		return g.Source, errors.New("--map and --no-index need --from-git: add it, or remove them")
+	if err := cmp.Or(g.checkNamed(args), g.chooseUsual()); err != nil {
+		return g.Source, err
 	}
-	if err := cmp.Or(g.chooseUsual(), g.addArgs(args, stdin)); err != nil {
+	if err := g.addArgs(args, stdin); err != nil {
 		return g.Source, err
 	}
 	if g.FromGit != "" {
@@ -154,6 +151,17 @@ func Gather(ctx context.Context, env Env, o Options, args []string, stdin func()
 		}
 	}
 	return g.Source, g.check()
+}
+
+// checkNamed refuses arguments and options that name nothing to purge.
+func (o Options) checkNamed(args []string) error {
+	switch {
+	case len(args) == 0 && o.FromGit == "" && len(o.Sitemaps) == 0:
+		return errors.New("nothing to purge: name paths or addresses, - for a list on standard input, --from-git or --sitemap")
+	case o.FromGit == "" && (len(o.Maps) > 0 || o.NoIndex):
+		return errors.New("--map and --no-index need --from-git: add it, or remove them")
+	}
+	return nil
 }
 
 // chooseUsual finds where paths without a host are purged.

@@ -90,18 +90,9 @@ func (s *Setup) newCaller(ctx context.Context, o Options) (*caller, error) {
 	if s.gitErr != nil {
 		return nil, s.gitErr
 	}
-	branch := o.Branch
-	if branch == "" {
-		name, err := s.repository.DefaultBranch(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if branch = strings.TrimPrefix(name, "origin/"); branch == "" {
-			branch = s.repository.Branch(ctx)
-		}
-	}
-	if branch == "" {
-		return nil, errors.New("trueup does not know which branch to apply: add --branch BRANCH")
+	branch, err := s.chooseBranch(ctx, o.Branch)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range []string{s.folder, branch} {
 		if !isPlain(name) {
@@ -111,6 +102,20 @@ func (s *Setup) newCaller(ctx context.Context, o Options) (*caller, error) {
 	next, err := ciFiles.ReadFile("ci/" + o.CI + "/next.txt")
 	return &caller{service, branch, string(next), strings.NewReplacer("OWNER/trueup", parts[1], "COMMIT", parts[2],
 		`directory: "."`, fmt.Sprintf("directory: %q", s.folder), `branches: ["main"]`, fmt.Sprintf("branches: [%q]", branch))}, err
+}
+
+func (s *Setup) chooseBranch(ctx context.Context, branch string) (string, error) {
+	if branch != "" {
+		return branch, nil
+	}
+	name, err := s.repository.DefaultBranch(ctx)
+	if branch = strings.TrimPrefix(name, "origin/"); branch == "" && err == nil {
+		branch = s.repository.Branch(ctx)
+	}
+	if branch == "" && err == nil {
+		err = errors.New("trueup does not know which branch to apply: add --branch BRANCH")
+	}
+	return branch, err
 }
 
 func (c *caller) files(add func(name string, text []byte)) error {

@@ -163,7 +163,10 @@ func (s *Setup) Choose(ctx context.Context, o Options) error {
 	if s.IsNew {
 		choose = s.begin
 	}
-	if err := cmp.Or(choose(o), s.CheckStore(s.Store)); err != nil {
+	if err := choose(o); err != nil {
+		return err
+	}
+	if err := s.CheckStore(s.Store); err != nil {
 		return err
 	}
 	s.Workspace, s.FromLive = s.Project.Workspace, o.Manifests == FromLive
