@@ -28,18 +28,12 @@ type applyOptions struct {
 
 func newApply(a *app) *cobra.Command {
 	var opts applyOptions
-	cmd := &cobra.Command{
-		Use: "apply [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "expect", "drift", "base-ref"); err != nil {
-				return err
-			}
-			return runApply(cmd.Context(), a, opts, args)
-		},
-	}
-	opts.register(cmd)
-	a.global.registerDiff(cmd)
+	cmd := a.command("apply [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		return a.apply(ctx, opts, paths)
+	})
 	f := cmd.Flags()
+	opts.register(f)
+	a.global.registerDiff(cmd)
 	f.StringVar(&opts.expect, "expect", "", "apply only if the plan equals the one in `FILE` (from plan --out), or has this digest (sha256:...)")
 	f.BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask")
 	f.BoolVar(&opts.AcceptNormalised, "accept-normalised", false, "send purges even if the server did not keep the changes before them")
@@ -49,26 +43,31 @@ func newApply(a *app) *cobra.Command {
 	return cmd
 }
 
-func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) error {
+func (a *app) apply(ctx context.Context, opts applyOptions, paths []string) (report.Document, error) {
 	expected, err := reconcile.Expect(opts.expect, a.full(opts.expect))
 	if err != nil {
-		return a.fail(report.Document{Command: "apply"}, err)
+		return report.Document{}, err
 	}
-	s, doc, err := a.prepare(ctx, "apply", opts.planOptions, paths)
+	s, doc, err := a.prepare(ctx, opts.planOptions, paths)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	defer s.Close()
 	if doc.ExitCode != exit.OK {
-		return a.emit(doc)
+		return doc, nil
 	}
 	if doc.Errors = expected.Against(doc.Plan); len(doc.Errors) > 0 {
 		doc.ExitCode = exit.Stale
-		return a.emit(doc)
+		return doc, nil
 	}
-	asked, err := a.approve(doc, expected, opts.autoApprove)
-	if err != nil {
-		return a.fail(doc, err)
+	if expected.Digest != "" && !a.global.quiet {
+		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
+	}
+	ask := doc.Plan.Sends() && !opts.autoApprove
+	if ask {
+		if err := a.confirm(doc, expected.Digest != ""); err != nil {
+			return doc, err
+		}
 	}
 	a.sending = true
 	result := s.Apply(ctx, opts.ApplyOptions)
@@ -76,21 +75,10 @@ func runApply(ctx context.Context, a *app, opts applyOptions, paths []string) er
 	if doc.ExitCode == exit.OK {
 		s.Finish(ctx)
 	}
-	if asked && a.global.output == "text" {
+	if ask && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}
-	return a.emit(doc)
-}
-
-// approve asks whether to send what the plan shows, unless it sends nothing or the user approved it.
-func (a *app) approve(doc report.Document, expected reconcile.Expectation, approved bool) (asked bool, err error) {
-	if expected.Digest != "" && !a.global.quiet {
-		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
-	}
-	if approved || !doc.Plan.Sends() {
-		return false, nil
-	}
-	return true, a.confirm(doc, expected.Digest != "")
+	return doc, nil
 }
 
 // confirm shows the plan on standard error and asks. It refuses if there is no terminal.

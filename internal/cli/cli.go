@@ -1,9 +1,8 @@
-// Package cli wires the commands: flags, configuration and environment go in,
-// a document and an exit code come out; it holds no domain logic.
+// Package cli wires the commands: flags, configuration and environment go in, a document and an exit
+// code come out. It holds no domain logic.
 //
-// The rules of its messages: an error is one line on standard error that names
-// what it is about and ends with what to do; the result goes to standard
-// output, in the format that was asked for, also when it is a failure.
+// An error is one line on standard error that names what it is about and ends with what to do. The
+// result goes to standard output in the format that was asked for, also when it is a failure.
 package cli
 
 import (
@@ -14,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -48,41 +48,36 @@ func Main(ctx context.Context, args []string, env Env) int {
 	return exit.Of(err)
 }
 
-// inOneLine is an error of several parts, which errors.Join sets on lines; what
-// several parts say is said once.
+// inOneLine returns the text of an error without line breaks and without repeated parts: errors.Join
+// sets parts on lines.
 func inOneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
-// shownError is an error that the result on standard output tells already.
+// shownError is an error that the result on standard output has already.
 type shownError struct{ error }
 
 func (e *shownError) Unwrap() error { return e.error }
 
-// app is one run of the program: its environment, the flags that every command
-// has, and the exit code of a command that ended without an error.
+// app is one run of the program.
 type app struct {
 	env    Env
 	global globalOptions
-	code   int
-	// stdout is standard output, and out what is written to it beside a result.
-	stdout *output
-	out    report.Lines
-	// answers are what a person says at the terminal; a part of the next one may
-	// have been read with one.
+	root   *cobra.Command
+	// running is the command, such as purge new, and code the exit code if it has no error.
+	running string
+	code    int
+	stdout  *output
+	out     report.Lines
+	// answers may have read a part of the next answer.
 	answers *bufio.Reader
-	// command is the name of the command that runs.
-	command string
-	// emitted says that a result was begun to be written, and sending that
-	// requests may have been sent.
+	// emitted is true once a result is being written, and sending once requests may have been sent.
 	emitted, sending bool
-	// logging keeps lines on standard error apart. With it bar says that the last
-	// one of the terminal is a bar, and tellAt when to tell next how far the run is.
+	// logging guards standard error, and what follows. bar is true if the last line of the terminal is
+	// a bar. tellAt is when to show progress next.
 	logging sync.Mutex
 	bar     bool
 	tellAt  time.Time
-	// root is the command above all others, whose flags every command has.
-	root *cobra.Command
 	// cancel ends the time limit of the run.
 	cancel context.CancelFunc
 }
@@ -96,7 +91,7 @@ func newApp(env Env) *app {
 	return &app{env: env, cancel: func() {}, stdout: stdout, out: out}
 }
 
-// dir is the folder that relative names are relative to.
+// dir returns the folder that relative names start from.
 func (a *app) dir() string {
 	if filepath.IsAbs(a.global.dir) {
 		return a.global.dir
@@ -106,31 +101,11 @@ func (a *app) dir() string {
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "trueup",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			a.command = cmd.Name()
-			if err := a.global.check(); err != nil {
-				return err
-			}
-			if a.global.dir == "" && a.root.PersistentFlags().Changed("chdir") {
-				return errors.New("-C is empty: name the folder of a project, or remove it")
-			}
-			if a.global.timeout > 0 {
-				ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
-					"the run took longer than its time limit, %s (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
-				a.cancel = cancel
-				cmd.SetContext(ctx)
-			}
-			a.env.Stdin = &input{ctx: cmd.Context(), r: a.env.Stdin}
-			return nil
-		},
+		Use: "trueup", SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd) },
 	}
-	a.global.register(root)
 	a.root = root
+	a.global.register(root.PersistentFlags())
 	for _, g := range a.groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, cmd := range g.commands {
@@ -138,51 +113,108 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.SetHelpCommandGroupID(aroundGroup)
-	root.SetCompletionCommandGroupID(aroundGroup)
 	root.AddCommand(newMan(a))
-	describe(root)
 	root.SetIn(a.env.Stdin)
 	root.SetOut(report.Help(a.stdout))
 	root.SetErr(report.Help(a.env.Stderr))
-	a.wireCompletion(root)
-	addUsual(root)
-	explainSlips(root)
-	root.SetFlagErrorFunc(meantFlag)
+	root.SetHelpCommandGroupID(aroundGroup)
+	root.SetCompletionCommandGroupID(aroundGroup)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd() // it keeps the writer of SetOut
+	root.SetFlagErrorFunc(suggestFlag)
+	for _, cmd := range everyCommand(root) {
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		describe(cmd)
+		a.wireCompletion(cmd)
+		explainArgs(cmd)
+	}
 	if a.env.Width > 0 {
 		fitHelp(root, min(a.env.Width, widestHelp))
 	}
 	return root
 }
 
-// addUsual adds the commands that cobra has for every program, before anything
-// is said of all commands and once it is known where they write to. That of
-// completion needs to be told of its shell.
-func addUsual(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if !cmd.Runnable() {
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
-}
-
-// aroundGroup is where commands stand that are about no manifest.
+// aroundGroup has the commands that are not about manifests.
 const aroundGroup = "Around it"
 
-// group is a part of the list of commands.
 type group struct {
 	title    string
 	commands []*cobra.Command
 }
 
-// groups are the commands as help lists them.
+// groups returns the commands as help lists them.
 func (a *app) groups() []group {
 	return []group{
 		{"See and change what is live", []*cobra.Command{newPlan(a), newApply(a), newDrift(a), newShow(a), newComment(a)}},
 		{"Write manifests", []*cobra.Command{newInit(a), newPull(a), newPurge(a), newConvert(a), newFmt(a), newValidate(a)}},
 		{"Understand them", []*cobra.Command{newExplain(a), newSchema(a), newGraph(a)}},
 		{aroundGroup, []*cobra.Command{newLedger(a), newDoctor(a), newSandbox(a), newVersion(a)}},
+	}
+}
+
+// crashError is a panic, which is a bug of this program.
+type crashError struct {
+	value any
+	stack []byte
+	// sent is true if requests may have been sent before it.
+	sent bool
+}
+
+func (e *crashError) Error() string {
+	what := fmt.Sprintf("%T", e.value) // any other value may hold a secret
+	switch v := e.value.(type) {
+	case error:
+		what = v.Error()
+	case string:
+		what = v
+	}
+	text := fmt.Sprintf("internal error: %.300s; this is a bug in trueup: report it with the output of -v", what)
+	if e.sent {
+		text += "; requests may have been sent: run apply again, which first looks up what happened to them"
+	}
+	return text
+}
+
+// Stack returns where it happened. There are no values in it.
+func (e *crashError) Stack() []byte { return e.stack }
+
+// execute runs the command line. A panic becomes an error, which the result and the reports show.
+func (a *app) execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = a.crashed(&crashError{value: value, stack: debug.Stack(), sent: a.sending})
+		}
+		var crash interface{ Stack() []byte }
+		if errors.As(err, &crash) {
+			a.showStack(string(crash.Stack()))
+		}
+	}()
+	return root.ExecuteContext(ctx)
+}
+
+// crashed shows a panic in the result. What shows it may panic again: then only standard error has it.
+func (a *app) crashed(crash *crashError) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = crash
+		}
+	}()
+	doc := report.Document{Command: a.running}
+	if a.emitted {
+		doc.ExitCode, doc.Errors = exit.Of(crash), []string{crash.Error()}
+		return errors.Join(crash, a.writeReports(doc))
+	}
+	return a.fail(doc, crash)
+}
+
+// showStack logs where a panic happened, with -v.
+func (a *app) showStack(stack string) {
+	if !a.global.verbose {
+		return
+	}
+	for line := range strings.Lines(stack) {
+		a.log(slog.LevelDebug, strings.TrimRight(line, "\n"))
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/kind"
+	"trueup/internal/report"
 )
 
 type commentOptions struct {
@@ -35,16 +36,15 @@ type commentOptions struct {
 
 func newComment(a *app) *cobra.Command {
 	var opts commentOptions
-	cmd := &cobra.Command{
-		Use:  "comment FILE",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "issue", "result", "key", "repository"); err != nil {
-				return err
-			}
-			return runComment(cmd.Context(), a, opts, args[0])
-		},
-	}
+	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
+		doc, err := a.comment(ctx, opts, args[0])
+		var refused *refusedError
+		if errors.As(err, &refused) && !opts.required && !errors.Is(err, context.Canceled) {
+			a.log(slog.LevelWarn, inOneLine(err))
+			err = nil
+		}
+		return doc, err
+	})
 	f := cmd.Flags()
 	f.IntVar(&opts.pull, "pr", 0, "`NUMBER` of the pull or merge request, if not the one that CI names")
 	f.StringVar(&opts.repository, "repository", "", "`NAME` of the repository, such as OWNER/NAME, if not the one that CI names")
@@ -52,19 +52,27 @@ func newComment(a *app) *cobra.Command {
 	f.StringVar(&opts.issue, "issue", "", "instead of a comment, keep one open issue with this `TITLE`")
 	f.StringVar(&opts.result, "result", "", "with --issue: the `RESULT` in FILE, or its exit code. ok closes the issue, changes opens or updates it, others leave it")
 	f.BoolVar(&opts.required, "required", false, "exit with 1 if the host does not accept it")
+	_ = cmd.RegisterFlagCompletionFunc("result", completeWords(exit.Names()...)) // the flag exists
 	return cmd
 }
 
-func runComment(ctx context.Context, a *app, opts commentOptions, file string) error {
+// refusedError says that a text could not be posted. It is a warning without --required.
+type refusedError struct{ error }
+
+func (e *refusedError) Error() string { return "not posted: " + e.error.Error() }
+func (e *refusedError) Unwrap() error { return e.error }
+
+// comment keeps a comment or an issue up to date.
+func (a *app) comment(ctx context.Context, opts commentOptions, file string) (doc report.Document, err error) {
 	if err := opts.check(); err != nil {
-		return err
+		return doc, err
 	}
 	body, err := a.readPost(file)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
+		return doc, fmt.Errorf("read %s: %w", file, err)
 	}
 	if err := a.holdsNoToken(body); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return doc, fmt.Errorf("%s: %w", file, err)
 	}
 	ci, err := forge.Detect(a.env.Getenv, readEvent)
 	if err != nil {
@@ -78,13 +86,28 @@ func runComment(ctx context.Context, a *app, opts commentOptions, file string) e
 	}
 	switch {
 	case ci.Host == forge.NoHost:
-		return errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
+		return doc, errors.New("this is not a CI run of GitHub or GitLab, so trueup does not know where to comment: run it there (docs/comment.md)")
 	case opts.issue == "" && p.Pull == 0:
-		return a.notPosted(opts, errors.New("this run does not belong to a pull request: name one with --pr NUMBER"))
+		return doc, &refusedError{errors.New("this run does not belong to a pull request: name one with --pr NUMBER")}
 	case opts.result != "" && code != exit.OK && code != exit.Changes:
-		return a.out.Printf("the issue stays as it is: the result was %s, which neither opens nor closes it\n", opts.result)
+		return said("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
 	}
-	return a.post(ctx, opts, ci, p)
+	host, err := a.codeHost(ci)
+	if err != nil {
+		return doc, &refusedError{err}
+	}
+	write, what, where := host.Comment, "comment", "pull request "+strconv.Itoa(p.Pull)
+	if p.Title != "" {
+		write, what, where = host.Issue, "issue", ci.Repository
+	}
+	res, err := write(ctx, p)
+	switch {
+	case errors.Is(err, forge.ErrText):
+		return doc, err
+	case err != nil:
+		return doc, &refusedError{err}
+	}
+	return said("%s", outcomeText(res, what, cmp.Or(res.URL, where))), nil
 }
 
 func (o commentOptions) check() error {
@@ -203,26 +226,6 @@ func (a *app) codeHost(ci forge.Context) (*forge.Client, error) {
 	return nil, fmt.Errorf("no token to comment with: set %s", strings.Join(names, " or "))
 }
 
-// post keeps the comment or the issue up to date, and says what it did.
-func (a *app) post(ctx context.Context, opts commentOptions, ci forge.Context, p forge.Post) error {
-	host, err := a.codeHost(ci)
-	if err != nil {
-		return a.notPosted(opts, err)
-	}
-	write, what, where := host.Comment, "comment", "pull request "+strconv.Itoa(p.Pull)
-	if p.Title != "" {
-		write, what, where = host.Issue, "issue", ci.Repository
-	}
-	res, err := write(ctx, p)
-	if errors.Is(err, forge.ErrText) {
-		return err
-	}
-	if err != nil {
-		return a.notPosted(opts, err)
-	}
-	return a.out.Printf("%s\n", outcomeText(res, what, cmp.Or(res.URL, where)))
-}
-
 func outcomeText(res forge.Result, what, where string) string {
 	text := map[forge.Outcome]string{
 		forge.Created:   "the " + what + " is new: " + where,
@@ -236,13 +239,4 @@ func outcomeText(res forge.Result, what, where string) string {
 		text += fmt.Sprintf(" (older copies deleted: %d)", res.Removed)
 	}
 	return text
-}
-
-// notPosted warns that the host did not accept a text. With --required that is an error.
-func (a *app) notPosted(opts commentOptions, err error) error {
-	if opts.required || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("not posted: %w", err)
-	}
-	a.log(slog.LevelWarn, "not posted: "+inOneLine(err))
-	return nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,18 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/compose"
 	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
-)
-
-// The routes of --to.
-const (
-	routeAPI  = "api"
-	routeLine = "command-line"
+	"trueup/internal/purge"
+	"trueup/internal/report"
 )
 
 type convertOptions struct {
@@ -35,21 +33,13 @@ type convertOptions struct {
 
 func newConvert(a *app) *cobra.Command {
 	var opts convertOptions
-	cmd := &cobra.Command{
-		Use: "convert [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "to", "vendor", "namespace", "dir", "hostname", "query", "name"); err != nil {
-				return err
-			}
-			if err := opts.check(a.global.output); err != nil {
-				return err
-			}
-			if opts.urls {
-				return runConvertURLs(cmd.Context(), a, opts, args)
-			}
-			return runConvert(a, opts, args)
-		},
-	}
+	cmd := a.command("convert [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		if opts.urls {
+			return a.convertURLs(ctx, opts, paths)
+		}
+		return a.convert(opts, paths)
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error { return opts.check(a.global.output) }
 	f := cmd.Flags()
 	f.StringVar(&opts.to, "to", "", "the `ROUTE` of the new envelope: api or command-line")
 	f.StringVar(&opts.vendor, "vendor", "", "the vendor's `NAME`, for the command-line route")
@@ -61,9 +51,8 @@ func newConvert(a *app) *cobra.Command {
 	f.StringVar(&opts.host, "hostname", "", "with --urls, the `HOST` of entries that are only a path")
 	f.StringVar(&opts.query, "query", "", "with --urls, what to do with a query, as `POLICY`: drop, prefix (purge everything that starts with its path) or keep")
 	f.StringVar(&opts.name, "name", "", "with --urls, start the names with `BASE` (default the date)")
-	for flag, words := range map[string][]string{"to": {routeAPI, routeLine}, "query": {"drop", "prefix", "keep"}} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, completeWords(words...)) // the flag is there
-	}
+	oneOfFlag(f, "to", "api", "command-line")
+	oneOfFlag(f, "query", "drop", "prefix", "keep")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if opts.urls {
 			return completeFiles(cmd, args, toComplete)
@@ -75,41 +64,29 @@ func newConvert(a *app) *cobra.Command {
 
 // check refuses flags that do not belong together.
 func (o convertOptions) check(output string) error {
-	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
-	switch {
-	case o.urls && (o.to != "" || o.vendor != "" || o.namespace != "" || o.write):
-		return errors.New("--urls makes new manifests: remove --to, --vendor, --namespace and --write")
-	case o.urls:
-		return nil
-	case output != "text":
-		return errors.New("convert writes manifests: remove -o")
-	case aboutList:
-		return errors.New("--cdn, --hostname, --query and --name need a list of addresses: add --urls")
-	}
-	return o.checkRoute()
-}
-
-// checkRoute refuses flags that name no route, or no one place for the result.
-func (o convertOptions) checkRoute() error {
-	switch {
-	case o.to == "":
-		return errors.New("add --to api or --to command-line, or --urls for a list of addresses")
-	case o.to != routeAPI && o.to != routeLine:
-		return oneOf("--to", o.to, []string{routeAPI, routeLine})
-	case o.to == routeAPI && o.vendor != "":
-		return errors.New("--vendor belongs to the command-line route: remove it, or write --to command-line")
-	case o.to == routeLine && o.vendor == "":
-		return errors.New("the envelope of the command-line route has the vendor's name: add --vendor NAME")
-	case o.write && o.dir != "":
-		return errors.New("--write changes the files and --dir writes others: use one of them")
-	case o.namespace != "" && !project.IsSegment(o.namespace):
-		return fmt.Errorf("--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace)
+	byLine := o.to == "command-line"
+	for _, refused := range []struct {
+		given bool
+		says  string
+	}{
+		{o.urls && (o.to != "" || o.vendor != "" || o.namespace != "" || o.write), "--urls makes new manifests: remove --to, --vendor, --namespace and --write"},
+		{!o.urls && output != "text", "convert writes manifests: remove -o"},
+		{!o.urls && (len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""), "--cdn, --hostname, --query and --name need a list of addresses: add --urls"},
+		{!o.urls && o.to == "", "add --to api or --to command-line, or --urls for a list of addresses"},
+		{!byLine && o.vendor != "", "--vendor belongs to the command-line route: remove it, or write --to command-line"},
+		{byLine && o.vendor == "", "the envelope of the command-line route has the vendor's name: add --vendor NAME"},
+		{o.write && o.dir != "", "--write changes the files and --dir writes others: use one of them"},
+		{o.namespace != "" && !project.IsSegment(o.namespace), fmt.Sprintf("--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace)},
+	} {
+		if refused.given {
+			return errors.New(refused.says)
+		}
 	}
 	return nil
 }
 
-// route is what the manifests are converted to. A vendor is one if any kind has an
-// envelope by that name.
+// route returns the envelope that manifests are converted to. A vendor is valid if a kind has an envelope
+// with its name.
 func (o convertOptions) route(p project.Project) (manifest.Route, error) {
 	r := manifest.Route{Vendor: o.vendor, Workspace: cmp.Or(o.namespace, p.Workspace.Name)}
 	if o.namespace != "" && p.Exists() && o.namespace != p.Workspace.Name {
@@ -127,28 +104,28 @@ func (o convertOptions) route(p project.Project) (manifest.Route, error) {
 	return r, fmt.Errorf("--vendor is %q: write lower-case letters, digits and hyphens, as in the middle of the envelope's name", o.vendor)
 }
 
-// convertedFile is a file and what becomes of it.
+// convertedFile is a file with its new content.
 type convertedFile struct {
 	manifest.Text
 	out  []byte
 	docs []manifest.Rerouted
 }
 
-func runConvert(a *app, opts convertOptions, args []string) error {
+func (a *app) convert(opts convertOptions, paths []string) (doc report.Document, err error) {
 	p, err := a.findProject()
 	if err != nil {
-		return err
+		return doc, err
 	}
 	route, err := opts.route(p)
 	if err != nil {
-		return err
+		return doc, err
 	}
-	if (opts.write || opts.dir != "") && slices.Contains(args, "-") {
-		return errors.New("standard input has no file to write to: remove --write and --dir")
+	if (opts.write || opts.dir != "") && slices.Contains(paths, "-") {
+		return doc, errors.New("standard input has no file to write to: remove --write and --dir")
 	}
-	texts, findings, err := a.texts(p, args)
+	texts, findings, err := a.texts(p, paths)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	var converted []convertedFile
 	for _, t := range texts {
@@ -157,15 +134,12 @@ func runConvert(a *app, opts convertOptions, args []string) error {
 		converted = append(converted, convertedFile{t, out, docs})
 	}
 	if err := a.refused(findings); err != nil {
-		return err
+		return doc, err
 	}
-	if err := a.writeConverted(opts, converted); err != nil {
-		return err
+	if doc, err = a.writeConverted(opts, converted); err == nil && !a.global.quiet {
+		a.tellConverted(converted)
 	}
-	for _, f := range converted {
-		a.tellConverted(f)
-	}
-	return nil
+	return doc, err
 }
 
 // refused logs findings, because standard output is for the manifests, and refuses errors.
@@ -183,26 +157,26 @@ func (a *app) refused(findings diag.List) error {
 	return nil
 }
 
-func (a *app) writeConverted(opts convertOptions, converted []convertedFile) error {
+func (a *app) writeConverted(opts convertOptions, converted []convertedFile) (doc report.Document, err error) {
 	switch {
 	case opts.dir != "":
 		return a.writeToFolder(opts.dir, converted)
 	case !opts.write:
-		return a.out.Source(joined(converted))
+		return sourceText(joined(converted)), nil
 	}
 	for _, f := range converted {
 		if bytes.Equal(f.out, f.Data) {
 			continue
 		}
 		if err := replaceText(f.Text, f.out); err != nil {
-			return err
+			return doc, err
 		}
-		a.printf("converted %s\n", f.Path)
+		say(&doc, "converted %s", f.Path)
 	}
-	return nil
+	return doc, nil
 }
 
-// joined is the text of the files as documents of one stream.
+// joined returns the text of the files as documents of one stream.
 func joined(converted []convertedFile) []byte {
 	var out bytes.Buffer
 	for _, f := range converted {
@@ -223,48 +197,116 @@ func joined(converted []convertedFile) []byte {
 
 // writeToFolder writes new files under the names that they have in their folders. It fails, and names
 // all of them, if files exist with other content.
-func (a *app) writeToFolder(dir string, converted []convertedFile) error {
+func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.Document, err error) {
 	folder := files.FolderAt(a.dir(), dir)
 	var list []files.File
 	taken := map[string]bool{}
 	for _, f := range converted {
 		if taken[f.Name] {
-			return fmt.Errorf("two files would be written to %s: convert the PATHs one by one", folder.Shown(f.Name))
+			return doc, fmt.Errorf("two files would be written to %s: convert the PATHs one by one", folder.Shown(f.Name))
 		}
 		taken[f.Name] = true
 		list = append(list, files.File{Name: f.Name, Content: f.out})
 	}
 	var kept []string
-	err := folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
+	err = folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
 		kept = append(kept, folder.Shown(f.Name))
 		return files.Kept, nil
-	}, func(state, shown string) { a.printf("%s %s\n", state, shown) })
+	}, func(state, shown string) { say(&doc, "%s %s", state, shown) })
 	if err == nil && len(kept) > 0 {
 		err = fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
 	}
-	return err
+	return doc, err
 }
 
-// tellConverted logs what was done to each document of a file.
-func (a *app) tellConverted(f convertedFile) {
-	if a.global.quiet {
-		return
+// tellConverted logs what was done to each document.
+func (a *app) tellConverted(converted []convertedFile) {
+	namespaces := map[manifest.NamespaceChange]string{
+		manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace removed",
+		manifest.NamespaceKept: ", metadata.namespace kept",
 	}
-	for _, d := range f.docs {
-		namespace := map[manifest.NamespaceChange]string{
-			manifest.NamespaceAdded: ", metadata.namespace added", manifest.NamespaceRemoved: ", metadata.namespace removed",
-			manifest.NamespaceKept: ", metadata.namespace kept",
-		}[d.Namespace]
-		text := d.From + " became " + d.To + namespace
-		_, _, known := kind.ForEnvelope(d.From, d.Key.Kind)
-		switch {
-		case !known:
-			text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
-		case d.To == "":
-			text = "unchanged: it has only one envelope"
-		case d.From == d.To:
-			text = "unchanged: it says " + d.To + " already" + namespace
+	for _, f := range converted {
+		for _, d := range f.docs {
+			text := d.From + " became " + d.To + namespaces[d.Namespace]
+			_, _, known := kind.ForEnvelope(d.From, d.Key.Kind)
+			switch {
+			case !known:
+				text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)
+			case d.To == "":
+				text = "unchanged: it has only one envelope"
+			case d.From == d.To:
+				text = "unchanged: it says " + d.To + " already" + namespaces[d.Namespace]
+			}
+			a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
 		}
-		a.log(slog.LevelInfo, fmt.Sprintf("%s:%d: %s: %s", f.Path, d.Line, d.Key, text))
 	}
+}
+
+// convertURLs makes manifests from lists of addresses.
+func (a *app) convertURLs(ctx context.Context, opts convertOptions, paths []string) (doc report.Document, err error) {
+	into := compose.Options{Name: opts.name, Dir: cmp.Or(opts.dir, compose.ToStdout)}
+	if err := a.checkCompose(into); err != nil {
+		return doc, err
+	}
+	if len(paths) == 0 {
+		return doc, errors.New("no list: name its file, or - for standard input")
+	}
+	l, err := a.load(ctx, nil, false)
+	if err != nil {
+		return doc, err
+	}
+	if err := a.findingsBeside(l.Findings, paths).Refuse("the manifests are invalid, and nothing was written"); err != nil {
+		if !l.Project.Exists() {
+			err = exit.With(exit.Invalid, fmt.Errorf("%w; without a trueup.yaml, trueup reads every YAML and JSON file below this folder as a manifest", err))
+		}
+		return doc, err
+	}
+	hosts := slices.Clone(opts.cdns)
+	for _, o := range compose.Hosting(l.Set) {
+		hosts = append(hosts, o.Host)
+	}
+	if len(hosts) == 0 {
+		return doc, errors.New("trueup knows no hostname of a CDN: add --cdn HOSTNAME for each, or pull their manifests first")
+	}
+	texts, findings, err := a.texts(l.Project, paths)
+	if err = errors.Join(err, a.refused(findings)); err != nil {
+		return doc, err
+	}
+	query := map[string]purge.QueryPolicy{
+		"": purge.QueryRefused, "drop": purge.QueryDropped, "prefix": purge.QueryPrefix, "keep": purge.QueryKept,
+	}[opts.query]
+	src, total, err := compose.FromLists(purge.Legacy{
+		Hosts: purge.NewHosts(hosts), Service: l.Project.Purge.DeprecatedURL, Host: opts.host, Query: query,
+	}, texts)
+	if err != nil {
+		return doc, err
+	}
+	env := a.composeEnv(l)
+	if doc, err = a.compose(ctx, env, into, src); err != nil {
+		return doc, err
+	}
+	src.TellPlaces(env)
+	if n := len(src.Unplaced); n > 0 {
+		err = exit.With(exit.Partial, fmt.Errorf("%d of %d addresses could not be placed and are in no manifest", n, total))
+	}
+	return doc, err
+}
+
+// findingsBeside returns the findings without those of the lists, which may lie where manifests are
+// read, and of other documents that can hold no object.
+func (a *app) findingsBeside(findings diag.List, lists []string) diag.List {
+	named := map[string]bool{}
+	for _, name := range lists {
+		named[a.full(name)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(findings), func(f diag.Finding) bool {
+		if named[a.full(f.Path)] {
+			return true
+		}
+		if !manifest.HoldsNothing(f) {
+			return false
+		}
+		a.log(slog.LevelWarn, fmt.Sprintf("%s:%d:%d: %s, so trueup does not read it as a manifest", f.Path, f.Line, f.Column, f.Message))
+		return true
+	})
 }

@@ -20,7 +20,7 @@ func TestConvertWritesNoOtherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := []convertedFile{{Text: manifest.Text{FS: files.FS(root), Name: "a.yaml", Path: "m/a.yaml", Data: []byte("a: 1\n")}, out: []byte("x")}}
-	if err := new(app).writeConverted(convertOptions{write: true}, files); err == nil || !strings.Contains(err.Error(), "m/a.yaml changed while it was read") {
+	if _, err := new(app).writeConverted(convertOptions{write: true}, files); err == nil || !strings.Contains(err.Error(), "m/a.yaml changed while it was read") {
 		t.Errorf("%v", err)
 	}
 	if is, err := root.ReadFile("a.yaml"); err != nil || string(is) != "a: 1\n# mine\n" {

@@ -5,48 +5,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/diag"
 	"trueup/internal/doctor"
 	"trueup/internal/exit"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/reconcile"
 	"trueup/internal/report"
 )
 
-type doctorOptions struct {
-	probe       string
-	autoApprove bool
-}
-
 func newDoctor(a *app) *cobra.Command {
-	var opts doctorOptions
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:  "doctor [--probe-duplicates HOSTNAME]",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asJSON {
-				a.global.output = "json"
-			}
-			if !slices.Contains([]string{"text", "json"}, a.global.output) {
-				return fmt.Errorf("-o is %q: doctor writes text or json", a.global.output)
-			}
-			if opts.probe != "" {
-				return runProbe(cmd.Context(), a, opts)
-			}
-			return runDoctor(cmd.Context(), a)
-		},
-	}
-	cmd.Flags().StringVar(&opts.probe, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform refuses the second")
-	cmd.Flags().BoolVar(&opts.autoApprove, "auto-approve", false, "do not ask before sending")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as -o json")
+	var hostname string
+	var autoApprove, asJSON bool
+	cmd := a.command("doctor [--probe-duplicates HOSTNAME]", func(ctx context.Context, _ []string) (report.Document, error) {
+		if asJSON {
+			a.global.output = "json"
+		}
+		if hostname != "" {
+			return a.probe(ctx, hostname, autoApprove)
+		}
+		return a.doctor(ctx), nil
+	})
+	f := cmd.Flags()
+	f.StringVar(&hostname, "probe-duplicates", "", "send one harmless request for `HOSTNAME` twice, to see whether the platform refuses the second")
+	f.BoolVar(&autoApprove, "auto-approve", false, "do not ask before sending")
+	f.BoolVar(&asJSON, "json", false, "the same as -o json")
 	return cmd
 }
 
-func runDoctor(ctx context.Context, a *app) error {
+func (a *app) doctor(ctx context.Context) report.Document {
 	p, err := a.findProject()
 	in := doctor.Input{
 		Options: a.config(), Project: p, ProjectErr: err, Searched: a.searched(), Flags: a.flagSettings(), Terminal: a.terminal(),
@@ -57,19 +48,12 @@ func runDoctor(ctx context.Context, a *app) error {
 		in.Set, in.Findings = l.Set, l.Findings
 	}
 	r := doctor.Run(ctx, in)
-	a.code = r.ExitCode
-	if a.global.output == "json" {
-		err = a.out.JSON(r)
-	} else {
-		err = a.showDoctor(r)
+	return report.Document{
+		ExitCode: r.ExitCode, Data: r, Text: func(out report.Lines, opts report.Options) { writeChecks(out, r, opts) },
 	}
-	if err != nil {
-		return exit.With(cmp.Or(a.code, exit.Error), err)
-	}
-	return nil
 }
 
-// terminal says what standard output is, and what else decides how it is written to.
+// terminal describes standard output.
 func (a *app) terminal() string {
 	says := "standard output is not a terminal"
 	if a.env.Width > 0 {
@@ -101,19 +85,19 @@ func (a *app) flagSettings() (list []doctor.Setting) {
 	return list
 }
 
-// showDoctor writes two tables: settings that somebody chose or has to choose, and checks with what
-// to do below each that needs it. -v also shows what follows from other lines.
-func (a *app) showDoctor(r doctor.Report) error {
-	opts := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
-	var err error
-	if rows := settingRows(r.Settings, a.global.verbose, opts.Width); len(rows) > 0 {
-		err = errors.Join(a.out.Marked(rows, opts), a.out.Printf("\n"))
+// writeChecks writes two tables: settings that somebody chose or has to choose, and checks with what to
+// do below each that needs it. -v also shows what follows from other lines.
+func writeChecks(out report.Lines, r doctor.Report, opts report.Options) {
+	if rows := settingRows(r.Settings, opts.Verbose, opts.Width); len(rows) > 0 {
+		out.Marked(rows, opts)
+		out.Printf("\n")
 	}
-	return errors.Join(err, a.out.Marked(checkRows(r.Checks, a.global.verbose), opts), a.out.Printf("\n%s\n", summaryOf(r.Checks)))
+	out.Marked(checkRows(r.Checks, opts.Verbose), opts)
+	out.Printf("\n%s\n", summaryOf(r.Checks))
 }
 
-// settingRows have who chose a setting in a column of its own, or behind the value if the terminal
-// has no room for that.
+// settingRows shows who chose a setting in a column of its own, or behind the value if the terminal is
+// too narrow.
 func settingRows(settings []doctor.Setting, all bool, width int) [][]string {
 	var rows [][]string
 	var widest [3]int
@@ -173,4 +157,59 @@ func summaryOf(checks []doctor.Finding) string {
 		return "Nothing failed, with " + warnings + "."
 	}
 	return "Nothing is wrong."
+}
+
+// probe sends a harmless request as apply would, and once more, to see whether the platform refuses
+// duplicates.
+func (a *app) probe(ctx context.Context, hostname string, autoApprove bool) (doc report.Document, err error) {
+	k, ok := doctor.Probed(kind.Delivery)
+	if !ok {
+		return doc, errors.New("no kind of request can be used for this probe")
+	}
+	key, source, err := reconcile.Probe(k, hostname)
+	if err != nil {
+		return doc, err
+	}
+	s, doc, err := a.prepare(ctx, planOptions{more: []manifest.Source{source}}, nil)
+	if err != nil {
+		return doc, err
+	}
+	defer s.Close()
+	if doc.ExitCode != exit.OK {
+		return doc, nil
+	}
+	if err := viewError(s.View()); err != nil {
+		return doc, err
+	}
+	if s.View().Terms[k.Area].Proven {
+		return a.proven(ctx, "nothing sent: the platform is already known to refuse a second request of the same name"), nil
+	}
+	s.Plan = s.Plan.Only(key)
+	doc.Plan = s.Plan
+	if s.Plan.Sends() && !autoApprove {
+		if err := a.confirm(doc, false); err != nil {
+			return doc, err
+		}
+	}
+	a.sending = true
+	result := s.Apply(ctx, reconcile.ApplyOptions{})
+	if code := reconcile.ExitCode(result); code != exit.OK {
+		doc.Apply, doc.ExitCode = &result, code
+		return doc, nil
+	}
+	proof, err := s.Prove(ctx, k, key, s.Plan.Items[0].Request.Body)
+	if err != nil {
+		return report.Document{}, ledgerError(err)
+	}
+	return a.proven(ctx,
+		fmt.Sprintf("%s: a second request of the same name is refused%s", k.Area, doctor.Proven(proof)),
+		"from now on trueup sends a request that got no answer again under its name, while that is safe"), nil
+}
+
+// proven says that there is a proof. As JSON it is the report of doctor.
+func (a *app) proven(ctx context.Context, messages ...string) report.Document {
+	if a.global.output == "json" {
+		return a.doctor(ctx)
+	}
+	return report.Document{Messages: messages}
 }

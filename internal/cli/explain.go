@@ -1,279 +1,122 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/api"
+	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/report"
 )
 
 func newExplain(a *app) *cobra.Command {
 	var live bool
-	cmd := &cobra.Command{
-		Use:  "explain TOPIC",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runExplain(cmd.Context(), a, args[0], live)
-		},
-		ValidArgsFunction: a.completeTopics,
-	}
+	cmd := a.command("explain TOPIC", func(ctx context.Context, args []string) (report.Document, error) {
+		return a.explain(ctx, args[0], live)
+	})
 	cmd.Flags().BoolVar(&live, "live", false, "with KIND/NAME before the path: also show what is live")
+	cmd.ValidArgsFunction = a.completeTopics
 	return cmd
 }
 
-// errLiveObject refuses --live where no object was named.
-var errLiveObject = errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
-
-func runExplain(ctx context.Context, a *app, topic string, live bool) error {
-	if !slices.Contains([]string{"text", "json"}, a.global.output) {
-		return fmt.Errorf("-o is %q: explain writes text or json", a.global.output)
-	}
+func (a *app) explain(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
+	errLive := errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
 	for _, r := range manifest.Rules() {
-		if r.Name == topic {
-			return a.showRule(r, live)
+		switch {
+		case r.Name != topic:
+		case live:
+			return doc, errLive
+		default:
+			return ruleDocument(r), nil
 		}
 	}
-	t, err := a.topic(ctx, topic)
+	var l project.Loaded
+	t, err := explain.Parse(topic, func() (*manifest.Set, error) {
+		l, err = a.load(ctx, nil, false)
+		return l.Set, err
+	})
 	if err != nil {
-		return err
+		return doc, err
 	}
-	if live && t.name == "" {
-		return errLiveObject
+	if live && t.Name == "" {
+		return doc, errLive
 	}
-	f, err := t.find()
+	facts, err := t.Facts()
 	if err != nil {
-		return err
+		return doc, err
 	}
-	if t.name != "" {
-		if f.Object, err = a.valuesOf(ctx, t, live); err != nil {
-			return err
+	if t.Name != "" {
+		var get func() (kind.Object, error)
+		if live {
+			get = func() (kind.Object, error) { return a.getLive(ctx, l, t) }
+		}
+		if facts.Object, err = t.Values(l.Set, l.Project.Workspace, get); err != nil {
+			return doc, err
 		}
 	}
-	if a.global.output == "json" {
-		return a.out.JSON(f)
-	}
-	return a.showField(f, t.root)
-}
-
-// topic is a field of a kind, of an object or of one of trueup's own files.
-type topic struct {
-	// asked is what the user wrote, and path is what is below root.
-	asked, path string
-	root        *kind.Field
-	// kind is nil for a file.
-	kind *kind.Kind
-	// name is that of an object, or empty. l has the manifests that were read to find it.
-	name string
-	l    project.Loaded
-}
-
-// topic reads KIND, KIND.PATH, KIND/NAME and KIND/NAME.PATH.
-func (a *app) topic(ctx context.Context, asked string) (topic, error) {
-	t, err := topicOf(asked)
-	if err != nil || !strings.HasPrefix(t.path, "/") {
-		return t, err
-	}
-	if t.l, err = a.load(ctx, nil, false); err != nil {
-		return t, err
-	}
-	return t, t.takeName()
-}
-
-// topicOf reads a topic. If it names an object, its path begins with a slash and the name.
-func topicOf(asked string) (topic, error) {
-	end := strings.IndexAny(asked, "./[")
-	if end < 0 {
-		end = len(asked)
-	}
-	t := topic{asked: asked, path: asked[end:]}
-	if root, ok := kind.OwnFile(asked[:end]); ok {
-		t.root = root
-		t.path = strings.TrimPrefix(t.path, ".")
-		return t, nil
-	}
-	k, ok := kind.Named(asked[:end])
-	if !ok {
-		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
-			cmp.Or(manifest.DidYouMean(asked, topics()), ": name a rule, or a field that starts with "+strings.Join(fieldTopics(), ", ")))
-	}
-	t.kind, t.root = k, k.Root()
-	t.path = strings.TrimPrefix(t.path, ".")
-	return t, nil
-}
-
-// takeName splits the name of an object from the path behind it; both may have dots. It takes the
-// longest name in git, or else all before spec or another field of the envelope.
-func (t *topic) takeName() error {
-	rest := t.path[1:]
-	t.path = ""
-	for _, o := range t.l.Set.Objects {
-		below, is := strings.CutPrefix(rest, o.Name)
-		if is && o.Kind == t.kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.name) {
-			t.name, t.path = o.Name, strings.TrimPrefix(below, ".")
+	doc.Data = facts
+	doc.Text = func(out report.Lines, opts report.Options) {
+		out.Text(fitted(factsText(facts), opts.Width))
+		if facts.Object != nil {
+			writeValues(out, facts.Object, t.IsWhole())
 		}
 	}
-	if t.name != "" {
-		return nil
-	}
-	t.name = rest
-	for _, field := range t.root.Names {
-		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(t.name) {
-			t.name, t.path = rest[:i], rest[i+1:]
-		}
-	}
-	if t.name == "" {
-		return fmt.Errorf("%q does not name an object: write KIND/NAME, such as cdn/shop", t.asked)
-	}
-	return nil
+	return doc, nil
 }
 
-// field returns the field that the path names. The path may leave out spec, as in plans.
-func (t *topic) field() (f *kind.Field, parts []string, ok bool) {
-	parts = kind.PathParts(t.path)
-	first, _, _ := strings.Cut(parts[0], "[")
-	if t.kind != nil && t.root.Fields[first] == nil && t.kind.Spec().Fields[first] != nil {
-		t.path = "spec." + t.path
-		parts = append([]string{"spec"}, parts...)
+// getLive reads one object, and can do nothing else.
+func (a *app) getLive(ctx context.Context, l project.Loaded, t explain.Topic) (kind.Object, error) {
+	if !t.Kind.Can(kind.Get) {
+		return kind.Object{}, fmt.Errorf("the platform has no way to read a %s", t.Kind.Name)
 	}
-	f, ok = t.root.At(parts)
-	return f, parts, ok
-}
-
-// find returns the facts of the field.
-func (t *topic) find() (fieldFacts, error) {
-	f, parts, ok := t.field()
-	if !ok {
-		of := "trueup's schema of it"
-		if t.kind != nil {
-			of = "the platform's document"
-		}
-		return fieldFacts{}, fmt.Errorf("%s has no field %q in %s%s", t.title(), t.path, of, nearField(t.root, parts))
+	w, err := a.enter(ctx, l.Project, l.Set)
+	if err != nil {
+		return kind.Object{}, err
 	}
-	return factsOf(*t, f, parts), nil
-}
-
-// title is the kind or the file that has the field.
-func (t *topic) title() string {
-	if t.kind != nil {
-		return t.kind.Name
-	}
-	name, _, _ := strings.Cut(t.asked, ".")
-	return name
-}
-
-// topics are the rules, and what has fields.
-func topics() []string {
-	var all []string
-	for _, r := range manifest.Rules() {
-		all = append(all, r.Name)
-	}
-	return append(all, fieldTopics()...)
-}
-
-// fieldTopics are the kinds and trueup's own files.
-func fieldTopics() []string {
-	var all []string
-	for _, k := range kind.All() {
-		all = append(all, strings.ToLower(k.Name))
-	}
-	return append(all, kind.OwnFiles()...)
-}
-
-// nearField offers the closest name at the first part of a path that is unknown.
-func nearField(root *kind.Field, parts []string) string {
-	for i := range parts {
-		if _, ok := root.At(parts[:i+1]); ok {
-			continue
-		}
-		parent, _ := root.At(parts[:i])
-		name, _, _ := strings.Cut(parts[i], "[")
-		parent = elementOf(parent)
-		known := slices.Clone(parent.Names)
-		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
-			known = append(known, spec.Names...)
-		}
-		return manifest.DidYouMean(name, known)
-	}
-	return ""
-}
-
-// elementOf returns the element of a list, or of lists in it, and any other field itself.
-func elementOf(f *kind.Field) *kind.Field {
-	for f.Item != nil {
-		f = f.Item
-	}
-	return f
+	defer w.Close()
+	reader := api.NewReader(w.API)
+	defer reader.Close()
+	return reader.Get(ctx, t.Kind, t.Name)
 }
 
 // completeTopics offers rules, kinds and files, then objects or fields.
-func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeTopics(cmd *cobra.Command, args []string, toComplete string) (out []string, _ cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, noFiles
 	}
-	before, _, below := strings.Cut(toComplete, ".")
-	if !below && !strings.Contains(before, "/") {
-		var out []string
-		for _, topic := range fieldTopics() {
-			out = offer(out, topic, "fields of "+topic)
+	at := strings.LastIndexByte(toComplete, '.')
+	root, _, _ := strings.Cut(toComplete, ".")
+	isObject := strings.Contains(root, "/")
+	if at < 0 && !isObject {
+		out = offers(explain.Roots(), func(name string) (string, string) { return name, "fields of " + name })
+		return append(out, offers(manifest.Rules(), func(r manifest.Rule) (string, string) { return r.Name, r.Summary })...), noFiles
+	}
+	if isObject {
+		out = keysOf(a.known(cmd.Context(), nil), toComplete)
+	}
+	if at >= 0 {
+		t, err := explain.Parse(toComplete[:at], func() (*manifest.Set, error) { return a.known(cmd.Context(), nil), nil })
+		if err != nil {
+			return nil, noFiles
 		}
-		rules, _ := completeRules(cmd, args, toComplete)
-		return append(out, rules...), noFiles
-	}
-	t, err := topicOf(toComplete)
-	if err != nil {
-		return nil, noFiles
-	}
-	var out []string
-	if strings.HasPrefix(t.path, "/") {
-		t.l.Set = a.known(cmd.Context(), nil)
-		out = keysOf(t.l.Set, toComplete)
-	}
-	if below {
-		out = append(out, t.completeFields(toComplete)...)
+		out = append(out, offers(t.Below(), func(f [2]string) (string, string) { return toComplete[:at+1] + f[0], f[1] })...)
 	}
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFields offers the fields below what was written up to its last dot.
-func (t *topic) completeFields(begun string) (out []string) {
-	at := strings.LastIndexByte(t.path, '.')
-	t.path = t.path[:max(at, 0)]
-	if strings.HasPrefix(t.path, "/") && t.takeName() != nil {
-		return nil
+func ruleDocument(r manifest.Rule) report.Document {
+	data := map[string]any{
+		"format": "trueup.rule/v1", "rule": r.Name, "severity": r.Severity.String(), "summary": r.Summary, "why": r.Why, "fix": r.Fix,
+		"bad": r.Bad, "good": r.Good, "live": r.Live, "needsLive": r.NeedsLive, "page": "docs/rules/" + r.Name + ".md",
 	}
-	f, _, ok := t.field()
-	if !ok {
-		return nil
-	}
-	f = elementOf(f)
-	for _, name := range f.Names {
-		out = offer(out, begun[:strings.LastIndexByte(begun, '.')+1]+name, f.Fields[name].Title)
-	}
-	return out
-}
-
-func (a *app) showRule(r manifest.Rule, live bool) error {
-	if live {
-		return errLiveObject
-	}
-	if a.global.output == "json" {
-		return a.out.JSON(map[string]any{
-			"rule": r.Name, "severity": r.Severity.String(), "summary": r.Summary, "why": r.Why, "fix": r.Fix,
-			"bad": r.Bad, "good": r.Good, "live": r.Live, "needsLive": r.NeedsLive, "page": "docs/rules/" + r.Name + ".md",
-		})
-	}
-	return a.out.Text(a.fit(explainRule(r)))
-}
-
-func explainRule(r manifest.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  (%s)\n  %s\n\n%s\n", r.Name, r.Severity, r.Summary, r.Why)
 	if r.Live != "" {
@@ -283,18 +126,102 @@ func explainRule(r manifest.Rule) string {
 		fmt.Fprintf(&b, "\nBad:\n\n%s\nFixed:\n\n%s", indent(r.Bad), indent(r.Good))
 	}
 	fmt.Fprintf(&b, "\nFix: %s\n", r.Fix)
-	return b.String()
+	return report.Document{Data: data, Text: func(out report.Lines, opts report.Options) { out.Text(fitted(b.String(), opts.Width)) }}
 }
 
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// showField writes the facts for a person.
-func (a *app) showField(f fieldFacts, root *kind.Field) error {
-	text, err := f.text(root)
-	if err != nil {
-		return err
+// factsText returns everything about a field except for the values of an object.
+func factsText(f explain.Facts) string {
+	var b strings.Builder
+	when := func(is bool, text string) string { return map[bool]string{true: text}[is] }
+	fmt.Fprintf(&b, "%s  (%s%s)\n", report.Clean(f.Path), f.Type, when(f.Required, ", required"))
+	for _, line := range []string{f.Title, f.Description} {
+		if line != "" {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
 	}
-	return errors.Join(a.out.Text(a.fit(text)), a.showValues(f.Object, !strings.Contains(f.Path, ".")))
+	between := "\n"
+	for _, row := range [][2]string{
+		{"values", f.ValuesInWords()},
+		{"list", f.List},
+		{"sent", f.Sent},
+		{"sensitive", when(f.Sensitive, "yes: trueup shows a digest instead")},
+		{"at stake", when(f.Risk != kind.NoRisk, f.Risk.String()+": a change "+f.Risk.Meaning())},
+		{"documented", f.Section},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(&b, "%s  %-11s %s\n", between, row[0], row[1])
+			between = ""
+		}
+	}
+	fmt.Fprintf(&b, "\nExample:\n\n%s", indent(f.Text))
+	widest := 0
+	for _, line := range f.Fields {
+		widest = max(widest, len(line.Name))
+	}
+	for i, line := range f.Fields {
+		fmt.Fprintf(&b, "%s  .%-*s  %-8s %s%s\n", when(i == 0, "\nFields:\n\n"), widest, line.Name, line.Type, line.Title, when(line.Required, "  required"))
+	}
+	return b.String()
+}
+
+// writeValues writes what an object has there, or where to look if the topic is the whole object.
+func writeValues(out report.Lines, o *explain.Object, whole bool) {
+	git, live := o.Git, ""
+	if git == "" {
+		git = "not in git"
+	}
+	if o.Live != nil {
+		live = map[bool]string{true: ", live", false: ", not live"}[*o.Live]
+	}
+	out.Printf("\n%s  (%s%s)\n", o.Key, git, live)
+	switch {
+	case whole:
+		out.Printf("  to see a value, add a field: %s.spec\n", o.Key)
+	case len(o.Values) == 0 && o.Git != "":
+		out.Printf("  not mentioned\n")
+	}
+	for _, v := range o.Values {
+		out.Printf("  %s\n", v.Path)
+		writeValue(out, "git", v.Git, v.Place, v.Field)
+		if o.Live != nil {
+			writeValue(out, "live", v.Live, "", v.Field)
+		}
+	}
+}
+
+// maxValueLines limits the lines of a value.
+const maxValueLines = 40
+
+// writeValue writes one side: a scalar in the line, a structure below it.
+func writeValue(out report.Lines, side string, value any, place string, field *kind.Field) {
+	if value == nil {
+		out.Printf("    %-5s not there\n", side)
+		return
+	}
+	text, err := manifest.Snippet(value, field)
+	if err != nil {
+		text = err.Error()
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	switch v := value.(type) {
+	case map[string]any, []any:
+		out.Table("    ", [][]string{{side, place}})
+	case string:
+		out.Table("    ", [][]string{{fmt.Sprintf("%-4s", side), strconv.Quote(v), place}})
+		return
+	default:
+		out.Table("    ", [][]string{{fmt.Sprintf("%-4s", side), lines[0], place}})
+		return
+	}
+	for i, line := range lines {
+		if i == maxValueLines {
+			out.Printf("          and %d more lines\n", len(lines)-i)
+			return
+		}
+		out.Printf("          %s\n", line)
+	}
 }

@@ -5,10 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"trueup/internal/exit"
-	"trueup/internal/kind"
+	"trueup/internal/explain"
 )
 
 func TestExplainOffersTheNearestField(t *testing.T) {
@@ -69,46 +67,6 @@ func TestExplainTells(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsExplained: a path of each field of each kind and of our own files
-// is explained, and has an example where there is anything to write.
-func TestEveryFieldIsExplained(t *testing.T) {
-	all := 0
-	var each func(tp topic, f *kind.Field, path string)
-	each = func(tp topic, f *kind.Field, path string) {
-		all++
-		tp.asked, tp.path = tp.title()+"."+path, path
-		facts, err := tp.find()
-		if err != nil {
-			t.Fatalf("%s: %v", tp.asked, err)
-		}
-		if facts.Title == "" && path != "" && !strings.HasSuffix(path, "]") && facts.Description == "" {
-			t.Errorf("%s says nothing", tp.asked)
-		}
-		if _, err := facts.text(tp.root); err != nil || facts.Example == nil {
-			t.Errorf("%s: %v, example %v", tp.asked, err, facts.Example)
-		}
-		for _, name := range f.Names {
-			each(tp, f.Fields[name], joinField(path, name))
-		}
-		if f.Any != nil {
-			each(tp, f.Any, joinField(path, "any-name"))
-		}
-		if f.Item != nil {
-			each(tp, f.Item, path+"[0]")
-		}
-	}
-	for _, k := range kind.All() {
-		each(topic{kind: k, root: k.Root()}, k.Root(), "")
-	}
-	for _, name := range kind.OwnFiles() {
-		root, _ := kind.OwnFile(name)
-		each(topic{asked: name, root: root}, root, "")
-	}
-	if all < 120 {
-		t.Errorf("only %d fields", all)
-	}
-}
-
 func TestExplainShowsValues(t *testing.T) {
 	dir := projectOf(t, map[string]string{
 		"a.yaml": "apiVersion: delivery/v2.1\nkind: CDN\nmetadata:\n  name: legacy-blog\nspec:\n  hostname: \"blog\\e[2J.example.com\"\n" +
@@ -146,7 +104,7 @@ func TestExplainShowsValues(t *testing.T) {
 	if out := show("purge/x.spec.paths", "--live", "--sandbox"); !strings.Contains(out, "has no way") {
 		t.Error(out)
 	}
-	var doc fieldFacts
+	var doc explain.Facts
 	if err := json.Unmarshal([]byte(show("cdn/legacy-blog.hostname", "--live", "--sandbox", "-o", "json")), &doc); err != nil || doc.Object == nil || !*doc.Object.Live {
 		t.Errorf("%v %+v", err, doc)
 	}
@@ -157,40 +115,6 @@ func TestExplainShowsValues(t *testing.T) {
 			t.Errorf("sent %s", line)
 		}
 	}
-}
-
-// TestAnyPathIsExplainedOrRefused: whatever is typed, there is an answer.
-func TestAnyPathIsExplainedOrRefused(t *testing.T) {
-	object := map[string]any{"spec": map[string]any{
-		"locations": []any{map[string]any{"path": "/a.b/*"}, "odd", nil, []any{map[string]any{"cache": 1}}},
-		"firewall":  map[string]any{"rules": []any{map[string]any{"name": "x", "constraints": []any{[]any{map[string]any{"type": "y"}}}}}},
-	}}
-	pieces := []string{
-		"spec", "locations", "firewall", "rules", "constraints", "profiles", "delivery", "token", "url", "0", "7", "x", ".", "..", "[", "]", "[0]", "[]",
-		"[0][0]", "[/a.b/*]", `["path"]`, "[x].", ".type", "status", "metadata", "overrides", "é", "\x00", "/",
-	}
-	var all []topic
-	for _, k := range kind.All() {
-		all = append(all, topic{kind: k, root: k.Root()})
-	}
-	for _, name := range kind.OwnFiles() {
-		root, _ := kind.OwnFile(name)
-		all = append(all, topic{asked: name, root: root})
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		path := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6).Draw(t, "path"), rapid.SampledFrom([]string{"", "."}).Draw(t, "between"))
-		for _, tp := range all {
-			tp.path = path
-			facts, err := tp.find()
-			if err != nil {
-				continue
-			}
-			if _, err := facts.text(tp.root); err != nil || facts.Example == nil {
-				t.Errorf("%q: %v, example %v", path, err, facts.Example)
-			}
-			lookUp(placed{value: object, field: tp.root}, stepsOf(tp.path))
-		}
-	})
 }
 
 func TestTopicsAreCompleted(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
+	"trueup/internal/report"
 )
 
 type graphOptions struct {
@@ -25,14 +26,17 @@ type graphOptions struct {
 
 func newGraph(a *app) *cobra.Command {
 	var opts graphOptions
-	cmd := &cobra.Command{
-		Use: "graph [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "plan"); err != nil {
-				return err
-			}
-			return runGraph(cmd.Context(), a, opts, args)
-		},
+	cmd := a.command("graph [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		return a.graph(ctx, opts, paths)
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		switch {
+		case a.global.output != "text":
+			return errors.New("-o does not apply to a graph: choose its form with --format")
+		case opts.plan != "" && opts.live:
+			return errors.New("use either --plan (a saved plan) or --live (a plan made now)")
+		}
+		return nil
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.form.Format, "format", graph.Formats()[0], "`FORM` of the graph: "+strings.Join(graph.Formats(), ", "))
@@ -40,78 +44,61 @@ func newGraph(a *app) *cobra.Command {
 	f.StringArrayVar(&opts.targets, "target", nil, "draw only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringVar(&opts.plan, "plan", "", "mark what the plan in `FILE` changes (plan --out)")
 	f.BoolVar(&opts.live, "live", false, "compare with what is live, and mark what differs")
-	for name, values := range map[string][]string{"format": graph.Formats(), "direction": graph.Directions()} {
-		// The flags are there, and nothing was registered for them.
-		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(values...))
-	}
+	oneOfFlag(f, "format", graph.Formats()...)
+	oneOfFlag(f, "direction", graph.Directions()...)
 	return cmd
 }
 
-func (o graphOptions) check(a *app) error {
-	if a.global.output != "text" || len(a.global.reports) > 0 {
-		return errors.New("-o and --report do not apply to a graph: choose its form with --format")
-	}
-	if o.plan != "" && o.live {
-		return errors.New("use either --plan (a saved plan) or --live (a plan made now)")
-	}
-	return errors.Join(oneOf("--format", o.form.Format, graph.Formats()), oneOf("--direction", o.form.Direction, graph.Directions()))
-}
-
-func runGraph(ctx context.Context, a *app, opts graphOptions, paths []string) error {
-	if err := opts.check(a); err != nil {
-		return err
-	}
+func (a *app) graph(ctx context.Context, opts graphOptions, paths []string) (doc report.Document, err error) {
+	planned := reconcile.Options{ReadOnly: true, Options: plan.Options{Patterns: opts.targets}}
 	filter, err := reconcile.Filter(opts.targets)
 	if err != nil {
-		return err
+		return doc, err
 	}
-	l, p, err := a.drawn(ctx, opts, paths)
-	if err != nil {
-		return err
+	var l project.Loaded
+	var p *plan.Plan
+	if opts.live {
+		s, _, err := a.prepare(ctx, planOptions{Options: planned}, paths)
+		if err != nil {
+			return doc, err
+		}
+		defer s.Close()
+		l, p = s.Loaded, s.Plan
+	} else if l, p, err = a.graphInput(ctx, opts.plan, paths); err != nil {
+		return doc, err
 	}
-	if err := opts.reconcile().Match(l.Set); err != nil {
-		return err
+	if err := planned.Match(l.Set); err != nil {
+		return doc, err
 	}
 	if l.Findings.HasErrors() {
-		a.code = exit.Invalid
+		doc.ExitCode = exit.Invalid
 		marks := ""
 		if p == nil && (opts.live || opts.plan != "") {
 			marks = ", and marks nothing"
 		}
 		a.log(slog.LevelError, "the manifests have errors, so the graph may be wrong"+marks+": trueup validate shows them")
 	}
-	return a.out.Graph(graph.Make(l.Set, p, l.Project.Overrides, filter), opts.form)
+	g := graph.Make(l.Set, p, l.Project.Overrides, filter)
+	doc.Text = func(out report.Lines, _ report.Options) { out.Graph(g, opts.form) }
+	return doc, nil
 }
 
-// drawn are the manifests that are to be drawn, and the plan that marks them; nil
-// for none.
-func (a *app) drawn(ctx context.Context, opts graphOptions, paths []string) (project.Loaded, *plan.Plan, error) {
-	if opts.live {
-		s, _, err := a.prepare(ctx, "graph", planOptions{Options: opts.reconcile()}, paths)
-		if err != nil {
-			return project.Loaded{}, nil, err
-		}
-		defer s.Close()
-		return s.Loaded, s.Plan, nil
-	}
+// graphInput returns the manifests, and the plan that a file has, if one is named.
+func (a *app) graphInput(ctx context.Context, file string, paths []string) (project.Loaded, *plan.Plan, error) {
 	l, err := a.load(ctx, paths, false)
 	if err != nil {
 		return l, nil, err
 	}
 	reconcile.WarnOfNothing(l, a.log)
-	if opts.plan == "" {
+	if file == "" {
 		return l, nil, nil
 	}
-	p, err := reconcile.ReadPlan(a.full(opts.plan))
+	p, err := reconcile.ReadPlan(a.full(file))
 	if err != nil {
-		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", opts.plan, err))
+		return l, nil, exit.With(exit.Error, fmt.Errorf("--plan %s: %w", file, err))
 	}
 	if !p.Of(l.Set) {
-		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", opts.plan))
+		return l, nil, exit.With(exit.Stale, fmt.Errorf("--plan %s was made of other manifests: make a new one with plan --out and the same PATHs", file))
 	}
 	return l, p, nil
-}
-
-func (o graphOptions) reconcile() reconcile.Options {
-	return reconcile.Options{ReadOnly: true, Options: plan.Options{Patterns: o.targets}}
 }

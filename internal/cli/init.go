@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,16 +24,7 @@ type initOptions struct {
 
 func newInit(a *app) *cobra.Command {
 	var o initOptions
-	cmd := &cobra.Command{
-		Use:  "init",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkGiven(cmd, "workspace", "uuid", "ledger", "manifests", "editor", "ci", "trueup", "branch", "adopt"); err != nil {
-				return err
-			}
-			return runInit(cmd.Context(), a, o)
-		},
-	}
+	cmd := a.command("init", func(ctx context.Context, _ []string) (report.Document, error) { return a.init(ctx, o) })
 	f := cmd.Flags()
 	f.StringVar(&o.Workspace, "workspace", "", "`NAME` of the workspace, from your profile in the web console")
 	f.StringVar(&o.UUID, "uuid", "", "`UUID` of the workspace, from the same place")
@@ -45,8 +36,9 @@ func newInit(a *app) *cobra.Command {
 	f.StringVar(&o.Source, "trueup", "", "the repository on that host, and the commit, to build trueup from: `OWNER/NAME@COMMIT`")
 	f.StringVar(&o.Branch, "branch", "", "the `BRANCH` to apply (default the remote's default branch, or the current one)")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before writing")
+	oneOfFlag(f, "manifests", manifestChoices()...)
 	for name, words := range map[string][]string{
-		"manifests": manifestChoices(), "editor": editorChoices(), "ci": ciChoices(),
+		"editor": editorChoices(), "ci": ciChoices(),
 		"ledger": {scaffold.GitLedger, scaffold.FileLedger, scaffold.None}, "adopt": {"all", "none"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeWords(words...)) // it is there
@@ -69,11 +61,6 @@ func ciChoices() []string {
 }
 
 func (o *initOptions) check(g globalOptions) error {
-	if o.Manifests != "" {
-		if err := oneOf("--manifests", o.Manifests, manifestChoices()); err != nil {
-			return err
-		}
-	}
 	if err := oneOf("--editor", o.Editor, editorChoices()); err != nil {
 		return fmt.Errorf("%w; other editors find the schema from the first line of a manifest", err)
 	}
@@ -88,38 +75,63 @@ func (o *initOptions) check(g globalOptions) error {
 	return nil
 }
 
-func runInit(ctx context.Context, a *app, o initOptions) error {
+func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err error) {
 	s, err := a.chooseSetup(ctx, o)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	defer s.Close()
 	if !s.HasChanges() {
-		if err := a.showSetup(s); err != nil {
-			return err
+		if err = a.saySetup(&doc, s); err == nil {
+			say(&doc, "nothing to do: everything is there")
 		}
-		a.printf("nothing to do: everything is there\n")
-		return nil
+		return doc, err
 	}
-	if err := a.confirmSetup(s, o.yes); err != nil {
-		return err
+	if !o.yes {
+		if doc, err := a.confirmSetup(s); err != nil {
+			return doc, err
+		}
 	}
-	id, notReady, err := a.makeSetupLedger(ctx, s, o.adopt)
+	id, notReady, err := a.makeSetupLedger(ctx, s, o.adopt, &doc)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if err := s.Write(id); err != nil {
-		return err
+		return doc, err
 	}
-	if err := a.showSetup(s); err != nil {
-		return err
+	if err := a.saySetup(&doc, s); err != nil {
+		return doc, err
 	}
-	if s.FromLive {
-		if err := runPull(ctx, a, adopt.Options{}, nil); err != nil {
-			return fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
+	if !s.FromLive {
+		sayLines(&doc, s.Next())
+		return doc, notReady()
+	}
+	pulled, err := a.pull(ctx, adopt.Options{}, nil)
+	if err != nil {
+		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
+	}
+	written, next := doc.Messages, report.Document{}
+	if err == nil {
+		sayLines(&next, s.Next())
+		err = notReady()
+	}
+	doc = report.Document{ExitCode: pulled.ExitCode, Data: map[string]any{
+		"format": "trueup.init/v1", "messages": slices.Concat(written, next.Messages), "pull": pulled.Data,
+	}}
+	doc.Text = func(out report.Lines, shown report.Options) {
+		writeLines(out, written)
+		if pulled.Text != nil {
+			pulled.Text(out, shown)
 		}
+		writeLines(out, next.Messages)
 	}
-	return cmp.Or(a.out.Text(s.Next()), notReady())
+	return doc, err
+}
+
+func writeLines(out report.Lines, lines []string) {
+	for _, line := range lines {
+		out.Printf("%s\n", line)
+	}
 }
 
 // chooseSetup finds out what is there and what is wanted.
@@ -152,7 +164,7 @@ func (a *app) chooseSetup(ctx context.Context, o initOptions) (*scaffold.Setup, 
 
 // makeSetupLedger creates the ledger, and tests its store. It returns the ledger's id, and a function
 // that says why the ledger is not ready when everything is written.
-func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt string) (id string, notReady func() error, err error) {
+func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt string, doc *report.Document) (id string, notReady func() error, err error) {
 	if s.Store == "" {
 		return "", func() error { return nil }, nil
 	}
@@ -161,78 +173,65 @@ func (a *app) makeSetupLedger(ctx context.Context, s *scaffold.Setup, adopt stri
 		return "", nil, err
 	}
 	defer w.Close()
-	if id, err = a.makeLedger(ctx, s.Project, w, adopt); err != nil {
+	if id, err = a.makeLedger(ctx, s.Project, w, adopt, doc); err != nil {
 		return "", nil, fmt.Errorf("nothing was written, because the ledger could not be created: %w", err)
 	}
 	cfg := w.Ledger
 	return id, func() error { return a.notReady(ctx, s.Project, cfg, id) }, nil
 }
 
-// confirmSetup shows what would be done, and asks.
-func (a *app) confirmSetup(s *scaffold.Setup, yes bool) error {
-	if yes {
-		return nil
-	}
-	out := a.out
-	if a.env.StdinIsTTY {
-		out = report.NewLines(a.env.Stderr)
-	}
-	if err := previewSetup(out, s); err != nil {
-		return err
-	}
-	if !a.env.StdinIsTTY {
-		return errors.New("nothing was written, because there is no terminal to ask on: add --yes")
-	}
-	answer, err := a.ask("\nType yes to do this: ")
-	if err != nil {
-		return fmt.Errorf("nothing was written: %w", err)
-	}
-	if answer != "yes" {
-		return errors.New("nothing was written")
-	}
-	return nil
-}
-
-func previewSetup(out report.Lines, s *scaffold.Setup) error {
-	err := out.Printf("In %s:\n", s.Top.Name())
+// confirmSetup shows what would be done, and asks. Without a terminal the result shows it.
+func (a *app) confirmSetup(s *scaffold.Setup) (doc report.Document, err error) {
+	say(&doc, "In %s:", s.Top.Name())
 	if s.Store != "" {
-		err = errors.Join(err, out.Printf("  create the ledger %s, and test its store\n", s.Store))
+		say(&doc, "  create the ledger %s, and test its store", s.Store)
 	}
 	for _, e := range s.Edits {
 		switch e.State {
 		case files.Kept:
-			err = errors.Join(err, out.Printf("  leave %s as it is: %s\n", e.Shown, e.Why))
+			say(&doc, "  leave %s as it is: %s", e.Shown, e.Why)
 		case scaffold.ToWrite, scaffold.ToAdd:
-			err = errors.Join(err, out.Printf("  %s %s\n", e.State, e.Shown))
+			say(&doc, "  %s %s", e.State, e.Shown)
 		}
 	}
 	if s.FromLive {
-		err = errors.Join(err, out.Printf("  write manifests of what is live in workspace %s\n", s.Workspace.Name))
+		say(&doc, "  write manifests of what is live in workspace %s", s.Workspace.Name)
 	}
-	return err
+	if !a.env.StdinIsTTY {
+		return doc, errors.New("nothing was written, because there is no terminal to ask on: add --yes")
+	}
+	writeLines(report.NewLines(a.env.Stderr), doc.Messages)
+	answer, err := a.ask("\nType yes to do this: ")
+	switch {
+	case err != nil:
+		err = fmt.Errorf("nothing was written: %w", err)
+	case answer != "yes":
+		err = errors.New("nothing was written")
+	}
+	return report.Document{}, err
 }
 
-// showSetup says what was done to each file, and shows what those that were kept lack.
-func (a *app) showSetup(s *scaffold.Setup) error {
+// saySetup says what was done to each file, and shows what those that were kept lack.
+func (a *app) saySetup(doc *report.Document, s *scaffold.Setup) error {
 	if s.Project.Dir != a.dir() {
-		a.printf("the project file is %s\n", s.Project.Dir)
+		say(doc, "the project file is %s", s.Project.Dir)
 	}
 	var kept []string
 	for _, e := range s.Edits {
-		a.printf("%s %s\n", e.State, e.Shown)
+		say(doc, "%s %s", e.State, e.Shown)
 		if e.State != files.Kept {
 			continue
 		}
 		kept = append(kept, e.Shown)
-		a.printf("  %s\n", e.Why)
+		say(doc, "  %s", e.Why)
 		if wanted := e.Wanted(); wanted != nil {
-			a.printf("\n")
-			_ = a.out.Source(wanted)
-			a.printf("\n")
+			sayLines(doc, "\n"+string(wanted)+"\n")
 		}
 	}
 	if s.NeedsID() {
-		a.printf("now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:\n\n  id: %s\n", s.ID)
+		say(doc, "now write its id below ledger: in trueup.yaml, so that trueup never uses another ledger by mistake:")
+		say(doc, "")
+		say(doc, "  id: %s", s.ID)
 	}
 	if len(kept) > 0 {
 		return fmt.Errorf("unchanged, because it exists with other content: %s. Below is what init would write: add that, or remove the file and run init again", strings.Join(kept, ", "))

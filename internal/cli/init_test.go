@@ -12,6 +12,7 @@ import (
 	"trueup/internal/exit"
 	"trueup/internal/kind"
 	"trueup/internal/project"
+	"trueup/internal/report"
 	"trueup/internal/scaffold"
 )
 
@@ -108,7 +109,7 @@ func TestInitLeavesWhatCameMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, dir, name, "another's\n")
-			if err := cmp.Or(s.Write(""), a.showSetup(s)); err == nil {
+			if err := cmp.Or(s.Write(""), a.saySetup(new(report.Document), s)); err == nil {
 				t.Errorf("%s: no word of it", name)
 			}
 			if got := content(t, dir, name); got != "another's\n" {

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"trueup/internal/apply"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/kind"
@@ -27,31 +27,32 @@ import (
 )
 
 func newLedger(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:  "ledger",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	verify := &cobra.Command{
-		Use:  "verify",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.withLedger(cmd.Context(), a.verify) },
-	}
-	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), newLedgerShow(a), newLedgerResolve(a), newLedgerAdopt(a),
-		newLedgerSettle(a), newLedgerExport(a), newLedgerImport(a), verify)
+	cmd := &cobra.Command{Use: "ledger"}
+	cmd.AddCommand(newLedgerInit(a), newLedgerList(a), a.ledgerCommand("show KIND/NAME", showRecord), newLedgerResolve(a),
+		newLedgerAdopt(a), newLedgerSettle(a), a.ledgerCommand("export [FILE]", a.exportLedger), newLedgerImport(a),
+		a.ledgerCommand("verify", verifyLedger))
 	return cmd
 }
 
-// withLedger opens the ledger of the project, or of the sandbox, for a function.
-func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger.Ledger) error) error {
-	p, err := a.findProject()
-	if err != nil {
-		return err
-	}
-	return a.withLedgerOf(ctx, p, &manifest.Set{}, do)
+// ledgerCommand returns a command on the ledger of the project, or of the sandbox.
+func (a *app) ledgerCommand(
+	use string, do func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error),
+) *cobra.Command {
+	return a.command(use, func(ctx context.Context, args []string) (doc report.Document, err error) {
+		p, err := a.findProject()
+		if err != nil {
+			return doc, err
+		}
+		err = a.withLedger(ctx, p, &manifest.Set{}, func(l *ledger.Ledger) error {
+			doc, err = do(ctx, l, args)
+			return err
+		})
+		return doc, err
+	})
 }
 
-func (a *app) withLedgerOf(ctx context.Context, p project.Project, set *manifest.Set, do func(context.Context, *ledger.Ledger) error) error {
+// withLedger opens the ledger of a project, or of the sandbox, for a function.
+func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.Set, do func(*ledger.Ledger) error) error {
 	w, err := a.enter(ctx, p, set)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *app) withLedgerOf(ctx context.Context, p project.Project, set *manifest
 	if err != nil {
 		return err
 	}
-	return ledgerError(do(ctx, l))
+	return ledgerError(do(l))
 }
 
 // ledgerError adds the fix to a problem of the ledger, which a person must decide about.
@@ -73,7 +74,7 @@ func ledgerError(err error) error {
 	return err
 }
 
-// viewError is the problem of a view, if it has one.
+// viewError returns the problem of a view, if it has one.
 func viewError(view ledger.View) error {
 	if view.Problem == "" {
 		return nil
@@ -91,34 +92,26 @@ func keyArg(arg string) (kind.Key, error) {
 
 func newLedgerList(a *app) *cobra.Command {
 	var open bool
-	cmd := &cobra.Command{
-		Use:  "ls",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger.Ledger) error { return a.listRecords(ctx, l, open) })
-		},
-	}
+	cmd := a.ledgerCommand("ls", func(ctx context.Context, l *ledger.Ledger, _ []string) (report.Document, error) {
+		all, err := l.List(ctx)
+		if err != nil {
+			return report.Document{}, err
+		}
+		records, rows := []ledger.Record{}, [][]string{}
+		for _, rec := range all {
+			if open && !rec.Open() {
+				continue
+			}
+			// The name and the state are in columns of their own.
+			message, _ := ledger.Explain(rec)
+			message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
+			records = append(records, rec)
+			rows = append(rows, []string{rec.String(), stateOf(rec), strings.TrimPrefix(message, stateOf(rec))})
+		}
+		return table("trueup.ledger-ls/v1", "records", records, rows), nil
+	})
 	cmd.Flags().BoolVar(&open, "open", false, "list only requests that have no outcome")
 	return cmd
-}
-
-func (a *app) listRecords(ctx context.Context, l *ledger.Ledger, open bool) error {
-	records, err := l.List(ctx)
-	if err != nil {
-		return err
-	}
-	records = slices.DeleteFunc(append([]ledger.Record{}, records...), func(r ledger.Record) bool { return open && !r.Open() })
-	if a.global.output == "json" {
-		return a.out.JSON(records)
-	}
-	rows := make([][]string, len(records))
-	for i, rec := range records {
-		// The name and the state are in columns of their own.
-		message, _ := ledger.Explain(rec)
-		message = strings.TrimPrefix(strings.TrimPrefix(message, rec.String()+" "), "was ")
-		rows[i] = []string{rec.String(), stateOf(rec), strings.TrimPrefix(message, stateOf(rec))}
-	}
-	return a.out.Table("", rows)
 }
 
 func stateOf(rec ledger.Record) string {
@@ -133,61 +126,55 @@ func stateOf(rec ledger.Record) string {
 	return "free"
 }
 
-func newLedgerShow(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:  "show KIND/NAME",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := keyArg(args[0])
-			if err != nil {
-				return err
-			}
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger.Ledger) error { return a.showRecord(ctx, l, key) })
-		},
+func showRecord(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
+	key, err := keyArg(args[0])
+	if err != nil {
+		return doc, err
 	}
-}
-
-func (a *app) showRecord(ctx context.Context, l *ledger.Ledger, key kind.Key) error {
 	view, err := l.View(ctx, []kind.Key{key})
 	if err = cmp.Or(err, viewError(view)); err != nil {
-		return err
+		return doc, err
 	}
 	rec, ok := view.Records[key]
 	if !ok {
-		return fmt.Errorf("the ledger has no record of %s", key)
+		return doc, fmt.Errorf("the ledger has no record of %s", key)
 	}
-	if a.global.output == "json" {
-		return a.out.JSON(rec)
-	}
+	doc.Data = struct {
+		Format string `json:"format"`
+		ledger.Record
+	}{"trueup.ledger-record/v1", rec}
+	doc.Text = func(out report.Lines, _ report.Options) { writeRecord(out, rec) }
+	return doc, nil
+}
+
+func writeRecord(out report.Lines, rec ledger.Record) {
 	message, fix := ledger.Explain(rec)
-	a.printf("%s\n", message)
+	out.Printf("%s\n", message)
 	if fix != "" {
-		a.printf("fix: %s\n", fix)
+		out.Printf("fix: %s\n", fix)
 	}
 	if rec.Open() && !rec.NameTaken() {
-		a.printf("  --posted   it was executed: it is done, and never sent again\n" +
+		out.Printf("  --posted   it was executed: it is done, and never sent again\n" +
 			"  --repost   it was not: the next apply sends it\n" +
 			"  --abandon  it no longer matters: it is never sent\n")
 	}
-	history := make([][]string, len(rec.History))
-	for i, s := range rec.History {
-		history[i] = []string{fmt.Sprint(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail}
+	out.Printf("\nHistory:\n")
+	var history [][]string
+	for _, s := range rec.History {
+		history = append(history, []string{strconv.Itoa(s.Seq), s.At.UTC().Format(time.RFC3339), s.Event, s.By, s.Detail})
 	}
-	a.printf("\nHistory:\n")
-	a.table("  ", history)
-	err = errors.Join(a.showSpec("Spec", rec.Spec), a.showSpec("Applied", rec.Applied))
-	for _, spec := range rec.Pending {
-		err = errors.Join(err, a.showSpec("Written, and not confirmed", spec))
+	out.Table("  ", history)
+	spec := func(title string, spec ledger.JSON) {
+		if spec != nil {
+			out.Printf("\n%s:\n", title)
+			out.JSON(json.RawMessage(spec))
+		}
 	}
-	return err
-}
-
-func (a *app) showSpec(title string, spec ledger.JSON) error {
-	if spec == nil {
-		return nil
+	spec("Spec", rec.Spec)
+	spec("Applied", rec.Applied)
+	for _, pending := range rec.Pending {
+		spec("Written, and not confirmed", pending)
 	}
-	a.printf("\n%s:\n", title)
-	return a.out.JSON(json.RawMessage(spec))
 }
 
 type resolveOptions struct {
@@ -197,15 +184,10 @@ type resolveOptions struct {
 
 func newLedgerResolve(a *app) *cobra.Command {
 	var opts resolveOptions
-	cmd := &cobra.Command{
-		Use: "resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opts.check(len(args)); err != nil {
-				return err
-			}
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger.Ledger) error { return a.resolve(ctx, l, opts, args) })
-		},
-	}
+	cmd := a.ledgerCommand("resolve [KIND/NAME...] [--posted|--repost|--abandon --reason TEXT]",
+		func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
+			return a.resolve(ctx, l, opts, args)
+		})
 	f := cmd.Flags()
 	f.BoolVar(&opts.posted, "posted", false, "it was executed")
 	f.BoolVar(&opts.repost, "repost", false, "it was not executed: send it")
@@ -215,7 +197,7 @@ func newLedgerResolve(a *app) *cobra.Command {
 	return cmd
 }
 
-// answer is what the flags say, and what follows of it; empty if they say nothing.
+// answer returns what the flags say, and what follows from it. It is empty if they say nothing.
 func (o resolveOptions) answer() (to ledger.Resolution, follows string) {
 	switch {
 	case o.posted:
@@ -243,28 +225,30 @@ func (o resolveOptions) check(names int) error {
 	return nil
 }
 
-func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions, args []string) error {
+func (a *app) resolve(ctx context.Context, l *ledger.Ledger, opts resolveOptions, args []string) (doc report.Document, err error) {
+	if err := opts.check(len(args)); err != nil {
+		return doc, err
+	}
 	view, err := l.View(ctx, nil)
 	if err = cmp.Or(err, viewError(view)); err != nil {
-		return err
+		return doc, err
 	}
 	keys, err := openRequests(view, args)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	to, follows := opts.answer()
 	if to == "" {
-		a.showQuestions(view, keys)
-		return nil
+		return questions(view, keys), nil
 	}
 	for _, key := range keys {
 		if failed := l.Resolve(ctx, key, to, opts.reason, a.config().Claim().Actor); failed != nil {
 			err = errors.Join(err, ledgerError(failed))
 			continue
 		}
-		a.printf("%s: resolved as %s: %s\n", key, to, follows)
+		say(&doc, "%s: resolved as %s: %s", key, to, follows)
 	}
-	return err
+	return doc, err
 }
 
 // openRequests returns the requests without an outcome that the arguments match, or all of them. It
@@ -304,75 +288,88 @@ func openRequests(view ledger.View, args []string) ([]kind.Key, error) {
 	return slices.Compact(keys), nil
 }
 
-// showQuestions lists requests without an outcome, with what a wrong answer costs.
-func (a *app) showQuestions(view ledger.View, keys []kind.Key) {
+// questions lists requests without an outcome, with what a wrong answer costs.
+func questions(view ledger.View, keys []kind.Key) (doc report.Document) {
 	if len(keys) == 0 {
-		a.printf("every request has an outcome\n")
-		return
+		return said("every request has an outcome")
 	}
-	rows := make([][]string, len(keys))
+	rows, records := make([][]string, len(keys)), make([]ledger.Record, len(keys))
 	canProbe := false
 	for i, key := range keys {
 		rec := view.Records[key]
-		rows[i] = ledger.Ask(rec)
+		records[i], rows[i] = rec, ledger.Ask(rec)
 		k, ok := kind.Named(key.Kind)
 		canProbe = canProbe || ok && k.RequestOnly() && !view.Terms[k.Area].Proven && !rec.NameTaken()
 	}
-	a.table("", rows)
+	doc = table("trueup.ledger-ls/v1", "records", records, rows)
 	if canProbe {
-		a.printf("\nIf the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out\n")
+		say(&doc, "")
+		say(&doc, "If the platform refuses duplicates, trueup can send such requests again by itself: run trueup doctor --probe-duplicates HOSTNAME to find out")
 	}
-	a.printf("\nAnswer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT\n")
+	say(&doc, "")
+	say(&doc, "Answer: trueup ledger resolve KIND/NAME... --posted|--repost|--abandon --reason TEXT")
+	return doc
 }
 
 func newLedgerAdopt(a *app) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
-		Use:  "adopt KIND/NAME [PATH...]",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAdopt(cmd.Context(), a, reason, args[0], args[1:])
-		},
-	}
+	cmd := a.command("adopt KIND/NAME [PATH...]", func(ctx context.Context, args []string) (report.Document, error) {
+		return a.adoptRecord(ctx, args[0], args[1:], reason)
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the record keeps")
 	return cmd
 }
 
-func runAdopt(ctx context.Context, a *app, reason, arg string, paths []string) error {
+func (a *app) adoptRecord(ctx context.Context, arg string, paths []string, reason string) (doc report.Document, err error) {
 	key, err := keyArg(arg)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	loaded, err := a.load(ctx, paths, false)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if err := loaded.Findings.Refuse("the manifests are invalid, and nothing was recorded"); err != nil {
-		return err
+		return doc, err
 	}
 	o := loaded.Set.Find(key)
 	if o == nil {
-		return fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
+		return doc, fmt.Errorf("there is no manifest of %s: only objects in git can be adopted", key)
 	}
-	planner := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}})
-	spec := planner.Managed(o)
-	err = a.withLedgerOf(ctx, loaded.Project, loaded.Set, func(ctx context.Context, l *ledger.Ledger) error {
+	spec := plan.NewPlanner(plan.Inputs{Set: loaded.Set, Options: plan.Options{Overrides: loaded.Project.Overrides}}).Managed(o)
+	err = a.withLedger(ctx, loaded.Project, loaded.Set, func(l *ledger.Ledger) error {
 		return l.Adopt(ctx, key, ledger.Adoption{Spec: spec, Digest: plan.SpecDigest(o.Kind, spec), Reason: reason, By: a.config().Claim().Actor})
 	})
 	if err != nil {
-		return err
+		return doc, err
 	}
-	return a.out.Printf("%s: adopted as in %s\n", key, o.Path)
+	return said("%s: adopted as in %s", key, o.Path), nil
 }
 
 func newLedgerSettle(a *app) *cobra.Command {
 	var opts applyOptions
-	cmd := &cobra.Command{
-		Use: "settle [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLedgerSettle(cmd.Context(), a, opts, args)
-		},
-	}
+	cmd := a.command("settle [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		s, doc, err := a.prepare(ctx, opts.planOptions, paths)
+		if doc.Command = "settle"; err != nil {
+			return doc, err
+		}
+		defer s.Close()
+		if doc.ExitCode != exit.OK {
+			return doc, nil
+		}
+		if err := viewError(s.View()); err != nil {
+			return doc, err
+		}
+		s.Plan = s.Plan.OpenOnly(s.View().Records)
+		a.sending = true
+		result := s.Apply(ctx, opts.ApplyOptions)
+		code := reconcile.ExitCode(result)
+		if code == exit.Stale || code == exit.NotConverged {
+			code = exit.Partial // it is still open, and the next run sees it
+		}
+		doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.Plan), &result, exit.OrInterrupted(ctx, code)
+		return doc, nil
+	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Patterns, "target", nil, "finish only `KIND/NAME`, wildcards allowed; repeatable")
 	f.BoolVar(&opts.AllowEmptyLive, "allow-empty-live", false, "continue even if nothing that the ledger knows is live")
@@ -380,115 +377,75 @@ func newLedgerSettle(a *app) *cobra.Command {
 	return cmd
 }
 
-func runLedgerSettle(ctx context.Context, a *app, opts applyOptions, paths []string) error {
-	s, doc, err := a.prepare(ctx, "settle", opts.planOptions, paths)
-	if err != nil {
-		return err
+// exportLedger writes records to standard output as it reads them, or to a file. It replaces an earlier
+// export only by a complete one: it may be all that is left of a ledger.
+func (a *app) exportLedger(ctx context.Context, l *ledger.Ledger, args []string) (doc report.Document, err error) {
+	if len(args) == 0 || args[0] == onStdout {
+		a.emitted = true
+		_, err := l.Export(ctx, report.JSONStream(a.stdout))
+		return doc, err
 	}
-	defer s.Close()
-	if doc.ExitCode != exit.OK {
-		return a.emit(doc)
-	}
-	if err := viewError(s.View()); err != nil {
-		return a.fail(doc, err)
-	}
-	s.Plan = s.Plan.OpenOnly(s.View().Records)
-	a.sending = true
-	result := s.Apply(ctx, opts.ApplyOptions)
-	doc.Plan, doc.Apply, doc.ExitCode = plan.Shown(s.Plan), &result, exit.OrInterrupted(ctx, exitOfSettle(result))
-	return a.emit(doc)
-}
-
-// exitOfSettle is the code of an apply that only finishes requests. What was stale or not kept is still
-// open, and the next run sees it.
-func exitOfSettle(res apply.Result) int {
-	code := reconcile.ExitCode(res)
-	if code == exit.Stale || code == exit.NotConverged {
-		return exit.Partial
-	}
-	return code
-}
-
-func newLedgerExport(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:  "export [FILE]",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger.Ledger) error {
-				if len(args) > 0 && args[0] != "-" {
-					return a.exportTo(ctx, l, args[0])
-				}
-				_, err := l.Export(ctx, report.JSONStream(a.stdout))
-				return err
-			})
-		},
-	}
-}
-
-// exportTo writes a file, and replaces an earlier export only by a complete one: it may be all that is
-// left of a ledger.
-func (a *app) exportTo(ctx context.Context, l *ledger.Ledger, name string) error {
-	target := a.full(name)
+	target := a.full(args[0])
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("export ledger: %s is not a regular file: use - for standard output", name)
+		return doc, fmt.Errorf("export ledger: %s is not a regular file: use - for standard output", args[0])
 	}
 	f, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*")
 	if err != nil {
-		return err
+		return doc, err
 	}
 	n, err := l.Export(ctx, report.JSONStream(f))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), target)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return doc, errors.Join(err, os.Remove(f.Name()))
 	}
-	return a.out.Printf("records exported: %d\n", n)
+	return said("records exported: %d", n), nil
 }
 
 func newLedgerImport(a *app) *cobra.Command {
 	var leave []string
-	cmd := &cobra.Command{
-		Use:  "import FILE|FOLDER|-",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runLedgerImport(cmd.Context(), a, args[0], leave)
-		},
-	}
+	cmd := a.ledgerCommand("import FILE|FOLDER|-", func(ctx context.Context, l *ledger.Ledger, args []string) (report.Document, error) {
+		return a.importLedger(ctx, l, args[0], leave)
+	})
 	cmd.Flags().StringArrayVar(&leave, "leave", nil, "leave `KIND/NAME` as it is in the ledger; repeatable")
 	return cmd
 }
 
-func runLedgerImport(ctx context.Context, a *app, name string, leave []string) error {
+func (a *app) importLedger(ctx context.Context, l *ledger.Ledger, name string, leave []string) (doc report.Document, err error) {
 	left, err := reconcile.Keys("--leave", leave)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	backup, err := a.readBackup(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return doc, fmt.Errorf("%s: %w", name, err)
 	}
 	backup.Records = slices.DeleteFunc(backup.Records, func(r ledger.Record) bool { return left[r.Key] })
-	return a.withLedger(ctx, func(ctx context.Context, l *ledger.Ledger) error {
-		done, err := l.Import(ctx, backup)
-		var conflicts *ledger.ConflictsError
-		if errors.As(err, &conflicts) {
-			for _, c := range conflicts.Conflicts {
-				message, fix := c.Explain()
-				a.printf("%s: %s\n  fix: %s\n", c.Given, message, fix)
-			}
-			return exit.With(exit.NeedsPerson, conflicts)
+	done, err := l.Import(ctx, backup)
+	var conflicts *ledger.ConflictsError
+	if errors.As(err, &conflicts) {
+		for _, c := range conflicts.Conflicts {
+			message, fix := c.Explain()
+			say(&doc, "%s: %s", c.Given, message)
+			say(&doc, "  fix: %s", fix)
 		}
-		if err != nil {
-			return err
-		}
-		if done.Restored {
-			a.printf("the ledger is restored as of %s: it lacks what was sent since, and the next apply may send that again.\nFirst record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB\n",
-				backup.ExportedAt.UTC().Format(time.RFC3339))
-		}
-		return a.out.Printf("records added: %d, updated: %d, unchanged: %d\n", done.Added, done.Advanced, done.Left)
-	})
+		return doc, exit.With(exit.NeedsPerson, conflicts)
+	}
+	if err != nil {
+		return doc, err
+	}
+	if done.Restored {
+		say(&doc, "the ledger is restored as of %s: it lacks what was sent since, and the next apply may send that again.",
+			backup.ExportedAt.UTC().Format(time.RFC3339))
+		say(&doc, "First record what was sent since: trueup ledger adopt KIND/NAME, or trueup ledger init --adopt=GLOB")
+	}
+	say(&doc, "records added: %d, updated: %d, unchanged: %d", done.Added, done.Advanced, done.Left)
+	return doc, nil
 }
+
+// maxBackup limits the backup of a ledger, in bytes.
+const maxBackup = 1 << 30
 
 func (a *app) readBackup(name string) (ledger.Backup, error) {
 	if name == "-" {
@@ -505,24 +462,19 @@ func (a *app) readBackup(name string) (ledger.Backup, error) {
 	return ledger.ReadBackup(files.AtMost(f, maxBackup))
 }
 
-func (a *app) verify(ctx context.Context, l *ledger.Ledger) error {
+func verifyLedger(ctx context.Context, l *ledger.Ledger, _ []string) (doc report.Document, err error) {
 	found, err := l.Verify(ctx)
 	if err != nil {
-		return err
+		return doc, err
 	}
-	switch {
-	case a.global.output == "json":
-		err = a.out.JSON(found)
-	case len(found.Damage) == 0:
-		a.printf("nothing is damaged; records: %d\n", found.Records)
-	default:
-		for _, what := range found.Damage {
-			a.printf("%s\n", what)
-		}
+	doc.Data = struct {
+		Format string `json:"format"`
+		ledger.Verified
+	}{"trueup.ledger-verify/v1", found}
+	if doc.Messages = found.Damage; len(found.Damage) == 0 {
+		say(&doc, "nothing is damaged; records: %d", found.Records)
+		return doc, nil
 	}
-	if err != nil || len(found.Damage) == 0 {
-		return err
-	}
-	return exit.With(exit.NeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
+	return doc, exit.With(exit.NeedsPerson, fmt.Errorf("the ledger is damaged in places: %d; records that could be read: %d; keep a copy of it. Then restore the named files; or move the ledger away, and import the newest export with trueup ledger import (docs/ledger.md)",
 		len(found.Damage), found.Records))
 }

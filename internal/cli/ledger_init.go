@@ -20,58 +20,58 @@ import (
 	"trueup/internal/plan"
 	"trueup/internal/project"
 	"trueup/internal/reconcile"
+	"trueup/internal/report"
 )
 
 func newLedgerInit(a *app) *cobra.Command {
 	var adopt string
-	cmd := &cobra.Command{
-		Use:  "init [--adopt=all|none|GLOB]",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runLedgerInit(cmd.Context(), a, adopt) },
-	}
+	cmd := a.command("init [--adopt=all|none|GLOB]", func(ctx context.Context, _ []string) (report.Document, error) {
+		return a.initLedger(ctx, adopt)
+	})
 	cmd.Flags().StringVar(&adopt, "adopt", "", "which requests in git were sent before: all, none or a `GLOB`")
 	return cmd
 }
 
-func runLedgerInit(ctx context.Context, a *app, adopt string) error {
+func (a *app) initLedger(ctx context.Context, adopt string) (doc report.Document, err error) {
 	p, err := a.findProject()
 	if err != nil {
-		return err
+		return doc, err
 	}
 	w, err := a.enter(ctx, p, &manifest.Set{})
 	if err != nil {
-		return err
+		return doc, err
 	}
 	defer w.Close()
 	if w.Ledger.Store == "" {
-		return errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
+		return doc, errors.New("trueup.yaml names no ledger: write ledger: {store: \"git:refs/trueup/ledger\"} or {store: \"file:PATH\"} into it")
 	}
-	id, err := a.makeLedger(ctx, p, w, adopt)
+	id, err := a.makeLedger(ctx, p, w, adopt, &doc)
 	if err != nil {
-		return err
+		return doc, err
 	}
-	notReady := a.notReady(ctx, p, w.Ledger, id)
-	if p.Ledger.ID != "" || a.global.sandbox {
-		return notReady
+	if p.Ledger.ID == "" && !a.global.sandbox {
+		store := fmt.Sprintf("store: %q, ", w.Ledger.Store)
+		if strings.Contains(w.Ledger.Store, "endpoint=") {
+			store = "" // only the environment may name it
+		}
+		say(&doc, "now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:")
+		say(&doc, "")
+		say(&doc, "ledger: {%sid: %s}", store, id)
 	}
-	store := fmt.Sprintf("store: %q, ", w.Ledger.Store)
-	if strings.Contains(w.Ledger.Store, "endpoint=") {
-		store = "" // only the environment may name it
-	}
-	a.printf("now write its id into trueup.yaml, so that trueup never uses another ledger by mistake:\n\nledger: {%sid: %s}\n", store, id)
-	return notReady
+	return doc, a.notReady(ctx, p, w.Ledger, id)
 }
 
-// makeLedger creates the ledger of a world, tests that its store is safe, records what was sent before,
-// and returns its id.
-func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platform, adopt string) (string, error) {
+// makeLedger creates the ledger of a platform, tests that its store is safe, records what was sent
+// before, and returns its id.
+func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platform, adopt string, doc *report.Document) (string, error) {
 	chosen, err := a.chooseAdopted(ctx, p, w, adopt)
 	if err != nil {
 		return "", ledgerError(err)
 	}
-	cfg, changed := w.Ledger, ""
+	var changed report.Document
+	cfg := w.Ledger
 	cfg.Rebind = func(what, from, to string) error {
-		changed += fmt.Sprintf("the ledger's %s is now %s; it was %s\n", what, to, cmp.Or(from, "none"))
+		say(&changed, "the ledger's %s is now %s; it was %s", what, to, cmp.Or(from, "none"))
 		return a.askRebind(what, from, to)
 	}
 	g, err := ledger.Init(ctx, cfg)
@@ -86,9 +86,10 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	if a.notReady(ctx, p, w.Ledger, g.LedgerID) != nil {
 		state = "is there, but not ready"
 	}
-	a.printf("ledger %s %s\n%s", g.LedgerID, state, changed)
+	say(doc, "ledger %s %s", g.LedgerID, state)
+	doc.Messages = append(doc.Messages, changed.Messages...)
 	if adopted > 0 {
-		a.printf("recorded as sent before, so trueup won't send them again: %d\n", adopted)
+		say(doc, "recorded as sent before, so trueup won't send them again: %d", adopted)
 	}
 	return g.LedgerID, nil
 }
@@ -115,8 +116,7 @@ func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config
 	return nil
 }
 
-// askRebind asks a person before what a ledger is bound to is replaced: tokens go
-// there.
+// askRebind asks before a binding of the ledger is replaced, because trueup sends tokens there.
 func (a *app) askRebind(what, from, to string) error {
 	if from == "" {
 		return nil
@@ -131,9 +131,8 @@ func (a *app) askRebind(what, from, to string) error {
 	return err
 }
 
-// chooseAdopted returns the requests of git that were sent before, as the flag
-// says, or a person. That is asked until trueup.yaml names the ledger: one that
-// is there may be of an init that was cut short.
+// chooseAdopted returns the requests in git that were sent before. It asks until trueup.yaml names the
+// ledger: a ledger that exists may be of an init that was interrupted.
 func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Platform, adopt string) ([]*manifest.Object, error) {
 	if adopt == "none" || adopt == "" && w.Ledger.ID != "" {
 		return nil, nil
@@ -156,8 +155,7 @@ func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Pl
 	return likeGlob(once, adopt)
 }
 
-// unrecorded are the objects of which a ledger has no record; all, where there is
-// none yet.
+// unrecorded returns the objects that a ledger has no record of: all, if there is no ledger yet.
 func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Object) ([]*manifest.Object, error) {
 	l, err := ledger.Open(ctx, cfg)
 	if err != nil {
@@ -175,8 +173,7 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
 }
 
-// sentOnce reads the manifests of requests that are sent once. A project without
-// any manifest yet has none.
+// sentOnce returns the requests in git that are sent once: none, if there is no manifest yet.
 func (a *app) sentOnce(ctx context.Context, p project.Project) ([]*manifest.Object, error) {
 	loaded, err := a.loadOf(ctx, p, nil, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,8 +188,7 @@ func (a *app) sentOnce(ctx context.Context, p project.Project) ([]*manifest.Obje
 	return slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() }), nil
 }
 
-// askAdopted asks which requests were sent before; elsewhere than on a terminal
-// the flag must say it.
+// askAdopted asks which requests were sent before. Without a terminal, the flag must say it.
 func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	if !a.env.StdinIsTTY {
 		return "", fmt.Errorf("git has requests that are sent once (%d, such as %s), and the new ledger does not know which were sent before: add --adopt=all, --adopt=none or --adopt=GLOB", len(once), once[0].Key())
@@ -207,8 +203,8 @@ func (a *app) askAdopted(once []*manifest.Object) (string, error) {
 	return answer, nil
 }
 
-// likeGlob returns the objects that all, or a pattern of names or of KIND/NAME,
-// means. One that means none is a slip.
+// likeGlob returns the objects that match all, or a pattern of names or of KIND/NAME. It fails if none
+// does.
 func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, error) {
 	if glob == "all" {
 		return objects, nil
@@ -231,7 +227,7 @@ func likeGlob(objects []*manifest.Object, glob string) ([]*manifest.Object, erro
 	return chosen, nil
 }
 
-// adoptNew records of what was chosen that it was sent before.
+// adoptNew records that the chosen objects were sent before.
 func (a *app) adoptNew(ctx context.Context, w *config.Platform, id string, chosen []*manifest.Object) (int, error) {
 	if len(chosen) == 0 {
 		return 0, nil

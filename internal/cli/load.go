@@ -2,21 +2,65 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
+	"trueup/internal/api"
+	"trueup/internal/config"
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/forge"
 	"trueup/internal/history"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
+	"trueup/internal/report"
 )
 
-// findProject reads the project of the run: that of the folder that -C names, or else the nearest
-// from the current folder upwards.
+// config returns what the run takes from its flags and from its process.
+func (a *app) config() config.Options {
+	o := config.Options{
+		Getenv: a.env.Getenv, Cwd: a.env.Dir, Dir: a.dir(), Stdin: a.env.Stdin, StdinIsTTY: a.env.StdinIsTTY,
+		Now: a.env.Now, Sleep: a.env.Sleep, Log: a.log, Verbose: a.global.verbose, Clean: report.Clean,
+		Profile: a.global.profile, CAFile: a.global.caFile,
+		Sandbox: a.global.sandbox, SandboxFaults: a.global.sandboxFaults, EphemeralOK: a.global.ephemeralOK,
+		API: api.Config{
+			RequestTimeout: a.global.requestTimeout, Parallelism: a.global.parallelism, Retry: a.env.Retry,
+			UserAgent: userAgent(), Now: a.env.Now, Warn: a.warn,
+		},
+		Tool: toolName(),
+	}
+	if a.global.verbose {
+		o.API.Trace = a.trace
+	}
+	return o
+}
+
+func userAgent() string { return strings.ReplaceAll(toolName(), " ", "/") }
+
+func (a *app) inCI() bool { return config.InCI(a.env.Getenv) }
+
+func (a *app) warn(w api.Warning) {
+	a.log(slog.LevelWarn, fmt.Sprintf("the server warns about %s %s: %s", w.Op, strings.TrimSuffix(w.Kind+"/"+w.Name, "/"), w.Text))
+}
+
+// enter opens the platform of a run, or the sandbox.
+func (a *app) enter(ctx context.Context, p project.Project, set *manifest.Set) (*config.Platform, error) {
+	switch {
+	case a.global.sandbox:
+		return a.config().OpenSandboxPlatform(ctx, p, set)
+	case !p.Exists():
+		return nil, a.noProject()
+	}
+	return a.config().Open(p)
+}
+
+// findProject reads the project of the run: the one in the folder of -C, or else the nearest from the
+// current folder upwards.
 func (a *app) findProject() (project.Project, error) {
 	if a.global.dir == "" {
 		return project.Near(a.dir())
@@ -41,7 +85,12 @@ func (a *app) noProject() error {
 
 // sources opens PATHs, or else the manifests of the project.
 func (a *app) sources(p project.Project, paths []string) ([]manifest.Source, error) {
-	s := project.NewSources(a.dir(), a.manifestInput)
+	s := project.NewSources(a.dir(), func() (io.Reader, error) {
+		if err := a.config().TokenFromInput(); err != nil {
+			return nil, err
+		}
+		return a.stdin("manifests"), nil
+	})
 	err := s.Open(p, paths)
 	return s.List, err
 }
@@ -53,14 +102,6 @@ func (a *app) texts(p project.Project, paths []string) ([]manifest.Text, diag.Li
 		return nil, nil, err
 	}
 	return manifest.Texts(list, manifest.Limits{})
-}
-
-// manifestInput returns standard input, unless the token comes from there.
-func (a *app) manifestInput() (io.Reader, error) {
-	if err := a.config().TokenFromInput(); err != nil {
-		return nil, err
-	}
-	return a.stdin("manifests"), nil
 }
 
 // load reads the project and the manifests, and more of them, and runs every offline check.
@@ -98,4 +139,29 @@ func (a *app) history(l project.Loaded, paths []string) *history.Reader {
 		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(false, a.global.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})
+}
+
+// stdin returns standard input. At a terminal it says that it waits.
+func (a *app) stdin(what string) io.Reader {
+	if a.env.StdinIsTTY {
+		a.log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on its own line")
+	}
+	return a.env.Stdin
+}
+
+// full returns the whole path of a file that the user named, which starts from the folder of -C.
+func (a *app) full(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(a.dir(), name)
+}
+
+// errSource refuses to write a result to a file that may be a manifest.
+var errSource = errors.New("the name ends like a manifest, and trueup never writes a result over one: choose another ending")
+
+// mayBeSource reports whether the name of a file is that of a manifest.
+func mayBeSource(name string) bool {
+	ending := strings.ToLower(filepath.Ext(name))
+	return ending == ".yaml" || ending == ".yml"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"trueup/internal/manifest"
 	"trueup/internal/report"
 )
 
@@ -33,8 +34,7 @@ type globalOptions struct {
 	logFormat      string
 }
 
-func (g *globalOptions) register(cmd *cobra.Command) {
-	f := cmd.PersistentFlags()
+func (g *globalOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&g.dir, "chdir", "C", "", "work in `DIR`, the folder of trueup.yaml")
 	f.StringVar(&g.profile, "profile", "", "use the addresses and tokens of profile `NAME` in your profiles file")
 	f.BoolVar(&g.sandbox, "sandbox", false, "use the embedded platform, kept in .trueup/sandbox, instead of the real one")
@@ -50,42 +50,15 @@ func (g *globalOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&g.requestTimeout, "request-timeout", 30*time.Second, "time limit of one request")
 	f.StringVar(&g.caFile, "ca-file", "", "PEM `FILE` of certificates to trust in addition to the system's (default TRUEUP_CA_FILE, or the profile's)")
 	f.BoolVar(&g.ephemeralOK, "ledger-ephemeral-ok", false, "accept a file: ledger in CI, where a runner's disk is usually lost")
+	oneOfFlag(f, "output", report.Formats()...)
+	oneOfFlag(f, "color", "auto", "always", "never")
+	oneOfFlag(f, "log-format", "text", "json")
 }
-
-func logFormats() []string { return []string{"text", "json"} }
-
-func colors() []string { return []string{"auto", "always", "never"} }
 
 // registerDiff adds the flag of commands that show what differs inside objects.
 func (g *globalOptions) registerDiff(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.diff, "diff", report.DiffFields, "how the text format shows what differs in an object, as `FORM`: "+strings.Join(report.Diffs(), ", "))
-}
-
-// check refuses values that no command could use.
-func (g *globalOptions) check() error {
-	if len(g.sandboxFaults) > 0 && !g.sandbox {
-		return errors.New("--sandbox-fault needs --sandbox")
-	}
-	err := errors.Join(oneOf("--log-format", g.logFormat, logFormats()), oneOf("--color", g.color, colors()))
-	if g.diff != "" {
-		err = errors.Join(err, oneOf("--diff", g.diff, report.Diffs()))
-	}
-	return err
-}
-
-// checkGiven refuses an empty value of optional flags, which is what a script's unset variable gives.
-func checkGiven(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		f := cmd.Flags().Lookup(name)
-		empty := f.Value.String() == ""
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			empty = slices.Contains(list.GetSlice(), "")
-		}
-		if f.Changed && empty {
-			return fmt.Errorf("--%s is empty: give it a value, or remove it", name)
-		}
-	}
-	return nil
+	oneOfFlag(cmd.Flags(), "diff", report.Diffs()...)
 }
 
 // useColor reports whether to use colour: by flag, then NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR
@@ -105,21 +78,68 @@ func (a *app) useColor(terminal bool) bool {
 	return terminal
 }
 
-func (a *app) checkFormats() error {
-	if err := oneOf("-o", a.global.output, report.Formats()); err != nil {
+// oneOf refuses a value that is not among those known.
+func oneOf(flag, value string, known []string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	meant := manifest.Nearest(value, known)
+	if meant != "" {
+		meant = fmt.Sprintf(" (did you mean %s?)", meant)
+	}
+	last := len(known) - 1
+	return fmt.Errorf("%s is %q%s: write %s or %s", flag, value, meant, strings.Join(known[:last], ", "), known[last])
+}
+
+// suggestFlag adds to an error of parsing flags which flag was probably meant.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
 		return err
 	}
-	for _, r := range a.global.reports {
-		format, file, ok := strings.Cut(r, "=")
-		if !ok || file == "" {
-			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
 		}
-		if err := oneOf("--report "+r+": the format", format, report.Formats()); err != nil {
-			return err
-		}
-		if mayBeSource(file) {
-			return fmt.Errorf("--report %s: %w", r, errSource)
+	})
+	hint := fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
+	if meant := manifest.Nearest(unknown.GetSpecifiedName(), known); meant != "" {
+		hint = fmt.Sprintf(": did you mean --%s?", meant)
+	}
+	return fmt.Errorf("%w of %s%s", err, cmd.CommandPath(), hint)
+}
+
+// explainArgs makes a command say what to write if its arguments are wrong.
+func explainArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	switch {
+	case cmd.HasSubCommands():
+		cmd.Args = onlyCommands
+	case check != nil:
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return fmt.Errorf("%w: write %s", err, cmd.UseLine())
+			}
+			return nil
 		}
 	}
-	return nil
+}
+
+// onlyCommands refuses an argument of a command that has others below it.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, below := range cmd.Commands() {
+		if below.IsAvailableCommand() {
+			known = append(known, below.Name())
+		}
+	}
+	hint := manifest.DidYouMean(args[0], known)
+	if hint == "" {
+		hint = fmt.Sprintf(": %s --help lists them", cmd.CommandPath())
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
 }

@@ -3,11 +3,17 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"trueup/internal/exit"
+	"trueup/internal/files"
 	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/project"
@@ -18,17 +24,12 @@ import (
 // planOptions are the flags that choose what is planned.
 type planOptions struct {
 	reconcile.Options
-	// more are manifests beside those of git, which a command brings itself.
-	more     []manifest.Source
-	strict   bool
-	detailed bool
-	offline  bool
-	// out is the file of --out, which only plan has.
-	out string
+	// more are manifests that are not in git.
+	more   []manifest.Source
+	strict bool
 }
 
-func (o *planOptions) register(cmd *cobra.Command) {
-	f := cmd.Flags()
+func (o *planOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 	f.StringArrayVar(&o.Patterns, "target", nil, "plan only `KIND/NAME`, wildcards allowed; repeatable")
 	f.StringArrayVar(&o.TakeOver, "take-over", nil, "let git own the lists of `KIND/NAME`, so that apply drops live elements that git lacks; repeatable")
@@ -39,22 +40,11 @@ func (o *planOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.MaxDeletes, "max-deletes", 1, "delete nothing if there are more than `N` objects to delete")
 	f.StringVar(&o.BaseRef, "base-ref", "", "compare with `REF` (docs/causes.md); --prune deletes only what had a manifest there")
 	f.StringVar((*string)(&o.Drift), "drift", string(plan.OverwriteDrift), "what to do about drift, as `POLICY`: overwrite restores git's values, fail sends nothing, report leaves drift and sends the rest")
-}
-
-// check refuses values that no manifest fits.
-func (o *planOptions) check() error {
-	if o.Drift == "" {
-		return o.Check() // the command has no --drift
-	}
-	return cmp.Or(oneOf("--drift", string(o.Drift), driftPolicies()), o.Check())
-}
-
-func driftPolicies() []string {
-	var words []string
+	var policies []string
 	for _, policy := range plan.DriftPolicies() {
-		words = append(words, string(policy))
+		policies = append(policies, string(policy))
 	}
-	return words
+	oneOfFlag(f, "drift", policies...)
 }
 
 // reconcileEnv returns where the run works.
@@ -65,26 +55,22 @@ func (a *app) reconcileEnv(l project.Loaded, paths []string) reconcile.Env {
 	}
 }
 
-// prepare goes from manifests to plan, and begins the document of the command. It has shown its
-// error.
-func (a *app) prepare(
-	ctx context.Context, command string, opts planOptions, paths []string,
-) (*reconcile.Session, report.Document, error) {
-	doc := report.Document{Command: command}
+// prepare goes from manifests to plan, and begins the document of the command.
+func (a *app) prepare(ctx context.Context, opts planOptions, paths []string) (*reconcile.Session, report.Document, error) {
 	l, err := a.loadFor(ctx, opts, paths)
 	if err != nil {
-		return nil, doc, a.fail(doc, err)
+		return nil, report.Document{}, err
 	}
 	s, err := reconcile.Prepare(ctx, a.reconcileEnv(l, paths), l, opts.Options)
 	if err != nil {
-		return nil, doc, a.fail(doc, err)
+		return nil, report.Document{}, err
 	}
-	return s, document(command, s.Loaded, s.Plan), nil
+	return s, document(s.Loaded, s.Plan), nil
 }
 
 // loadFor checks the options and loads the manifests.
 func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (project.Loaded, error) {
-	if err := cmp.Or(a.checkFormats(), opts.check()); err != nil {
+	if err := opts.Check(); err != nil {
 		return project.Loaded{}, err
 	}
 	return a.load(ctx, paths, opts.strict, opts.more...)
@@ -92,8 +78,8 @@ func (a *app) loadFor(ctx context.Context, opts planOptions, paths []string) (pr
 
 // document returns the document of a run. An error among the findings stops the run
 // (docs/design.md 0.6).
-func document(command string, l project.Loaded, p *plan.Plan) report.Document {
-	doc := report.Document{Command: command, Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
+func document(l project.Loaded, p *plan.Plan) report.Document {
+	doc := report.Document{Findings: l.Findings, Silenced: l.Set.Silenced, Objects: len(l.Set.Objects)}
 	if p != nil {
 		doc.Plan = plan.Shown(p)
 	}
@@ -105,114 +91,161 @@ func document(command string, l project.Loaded, p *plan.Plan) report.Document {
 
 func newPlan(a *app) *cobra.Command {
 	var opts planOptions
-	cmd := &cobra.Command{
-		Use: "plan [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "out", "drift", "base-ref"); err != nil {
-				return err
-			}
-			if opts.offline {
-				if err := checkOffline(cmd); err != nil {
-					return err
-				}
-				return runOffline(cmd.Context(), a, opts, args)
-			}
-			return runPlan(cmd.Context(), a, opts, args)
-		},
-	}
-	opts.register(cmd)
+	var out string
+	var detailed, offline bool
+	var cmd *cobra.Command
+	cmd = a.command("plan [PATH...]", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		var file *os.File
+		if offline {
+			doc, err = a.planOffline(ctx, cmd, opts, paths)
+		} else if file, err = a.openPlanFile(out); err == nil {
+			doc, err = a.plan(ctx, opts, paths)
+		}
+		if err == nil && detailed && doc.ExitCode == exit.OK && doc.Plan.Differs() {
+			doc.ExitCode = exit.Changes
+		}
+		if err == nil && file != nil {
+			a.keepPlan(file, out, &doc)
+		}
+		return doc, err
+	})
+	opts.register(cmd.Flags())
 	a.global.registerDiff(cmd)
-	cmd.Flags().StringVar(&opts.out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
-	cmd.Flags().BoolVar(&opts.detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
-	cmd.Flags().BoolVar(&opts.offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger (docs/causes.md)")
+	f := cmd.Flags()
+	f.StringVar(&out, "out", "", "also save the plan in `FILE`, for apply --expect and show")
+	f.BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if anything differs or is to be sent")
+	f.BoolVar(&offline, "offline", false, "compare git with git only, for example in a fork's pull request; needs no token, platform or ledger (docs/causes.md)")
 	return cmd
 }
 
-func runPlan(ctx context.Context, a *app, opts planOptions, paths []string) error {
+func (a *app) plan(ctx context.Context, opts planOptions, paths []string) (report.Document, error) {
 	opts.ReadOnly = true
-	file, err := a.openPlanFile(opts.out)
+	s, doc, err := a.prepare(ctx, opts, paths)
 	if err != nil {
-		return a.fail(report.Document{Command: "plan"}, err)
-	}
-	s, doc, err := a.prepare(ctx, "plan", opts, paths)
-	if err != nil {
-		return err
+		return doc, err
 	}
 	defer s.Close()
-	switch {
-	case doc.ExitCode != exit.OK:
-	case s.HidesLedger():
+	if doc.ExitCode == exit.OK && s.HidesLedger() {
 		doc.ExitCode = exit.NeedsPerson
-	case opts.detailed && doc.Plan.Differs():
-		doc.ExitCode = exit.Changes
 	}
-	a.keep(file, &doc)
-	return a.emit(doc)
+	return doc, nil
 }
 
-// checkOffline refuses flags that --offline could only ignore.
-func checkOffline(cmd *cobra.Command) error {
+// planOffline shows what git changed, and needs no token, platform or ledger. It refuses flags that it
+// could only ignore.
+func (a *app) planOffline(ctx context.Context, cmd *cobra.Command, opts planOptions, paths []string) (report.Document, error) {
 	for _, name := range []string{
 		"sandbox", "profile", "out", "drift", "prune", "max-deletes", "max-creates", "take-over", "allow-recreate", "allow-empty-live",
 	} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
+		if cmd.Flags().Changed(name) {
+			return report.Document{}, fmt.Errorf("--offline compares git with git, so --%s would do nothing: remove one of them", name)
 		}
 	}
-	return nil
-}
-
-// runOffline shows what git changed, and asks for no token, platform or ledger.
-func runOffline(ctx context.Context, a *app, opts planOptions, paths []string) error {
-	doc := report.Document{Command: "plan"}
 	l, err := a.loadFor(ctx, opts, paths)
 	if err == nil && a.global.dir != "" && !l.Project.Exists() {
 		err = a.noProject()
 	}
 	if err != nil {
-		return a.fail(doc, err)
+		return report.Document{}, err
 	}
 	reconcile.WarnOfNothing(l, a.log)
-	if doc = document("plan", l, nil); doc.ExitCode != exit.OK {
-		return a.emit(doc)
+	doc := document(l, nil)
+	if doc.ExitCode != exit.OK {
+		return doc, nil
 	}
 	p, err := reconcile.Offline(ctx, a.reconcileEnv(l, paths), l, opts.Options, a.config().LedgerConfig(l.Project).Store)
 	if err != nil {
-		return a.fail(doc, err)
+		return report.Document{}, err
 	}
 	doc.Plan = plan.Shown(p)
-	if opts.detailed && doc.Plan.Differs() {
-		doc.ExitCode = exit.Changes
+	return doc, nil
+}
+
+// openPlanFile empties the file of --out before anything else happens, so that nobody takes an earlier
+// run's plan for this one's. It returns nil if there is no --out.
+func (a *app) openPlanFile(name string) (*os.File, error) {
+	switch {
+	case name == "":
+		return nil, nil
+	case name == onStdout:
+		return nil, errors.New("--out: - is no file: name one, for apply --expect and show")
+	case mayBeSource(name):
+		return nil, fmt.Errorf("--out %s: %w", name, errSource)
 	}
-	return a.emit(doc)
+	for _, r := range a.global.reports {
+		if _, file, _ := strings.Cut(r, "="); a.full(file) == a.full(name) {
+			return nil, fmt.Errorf("both --out and --report %s write that file: name two", r)
+		}
+	}
+	f, err := files.OpenOutput(a.dir(), name, os.O_TRUNC)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	return f, nil
+}
+
+// keepPlan writes the plan of a document, if it has one that could be applied, and closes the file.
+func (a *app) keepPlan(f *os.File, name string, doc *report.Document) {
+	var err error
+	if doc.Plan != nil && !doc.Findings.HasErrors() {
+		var content []byte
+		if content, err = plan.Encode(doc.Plan, a.env.Now()); err == nil {
+			_, err = f.Write(content)
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
+		doc.Errors = append(doc.Errors, fmt.Sprintf("--out: %s: %v", name, files.WithoutPath(err)))
+	}
 }
 
 func newDrift(a *app) *cobra.Command {
-	var opts planOptions
-	cmd := &cobra.Command{
-		Use: "drift [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDrift(cmd.Context(), a, opts, args)
-		},
-	}
+	opts := planOptions{}
+	opts.ReadOnly = true
+	cmd := a.command("drift [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		s, doc, err := a.prepare(ctx, opts, paths)
+		if err != nil {
+			return doc, err
+		}
+		defer s.Close()
+		if doc.Plan != nil {
+			doc.Plan = plan.Drift(doc.Plan)
+			if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
+				doc.ExitCode = exit.Changes
+			}
+		}
+		return doc, nil
+	})
 	a.global.registerDiff(cmd)
 	cmd.Flags().BoolVar(&opts.strict, "strict", false, "treat warnings as errors")
 	cmd.Flags().StringArrayVar(&opts.Patterns, "target", nil, "look only at `KIND/NAME`, wildcards allowed; repeatable")
 	return cmd
 }
 
-func runDrift(ctx context.Context, a *app, opts planOptions, paths []string) error {
-	opts.ReadOnly = true
-	s, doc, err := a.prepare(ctx, "drift", opts, paths)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if doc.Plan != nil {
-		doc.Plan = plan.Drift(doc.Plan)
-		if doc.ExitCode == exit.OK && len(doc.Plan.Items) > 0 {
-			doc.ExitCode = exit.Changes
+func newShow(a *app) *cobra.Command {
+	cmd := a.command("show FILE", func(_ context.Context, args []string) (report.Document, error) {
+		p, err := reconcile.ReadPlan(a.full(args[0]))
+		if err != nil {
+			return report.Document{}, exit.With(exit.Error, fmt.Errorf("%s: %w", args[0], err))
 		}
-	}
-	return a.emit(doc)
+		note := fmt.Sprintf("this plan was created at %s by %s; nothing was read now", p.CreatedAt.UTC().Format(time.RFC3339), p.Tool)
+		p.Notes = append([]string{note}, p.Notes...)
+		return report.Document{Plan: p, Sandbox: p.Sandbox, Objects: len(p.Items)}, nil
+	})
+	a.global.registerDiff(cmd)
+	return cmd
+}
+
+func newValidate(a *app) *cobra.Command {
+	var strict bool
+	cmd := a.command("validate [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		l, err := a.load(ctx, paths, strict)
+		if err != nil {
+			return report.Document{}, err
+		}
+		reconcile.WarnOfNothing(l, a.log)
+		return document(l, nil), nil
+	})
+	cmd.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	return cmd
 }

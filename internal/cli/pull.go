@@ -14,21 +14,22 @@ import (
 
 	"trueup/internal/adopt"
 	"trueup/internal/exit"
+	"trueup/internal/kind"
 	"trueup/internal/report"
 )
 
 func newPull(a *app) *cobra.Command {
 	var opts adopt.Options
-	cmd := &cobra.Command{
-		Use:               "pull [KIND[/NAME]...]",
-		ValidArgsFunction: a.completePull,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "dir", "file"); err != nil {
-				return err
-			}
-			return runPull(cmd.Context(), a, opts, args)
-		},
+	cmd := a.command("pull [KIND[/NAME]...]", func(ctx context.Context, args []string) (report.Document, error) {
+		return a.pull(ctx, opts, args)
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if opts.File == onStdout {
+			opts.File, opts.Stdout = "", true
+		}
+		return checkPull(opts, a.global.output)
 	}
+	cmd.ValidArgsFunction = a.completePull
 	f := cmd.Flags()
 	f.StringVar(&opts.Dir, "dir", "", "write one file per object in `DIR` (default the project's folder of manifests)")
 	f.StringVar(&opts.File, "file", "", "write all objects to one new `FILE`, or - for standard output")
@@ -39,7 +40,7 @@ func newPull(a *app) *cobra.Command {
 }
 
 // checkPull refuses flags that contradict each other.
-func checkPull(o adopt.Options, g globalOptions) error {
+func checkPull(o adopt.Options, output string) error {
 	for _, refused := range []struct {
 		given bool
 		says  string
@@ -47,10 +48,8 @@ func checkPull(o adopt.Options, g globalOptions) error {
 		{o.Dir != "" && (o.File != "" || o.Stdout), "--dir writes one file per object and --file one for all: use one of them"},
 		{o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"},
 		{o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"},
-		{o.Stdout && g.output != "text", "--file - writes manifests to standard output: remove -o"},
+		{o.Stdout && output != "text", "--file - writes manifests to standard output: remove -o"},
 		{o.File != "" && !mayBeSource(o.File), "--file must end in .yaml or .yml"},
-		{len(g.reports) > 0, "pull writes no report: remove --report; for programs, use -o json"},
-		{g.output != "text" && g.output != "json", "pull writes text or json: use one of them with -o"},
 	} {
 		if refused.given {
 			return errors.New(refused.says)
@@ -59,41 +58,35 @@ func checkPull(o adopt.Options, g globalOptions) error {
 	return nil
 }
 
-func runPull(ctx context.Context, a *app, opts adopt.Options, args []string) error {
-	if opts.File == onStdout {
-		opts.File, opts.Stdout = "", true
-	}
-	if err := checkPull(opts, a.global); err != nil {
-		return err
-	}
+func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {
 	asked, err := adopt.Select(args)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	p, err := a.findProject()
 	if err != nil {
-		return err
+		return doc, err
 	}
-	env := adopt.Env{Options: a.config(), Open: a.enter, Begin: a.beginPhase}
-	r, err := adopt.Run(ctx, env, p, asked, opts)
+	r, err := adopt.Run(ctx, adopt.Env{Options: a.config(), Open: a.enter, Begin: a.beginPhase}, p, asked, opts)
 	if r == nil {
-		return err
+		return doc, err
 	}
-	switch a.code = r.ExitCode(opts.Diff); {
-	case opts.Stdout:
-		return errors.Join(err, a.writePulled(r))
-	case a.global.output == "json":
-		return errors.Join(err, a.out.JSON(pullDocument{
-			Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(a.code), ExitCode: a.code, Sandbox: a.global.sandbox,
-			Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem,
-		}))
+	if opts.Stdout {
+		doc = sourceText(r.Text)
+		a.tellPulled(r)
+	} else {
+		doc.Text = func(out report.Lines, shown report.Options) { writePull(out, r, opts.Diff, a.global.sandbox, shown) }
 	}
-	a.showPull(r, opts.Diff)
-	return err
+	doc.ExitCode = r.ExitCode(opts.Diff)
+	doc.Data = pullDocument{
+		Format: "trueup.pull/v1", Command: "pull", Result: exit.Name(doc.ExitCode), ExitCode: doc.ExitCode, Sandbox: a.global.sandbox,
+		Objects: append([]*adopt.Item{}, r.Items...), Ledger: r.Problem,
+	}
+	return doc, err
 }
 
-// writePulled writes the manifests to standard output, and what else there is to say to standard error.
-func (a *app) writePulled(r *adopt.Result) error {
+// tellPulled logs what standard output, which has the manifests, can't say.
+func (a *app) tellPulled(r *adopt.Result) {
 	for _, i := range r.Items {
 		if i.Verdict != adopt.New {
 			a.log(slog.LevelWarn, fmt.Sprintf("%s is %s: %s", i.Key(), i.Verdict, pullReason(i)))
@@ -102,7 +95,6 @@ func (a *app) writePulled(r *adopt.Result) error {
 	if text := unknownFields(r); text != "" {
 		a.log(slog.LevelInfo, text)
 	}
-	return a.out.Source(r.Text)
 }
 
 // pullReason is the reason of a verdict, with what to do.
@@ -118,35 +110,34 @@ func pullReason(i *adopt.Item) string {
 	return i.Reason
 }
 
-// showPull writes a line for each object, the differences, a summary, and what to do next.
-func (a *app) showPull(r *adopt.Result, diff bool) {
-	look := report.Options{Color: a.useColor(a.env.Width > 0), Width: a.env.Width}
-	if a.global.sandbox {
-		a.printf("%s\n\n", report.Banner)
+// writePull writes a line for each object, the differences, a summary, and what to do next.
+func writePull(out report.Lines, r *adopt.Result, diff, sandbox bool, shown report.Options) {
+	if sandbox {
+		out.Printf("%s\n\n", report.Banner)
 	}
 	rows := pullRows(r.Items)
-	_ = a.out.Marked(rows, look)
+	out.Marked(rows, shown)
 	for _, i := range r.Items {
 		if diff && i.Verdict == adopt.Differs {
-			a.printf("\n")
-			_ = a.out.Diff(i.File, i.Before, i.After, look)
+			out.Printf("\n")
+			out.Diff(i.File, i.Before, i.After, shown)
 		}
 	}
 	if len(rows) > 0 {
-		a.printf("\n")
+		out.Printf("\n")
 	}
 	if text := unknownFields(r); text != "" {
-		a.printf("%s\n", text)
+		out.Printf("%s\n", text)
 	}
-	a.printf("Pull: %s.\n", pullSummary(r))
+	out.Printf("Pull: %s.\n", pullSummary(r))
 	switch {
 	case r.Problem != "" && !diff:
-		a.printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
+		out.Printf("The ledger does not know of this yet, so apply won't drop list elements: %s; %s. Then run pull again.\n", r.Problem, r.Fix)
 	case r.Adopted > 0:
-		a.printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
+		out.Printf("Git now owns these objects: removing a field from a manifest\nremoves it from the platform.\n")
 	}
 	if r.Unread != "" && r.Count(adopt.Written) > 0 {
-		a.printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
+		out.Printf("A plan does not read %s: add it to manifests: in trueup.yaml, or name it as a PATH.\n", r.Unread)
 	}
 }
 
@@ -216,9 +207,5 @@ func (a *app) completePull(cmd *cobra.Command, _ []string, toComplete string) ([
 	if strings.Contains(toComplete, "/") {
 		return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
 	}
-	var out []string
-	for _, k := range adopt.Kinds() {
-		out = offer(out, k.Plural(), k.Root().Title)
-	}
-	return out, noFiles
+	return offers(adopt.Kinds(), func(k *kind.Kind) (string, string) { return k.Plural(), k.Root().Title }), noFiles
 }

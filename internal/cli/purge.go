@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,26 +21,16 @@ import (
 )
 
 func newPurge(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:  "purge",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := &cobra.Command{Use: "purge"}
 	cmd.AddCommand(newPurgeNew(a), newPurgeList(a))
 	return cmd
 }
 
 func newPurgeNew(a *app) *cobra.Command {
 	var opts compose.Options
-	cmd := &cobra.Command{
-		Use: "new [ADDRESS...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "from-git", "subdomain", "name", "dir"); err != nil {
-				return err
-			}
-			return a.failed("purge new", runPurgeNew(cmd.Context(), a, opts, args))
-		},
-	}
+	cmd := a.command("new [ADDRESS...]", func(ctx context.Context, args []string) (report.Document, error) {
+		return a.newPurges(ctx, opts, args)
+	})
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Hostnames, "hostname", nil, "the `HOST` of paths without one (default the only CDN in git); repeatable")
 	f.StringArrayVar(&opts.Subdomains, "subdomain", nil, "also purge paths without a host on the subdomain `PART`; repeatable")
@@ -54,42 +43,24 @@ func newPurgeNew(a *app) *cobra.Command {
 	f.StringVar(&opts.Name, "name", "", "start the name with `BASE`, such as a release (default the date, and with --from-git the commit)")
 	f.StringVar(&opts.Dir, "dir", "", "write to `DIR`, or - for standard output (default the folder with most purges, or purges/)")
 	f.BoolVar(&opts.SkipUnplaced, "skip-unplaced", false, "skip what can't be purged as named")
-	completeHosts := func(cmd *cobra.Command, _ []string, _ string) (out []string, _ cobra.ShellCompDirective) {
-		for _, o := range compose.Hosting(a.known(cmd.Context(), nil)) {
-			out = offer(out, o.Host, o.Key().String())
-		}
-		return out, noFiles
+	completeHosts := func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		hosts := compose.Hosting(a.known(cmd.Context(), nil))
+		return offers(hosts, func(o *manifest.Object) (string, string) { return o.Host, o.Key().String() }), noFiles
 	}
 	_ = cmd.RegisterFlagCompletionFunc("hostname", completeHosts) // it is there
 	return cmd
 }
 
-// failed shows an error in the result, where that is for machines.
-func (a *app) failed(command string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return a.fail(report.Document{Command: command}, err)
-}
-
-// checkPurgeFormat refuses formats that no purge command has.
-func (a *app) checkPurgeFormat() error {
-	if !slices.Contains([]string{"text", "json"}, a.global.output) || len(a.global.reports) > 0 {
-		return errors.New("this command writes text or json, and has no --report")
-	}
-	return nil
-}
-
-func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []string) error {
+func (a *app) newPurges(ctx context.Context, opts compose.Options, args []string) (doc report.Document, err error) {
 	if err := a.checkCompose(opts); err != nil {
-		return err
+		return doc, err
 	}
 	l, err := a.load(ctx, nil, false)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if err := l.Findings.Refuse("the manifests are invalid, and nothing was written"); err != nil {
-		return err
+		return doc, err
 	}
 	if a.global.sandbox {
 		a.log(slog.LevelInfo, report.Banner)
@@ -97,15 +68,12 @@ func runPurgeNew(ctx context.Context, a *app, opts compose.Options, args []strin
 	env := a.composeEnv(l)
 	src, err := compose.Gather(ctx, env, opts, args, func() io.Reader { return a.stdin("paths") })
 	if err != nil {
-		return err
+		return doc, err
 	}
-	return a.compose(ctx, env, "purge new", opts, src)
+	return a.compose(ctx, env, opts, src)
 }
 
 func (a *app) checkCompose(opts compose.Options) error {
-	if err := a.checkPurgeFormat(); err != nil {
-		return err
-	}
 	if opts.Dir == compose.ToStdout && a.global.output == "json" {
 		return errors.New("--dir - writes manifests to standard output, and -o json what was written: leave out one of them")
 	}
@@ -122,23 +90,19 @@ func (a *app) composeEnv(l project.Loaded) compose.Env {
 	}
 }
 
-// compose writes manifests of purges, and shows them.
-func (a *app) compose(ctx context.Context, env compose.Env, by string, opts compose.Options, src compose.Source) error {
-	result, err := compose.Write(ctx, env, opts, by, src)
+// compose writes manifests of purges.
+func (a *app) compose(ctx context.Context, env compose.Env, opts compose.Options, src compose.Source) (doc report.Document, err error) {
+	result, err := compose.Write(ctx, env, opts, a.running, src)
+	if err != nil {
+		return doc, err
+	}
 	switch {
-	case err != nil:
-		return err
-	case a.global.output == "json":
-		return a.out.JSON(result)
-	case len(result.Manifests) == 0:
+	case len(result.Manifests) == 0 && a.global.output == "text":
 		a.log(slog.LevelInfo, "nothing to purge, and nothing was written")
 	case opts.Dir == compose.ToStdout:
-		return a.out.Source(result.Text)
+		return sourceText(result.Text), nil
 	}
-	for _, line := range result.Lines() {
-		a.printf("%s\n", line)
-	}
-	return nil
+	return report.Document{Data: result, Messages: result.Lines()}, nil
 }
 
 // requests reads what the ledger has about requests in git, about others that were sent lately,
@@ -171,50 +135,37 @@ func (a *app) requests(ctx context.Context, l project.Loaded, more []kind.Key) (
 func newPurgeList(a *app) *cobra.Command {
 	var all bool
 	var only []string
-	cmd := &cobra.Command{
-		Use: "ls [PATH...]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.failed("purge ls", runPurgeList(cmd.Context(), a, all, only, args))
-		},
-	}
+	cmd := a.command("ls [PATH...]", func(ctx context.Context, paths []string) (report.Document, error) {
+		return a.listPurges(ctx, all, only, paths)
+	})
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also list old purges that are only in the ledger")
 	f.StringArrayVar(&only, "only", nil, "list only purges of `STATUS`; repeatable")
-	_ = cmd.RegisterFlagCompletionFunc("only", completeWords(compose.Statuses()...)) // it is there
+	oneOfFlag(f, "only", compose.Statuses()...)
 	return cmd
 }
 
-func runPurgeList(ctx context.Context, a *app, all bool, only, paths []string) error {
-	if err := a.checkPurgeFormat(); err != nil {
-		return err
-	}
-	for _, s := range only {
-		if statuses := compose.Statuses(); !slices.Contains(statuses, s) {
-			return fmt.Errorf("--only is %q: write one of %s%s", s, strings.Join(statuses, ", "), manifest.DidYouMean(s, statuses))
-		}
-	}
+func (a *app) listPurges(ctx context.Context, all bool, only, paths []string) (doc report.Document, err error) {
 	l, err := a.load(ctx, paths, false)
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if err := l.Findings.Refuse("the manifests are invalid (see trueup validate)"); err != nil {
-		return err
+		return doc, err
 	}
 	known, err := a.requests(ctx, l, nil)
 	if err != nil {
 		known.View = ledger.Unreadable(err)
 	}
 	if all && known.View.Problem == "" {
-		err := a.withLedger(ctx, func(ctx context.Context, l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
+		err := a.withLedger(ctx, l.Project, &manifest.Set{}, func(l *ledger.Ledger) error { return addAllRequests(ctx, l, known.View) })
 		if err != nil {
-			return err
+			return doc, err
 		}
 	}
 	list := compose.List(l.Set, known, l.Project.Partly(a.dir(), paths), only)
-	if list.Sandbox = a.global.sandbox; a.global.output == "json" {
-		return a.out.JSON(list)
-	}
-	return a.showPurges(list)
+	list.Sandbox = a.global.sandbox
+	return report.Document{Data: list, Text: func(out report.Lines, opts report.Options) { writePurges(out, list, opts) }}, nil
 }
 
 // addAllRequests adds the requests of the ledger that a view does not have.
@@ -231,10 +182,10 @@ func addAllRequests(ctx context.Context, l *ledger.Ledger, view ledger.View) err
 	return nil
 }
 
-// showPurges writes a list as tables, and below them what a person must do.
-func (a *app) showPurges(l compose.Listing) error {
+// writePurges writes a list as tables, and below them what a person must do.
+func writePurges(out report.Lines, l compose.Listing, opts report.Options) {
 	if l.Sandbox {
-		a.printf("%s\n\n", report.Banner)
+		out.Printf("%s\n\n", report.Banner)
 	}
 	rows := make([][]string, len(l.Purges))
 	for i, p := range l.Purges {
@@ -246,30 +197,27 @@ func (a *app) showPurges(l compose.Listing) error {
 	case len(rows) == 0:
 		rows = [][]string{{"no purges"}}
 	}
-	err := a.out.Marked(rows, report.Options{Width: a.env.Width})
+	out.Marked(rows, report.Options{Width: opts.Width})
 	for _, p := range l.Purges {
 		if p.Fix != "" {
-			a.printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
+			out.Printf("\n%s\n  fix: %s\n", p.Says, p.Fix)
 		}
 	}
 	switch {
 	case l.Problem != "":
-		a.printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix)
-		return err
-	case len(l.Hosts) == 0:
-		return err
-	}
-	a.printf("\n")
-	a.table("", usageRows(l.Hosts))
-	for _, h := range l.Hosts {
-		if text := h.OverLimits(); text != "" {
-			a.printf("  %s\n", text)
+		out.Printf("\nledger: %s\n  fix: %s\n", l.Problem, l.Fix)
+	case len(l.Hosts) > 0:
+		out.Printf("\n")
+		out.Table("", usageRows(l.Hosts))
+		for _, h := range l.Hosts {
+			if text := h.OverLimits(); text != "" {
+				out.Printf("  %s\n", text)
+			}
 		}
 	}
-	return err
 }
 
-// usageRows are what the purges of each hostname use of its limits.
+// usageRows shows what the purges of each hostname use of its limits.
 func usageRows(hosts []compose.ListedHost) [][]string {
 	rows := [][]string{{"limits, with active purges", "requests", "paths", "prefixes"}}
 	of := func(n, most int) string { return fmt.Sprintf("%d of %d", n, most) }

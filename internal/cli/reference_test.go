@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"trueup/internal/exit"
+	"trueup/internal/explain"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 )
@@ -193,10 +194,7 @@ func eachField(f *kind.Field, path string, visit func(string, *kind.Field)) {
 
 // meaningOf is all that a schema says of a field, in a cell.
 func meaningOf(f *kind.Field) string {
-	facts := fieldFacts{Values: f.Seen, List: listInWords(f)}
-	if len(f.Enum) > 0 {
-		facts.Values, facts.OnlyThese = f.Enum, true
-	}
+	facts := explain.FactsOf(f)
 	var parts []string
 	add := func(before, text string) {
 		if text != "" {
@@ -207,7 +205,7 @@ func meaningOf(f *kind.Field) string {
 		parts = append(parts, "**Required.**")
 	}
 	add("", f.Description)
-	add("Values: ", facts.valuesInWords())
+	add("Values: ", facts.ValuesInWords())
 	add("The list is ", facts.List)
 	if f.Risk != kind.NoRisk {
 		add("", "At stake: "+f.Risk.String()+".")
@@ -358,6 +356,9 @@ func TestReferenceHasEveryField(t *testing.T) {
 		}
 	}
 }
+
+// joinField adds a name to a path.
+func joinField(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 func eachProperty(schema, node map[string]any, path string, visit func(string)) {
 	if ref, ok := node["$ref"].(string); ok {

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
 	"trueup/internal/project"
@@ -29,35 +32,28 @@ type sandboxOptions struct {
 
 func newSandbox(a *app) *cobra.Command {
 	var opts sandboxOptions
-	cmd := &cobra.Command{
-		Use:  "sandbox",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd.Context(), a, opts) },
-	}
-	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	cmd.Flags().StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (sandbox quirks lists them)")
-	cmd.Flags().StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
+	cmd := a.command("sandbox", func(ctx context.Context, _ []string) (report.Document, error) {
+		a.emitted = true
+		return report.Document{}, a.serveSandbox(ctx, opts)
+	})
+	f := cmd.Flags()
+	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (sandbox quirks lists them)")
+	f.StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
+	_ = cmd.RegisterFlagCompletionFunc("quirk", completeList(fault.Quirks(), func(q fault.Quirk) (string, string) { return q.Name, q.Summary }))
 	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a), newSandboxSeed(a), newSandboxFill(a))
 	return cmd
 }
 
-// check refuses quirks that there are not.
-func (o sandboxOptions) check() error {
+func (a *app) serveSandbox(ctx context.Context, opts sandboxOptions) (err error) {
 	var known []string
 	for _, q := range fault.Quirks() {
 		known = append(known, q.Name)
 	}
-	for _, name := range o.quirks {
+	for _, name := range opts.quirks {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("quirk %q does not exist%s", name, manifest.DidYouMean(name, known))
 		}
-	}
-	return nil
-}
-
-func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
-	if err := opts.check(); err != nil {
-		return err
 	}
 	p, dir, err := a.sandboxDir()
 	if err != nil {
@@ -83,7 +79,7 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	leave, err := announce(dir, base)
+	leave, err := config.AnnounceSandbox(dir, base)
 	if err != nil {
 		return err
 	}
@@ -97,72 +93,6 @@ func runSandbox(ctx context.Context, a *app, opts sandboxOptions) (err error) {
 	return err
 }
 
-func newSandboxReset(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:  "reset",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, dir, err := a.sandboxDir()
-			if err != nil {
-				return err
-			}
-			if err := os.RemoveAll(dir); err != nil {
-				return fmt.Errorf("sandbox: %w", err)
-			}
-			return a.out.Printf("the next --sandbox run starts with an empty sandbox\n")
-		},
-	}
-}
-
-func newSandboxRequests(a *app) *cobra.Command {
-	var reset bool
-	cmd := &cobra.Command{
-		Use:  "requests",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) (err error) {
-			p, dir, err := a.sandboxDir()
-			if err != nil {
-				return err
-			}
-			server, err := a.config().OpenSandbox(dir, p.Workspace, nil)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, server.Close()) }()
-			requests, err := server.Requests()
-			if err != nil {
-				return err
-			}
-			out := json.NewEncoder(report.JSONStream(a.stdout))
-			for _, r := range requests {
-				if err := out.Encode(r); err != nil {
-					return err
-				}
-			}
-			if reset {
-				return server.ResetRequests()
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&reset, "reset", false, "clear the log after printing it")
-	return cmd
-}
-
-func newSandboxQuirks(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:  "quirks",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			var rows [][]string
-			for _, q := range fault.Quirks() {
-				rows = append(rows, []string{q.Name, string(q.Group), q.Summary})
-			}
-			return a.out.Marked(rows, report.Options{Width: a.env.Width})
-		},
-	}
-}
-
 // sandboxDir returns the project of the run, and the folder of its sandbox.
 func (a *app) sandboxDir() (project.Project, string, error) {
 	p, err := a.findProject()
@@ -171,4 +101,158 @@ func (a *app) sandboxDir() (project.Project, string, error) {
 	}
 	dir, err := a.config().SandboxDir(p)
 	return p, dir, err
+}
+
+func newSandboxReset(a *app) *cobra.Command {
+	return a.command("reset", func(context.Context, []string) (report.Document, error) {
+		_, dir, err := a.sandboxDir()
+		if err != nil {
+			return report.Document{}, err
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return report.Document{}, fmt.Errorf("sandbox: %w", err)
+		}
+		return said("the next --sandbox run starts with an empty sandbox"), nil
+	})
+}
+
+func newSandboxRequests(a *app) *cobra.Command {
+	var reset bool
+	cmd := a.command("requests", func(context.Context, []string) (doc report.Document, err error) {
+		p, dir, err := a.sandboxDir()
+		if err != nil {
+			return doc, err
+		}
+		server, err := a.config().OpenSandbox(dir, p.Workspace, nil)
+		if err != nil {
+			return doc, err
+		}
+		defer func() { err = errors.Join(err, server.Close()) }()
+		requests, err := server.Requests()
+		if err != nil {
+			return doc, err
+		}
+		a.emitted = true
+		out := json.NewEncoder(report.JSONStream(a.stdout))
+		for _, r := range requests {
+			if err := out.Encode(r); err != nil {
+				return doc, err
+			}
+		}
+		if reset {
+			err = server.ResetRequests()
+		}
+		return doc, err
+	})
+	cmd.Flags().BoolVar(&reset, "reset", false, "clear the log after printing it")
+	return cmd
+}
+
+func newSandboxQuirks(a *app) *cobra.Command {
+	return a.command("quirks", func(context.Context, []string) (report.Document, error) {
+		var rows [][]string
+		for _, q := range fault.Quirks() {
+			rows = append(rows, []string{q.Name, string(q.Group), q.Summary})
+		}
+		doc := table("trueup.quirks/v1", "quirks", fault.Quirks(), nil)
+		doc.Text = func(out report.Lines, opts report.Options) { out.Marked(rows, report.Options{Width: opts.Width}) }
+		return doc, nil
+	})
+}
+
+func newSandboxFault(a *app) *cobra.Command {
+	var clear bool
+	cmd := a.command("fault [RULE...]", func(ctx context.Context, rules []string) (doc report.Document, err error) {
+		if clear && len(rules) > 0 {
+			return doc, errors.New("use either --clear or rules, not both")
+		}
+		_, dir, err := a.sandboxDir()
+		if err != nil {
+			return doc, err
+		}
+		served, err := config.FindServed(dir)
+		if err != nil {
+			return doc, err
+		}
+		switch {
+		case clear:
+			_, err = served.Ask(ctx, http.MethodDelete, "fault", "")
+			return doc, err
+		case len(rules) > 0:
+			_, err = served.Ask(ctx, http.MethodPost, "fault", strings.Join(rules, "\n"))
+			return doc, err
+		}
+		return waitingFaults(ctx, served)
+	})
+	cmd.Long = faultHelp()
+	cmd.Flags().BoolVar(&clear, "clear", false, "remove the faults that are waiting")
+	return cmd
+}
+
+// faultHelp returns the grammar of faults and the table of their effects.
+func faultHelp() string {
+	var b strings.Builder
+	grammar, example, _ := strings.Cut(fault.Grammar, ", such as ")
+	fmt.Fprintf(&b, "  %s\n  such as '%s'\n\nEffects:\n", grammar, example)
+	for _, e := range fault.Effects() {
+		fmt.Fprintf(&b, "  %-40s %s\n", e.Form, e.Summary)
+	}
+	return b.String() + "\ndocs/sandbox.md explains them."
+}
+
+func waitingFaults(ctx context.Context, served config.Served) (doc report.Document, err error) {
+	answer, err := served.Ask(ctx, http.MethodGet, "fault", "")
+	if err != nil {
+		return doc, err
+	}
+	waiting := []fault.Pending{}
+	if err := json.Unmarshal(answer, &waiting); err != nil {
+		return doc, fmt.Errorf("faults of the sandbox: %w", err)
+	}
+	rows := make([][]string, len(waiting))
+	for i, f := range waiting {
+		rows[i] = []string{f.Rule, fmt.Sprintf("seen %d, met %d", f.Seen, f.Done)}
+	}
+	if doc = table("trueup.faults/v1", "faults", waiting, rows); len(rows) == 0 {
+		say(&doc, "no fault waits")
+	}
+	return doc, nil
+}
+
+func newSandboxSeed(a *app) *cobra.Command {
+	return a.command("seed PATH...", func(ctx context.Context, paths []string) (doc report.Document, err error) {
+		l, err := a.load(ctx, paths, false)
+		if err != nil {
+			return doc, err
+		}
+		if err := l.Refuse("nothing was put on the sandbox"); err != nil {
+			return doc, err
+		}
+		ws, err := config.SandboxWorkspace(l.Project, l.Set)
+		if err != nil {
+			return doc, err
+		}
+		dir, err := a.config().SandboxDir(l.Project)
+		if err != nil {
+			return doc, err
+		}
+		to, err := a.config().OpenSeeder(ctx, dir, ws)
+		if err != nil {
+			return doc, err
+		}
+		seeded := 0
+		for _, o := range l.Set.Objects {
+			if err == nil && !o.Kind.RequestOnly() {
+				err = to.Add(o.Kind.Envelope(ws, o.Name, o.Spec))
+				seeded++
+			}
+		}
+		if err == nil {
+			err = to.Flush()
+		}
+		if err = errors.Join(err, to.Close()); err != nil {
+			return doc, err
+		}
+		return said("%s live in the sandbox, in workspace %s", diag.Plural(seeded, "object is", "objects are"), ws.Name), nil
+	})
 }

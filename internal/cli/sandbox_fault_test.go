@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/internal/config"
 	"trueup/internal/exit"
 	"trueup/internal/sandbox"
 )
@@ -130,7 +131,7 @@ func TestNoFileLeadsElsewhere(t *testing.T) {
 	if code, _, says := s.run("sandbox", "fault"); code != exit.Error || !strings.Contains(says, "no sandbox is served here") {
 		t.Errorf("exit %d: %s", code, says)
 	}
-	leave, err := announce(dir, "http://127.0.0.1:1")
+	leave, err := config.AnnounceSandbox(dir, "http://127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,92 +13,97 @@ import (
 	"trueup/internal/files"
 	"trueup/internal/kind"
 	"trueup/internal/manifest"
+	"trueup/internal/report"
 )
 
-type schemaOptions struct {
-	list bool
-	dir  string
-}
-
 func newSchema(a *app) *cobra.Command {
-	var opts schemaOptions
-	cmd := &cobra.Command{
-		Use:  "schema KIND",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkGiven(cmd, "dir"); err != nil {
-				return err
-			}
-			return runSchema(a, opts, args)
-		},
-		ValidArgsFunction: completeSchemas,
-	}
-	cmd.Flags().BoolVar(&opts.list, "list", false, "list the schemas")
-	cmd.Flags().StringVar(&opts.dir, "dir", "", "write all schemas into the folder `DIR`")
+	var list bool
+	var dir string
+	cmd := a.command("schema KIND", func(_ context.Context, args []string) (report.Document, error) {
+		switch {
+		case (list || dir != "") && len(args) > 0:
+			return report.Document{}, errors.New("--list and --dir are for all schemas: remove KIND")
+		case list:
+			return schemaList(), nil
+		case dir != "":
+			return a.writeSchemas(dir)
+		case len(args) == 0:
+			return report.Document{}, errors.New("name a kind, such as cdn; schema --list lists them")
+		}
+		_, text, ok := kind.SchemaNamed(args[0])
+		if !ok {
+			return report.Document{}, fmt.Errorf("there is no schema %q%s", args[0],
+				cmp.Or(manifest.DidYouMean(args[0], kind.SchemaNames()), ": schema --list lists them"))
+		}
+		doc := sourceText(text)
+		doc.Data = json.RawMessage(text)
+		return doc, nil
+	})
+	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.Flags().BoolVar(&list, "list", false, "list the schemas")
+	cmd.Flags().StringVar(&dir, "dir", "", "write all schemas into the folder `DIR`")
 	cmd.MarkFlagsMutuallyExclusive("list", "dir")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		return offers(allSchemas(), func(s schema) (string, string) { return s.Name, s.Title }), noFiles
+	}
 	return cmd
 }
 
-func runSchema(a *app, opts schemaOptions, args []string) error {
-	switch {
-	case (opts.list || opts.dir != "") && len(args) > 0:
-		return errors.New("--list and --dir are for all schemas: remove KIND")
-	case opts.list:
-		var rows [][]string
-		for _, name := range kind.SchemaNames() {
-			_, text, _ := kind.SchemaNamed(name)
-			rows = append(rows, []string{name, titleOf(text).Description})
-		}
-		return a.out.Table("", rows)
-	case opts.dir != "":
-		var list []files.File
-		for _, name := range kind.SchemaNames() {
-			file, text, _ := kind.SchemaNamed(name)
-			list = append(list, files.File{Name: file, Content: text})
-		}
-		return files.FolderAt(a.dir(), opts.dir).WriteAll(list, replaceSchema, func(state, shown string) { a.printf("%s %s\n", state, shown) })
-	case len(args) == 0:
-		return errors.New("name a kind, such as cdn; schema --list lists them")
-	}
-	_, text, ok := kind.SchemaNamed(args[0])
-	if !ok {
-		return fmt.Errorf("there is no schema %q%s", args[0], cmp.Or(manifest.DidYouMean(args[0], kind.SchemaNames()), ": schema --list lists them"))
-	}
-	return a.out.Source(text)
-}
-
-// replaceSchema replaces an earlier schema, and refuses any other file with its name.
-func replaceSchema(root *os.Root, f files.File) (string, error) {
-	old, err := root.ReadFile(f.Name)
-	if err != nil {
-		return "", err
-	}
-	if is := titleOf(old); is.Schema == "" || is.Title != titleOf(f.Content).Title {
-		return "", errors.New("a file of that name exists and is not such a schema: remove it, or name another folder")
-	}
-	return files.Written, files.Replace(root, f)
-}
-
-// schemaTitle is what a schema says of itself.
-type schemaTitle struct {
-	Schema      string `json:"$schema"`
+// schema is what help shows of a schema.
+type schema struct {
+	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
+	// Version is that of JSON Schema, which only schemas have.
+	Version string `json:"$schema"`
+	file    files.File
 }
 
-func titleOf(schema []byte) schemaTitle {
-	var t schemaTitle
-	_ = json.Unmarshal(schema, &t) // what is no JSON has no title
-	return t
-}
-
-func completeSchemas(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var out []string
+func allSchemas() []schema {
+	var all []schema
 	for _, name := range kind.SchemaNames() {
-		_, text, _ := kind.SchemaNamed(name)
-		if len(args) == 0 {
-			out = offer(out, name, titleOf(text).Title)
-		}
+		file, text, _ := kind.SchemaNamed(name)
+		all = append(all, schemaOf(name, files.File{Name: file, Content: text}))
 	}
-	return out, noFiles
+	return all
+}
+
+// schemaOf reads the head of a schema; anything else has no title.
+func schemaOf(name string, f files.File) schema {
+	s := schema{file: f}
+	_ = json.Unmarshal(f.Content, &s) // what is no JSON has no title
+	s.Name = name
+	return s
+}
+
+func schemaList() report.Document {
+	all := allSchemas()
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		rows[i] = []string{s.Name, s.Description}
+	}
+	return table("trueup.schemas/v1", "schemas", all, rows)
+}
+
+func (a *app) writeSchemas(dir string) (doc report.Document, err error) {
+	var list []files.File
+	for _, s := range allSchemas() {
+		list = append(list, s.file)
+	}
+	replace := func(root *os.Root, f files.File) (string, error) {
+		old, err := root.ReadFile(f.Name)
+		if err != nil {
+			return "", err
+		}
+		is := schemaOf("", files.File{Content: old})
+		if is.Version == "" || is.Title != schemaOf("", f).Title {
+			return "", errors.New("a file of that name exists and is not such a schema: remove it, or name another folder")
+		}
+		return files.Written, files.Replace(root, f)
+	}
+	err = files.FolderAt(a.dir(), dir).WriteAll(list, replace, func(state, shown string) { say(&doc, "%s %s", state, shown) })
+	return doc, err
 }

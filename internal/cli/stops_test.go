@@ -294,12 +294,14 @@ func (s *stage) bringToEnd(proven bool) {
 // openClaims are the requests whose outcome the ledger does not know.
 func (s *stage) openClaims() []string {
 	s.t.Helper()
-	var records []struct{ Kind, Name, State string }
-	if err := json.Unmarshal([]byte(s.must(exit.OK, "ledger", "ls", "-o", "json")), &records); err != nil {
+	var list struct {
+		Records []struct{ Kind, Name, State string }
+	}
+	if err := json.Unmarshal([]byte(s.must(exit.OK, "ledger", "ls", "-o", "json")), &list); err != nil {
 		s.t.Fatal(err)
 	}
 	var open []string
-	for _, r := range records {
+	for _, r := range list.Records {
 		if r.State == "claimed" || r.State == "unknown" {
 			open = append(open, r.Kind+"/"+r.Name)
 		}

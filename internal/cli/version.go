@@ -2,19 +2,21 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
+	"context"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"trueup/internal/report"
 )
 
-// build is what a program says of how it was built. All of it comes from Go and
-// git, so the same commit says the same wherever it is built.
+// build is how the program was built, as Go and git know it: the same commit has the same everywhere.
 type build struct {
+	Format  string `json:"format"`
 	Version string `json:"version"`
-	// Commit and Date, in RFC 3339, are those of the commit, and empty where the
-	// source was not in a repository. Modified says that files differed from it.
+	// Commit and Date (in RFC 3339) are empty if the source was in no repository. Modified is true if
+	// files differed from the commit.
 	Commit   string `json:"commit"`
 	Date     string `json:"date"`
 	Modified bool   `json:"modified"`
@@ -23,26 +25,14 @@ type build struct {
 }
 
 func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:  "version",
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return runVersion(a) },
-	}
+	return a.command("version", func(context.Context, []string) (report.Document, error) {
+		info, _ := debug.ReadBuildInfo()
+		b := buildOf(info)
+		return report.Document{Messages: []string{b.String()}, Data: b}, nil
+	})
 }
 
-func runVersion(a *app) error {
-	info, _ := debug.ReadBuildInfo()
-	b := buildOf(info)
-	switch a.global.output {
-	case "text":
-		return a.out.Printf("%s\n", b.String())
-	case "json":
-		return a.out.JSON(b)
-	}
-	return fmt.Errorf("-o is %q: version prints text or json", a.global.output)
-}
-
-// buildOf reads what Go left in the program; nil is nothing.
+// buildOf reads what Go left in the program, which may be nil.
 func buildOf(info *debug.BuildInfo) build {
 	if info == nil {
 		info = &debug.BuildInfo{}
@@ -52,13 +42,12 @@ func buildOf(info *debug.BuildInfo) build {
 		settings[s.Key] = s.Value
 	}
 	return build{
-		Version: cmp.Or(info.Main.Version, "(devel)"),
-		Commit:  settings["vcs.revision"], Date: settings["vcs.time"], Modified: settings["vcs.modified"] == "true",
+		Format: "trueup.version/v1", Version: cmp.Or(info.Main.Version, "(devel)"),
+		Commit: settings["vcs.revision"], Date: settings["vcs.time"], Modified: settings["vcs.modified"] == "true",
 		Go: info.GoVersion, Platform: settings["GOOS"] + "/" + settings["GOARCH"],
 	}
 }
 
-// String is the build in one line that begins with the program and its version.
 func (b build) String() string {
 	const shortCommit = 12
 	parts := []string{"trueup " + b.Version}
@@ -71,7 +60,7 @@ func (b build) String() string {
 	return strings.Join(append(parts, b.Go, b.Platform), ", ")
 }
 
-// toolName is the program and its version, as plans and records name it.
+// toolName returns the program and its version, as plans and records name it.
 func toolName() string {
 	info, _ := debug.ReadBuildInfo()
 	return "trueup " + buildOf(info).Version

@@ -28,6 +28,7 @@ type result struct {
 	Silenced diag.List     `json:"silenced,omitempty"`
 	Plan     *plan.Plan    `json:"plan,omitempty"`
 	Apply    *apply.Result `json:"apply,omitempty"`
+	Messages []string      `json:"messages,omitempty"`
 	Errors   []string      `json:"errors"`
 }
 
@@ -35,7 +36,7 @@ func resultIn(doc Document) result {
 	r := result{
 		Format: ResultFormat, Command: doc.Command, Result: doc.Result, ExitCode: doc.ExitCode,
 		Sandbox: doc.Sandbox, Objects: doc.Objects, Findings: doc.Findings, Silenced: doc.Silenced,
-		Plan: doc.Plan, Apply: doc.Apply, Errors: doc.Errors,
+		Plan: doc.Plan, Apply: doc.Apply, Messages: doc.Messages, Errors: doc.Errors,
 	}
 	if r.Findings == nil {
 		r.Findings = diag.List{}
@@ -47,6 +48,9 @@ func resultIn(doc Document) result {
 }
 
 func writeJSON(w io.Writer, doc Document, _ Options) error {
+	if doc.Data != nil {
+		return NewLines(w).JSON(doc.Data)
+	}
 	r, items := resultIn(doc), jsonList{}
 	if doc.Plan != nil && len(doc.Plan.Items) > 0 {
 		shell := *doc.Plan

@@ -32,6 +32,12 @@ type Document struct {
 	Apply   *apply.Result
 	// Errors are what stopped the run, one line each.
 	Errors []string
+	// Messages say what a command without a plan did, one line each.
+	Messages []string
+	// Data is the whole result as JSON, for a command that has a form of its own, and Text writes the
+	// same for a person. Both are for commands without a plan.
+	Data any
+	Text func(Lines, Options)
 	// RunURL is the page of the CI run, and Files are the reports that the run
 	// writes beside this one: a format that has no room for all points there.
 	RunURL string

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"io"
 
 	"trueup/internal/apply"
@@ -17,8 +18,14 @@ const offlineBanner = "OFFLINE: git is compared with git, and not with what is l
 
 // writeText renders for a terminal, or for the log of a pipeline.
 func writeText(w io.Writer, doc Document, opts Options) error {
+	hasOwnText := doc.Text != nil || doc.Messages != nil
+	if hasOwnText {
+		if _, err := w.Write(commandText(doc, opts)); err != nil {
+			return err
+		}
+	}
 	p := newPrinter(w, opts)
-	if doc.Sandbox {
+	if doc.Sandbox && (doc.Plan != nil || !hasOwnText) {
 		p.wrapped(0, span{clean(Banner), once})
 	}
 	if doc.Plan != nil && doc.Plan.Offline {
@@ -54,6 +61,22 @@ func (p *printer) entry(name string, s style, sentence safe) {
 
 // below writes a line that belongs to one above it.
 func (p *printer) below(s style, line safe) { p.wrapped(hang, span{safetext.F("    %s", line), s}) }
+
+// commandText is what a command without a plan has to say.
+func commandText(doc Document, opts Options) []byte {
+	var b bytes.Buffer
+	out := NewLines(&b)
+	if opts.Width == 0 {
+		out = out.Piped()
+	}
+	if doc.Text != nil {
+		doc.Text(out, opts)
+	}
+	for _, m := range doc.Messages {
+		_ = out.Printf("%s\n", m) // a Buffer takes everything
+	}
+	return b.Bytes()
+}
 
 // The columns of a plan: marks end in the third, values and causes are aligned
 // where there is room.

@@ -299,12 +299,14 @@ func (w *crashWorld) openClaims() []string {
 		w.t.Errorf("ledger ls: %v", err)
 		return nil
 	}
-	var records []struct{ Kind, Name, State string }
-	if err := json.Unmarshal(out, &records); err != nil {
+	var list struct {
+		Records []struct{ Kind, Name, State string }
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
 		w.t.Errorf("ledger ls: %v in %s", err, out)
 	}
 	var open []string
-	for _, r := range records {
+	for _, r := range list.Records {
 		if r.State == "claimed" || r.State == "unknown" {
 			open = append(open, r.Kind+"/"+r.Name)
 		}

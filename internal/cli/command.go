@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"trueup/internal/exit"
+	"trueup/internal/files"
+	"trueup/internal/forge"
+	"trueup/internal/project"
+	"trueup/internal/report"
+)
+
+// run is what a command does: it returns its result and prints nothing. A result may come with an
+// error.
+type run func(ctx context.Context, args []string) (report.Document, error)
+
+// command returns a command that writes the result of do. The line of usage says how many arguments
+// it takes, and what completion offers for them.
+func (a *app) command(use string, do run) *cobra.Command {
+	return &cobra.Command{Use: use, Args: argsOf(use), RunE: func(cmd *cobra.Command, args []string) error {
+		doc, err := do(cmd.Context(), args)
+		switch doc.Command = cmp.Or(doc.Command, a.running); {
+		case a.emitted: // as a stream
+			return err
+		case err != nil:
+			return a.fail(doc, err)
+		}
+		return a.emit(doc)
+	}}
+}
+
+// say adds a line to the result of a command without a plan.
+func say(doc *report.Document, format string, args ...any) {
+	doc.Messages = append(doc.Messages, fmt.Sprintf(format, args...))
+}
+
+// sayLines adds the lines of a text of this program.
+func sayLines(doc *report.Document, text string) {
+	for line := range strings.Lines(text) {
+		doc.Messages = append(doc.Messages, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// said returns a result of one line.
+func said(format string, args ...any) report.Document {
+	return report.Document{Messages: []string{fmt.Sprintf(format, args...)}}
+}
+
+// table returns a list as a result: rows for a person, and as JSON an object with the elements.
+func table(format, name string, elements any, rows [][]string) report.Document {
+	return report.Document{
+		Data: map[string]any{"format": format, name: elements},
+		Text: func(out report.Lines, _ report.Options) { out.Table("", rows) },
+	}
+}
+
+// sourceText returns the text of a file as a result, which a pipe gets byte by byte.
+func sourceText(text []byte) report.Document {
+	return report.Document{Text: func(out report.Lines, _ report.Options) { out.Source(text) }}
+}
+
+// argsOf returns the check of a command's number of arguments.
+func argsOf(use string) cobra.PositionalArgs {
+	list := placeholders(use)
+	least := slices.IndexFunc(list, func(p placeholder) bool { return p.optional })
+	if least < 0 {
+		least = len(list)
+	}
+	switch {
+	case len(list) == 0:
+		return cobra.NoArgs
+	case list[len(list)-1].repeated:
+		return cobra.MinimumNArgs(least)
+	case least == len(list):
+		return cobra.ExactArgs(least)
+	}
+	return cobra.MaximumNArgs(len(list))
+}
+
+// placeholder is an argument in a line of usage.
+type placeholder struct {
+	name               string
+	optional, repeated bool
+}
+
+// placeholders returns the arguments of a line of usage, without its flags.
+func placeholders(use string) (list []placeholder) {
+	for _, word := range strings.Fields(use)[1:] {
+		bare, optional := strings.CutPrefix(word, "[")
+		if strings.HasPrefix(bare, "-") {
+			break
+		}
+		bare, repeated := strings.CutSuffix(strings.TrimSuffix(bare, "]"), "...")
+		bare, _, _ = strings.Cut(bare, "|")
+		list = append(list, placeholder{bare, optional, repeated})
+	}
+	return list
+}
+
+// words is the annotation of a flag that takes one of some words.
+const words = "trueup_words"
+
+// oneOfFlag makes a flag take only some words: completion offers them, and start refuses others.
+func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
+	_ = f.SetAnnotation(name, words, allowed) // the flag exists
+}
+
+// start checks flags and formats, and begins the time limit, before any command runs.
+func (a *app) start(cmd *cobra.Command) error {
+	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
+	var wrong []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if a.root.PersistentFlags().Lookup(f.Name) == nil || f.Name == "chdir" {
+			wrong = append(wrong, checkNotEmpty(f))
+		}
+		allowed, values := f.Annotations[words], []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if allowed != nil {
+				wrong = append(wrong, oneOf(flagName(f), value, allowed))
+			}
+		}
+	})
+	if len(a.global.sandboxFaults) > 0 && !a.global.sandbox {
+		wrong = append(wrong, errors.New("--sandbox-fault needs --sandbox"))
+	}
+	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
+		return err
+	}
+	if a.global.timeout > 0 {
+		ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.global.timeout, fmt.Errorf(
+			"the run took longer than its time limit, %s (--timeout): %w", a.global.timeout, context.DeadlineExceeded))
+		a.cancel = cancel
+		cmd.SetContext(ctx)
+	}
+	a.env.Stdin = &input{ctx: cmd.Context(), r: a.env.Stdin}
+	return nil
+}
+
+// flagName returns how messages name a flag.
+func flagName(f *pflag.Flag) string {
+	if f.Name == "output" {
+		return "-o"
+	}
+	return "--" + f.Name
+}
+
+// checkNotEmpty refuses an empty value of a flag, which is what a script's unset variable gives.
+func checkNotEmpty(f *pflag.Flag) error {
+	empty := f.Value.String() == ""
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		empty = slices.Contains(list.GetSlice(), "")
+	}
+	switch {
+	case !empty:
+		return nil
+	case f.Name == "chdir":
+		return errors.New("-C is empty: name the folder of a project, or remove it")
+	}
+	return fmt.Errorf("--%s is empty: give it a value, or remove it", f.Name)
+}
+
+// checkFormats refuses formats of a result that its command does not have. Commands with a plan or
+// findings have all of them, and others text and JSON.
+func (a *app) checkFormats(cmd *cobra.Command) error {
+	inEveryFormat := slices.Contains([]string{"plan", "apply", "drift", "show", "validate", "ledger settle"}, a.running)
+	switch {
+	case inEveryFormat || !cmd.HasParent():
+	case a.global.output != "text" && a.global.output != "json":
+		return fmt.Errorf("-o is %q: %s writes text or json", a.global.output, a.running)
+	case len(a.global.reports) > 0:
+		return fmt.Errorf("%s writes no reports: remove --report; for programs, use -o json", a.running)
+	}
+	for _, r := range a.global.reports {
+		format, file, ok := strings.Cut(r, "=")
+		if !ok || file == "" {
+			return fmt.Errorf("--report is %q: write FORMAT=FILE with a format of %s", r, strings.Join(report.Formats(), ", "))
+		}
+		if err := oneOf("--report "+r+": the format", format, report.Formats()); err != nil {
+			return err
+		}
+		if mayBeSource(file) {
+			return fmt.Errorf("--report %s: %w", r, errSource)
+		}
+	}
+	return nil
+}
+
+// emit writes the document in every format that was asked for. The exit code of the run is the
+// document's, unless that is OK and the result could not be written. If standard output could not be
+// written, the files of --report say so.
+func (a *app) emit(doc report.Document) error {
+	a.code, a.emitted = doc.ExitCode, true
+	opts := a.shown()
+	opts.Color, opts.Width = a.useColor(a.env.Width > 0), a.env.Width
+	err := report.Write(a.stdout, a.global.output, a.stamped(doc), opts)
+	if err != nil {
+		doc.ExitCode = cmp.Or(doc.ExitCode, exit.Error)
+		doc.Errors = append(doc.Errors, "write the result: "+err.Error())
+	}
+	if err = errors.Join(err, a.writeReports(doc)); err != nil {
+		return exit.With(cmp.Or(doc.ExitCode, exit.Error), fmt.Errorf("write the result: %w", err))
+	}
+	return nil
+}
+
+// fail shows an error in the result if the format is for machines, and otherwise on standard error.
+// The files of --report have it either way, so that nobody takes an earlier run's for this one's.
+func (a *app) fail(doc report.Document, err error) error {
+	doc.ExitCode = exit.Of(err)
+	hasOwnForm := doc.Data != nil || doc.Text != nil || doc.Messages != nil
+	if a.global.output == "text" && !hasOwnForm {
+		doc.Errors = append(doc.Errors, err.Error())
+		if werr := a.writeReports(doc); werr != nil {
+			return errors.Join(err, fmt.Errorf("write the result: %w", werr))
+		}
+		return err
+	}
+	if inResult := a.global.output != "text" && doc.Data == nil; inResult {
+		doc.Errors = append(doc.Errors, err.Error())
+		err = &shownError{err}
+	}
+	return errors.Join(err, a.emit(doc))
+}
+
+// stamped returns the document with what all commands add: the name of its exit code, its place, and
+// where else to read about the run.
+func (a *app) stamped(doc report.Document) report.Document {
+	doc.Result, doc.Sandbox, doc.Place = exit.Name(doc.ExitCode), doc.Sandbox || a.global.sandbox, a.place()
+	// The page of the run is in the environment: the file of the event does not have it.
+	ci, _ := forge.Detect(a.env.Getenv, func(string) ([]byte, error) { return nil, fs.ErrNotExist })
+	doc.RunURL, doc.Files = ci.RunURL, nil
+	for _, r := range a.global.reports {
+		if format, file, _ := strings.Cut(r, "="); file != onStdout {
+			if doc.RunURL != "" && filepath.IsAbs(file) {
+				file = filepath.Base(file) // the runner's folders are gone by then
+			}
+			doc.Files = append(doc.Files, report.File{Format: format, Path: file})
+		}
+	}
+	return doc
+}
+
+// place returns where in its repository the run is. The repository is the nearest folder with an
+// entry .git, which no commit can have.
+func (a *app) place() report.Place {
+	dir, err := filepath.EvalSymlinks(a.dir())
+	if err != nil {
+		dir = a.dir()
+	}
+	var place report.Place
+	if file, ok := files.Above(dir, project.File); ok && (a.global.dir == "" || filepath.Dir(file) == dir) {
+		place.Project = filepath.ToSlash(files.Shown(dir, file))
+	}
+	if entry, ok := files.Above(dir, ".git"); ok {
+		place.Top = filepath.ToSlash(filepath.Dir(entry))
+		place.Folder = filepath.ToSlash(files.Shown(filepath.Dir(entry), dir))
+	}
+	return place
+}
+
+// shown returns how much of a document is written, in any format.
+func (a *app) shown() report.Options {
+	return report.Options{Verbose: a.global.verbose, ShowUnmanaged: a.global.verbose, Diff: a.global.diff}
+}
+
+// writeReports writes the document to each file of --report.
+func (a *app) writeReports(doc report.Document) error {
+	if len(a.global.reports) == 0 {
+		return nil
+	}
+	doc = a.stamped(doc)
+	var failures []error
+	for _, r := range a.global.reports {
+		format, file, _ := strings.Cut(r, "=")
+		failures = append(failures, a.writeReport(format, file, doc))
+	}
+	return errors.Join(failures...)
+}
+
+// onStdout is the name of standard output among the files of --report.
+const onStdout = "-"
+
+// minRoom is the least room for a report in a file that others write to as well, in bytes.
+const minRoom = 4096
+
+func (a *app) writeReport(format, file string, doc report.Document) error {
+	opts := a.shown()
+	if file == onStdout {
+		return report.Write(a.stdout, format, doc, opts)
+	}
+	isShared, how := a.sharedFile(file), os.O_TRUNC
+	if isShared {
+		how = os.O_APPEND
+	}
+	f, err := files.OpenOutput(a.dir(), file, how)
+	if err != nil {
+		return err
+	}
+	if isShared {
+		if opts.Room, err = beginAfter(f); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", file, files.WithoutPath(err)), f.Close())
+		}
+		if opts.Room < minRoom {
+			a.log(slog.LevelWarn, file+" is full (code hosts show 1 MB of it), so the "+format+" report of this run is not added")
+			return f.Close()
+		}
+	}
+	return errors.Join(report.Write(f, format, doc, opts), f.Close())
+}
+
+// sharedFile reports whether all commands of a CI step add to a file: the one of its summary or of
+// its outputs. trueup never empties it.
+func (a *app) sharedFile(file string) bool {
+	return slices.ContainsFunc([]string{"GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"}, func(name string) bool {
+		shared := a.env.Getenv(name)
+		return shared != "" && a.full(file) == a.full(shared)
+	})
+}
+
+// beginAfter begins a new line after what others wrote into a file, and returns how many bytes still
+// fit.
+func beginAfter(f *os.File) (int, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	if size > 0 && report.SummaryRoom(size) > minRoom {
+		_, err = f.WriteString("\n")
+		size++
+	}
+	return report.SummaryRoom(size), err
+}

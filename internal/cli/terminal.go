@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"trueup/internal/api"
+	"trueup/internal/ledger"
+	"trueup/internal/report"
+)
+
+// output is standard output. It keeps the first write that failed, so that no command whose output is
+// lost ends well, and writes nothing after it.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(text)
+	o.err = err
+	return n, err
+}
+
+// close closes the output and returns its first error: some file systems report a full disk only then.
+func (o *output) close() error {
+	if c, ok := o.w.(io.Closer); ok {
+		o.err = errors.Join(o.err, c.Close())
+	}
+	return o.err
+}
+
+// input is standard input. A read ends when the run ends: at a terminal nobody may ever answer.
+type input struct {
+	ctx context.Context //nolint:containedctx // a reader is given none
+	r   io.Reader
+}
+
+// maxRead limits what is read at once, in bytes.
+const maxRead = 64 << 10
+
+func (in *input) Read(p []byte) (int, error) {
+	type read struct {
+		text []byte
+		err  error
+	}
+	// A read that is given up goes on, so it must not touch p.
+	text, done := make([]byte, min(len(p), maxRead)), make(chan read, 1)
+	go func() {
+		n, err := in.r.Read(text)
+		done <- read{text[:n], err}
+	}()
+	select {
+	case got := <-done:
+		return copy(p, got.text), got.err
+	case <-in.ctx.Done():
+		return 0, in.ctx.Err()
+	}
+}
+
+// ask asks a question on standard error; the format is that of report.Lines. It fails if the question
+// can't be shown.
+func (a *app) ask(format string, args ...any) (string, error) {
+	if err := report.NewLines(a.env.Stderr).Printf(format, args...); err != nil {
+		return "", fmt.Errorf("ask: %w", err)
+	}
+	if a.answers == nil {
+		a.answers = bufio.NewReader(a.env.Stdin)
+	}
+	answer, err := a.answers.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	a.tellAt = time.Time{} // the run is silent again at first
+	return strings.TrimSpace(answer), nil
+}
+
+// log writes one line to standard error, as text or as a JSON object (--log-format). Any goroutine may
+// call it. A line that can't be written stops no run, and changes no exit code.
+func (a *app) log(level slog.Level, text string) { a.logMore(level, text, nil) }
+
+// logMore writes a line. As text, more lines follow it; as JSON, it has attributes.
+func (a *app) logMore(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	a.line(level, text, more, attrs...)
+}
+
+// line is logMore for a caller that holds logging.
+func (a *app) line(level slog.Level, text string, more []string, attrs ...slog.Attr) {
+	a.noBar()
+	out := report.NewLines(a.env.Stderr)
+	if a.global.logFormat == "json" {
+		var line bytes.Buffer
+		record := slog.NewRecord(a.env.Now(), level, text, 0)
+		record.AddAttrs(attrs...)
+		_ = slog.NewJSONHandler(&line, &slog.HandlerOptions{Level: slog.LevelDebug}).Handle(context.Background(), record)
+		_ = out.JSONLine("", line.Bytes())
+		return
+	}
+	prefix := map[slog.Level]string{slog.LevelError: "trueup: ", slog.LevelWarn: "warning: "}[level]
+	_ = out.Printf("%s%s\n", prefix, text)
+	for _, line := range more {
+		_ = out.Printf("  %s\n", line)
+	}
+}
+
+// rescue writes a record that the ledger could not store to standard error, where ledger import finds
+// it.
+func (a *app) rescue(record []byte) {
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	a.noBar()
+	_ = report.NewLines(a.env.Stderr).JSONLine(ledger.RescuePrefix, record)
+}
+
+// trace shows a request and the headers of its answer (-v), and never a body.
+func (a *app) trace(e api.TraceEvent) {
+	answer := e.Err
+	if e.Status != 0 {
+		answer = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
+	}
+	took := e.Took.Round(time.Millisecond)
+	notes := []string{took.String()}
+	if e.Attempt > 1 {
+		notes = append(notes, fmt.Sprintf("attempt %d", e.Attempt))
+	}
+	if e.RequestBytes > 0 {
+		notes = append(notes, fmt.Sprintf("sent %d bytes", e.RequestBytes))
+	}
+	if e.Status != 0 && e.AnswerBytes >= 0 {
+		notes = append(notes, fmt.Sprintf("got %d bytes", e.AnswerBytes))
+	}
+	if e.RequestID != "" {
+		notes = append(notes, "request id "+e.RequestID)
+	}
+	line := fmt.Sprintf("%s %s -> %s (%s)", e.Method, e.URL, answer, strings.Join(notes, ", "))
+	a.logMore(
+		slog.LevelDebug, line, append(headerLines("> ", e.Header), headerLines("< ", e.Answer)...),
+		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("attempt", e.Attempt),
+		slog.Int("status", e.Status), slog.String("error", e.Err), slog.String("requestId", e.RequestID),
+		slog.Int("requestBytes", e.RequestBytes), slog.Int64("answerBytes", e.AnswerBytes), slog.Int64("ms", took.Milliseconds()),
+		slog.Any("requestHeader", e.Header), slog.Any("answerHeader", e.Answer),
+	)
+}
+
+func headerLines(prefix string, header http.Header) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			lines = append(lines, prefix+name+": "+value)
+		}
+	}
+	return lines
+}
+
+// How long a run is silent before it shows a bar, how often it draws the bar, and how often it writes
+// a line if there is no terminal for a bar.
+const (
+	barAfter  = time.Second
+	barEvery  = 100 * time.Millisecond
+	lineEvery = 10 * time.Second
+)
+
+// phase is a part of a run that shows its progress if it takes long.
+type phase struct {
+	app   *app
+	doing string
+	begun time.Time
+	// of is 0 if the total is unknown.
+	done, of atomic.Int64
+
+	// app.logging guards what follows. timer is nil if progress is not shown.
+	timer *time.Timer
+	ended bool
+	// The rate is that since the earlier mark, which is some seconds old: the speed long ago does not
+	// predict what is left.
+	earlier, later mark
+}
+
+// mark has how many were done at a time.
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// begin begins a phase.
+func (a *app) begin(doing string) *phase {
+	now := a.env.Now()
+	p := &phase{app: a, doing: doing, begun: now, earlier: mark{at: now}, later: mark{at: now}}
+	if a.global.quiet {
+		return p
+	}
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	if a.tellAt.IsZero() {
+		silent := lineEvery
+		if a.hasBars() {
+			silent = barAfter
+		}
+		a.tellAt = now.Add(silent)
+	}
+	p.timer = time.AfterFunc(a.tellAt.Sub(now), p.tell)
+	return p
+}
+
+// beginPhase is begin for packages that do not know phases.
+func (a *app) beginPhase(doing string) (reached func(done, of int), end func()) {
+	p := a.begin(doing)
+	return p.reached, p.end
+}
+
+// reached sets the progress. Any goroutine may call it.
+func (p *phase) reached(done, of int) {
+	p.done.Store(int64(done))
+	p.of.Store(int64(of))
+}
+
+// end ends the phase and removes its bar.
+func (p *phase) end() {
+	p.app.logging.Lock()
+	defer p.app.logging.Unlock()
+	p.ended = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.app.noBar()
+}
+
+// tell shows the progress, and sets the time of the next call.
+func (p *phase) tell() {
+	a := p.app
+	a.logging.Lock()
+	defer a.logging.Unlock()
+	if p.ended {
+		return
+	}
+	now, every := a.env.Now(), lineEvery
+	if a.hasBars() {
+		every = barEvery
+		if columns := a.env.StderrWidth(); columns > 0 {
+			a.bar = true
+			_ = report.NewLines(a.env.Stderr).Bar(p.at(now), columns-1)
+		}
+	} else {
+		a.line(slog.LevelInfo, p.at(now).String(), nil)
+	}
+	a.tellAt = now.Add(every)
+	p.timer.Reset(every)
+}
+
+// at returns the progress.
+func (p *phase) at(now time.Time) report.Progress {
+	done := p.done.Load()
+	if now.Sub(p.later.at) >= lineEvery {
+		p.earlier, p.later = p.later, mark{now, done}
+	}
+	progress := report.Progress{Doing: p.doing, Done: int(done), Of: int(p.of.Load()), Took: now.Sub(p.begun)}
+	if passed := now.Sub(p.earlier.at).Seconds(); passed > 0 {
+		progress.Rate = float64(done-p.earlier.done) / passed
+	}
+	return progress
+}
+
+// noBar removes the bar from the last line of the terminal. The caller holds logging.
+func (a *app) noBar() {
+	if a.bar {
+		_ = report.NewLines(a.env.Stderr).NoBar()
+		a.bar = false
+	}
+}
+
+// hasBars reports whether the terminal can show a bar, and the user did not ask for lines.
+func (a *app) hasBars() bool {
+	return a.env.StderrWidth != nil && a.env.StderrIsTTY && a.env.Getenv("TERM") != "dumb" &&
+		!a.inCI() && !a.global.verbose && a.global.logFormat != "json"
+}

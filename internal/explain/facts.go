@@ -1,0 +1,185 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+// Facts is what is known of a field.
+type Facts struct {
+	Format      string `json:"format"`
+	Path        string `json:"path"`
+	Type        string `json:"type"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required"`
+	// Values are all allowed values if OnlyThese, else examples from the platform's document.
+	Values    []string `json:"values,omitempty"`
+	OnlyThese bool     `json:"onlyThese,omitempty"`
+	// List says how the elements of a list are compared, and Sent whether trueup sends the field.
+	// Both are empty for trueup's own files, as Risk is.
+	List      string    `json:"list,omitempty"`
+	Sent      string    `json:"sent,omitempty"`
+	Sensitive bool      `json:"sensitive,omitempty"`
+	Risk      kind.Risk `json:"risk,omitempty"`
+	Section   string    `json:"section,omitempty"`
+	Example   any       `json:"example,omitempty"`
+	Fields    []Below   `json:"fields,omitempty"`
+	// Object has the values of an object, if one was named.
+	Object *Object `json:"object,omitempty"`
+	// Text is the example as YAML.
+	Text string `json:"-"`
+}
+
+// Below is a field below.
+type Below struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Title    string `json:"title,omitempty"`
+	Required bool   `json:"required"`
+}
+
+// Facts returns what is known of the topic's field.
+func (t *Topic) Facts() (Facts, error) {
+	f, parts, ok := t.field()
+	if !ok {
+		return Facts{}, t.noField(parts)
+	}
+	facts := FactsOf(f)
+	facts.Path, facts.Example = strings.TrimSuffix(t.title()+"."+t.path, "."), sampleAt(t.root, parts)
+	if t.Kind == nil {
+		facts.List, facts.Sent = "", ""
+	} else if facts.Sent == "yes" && f.Immutable && t.Kind.SentOnce() {
+		facts.Sent = "only when the object is created; a change needs a new name"
+	}
+	var err error
+	facts.Text, err = manifest.Snippet(facts.Example, t.root)
+	return facts, err
+}
+
+// FactsOf returns what a schema says about a field of any kind.
+func FactsOf(f *kind.Field) Facts {
+	facts := Facts{
+		Format: "trueup.explain/v1", Type: f.Type.String(), Title: f.Title, Description: f.Description, Required: f.Required,
+		Values: f.Seen, List: listInWords(f), Sent: "yes", Section: f.Section, Sensitive: f.Sensitive, Risk: f.Risk,
+	}
+	if len(f.Enum) > 0 {
+		facts.Values, facts.OnlyThese = f.Enum, true
+	}
+	switch {
+	case f.ReadOnly:
+		facts.Sent = "no: it belongs to the server"
+	case f.NotSent:
+		facts.Sent = "no: it stays in git"
+	}
+	add := func(name string, f *kind.Field) {
+		facts.Fields = append(facts.Fields, Below{Name: name, Type: f.Type.String(), Title: f.Title, Required: f.Required})
+	}
+	below := element(f)
+	for _, name := range below.Names {
+		add(name, below.Fields[name])
+	}
+	if below.Any != nil {
+		add("NAME", below.Any)
+	}
+	return facts
+}
+
+// ValuesInWords returns the values with what they mean.
+func (f Facts) ValuesInWords() string {
+	quoted := make([]string, len(f.Values))
+	for i, v := range f.Values {
+		quoted[i] = strconv.Quote(v)
+	}
+	words := strings.Join(quoted, ", ")
+	switch {
+	case words == "":
+		return ""
+	case f.OnlyThese:
+		return words + ", and no others"
+	}
+	return words + ", which the platform's document shows; there may be others"
+}
+
+// listInWords says how the elements of a list are compared.
+func listInWords(f *kind.Field) string {
+	if f.Type != kind.ListType {
+		return ""
+	}
+	words := "owned as a whole: if a manifest has this list, trueup sends it as it is in git"
+	if f.List == nil {
+		return words
+	}
+	by, order := "value", "does not matter"
+	if f.List.Ordered {
+		by, order = "position", "matters"
+	}
+	if key := f.List.Key; len(key) > 0 {
+		by = strings.Join(key, " and ")
+	}
+	return words + "; its elements are matched by " + by + "; their order " + order
+}
+
+// sampleAt returns an example of the field at a path, inside its parents. Elements of lists have their
+// required fields.
+func sampleAt(f *kind.Field, parts []string) any {
+	if f.Type == kind.ListType {
+		e := sampleAt(f.Item, parts)
+		if object, ok := e.(map[string]any); ok {
+			for _, name := range f.Item.Names {
+				if _, there := object[name]; !there && f.Item.Fields[name].Required {
+					object[name] = sampleOf(f.Item.Fields[name])
+				}
+			}
+		}
+		return []any{e}
+	}
+	if len(parts) == 0 || len(parts) == 1 && parts[0] == "" {
+		return sampleOf(f)
+	}
+	name, _, indexed := strings.Cut(parts[0], "[")
+	child := f.Fields[name]
+	if child == nil && name != "" {
+		child = f.Any
+	}
+	switch {
+	case child == nil: // an index: the element is here
+		return sampleAt(f, parts[1:])
+	case len(parts) == 1 && !indexed:
+		return map[string]any{name: sampleOf(child)}
+	}
+	return map[string]any{name: sampleAt(child, parts[1:])}
+}
+
+// sampleOf returns an example of a field: its own, or one of its required fields, or of all its fields.
+func sampleOf(f *kind.Field) any {
+	switch {
+	case len(f.Examples) > 0:
+		return f.Examples[0]
+	case len(f.Enum) > 0 && f.Type == kind.Text:
+		return f.Enum[0]
+	case f.Item != nil:
+		return []any{sampleOf(f.Item)}
+	case f.Type == kind.Bool:
+		return true
+	case f.Type != kind.ObjectType:
+		return "..."
+	}
+	all, required := map[string]any{}, map[string]any{}
+	for name, child := range f.Fields {
+		if child.ReadOnly {
+			continue
+		}
+		all[name] = sampleOf(child)
+		if child.Required {
+			required[name] = all[name]
+		}
+	}
+	if len(required) > 0 {
+		return required
+	}
+	return all
+}

@@ -1,0 +1,152 @@
+// Package explain describes fields of manifests and of trueup's own files, and compares the values that
+// an object has there. It reads no file, and asks no platform.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+)
+
+// Topic is a field of a kind, of an object or of one of trueup's own files.
+type Topic struct {
+	// Kind is nil for a file, and Name is empty unless an object is named.
+	Kind *kind.Kind
+	Name string
+	// asked is what the user wrote. path starts at root, the fields of the kind or file.
+	asked, path string
+	root        *kind.Field
+}
+
+// Parse reads KIND, KIND.PATH, KIND/NAME, KIND/NAME.PATH, FILE and FILE.PATH. It calls manifests only
+// for the name of an object.
+func Parse(asked string, manifests func() (*manifest.Set, error)) (t Topic, err error) {
+	end := strings.IndexAny(asked+".", "./[")
+	t = Topic{asked: asked, path: strings.TrimPrefix(asked[end:], ".")}
+	if root, ok := kind.OwnFile(asked[:end]); ok {
+		t.root = root
+		return t, nil
+	}
+	k, ok := kind.Named(asked[:end])
+	if !ok {
+		all := slices.Clone(Roots())
+		for _, r := range manifest.Rules() {
+			all = append(all, r.Name)
+		}
+		return t, fmt.Errorf("there is no rule, kind or file %q%s", asked[:end],
+			cmp.Or(manifest.DidYouMean(asked, all), ": name a rule, or a field that starts with "+strings.Join(Roots(), ", ")))
+	}
+	t.Kind, t.root = k, k.Root()
+	if rest, ok := strings.CutPrefix(t.path, "/"); ok {
+		set, err := manifests()
+		if err != nil {
+			return t, err
+		}
+		if t.split(rest, set); t.Name == "" {
+			return t, fmt.Errorf("%q does not name an object: write KIND/NAME, such as cdn/shop", asked)
+		}
+	}
+	return t, nil
+}
+
+// split separates the name of an object from the path behind it; both may have dots. It takes the
+// longest name in git, or else all before spec or another field of the envelope.
+func (t *Topic) split(rest string, set *manifest.Set) {
+	t.Name, t.path = "", ""
+	for _, o := range set.Objects {
+		below, is := strings.CutPrefix(rest, o.Name)
+		if is && o.Kind == t.Kind && (below == "" || below[0] == '.') && len(o.Name) > len(t.Name) {
+			t.Name, t.path = o.Name, strings.TrimPrefix(below, ".")
+		}
+	}
+	if t.Name != "" {
+		return
+	}
+	t.Name = rest
+	for _, field := range t.root.Names {
+		if i := strings.Index(rest+".", "."+field+"."); i > 0 && i < len(t.Name) {
+			t.Name, t.path = rest[:i], rest[i+1:]
+		}
+	}
+}
+
+// Roots returns what a field can start with: the kinds and trueup's own files.
+func Roots() (names []string) {
+	for _, k := range kind.All() {
+		names = append(names, strings.ToLower(k.Name))
+	}
+	return append(names, kind.OwnFiles()...)
+}
+
+// Below returns the names of the fields below a topic, with their titles.
+func (t Topic) Below() [][2]string {
+	f, _, ok := t.field()
+	if !ok {
+		return nil
+	}
+	var list [][2]string
+	f = element(f)
+	for _, name := range f.Names {
+		list = append(list, [2]string{name, f.Fields[name].Title})
+	}
+	return list
+}
+
+// IsWhole reports whether the topic is a whole object, and no field of it.
+func (t Topic) IsWhole() bool { return t.path == "" }
+
+// field returns the field that the path names. The path may leave out spec, as in plans.
+func (t *Topic) field() (f *kind.Field, parts []string, ok bool) {
+	parts = kind.PathParts(t.path)
+	first, _, _ := strings.Cut(parts[0], "[")
+	if t.Kind != nil && t.root.Fields[first] == nil && t.Kind.Spec().Fields[first] != nil {
+		t.path = "spec." + t.path
+		parts = append([]string{"spec"}, parts...)
+	}
+	f, ok = t.root.At(parts)
+	return f, parts, ok
+}
+
+// title returns the kind or the file that has the field.
+func (t *Topic) title() string {
+	if t.Kind != nil {
+		return t.Kind.Name
+	}
+	name, _, _ := strings.Cut(t.asked, ".")
+	return name
+}
+
+// noField is the error for a field that is unknown. It offers the nearest name.
+func (t *Topic) noField(parts []string) error {
+	of, hint := "trueup's schema of it", ""
+	if t.Kind != nil {
+		of = "the platform's document"
+	}
+	for i := range parts {
+		if _, ok := t.root.At(parts[:i+1]); ok {
+			continue
+		}
+		parent, _ := t.root.At(parts[:i])
+		parent = element(parent)
+		known := slices.Clone(parent.Names)
+		if spec := parent.Fields["spec"]; spec != nil && i == 0 {
+			known = append(known, spec.Names...)
+		}
+		name, _, _ := strings.Cut(parts[i], "[")
+		hint = manifest.DidYouMean(name, known)
+		break
+	}
+	return fmt.Errorf("%s has no field %q in %s%s", t.title(), t.path, of, hint)
+}
+
+// element returns the element of a list, or of lists in it, and any other field itself.
+func element(f *kind.Field) *kind.Field {
+	for f.Item != nil {
+		f = f.Item
+	}
+	return f
+}

@@ -1,0 +1,177 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/manifest"
+	"trueup/internal/plan"
+)
+
+// Object is what an object has at a path.
+type Object struct {
+	Key string `json:"object"`
+	// Git is FILE:LINE of the manifest, empty if there is none. Live says whether the object is live; it
+	// is nil if nobody looked.
+	Git    string  `json:"git,omitempty"`
+	Live   *bool   `json:"live,omitempty"`
+	Values []Value `json:"values"`
+}
+
+// Value has what git and live have at a path. It is nil for a field that is absent or null.
+type Value struct {
+	Path string `json:"path"`
+	// Place is FILE:LINE of git's value.
+	Place string `json:"place,omitempty"`
+	Git   any    `json:"git"`
+	Live  any    `json:"live"`
+	// Field gives the order of fields below.
+	Field *kind.Field `json:"-"`
+}
+
+// placed is a value of a tree. The elements of lists in its path are names in shown, and indices in at.
+type placed struct {
+	shown, at string
+	value     any
+	field     *kind.Field
+}
+
+// Values returns what the topic's object has in git, and in live if get is not nil. Sensitive values are
+// hidden.
+func (t Topic) Values(set *manifest.Set, ws kind.Workspace, get func() (kind.Object, error)) (*Object, error) {
+	key := kind.Key{Kind: t.Kind.Name, Name: t.Name}
+	out := &Object{Key: key.String()}
+	shown := func(f placed) any { return plan.Conceal(ws, key, strings.TrimPrefix(f.shown, "spec."), f.value) }
+	o := set.Find(key)
+	var names []string
+	for _, other := range set.Objects {
+		names = append(names, other.Key().String())
+	}
+	if o != nil {
+		out.Git = fmt.Sprintf("%s:%d", o.Path, o.Line)
+		if err := out.add(t, o.Spec, nil, func(v *Value, f placed) {
+			line, _ := o.Place(f.at)
+			v.Place, v.Git = fmt.Sprintf("%s:%d", o.Path, line), shown(f)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if get == nil {
+		if o == nil {
+			return nil, fmt.Errorf("there is no manifest of %s%s", key, manifest.DidYouMean(out.Key, names))
+		}
+		return out, nil
+	}
+	object, err := get()
+	isLive := err == nil
+	out.Live = &isLive
+	var missing interface{ NotFound() bool }
+	switch notFound := errors.As(err, &missing) && missing.NotFound(); {
+	case notFound && o == nil:
+		return nil, fmt.Errorf("%s is neither in git nor live%s", key, manifest.DidYouMean(out.Key, names))
+	case notFound:
+		return out, nil
+	case err != nil:
+		return nil, err
+	}
+	return out, out.add(t, object.Spec, object.Status, func(v *Value, f placed) { v.Live = shown(f) })
+}
+
+// add adds the values of an object, which is canonical JSON, to those that are there.
+func (o *Object) add(t Topic, spec, status []byte, set func(*Value, placed)) error {
+	if t.path == "" {
+		return nil
+	}
+	object := map[string]any{}
+	for name, text := range map[string][]byte{"spec": spec, "status": status} {
+		if text == nil {
+			continue
+		}
+		tree, err := canon.Decode(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.Key, err)
+		}
+		object[name] = tree
+	}
+	for _, f := range lookUp(placed{value: object, field: t.root}, steps(t.path)) {
+		i := slices.IndexFunc(o.Values, func(other Value) bool { return other.Path == f.shown })
+		if i < 0 {
+			i = len(o.Values)
+			o.Values = append(o.Values, Value{Path: f.shown, Field: f.field})
+		}
+		set(&o.Values[i], f)
+	}
+	return nil
+}
+
+// steps splits a path into names, and what is in brackets, with its opening bracket.
+func steps(path string) (list []string) {
+	for _, part := range kind.PathParts(path) {
+		name, brackets, indexed := strings.Cut(part, "[")
+		if name != "" {
+			list = append(list, name)
+		}
+		if indexed {
+			for inside := range strings.SplitSeq(strings.TrimSuffix(brackets, "]"), "][") {
+				list = append(list, "["+inside)
+			}
+		}
+	}
+	return list
+}
+
+// lookUp follows steps from a value. Where a step names no element of a list, it follows all of them.
+func lookUp(from placed, steps []string) (found []placed) {
+	if len(steps) == 0 {
+		return []placed{from}
+	}
+	if from.field == nil {
+		from.field = &kind.Field{}
+	}
+	switch v := from.value.(type) {
+	case []any:
+		wanted, isNamed := strings.CutPrefix(steps[0], "[")
+		if isNamed {
+			steps = steps[1:]
+		}
+		for i, e := range v {
+			name, index := elementName(from.field.List, e, i), strconv.Itoa(i)
+			if !isNamed || wanted == "" || wanted == name || wanted == index {
+				found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
+			}
+		}
+	case map[string]any:
+		step := steps[0]
+		if name, err := strconv.Unquote(strings.TrimPrefix(step, "[")); err == nil {
+			step = name
+		}
+		if value, ok := v[step]; ok {
+			return lookUp(placed{join(from.shown, step), join(from.at, step), value, from.field.Fields[step]}, steps[1:])
+		}
+	}
+	return found
+}
+
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// elementName returns how plans name an element of a list: by its key, or by its index.
+func elementName(rule *kind.ListRule, element any, index int) string {
+	object, ok := element.(map[string]any)
+	var parts []string
+	if ok && rule != nil {
+		for _, field := range rule.Key {
+			if s := fmt.Sprint(object[field]); object[field] != nil && s != "" {
+				parts = append(parts, s)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return strconv.Itoa(index)
+	}
+	return strings.Join(parts, rule.Join)
+}
