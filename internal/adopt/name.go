@@ -12,9 +12,8 @@ import (
 // encrypt take 143.
 const maxFileName = 120
 
-// oddCharacter is what not every file system has, in one case. A name that begins with a dot would not
-// be read, with a hyphen taken for a flag. deviceName is what Windows takes for a device, whatever
-// follows a dot.
+// oddCharacter is what not every file system has, in one case. A name that begins with a dot would not be read,
+// with a hyphen taken for a flag. deviceName is what Windows takes for a device, whatever follows a dot.
 var (
 	oddCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]|[^a-z0-9._-]`) })
 	deviceName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) })

@@ -19,8 +19,7 @@ const listingFormat = "trueup.purge-ls/v1"
 type Listing struct {
 	Format  string `json:"format"`
 	Sandbox bool   `json:"sandbox"`
-	// PartOfTree is true if only some manifests of the project were read: a purge without File
-	// may be in git.
+	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
 	PartOfTree bool `json:"partOfTree"`
 	// At is the time for which Active is true.
 	At     time.Time `json:"at,omitzero"`

@@ -63,8 +63,7 @@ type maker struct {
 	result  Result
 }
 
-// Write names and writes the manifests of a source for the command by. For ToStdout, the result has
-// their text.
+// Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
 func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
 	m := &maker{Env: env, Options: o, Source: src, by: by, kind: purgeKind(), result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
@@ -92,8 +91,7 @@ func purgeKind() *kind.Kind {
 	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" })]
 }
 
-// findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the
-// other manifests.
+// findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the other manifests.
 func (m *maker) findFolder() error {
 	switch m.Dir {
 	case ToStdout:

@@ -87,8 +87,7 @@ type Source struct {
 	served  []purge.Wanted
 }
 
-// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is
-// wrong.
+// The bounds of lists and of sitemaps, which have at most 50 MB; and how many lines say what is wrong.
 const (
 	maxList  = 64 << 20
 	maxShown = 20
@@ -123,8 +122,7 @@ func Hosting(set *manifest.Set) []*manifest.Object {
 	})
 }
 
-// Gather collects what the arguments and the options name. stdin is the list that the argument - stands
-// for.
+// Gather collects what the arguments and the options name. stdin is the list that the argument - stands for.
 func Gather(ctx context.Context, env Env, o Options, args []string, stdin func() io.Reader) (Source, error) {
 	g := &gatherer{Env: env, Options: o, beside: map[string]string{}}
 	for _, o := range Hosting(env.Set) {

@@ -83,8 +83,7 @@ func (o Options) LedgerConfig(p project.Project) ledger.Config {
 	return cfg
 }
 
-// folder returns trueup's folder in a directory of the XDG specification, empty if the environment names
-// none.
+// folder returns trueup's folder in a directory of the XDG specification, empty if the environment names none.
 func (o Options) folder(variable, usual string) string {
 	dir, home := o.Getenv(variable), o.Getenv("HOME")
 	if !filepath.IsAbs(dir) {

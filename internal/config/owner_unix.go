@@ -22,8 +22,7 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 // ownID returns the user that the program runs as.
 func ownID() int { return os.Geteuid() }
 
-// onReadOnly reports whether a file is on a read-only file system, so that nobody can change its
-// mode.
+// onReadOnly reports whether a file is on a read-only file system, so that nobody can change its mode.
 func onReadOnly(file string) bool { return errors.Is(syscall.Access(file, 2), syscall.EROFS) }
 
 // apart gives a command its own session: it can't use the terminal, and is killed with all processes

@@ -21,8 +21,7 @@ import (
 
 const maxFile = 1 << 20
 
-// Config is the user's profiles file. Nothing in a repository changes it
-// (schemas/config.schema.json).
+// Config is the user's profiles file. Nothing in a repository changes it (schemas/config.schema.json).
 type Config struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`

@@ -43,8 +43,7 @@ func SandboxUUID(name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(sandboxOrigin+"/"+name)).String()
 }
 
-// SandboxWorkspace returns the workspace of the project, or without one the namespace that all
-// manifests have.
+// SandboxWorkspace returns the workspace of the project, or without one the namespace that all manifests have.
 func SandboxWorkspace(p project.Project, set *manifest.Set) (kind.Workspace, error) {
 	if p.Exists() {
 		return p.Workspace, nil

@@ -111,8 +111,7 @@ func parseProxy(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Transport returns the transport of requests to a code host, with the proxy and the certificates of
-// the settings.
+// Transport returns the transport of requests to a code host, with the proxy and the certificates of the settings.
 func (o Options) Transport() (*http.Transport, error) {
 	s, err := o.networkSettings()
 	if err != nil {

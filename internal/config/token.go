@@ -180,9 +180,8 @@ func (o Options) tokenFromFile(file string) (string, error) {
 	return string(data), nil
 }
 
-// exposed checks who else may read or replace a file with a token. It refuses what the user can fix,
-// and only warns of a file that somebody else mounted, as clusters and CI services do: the user
-// can't change its mode.
+// exposed checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns
+// of a file that somebody else mounted, as clusters and CI services do: the user can't change its mode.
 func (o Options) exposed(file string, info fs.FileInfo, readOnly bool) (warning string, err error) {
 	mode := info.Mode().Perm()
 	uid, known := ownerOf(info)
@@ -220,9 +219,8 @@ func (c *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that
-// nothing in a repository can change what it does, without a terminal, and without the tokens of
-// the environment.
+// tokenFromCommand runs the user's own command. It runs in the folder of the profiles file, so that nothing in a
+// repository can change what it does, without a terminal, and without the tokens of the environment.
 func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile) (string, error) {
 	limit := project.Duration(c.Timeout, usualExecTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -303,8 +301,7 @@ func plainExec(err error) error {
 	return files.WithoutPath(err)
 }
 
-// printedToken reads what a command printed: the token alone, or a JSON object with token and
-// perhaps expiresAt.
+// printedToken reads what a command printed: the token alone, or a JSON object with token and perhaps expiresAt.
 func printedToken(out []byte, now time.Time) (string, error) {
 	trimmed := bytes.TrimSpace(out)
 	if len(trimmed) == 0 {

@@ -1,6 +1,5 @@
-// Package forge talks to the code host: it reads what CI says about the pull request, and
-// keeps one comment and one issue for drift; it trusts no text that it finds there, and
-// sends the token nowhere else.
+// Package forge talks to the code host: it reads what CI says about the pull request, and keeps one comment and one
+// issue for drift; it trusts no text that it finds there, and sends the token nowhere else.
 package forge
 
 import (
@@ -34,16 +33,14 @@ type Context struct {
 	Event string
 	// PullRequest is the number of the pull or merge request, or 0.
 	PullRequest int
-	// Fork says that the commits come from another repository, so the run has no secrets
-	// and may not comment.
+	// Fork says that the commits come from another repository, so the run has no secrets and may not comment.
 	Fork bool
 	// BaseRef is the branch to merge into. BaseCommit is the base that the host names; for
 	// a push, the previous commit of the branch.
 	BaseRef, BaseCommit string
 	// HeadCommit is the newest commit of the pull request, or the pushed commit.
 	HeadCommit string
-	// MergeCommit is the host's merge of HeadCommit with the base, which CI checks out by
-	// default; it may be empty.
+	// MergeCommit is the host's merge of HeadCommit with the base, which CI checks out by default; it may be empty.
 	MergeCommit   string
 	DefaultBranch string
 	// RunURL is the run's page. RunID grows from run to run. Attempt counts the starts of
@@ -171,8 +168,7 @@ func detectGitLab(getenv func(string) string) Context {
 	return c
 }
 
-// Patterns of valid values. A ref can't begin with a dash, so git never takes it for an
-// option.
+// Patterns of valid values. A ref can't begin with a dash, so git never takes it for an option.
 var (
 	commitPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 	refPattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^-\s\pC~^:?*\[\\][^\s\pC~^:?*\[\\]*$`) })

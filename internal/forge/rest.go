@@ -42,8 +42,7 @@ func (Token) LogValue() slog.Value { return slog.StringValue(hiddenToken) }
 // MarshalJSON hides it from JSON.
 func (Token) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenToken + `"`), nil }
 
-// maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest
-// length fits.
+// maxAnswer bounds, in bytes, how much of an answer is read: a page of 100 comments of the greatest length fits.
 const maxAnswer = 128 << 20
 
 type request struct {
@@ -51,9 +50,8 @@ type request struct {
 	fields          map[string]string
 }
 
-// call sends a request and decodes the answer, unless answer is nil. An answer that is no success is a
-// *refusal. It reports whether the host has a further page of the list. It follows no redirect, so the
-// token goes nowhere else.
+// call sends a request and decodes the answer, unless answer is nil. An answer that is no success is a *refusal. It
+// reports whether the host has a further page of the list. It follows no redirect, so the token goes nowhere else.
 func (c *Client) call(ctx context.Context, q request, answer any) (more bool, err error) {
 	var content bytes.Buffer
 	if q.fields != nil {
@@ -142,8 +140,7 @@ func (c *Client) refused(op string, resp *http.Response) *refusal {
 	return out
 }
 
-// requestedWait returns how long a host asks to wait: in seconds, as a date, or until the rate limit
-// resets.
+// requestedWait returns how long a host asks to wait: in seconds, as a date, or until the rate limit resets.
 func requestedWait(h http.Header, now time.Time) time.Duration {
 	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
 		return time.Duration(n) * time.Second

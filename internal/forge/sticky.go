@@ -164,8 +164,7 @@ func (t *text) ours(ctx context.Context, made ...note) ([]note, error) {
 	return all, nil
 }
 
-// settle updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes
-// the others.
+// settle updates the newest of our notes, unless a later run wrote it or it is up to date, and deletes the others.
 func (t *text) settle(ctx context.Context, ours []note) (Result, error) {
 	keep := ours[0]
 	said, _ := readMark(keep.body)
@@ -194,8 +193,7 @@ func (t *text) settle(ctx context.Context, ours []note) (Result, error) {
 	return res, nil
 }
 
-// isSame reports whether two texts are equal to a host, which may change line ends and the space around
-// a text.
+// isSame reports whether two texts are equal to a host, which may change line ends and the space around a text.
 func isSame(a, b string) bool {
 	norm := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return norm(a) == norm(b)

@@ -92,8 +92,7 @@ func (f *baseFinder) merged(ctx context.Context) (plan.Blame, bool) {
 	return f.exactly(ctx, b, parents[0], "the commit that the pull request is merged into"), true
 }
 
-// target compares with the target branch of a pull request, or in a merge queue with the commit
-// before this one.
+// target compares with the target branch of a pull request, or in a merge queue with the commit before this one.
 func (f *baseFinder) target(ctx context.Context) plan.Blame {
 	shown := "origin/" + f.ci.BaseRef
 	if f.ci.PullRequest == 0 && f.ci.BaseCommit != "" {

@@ -156,8 +156,7 @@ func (p *pastReader) read(ctx context.Context, commit string, manifests bool) (p
 	return past, err
 }
 
-// manifests reads the manifests of a commit. Objects that move with their project to another folder are
-// not new.
+// manifests reads the manifests of a commit. Objects that move with their project to another folder are not new.
 func (p *pastReader) manifests(ctx context.Context, commit string, then *plan.Project, movedFrom string) (plan.Past, error) {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {

@@ -36,8 +36,7 @@ type Config struct {
 	GitDir bool
 }
 
-// Reader reads the manifests of commits, in the places where the run reads them now. It reads
-// a commit once.
+// Reader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
 type Reader struct {
 	cfg Config
 	place

@@ -60,8 +60,7 @@ func editSettings(folder string, patterns []string) change {
 	}
 }
 
-// editExtensions makes VS Code recommend the extension that knows YAML, unless
-// the repository does not want it.
+// editExtensions makes VS Code recommend the extension that knows YAML, unless the repository does not want it.
 func editExtensions(was []byte) ([]byte, error) {
 	doc, err := parseCommented(was)
 	if err != nil {
@@ -80,15 +79,13 @@ func editExtensions(was []byte) ([]byte, error) {
 	return doc.add(*list, jsonText(yamlExtension)), nil
 }
 
-// commented is JSON with comments and commas at the end, an object, whose text is
-// kept but for what is added.
+// commented is JSON with comments and commas at the end, an object, whose text is kept but for what is added.
 type commented struct {
 	text []byte
 	root hujson.Value
 }
 
-// maxBrackets bounds how deep such a text can be: its reader has no bound, and
-// the file is the repository's.
+// maxBrackets bounds how deep such a text can be: its reader has no bound, and the file is the repository's.
 const maxBrackets = 10_000
 
 func parseCommented(text []byte) (commented, error) {
@@ -113,8 +110,7 @@ func (c commented) member(name string) *hujson.Value {
 	return memberOf(root, name)
 }
 
-// memberOf is the value of a name, of several the last, which is the one that
-// counts; nil for none.
+// memberOf is the value of a name, of several the last, which is the one that counts; nil for none.
 func memberOf(o *hujson.Object, name string) *hujson.Value {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		if key, ok := o.Members[i].Name.Value.(hujson.Literal); ok && key.String() == name {
@@ -140,9 +136,8 @@ func hasText(v *hujson.Value, text string) bool {
 	return false
 }
 
-// add returns the text with one more element at the end of a list, or member of
-// an object, on a line of its own where the others have one. In what is added a
-// tab stands for a step of the indent.
+// add returns the text with one more element at the end of a list, or member of an object, on a line of its own
+// where the others have one. In what is added a tab stands for a step of the indent.
 func (c commented) add(to hujson.Value, what string) []byte {
 	first, last, comma := edges(to)
 	shut := to.EndOffset - 1

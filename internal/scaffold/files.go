@@ -201,8 +201,7 @@ func (s *Setup) patterns() []string {
 // exampleHost belongs to nobody.
 const exampleHost = "first.example.com"
 
-// examples makes a manifest of each kind, with its required fields and its lists, as the schema shows
-// them.
+// examples makes a manifest of each kind, with its required fields and its lists, as the schema shows them.
 func (s *Setup) examples(add func(name string, text []byte)) error {
 	folder := project.Manifests
 	if len(s.Project.Manifests) > 0 {
