@@ -52,24 +52,25 @@ type maker struct {
 	Env
 	Options
 	Source
+	Result
 	// by is the command, for a comment in the manifest.
 	by     string
 	kind   *kind.Kind
 	folder files.Folder
 	known  Known
 	// unknown says why the ledger could not be read.
-	unknown string
-	made    []request
-	result  Result
+	unknown  string
+	composed []purge.Composed
+	made     []request
 }
 
 // Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
 func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
-	m := &maker{Env: env, Options: o, Source: src, by: by, kind: purgeKind(), result: Result{
+	m := &maker{Env: env, Options: o, Source: src, by: by, kind: purgeKind(), Result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
-		return m.result, fmt.Errorf("--dir: %w", err)
+		return m.Result, fmt.Errorf("--dir: %w", err)
 	}
 	m.compose()
 	m.askLedger(ctx)
@@ -83,7 +84,7 @@ func Write(ctx context.Context, env Env, o Options, by string, src Source) (Resu
 	if err == nil {
 		m.finish()
 	}
-	return m.result, err
+	return m.Result, err
 }
 
 func purgeKind() *kind.Kind {
@@ -133,8 +134,8 @@ func (m *maker) usual() files.Folder {
 }
 
 func (m *maker) compose() {
-	for _, c := range purge.Compose(m.Wanted, m.Collapse) {
-		m.result.addNotes(c, m.served)
+	m.composed = purge.Compose(m.Wanted, m.Collapse)
+	for _, c := range m.composed {
 		for _, part := range c.Split(purge.Limits()) {
 			tree := part.Tree()
 			if len(part.Subdomains) == 0 {

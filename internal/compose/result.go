@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"trueup/internal/diag"
 	"trueup/internal/files"
 	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/manifest"
 	"trueup/internal/plan"
 	"trueup/internal/purge"
 )
@@ -103,20 +106,6 @@ func (n Manifest) at() string {
 	return fmt.Sprintf("%s:%d", n.File, n.Line)
 }
 
-func (r *Result) addNotes(c purge.Composed, served []purge.Wanted) {
-	for _, d := range c.Dropped {
-		r.Dropped = append(r.Dropped, droppedPath{c.Hostname, d.Path, d.By})
-	}
-	for _, each := range c.Collapsed {
-		wider := widerPath{Hostname: c.Hostname, Prefix: each.Prefix, Paths: len(each.Paths)}
-		if served != nil {
-			others := countOthers(c.Hostname, each, served)
-			wider.Others = &others
-		}
-		r.Collapsed = append(r.Collapsed, wider)
-	}
-}
-
 // countOthers counts the paths below a prefix path that are served and were not wanted.
 func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int {
 	inside, named := purge.NewCover([]string{c.Prefix}), purge.NewCover(c.Paths)
@@ -136,7 +125,9 @@ func countOthers(hostname string, c purge.Collapsed, served []purge.Wanted) int 
 }
 
 func (m *maker) finish() {
-	m.tellNotes()
+	for _, c := range m.composed {
+		m.note(c)
+	}
 	var requests []plan.RequestStatus
 	var hosts []plan.HostUsage
 	if m.unknown == "" {
@@ -146,39 +137,43 @@ func (m *maker) finish() {
 	m.warnOfSent()
 	m.warnOfNeedless(requests)
 	for _, r := range m.made {
-		m.result.Manifests = append(m.result.Manifests, r.Manifest)
+		m.Manifests = append(m.Manifests, r.Manifest)
 		switch {
 		case r.Status == "":
-			if m.result.Text != nil {
-				m.result.Text = append(m.result.Text, "---\n"...)
+			if m.Text != nil {
+				m.Text = append(m.Text, "---\n"...)
 			}
-			m.result.Text = append(m.result.Text, r.file.Content...)
+			m.Text = append(m.Text, r.file.Content...)
 		case r.Status != sentAlready && m.Dir == ToStdout:
 			m.info("%s is %s: %s", r.Key, r.Status, r.at())
 		}
 	}
 }
 
-func (m *maker) tellNotes() {
-	var order []string
-	by := map[string][]string{}
-	for _, d := range m.result.Dropped {
-		at := d.Hostname + " " + d.By
-		if by[at] == nil {
-			order = append(order, at)
+// note tells what the requests of a hostname leave out, and what they purge besides.
+func (m *maker) note(c purge.Composed) {
+	var prefixes []string
+	covered := map[string][]string{}
+	for _, d := range c.Dropped {
+		m.Dropped = append(m.Dropped, droppedPath{c.Hostname, d.Path, d.By})
+		if covered[d.By] == nil {
+			prefixes = append(prefixes, d.By)
 		}
-		by[at] = append(by[at], d.Path)
+		covered[d.By] = append(covered[d.By], d.Path)
 	}
-	for _, at := range order {
-		_, prefix, _ := strings.Cut(at, " ")
-		m.info("left out, because %s covers it: %s", prefix, diag.First(by[at], 3))
+	for _, prefix := range prefixes {
+		m.info("left out, because %s covers it: %s", prefix, diag.First(covered[prefix], 3))
 	}
-	for _, c := range m.result.Collapsed {
+	for _, each := range c.Collapsed {
+		wider := widerPath{Hostname: c.Hostname, Prefix: each.Prefix, Paths: len(each.Paths)}
 		besides := "and everything else below it, which trueup can't list"
-		if c.Others != nil {
-			besides = "and " + diag.Plural(*c.Others, "other file of the commit", "other files of the commit") + ", and everything else below it"
+		if m.served != nil {
+			others := countOthers(c.Hostname, each, m.served)
+			wider.Others = &others
+			besides = "and " + diag.Plural(others, "other file of the commit", "other files of the commit") + ", and everything else below it"
 		}
-		m.warn("%s replaces %d paths on %s: it purges them %s", c.Prefix, c.Paths, c.Hostname, besides)
+		m.Collapsed = append(m.Collapsed, wider)
+		m.warn("%s replaces %d paths on %s: it purges them %s", wider.Prefix, wider.Paths, wider.Hostname, besides)
 	}
 }
 
@@ -235,3 +230,111 @@ func (m *maker) warnOfNeedless(requests []plan.RequestStatus) {
 		}
 	}
 }
+
+// listingFormat is the version of the JSON form of a Listing (schemas/purge-ls.schema.json).
+const listingFormat = "trueup.purge-ls/v1"
+
+// Listing has the purges that git and the ledger have.
+type Listing struct {
+	Format  string `json:"format"`
+	Sandbox bool   `json:"sandbox"`
+	// PartOfTree is true if only some manifests of the project were read: a purge without File may be in git.
+	PartOfTree bool `json:"partOfTree"`
+	// At is the time for which Active is true.
+	At     time.Time `json:"at,omitzero"`
+	Ledger string    `json:"ledger,omitempty"`
+	// Problem says why the ledger can't be used.
+	Problem string        `json:"ledgerProblem,omitempty"`
+	Fix     string        `json:"ledgerFix,omitempty"`
+	Purges  []ListedPurge `json:"purges"`
+	Hosts   []ListedHost  `json:"hostnames"`
+}
+
+// ListedPurge is one purge of a Listing.
+type ListedPurge struct {
+	plan.RequestStatus
+	SpecSummary
+	// File and Line are where the manifest is, if git has one.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// ListedHost is what the purges of a hostname use of its limits.
+type ListedHost struct {
+	plan.HostUsage
+	Limits plan.Budget `json:"limits"`
+}
+
+// active is the status that people see of an accepted request that counts against limits.
+const active = "active"
+
+// Statuses are the values that List selects by.
+func Statuses() []string {
+	list := []string{active}
+	for _, s := range []plan.Status{
+		plan.Due, plan.Refused, plan.Begun, plan.Again, plan.Unclear, plan.Accepted, plan.Done, plan.GivenUp, plan.NotKnown,
+	} {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// List returns the purges with one of the statuses, or all of them.
+func List(set *manifest.Set, known Known, partOfTree bool, statuses []string) Listing {
+	l := Listing{
+		Format: listingFormat, PartOfTree: partOfTree, Ledger: known.View.ID, At: known.At,
+		Problem: known.View.Problem, Fix: known.View.Fix, Purges: []ListedPurge{}, Hosts: []ListedHost{},
+	}
+	requests, hosts := plan.Requests(set, known.View, known.At)
+	for _, r := range requests {
+		p := ListedPurge{RequestStatus: r, SpecSummary: summaryOf(r.Spec)}
+		if r.Manifest != nil {
+			p.File, p.Line = r.Manifest.Path, r.Manifest.Line
+		} else if rec := known.View.Records[p.Key]; !partOfTree && rec.Open() {
+			p.Says, p.Fix = ledger.ExplainLeft(rec)
+		}
+		if len(statuses) == 0 || slices.Contains(statuses, string(p.Status)) || slices.Contains(statuses, p.Shown()) {
+			l.Purges = append(l.Purges, p)
+		}
+	}
+	for _, h := range hosts {
+		l.Hosts = append(l.Hosts, ListedHost{h, purge.Limits()})
+	}
+	return l
+}
+
+// Shown is the status that people are shown.
+func (p ListedPurge) Shown() string {
+	if p.Active && p.Status == plan.Accepted {
+		return active
+	}
+	return string(p.Status)
+}
+
+// When says when it was sent, and until when it counts.
+func (p ListedPurge) When() string {
+	var parts []string
+	if !p.AcceptedAt.IsZero() {
+		parts = append(parts, "accepted "+p.AcceptedAt.UTC().Format(Clock))
+	}
+	if p.Active {
+		parts = append(parts, "counts until "+p.Until.UTC().Format(Clock))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Where says where the manifest of a purge is.
+func (l Listing) Where(p ListedPurge) string {
+	switch {
+	case p.File == "" && l.PartOfTree:
+		return "(not in the manifests that were read)"
+	case p.File == "":
+		return "(not in git)"
+	case p.Edited:
+		return fmt.Sprintf("%s:%d (edited since)", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// OverLimits says which limits the due purges of a hostname exceed, or nothing.
+func (h ListedHost) OverLimits() string { return overLimits(h.HostUsage) }
