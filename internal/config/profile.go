@@ -87,42 +87,38 @@ func (o Options) file() string {
 
 // Profiles returns the names of the user's profiles, sorted; none if the file can't be used.
 func (o Options) Profiles() []string {
-	cfg, err := read(o.file())
-	if err != nil {
-		return nil
+	if cfg, err := read(o.file()); err == nil {
+		return slices.Sorted(maps.Keys(cfg.Profiles))
 	}
-	return slices.Sorted(maps.Keys(cfg.Profiles))
+	return nil
 }
 
-// profile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was.
-// Without one the profile is empty.
-func (o Options) profile() (Profile, string, error) {
-	name, from := o.Profile, "--profile"
+// profile returns the profile that --profile or TRUEUP_PROFILE names, and which of the two it was. Without one the
+// profile is empty.
+func (o Options) profile() (p Profile, from string, err error) {
+	chosen, file := first(Setting{o.Profile, "--profile"}, Setting{o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"}), o.file()
+	name, from := chosen.Value, chosen.Origin
 	if name == "" {
-		name, from = o.Getenv("TRUEUP_PROFILE"), "TRUEUP_PROFILE"
+		return p, from, nil
 	}
-	if name == "" {
-		return Profile{}, "", nil
-	}
-	file := o.file()
 	if file == "" {
-		return Profile{}, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
+		return p, from, fmt.Errorf("%s is %s, but trueup can't find your profiles file: set HOME or XDG_CONFIG_HOME", from, name)
 	}
 	cfg, err := read(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Profile{}, from, fmt.Errorf("%s is %s, and there is no %s: write it (docs/configuration.md)", from, name, file)
-	}
-	if err != nil {
-		return Profile{}, from, fmt.Errorf("%s: %w", file, err)
-	}
 	p, ok := cfg.Profiles[name]
-	if !ok {
-		names := slices.Sorted(maps.Keys(cfg.Profiles))
-		return Profile{}, from, fmt.Errorf("%s is %s, and %s has no such profile, but %s%s",
+	switch names := slices.Sorted(maps.Keys(cfg.Profiles)); {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%s is %s, and there is no %s: write it (docs/configuration.md)", from, name, file)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", file, err)
+	case !ok:
+		err = fmt.Errorf("%s is %s, and %s has no such profile, but %s%s",
 			from, name, file, cmp.Or(strings.Join(names, ", "), "none"), manifest.DidYouMean(name, names))
+	default:
+		p.File = file
+		return p, from, nil
 	}
-	p.File = file
-	return p, from, nil
+	return Profile{}, from, err
 }
 
 // read reads the file that chooses where tokens go: only the user and root may be able to write it.

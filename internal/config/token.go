@@ -60,19 +60,13 @@ func (s TokenSource) check() error {
 		return errors.New(".env is not the name of a variable: write the name, not the token")
 	case strings.HasPrefix(s.File, "~"):
 		return fmt.Errorf(".file is %q: write the whole path, because ~ has no meaning here", s.File)
-	case s.Exec != nil:
-		return s.Exec.check()
-	}
-	return nil
-}
-
-// check returns what is wrong, beginning with the field below token.
-func (c TokenCommand) check() error {
-	if len(c.Command) == 0 || c.Command[0] == "" {
+	case s.Exec == nil:
+		return nil
+	case len(s.Exec.Command) == 0 || s.Exec.Command[0] == "":
 		return errors.New(".exec.command is empty: write the program and its arguments as a list")
 	}
-	if d, err := time.ParseDuration(c.Timeout); c.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
-		return fmt.Errorf(".exec.timeout is %q: write a time up to 5m", c.Timeout)
+	if d, err := time.ParseDuration(s.Exec.Timeout); s.Exec.Timeout != "" && (err != nil || d <= 0 || d > mostExecTime) {
+		return fmt.Errorf(".exec.timeout is %q: write a time up to 5m", s.Exec.Timeout)
 	}
 	return nil
 }
@@ -171,13 +165,10 @@ func (o Options) tokenFromFile(file string) (string, error) {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	warning, err := o.exposed(file, info, onReadOnly(file))
-	if err != nil {
-		return "", err
-	}
 	if warning != "" {
 		o.Log(slog.LevelWarn, warning)
 	}
-	return string(data), nil
+	return string(data), err
 }
 
 // exposed checks who else may read or replace a file with a token. It refuses what the user can fix, and only warns
@@ -248,7 +239,10 @@ func (o Options) tokenFromCommand(ctx context.Context, c TokenCommand, p Profile
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", name, ctx.Err())
 	case err != nil:
-		return "", fmt.Errorf("%s: %w%s", name, plainExec(err), words)
+		if missing, ok := errors.AsType[*exec.Error](err); ok {
+			err = missing.Err
+		}
+		return "", fmt.Errorf("%s: %w%s", name, files.WithoutPath(err), words)
 	case out.over:
 		return "", fmt.Errorf("%s printed more than %d KiB, which is too much for a token", name, maxToken>>10)
 	}
@@ -294,41 +288,27 @@ func spoken(wrote *capped, printed string) string {
 	return ": " + said
 }
 
-func plainExec(err error) error {
-	if missing, ok := errors.AsType[*exec.Error](err); ok {
-		return missing.Err
-	}
-	return files.WithoutPath(err)
-}
-
 // printedToken reads what a command printed: the token alone, or a JSON object with token and perhaps expiresAt.
 func printedToken(out []byte, now time.Time) (string, error) {
 	trimmed := bytes.TrimSpace(out)
-	if len(trimmed) == 0 {
-		return "", errors.New("printed nothing to standard output")
-	}
-	if trimmed[0] != '{' {
+	if !bytes.HasPrefix(trimmed, []byte("{")) {
+		if len(trimmed) == 0 {
+			return "", errors.New("printed nothing to standard output")
+		}
 		return string(out), nil
 	}
-	var answer struct {
-		Token     string `json:"token"`
-		ExpiresAt string `json:"expiresAt"`
-	}
-	if err := json.Unmarshal(trimmed, &answer); err != nil {
-		// The decoder's error may quote the answer.
+	var answer struct{ Token, ExpiresAt string }
+	err := json.Unmarshal(trimmed, &answer)
+	until, wrong := time.Parse(time.RFC3339, answer.ExpiresAt)
+	switch {
+	case err != nil: // which may quote the answer
 		return "", errors.New(`printed neither a token nor JSON such as {"token": "...", "expiresAt": "2026-11-21T12:00:00Z"}`)
-	}
-	if answer.Token == "" {
+	case answer.Token == "":
 		return "", errors.New("printed JSON without token")
-	}
-	if answer.ExpiresAt == "" {
-		return answer.Token, nil
-	}
-	until, err := time.Parse(time.RFC3339, answer.ExpiresAt)
-	if err != nil {
+	case answer.ExpiresAt == "":
+	case wrong != nil:
 		return "", errors.New("printed an expiresAt that is not a time such as 2026-11-21T12:00:00Z")
-	}
-	if !until.After(now) {
+	case !until.After(now):
 		return "", fmt.Errorf("printed a token that has expired at %s", until.UTC().Format(time.RFC3339))
 	}
 	return answer.Token, nil
