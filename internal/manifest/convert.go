@@ -47,8 +47,6 @@ type outline struct {
 	last place
 }
 
-func (o *outline) reset() { *o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}} }
-
 // step is one part of the path to the current node: a name, or an index from 0.
 type step struct {
 	name  string
@@ -64,10 +62,10 @@ type pair struct {
 }
 
 func (c *converter) reset(f *file) {
-	c.file = f
-	c.head.reset()
-	c.spec.reset()
-	c.out = &c.head
+	c.file, c.out = f, &c.head
+	for _, o := range []*outline{&c.head, &c.spec} {
+		*o = outline{skeleton: skeleton{o.json[:0], o.places[:0]}}
+	}
 	c.path, c.pairs, c.open = c.path[:0], c.pairs[:0], c.open[:0]
 	c.aliased, c.stopped = 0, false
 }
@@ -89,16 +87,10 @@ func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding 
 	return c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
-// failMember adds an error at a member of the current mapping.
-func (c *converter) failMember(p pair, rule, message, fix string) *diag.Finding {
-	return c.atMember(p, diag.Finding{Rule: rule, Severity: diag.Error, Message: message, Fix: fix})
-}
-
 // atMember adds a finding at a member of the current mapping.
-func (c *converter) atMember(p pair, x diag.Finding) *diag.Finding {
-	c.path = append(c.path, step{p.name, -1})
-	defer func() { c.path = c.path[:len(c.path)-1] }()
-	return c.file.add(p.key.Line, p.key.Column, x.Rule, x.Severity, fieldPath(c.path), x.Message, x.Fix)
+func (c *converter) atMember(p pair, rule string, severity diag.Severity, message, fix string) *diag.Finding {
+	path := fieldPath(append(c.path, step{p.name, -1}))
+	return c.file.add(p.key.Line, p.key.Column, rule, severity, path, message, fix)
 }
 
 // stop reports a limit and ends the document.
@@ -107,13 +99,10 @@ func (c *converter) stop(n *yaml.Node, rule, message, fix string) any {
 		c.fail(n, rule, message, fix)
 	}
 	c.stopped = true
-	return c.null(n)
+	return c.emit(n, nil)
 }
 
-// null writes a null for a value that has a finding.
-func (c *converter) null(n *yaml.Node) any { return c.emit(n, nil) }
-
-// emit writes a scalar and returns it.
+// emit writes a scalar and returns it; a value that has a finding is null.
 func (c *converter) emit(n *yaml.Node, v any) any {
 	c.mark(n)
 	c.out.json = canon.Append(c.out.json, v)
@@ -130,7 +119,7 @@ func (c *converter) mark(n *yaml.Node) {
 func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case c.stopped, len(c.open) > 0 && !c.count(n):
-		return c.null(n)
+		return c.emit(n, nil)
 	case n.Kind == yaml.AliasNode && slices.Contains(c.open, n.Alias):
 		return c.stop(n, ruleAlias, fmt.Sprintf("the alias *%s contains itself", n.Value), "write the value itself")
 	case n.Kind == yaml.AliasNode:
@@ -168,7 +157,7 @@ func (c *converter) expand(from, n, at *yaml.Node, f *kind.Field) any {
 }
 
 func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
-	c.collectionTag(n, "!!seq")
+	c.checkTag(n, "!!seq")
 	c.mark(at)
 	item := itemOf(f)
 	list := make([]any, len(n.Content))
@@ -186,16 +175,15 @@ func (c *converter) sequence(n, at *yaml.Node, f *kind.Field) any {
 }
 
 func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
-	c.collectionTag(n, "!!map")
+	c.checkTag(n, "!!map")
 	c.mark(at)
 	base := len(c.pairs)
 	c.collect(n)
 	c.dropRepeated(base)
 	tree := make(map[string]any, len(c.pairs)-base)
 	c.out.json = append(c.out.json, '{')
-	for i := base; i < len(c.pairs); i++ {
-		p := c.pairs[i]
-		if i > base {
+	for i, p := range c.pairs[base:] {
+		if i > 0 {
 			c.out.json = append(c.out.json, ',')
 		}
 		c.out.json = append(canon.Append(c.out.json, p.name), ':')
@@ -214,7 +202,7 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	c.path = append(c.path, step{p.name, -1})
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 	if top && p.name == "spec" {
-		c.null(p.key)
+		c.emit(p.key, nil)
 		c.out = &c.spec
 		defer func() { c.out = &c.head }()
 	}
@@ -284,7 +272,7 @@ func (c *converter) dropRepeated(base int) {
 		case len(kept) == 0 || last.name != p.name:
 			kept = append(kept, p)
 		case last.of == p.of:
-			c.failMember(p, ruleDuplicateKey,
+			c.atMember(p, ruleDuplicateKey, diag.Error,
 				fmt.Sprintf("the mapping has the key %s twice, first in line %d", quoteName(p.name), last.key.Line),
 				fmt.Sprintf("keep one of the lines %d and %d", last.key.Line, p.key.Line))
 		}
@@ -318,7 +306,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 	return name, true
 }
 
-func (c *converter) collectionTag(n *yaml.Node, want string) {
+func (c *converter) checkTag(n *yaml.Node, want string) {
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag != want {
 		c.fail(n, ruleTag, fmt.Sprintf("YAML parsers disagree about the meaning of the tag %s", quoteName(n.Tag)), "remove the tag")
 	}
@@ -335,7 +323,7 @@ func (c *converter) number(n *yaml.Node, s string) any {
 	if !fitsDouble(s) {
 		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",
 			"write a number between -1e308 and 1e308, and no closer to zero than 1e-308")
-		return c.null(n)
+		return c.emit(n, nil)
 	}
 	return c.emit(n, canon.Number(json.Number(s)))
 }

@@ -23,7 +23,7 @@ func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 		return c.text(n, f)
 	case n.Value == "-":
 		c.fail(n, ruleSyntax, "a lone - is neither text nor a list element", `write "-" for the text`)
-		return c.null(n)
+		return c.emit(n, nil)
 	}
 	switch what := resolve(n.Value); what {
 	case plainNull:
@@ -90,7 +90,7 @@ func (c *converter) empty(n, at *yaml.Node) any {
 	}
 	c.fail(at, ruleEmpty, "a field with "+what+": should it be empty or absent?",
 		`write "" for an empty text, {} or [] for an empty mapping or list, null for "must be absent", or remove the line`)
-	return c.null(n)
+	return c.emit(n, nil)
 }
 
 // tagged converts a scalar with a tag; it accepts only tags that change nothing.
@@ -109,7 +109,7 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 		return c.empty(n, at)
 	}
 	c.fail(n, ruleTag, fmt.Sprintf("the tag %s changes what the value means", quoteName(n.Tag)), "remove the tag and write the value as plain YAML")
-	return c.null(n)
+	return c.emit(n, nil)
 }
 
 // line writes the current field with another value, as a line of YAML; of an element

@@ -24,25 +24,18 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		below := f.Fields[p.name]
 		switch {
 		case f.NotSent:
-			c.checkKeep(p, tree, f)
+			meant := misspelt(p.name, []string{kind.KeepAnnotation})
+			if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil { // it would not keep its object
+				c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
+			}
 		case f.Fields == nil:
 			return
 		case below == nil && !f.Knows(p.name, tree):
 			c.unknownMember(p, tree, f)
 		case below != nil && below.NotSent && below.Type == kind.ObjectType && !onlyKeeps(tree[p.name]):
-			c.atMember(p, diag.Finding{
-				Rule: ruleNotSent, Message: p.name + " stay in git: the platform documents none, so trueup does not send them",
-				Fix: "nothing to fix; to silence this warning, remove them or write them as comments",
-			})
+			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git: the platform documents none, so trueup does not send them",
+				"nothing to fix; to silence this warning, remove them or write them as comments")
 		}
-	}
-}
-
-// checkKeep reports a misspelt annotation that would not keep its object.
-func (c *converter) checkKeep(p pair, tree map[string]any, f *kind.Field) {
-	meant := misspelt(p.name, []string{kind.KeepAnnotation})
-	if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil {
-		c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
 	}
 }
 
@@ -61,7 +54,13 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	}
 	if meant := misspelt(p.name, known); meant != nil && !c.undocumented(p.name) {
 		x := c.misspeltMember(p, tree, meant, "")
-		if right := rightCase(p.name, tree, f); right != "" {
+		right := otherCase(p.name, f.Names)
+		for other := range tree {
+			if other != p.name && strings.EqualFold(other, p.name) {
+				right = "" // two fields would become one
+			}
+		}
+		if right != "" {
 			sure(x, quoteText(right))
 		}
 		return
@@ -75,7 +74,7 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	if meant := Nearest(p.name, unused); meant != "" {
 		fix = fmt.Sprintf("did you mean %s?", meant)
 	}
-	c.atMember(p, diag.Finding{Rule: ruleUnknownField, Message: "the platform's document shows no field " + quoteName(p.name) + " here", Fix: fix})
+	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
 }
 
 // misspeltMember reports a misspelt member: the field that was meant is missing in
@@ -91,7 +90,7 @@ func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, 
 			fix = "remove it: " + right + " is already set" + misspeltFix(ruleMisspeltField)
 		}
 	}
-	return c.failMember(p, ruleMisspeltField, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
+	return c.atMember(p, ruleMisspeltField, diag.Error, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
 }
 
 // misspeltFix ends the fix of a misspelt name, for those whose platform has it.
@@ -118,25 +117,9 @@ func (c *converter) undocumented(word string) bool {
 	return slices.Contains(c.exempt[fieldPath(steps)], word)
 }
 
-// rightCase returns a field's documented name if the one in the tree differs from it
-// only in case, and no other there does; else "".
-func rightCase(name string, tree map[string]any, f *kind.Field) string {
-	for other := range tree {
-		if other != name && strings.EqualFold(other, name) {
-			return ""
-		}
-	}
-	return otherCase(name, f.Names)
-}
-
 // otherCase returns the one known word that differs from a word only in case, or "".
 func otherCase(word string, known []string) string {
-	var meant []string
-	for _, k := range known {
-		if strings.EqualFold(k, word) {
-			meant = append(meant, k)
-		}
-	}
+	meant := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.EqualFold(k, word) })
 	if len(meant) != 1 || meant[0] == word {
 		return ""
 	}
