@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -34,10 +35,6 @@ type token struct{ from, to int }
 
 // noToken is left of all others.
 func noToken() token { return token{-1, 0} }
-
-// textToken is right of all others: a comment below a value of several lines would be
-// a line of the value.
-func textToken() token { return token{math.MaxInt, math.MaxInt} }
 
 // sheetLine is a line while it is laid out.
 type sheetLine struct {
@@ -73,18 +70,18 @@ func newSheet(text []byte) *sheet {
 	l := &sheet{text: string(text), ended: ended}
 	start := 0
 	for line := range strings.SplitSeq(body, "\n") {
-		lineKind := otherLine
-		switch trimmed := strings.TrimLeft(line, " \t"); {
-		case trimmed == "":
-			lineKind = emptyLine
-		case trimmed[0] == '#':
-			lineKind = commentLine
-		case documentLine().MatchString(line):
-			lineKind = markerLine
-		}
 		l.order, l.starts = append(l.order, len(l.lines)), append(l.starts, start)
 		start += len(line) + 1
-		l.lines = append(l.lines, sheetLine{in: line, kind: lineKind})
+		next := sheetLine{in: line}
+		switch trimmed := strings.TrimLeft(line, " \t"); {
+		case trimmed == "":
+			next.kind = emptyLine
+		case trimmed[0] == '#':
+			next.kind = commentLine
+		case documentLine().MatchString(line):
+			next.kind = markerLine
+		}
+		l.lines = append(l.lines, next)
 	}
 	return l
 }
@@ -101,11 +98,12 @@ func (l *sheet) document(doc *yaml.Node, ordered bool) error {
 	if l.lines[root.Line-1].kind == markerLine {
 		return left(root.Line, "a mapping starts on the line of ---")
 	}
+	var field *kind.Field
 	k, _, ok := kind.ForEnvelope(peekText(peek(root, "apiVersion")), peekText(peek(root, "kind")))
-	if !ok || !ordered || hasAnchor(root) {
-		return l.mapping(root, 0, nil)
+	if ok && ordered && !hasAnchor(root) {
+		field = k.Root()
 	}
-	return l.mapping(root, 0, k.Root())
+	return l.mapping(root, 0, field)
 }
 
 // keepLines keeps the lines of a document that is not a mapping of lines.
@@ -137,15 +135,7 @@ func isBlock(n *yaml.Node) bool {
 // hasAnchor reports whether there is an anchor at or below the node: then the order
 // of fields matters.
 func hasAnchor(n *yaml.Node) bool {
-	if n.Anchor != "" {
-		return true
-	}
-	for _, below := range n.Content {
-		if hasAnchor(below) {
-			return true
-		}
-	}
-	return false
+	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
 
 // mark notes that something starts at a place, which goes to a column.
@@ -205,18 +195,18 @@ func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool)
 	if known >= 0 && known < len(before) && before[known] == '-' {
 		return at, known, true
 	}
-	if trimmed := strings.TrimRight(before, " \t"); known < 0 && strings.HasSuffix(trimmed, "-") {
-		return at, len(trimmed) - 1, strings.Trim(trimmed, " -") == ""
-	}
-	for at--; at > owner; at-- {
-		if l.lines[at].kind == emptyLine || l.lines[at].kind == commentLine {
-			continue
+	before = strings.TrimRight(before, " \t")
+	if known >= 0 || !strings.HasSuffix(before, "-") {
+		for at--; at > owner && (l.lines[at].kind == emptyLine || l.isComment(at)); {
+			at--
 		}
-		text, _, _ := strings.Cut(l.lines[at].in, "#")
-		text = strings.TrimRight(text, " \t")
-		return at, len(text) - 1, strings.Trim(text, " -") == "" && text != ""
+		if at <= owner {
+			return 0, 0, false
+		}
+		before, _, _ = strings.Cut(l.lines[at].in, "#")
+		before = strings.TrimRight(before, " \t")
 	}
-	return 0, 0, false
+	return at, len(before) - 1, before != "" && strings.Trim(before, " -") == ""
 }
 
 // value notes the value after a key or a hyphen on a line.
@@ -276,15 +266,12 @@ func (l *sheet) layOut() error {
 				line.out = strings.TrimRight(line.in, " \t")
 			}
 		case commentLine:
-			if at > 0 && l.isComment(at-1) {
-				spare = stillSpare(line.in, spare)
-			} else {
-				spare = spareHyphen(line.in)
-			}
+			spare = spareHyphen(line.in, at > 0 && l.isComment(at-1), spare)
 			line.level = commentLevel(line.in, spare >= 0, below[at], open)
 			line.out = strings.Repeat(" ", line.level) + strings.Trim(line.in, " \t")
 		case innerLine:
-			open = enter(open, []token{textToken()})
+			// A comment below a value of several lines would be a line of the value.
+			open = enter(open, []token{{math.MaxInt, math.MaxInt}})
 			line.out = line.shifted()
 		case tokenLine:
 			open = enter(open, line.tokens)
@@ -309,18 +296,16 @@ func enter(open, tokens []token) []token {
 	return open
 }
 
-// below are, for each line, the first token of the next line of the document with
+// below returns for each line the first token of the next line of the document that has
 // one, or noToken.
 func (l *sheet) below() []token {
 	all, next := make([]token, len(l.lines)), noToken()
-	for at := len(l.lines) - 1; at >= 0; at-- {
+	for at, line := range slices.Backward(l.lines) {
 		all[at] = next
-		switch line := l.lines[at]; line.kind {
-		case tokenLine:
+		if line.kind == tokenLine {
 			next = line.tokens[0]
-		case markerLine:
+		} else if line.kind == markerLine {
 			next = noToken()
-		case otherLine, emptyLine, commentLine, innerLine:
 		}
 	}
 	return all
@@ -389,21 +374,16 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 	return best.to
 }
 
-// spareHyphen returns where the hyphen is in a commented-out element, or -1.
-func spareHyphen(line string) int {
+// spareHyphen returns where the hyphen of a commented-out element is, or -1. A comment
+// below another one may go on with its element, or start the next.
+func spareHyphen(line string, goesOn bool, above int) int {
 	text := strings.TrimLeft(line, " \t#")
-	if !strings.HasPrefix(text, "- ") {
-		return -1
-	}
-	return len(line) - len(text)
-}
-
-// stillSpare is spareHyphen for a comment below another: it may continue its element,
-// or start the next.
-func stillSpare(line string, above int) int {
-	text := strings.TrimLeft(line, " \t#")
-	if at := len(line) - len(text); at > above || at == above && spareHyphen(line) == above {
+	at, hyphen := len(line)-len(text), strings.HasPrefix(text, "- ")
+	switch {
+	case goesOn && (at > above || at == above && hyphen):
 		return above
+	case !goesOn && hyphen:
+		return at
 	}
 	return -1
 }

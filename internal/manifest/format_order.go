@@ -58,40 +58,27 @@ func (l *sheet) extend(m ordering) {
 		}
 	}
 	limit := len(l.lines)
-	for i := len(m.entries) - 1; i >= 0; i-- {
-		l.close(&m.entries[i], m.column, limit)
-		limit = m.entries[i].head
+	for i := range slices.Backward(m.entries) {
+		e := &m.entries[i]
+		e.end = e.line + 1
+		for at := e.end; at < limit && l.lines[at].kind != markerLine; at++ {
+			line := l.lines[at]
+			if line.kind == tokenLine && line.tokens[0].to <= m.column {
+				break
+			}
+			if line.kind == tokenLine || line.kind == innerLine {
+				e.end = at + 1
+			}
+		}
+		for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > m.column {
+			e.end++
+		}
+		e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == m.column
+		limit = e.head
 	}
 }
 
 func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine }
-
-// close finds where a field ends, before the limit.
-func (l *sheet) close(e *entry, column, limit int) {
-	e.end = e.line + 1
-	for at := e.end; at < limit && l.belongs(at, column); at++ {
-		if l.lines[at].kind == tokenLine || l.lines[at].kind == innerLine {
-			e.end = at + 1
-		}
-	}
-	for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > column {
-		e.end++
-	}
-	e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == column
-}
-
-// belongs reports whether a line may be a part of a field at the column, or stand
-// between its parts.
-func (l *sheet) belongs(at, column int) bool {
-	switch l.lines[at].kind {
-	case markerLine:
-		return false
-	case tokenLine:
-		return l.lines[at].tokens[0].to > column
-	case otherLine, emptyLine, commentLine, innerLine:
-	}
-	return true
-}
 
 // isInline reports whether a key stands behind a hyphen.
 func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
@@ -100,7 +87,7 @@ func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to 
 func (l *sheet) sortParagraph(m ordering, from, to int) {
 	was := m.entries[from:to]
 	sorted := slices.Clone(was)
-	slices.SortStableFunc(sorted, func(a, b entry) int { return m.place(a.name) - m.place(b.name) })
+	slices.SortStableFunc(sorted, func(a, b entry) int { return inOrder(m.field, a.name) - inOrder(m.field, b.name) })
 	if sorted[0].line != was[0].line && from == 0 && !l.mayLead(m, was[0], sorted[0]) {
 		return
 	}
@@ -124,13 +111,4 @@ func (l *sheet) mayLead(m ordering, first, now entry) bool {
 		return false
 	}
 	return !l.isInline(first.line, m.column) || !strings.Contains(l.lines[first.line].in+l.lines[now.line].in, "#")
-}
-
-// place is where a field stands in the order of the schema; those that it does
-// not know come last.
-func (m ordering) place(name string) int {
-	if at := slices.Index(m.field.Names, name); at >= 0 {
-		return at
-	}
-	return len(m.field.Names)
 }

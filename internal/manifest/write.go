@@ -98,7 +98,11 @@ func node(v any, f *kind.Field) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
 		n := &yaml.Node{Kind: yaml.MappingNode}
-		for _, name := range inOrder(slices.Sorted(maps.Keys(v)), f) {
+		names := slices.Sorted(maps.Keys(v))
+		if f != nil {
+			slices.SortStableFunc(names, func(a, b string) int { return inOrder(f, a) - inOrder(f, b) })
+		}
+		for _, name := range names {
 			n.Content = append(n.Content, textNode(name), node(v[name], member(f, name)))
 		}
 		if len(v) == 0 {
@@ -180,20 +184,13 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// inOrder sorts names in the order of the schema; those that it does not know come
-// last, in their own order.
-func inOrder(names []string, f *kind.Field) []string {
-	if f == nil {
-		return names
+// inOrder returns where a field is in the order of the schema; those that it does not
+// know come last.
+func inOrder(f *kind.Field, name string) int {
+	if at := slices.Index(f.Names, name); at >= 0 {
+		return at
 	}
-	place := func(name string) int {
-		if at := slices.Index(f.Names, name); at >= 0 {
-			return at
-		}
-		return len(f.Names)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
-	return names
+	return len(f.Names)
 }
 
 func member(f *kind.Field, name string) *kind.Field {
