@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,6 @@ func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node,
 	at, field = peek(root, "kind"), "kind"
 	version, kindName := peekText(apiVersion), peekText(at)
 	message = fmt.Sprintf("trueup does not manage the kind %s of %s", quoteName(kindName), quoteName(version))
-	fix = "write one of " + strings.Join(envelopes(), ", ") + ", or move the file out of the manifests"
 	switch {
 	case kindName == "":
 		message = "the document has no kind"
@@ -113,10 +113,14 @@ func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node,
 	case near:
 		fix = fmt.Sprintf("did you mean kind: %s with apiVersion: %s?", known.Name, known.APIVersion)
 	}
-	if at == nil {
-		at = root
+	if fix == "" {
+		var all []string
+		for _, k := range kind.All() {
+			all = append(all, k.Name+" ("+k.APIVersion+")")
+		}
+		fix = "write one of " + strings.Join(all, ", ") + ", or move the file out of the manifests"
 	}
-	return at, field, message, fix
+	return cmp.Or(at, root), field, message, fix
 }
 
 // nearKind returns the kind that a name probably means, in another case or misspelt.
@@ -128,15 +132,6 @@ func nearKind(name string) (*kind.Kind, bool) {
 		}
 	}
 	return kind.Named(name)
-}
-
-// envelopes lists what a document may start with.
-func envelopes() []string {
-	var all []string
-	for _, k := range kind.All() {
-		all = append(all, k.Name+" ("+k.APIVersion+")")
-	}
-	return all
 }
 
 // object converts and checks a document of a known kind, and keeps only what
@@ -194,20 +189,12 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 // settle drops a finding if another one knows more about the same field, so that no
 // two ask for different values. Then it adds that there were more.
 func (f *file) settle() {
-	own := f.findings[f.from:]
-	if len(own) == 0 {
-		return
-	}
 	best := map[string]int{}
-	for _, x := range own {
+	for _, x := range f.findings[f.from:] {
 		best[x.Field] = max(best[x.Field], knowledge(x))
 	}
-	own = slices.DeleteFunc(own, func(x diag.Finding) bool {
-		switch x.Rule {
-		case ruleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty:
-			return knowledge(x) < best[x.Field]
-		}
-		return false
+	own := slices.DeleteFunc(f.findings[f.from:], func(x diag.Finding) bool {
+		return slices.Contains([]string{ruleUnknownField, ruleSchema, ruleUnquoted, ruleEmpty}, x.Rule) && knowledge(x) < best[x.Field]
 	})
 	f.findings = f.findings[:f.from+len(own)]
 	if more := f.ofDocument; more.count > 0 {

@@ -76,8 +76,9 @@ type rerouter struct {
 	expected difference
 }
 
-func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) {
+func (e *rerouter) fail(n *yaml.Node, rule, field, message, fix string) bool {
 	e.file.fail(n.Line, n.Column, rule, field, message, fix)
+	return false
 }
 
 // document edits one document, if its kind has another envelope.
@@ -89,20 +90,19 @@ func (e *rerouter) document(root *yaml.Node) {
 	metadata := peek(root, "metadata")
 	done := Rerouted{Key: kind.Key{Kind: name, Name: peekText(peek(metadata, "name"))}, Line: root.Line, From: from}
 	k, _, ok := kind.ForEnvelope(from, name)
-	if !ok || k.Alias == nil {
-		e.done = append(e.done, done)
-		return
+	if ok && k.Alias != nil {
+		if done.To = k.APIVersion; e.route.Vendor != "" {
+			done.To, _ = k.AliasVersion(e.route.Vendor)
+		}
+		if problem := envelopeProblem(root, metadata); problem != "" {
+			e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
+			return
+		}
+		if !e.ofWorkspace(metadata) || !e.reroute(root, metadata, &done) {
+			return
+		}
 	}
-	if done.To = k.APIVersion; e.route.Vendor != "" {
-		done.To, _ = k.AliasVersion(e.route.Vendor)
-	}
-	if problem := envelopeProblem(root, metadata); problem != "" {
-		e.fail(root, "", "", fmt.Sprintf("the envelope of %s %s", done.Key, problem), "write apiVersion, kind, metadata and its name once each, as plain text")
-		return
-	}
-	if !e.otherWorkspace(metadata) {
-		e.reroute(root, metadata, done)
-	}
+	e.done = append(e.done, done)
 }
 
 // envelopeProblem says why the envelope of a document can't be edited, or "".
@@ -126,56 +126,43 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 	return ""
 }
 
-// otherWorkspace reports a manifest of another workspace, and whether it is one:
-// without its namespace, it would belong to this workspace.
-func (e *rerouter) otherWorkspace(metadata *yaml.Node) bool {
+// ofWorkspace refuses a manifest of another workspace: without its namespace, it would
+// belong to this one.
+func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 	n := peek(metadata, "namespace")
-	if n == nil {
-		return false
-	}
 	switch namespace := peekText(n); {
+	case n == nil:
 	case namespace == "" || n.Tag != "!!str":
-		e.fail(n, namespaceRule, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
+		return e.fail(n, namespaceRule, "metadata.namespace", "the workspace is not text", "write its name, or remove metadata.namespace")
 	case e.route.Workspace != "" && namespace != e.route.Workspace:
-		e.fail(n, namespaceRule, "metadata.namespace",
+		return e.fail(n, namespaceRule, "metadata.namespace",
 			fmt.Sprintf("the workspace is %s here, and you asked for %s", quoteName(namespace), quoteName(e.route.Workspace)),
 			"convert it in the project of that workspace")
-	default:
-		return false
 	}
 	return true
 }
 
 // reroute collects the edits of a document.
-func (e *rerouter) reroute(root, metadata *yaml.Node, done Rerouted) {
+func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
 	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, peek(metadata, "namespace") != nil
-	if changes && !e.setVersion(peek(root, "apiVersion"), done) {
-		return
+	if version := peek(root, "apiVersion"); changes {
+		from, to, ok := e.token(version)
+		if !ok {
+			return e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
+		}
+		e.replace(from, to, requote(e.text(from, to), done.To))
+		e.expected.values[version] = done.To
 	}
 	switch {
 	case !toAPI && !named:
-		if !e.addNamespace(metadata) {
-			return
-		}
 		done.Namespace = NamespaceAdded
+		return e.addNamespace(metadata)
 	case toAPI && named && changes:
 		done.Namespace = NamespaceKept
 		if e.remove && e.route.Workspace != "" && e.removeNamespace(metadata) {
 			done.Namespace = NamespaceRemoved
 		}
 	}
-	e.done = append(e.done, done)
-}
-
-// setVersion gives a document another apiVersion.
-func (e *rerouter) setVersion(version *yaml.Node, done Rerouted) bool {
-	from, to, ok := e.token(version)
-	if !ok {
-		e.fail(version, "", "apiVersion", "apiVersion is not written as plain text", "write apiVersion: "+done.From)
-		return false
-	}
-	e.replace(from, to, requote(e.text(from, to), done.To))
-	e.expected.values[version] = done.To
 	return true
 }
 
@@ -190,16 +177,14 @@ func requote(old, text string) string {
 // addNamespace writes metadata.namespace after the name, as the name is written.
 func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	if e.route.Workspace == "" {
-		e.fail(metadata, namespaceRule, "metadata.namespace", "the command-line route needs the workspace",
+		return e.fail(metadata, namespaceRule, "metadata.namespace", "the command-line route needs the workspace",
 			"name it: --namespace, or the workspace of trueup.yaml")
-		return false
 	}
 	key, value := pairOf(metadata, "name")
 	from, keyEnd, isKey := e.token(key)
 	valueAt, to, isText := e.token(value)
 	if !isKey || !isText {
-		e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
-		return false
+		return e.fail(value, "", "metadata.name", "the name is not written as plain text", "write name: "+value.Value)
 	}
 	written, name := requote(e.text(from, keyEnd), "namespace"), e.route.Workspace
 	if written[0] == '"' || resolve(name) != plainText {
