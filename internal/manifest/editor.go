@@ -221,14 +221,7 @@ func byName(content []*yaml.Node) []*yaml.Node {
 
 // commentLines are the lines of all comments at or below a node, sorted.
 func commentLines(n *yaml.Node) []string {
-	var all []string
-	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-		for line := range strings.SplitSeq(comment, "\n") {
-			if line != "" {
-				all = append(all, line)
-			}
-		}
-	}
+	all := strings.FieldsFunc(n.HeadComment+"\n"+n.LineComment+"\n"+n.FootComment, func(r rune) bool { return r == '\n' })
 	for _, below := range n.Content {
 		all = append(all, commentLines(below)...)
 	}
@@ -238,10 +231,7 @@ func commentLines(n *yaml.Node) []string {
 
 // pairOf returns the key and the value of a member, or nil.
 func pairOf(mapping *yaml.Node, name string) (key, value *yaml.Node) {
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
+	for i := 0; mapping != nil && mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if key := mapping.Content[i]; key.Kind == yaml.ScalarNode && key.Value == name {
 			return key, mapping.Content[i+1]
 		}
@@ -267,7 +257,7 @@ func peekText(n *yaml.Node) string {
 // breaks stay; the comments of the object do not.
 func (o *Object) ReplaceIn(data, text []byte) []byte {
 	in := lines{data: data}
-	first := o.Line
+	first, last := o.Line, o.Line
 	for first > 0 && !documentLine().Match(in.bytes(first)) {
 		first--
 	}
@@ -276,7 +266,6 @@ func (o *Object) ReplaceIn(data, text []byte) []byte {
 	} else {
 		first++
 	}
-	last := o.Line
 	for last < in.count() && !documentLine().Match(in.bytes(last+1)) {
 		last++
 	}

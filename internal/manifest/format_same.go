@@ -87,18 +87,19 @@ func marked(text []byte) []string {
 // sumPaths adds the sums of the paths of all fields and elements below a node, whose own
 // path has a sum, to the lines on which they start.
 func sumPaths(node *yaml.Node, path uint64, starting map[int]uint64) {
-	step := 1
+	size := 1
 	if node.Kind == yaml.MappingNode {
-		step = 2
+		size = 2
 	}
-	for i := 0; i+step <= len(node.Content) && node.Kind != yaml.AliasNode; i += step {
+	i := 0
+	for parts := range slices.Chunk(node.Content, size) {
 		name := strconv.Itoa(i)
-		if step == 2 {
-			name = node.Content[i].Value
+		if i++; size == 2 {
+			name = parts[0].Value
 		}
 		h := fnv.New64a()
-		_, _ = fmt.Fprintf(h, "%d %d %s", path, step, name) // a hash takes everything
-		starting[node.Content[i].Line] += h.Sum64()
-		sumPaths(node.Content[i+step-1], h.Sum64(), starting)
+		_, _ = fmt.Fprintf(h, "%d %d %s", path, size, name) // a hash takes everything
+		starting[parts[0].Line] += h.Sum64()
+		sumPaths(parts[size-1], h.Sum64(), starting)
 	}
 }

@@ -67,14 +67,15 @@ func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
 		}
 		from, to, found := l.covered(m)
 		message, fix := m.problem()
-		if message == "" && !found {
+		switch {
+		case message != "":
+		case !found:
 			message, fix = "the comment belongs to no field", "write it above a field, or after one on the same line"
-		}
-		if message != "" {
-			w.file.add(m.line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
+		default:
+			out = append(out, Silence{m.rule, m.reason, m.line, m.column, from, to})
 			continue
 		}
-		out = append(out, Silence{m.rule, m.reason, m.line, m.column, from, to})
+		w.file.add(m.line, m.column, ruleIgnoreOdd, diag.Warning, "", message, fix)
 	}
 	return out
 }
@@ -82,11 +83,10 @@ func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
 // problem says why a comment can't mean what its author meant, or "".
 func (m mark) problem() (message, fix string) {
 	const form = "write # trueup:ignore RULE REASON"
-	if m.word != "ignore" {
-		return "trueup:" + short(m.word) + " means nothing", form
-	}
 	rule := rulesByName()[m.rule]
 	switch {
+	case m.word != "ignore":
+		return "trueup:" + short(m.word) + " means nothing", form
 	case m.rule == "":
 		return "the comment names no rule", form
 	case rule == nil:
@@ -117,29 +117,25 @@ func (r *Rule) canBeSilenced() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != ruleIgnoreOdd && r.Name != ruleIgnoreUnused
 }
 
-// silence removes the findings that comments silence, after all rules ran.
+// silence removes the findings that comments silence, after all rules ran. It reports
+// comments that silence nothing: only by what the document alone shows, so that the
+// answer does not change from day to day, and only without errors, which may hide other
+// findings.
 func (w *worker) silence(o *Object) {
-	own := w.file.findings[w.file.from:]
-	shown, silenced := o.Sift(slices.Clone(own))
-	w.file.findings = append(w.file.findings[:w.file.from], shown...)
+	f := w.file
+	shown, silenced := o.Sift(slices.Clone(f.findings[f.from:]))
+	f.findings = append(f.findings[:f.from], shown...)
 	w.silenced = append(w.silenced, silenced...)
-	w.reportUnused(o, append(shown, silenced...))
-}
-
-// reportUnused reports comments that silence nothing. Only what the document alone
-// shows counts, so that the answer does not change from day to day; and only without
-// errors, which may hide other findings.
-func (w *worker) reportUnused(o *Object, found diag.List) {
-	if found.HasErrors() || w.file.ofDocument.count+w.file.ofFile.count > 0 {
+	if shown.HasErrors() || f.ofDocument.count+f.ofFile.count > 0 {
 		return
 	}
 	advice, hidden := Advise(o)
-	found = slices.Concat(found, advice, hidden)
+	found := slices.Concat(shown, silenced, advice, hidden)
 	for _, silence := range o.silences {
 		rule := rulesByName()[silence.Rule]
 		needsMore := rule.set != nil || rule.NeedsLive || rule.idle != nil && rule.idle(w.options)
 		if !needsMore && !slices.ContainsFunc(found, silence.Governs) {
-			w.file.add(silence.Line, silence.column, ruleIgnoreUnused, diag.Warning, "",
+			f.add(silence.Line, silence.column, ruleIgnoreUnused, diag.Warning, "",
 				silence.Rule+" finds nothing here, so the comment has no effect", "remove the comment")
 		}
 	}
@@ -251,35 +247,25 @@ func newFieldLines(root *yaml.Node) *fieldLines {
 
 // walk notes what is below a node, and returns its last line.
 func (l *fieldLines) walk(n *yaml.Node) int {
-	last, size := n.Line, 0
-	switch n.Kind {
-	case yaml.MappingNode:
+	last, size := n.Line, 1
+	if n.Kind == yaml.MappingNode {
 		size = 2
-	case yaml.SequenceNode:
-		size = 1
-	case yaml.ScalarNode:
-		if strings.Contains(n.Value, markName) {
-			l.texts = append(l.texts, n)
+	}
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, markName) {
+		l.texts = append(l.texts, n)
+	}
+	for parts := range slices.Chunk(n.Content, size) { // a key and a value, or an element
+		line := parts[0].Line
+		if n := len(l.spans); n == 0 || l.spans[n-1].from < line {
+			l.spans = append(l.spans, span{line, line})
 		}
-	case yaml.AliasNode, yaml.DocumentNode:
+		at, end := len(l.spans)-1, line
+		for _, p := range parts {
+			end = max(end, l.walk(p))
+		}
+		l.spans[at].to = max(l.spans[at].to, end)
+		last = max(last, end)
 	}
-	for i := 0; size > 0 && i+size <= len(n.Content); i += size {
-		last = max(last, l.note(n.Content[i:i+size]))
-	}
-	return last
-}
-
-// note notes a field, which is a key and a value, or an element.
-func (l *fieldLines) note(parts []*yaml.Node) int {
-	line := parts[0].Line
-	if n := len(l.spans); n == 0 || l.spans[n-1].from < line {
-		l.spans = append(l.spans, span{line, line})
-	}
-	at, last := len(l.spans)-1, line
-	for _, p := range parts {
-		last = max(last, l.walk(p))
-	}
-	l.spans[at].to = max(l.spans[at].to, last)
 	return last
 }
 

@@ -19,11 +19,10 @@ type lines struct {
 // text returns a line, from 1, without its end; "" where there is none or it
 // is too long to show.
 func (l *lines) text(line int) string {
-	b := l.bytes(line)
-	if len(b) > maxSourceLine {
-		return ""
+	if b := l.bytes(line); len(b) <= maxSourceLine {
+		return string(b)
 	}
-	return string(b)
+	return ""
 }
 
 // bytes returns a line, from 1, without its end.
@@ -36,10 +35,7 @@ func (l *lines) bytes(line int) []byte {
 
 // offset returns where a line starts, or the end of the file.
 func (l *lines) offset(line int) int {
-	if l.starts == nil {
-		l.index()
-	}
-	if line > len(l.starts) {
+	if line > l.count() {
 		return len(l.data)
 	}
 	return l.starts[max(line, 1)-1]
@@ -51,20 +47,16 @@ func (l *lines) endOf(line int) int { return l.offset(line) + len(l.bytes(line))
 // count returns how many lines there are.
 func (l *lines) count() int {
 	if l.starts == nil {
-		l.index()
+		l.starts = []int{0}
+		for i := 0; i < len(l.data); {
+			n := lineBreak(l.data[i:])
+			if n > 0 {
+				l.starts = append(l.starts, i+n)
+			}
+			i += max(n, 1)
+		}
 	}
 	return len(l.starts)
-}
-
-func (l *lines) index() {
-	l.starts = []int{0}
-	for i := 0; i < len(l.data); {
-		n := lineBreak(l.data[i:])
-		if n > 0 {
-			l.starts = append(l.starts, i+n)
-		}
-		i += max(n, 1)
-	}
 }
 
 // position returns the line and column of a byte.
