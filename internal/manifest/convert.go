@@ -21,8 +21,8 @@ const (
 	maxExpanded = 16 << 20
 )
 
-// converter turns the nodes of one document into a tree, and in the same pass into
-// canonical bytes with a place for each value.
+// converter turns the nodes of one document into a tree, and in the same pass into canonical bytes with
+// a place for each value.
 type converter struct {
 	file *file
 	// out is where bytes and places go: the spec, or the rest.
@@ -31,8 +31,8 @@ type converter struct {
 	path       []step
 	// pairs is a stack of the members of the mappings that are open.
 	pairs []pair
-	// open are the anchors that are being expanded. aliased counts the nodes that came
-	// through them; expanded counts their bytes, over all documents of the file.
+	// open are the anchors that are being expanded. aliased counts the nodes that came through them;
+	// expanded counts their bytes, over all documents of the file.
 	open              []*yaml.Node
 	aliased, expanded int
 	// stopped is whether a limit was exceeded; nothing more is read then.
@@ -53,8 +53,8 @@ type step struct {
 	index int
 }
 
-// pair is a member of a mapping; of is the mapping that it is written in, because
-// merge keys include others.
+// pair is a member of a mapping; of is the mapping that it is written in, because merge keys include
+// others.
 type pair struct {
 	name       string
 	key, value *yaml.Node
@@ -114,8 +114,8 @@ func (c *converter) mark(n *yaml.Node) {
 	c.out.places, c.out.last = c.out.places.add(c.out.last, at), at
 }
 
-// value converts a node. at is where the field is: the key of a member, so that a
-// finding about a mapping points at its name.
+// value converts a node. at is where the field is: the key of a member, so that a finding about a
+// mapping points at its name.
 func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case c.stopped, len(c.open) > 0 && !c.count(n):
@@ -213,8 +213,8 @@ func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	return c.value(p.value, p.key, field)
 }
 
-// collect pushes the members of a mapping before those that merge keys include,
-// because the first of a name wins.
+// collect pushes the members of a mapping before those that merge keys include, because the first of a
+// name wins.
 func (c *converter) collect(n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -260,8 +260,8 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 }
 
-// dropRepeated sorts the members from base on by name and keeps one of each: two in
-// the same mapping are a mistake, one of another mapping gives way.
+// dropRepeated sorts the members from base on by name and keeps one of each: two in the same mapping
+// are a mistake, one of another mapping gives way.
 func (c *converter) dropRepeated(base int) {
 	pairs := c.pairs[base:]
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
@@ -317,8 +317,8 @@ func isPlain(n *yaml.Node) bool {
 	return n.Style&quoted == 0
 }
 
-// number rejects what a reader with double precision takes for infinity or zero. A
-// tree without such numbers also costs the check of the schema nothing.
+// number rejects what a reader with double precision takes for infinity or zero. A tree without such
+// numbers also costs the check of the schema nothing.
 func (c *converter) number(n *yaml.Node, s string) any {
 	if !fitsDouble(s) {
 		c.fail(n, ruleNumber, short(s)+" is outside the range of numbers that all JSON parsers support",

@@ -12,9 +12,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// scalar converts a text, number, boolean or null. The meaning of a plain one depends
-// on the field: where the platform needs text, what YAML could read as something
-// else needs quotes.
+// scalar converts a text, number, boolean or null. The meaning of a plain one depends on the field:
+// where the platform needs text, what YAML could read as something else needs quotes.
 func (c *converter) scalar(n, at *yaml.Node, f *kind.Field) any {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -75,8 +74,7 @@ func (c *converter) failSure(n *yaml.Node, rule, message, value string) {
 	sure(c.fail(n, rule, message, "write "+c.line(value)), value)
 }
 
-// sees reports whether the platform's document, or an example, has the value for the
-// field.
+// sees reports whether the platform's document, or an example, has the value for the field.
 func sees(f *kind.Field, value string) bool {
 	return slices.Contains(f.Seen, value) || slices.ContainsFunc(f.Examples, func(e any) bool {
 		return e == value || e == "false" && value == "true"
@@ -112,8 +110,8 @@ func (c *converter) tagged(n, at *yaml.Node, f *kind.Field) any {
 	return c.emit(n, nil)
 }
 
-// line writes the current field with another value, as a line of YAML; of an element
-// only the value, because a list in brackets has no hyphens.
+// line writes the current field with another value, as a line of YAML; of an element only the value,
+// because a list in brackets has no hyphens.
 func (c *converter) line(value string) string {
 	if len(c.path) == 0 || c.path[len(c.path)-1].index >= 0 {
 		return value
@@ -136,8 +134,8 @@ func short(s string) string {
 	return s
 }
 
-// checkText rejects invisible characters, and line breaks in a key. The joiners
-// U+200C and U+200D are invisible, but texts of some languages need them.
+// checkText rejects invisible characters, and line breaks in a key. The joiners U+200C and U+200D are
+// invisible, but texts of some languages need them.
 func (c *converter) checkText(n *yaml.Node, s string, key bool) {
 	for _, r := range s {
 		if r >= ' ' && r < 0x7F || !key && (r == '\n' || r == '\t' || r == 0x200C || r == 0x200D) {

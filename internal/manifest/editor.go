@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// editor changes a file of manifests in its text, so that comments, quotes and
-// layout stay. It reads the result again and compares it with the file.
+// editor changes a file of manifests in its text, so that comments, quotes and layout stay. It reads
+// the result again and compares it with the file.
 type editor struct {
 	file  *file
 	docs  []*yaml.Node
@@ -31,8 +31,7 @@ type edit struct {
 	text     string
 }
 
-// newEditor reads a file; what keeps it from being read is among the findings of
-// its file.
+// newEditor reads a file; what keeps it from being read is among the findings of its file.
 func newEditor(path string, data []byte) *editor {
 	e := &editor{file: fileOf(path, data)}
 	e.docs = e.file.read()
@@ -57,8 +56,8 @@ func (f *file) read() []*yaml.Node {
 	return docs
 }
 
-// offset returns where in the text a node starts. It starts from where it looked
-// last, because a whole file may be one line.
+// offset returns where in the text a node starts. It starts from where it looked last, because a whole
+// file may be one line.
 func (e *editor) offset(n *yaml.Node) int {
 	if e.near.line != n.Line {
 		e.near = spot{n.Line, 1, e.file.lines.offset(n.Line)}
@@ -75,8 +74,8 @@ func (e *editor) offset(n *yaml.Node) int {
 	return e.near.at
 }
 
-// token returns where a scalar starts and ends in the text, with its quotes. It
-// knows plain scalars on one line and quoted ones, without an anchor or a tag.
+// token returns where a scalar starts and ends in the text, with its quotes. It knows plain scalars on
+// one line and quoted ones, without an anchor or a tag.
 func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return 0, 0, false
@@ -97,8 +96,8 @@ func (e *editor) replace(from, to int, text string) {
 	e.edits = append(e.edits, edit{from, to, text})
 }
 
-// cutLines returns the edit that removes the lines of a member or element, where
-// they hold nothing else but what stands before it, such as a hyphen.
+// cutLines returns the edit that removes the lines of a member or element, where they hold nothing else
+// but what stands before it, such as a hyphen.
 func (e *editor) cutLines(from, to int, before string) (edit, bool) {
 	l := &e.file.lines
 	first, _ := l.position(from)
@@ -111,8 +110,8 @@ func (e *editor) cutLines(from, to int, before string) (edit, bool) {
 	return edit{from: start, to: end}, alone
 }
 
-// cutItem returns the edit that removes a member or element in brackets: with the
-// comma after it, or with the one before it.
+// cutItem returns the edit that removes a member or element in brackets: with the comma after it, or
+// with the one before it.
 func (e *editor) cutItem(from, to int, commaAfter bool) (edit, bool) {
 	const space = " \t\r\n"
 	data := e.file.lines.data
@@ -141,8 +140,8 @@ func (e *editor) applied() []byte {
 	return out.Bytes()
 }
 
-// edited returns the file with the edits, and reports whether it differs from what
-// it was as expected and in nothing else.
+// edited returns the file with the edits, and reports whether it differs from what it was as expected
+// and in nothing else.
 func (e *editor) edited(expected difference) ([]byte, bool) {
 	out := e.applied()
 	after := fileOf("", out)
@@ -158,8 +157,8 @@ func (e *editor) edited(expected difference) ([]byte, bool) {
 	return append(bytes.Clone(e.bom), out...), true
 }
 
-// difference is what differs between two readings of a file. Every other value, its
-// style and its anchor is the same.
+// difference is what differs between two readings of a file. Every other value, its style and its
+// anchor is the same.
 type difference struct {
 	// values are the new values of scalars.
 	values map[*yaml.Node]string
@@ -169,8 +168,7 @@ type difference struct {
 	added map[*yaml.Node]string
 	// order is whether members of a mapping may have another order.
 	order bool
-	// comments is whether all comments must be there; a reader may give a comment to
-	// another node.
+	// comments is whether all comments must be there; a reader may give a comment to another node.
 	comments bool
 }
 
@@ -252,9 +250,8 @@ func peekText(n *yaml.Node) string {
 	return n.Value
 }
 
-// ReplaceIn returns the file that holds the object with another document in its
-// place; data is the file as it was loaded. The other documents and the line
-// breaks stay; the comments of the object do not.
+// ReplaceIn returns the file that holds the object with another document in its place; data is the file
+// as it was loaded. The other documents and the line breaks stay; the comments of the object do not.
 func (o *Object) ReplaceIn(data, text []byte) []byte {
 	in := lines{data: data}
 	first, last := o.Line, o.Line

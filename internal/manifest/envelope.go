@@ -24,8 +24,8 @@ const (
 // notMapping is the message about a document that can hold no object.
 const notMapping = "the document is not a mapping"
 
-// HoldsNothing reports whether a finding says that a document is a list or plain
-// text, which can hold no object.
+// HoldsNothing reports whether a finding says that a document is a list or plain text, which can hold
+// no object.
 func HoldsNothing(f diag.Finding) bool { return f.Rule == ruleUnknownKind && f.Message == notMapping }
 
 // worker reads one file after the other; its buffers serve all of them.
@@ -134,8 +134,7 @@ func nearKind(name string) (*kind.Kind, bool) {
 	return kind.Named(name)
 }
 
-// object converts and checks a document of a known kind, and keeps only what
-// comparing needs.
+// object converts and checks a document of a known kind, and keeps only what comparing needs.
 func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 	c := &w.convert
 	c.reset(w.file)
@@ -186,8 +185,8 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	return o
 }
 
-// settle drops a finding if another one knows more about the same field, so that no
-// two ask for different values. Then it adds that there were more.
+// settle drops a finding if another one knows more about the same field, so that no two ask for
+// different values. Then it adds that there were more.
 func (f *file) settle() {
 	best := map[string]int{}
 	for _, x := range f.findings[f.from:] {
@@ -202,9 +201,8 @@ func (f *file) settle() {
 	}
 }
 
-// knowledge ranks what an error knows of a field: the schema its type, the
-// loader how its value is written, a rule what the value means. A warning knows
-// least.
+// knowledge ranks what an error knows of a field: the schema its type, the loader how its value is
+// written, a rule what the value means. A warning knows least.
 func knowledge(x diag.Finding) int {
 	switch {
 	case x.Severity == diag.Warning:

@@ -13,9 +13,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// checkMembers reports members that the platform's document does not show, or that
-// are not sent. It runs when the mapping is complete, because a member may be known
-// by the value of another.
+// checkMembers reports members that the platform's document does not show, or that are not sent. It
+// runs when the mapping is complete, because a member may be known by the value of another.
 func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Field) {
 	if f == nil || c.stopped {
 		return
@@ -77,8 +76,8 @@ func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	c.atMember(p, ruleUnknownField, diag.Warning, "the platform's document shows no field "+quoteName(p.name)+" here", fix)
 }
 
-// misspeltMember reports a misspelt member: the field that was meant is missing in
-// git, and trueup would remove it. A fix that is empty is the usual one.
+// misspeltMember reports a misspelt member: the field that was meant is missing in git, and trueup
+// would remove it. A fix that is empty is the usual one.
 func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, fix string) *diag.Finding {
 	if c.file.full(diag.Error) {
 		return nil
@@ -96,8 +95,8 @@ func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, 
 // misspeltFix ends the fix of a misspelt name, for those whose platform has it.
 func misspeltFix(rule string) string { return "; if the platform has it, see trueup explain " + rule }
 
-// lookalike names the first character of a word that is not ASCII, because it may
-// look like one that is; or "".
+// lookalike names the first character of a word that is not ASCII, because it may look like one that
+// is; or "".
 func lookalike(word string) string {
 	for _, r := range word {
 		if r > unicode.MaxASCII {
@@ -107,8 +106,8 @@ func lookalike(word string) string {
 	return ""
 }
 
-// undocumented reports whether the project says that the platform has a field or a
-// value at the current path.
+// undocumented reports whether the project says that the platform has a field or a value at the current
+// path.
 func (c *converter) undocumented(word string) bool {
 	if len(c.exempt) == 0 {
 		return false
@@ -126,8 +125,8 @@ func otherCase(word string, known []string) string {
 	return meant[0]
 }
 
-// checkSeen reports a value that the platform's document does not show, if it shows
-// some and does not say that these are all. A misspelt one is an error.
+// checkSeen reports a value that the platform's document does not show, if it shows some and does not
+// say that these are all. A misspelt one is an error.
 func (c *converter) checkSeen(n *yaml.Node, value string, f *kind.Field) {
 	if f == nil || len(f.Seen) == 0 || slices.Contains(f.Seen, value) {
 		return

@@ -12,8 +12,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// maxRounds limits how often a fixed file is checked again: a field that is spelled
-// right shows what is wrong below it, and a file has at most maxOfFile findings.
+// maxRounds limits how often a fixed file is checked again: a field that is spelled right shows what is
+// wrong below it, and a file has at most maxOfFile findings.
 const maxRounds = 100
 
 // Fixer fixes files, one after the other.
@@ -28,11 +28,10 @@ func NewFixer(opts Options) *Fixer {
 // Fixable reports whether Fix may resolve a finding.
 func Fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }
 
-// Fix resolves the findings of a file whose fix is certain: quotes of texts, the
-// documented spelling of fields and values, and paths of a purge that another path
-// covers. It returns the text and the findings that it resolved, with their places
-// in the text before. Findings that a comment silences stay. Fix reads the result
-// again, and keeps only changes that change nothing else.
+// Fix resolves the findings of a file whose fix is certain: quotes of texts, the documented spelling of
+// fields and values, and paths of a purge that another path covers. It returns the text and the
+// findings that it resolved, with their places in the text before. Findings that a comment silences
+// stay. Fix reads the result again, and keeps only changes that change nothing else.
 func (m *Fixer) Fix(ctx context.Context, t Text) (text []byte, fixed diag.List, err error) {
 	text = t.Data
 	for range maxRounds {
@@ -49,8 +48,8 @@ func (m *Fixer) Fix(ctx context.Context, t Text) (text []byte, fixed diag.List, 
 	return text, fixed, nil
 }
 
-// fixOnce makes all changes of one round. If they can't be made together, it makes
-// the first that can be made alone.
+// fixOnce makes all changes of one round. If they can't be made together, it makes the first that can
+// be made alone.
 func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	f := newFixedFile(text, set)
 	if f.file.findings.HasErrors() {
@@ -72,8 +71,7 @@ func fixOnce(text []byte, set *Set, findings diag.List) ([]byte, diag.List) {
 	return nil, nil
 }
 
-// change resolves a finding: it writes another value for a scalar, or drops
-// elements of a list.
+// change resolves a finding: it writes another value for a scalar, or drops elements of a list.
 type change struct {
 	finding diag.Finding
 	nodes   []*yaml.Node
@@ -115,8 +113,8 @@ func newFixedFile(text []byte, set *Set) *fixedFile {
 	return f
 }
 
-// note notes the scalars below a node, but not below an anchor: aliases repeat
-// those at other places, where they may be right.
+// note notes the scalars below a node, but not below an anchor: aliases repeat those at other places,
+// where they may be right.
 func (f *fixedFile) note(n *yaml.Node) {
 	if n.Anchor != "" {
 		return
@@ -132,9 +130,8 @@ func (f *fixedFile) note(n *yaml.Node) {
 	}
 }
 
-// noteCovered notes how to drop the paths of a purge that another path covers. A path
-// that can't be dropped alone, for example because of a comment, keeps all that the same
-// path covers.
+// noteCovered notes how to drop the paths of a purge that another path covers. A path that can't be
+// dropped alone, for example because of a comment, keeps all that the same path covers.
 func (f *fixedFile) noteCovered(o *Object) {
 	_, fields, all := coveredPaths(o.Tree())
 	places := o.Places(fields)
@@ -162,8 +159,8 @@ func (f *fixedFile) noteCovered(o *Object) {
 	}
 }
 
-// cut drops an element of a list. In brackets, the elements at the start of the list go
-// with the comma after them, the others with the one before them, so no two edits overlap.
+// cut drops an element of a list. In brackets, the elements at the start of the list go with the comma
+// after them, the others with the one before them, so no two edits overlap.
 func (f *fixedFile) cut(n *yaml.Node, leads bool) (edit, bool) {
 	at := f.elements[n]
 	from, to, ok := f.token(n)
@@ -225,8 +222,7 @@ func (f *fixedFile) change(x diag.Finding) (change, bool) {
 // needsNoQuotes matches texts that need no quotes anywhere.
 var needsNoQuotes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`) })
 
-// apply makes changes, and reports whether they changed what they should and no
-// more.
+// apply makes changes, and reports whether they changed what they should and no more.
 func (f *fixedFile) apply(changes []change) ([]byte, bool) {
 	if len(changes) == 0 {
 		return nil, false

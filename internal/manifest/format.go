@@ -17,8 +17,7 @@ type LeftError struct {
 	// Line is where, from 1, or 0 for the whole file.
 	Line   int
 	Reason string
-	// Findings say why the file can't be read, without its path; a file that can be read
-	// has none.
+	// Findings say why the file can't be read, without its path; a file that can be read has none.
 	Findings diag.List
 }
 
@@ -32,16 +31,14 @@ func (e *LeftError) Error() string {
 
 func left(line int, reason string) error { return &LeftError{Line: line, Reason: reason} }
 
-// Format returns the canonical layout of a file of manifests: two spaces for
-// each level, also for lists; no white space at the ends of lines; one empty
-// line at most in a row; the fields of each paragraph, which is what stands
-// between empty lines, in the order of the schema. JSON stays JSON, over several
-// lines.
+// Format returns the canonical layout of a file of manifests: two spaces for each level, also for
+// lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
+// paragraph, which is what stands between empty lines, in the order of the schema. JSON stays JSON,
+// over several lines.
 //
-// Format rewrites the text and not the nodes, so comments, quotes, anchors, lists and
-// mappings in brackets, byte order mark and line breaks stay. It compares the result
-// with the file, so values and comments are the same. An error is a *LeftError: leave
-// the file as it is.
+// Format rewrites the text and not the nodes, so comments, quotes, anchors, lists and mappings in
+// brackets, byte order mark and line breaks stay. It compares the result with the file, so values and
+// comments are the same. An error is a *LeftError: leave the file as it is.
 func Format(data []byte) ([]byte, error) {
 	text := newSource(data)
 	if err := text.check(); err != nil {
@@ -142,8 +139,8 @@ func parse(text []byte) ([]*yaml.Node, error) {
 	return all, err
 }
 
-// lay lays out a text whose lines end in LF; ordered says that fields are put in
-// the order of the schema.
+// lay lays out a text whose lines end in LF; ordered says that fields are put in the order of the
+// schema.
 func lay(text []byte, ordered bool) ([]byte, error) {
 	docs, err := parse(text)
 	if err != nil {
@@ -164,8 +161,7 @@ func lay(text []byte, ordered bool) ([]byte, error) {
 	return l.joined(), nil
 }
 
-// joined joins the lines of a layout: without empty ones at both ends, and never
-// two of them in a row.
+// joined joins the lines of a layout: without empty ones at both ends, and never two of them in a row.
 func (l *sheet) joined() []byte {
 	var b strings.Builder
 	empty := false
@@ -188,8 +184,8 @@ func (l *sheet) joined() []byte {
 	return []byte(text)
 }
 
-// Count returns how many manifests a file holds, also with a misspelt kind, and
-// whether all of the file could be read.
+// Count returns how many manifests a file holds, also with a misspelt kind, and whether all of the file
+// could be read.
 func Count(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {

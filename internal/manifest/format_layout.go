@@ -29,8 +29,8 @@ const (
 	innerLine
 )
 
-// token is where a key, a hyphen or a value starts: its column in the file and in
-// the layout, from 0 and in characters.
+// token is where a key, a hyphen or a value starts: its column in the file and in the layout, from 0
+// and in characters.
 type token struct{ from, to int }
 
 // noToken is left of all others.
@@ -59,8 +59,8 @@ type sheet struct {
 	// order is the order of the lines in the end.
 	order    []int
 	mappings []ordering
-	// ended is whether the last line has a line break, unended whether one would
-	// belong to the text on that line.
+	// ended is whether the last line has a line break, unended whether one would belong to the text on
+	// that line.
 	ended, unended bool
 	depth          int
 }
@@ -132,8 +132,7 @@ func isBlock(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
 
-// hasAnchor reports whether there is an anchor at or below the node: then the order
-// of fields matters.
+// hasAnchor reports whether there is an anchor at or below the node: then the order of fields matters.
 func hasAnchor(n *yaml.Node) bool {
 	return n.Anchor != "" || slices.ContainsFunc(n.Content, hasAnchor)
 }
@@ -187,8 +186,8 @@ func (l *sheet) sequence(n *yaml.Node, owner, to int, item *kind.Field) error {
 	return nil
 }
 
-// hyphen finds the hyphen of an element: before it on its line, or alone on a line
-// above. The column is known from the second element on.
+// hyphen finds the hyphen of an element: before it on its line, or alone on a line above. The column is
+// known from the second element on.
 func (l *sheet) hyphen(e *yaml.Node, owner, known int) (at, column int, ok bool) {
 	at = e.Line - 1
 	before := l.lines[at].in[:offset(l.lines[at].in, e.Column-1)]
@@ -284,8 +283,7 @@ func (l *sheet) layOut() error {
 	return nil
 }
 
-// enter adds the tokens of a line to those that are open above it, without those
-// that end there.
+// enter adds the tokens of a line to those that are open above it, without those that end there.
 func enter(open, tokens []token) []token {
 	for _, t := range tokens {
 		for len(open) > 0 && open[len(open)-1].to >= t.to {
@@ -296,8 +294,8 @@ func enter(open, tokens []token) []token {
 	return open
 }
 
-// below returns for each line the first token of the next line of the document that has
-// one, or noToken.
+// below returns for each line the first token of the next line of the document that has one, or
+// noToken.
 func (l *sheet) below() []token {
 	all, next := make([]token, len(l.lines)), noToken()
 	for at, line := range slices.Backward(l.lines) {
@@ -351,9 +349,9 @@ func (line *sheetLine) shifted() string {
 	return text[min(spaces, max(0, -line.shift)):]
 }
 
-// commentLevel returns the column of a comment: that of the field below it, or of one
-// that is open above it, whichever it was aligned with; or deeper, if it was deeper
-// than the last of these. A commented-out element belongs to the list above.
+// commentLevel returns the column of a comment: that of the field below it, or of one that is open
+// above it, whichever it was aligned with; or deeper, if it was deeper than the last of these. A
+// commented-out element belongs to the list above.
 func commentLevel(line string, spare bool, best token, open []token) int {
 	column := len(line) - len(strings.TrimLeft(line, " \t"))
 	if best.from == column && !spare {
@@ -374,8 +372,8 @@ func commentLevel(line string, spare bool, best token, open []token) int {
 	return best.to
 }
 
-// spareHyphen returns where the hyphen of a commented-out element is, or -1. A comment
-// below another one may go on with its element, or start the next.
+// spareHyphen returns where the hyphen of a commented-out element is, or -1. A comment below another
+// one may go on with its element, or start the next.
 func spareHyphen(line string, goesOn bool, above int) int {
 	text := strings.TrimLeft(line, " \t#")
 	at, hyphen := len(line)-len(text), strings.HasPrefix(text, "- ")

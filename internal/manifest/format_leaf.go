@@ -14,8 +14,7 @@ func (l *sheet) at(v *yaml.Node) int {
 	return l.starts[v.Line-1] + offset(l.lines[v.Line-1].in, v.Column-1)
 }
 
-// leaf notes the lines of a value that is no block: a text, an alias, or a collection in
-// brackets.
+// leaf notes the lines of a value that is no block: a text, an alias, or a collection in brackets.
 func (l *sheet) leaf(v *yaml.Node, at int, owner token) error {
 	if isBlockText(v) {
 		return l.blockText(v, owner)
@@ -76,8 +75,8 @@ func isBlockText(v *yaml.Node) bool {
 	return v.Kind == yaml.ScalarNode && v.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
-// block is a text behind | or >: its lines, that sign with what follows it, and the column
-// at which the text begins.
+// block is a text behind | or >: its lines, that sign with what follows it, and the column at which the
+// text begins.
 type block struct {
 	header, last, column int
 	sign                 string
@@ -196,8 +195,8 @@ func flowSize(text string) int {
 	return 0
 }
 
-// flow is where a reader is in brackets: how deep, in an unquoted text or not, and
-// whether right behind a quote or a bracket, where a colon ends a key.
+// flow is where a reader is in brackets: how deep, in an unquoted text or not, and whether right behind
+// a quote or a bracket, where a colon ends a key.
 type flow struct {
 	depth         int
 	plain, closed bool

@@ -16,9 +16,8 @@ type ordering struct {
 	field  *kind.Field
 }
 
-// entry is a field: its key's line and name, and the lines that go with it, from
-// those of the comments above the key up to but not including end. Loose says
-// that a comment behind it stands for itself.
+// entry is a field: its key's line and name, and the lines that go with it, from those of the comments
+// above the key up to but not including end. Loose says that a comment behind it stands for itself.
 type entry struct {
 	line      int
 	name      string
@@ -26,8 +25,8 @@ type entry struct {
 	loose     bool
 }
 
-// sort puts the fields of each paragraph of a mapping in the order of the
-// schema, where each comment clearly belongs to one of them.
+// sort puts the fields of each paragraph of a mapping in the order of the schema, where each comment
+// clearly belongs to one of them.
 func (l *sheet) sort(m ordering) {
 	if m.field == nil || len(m.field.Names) == 0 {
 		return
@@ -104,8 +103,8 @@ func (l *sheet) sortParagraph(m ordering, from, to int) {
 	copy(l.order[start:], moved)
 }
 
-// mayLead reports whether another field may take the place of the first of a
-// mapping: a comment there may speak of the whole mapping.
+// mayLead reports whether another field may take the place of the first of a mapping: a comment there
+// may speak of the whole mapping.
 func (l *sheet) mayLead(m ordering, first, now entry) bool {
 	if first.head < first.line || now.head < now.line {
 		return false

@@ -13,9 +13,8 @@ import (
 // errDiffers is a fault of this program that was noticed in time.
 var errDiffers = left(0, "the result would have another meaning")
 
-// sameFile holds that two texts have the same lines but for white space and
-// their order, the same values in the same forms, and comments to this program
-// at the same fields.
+// sameFile holds that two texts have the same lines but for white space and their order, the same
+// values in the same forms, and comments to this program at the same fields.
 func sameFile(before, after []byte) error {
 	if !slices.Equal(significantLines(before), significantLines(after)) {
 		return errDiffers
@@ -23,8 +22,8 @@ func sameFile(before, after []byte) error {
 	return sameNodes(before, after)
 }
 
-// significantLines are the lines of a text without their white space and the hyphens before
-// them, sorted.
+// significantLines are the lines of a text without their white space and the hyphens before them,
+// sorted.
 func significantLines(text []byte) []string {
 	var all []string
 	for line := range strings.Lines(string(text)) {
@@ -84,8 +83,8 @@ func marked(text []byte) []string {
 	return all
 }
 
-// sumPaths adds the sums of the paths of all fields and elements below a node, whose own
-// path has a sum, to the lines on which they start.
+// sumPaths adds the sums of the paths of all fields and elements below a node, whose own path has a
+// sum, to the lines on which they start.
 func sumPaths(node *yaml.Node, path uint64, starting map[int]uint64) {
 	size := 1
 	if node.Kind == yaml.MappingNode {

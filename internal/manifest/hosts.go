@@ -27,8 +27,8 @@ type host struct {
 	server bool
 }
 
-// unusual returns the hostname of an object, and the hosts of a CDN's locations and
-// servers, without plain names: nothing is wrong with them.
+// unusual returns the hostname of an object, and the hosts of a CDN's locations and servers, without
+// plain names: nothing is wrong with them.
 func (s *subject) unusual() []host {
 	if s.hosts != nil {
 		return s.hosts
@@ -69,8 +69,8 @@ func inBrackets(text string) bool {
 	return cut && closed && strings.Contains(inner, ":") && isAddress(inner)
 }
 
-// endsInNumber reports whether programs read a name as an IPv4 address, such as 127.1
-// or 0x7f000001, whatever is before its last label (RFC 1123, 2.1).
+// endsInNumber reports whether programs read a name as an IPv4 address, such as 127.1 or 0x7f000001,
+// whatever is before its last label (RFC 1123, 2.1).
 func endsInNumber(name string) bool {
 	name = strings.TrimSuffix(name, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -100,8 +100,8 @@ func (h host) problem() (problem, fix string) {
 	return problem, fix
 }
 
-// inASCII returns the name that DNS has for one in other letters, or "". It does not
-// read names that are too long: that would take long.
+// inASCII returns the name that DNS has for one in other letters, or "". It does not read names that
+// are too long: that would take long.
 func inASCII(name string) string {
 	if len(name) > utf8.UTFMax*maxHostname || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
@@ -115,8 +115,7 @@ func inASCII(name string) string {
 
 const isIPv6 = "is an IPv6 address"
 
-// hostnameProblem says what no hostname can have, or "". Some hostnames have an
-// underscore or a star.
+// hostnameProblem says what no hostname can have, or "". Some hostnames have an underscore or a star.
 func hostnameProblem(host string) string {
 	at := strings.IndexFunc(host, func(r rune) bool { return !inHostname(r) && r != '_' && r != '*' })
 	if at < 0 {

@@ -15,8 +15,7 @@ import (
 	"trueup/internal/diag"
 )
 
-// Silence is a comment that keeps findings of a rule from being shown:
-// # trueup:ignore RULE REASON.
+// Silence is a comment that keeps findings of a rule from being shown: # trueup:ignore RULE REASON.
 type Silence struct {
 	Rule, Reason string
 	// Line and column are the comment's own, from 1.
@@ -38,8 +37,8 @@ func (s *Set) HasSilences() bool {
 	return slices.ContainsFunc(s.Objects, func(o *Object) bool { return len(o.silences) > 0 })
 }
 
-// Sift separates findings of the object from those that its comments silence. No
-// comment silences an error.
+// Sift separates findings of the object from those that its comments silence. No comment silences an
+// error.
 func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 	if len(o.silences) == 0 {
 		return found, nil
@@ -56,8 +55,8 @@ func (o *Object) Sift(found diag.List) (shown, silenced diag.List) {
 	return shown, silenced
 }
 
-// silences reads the comments of a document. Those that can't mean what their author
-// meant are reported, and silence nothing.
+// silences reads the comments of a document. Those that can't mean what their author meant are
+// reported, and silence nothing.
 func (w *worker) silences(root *yaml.Node, marks []mark) []Silence {
 	var out []Silence
 	l := newFieldLines(root)
@@ -111,16 +110,15 @@ func (m mark) problem() (message, fix string) {
 	return "", ""
 }
 
-// canBeSilenced reports whether a comment can silence the rule: one of file names has
-// no line for a comment, and those of the comments themselves must be seen.
+// canBeSilenced reports whether a comment can silence the rule: one of file names has no line for a
+// comment, and those of the comments themselves must be seen.
 func (r *Rule) canBeSilenced() bool {
 	return r.Severity != diag.Error && r.Bad != "" && r.Name != ruleIgnoreOdd && r.Name != ruleIgnoreUnused
 }
 
-// silence removes the findings that comments silence, after all rules ran. It reports
-// comments that silence nothing: only by what the document alone shows, so that the
-// answer does not change from day to day, and only without errors, which may hide other
-// findings.
+// silence removes the findings that comments silence, after all rules ran. It reports comments that
+// silence nothing: only by what the document alone shows, so that the answer does not change from day
+// to day, and only without errors, which may hide other findings.
 func (w *worker) silence(o *Object) {
 	f := w.file
 	shown, silenced := o.Sift(slices.Clone(f.findings[f.from:]))
@@ -172,8 +170,8 @@ func findMarks(data []byte) [][]int {
 	return markHead().FindAllIndex(data, maxMarks)
 }
 
-// takeMarks returns the marks before a line that were not taken yet: those above the
-// first line of a document belong to it.
+// takeMarks returns the marks before a line that were not taken yet: those above the first line of a
+// document belong to it.
 func (f *file) takeMarks(until int) []mark {
 	var out []mark
 	for len(f.marks) > 0 {
@@ -194,8 +192,8 @@ func (f *file) takeMarks(until int) []mark {
 	return out
 }
 
-// newMark reads a mark, and what is before it. It has no word if it is only prose in
-// a comment, or a part of a text.
+// newMark reads a mark, and what is before it. It has no word if it is only prose in a comment, or a
+// part of a text.
 func newMark(before, text string) mark {
 	m := mark{before: strings.TrimLeft(before, " \t")}
 	if strings.HasPrefix(m.before, "#") {
@@ -229,8 +227,8 @@ func (f *file) endOf(line int) int {
 // fieldLines are where the fields and elements of a document are.
 type fieldLines struct {
 	root *yaml.Node
-	// spans are the lines on which fields and elements start, each with the last line
-	// of those; last is the document's.
+	// spans are the lines on which fields and elements start, each with the last line of those; last is
+	// the document's.
 	spans []span
 	last  int
 	// texts are the scalars that hold what looks like a mark, in their order.
@@ -269,8 +267,7 @@ func (l *fieldLines) walk(n *yaml.Node) int {
 	return last
 }
 
-// comments removes the marks that are parts of texts: as many as a text holds, from
-// where it starts.
+// comments removes the marks that are parts of texts: as many as a text holds, from where it starts.
 func (l *fieldLines) comments(marks []mark) []mark {
 	var out []mark
 	for _, t := range l.texts {
@@ -284,9 +281,8 @@ func (l *fieldLines) comments(marks []mark) []mark {
 	return append(out, marks...)
 }
 
-// covered returns the lines that a comment covers: after something, the fields and
-// elements that start on its line; alone, those that start next, or the whole
-// document if it is above that.
+// covered returns the lines that a comment covers: after something, the fields and elements that start
+// on its line; alone, those that start next, or the whole document if it is above that.
 func (l *fieldLines) covered(m mark) (from, to int, ok bool) {
 	at := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].from >= m.line })
 	switch {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// jsonText is a text of valid JSON, and jsonEscape one of its escapes: two halves of a
-// character beyond U+FFFF are one.
+// jsonText is a text of valid JSON, and jsonEscape one of its escapes: two halves of a character beyond
+// U+FFFF are one.
 var (
 	jsonText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 	jsonEscape = sync.OnceValue(func() *regexp.Regexp {
@@ -19,9 +19,9 @@ var (
 	})
 )
 
-// asYAML returns a text that is JSON without the two escapes that the parser of YAML
-// rejects, and any other text as it is. They are \/ and the halves of a character beyond
-// U+FFFF; half a character stays. Spaces after a text keep the next one in its place.
+// asYAML returns a text that is JSON without the two escapes that the parser of YAML rejects, and any
+// other text as it is. They are \/ and the halves of a character beyond U+FFFF; half a character stays.
+// Spaces after a text keep the next one in its place.
 func asYAML(data []byte) []byte {
 	if bytes.IndexByte(data, '\\') < 0 || !json.Valid(data) {
 		return data

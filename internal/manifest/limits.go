@@ -10,14 +10,14 @@ import (
 // MaxFile is the default limit of one file, in bytes.
 const MaxFile = 16 << 20
 
-// Limits limit what is read, so that files can't take all memory or all day. A field
-// that is zero is the default, which is far above any real repository: a purge of
-// 20,000 real paths is 1.3 MB and has 40,000 values.
+// Limits limit what is read, so that files can't take all memory or all day. A field that is zero is
+// the default, which is far above any real repository: a purge of 20,000 real paths is 1.3 MB and has
+// 40,000 values.
 type Limits struct {
 	// File and Total are the bytes of one file and of all.
 	File, Total int64
-	// Files and Objects are how many there may be, Values how many keys and values a
-	// document may have, and Folders how deep directories may be nested.
+	// Files and Objects are how many there may be, Values how many keys and values a document may have,
+	// and Folders how deep directories may be nested.
 	Files, Objects, Values, Folders int
 }
 
@@ -54,9 +54,8 @@ func (l *loader) excess() string {
 	return ""
 }
 
-// FirstAlias returns the line of the first alias of a YAML text, or 0. A reader
-// without limits must not read aliases: one page of them can become a thousand. A
-// text that is not YAML has none.
+// FirstAlias returns the line of the first alias of a YAML text, or 0. A reader without limits must not
+// read aliases: one page of them can become a thousand. A text that is not YAML has none.
 func FirstAlias(text []byte) int {
 	line := 0
 	_ = decode(text, func(doc *yaml.Node) { // what is not YAML is the reader's to report

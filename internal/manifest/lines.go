@@ -9,15 +9,14 @@ import (
 // maxSourceLine bounds the line that a finding carries: JSON may be one line.
 const maxSourceLine = 2000
 
-// lines finds the lines of a file; the index is made when the first is asked
-// for, because most files have no finding.
+// lines finds the lines of a file; the index is made when the first is asked for, because most files
+// have no finding.
 type lines struct {
 	data   []byte
 	starts []int
 }
 
-// text returns a line, from 1, without its end; "" where there is none or it
-// is too long to show.
+// text returns a line, from 1, without its end; "" where there is none or it is too long to show.
 func (l *lines) text(line int) string {
 	if b := l.bytes(line); len(b) <= maxSourceLine {
 		return string(b)
@@ -65,8 +64,8 @@ func (l *lines) position(offset int) (line, column int) {
 	return line, utf8.RuneCount(l.data[l.starts[line-1]:offset]) + 1
 }
 
-// lineBreak returns the length of the line break that b starts with, or 0;
-// the parser's line numbers count the same ones (YAML 1.1).
+// lineBreak returns the length of the line break that b starts with, or 0; the parser's line numbers
+// count the same ones (YAML 1.1).
 func lineBreak(b []byte) int {
 	switch b[0] {
 	case '\n':

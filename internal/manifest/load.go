@@ -19,8 +19,8 @@ type loader struct {
 	inputs  []input
 	results []result
 	next    atomic.Int64
-	// total is the bytes of the files that were read, done how many files these are,
-	// count their objects, and reported their findings.
+	// total is the bytes of the files that were read, done how many files these are, count their
+	// objects, and reported their findings.
 	total, done, count, reported atomic.Int64
 }
 
@@ -31,9 +31,9 @@ type result struct {
 	err                error
 }
 
-// Load reads every manifest of the sources, in the order of the sources and of the
-// names in a directory. The list says what the user must fix; the error says that
-// something could not be read, and then there is no Set.
+// Load reads every manifest of the sources, in the order of the sources and of the names in a
+// directory. The list says what the user must fix; the error says that something could not be read, and
+// then there is no Set.
 func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List, error) {
 	opts.Limits = opts.Limits.orDefault()
 	files, err := list(sources, opts.Limits)
@@ -55,8 +55,8 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	return set, opts.judge(append(files.findings, findings...)), nil
 }
 
-// Unread reports whether the findings say that a possible manifest was not read. An
-// object that is not in the set may then still be in git.
+// Unread reports whether the findings say that a possible manifest was not read. An object that is not
+// in the set may then still be in git.
 func Unread(findings diag.List) bool {
 	return slices.ContainsFunc(findings, func(f diag.Finding) bool { return f.Rule == ruleNotRegular })
 }

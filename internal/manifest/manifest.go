@@ -1,6 +1,5 @@
-// Package manifest turns YAML and JSON into a Set of checked objects with
-// positions; it is the only package that knows YAML, and it never looks at
-// what is live.
+// Package manifest turns YAML and JSON into a Set of checked objects with positions; it is the only
+// package that knows YAML, and it never looks at what is live.
 package manifest
 
 import (
@@ -11,18 +10,16 @@ import (
 	"trueup/internal/kind"
 )
 
-// Object is one manifest, reduced to canonical bytes; a tree exists only while
-// it is checked or compared.
+// Object is one manifest, reduced to canonical bytes; a tree exists only while it is checked or
+// compared.
 type Object struct {
 	Kind *kind.Kind
 	Name string
-	// Namespace is metadata.namespace, or the project's where the manifest has
-	// none.
+	// Namespace is metadata.namespace, or the project's where the manifest has none.
 	Namespace string
 	// APIVersion is what the manifest says, perhaps an alias of the kind's.
 	APIVersion string
-	// Path is the file as the user named it; Line and Column are where the
-	// object starts, from 1.
+	// Path is the file as the user named it; Line and Column are where the object starts, from 1.
 	Path   string
 	Line   int
 	Column int
@@ -75,8 +72,7 @@ type Source struct {
 	FS fs.FS
 	// Path is what to read inside FS: a file, or a folder to walk.
 	Path string
-	// Display is put before names inside FS to show them as the user would
-	// write them.
+	// Display is put before names inside FS to show them as the user would write them.
 	Display string
 	// Data is the content of standard input; FS is then nil.
 	Data []byte
@@ -84,15 +80,13 @@ type Source struct {
 
 // Options are the settings of a project for its manifests.
 type Options struct {
-	// Workspace is the name that metadata.namespace must have; empty where
-	// there is no project.
+	// Workspace is the name that metadata.namespace must have; empty where there is no project.
 	Workspace string
-	// DeprecatedPurgeURL is the address of the older purge service, or empty. A manifest
-	// that has it gets a warning.
+	// DeprecatedPurgeURL is the address of the older purge service, or empty. A manifest that has it
+	// gets a warning.
 	DeprecatedPurgeURL string
-	// Undocumented are fields and values that the platform has and does not document: by
-	// kind, and by the path of their parent without indices, such as CDN and
-	// spec.upstreams. They are not misspelt.
+	// Undocumented are fields and values that the platform has and does not document: by kind, and by
+	// the path of their parent without indices, such as CDN and spec.upstreams. They are not misspelt.
 	Undocumented map[string]map[string][]string
 	// Strict makes warnings errors.
 	Strict bool

@@ -12,8 +12,8 @@ import (
 // maxMeant is the longest word, in bytes, that is compared: words may be anybody's.
 const maxMeant = 300
 
-// Nearest returns the known word that was probably meant, or "". Every suggestion of
-// trueup comes from it: fields, values, names, commands, flags.
+// Nearest returns the known word that was probably meant, or "". Every suggestion of trueup comes from
+// it: fields, values, names, commands, flags.
 func Nearest(word string, known []string) string {
 	if len(word) > maxMeant {
 		return ""
@@ -53,10 +53,10 @@ func areSwapped(a, b string) bool {
 	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// misspelt returns the known words that a word is a misspelling of, usually one. It
-// makes errors where Nearest makes suggestions, so it accepts less: another case,
-// other hyphens, underscores and spaces, and letters that are swapped, missing, extra
-// or wrong. Numbers are never a slip: hc and hc2 are two versions of a field.
+// misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where
+// Nearest makes suggestions, so it accepts less: another case, other hyphens, underscores and spaces,
+// and letters that are swapped, missing, extra or wrong. Numbers are never a slip: hc and hc2 are two
+// versions of a field.
 func misspelt(word string, known []string) []string {
 	if len(word) > maxMeant {
 		return nil
@@ -81,17 +81,17 @@ func misspelt(word string, known []string) []string {
 // spelling is a word as its spelling is compared.
 type spelling struct {
 	letters, digits []rune
-	// slips is the highest weight of the edits of a misspelling; letter is the weight of
-	// a missing or extra letter, other that of a wrong one. A short word resembles many:
-	// of three letters only swapped and doubled ones are slips, of five any one.
+	// slips is the highest weight of the edits of a misspelling; letter is the weight of a missing or
+	// extra letter, other that of a wrong one. A short word resembles many: of three letters only
+	// swapped and doubled ones are slips, of five any one.
 	slips, letter, other int
 }
 
 // anyLetter is a character that may look like any letter.
 const anyLetter = -1
 
-// spelled reads a word. A character beyond ASCII may look like a letter of ASCII, if
-// it has two cases or is among such letters.
+// spelled reads a word. A character beyond ASCII may look like a letter of ASCII, if it has two cases
+// or is among such letters.
 func spelled(word string) spelling {
 	s := spelling{slips: 1, letter: 2, other: 2}
 	mixed := strings.ContainsFunc(word, func(r rune) bool { return r <= unicode.MaxASCII && unicode.IsLetter(r) })
@@ -115,8 +115,8 @@ func spelled(word string) spelling {
 	return s
 }
 
-// edits weighs the edits between a word and a known one, by the weights of the known
-// one: the Damerau-Levenshtein distance.
+// edits weighs the edits between a word and a known one, by the weights of the known one: the
+// Damerau-Levenshtein distance.
 func (s spelling) edits(known spelling) int {
 	a, b := s.letters, known.letters
 	if d := len(a) - len(b); max(d, -d) > known.slips {

@@ -14,8 +14,8 @@ type place struct{ line, column uint32 }
 
 func newPlace(line, column int) place { return place{uint32(line), uint32(column)} }
 
-// places are places one after the other, each as the number of lines from the one
-// before and its column. Nearly all take two bytes: every object keeps its own.
+// places are places one after the other, each as the number of lines from the one before and its
+// column. Nearly all take two bytes: every object keeps its own.
 type places []byte
 
 // add appends a place that comes after another.
@@ -24,30 +24,29 @@ func (p places) add(before, next place) places {
 	return binary.AppendUvarint(p, uint64(next.column))
 }
 
-// skeleton is a value in canonical JSON with one place for each of its nodes,
-// in the order of the JSON.
+// skeleton is a value in canonical JSON with one place for each of its nodes, in the order of the JSON.
 type skeleton struct {
 	json   []byte
 	places places
 }
 
-// positions are the places of the fields of an object. The spec's JSON is the
-// object's own; head is the rest of the document, with null for the spec.
+// positions are the places of the fields of an object. The spec's JSON is the object's own; head is the
+// rest of the document, with null for the spec.
 type positions struct {
 	head skeleton
 	spec places
 }
 
-// Place returns the line and column, from 1 and in characters, of a field such
-// as spec.locations[2].cache.edgeTTL, or of its nearest parent that is there;
-// 0, 0 for an object that was not read from a file.
+// Place returns the line and column, from 1 and in characters, of a field such as
+// spec.locations[2].cache.edgeTTL, or of its nearest parent that is there; 0, 0 for an object that was
+// not read from a file.
 func (o *Object) Place(field string) (line, column int) {
 	at := o.Places([]string{field})[0]
 	return at[0], at[1]
 }
 
-// Places returns the lines and columns of fields, as Place does; it reads the
-// object once for all of them.
+// Places returns the lines and columns of fields, as Place does; it reads the object once for all of
+// them.
 func (o *Object) Places(fields []string) [][2]int {
 	found := map[string]place{}
 	parents := make([][]string, len(fields))
@@ -72,8 +71,8 @@ func (o *Object) Places(fields []string) [][2]int {
 	return out
 }
 
-// withParents returns the paths of the fields that hold a field, from the outside in, and
-// its own: spec, spec.locations, spec.locations[2].
+// withParents returns the paths of the fields that hold a field, from the outside in, and its own:
+// spec, spec.locations, spec.locations[2].
 func withParents(field string) []string {
 	var all []string
 	path := ""
@@ -93,8 +92,8 @@ func withParents(field string) []string {
 	return all
 }
 
-// placeWalk takes the places of the nodes of a value one by one, and notes those of the
-// paths that found has.
+// placeWalk takes the places of the nodes of a value one by one, and notes those of the paths that
+// found has.
 type placeWalk struct {
 	places places
 	last   place

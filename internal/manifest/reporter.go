@@ -8,8 +8,8 @@ import (
 	"trueup/internal/diag"
 )
 
-// reporter takes what the running rule finds, so that a rule names only the place, the
-// message and the fix.
+// reporter takes what the running rule finds, so that a rule names only the place, the message and the
+// fix.
 type reporter struct {
 	rule     *Rule
 	file     *file
@@ -17,14 +17,14 @@ type reporter struct {
 }
 
 // report adds a finding of the running rule at a field of the subject, such as
-// "spec.locations[2].cache.edgeTTL" (see child and element). Places come later, for all
-// findings at once, because to find them takes as long as the object is large.
+// "spec.locations[2].cache.edgeTTL" (see child and element). Places come later, for all findings at
+// once, because to find them takes as long as the object is large.
 func (s *subject) report(field, message, fix string) {
 	s.file.add(0, 0, s.rule.Name, s.rule.Severity, field, message, fix)
 }
 
-// full reports whether there is no room for another finding of the running rule, and
-// counts it then. A rule asks before it composes an expensive message.
+// full reports whether there is no room for another finding of the running rule, and counts it then. A
+// rule asks before it composes an expensive message.
 func (r *reporter) full() bool { return r.file.full(r.rule.Severity) }
 
 // reportOn adds a finding of a rule for sets at a field of an object.
@@ -37,8 +37,7 @@ func (r *reporter) reportOn(o *Object, field, message, fix string) {
 	r.silenced = append(r.silenced, silenced...)
 }
 
-// place gives the findings of the current document that have none yet the places of
-// their fields.
+// place gives the findings of the current document that have none yet the places of their fields.
 func (f *file) place(o *Object) {
 	own := f.findings[f.from:]
 	var fields []string
@@ -60,8 +59,8 @@ func (f *file) place(o *Object) {
 	}
 }
 
-// child returns the path of a field of a mapping. A name that would be
-// mistaken for two is quoted: metadata.labels["a.b"].
+// child returns the path of a field of a mapping. A name that would be mistaken for two is quoted:
+// metadata.labels["a.b"].
 func child(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\"\\ ") {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -75,8 +74,7 @@ func child(path, name string) string {
 // element returns the path of the i-th element of a list, from 0.
 func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Check runs the rules that need every object of the set. It adds what comments
-// silence to the set.
+// Check runs the rules that need every object of the set. It adds what comments silence to the set.
 func Check(set *Set, opts Options) diag.List {
 	r := &reporter{file: &file{maxFindings: math.MaxInt}}
 	for i := range Rules() {
@@ -88,8 +86,8 @@ func Check(set *Set, opts Options) diag.List {
 	return opts.judge(r.file.findings)
 }
 
-// Advise returns the advice that needs only the manifest, and what comments in the
-// manifest silence of it. Advice never stops a run.
+// Advise returns the advice that needs only the manifest, and what comments in the manifest silence of
+// it. Advice never stops a run.
 func Advise(o *Object) (advice, silenced diag.List) {
 	f := &file{path: o.Path}
 	s := &subject{Object: o, Tree: o.Tree(), reporter: &reporter{file: f}}

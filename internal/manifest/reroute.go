@@ -12,12 +12,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// Route is how manifests reach the platform: by its API, or by the vendor's
-// command line, where a kind may have another apiVersion and needs
-// metadata.namespace.
+// Route is how manifests reach the platform: by its API, or by the vendor's command line, where a kind
+// may have another apiVersion and needs metadata.namespace.
 type Route struct {
-	// Vendor is the vendor's name in the envelope of the command line, and empty for
-	// the API.
+	// Vendor is the vendor's name in the envelope of the command line, and empty for the API.
 	Vendor string
 	// Workspace is the name for metadata.namespace; empty if it is not known.
 	Workspace string
@@ -27,8 +25,8 @@ type Route struct {
 type Rerouted struct {
 	Key  kind.Key
 	Line int
-	// From and To are values of apiVersion. They are equal if the envelope was right;
-	// To is empty if the kind has only one envelope.
+	// From and To are values of apiVersion. They are equal if the envelope was right; To is empty if
+	// the kind has only one envelope.
 	From, To  string
 	Namespace NamespaceChange
 }
@@ -36,8 +34,8 @@ type Rerouted struct {
 // NamespaceChange is what Convert did with metadata.namespace.
 type NamespaceChange uint8
 
-// NamespaceKept is a namespace of the command line that the API does not need: it
-// stays if nothing else names the workspace, or if it can't be removed alone.
+// NamespaceKept is a namespace of the command line that the API does not need: it stays if nothing else
+// names the workspace, or if it can't be removed alone.
 const (
 	NamespaceSame NamespaceChange = iota
 	NamespaceAdded
@@ -45,9 +43,8 @@ const (
 	NamespaceKept
 )
 
-// Convert gives the documents of a file the envelopes of the route: it edits
-// apiVersion and metadata.namespace in the text, and nothing else. The list says
-// why it can't; then there is no text.
+// Convert gives the documents of a file the envelopes of the route: it edits apiVersion and
+// metadata.namespace in the text, and nothing else. The list says why it can't; then there is no text.
 func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 	var e *rerouter
 	for _, remove := range []bool{true, false} { // of metadata.namespace
@@ -126,8 +123,8 @@ func envelopeProblem(root, metadata *yaml.Node) string {
 	return ""
 }
 
-// ofWorkspace refuses a manifest of another workspace: without its namespace, it would
-// belong to this one.
+// ofWorkspace refuses a manifest of another workspace: without its namespace, it would belong to this
+// one.
 func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 	n := peek(metadata, "namespace")
 	switch namespace := peekText(n); {
@@ -203,9 +200,8 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	return true
 }
 
-// gapBefore returns what to write between a comma and the member after one in
-// brackets: what stands before that one's key, but after a bracket on the same line
-// a space, if the colons have one.
+// gapBefore returns what to write between a comma and the member after one in brackets: what stands
+// before that one's key, but after a bracket on the same line a space, if the colons have one.
 func (e *rerouter) gapBefore(from, keyEnd int) string {
 	data := e.file.lines.data
 	before := bytes.TrimRight(data[:from], " \t\r\n")

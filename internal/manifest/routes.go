@@ -50,9 +50,8 @@ func RoutesOf(spec any) Routes {
 	return r
 }
 
-// Handling returns what shapes the answers that the edges cache, by its field below
-// the location: text, or canonical JSON. A number equals its text, and an empty value
-// an absent one.
+// Handling returns what shapes the answers that the edges cache, by its field below the location: text,
+// or canonical JSON. A number equals its text, and an empty value an absent one.
 func (l Location) Handling() map[string]string {
 	cache := mapping(l.tree, "cache")
 	out := map[string]string{}
@@ -67,8 +66,8 @@ func (l Location) Handling() map[string]string {
 	return out
 }
 
-// asText returns a text, or the canonical JSON of another value, because the platform
-// may return 443 for "443"; "" for nothing.
+// asText returns a text, or the canonical JSON of another value, because the platform may return 443
+// for "443"; "" for nothing.
 func asText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -96,8 +95,8 @@ func (r Routes) ServersOf(locations []Location) int {
 	return len(servers)
 }
 
-// Purged returns the path of a purge that covers everything that the location serves:
-// its own path, or the prefix before its first star.
+// Purged returns the path of a purge that covers everything that the location serves: its own path, or
+// the prefix before its first star.
 func (l Location) Purged() string {
 	path := l.Path
 	if i := strings.IndexByte(path, '*'); i >= 0 {
@@ -117,8 +116,8 @@ func (l Location) hostKey() string {
 	return kind.HostKey(l.Host)
 }
 
-// HostIn reports whether the location may serve one of the hosts, which have the form
-// of kind.HostKey. A host with a star may serve any.
+// HostIn reports whether the location may serve one of the hosts, which have the form of kind.HostKey.
+// A host with a star may serve any.
 func (l Location) HostIn(hosts map[string]bool) bool {
 	return l.hostKey() == "" || strings.Contains(l.Host, "*") || hosts[kind.HostKey(l.Host)]
 }

@@ -24,32 +24,30 @@ const (
 	RuleSnapshotChanged = "snapshot-changed"
 )
 
-// Rule is one check of manifests, with everything that its page in docs/rules
-// says. The text is in rules/NAME.txtar.
+// Rule is one check of manifests, with everything that its page in docs/rules says. The text is in
+// rules/NAME.txtar.
 type Rule struct {
 	Name     string
 	Severity diag.Severity
-	// Summary is one sentence; Why says what goes wrong otherwise and cites
-	// the platform's document; Fix says what to write.
+	// Summary is one sentence; Why says what goes wrong otherwise and cites the platform's document;
+	// Fix says what to write.
 	Summary string
 	Why     string
 	Fix     string
-	// Bad is a manifest that breaks the rule, Good the corrected one; the
-	// tests run both, and the page shows them. "# ... N more ..." stands for
-	// elements that continue the numbers of those around it, and <U+XXXX> for
-	// a character that can't be seen.
+	// Bad is a manifest that breaks the rule, Good the corrected one; the tests run both, and the page
+	// shows them. "# ... N more ..." stands for elements that continue the numbers of those around it,
+	// and <U+XXXX> for a character that can't be seen.
 	Bad  string
 	Good string
 	// Live is what is live beside the examples, where that matters.
 	Live string
-	// NeedsLive reports whether the plan checks the rule, because it needs
-	// what is live or the ledger.
+	// NeedsLive reports whether the plan checks the rule, because it needs what is live or the ledger.
 	NeedsLive bool
 	check
 }
 
-// check is how manifests are checked by a rule. The rules of the loader and of
-// the plan have none: they report by name.
+// check is how manifests are checked by a rule. The rules of the loader and of the plan have none: they
+// report by name.
 type check struct {
 	// object checks one object while its tree is at hand.
 	object func(*subject)
@@ -130,8 +128,8 @@ var rulesByName = sync.OnceValue(func() map[string]*Rule {
 	return all
 })
 
-// readRules reads the texts of the rules, which are part of the program: one
-// that is malformed is a mistake of ours, and panics.
+// readRules reads the texts of the rules, which are part of the program: one that is malformed is a
+// mistake of ours, and panics.
 func readRules() []Rule {
 	files, err := ruleTexts.ReadDir("rules")
 	if err != nil {
@@ -152,9 +150,8 @@ func readRules() []Rule {
 	return rules
 }
 
-// parseRule reads the text of a rule: lines "severity: S" and "needs: live", the
-// summary and the reason as paragraphs, then the files fix, live.yaml, bad.yaml
-// and good.yaml.
+// parseRule reads the text of a rule: lines "severity: S" and "needs: live", the summary and the reason
+// as paragraphs, then the files fix, live.yaml, bad.yaml and good.yaml.
 func parseRule(name string, text []byte) Rule {
 	archive := txtar.Parse(text)
 	head, prose, _ := strings.Cut(string(archive.Comment), "\n\n")

@@ -58,9 +58,9 @@ func groupByHost(locations []Location) map[string]*hostGroup {
 	return groups
 }
 
-// hiddenBy returns which location above the i-th takes all its requests: one of the
-// same host, of a wildcard that includes the host, or of any host. Two of the
-// same host and path are left to duplicate-location.
+// hiddenBy returns which location above the i-th takes all its requests: one of the same host, of a
+// wildcard that includes the host, or of any host. Two of the same host and path are left to
+// duplicate-location.
 func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool) {
 	own := l.hostKey()
 	for host := own; ; host = widerHost(host) {
@@ -81,8 +81,8 @@ func hiddenBy(groups map[string]*hostGroup, i int, l Location) (by int, ok bool)
 	}
 }
 
-// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then
-// *.c, then "" for any.
+// widerHost returns the next wildcard that includes the host: *.b.c for a.b.c, then *.c, then "" for
+// any.
 func widerHost(host string) string {
 	_, parent, ok := strings.Cut(strings.TrimPrefix(host, "*."), ".")
 	if !ok || len(host) > maxHostname {

@@ -17,9 +17,8 @@ const (
 	snapshot = "VolumeSnapshot"
 )
 
-// each yields the path and the value of every mapping at a place of the spec,
-// such as "upstreams[].servers[]"; "" is the spec itself. Values of other types are
-// left to the schema.
+// each yields the path and the value of every mapping at a place of the spec, such as
+// "upstreams[].servers[]"; "" is the spec itself. Values of other types are left to the schema.
 func (s *subject) each(place string) iter.Seq2[string, map[string]any] {
 	return mappings("spec", s.Tree, place)
 }
@@ -34,8 +33,7 @@ func mappings(at string, v any, place string) iter.Seq2[string, map[string]any] 
 	}
 }
 
-// visit calls yield with every value at a place below v. It reports whether yield
-// always wanted more.
+// visit calls yield with every value at a place below v. It reports whether yield always wanted more.
 func visit(at string, v any, place string, yield func(string, any) bool) bool {
 	if place == "" {
 		return yield(at, v)
@@ -84,8 +82,8 @@ func cdnField(place string) *kind.Field {
 	return f
 }
 
-// inRange returns the check that a field of the mappings at a place, where it is text, is
-// a whole number in the range of the schema; more ends the fix.
+// inRange returns the check that a field of the mappings at a place, where it is text, is a whole
+// number in the range of the schema; more ends the fix.
 func inRange(place, name, more string) func(*subject) {
 	f := cdnField(place + "." + name)
 	limits := fmt.Sprintf("from %d", f.Range[0])
@@ -104,8 +102,8 @@ func inRange(place, name, more string) func(*subject) {
 	}
 }
 
-// noDuplicates returns the check that no two elements of a list have the same key, which
-// the schema names; an empty key is none. Each of the owners has a list of its own.
+// noDuplicates returns the check that no two elements of a list have the same key, which the schema
+// names; an empty key is none. Each of the owners has a list of its own.
 func noDuplicates(owners, list, fix string) func(*subject) {
 	f := cdnField(owners + "." + list)
 	key := func(e map[string]any) string {
@@ -129,8 +127,8 @@ func noDuplicates(owners, list, fix string) func(*subject) {
 	}
 }
 
-// unique returns a function that takes the elements of a list one by one and
-// reports each whose key an earlier one has; an empty key is none.
+// unique returns a function that takes the elements of a list one by one and reports each whose key an
+// earlier one has; an empty key is none.
 func (s *subject) unique(noun, fix string) func(at, key string) {
 	first := map[string]string{}
 	return func(at, key string) {
@@ -178,8 +176,7 @@ func oddities(path string) []string {
 	return odd
 }
 
-// badEscape reports whether a % is not followed by two hexadecimal digits
-// (RFC 3986, 2.1).
+// badEscape reports whether a % is not followed by two hexadecimal digits (RFC 3986, 2.1).
 func badEscape(path string) bool {
 	for i := range len(path) {
 		if path[i] == '%' && (len(path) < i+3 || strings.Trim(path[i+1:i+3], "0123456789abcdefABCDEF") != "") {
@@ -189,8 +186,7 @@ func badEscape(path string) bool {
 	return false
 }
 
-// encoded names the ASCII characters of a path that URLs encode (RFC 3986, 2),
-// each once; "" for none.
+// encoded names the ASCII characters of a path that URLs encode (RFC 3986, 2), each once; "" for none.
 func encoded(path string) string {
 	const never = "\"<>\\^`{|}"
 	if !strings.ContainsAny(path, never) {

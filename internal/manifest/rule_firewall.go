@@ -26,8 +26,8 @@ func checkRatelimitOdd(s *subject) {
 	}
 }
 
-// isShared reports whether many visitors have the same value of what a limit
-// counts by. The names are those of the platform's constraints.
+// isShared reports whether many visitors have the same value of what a limit counts by. The names are
+// those of the platform's constraints.
 func isShared(identifier string) bool {
 	switch identifier {
 	case "asn", "country", "host", "http_version", "method", "path", "tls", "uri":
@@ -69,8 +69,8 @@ func number(parent map[string]any, field string) (float64, bool) {
 	return value, ok && err == nil
 }
 
-// matchesPeople reports whether a rule matches all visitors, or all but known
-// bots. A request matches if it fulfils all constraints of any group.
+// matchesPeople reports whether a rule matches all visitors, or all but known bots. A request matches
+// if it fulfils all constraints of any group.
 func matchesPeople(rule map[string]any) bool {
 	groups, _ := rule["constraints"].([]any)
 	return len(groups) == 0 || slices.ContainsFunc(groups, func(group any) bool {
@@ -122,8 +122,8 @@ func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 	s.report(child(at, "type"), message, fix)
 }
 
-// hasSettings reports whether an object has a member with the name of its type, or
-// one that resembles it: that is another spelling, or misspelt-field reports it.
+// hasSettings reports whether an object has a member with the name of its type, or one that resembles
+// it: that is another spelling, or misspelt-field reports it.
 func hasSettings(object map[string]any, name string) bool {
 	for member, v := range object {
 		if v != nil && (member == name || misspelt(member, []string{name}) != nil || misspelt(name, []string{member}) != nil) {
@@ -133,8 +133,7 @@ func hasSettings(object map[string]any, name string) bool {
 	return false
 }
 
-// otherSettings returns the one member that may hold the settings of another
-// type, or "".
+// otherSettings returns the one member that may hold the settings of another type, or "".
 func otherSettings(object map[string]any) string {
 	other := ""
 	for _, member := range canon.SortedKeys(object) {

@@ -22,8 +22,8 @@ func checkNameShape(s *subject) {
 	}
 }
 
-// confusable are characters that look like dots and slashes, or become such when
-// a program normalises text (Unicode NFKC).
+// confusable are characters that look like dots and slashes, or become such when a program normalises
+// text (Unicode NFKC).
 const confusable = "\u2024\u2025\u2026\u3002\ufe52\uff0e\uff61\u2044\u2215\u29f8\uff0f\u29f5\ufe68\uff3c"
 
 func nameProblem(name string) string {

@@ -53,8 +53,7 @@ func checkPurgeNameGeneric(s *subject) {
 const genericWords = " purge cache clear clean flush invalidate refresh test tmp temp new my all everything now today " +
 	"cdn web site static release deploy latest hotfix fix update example sample request foo bar "
 
-// generic reports whether a name has nothing but generic words and at most one
-// digit.
+// generic reports whether a name has nothing but generic words and at most one digit.
 func generic(name string) bool {
 	digits := 0
 	for _, r := range name {
@@ -133,8 +132,8 @@ func checkPurgeLimits(s *subject) {
 	}
 }
 
-// checkPurgeLimitsSet reports at the purge with which a hostname first exceeds its
-// limits. One that is too large alone is left to purge-limits.
+// checkPurgeLimitsSet reports at the purge with which a hostname first exceeds its limits. One that is
+// too large alone is left to purge-limits.
 func checkPurgeLimitsSet(set *Set, r *reporter) {
 	limits := purge.Limits()
 	total := map[string]purge.Usage{}

@@ -18,8 +18,8 @@ func checkPurgePath(s *subject) {
 	}
 }
 
-// mendPath says which valid path would purge at least what was meant, and that
-// it purges more where it does: nobody should widen a purge without knowing.
+// mendPath says which valid path would purge at least what was meant, and that it purges more where it
+// does: nobody should widen a purge without knowing.
 func mendPath(path string) string {
 	if _, rest, found := strings.Cut(path, "://"); found {
 		_, rest, _ = strings.Cut(rest, "/")
@@ -54,8 +54,7 @@ type coverage struct {
 	covered []int
 }
 
-// coveredPaths returns the paths of a purge with their places, and which of them
-// cover others.
+// coveredPaths returns the paths of a purge with their places, and which of them cover others.
 func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) {
 	for at, path := range texts(spec, "paths") {
 		paths, places = append(paths, path), append(places, at)

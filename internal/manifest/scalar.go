@@ -16,12 +16,11 @@ const (
 	// plainBool is true or false, plainNumber a number of JSON's grammar.
 	plainBool
 	plainNumber
-	// plainNull is the literal null; plainEmpty nothing at all or another
-	// spelling of null.
+	// plainNull is the literal null; plainEmpty nothing at all or another spelling of null.
 	plainNull
 	plainEmpty
-	// looseBool and looseNumber are a boolean or a number for some readers of
-	// YAML (1.1, or 1.2 beyond JSON) and a text for others.
+	// looseBool and looseNumber are a boolean or a number for some readers of YAML (1.1, or 1.2 beyond
+	// JSON) and a text for others.
 	looseBool
 	looseNumber
 )
@@ -79,8 +78,8 @@ func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || isDigit(s[0])) && isDigit(s[len(s)-1]) && json.Valid([]byte(s))
 }
 
-// fitsDouble reports whether a number of JSON's grammar is neither infinity nor,
-// unless it is written so, zero in double precision.
+// fitsDouble reports whether a number of JSON's grammar is neither infinity nor, unless it is written
+// so, zero in double precision.
 func fitsDouble(s string) bool {
 	value, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -90,8 +89,8 @@ func fitsDouble(s string) bool {
 	return value != 0 || !strings.ContainsAny(mantissa, "123456789")
 }
 
-// looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not:
-// other bases, underscores, sexagesimals, a plus, a bare point, infinity.
+// looseNumbers is what YAML 1.1 or 1.2 read as a number and JSON does not: other bases, underscores,
+// sexagesimals, a plus, a bare point, infinity.
 var looseNumbers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?(` +
 		`0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+` +

@@ -12,9 +12,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// schemaCheck compares a document with the schema of its kind, as a validator of JSON
-// Schema does; tests compare the two. A null means "must be absent", so a member that is
-// null is absent here.
+// schemaCheck compares a document with the schema of its kind, as a validator of JSON Schema does;
+// tests compare the two. A null means "must be absent", so a member that is null is absent here.
 type schemaCheck struct {
 	file *file
 	path []step

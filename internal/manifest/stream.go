@@ -56,8 +56,7 @@ type file struct {
 	maxFindings int
 	// maxValues bounds the values of a document.
 	maxValues int
-	// marks are where comments may speak to this program that no document has
-	// taken yet.
+	// marks are where comments may speak to this program that no document has taken yet.
 	marks [][]int
 }
 
@@ -67,8 +66,8 @@ type dropped struct {
 	worst diag.Severity
 }
 
-// The limits of the findings of a document, a file and all files: a hundred mistakes
-// are enough to start with, and a hostile file costs little.
+// The limits of the findings of a document, a file and all files: a hundred mistakes are enough to
+// start with, and a hostile file costs little.
 const (
 	maxFindings = 100
 	maxOfFile   = 1000
@@ -76,8 +75,7 @@ const (
 	maxBroken   = 20
 )
 
-// full reports whether the current document, or the file, has findings enough to
-// drop another.
+// full reports whether the current document, or the file, has findings enough to drop another.
 func (f *file) full(severity diag.Severity) bool {
 	over := &f.ofDocument
 	switch {
@@ -116,8 +114,8 @@ func (f *file) fail(line, column int, rule, field, message, fix string) *diag.Fi
 	return f.add(line, column, rule, diag.Error, field, message, fix)
 }
 
-// add adds a finding and returns it, or nil if there are too many. The pointer is
-// valid until the next finding.
+// add adds a finding and returns it, or nil if there are too many. The pointer is valid until the next
+// finding.
 func (f *file) add(line, column int, rule string, severity diag.Severity, field, message, fix string) *diag.Finding {
 	if f.full(severity) {
 		return nil
@@ -146,9 +144,9 @@ func clip(s string) string {
 	return s
 }
 
-// documents calls each with every document of the file. What can't be read becomes
-// a finding, and reading goes on at the next line that starts a document, so that
-// one mistake does not hide another; but only maxBroken times.
+// documents calls each with every document of the file. What can't be read becomes a finding, and
+// reading goes on at the next line that starts a document, so that one mistake does not hide another;
+// but only maxBroken times.
 func (f *file) documents(each func(*yaml.Node)) {
 	data, ok := f.clean(f.lines.data)
 	for n := 0; ok && n < maxBroken; n++ {
@@ -192,8 +190,7 @@ var (
 	startLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^---([ \t]|$)`) })
 )
 
-// clean rejects bytes that are not text in UTF-8, and removes a byte order mark and
-// directives.
+// clean rejects bytes that are not text in UTF-8, and removes a byte order mark and directives.
 func (f *file) clean(data []byte) ([]byte, bool) {
 	const utf8Fix = "save the file as UTF-8"
 	if encoding := foreignMark(data); encoding != "" {
@@ -222,10 +219,9 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	return f.dropDirectives(data), true
 }
 
-// tooManyValues returns the line at which a document exceeds the limit of its values,
-// or 0. It counts before the parser makes a tree, which takes a hundred times the
-// memory: each value follows a line break, a comma, a bracket, or a hyphen, colon or
-// question mark with a space.
+// tooManyValues returns the line at which a document exceeds the limit of its values, or 0. It counts
+// before the parser makes a tree, which takes a hundred times the memory: each value follows a line
+// break, a comma, a bracket, or a hyphen, colon or question mark with a space.
 func (f *file) tooManyValues(data []byte) int {
 	if len(data) <= f.maxValues {
 		return 0
@@ -253,8 +249,8 @@ func (f *file) tooManyValues(data []byte) int {
 	return 0
 }
 
-// foreignMark names the encoding whose byte order mark the data starts with,
-// or "". A mark of UTF-32 starts with one of UTF-16.
+// foreignMark names the encoding whose byte order mark the data starts with, or "". A mark of UTF-32
+// starts with one of UTF-16.
 func foreignMark(data []byte) string {
 	for _, m := range []struct{ mark, encoding string }{
 		{"\xFF\xFE\x00\x00", "UTF-32"},
@@ -302,8 +298,8 @@ func firstUnprintable(data []byte) int {
 	return -1
 }
 
-// resume returns the rest of the file from the first document that starts after the
-// line, with empty lines before it to keep the line numbers.
+// resume returns the rest of the file from the first document that starts after the line, with empty
+// lines before it to keep the line numbers.
 func (f *file) resume(line int) ([]byte, bool) {
 	for line++; line <= f.lines.count(); line++ {
 		if startLine().Match(f.lines.bytes(line)) {

@@ -10,8 +10,8 @@ import (
 	yaml4 "go.yaml.in/yaml/v4"
 )
 
-// syntax reports what the parser rejected, and returns the line. Version 4 of the
-// parser says where; it is slower, so it reads only what version 3 rejected.
+// syntax reports what the parser rejected, and returns the line. Version 4 of the parser says where; it
+// is slower, so it reads only what version 3 rejected.
 func (f *file) syntax(data []byte, err error) int {
 	at := whereRejected(data)
 	if at == nil { // version 4 accepts it
@@ -51,8 +51,7 @@ func (f *file) isBetween(line int) bool {
 	return len(text) == 0 || documentLine().Match(text)
 }
 
-// whereRejected returns the error of version 4 of the parser, or nil if it accepts
-// the text.
+// whereRejected returns the error of version 4 of the parser, or nil if it accepts the text.
 func whereRejected(data []byte) *yaml4.LoadError {
 	dec := yaml4.NewDecoder(bytes.NewReader(data))
 	for {
@@ -65,8 +64,8 @@ func whereRejected(data []byte) *yaml4.LoadError {
 	}
 }
 
-// isAboutContext reports whether the mistake is where a construct starts, and not
-// where the parser noticed it, which may be at the end of the text.
+// isAboutContext reports whether the mistake is where a construct starts, and not where the parser
+// noticed it, which may be at the end of the text.
 func isAboutContext(at *yaml4.LoadError, end int) bool {
 	switch at.ContextMsg {
 	case "while scanning a simple key", "while scanning an alias", "while scanning an anchor":
@@ -77,8 +76,7 @@ func isAboutContext(at *yaml4.LoadError, end int) bool {
 	return false
 }
 
-// mistake is an error of the parser in plain words. One without a message keeps the
-// parser's.
+// mistake is an error of the parser in plain words. One without a message keeps the parser's.
 type mistake struct{ part, rule, message, fix string }
 
 // mistakes are what parts of the parser's messages mean.

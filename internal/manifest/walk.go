@@ -62,9 +62,9 @@ func exceeded(path, message, fix string) diag.Finding {
 	return diag.Finding{Path: path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: fix}
 }
 
-// add lists a source: standard input, a file, or a directory and all below it, in the
-// order of names. It skips hidden names, and follows no symbolic link: a link can lead out
-// of the repository. A directory that can't be listed is an error: it must not look empty.
+// add lists a source: standard input, a file, or a directory and all below it, in the order of names.
+// It skips hidden names, and follows no symbolic link: a link can lead out of the repository. A
+// directory that can't be listed is an error: it must not look empty.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {
 		l.inputs = append(l.inputs, input{display: cmp.Or(s.Display, "-"), data: s.Data})
@@ -125,8 +125,8 @@ func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	return nil
 }
 
-// checkCase warns of names that differ only in case: a file system that ignores
-// case keeps one of them, and the other looks removed there.
+// checkCase warns of names that differ only in case: a file system that ignores case keeps one of them,
+// and the other looks removed there.
 func (l *lister) checkCase(shown string, cases map[string]string) {
 	dir, name := path.Split(shown)
 	folded := dir + strings.ToLower(name)
@@ -137,8 +137,7 @@ func (l *lister) checkCase(shown string, cases map[string]string) {
 	cases[folded] = name
 }
 
-// isFolderLink reports whether a link leads to a directory, or may do so: out of the
-// root, or nowhere.
+// isFolderLink reports whether a link leads to a directory, or may do so: out of the root, or nowhere.
 func isFolderLink(s Source, name string) bool {
 	info, err := fs.Stat(s.FS, name)
 	return err != nil || info.IsDir()
@@ -149,8 +148,7 @@ func isManifest(name string) bool {
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
-// file lists a regular file and reports any other. It opens no pipe: that would wait
-// for a writer.
+// file lists a regular file and reports any other. It opens no pipe: that would wait for a writer.
 func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	display := path.Join(s.Display, name)
 	if l.seen[display] {
@@ -171,8 +169,8 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	}
 }
 
-// errChanged is a file that changed while it was read: with half of it, the other
-// half would look removed.
+// errChanged is a file that changed while it was read: with half of it, the other half would look
+// removed.
 var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
 
 // read reads the file into the buffer, at most one byte more than the limit.
@@ -236,9 +234,8 @@ type Text struct {
 	Data []byte
 }
 
-// Texts reads the files that Load reads, in the same order and within the same
-// limits. The list says what keeps files from being read; the error is that of a
-// file that could not be read.
+// Texts reads the files that Load reads, in the same order and within the same limits. The list says
+// what keeps files from being read; the error is that of a file that could not be read.
 func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	limits = limits.orDefault()
 	files, err := list(sources, limits)

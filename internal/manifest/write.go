@@ -29,14 +29,14 @@ type Draft struct {
 	Schema string
 	// Head are the lines of a comment above the manifest.
 	Head []string
-	// Silence is the reason in the comments that silence warnings about fields and
-	// values that the schema does not know; empty writes no comments.
+	// Silence is the reason in the comments that silence warnings about fields and values that the
+	// schema does not know; empty writes no comments.
 	Silence string
 }
 
-// Write returns the canonical text of manifests, several as documents of one
-// file: fields in the order of the schema, and quotes where a text would be read
-// as something else. What Format would make of it is the same.
+// Write returns the canonical text of manifests, several as documents of one file: fields in the order
+// of the schema, and quotes where a text would be read as something else. What Format would make of it
+// is the same.
 func Write(drafts ...Draft) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range drafts {
@@ -74,8 +74,8 @@ func (d Draft) write(out *bytes.Buffer) error {
 	return encode(out, root)
 }
 
-// Snippet returns a JSON value as a part of a manifest can hold it, in the layout of
-// Write; f is the field whose value it is, and may be nil.
+// Snippet returns a JSON value as a part of a manifest can hold it, in the layout of Write; f is the
+// field whose value it is, and may be nil.
 func Snippet(value any, f *kind.Field) (string, error) {
 	var out bytes.Buffer
 	if err := encode(&out, node(value, f)); err != nil {
@@ -129,9 +129,8 @@ func node(v any, f *kind.Field) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean
 }
 
-// silenceUnknown adds a comment at each field and value that the schema does not
-// know: after a scalar of one line, above anything else. A comment above a value
-// belongs to the node at.
+// silenceUnknown adds a comment at each field and value that the schema does not know: after a scalar
+// of one line, above anything else. A comment above a value belongs to the node at.
 func silenceUnknown(at, n *yaml.Node, f *kind.Field, reason string) {
 	if f == nil {
 		return
@@ -184,8 +183,7 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// inOrder returns where a field is in the order of the schema; those that it does not
-// know come last.
+// inOrder returns where a field is in the order of the schema; those that it does not know come last.
 func inOrder(f *kind.Field, name string) int {
 	if at := slices.Index(f.Names, name); at >= 0 {
 		return at
