@@ -87,7 +87,6 @@ func (c *converter) fail(n *yaml.Node, rule, message, fix string) *diag.Finding 
 	return c.file.fail(n.Line, n.Column, rule, fieldPath(c.path), message, fix)
 }
 
-// atMember adds a finding at a member of the current mapping.
 func (c *converter) atMember(p pair, rule string, severity diag.Severity, message, fix string) *diag.Finding {
 	path := fieldPath(append(c.path, step{p.name, -1}))
 	return c.file.add(p.key.Line, p.key.Column, rule, severity, path, message, fix)
@@ -135,7 +134,6 @@ func (c *converter) value(n, at *yaml.Node, f *kind.Field) any {
 	return c.scalar(n, at, f)
 }
 
-// count counts the nodes that aliases expand to, up to the limit.
 func (c *converter) count(n *yaml.Node) bool {
 	if c.aliased++; c.aliased > maxAliased {
 		c.stop(n, ruleAlias, fmt.Sprintf("aliases expand to more than %d values", maxAliased),
@@ -195,7 +193,6 @@ func (c *converter) mapping(n, at *yaml.Node, f *kind.Field) any {
 	return tree
 }
 
-// member converts the value of a member of n.
 func (c *converter) member(p pair, n *yaml.Node, f *kind.Field) any {
 	field := member(f, p.name)
 	top := len(c.path) == 0
@@ -281,7 +278,6 @@ func (c *converter) dropRepeated(base int) {
 	c.pairs = c.pairs[:base+len(kept)]
 }
 
-// key returns the name that a key node gives.
 func (c *converter) key(n *yaml.Node) (string, bool) {
 	target := n
 	if n.Kind == yaml.AliasNode {

@@ -42,7 +42,6 @@ func (c *converter) text(n *yaml.Node, f *kind.Field) any {
 	return c.emit(n, n.Value)
 }
 
-// literal converts a plain boolean or number.
 func (c *converter) literal(n *yaml.Node, f *kind.Field, what plain) any {
 	want, value := kind.AnyType, n.Value
 	if f != nil {
@@ -125,7 +124,6 @@ func quoteText(s string) string { return strconv.Quote(s) }
 // quoteName writes something for a message, short and on one line.
 func quoteName(s string) string { return strconv.Quote(short(s)) }
 
-// short cuts what is too long for a message.
 func short(s string) string {
 	const most = 60
 	if len(s) > most {

@@ -25,7 +25,6 @@ type editor struct {
 // spot is a line, a column, and their offset in the text.
 type spot struct{ line, column, at int }
 
-// edit replaces bytes of the text.
 type edit struct {
 	from, to int
 	text     string
@@ -89,7 +88,6 @@ func (e *editor) token(n *yaml.Node) (from, to int, ok bool) {
 	return from, from + len(n.Value), n.Style == 0 && bytes.HasPrefix(text, []byte(n.Value))
 }
 
-// text returns a part of the text.
 func (e *editor) text(from, to int) string { return string(e.file.lines.data[from:to]) }
 
 func (e *editor) replace(from, to int, text string) {
@@ -123,7 +121,6 @@ func (e *editor) cutItem(from, to int, commaAfter bool) (edit, bool) {
 	return edit{from: from, to: len(data) - len(bytes.TrimLeft(after, space))}, ok
 }
 
-// applied returns the text with the edits.
 func (e *editor) applied() []byte {
 	slices.SortFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	var out bytes.Buffer
@@ -210,7 +207,6 @@ func alike(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value && a.Anchor == b.Anchor
 }
 
-// byName sorts keys and values.
 func byName(content []*yaml.Node) []*yaml.Node {
 	pairs := slices.Collect(slices.Chunk(content, 2))
 	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return strings.Compare(a[0].Value, b[0].Value) })

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lithammer/fuzzysearch/fuzzy"
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/canon"
@@ -75,7 +74,6 @@ func rootOf(doc *yaml.Node) *yaml.Node {
 
 func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && isPlain(n) && n.Value == "" }
 
-// unknownKind reports an envelope that trueup does not manage.
 func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	version, kindName := peekText(apiVersion), peekText(name)
 	if version == "" && kindName == "" {
@@ -94,7 +92,6 @@ func (w *worker) unknownKind(root, apiVersion, name *yaml.Node) {
 	}
 }
 
-// wrongEnvelope says what is wrong with an envelope, and where.
 func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node, field, message, fix string) {
 	apiVersion := peek(root, "apiVersion")
 	at, field = peek(root, "kind"), "kind"
@@ -127,7 +124,7 @@ func wrongEnvelope(root *yaml.Node, known *kind.Kind, near bool) (at *yaml.Node,
 func nearKind(name string) (*kind.Kind, bool) {
 	const slips = 2
 	for _, k := range kind.All() {
-		if fuzzy.LevenshteinDistance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
+		if distance(strings.ToLower(name), strings.ToLower(k.Name)) <= min(slips, len(k.Name)/2) {
 			return k, true
 		}
 	}

@@ -45,7 +45,6 @@ func onlyKeeps(annotations any) bool {
 	return keeps && len(m) == 1
 }
 
-// unknownMember reports a member that the platform's document does not show.
 func (c *converter) unknownMember(p pair, tree map[string]any, f *kind.Field) {
 	known := f.Names
 	if name, ok := tree[f.Discriminator].(string); ok && !slices.Contains(known, name) {

@@ -80,7 +80,6 @@ type change struct {
 	edits   []edit
 }
 
-// fixedFile is a file while it is fixed.
 type fixedFile struct {
 	*editor
 	json bool

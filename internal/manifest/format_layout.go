@@ -11,7 +11,6 @@ import (
 	"trueup/internal/kind"
 )
 
-// levelIndent is the indentation of each level.
 const levelIndent = 2
 
 type lineKind uint8
@@ -250,7 +249,6 @@ func offset(line string, column int) int {
 	return at
 }
 
-// layOut makes the new lines.
 func (l *sheet) layOut() error {
 	var open []token
 	below, spare := l.below(), -1
@@ -309,7 +307,6 @@ func (l *sheet) below() []token {
 	return all
 }
 
-// layOutTokens makes a line with tokens.
 func (line *sheetLine) layOutTokens(at int) error {
 	in, tokens := line.in, line.tokens
 	var b strings.Builder

@@ -82,7 +82,6 @@ type block struct {
 	sign                 string
 }
 
-// blockText notes the lines of a text behind | or >.
 func (l *sheet) blockText(v *yaml.Node, owner token) error {
 	b, err := l.block(v, owner.from)
 	if err != nil {

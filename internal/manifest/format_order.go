@@ -44,7 +44,6 @@ func (l *sheet) sort(m ordering) {
 	}
 }
 
-// extend finds the lines of each field.
 func (l *sheet) extend(m ordering) {
 	for i := range m.entries {
 		e := &m.entries[i]

@@ -19,7 +19,6 @@ const (
 	maxLabel    = 63
 )
 
-// host is the name of a machine in a manifest.
 type host struct {
 	// at is its field; noun is what the field is called in a message.
 	at, noun, text string

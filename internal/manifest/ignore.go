@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lithammer/fuzzysearch/fuzzy"
 	"go.yaml.in/yaml/v3"
 
 	"trueup/internal/diag"
@@ -206,7 +205,7 @@ func newMark(before, text string) mark {
 	}
 	const slips = 2 // in the word ignore
 	word := strings.TrimSpace(form[1])
-	if isProse := word != form[1] || word == ""; isProse && fuzzy.LevenshteinDistance(strings.ToLower(word), "ignore") > slips {
+	if isProse := word != form[1] || word == ""; isProse && distance(strings.ToLower(word), "ignore") > slips {
 		return m
 	}
 	m.word, m.rule, m.reason = form[1], strings.TrimRight(form[2], ":,;"), clip(form[3])

@@ -16,7 +16,7 @@ import (
 // loader is what all workers of one Load share.
 type loader struct {
 	options Options
-	inputs  []input
+	texts   []Text
 	results []result
 	next    atomic.Int64
 	// total is the bytes of the files that were read, done how many files these are, count their
@@ -24,7 +24,6 @@ type loader struct {
 	total, done, count, reported atomic.Int64
 }
 
-// result is what one file gave.
 type result struct {
 	objects            []*Object
 	findings, silenced diag.List
@@ -43,7 +42,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if files.exceeded != nil {
 		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
 	}
-	l := &loader{options: opts, inputs: files.inputs, results: make([]result, len(files.inputs))}
+	l := &loader{options: opts, texts: files.texts, results: make([]result, len(files.texts))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
@@ -71,25 +70,24 @@ func (o Options) judge(findings diag.List) diag.List {
 	return findings
 }
 
-// readAll reads the inputs with a number of workers.
 func (l *loader) readAll(ctx context.Context) {
 	workers := l.options.Parallelism
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var group sync.WaitGroup
-	for range min(workers, len(l.inputs)) {
+	for range min(workers, len(l.texts)) {
 		group.Go(func() {
 			w := &worker{loader: l}
 			var buffer bytes.Buffer
 			for ctx.Err() == nil {
 				i := int(l.next.Add(1)) - 1
-				if i >= len(l.inputs) || l.excess() != "" {
+				if i >= len(l.texts) || l.excess() != "" {
 					return
 				}
-				l.results[i] = w.readSafely(l.inputs[i], &buffer)
+				l.results[i] = w.readSafely(l.texts[i], &buffer)
 				if done := l.done.Add(1); l.options.Progress != nil {
-					l.options.Progress(int(done), len(l.inputs))
+					l.options.Progress(int(done), len(l.texts))
 				}
 			}
 		})
@@ -98,26 +96,25 @@ func (l *loader) readAll(ctx context.Context) {
 }
 
 // readSafely reads one file; a panic is the file's error.
-func (w *worker) readSafely(in input, buffer *bytes.Buffer) (r result) {
+func (w *worker) readSafely(t Text, buffer *bytes.Buffer) (r result) {
 	defer func() {
 		if value := recover(); value != nil {
-			r = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", in.display, value)}
+			r = result{err: fmt.Errorf("read %s: internal error: %.300v; this is a bug", t.Path, value)}
 		}
 	}()
-	return w.read(in, buffer)
+	return w.read(t, buffer)
 }
 
-// read reads one file.
-func (w *worker) read(in input, buffer *bytes.Buffer) result {
+func (w *worker) read(t Text, buffer *bytes.Buffer) result {
 	limit := w.options.Limits.File
-	data, err := in.read(limit, buffer)
+	data, err := t.read(limit, buffer)
 	if err != nil {
 		return result{err: err}
 	}
 	w.total.Add(int64(len(data)))
 	w.silenced, w.objects, w.convert.expanded = nil, nil, 0
 	w.file = &file{
-		path: in.display, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values,
+		path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values,
 	}
 	if int64(len(data)) > limit {
 		w.file.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
@@ -136,7 +133,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
 	if message := l.excess(); message != "" {
-		return set, append(findings, exceeded(l.inputs[0].display, message, "name fewer files at once")), nil
+		return set, append(findings, exceeded(l.texts[0].Path, message, "name fewer files at once")), nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {

@@ -453,7 +453,7 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	w := &worker{loader: &loader{options: Options{Limits: Limits{}.orDefault()}}}
 	for b.Loop() {
-		if r := w.read(input{display: "-", data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
+		if r := w.read(Text{Path: "-", Data: text}, &bytes.Buffer{}); len(r.objects) != 1 {
 			b.Fatal(r.findings)
 		}
 	}

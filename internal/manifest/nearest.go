@@ -1,12 +1,11 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/lithammer/fuzzysearch/fuzzy"
 )
 
 // maxMeant is the longest word, in bytes, that is compared: words may be anybody's.
@@ -27,30 +26,19 @@ func Nearest(word string, known []string) string {
 			continue
 		}
 		other := strings.ToLower(k)
-		d := fuzzy.LevenshteinDistance(lower, other)
-		if d == 2 && areSwapped(lower, other) {
-			d = 1
-		}
-		if d < least {
+		if d := distance(lower, other); d < least {
 			best, least = k, d
 		}
 		if len(word) >= enough && strings.Contains(other, lower) && (part == "" || len(k) < len(part)) {
 			part = k
 		}
 	}
-	if best == "" {
-		return part
-	}
-	return best
+	return cmp.Or(best, part)
 }
 
-// areSwapped reports whether two words differ in the order of two neighbours.
-func areSwapped(a, b string) bool {
-	i := 0
-	for i < min(len(a), len(b)) && a[i] == b[i] {
-		i++
-	}
-	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+// distance counts the letters to change, add, remove or swap between two words.
+func distance(a, b string) int {
+	return spelling{letters: []rune(a)}.edits(spelling{letters: []rune(b), slips: maxMeant, letter: 1, other: 1})
 }
 
 // misspelt returns the known words that a word is a misspelling of, usually one. It makes errors where

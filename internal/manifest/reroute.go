@@ -64,7 +64,6 @@ func (r Route) Convert(t Text) ([]byte, []Rerouted, diag.List) {
 	return nil, nil, e.file.findings
 }
 
-// rerouter edits the envelopes of a file.
 type rerouter struct {
 	*editor
 	route    Route
@@ -139,7 +138,6 @@ func (e *rerouter) ofWorkspace(metadata *yaml.Node) bool {
 	return true
 }
 
-// reroute collects the edits of a document.
 func (e *rerouter) reroute(root, metadata *yaml.Node, done *Rerouted) bool {
 	toAPI, changes, named := e.route.Vendor == "", done.From != done.To, peek(metadata, "namespace") != nil
 	if version := peek(root, "apiVersion"); changes {

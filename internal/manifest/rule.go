@@ -167,18 +167,11 @@ func parseRule(name string, text []byte) Rule {
 			rule.NeedsLive = value == "live"
 		}
 	}
+	parts := map[string]*string{"fix": &rule.Fix, "live.yaml": &rule.Live, "bad.yaml": &rule.Bad, "good.yaml": &rule.Good}
 	for _, f := range archive.Files {
-		switch f.Name {
-		case "fix":
-			rule.Fix = oneLine(string(f.Data))
-		case "live.yaml":
-			rule.Live = string(f.Data)
-		case "bad.yaml":
-			rule.Bad = string(f.Data)
-		case "good.yaml":
-			rule.Good = string(f.Data)
-		}
+		*parts[f.Name] = string(f.Data)
 	}
+	rule.Fix = oneLine(rule.Fix)
 	return rule
 }
 

@@ -28,7 +28,6 @@ func checkLocationUnreachable(s *subject) {
 	}
 }
 
-// hostGroup are the locations of a host.
 type hostGroup struct {
 	// numbers are the indices of the locations, paths their paths.
 	numbers []int

@@ -69,7 +69,6 @@ func mapping(parent map[string]any, field string) map[string]any {
 	return m
 }
 
-// text returns a field that is text.
 func text(parent map[string]any, field string) (string, bool) {
 	s, ok := parent[field].(string)
 	return s, ok
@@ -211,7 +210,6 @@ func hasDotSegment(path string) bool {
 		(strings.Contains("/"+path+"/", "/./") || strings.Contains("/"+path+"/", "/../"))
 }
 
-// oddPath is the message about a path with oddities.
 func oddPath(path string, odd []string) string {
 	return fmt.Sprintf("the path %q has %s: the platform's document does not say what that means", path, strings.Join(odd, " and "))
 }

@@ -29,11 +29,7 @@ func checkRatelimitOdd(s *subject) {
 // isShared reports whether many visitors have the same value of what a limit counts by. The names are
 // those of the platform's constraints.
 func isShared(identifier string) bool {
-	switch identifier {
-	case "asn", "country", "host", "http_version", "method", "path", "tls", "uri":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"asn", "country", "host", "http_version", "method", "path", "tls", "uri"}, identifier)
 }
 
 // lowRate is a number of requests in each unit of the period.
@@ -107,7 +103,6 @@ func checkTypeSettings(s *subject) {
 	}
 }
 
-// checkSettings reports an object without the settings that its type names.
 func (s *subject) checkSettings(at string, object map[string]any, noun string) {
 	name, _ := text(object, "type")
 	if name == "" || hasSettings(object, name) {

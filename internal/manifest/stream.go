@@ -109,7 +109,6 @@ func (f *file) unshown(message string, worst diag.Severity) {
 	f.findings = append(f.findings, last)
 }
 
-// fail adds an error at a place of the file; see add.
 func (f *file) fail(line, column int, rule, field, message, fix string) *diag.Finding {
 	return f.add(line, column, rule, diag.Error, field, message, fix)
 }

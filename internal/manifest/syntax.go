@@ -51,7 +51,6 @@ func (f *file) isBetween(line int) bool {
 	return len(text) == 0 || documentLine().Match(text)
 }
 
-// whereRejected returns the error of version 4 of the parser, or nil if it accepts the text.
 func whereRejected(data []byte) *yaml4.LoadError {
 	dec := yaml4.NewDecoder(bytes.NewReader(data))
 	for {

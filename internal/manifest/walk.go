@@ -14,17 +14,19 @@ import (
 	"trueup/internal/diag"
 )
 
-// input is one file to read.
-type input struct {
-	fsys    fs.FS
-	name    string
-	display string
-	data    []byte
+// Text is a file of manifests.
+type Text struct {
+	// FS is the source's, and nil for standard input; Name is the file's in it.
+	FS   fs.FS
+	Name string
+	// Path is the file as the user named it.
+	Path string
+	Data []byte
 }
 
 // lister lists the files of sources, each once.
 type lister struct {
-	inputs   []input
+	texts    []Text
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
@@ -32,7 +34,6 @@ type lister struct {
 	exceeded *diag.Finding
 }
 
-// list lists the files of the sources.
 func list(sources []Source, limits Limits) (*lister, error) {
 	l := &lister{seen: map[string]bool{}, limits: limits}
 	for _, s := range sources {
@@ -67,7 +68,7 @@ func exceeded(path, message, fix string) diag.Finding {
 // directory that can't be listed is an error: it must not look empty.
 func (l *lister) add(s Source) error {
 	if s.FS == nil {
-		l.inputs = append(l.inputs, input{display: cmp.Or(s.Display, "-"), data: s.Data})
+		l.texts = append(l.texts, Text{Path: cmp.Or(s.Display, "-"), Data: s.Data})
 		return nil
 	}
 	root := path.Clean(s.Path)
@@ -98,7 +99,6 @@ func (l *lister) add(s Source) error {
 	})
 }
 
-// skip skips a file, or a directory and all below it.
 func skip(e fs.DirEntry) error {
 	if e.IsDir() {
 		return fs.SkipDir
@@ -159,7 +159,7 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 	case len(l.seen) > l.limits.Files:
 		l.exceed(display, fmt.Sprintf("there are more than %d files", l.limits.Files), "name fewer folders at once")
 	case mode.IsRegular():
-		l.inputs = append(l.inputs, input{fsys: s.FS, name: name, display: display})
+		l.texts = append(l.texts, Text{FS: s.FS, Name: name, Path: display})
 	default:
 		what := "a device, a pipe or a socket"
 		if mode&fs.ModeSymlink != 0 {
@@ -174,16 +174,16 @@ func (l *lister) file(s Source, name string, mode fs.FileMode) {
 var errChanged = errors.New("it changed while trueup read it: run trueup again when nothing writes to it")
 
 // read reads the file into the buffer, at most one byte more than the limit.
-func (in input) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
-	if in.fsys == nil {
-		return in.data, nil
+func (t Text) read(limit int64, buffer *bytes.Buffer) ([]byte, error) {
+	if t.FS == nil {
+		return t.Data, nil
 	}
-	data, err := readRegular(in.fsys, in.name, limit, buffer)
+	data, err := readRegular(t.FS, t.Name, limit, buffer)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("it was deleted just now: run trueup again when nothing changes the files")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", in.display, withoutPath(err))
+		return nil, fmt.Errorf("read %s: %w", t.Path, withoutPath(err))
 	}
 	return data, nil
 }
@@ -224,16 +224,6 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Text is a file of manifests.
-type Text struct {
-	// FS is the source's, and nil for standard input; Name is the file's in it.
-	FS   fs.FS
-	Name string
-	// Path is the file as the user named it.
-	Path string
-	Data []byte
-}
-
 // Texts reads the files that Load reads, in the same order and within the same limits. The list says
 // what keeps files from being read; the error is that of a file that could not be read.
 func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
@@ -245,23 +235,21 @@ func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	if files.exceeded != nil {
 		return nil, files.findings, nil
 	}
-	texts := make([]Text, len(files.inputs))
 	total := int64(0)
-	for i, in := range files.inputs {
-		data, err := in.read(limits.File, &bytes.Buffer{})
-		if err != nil {
+	for i := range files.texts {
+		t := &files.texts[i]
+		if t.Data, err = t.read(limits.File, &bytes.Buffer{}); err != nil {
 			return nil, nil, err
 		}
-		size := int64(len(data))
+		size := int64(len(t.Data))
 		if total += size; size > limits.File {
-			files.exceed(in.display, "the file is larger than "+bytesOf(limits.File), "split it into several files")
+			files.exceed(t.Path, "the file is larger than "+bytesOf(limits.File), "split it into several files")
 		} else if total > limits.Total {
-			files.exceed(in.display, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
+			files.exceed(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
 		}
 		if files.exceeded != nil {
 			return nil, append(files.findings, *files.exceeded), nil
 		}
-		texts[i] = Text{FS: in.fsys, Name: in.name, Path: in.display, Data: data}
 	}
-	return texts, files.findings, nil
+	return files.texts, files.findings, nil
 }
