@@ -56,9 +56,8 @@ func (o *Object) Places(fields []string) [][2]int {
 			found[path] = place{}
 		}
 	}
-	for root, s := range map[string]skeleton{"": o.positions.head, "spec": {o.Spec, o.positions.spec}} {
-		(&placeWalk{places: s.places, found: found}).value(root, s.json)
-	}
+	(&placeWalk{places: o.positions.head.places, found: found}).value("", o.positions.head.json)
+	(&placeWalk{places: o.positions.spec, found: found}).value("spec", o.Spec)
 	out := make([][2]int, len(fields))
 	for i := range fields {
 		out[i] = [2]int{o.Line, o.Column}
