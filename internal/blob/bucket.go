@@ -122,7 +122,7 @@ func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirme
 	defer cancel()
 	// Every server of the protocol knows this sum, which only detects damage.
 	sum := md5.Sum(content)
-	answer, err := s.client.send(ctx, s3Request{
+	etag, body, err := s.client.send(ctx, s3Request{
 		method: http.MethodPut, key: s.at(name), body: content,
 		header: map[string]string{
 			"If-None-Match": "*", "Content-Type": "application/json", "Content-MD5": base64.StdEncoding.EncodeToString(sum[:]),
@@ -131,8 +131,8 @@ func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirme
 	if err != nil {
 		return false, err
 	}
-	_ = answer.Body.Close()
-	return strings.Trim(answer.Header.Get("ETag"), `"`) == hex.EncodeToString(sum[:]), nil
+	_ = body.Close()
+	return strings.Trim(etag, `"`) == hex.EncodeToString(sum[:]), nil
 }
 
 // Get reads an object.

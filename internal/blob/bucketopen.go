@@ -260,23 +260,32 @@ func awsAddress(region string, fips, dualStack bool) string {
 	return "https://" + service + "." + region + "." + domain
 }
 
-// bucketAddress returns the address of a bucket on a server, which must use TLS, except on this
-// machine. The bucket is a part of the host's name unless that would be no name, or no
-// certificate would cover it. Errors don't repeat the address, which may hold a password.
+// bucketAddress returns the address of a bucket on a server. The bucket is a part of the host's
+// name unless that would be no name, or no certificate would cover it.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errors.New("the bucket's endpoint is not of the form https://HOST")
-	}
-	ip, notIP := netip.ParseAddr(u.Hostname())
-	if loopback := u.Hostname() == "localhost" || notIP == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
-		return nil, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
+	u, isIP, err := parseEndpoint(endpoint)
+	if err != nil {
+		return nil, err
 	}
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	if pathStyle || notIP == nil || u.Scheme == "https" && strings.Contains(bucket, ".") {
+	if pathStyle || isIP || u.Scheme == "https" && strings.Contains(bucket, ".") {
 		at.Path += "/" + bucket
 	} else {
 		at.Host = bucket + "." + u.Host
 	}
 	return at, nil
+}
+
+// parseEndpoint parses the address of a server, which must use TLS, except on this machine.
+// Errors don't repeat it, because it may hold a password.
+func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
+	u, err = url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, false, errors.New("the bucket's endpoint is not of the form https://HOST")
+	}
+	ip, notIP := netip.ParseAddr(u.Hostname())
+	if loopback := u.Hostname() == "localhost" || notIP == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
+		return nil, false, errors.New("the bucket's endpoint does not use https, which would expose the credentials")
+	}
+	return u, notIP == nil, nil
 }

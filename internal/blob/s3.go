@@ -44,16 +44,16 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends the request once. An answer that is not a success is an *s3Error; the body of
+// send sends the request once. An answer that is not a success is an *s3Error. The body of
 // another one must be closed.
-func (c *s3Client) send(ctx context.Context, r s3Request) (*http.Response, error) {
+func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
 	req, err := c.signed(ctx, r)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	// A cache may answer with an old date, which comes with an Age.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
@@ -61,9 +61,9 @@ func (c *s3Client) send(ctx context.Context, r s3Request) (*http.Response, error
 	}
 	if answer.StatusCode/100 != 2 {
 		defer func() { _ = answer.Body.Close() }()
-		return nil, readS3Error(answer)
+		return "", nil, readS3Error(answer)
 	}
-	return answer, nil
+	return answer.Header.Get("ETag"), answer.Body, nil
 }
 
 func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, error) {
@@ -102,16 +102,16 @@ func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, erro
 func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	var answer *http.Response
+	var body io.ReadCloser
 	err := s.retry(ctx, func() (again bool, err error) {
-		answer, err = s.client.send(ctx, r)
+		_, body, err = s.client.send(ctx, r)
 		return ctx.Err() == nil && temporary(err), err
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	content, err := io.ReadAll(io.LimitReader(answer.Body, maxSize+1))
+	defer func() { _ = body.Close() }()
+	content, err := io.ReadAll(io.LimitReader(body, maxSize+1))
 	if err != nil {
 		return nil, err
 	}

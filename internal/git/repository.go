@@ -213,7 +213,7 @@ func (r Repository) BlobID(content []byte) string {
 	if h = sha1.New(); r.format == "sha256" {
 		h = sha256.New()
 	}
-	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(fmt.Appendf(nil, "blob %d\x00", len(content)))
 	h.Write(content)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -81,19 +81,7 @@ func ReadBackup(r io.Reader) (Backup, error) {
 			return Backup{}, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	err := lines.Err()
-	switch {
-	case err != nil:
-	case b.Genesis != nil && b.rescued:
-		err = errors.New("the file has an export and rescue records: import them one after the other")
-	case b.Genesis != nil && len(b.Records) != b.announced:
-		err = fmt.Errorf("it is truncated: it has %d of %d records", len(b.Records), b.announced)
-	case b.Genesis == nil && !b.rescued && b.strange != nil:
-		err = fmt.Errorf("it is not an export of a ledger, and has no line with %q: %w", strings.TrimSpace(RescuePrefix), b.strange)
-	case b.Genesis == nil && !b.rescued:
-		err = errors.New("it is empty")
-	}
-	if err != nil {
+	if err := cmp.Or(lines.Err(), b.end()); err != nil {
 		return Backup{}, err
 	}
 	return b.Backup, nil
@@ -107,6 +95,21 @@ type backupReader struct {
 	// strange is the error about the first line that is neither a head nor a rescue record; the
 	// output of a run has many.
 	strange error
+}
+
+// end returns an error unless the lines are a whole backup.
+func (b *backupReader) end() error {
+	switch {
+	case b.Genesis != nil && b.rescued:
+		return errors.New("the file has an export and rescue records: import them one after the other")
+	case b.Genesis != nil && len(b.Records) != b.announced:
+		return fmt.Errorf("it is truncated: it has %d of %d records", len(b.Records), b.announced)
+	case b.Genesis == nil && !b.rescued && b.strange != nil:
+		return fmt.Errorf("it is not an export of a ledger, and has no line with %q: %w", strings.TrimSpace(RescuePrefix), b.strange)
+	case b.Genesis == nil && !b.rescued:
+		return errors.New("it is empty")
+	}
+	return nil
 }
 
 func (b *backupReader) line(text []byte) error {

@@ -152,18 +152,28 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	case holder:
 		return ours && left.rec.Seq == old.Seq
 	case unchanged:
-		if ours && left.rec.Seq == old.Seq || !ours && (!looked || seen == old.Seq) {
-			return true
+		if ours {
+			seen, looked = left.rec.Seq, true
 		}
-		if old.Pending == nil {
-			return bytes.Equal(old.Applied, m.spec)
-		}
-		return !slices.ContainsFunc(old.Pending, func(p JSON) bool { return !bytes.Equal(p, m.spec) })
+		return !looked || seen == old.Seq || old.hasOnly(m.spec)
 	case sameIntent:
-		return ours && (old.sameIntent(left.rec) || old.State == "" && old.follows(left.rec))
+		return ours && left.rec.claims(old)
 	case anyone:
 	}
 	return true
+}
+
+// claims reports whether a later record is of the same request, perhaps released since.
+func (r Record) claims(later Record) bool {
+	return later.sameIntent(r) || later.State == "" && later.follows(r)
+}
+
+// hasOnly reports whether every pending spec, or else the applied one, is the given one.
+func (r Record) hasOnly(spec []byte) bool {
+	if r.Pending == nil {
+		return bytes.Equal(r.Applied, spec)
+	}
+	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
 }
 
 // written remembers how this run left a record.

@@ -230,7 +230,7 @@ func (s laxBlobs) Below(folder string) blob.Store {
 // staleBlobs show the first content that a name had, to those who look again.
 type staleBlobs struct{ laxBlobs }
 
-func (s staleBlobs) List(ctx context.Context, under string, most int) ([]string, error) {
+func (s staleBlobs) List(ctx context.Context, under string, _ int) ([]string, error) {
 	names, err := s.laxBlobs.List(ctx, under, 0)
 	if len(names) > 1 {
 		names = names[len(names)-1:]

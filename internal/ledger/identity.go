@@ -188,12 +188,13 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	}
 	g, err := l.store.ReadGenesis(ctx)
 	noneYet := errors.Is(err, ErrNoGenesis) && l.cfg.ID == "" && !l.cfg.StoreFromEnv
-	switch {
-	case err == nil:
+	if err == nil {
 		if p := cmp.Or(l.otherWorkspace(g), l.otherOrigin(g, area)); p != nil {
 			return p
 		}
 		return nil
+	}
+	switch {
 	case errors.Is(err, ErrStore):
 		return err
 	case l.cfg.WorkspaceFromEnv || noneYet:
@@ -201,13 +202,18 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	case ctx.Err() != nil:
 		return err
 	}
+	return l.noToken(err)
+}
+
+// noToken says why it is unknown whether a token may be sent.
+func (l *Ledger) noToken(err error) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
 	p := cmp.Or(l.refusedHere(), Problem(err))
-	if p == nil && errors.Is(err, ErrNoGenesis) {
+	switch {
+	case p == nil && errors.Is(err, ErrNoGenesis):
 		p = l.missing()
-	}
-	if p == nil {
+	case p == nil:
 		return fmt.Errorf("%w; %s: allow this run to read the ledger, or %s", err, none, pin)
 	}
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}

@@ -169,19 +169,16 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 	var conflicts []ImportConflict
 	for _, rec := range records {
 		stored, ok := have[rec.Key]
-		// The record of an object that converges has few steps, so they may not reach back.
-		later := rec.follows(stored) || !sentOnce(rec.Key) && rec.forgot(stored)
-		bothPosted := rec.State == Posted && stored.State == Posted && rec.sameIntent(stored)
 		switch {
 		case !ok:
 			done.Added++
 			changes = append(changes, change{rec: rec})
 		case stored.follows(rec) || stored.forgot(rec):
 			done.Left++
-		case later:
+		case rec.later(stored):
 			done.Advanced++
 			changes = append(changes, change{rec: rec, expectSeq: stored.Seq})
-		case bothPosted:
+		case rec.samePost(stored):
 			done.Left++
 		default:
 			conflicts = append(conflicts, ImportConflict{Given: rec, Stored: stored})
@@ -191,6 +188,17 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 		return nil, &ConflictsError{Conflicts: conflicts}
 	}
 	return changes, nil
+}
+
+// later reports whether a record may replace the stored one. An object that converges keeps few
+// steps, so they may not reach back to it.
+func (r Record) later(stored Record) bool {
+	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
+}
+
+// samePost reports whether both records say that the same request was executed.
+func (r Record) samePost(o Record) bool {
+	return r.State == Posted && o.State == Posted && r.sameIntent(o)
 }
 
 // latest returns the last record of each object: a log may have what several runs could not

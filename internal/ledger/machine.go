@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"trueup/internal/canon"
 )
@@ -45,21 +46,23 @@ type transition struct {
 
 // transitions has the states in which an event may happen, and the state after an
 // outcome. State "" is a record that is absent, released, or of a kind that converges.
-var transitions = map[event]transition{
-	evClaim:      {from: []State{"", Rejected}},
-	evReclaim:    {from: []State{Posted, Adopted}},
-	evTakeOver:   {from: []State{Claimed}},
-	evPost:       {from: []State{Claimed, Unknown}, to: Posted},
-	evReject:     {from: []State{Claimed}, to: Rejected},
-	evRelease:    {from: []State{Claimed}},
-	evLeave:      {from: []State{Claimed}, to: Claimed},
-	evDoubt:      {from: []State{Claimed}, to: Unknown},
-	evSettle:     {from: []State{Claimed, Unknown}},
-	evAdopt:      {from: []State{"", Rejected, Unknown}},
-	evDelete:     {from: []State{Posted}},
-	evDeleted:    {from: []State{Posted}, to: Posted},
-	evNotDeleted: {from: []State{Posted}},
-}
+var transitions = sync.OnceValue(func() map[event]transition {
+	return map[event]transition{
+		evClaim:      {from: []State{"", Rejected}},
+		evReclaim:    {from: []State{Posted, Adopted}},
+		evTakeOver:   {from: []State{Claimed}},
+		evPost:       {from: []State{Claimed, Unknown}, to: Posted},
+		evReject:     {from: []State{Claimed}, to: Rejected},
+		evRelease:    {from: []State{Claimed}},
+		evLeave:      {from: []State{Claimed}, to: Claimed},
+		evDoubt:      {from: []State{Claimed}, to: Unknown},
+		evSettle:     {from: []State{Claimed, Unknown}},
+		evAdopt:      {from: []State{"", Rejected, Unknown}},
+		evDelete:     {from: []State{Posted}},
+		evDeleted:    {from: []State{Posted}, to: Posted},
+		evNotDeleted: {from: []State{Posted}},
+	}
+})
 
 // ErrTaken matches every TakenError.
 var ErrTaken = errors.New("taken")
@@ -90,7 +93,7 @@ func (e *StateError) Error() string {
 // in returns an error unless the state of the record allows the event.
 func (r Record) in(e event) error {
 	switch {
-	case slices.Contains(transitions[e].from, r.State):
+	case slices.Contains(transitions()[e].from, r.State):
 		return nil
 	case e == evClaim:
 		return &TakenError{Record: r}
@@ -150,7 +153,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	if e == evPost {
 		r.RepostedFrom, r.Before = nil, nil
 	}
-	r.State, r.Left = transitions[e].to, e == evLeave
+	r.State, r.Left = transitions()[e].to, e == evLeave
 	r.Uncertain = r.Uncertain || e == evLeave
 	return r, nil
 }

@@ -84,7 +84,7 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
-	if transitions["else"].from != nil {
+	if transitions()["else"].from != nil {
 		t.Error("an event that is none may happen")
 	}
 }

@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"trueup/internal/kind"
 )
 
 // validate returns an error for a record that readers can't rely on.
@@ -24,6 +27,12 @@ func (r Record) validate() error {
 		return fmt.Errorf("seq %d is less than 1", r.Seq)
 	case r.Nonce == "":
 		return errors.New("no nonce")
+	}
+	return r.validateState()
+}
+
+func (r Record) validateState() error {
+	switch {
 	case !slices.Contains([]State{"", Claimed, Posted, Rejected, Unknown, Adopted, Abandoned}, r.State):
 		return fmt.Errorf("state %q is not known", r.State)
 	case r.State != "" && r.SpecDigest == nil:
@@ -55,12 +64,10 @@ func (r Record) sound() error {
 	if err != nil {
 		return err
 	}
-	if err := r.soundHistory(); err != nil {
-		return err
-	}
-	if err := r.soundTimes(); err != nil {
-		return err
-	}
+	return cmp.Or(r.soundHistory(), r.soundState(k), r.soundTimes())
+}
+
+func (r Record) soundState(k *kind.Kind) error {
 	switch {
 	case k.CanPatch() && r.State != "":
 		return fmt.Errorf("it is %s, and a %s is never that", r.State, k.Name)

@@ -35,9 +35,10 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 			v.damaged("%v", err)
 		}
 	}
-	if _, err := l.usable(ctx); errors.Is(err, ErrDamaged) && v.Damage != nil {
-		return v, nil // nothing can be read that has no copy
-	} else if err != nil {
+	if _, err := l.usable(ctx); err != nil {
+		if errors.Is(err, ErrDamaged) && v.Damage != nil {
+			return v, nil // nothing can be read that has no copy
+		}
 		return Verified{}, err
 	}
 	workspace := l.cfg.Workspace.UUID
@@ -58,10 +59,16 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 	if err != nil {
 		return Verified{}, fmt.Errorf("verify ledger: %w", err)
 	}
+	l.verifySeen(ctx, &v)
+	return v, nil
+}
+
+// verifySeen adds what this machine has seen and the ledger lacks.
+func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
 	// A cache that can't be read shows nothing.
 	seen, _ := ReadBackupFolder(os.DirFS(string(l.seenCache())))
 	for _, rec := range seen.Records {
-		if rec.Workspace != workspace {
+		if rec.Workspace != l.cfg.Workspace.UUID {
 			continue
 		}
 		var back *ProblemError
@@ -69,5 +76,4 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 			v.damaged("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}
 	}
-	return v, nil
 }
