@@ -1,6 +1,5 @@
-// Package blob keeps blobs that are created once and never change, in a folder of a disk, below
-// a prefix of a bucket, or on a ref of a git remote. Of those that create one name at the same
-// time, one wins.
+// Package blob keeps blobs that are created once and never change, in a folder of a disk, below a prefix of a
+// bucket, or on a ref of a git remote. Of those that create one name at the same time, one wins.
 package blob
 
 import (
@@ -9,23 +8,20 @@ import (
 	"time"
 )
 
-// Store keeps blobs by their names, which are paths of letters, digits, dots and
-// hyphens, with slashes between.
+// Store keeps blobs by their names, which are paths of letters, digits, dots and hyphens, with slashes between.
 type Store interface {
 	// Make prepares an empty store; it leaves another one as it is.
 	Make(ctx context.Context) error
-	// Create creates a blob and returns when it is durable. It returns ErrExists if there is
-	// another one of the name, and ErrAbsent if the store that Make prepared is gone; after any
-	// other error the blob may exist. Callers never create the same content twice. Then it
-	// creates copies, as far as it can.
+	// Create creates a blob and returns when it is durable. It returns ErrExists if there is another one of the
+	// name, and ErrAbsent if the store that Make prepared is gone; after any other error the blob may exist.
+	// Callers never create the same content twice. Then it creates copies, as far as it can.
 	Create(ctx context.Context, b Blob, copies ...Copy) error
-	// RefusesCreation returns an error unless the store prevents a second creation of a blob
-	// that exists.
+	// RefusesCreation returns an error unless the store prevents a second creation of a blob that exists.
 	RefusesCreation(ctx context.Context, name string) error
 	// Get returns the content of a blob, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
-	// List returns the names below a folder in the order of their bytes: the first ones, or all
-	// if most is 0. An absent folder is empty.
+	// List returns the names below a folder in the order of their bytes: the first ones, or all if most is 0.
+	// An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
 	// Below returns a store of the same kind within this one, for a proof.
 	Below(folder string) Store
@@ -55,8 +51,8 @@ var (
 	ErrAbsent = errors.New("it does not exist")
 	// ErrIrregular says that something else has the name of a blob: a link, a folder, or too much.
 	ErrIrregular = errors.New("it is not a regular file")
-	// ErrStore says that trueup refuses a store, whatever is in it: it is for something
-	// else, or others could write there.
+	// ErrStore says that trueup refuses a store, whatever is in it: it is for something else, or others could
+	// write there.
 	ErrStore = errors.New("it is refused as a ledger")
 )
 

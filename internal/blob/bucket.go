@@ -28,9 +28,8 @@ var (
 	errUnsafe   = errors.New("the server ignores If-None-Match and accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 
-// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. It creates objects
-// with If-None-Match: *, and replaces none. Some servers ignore the condition: RefusesCreation
-// detects them.
+// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. It creates objects with
+// If-None-Match: *, and replaces none. Some servers ignore the condition: RefusesCreation detects them.
 type Bucket struct {
 	client         *s3Client
 	bucket, prefix string
@@ -59,8 +58,8 @@ func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// retry calls try until it returns no error, or says that it would fail again. The pauses are
-// random, and longer each time.
+// retry calls try until it returns no error, or says that it would fail again. The pauses are random, and
+// longer each time.
 func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
@@ -72,9 +71,9 @@ func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) 
 	}
 }
 
-// tryCreate sends a creation once. Unless the server confirms that it accepted these very bytes,
-// tryCreate reads the object: an answer may be lost, and a proxy may have sent the request twice.
-// Again says that there is no object, and that another try may create it.
+// tryCreate sends a creation once. Unless the server confirms that it accepted these very bytes, tryCreate
+// reads the object: an answer may be lost, and a proxy may have sent the request twice. Again says that there
+// is no object, and that another try may create it.
 func (s *Bucket) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
 	confirmed, sent := s.put(ctx, b.Name, b.Content)
 	if confirmed || refusedForGood(sent) {
@@ -115,8 +114,7 @@ func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	return s.failed("prove", name, err)
 }
 
-// put sends one conditional PUT, once. Confirmed says that the server answered with the sum
-// of these bytes.
+// put sends one conditional PUT, once. Confirmed says that the server answered with the sum of these bytes.
 func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()

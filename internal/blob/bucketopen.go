@@ -45,10 +45,10 @@ type bucketPlace struct {
 	trusted bool
 }
 
-// OpenBucket returns the store of a name, s3://BUCKET/PREFIX with the parameters region,
-// path-style and endpoint. It asks no server. AWS's own library finds credentials, region and
-// endpoint in the environment and the user's files. Only a trusted store may have an endpoint,
-// which gets the credentials, and use the role of the machine.
+// OpenBucket returns the store of a name, s3://BUCKET/PREFIX with the parameters region, path-style and
+// endpoint. It asks no server. AWS's own library finds credentials, region and endpoint in the environment and
+// the user's files. Only a trusted store may have an endpoint, which gets the credentials, and use the role of
+// the machine.
 func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Bucket, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
@@ -72,8 +72,7 @@ func parseBucket(store string, trusted bool) (bucketPlace, error) {
 		return bucketPlace{}, errForm
 	}
 	at := bucketPlace{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), trusted: trusted}
-	// Names with a double hyphen are of special types, whose listings have no
-	// order.
+	// Names with a double hyphen are of special types, whose listings have no order.
 	if !bucketName().MatchString(at.bucket) || strings.Contains(at.bucket, "--") || strings.HasSuffix(at.bucket, ".mrap") {
 		return at, fmt.Errorf("bucket %q must have 3 to 63 lower-case letters, digits, dots and hyphens, and not be of a special type", at.bucket)
 	}
@@ -142,10 +141,9 @@ func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3
 	return client, err
 }
 
-// loadConfig reads the user's settings. For a store that the repository names, it leaves out the
-// role of the machine, whether the machine, its container or its cluster gives it: whoever can
-// write trueup.yaml must not make a machine sign with it. A profile of the user may still name a
-// web identity.
+// loadConfig reads the user's settings. For a store that the repository names, it leaves out the role of the
+// machine, whether the machine, its container or its cluster gives it: whoever can write trueup.yaml must not
+// make a machine sign with it. A profile of the user may still name a web identity.
 func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
@@ -188,8 +186,7 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 // GetIdentityToken returns an error.
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
-// configured returns a setting from the first source, the environment or the profile, that
-// has it.
+// configured returns a setting from the first source, the environment or the profile, that has it.
 func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (value T) {
 	for _, source := range cfg.ConfigSources {
 		if from, ok := source.(P); ok {
@@ -201,8 +198,8 @@ func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (va
 	return value
 }
 
-// configuredEndpoint returns the address that the user set for S3, or for all services, or
-// "". The environment wins over a profile.
+// configuredEndpoint returns the address that the user set for S3, or for all services, or "". The environment
+// wins over a profile.
 func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
 	type ignorer interface {
 		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
@@ -260,8 +257,8 @@ func awsAddress(region string, fips, dualStack bool) string {
 	return "https://" + service + "." + region + "." + domain
 }
 
-// bucketAddress returns the address of a bucket on a server. The bucket is a part of the host's
-// name unless that would be no name, or no certificate would cover it.
+// bucketAddress returns the address of a bucket on a server. The bucket is a part of the host's name unless
+// that would be no name, or no certificate would cover it.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	u, isIP, err := parseEndpoint(endpoint)
 	if err != nil {
@@ -276,8 +273,8 @@ func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	return at, nil
 }
 
-// parseEndpoint parses the address of a server, which must use TLS, except on this machine.
-// Errors don't repeat it, because it may hold a password.
+// parseEndpoint parses the address of a server, which must use TLS, except on this machine. Errors don't repeat
+// it, because it may hold a password.
 func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
 	u, err = url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {

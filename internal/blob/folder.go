@@ -14,18 +14,16 @@ import (
 )
 
 const (
-	// tempDir has files until they are whole. What dead processes left there is removed after
-	// tempAge.
+	// tempDir has files until they are whole. What dead processes left there is removed after tempAge.
 	tempDir = "tmp"
 	tempAge = time.Hour
-	// ignoreFile keeps the folder out of the project's git: a checkout of an
-	// older commit would roll it back.
+	// ignoreFile keeps the folder out of the project's git: a checkout of an older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
 
-// Folder is a directory on a disk that lasts. Create writes a temporary file and links it to its
-// name, which fails if the name exists: that needs no lock. Each call opens the directory anew,
-// so that it detects one that was moved away.
+// Folder is a directory on a disk that lasts. Create writes a temporary file and links it to its name, which
+// fails if the name exists: that needs no lock. Each call opens the directory anew, so that it detects one that
+// was moved away.
 type Folder string
 
 // Make makes the directory, and those above it.
@@ -104,8 +102,8 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 	})
 }
 
-// sweep removes files of tempDir that are much older than one that was just written. One
-// that stays does no harm.
+// sweep removes files of tempDir that are much older than one that was just written. One that stays does no
+// harm.
 func sweep(root *os.Root, written string) {
 	now, err := root.Lstat(written)
 	left, lerr := fs.ReadDir(root.FS(), tempDir)

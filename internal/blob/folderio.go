@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// readRegular reads a file inside root that is neither a link, a pipe nor a
-// device; fs.ErrNotExist means that there is none.
+// readRegular reads a file inside root that is neither a link, a pipe nor a device; fs.ErrNotExist means that
+// there is none.
 func readRegular(root *os.Root, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

@@ -21,27 +21,26 @@ import (
 const (
 	// refFolder has the blobs in a commit.
 	refFolder = "log"
-	// refTries is how often a push may fail although nobody else moved the ref; refPause is near
-	// the first pause between two tries.
+	// refTries is how often a push may fail although nobody else moved the ref; refPause is near the first
+	// pause between two tries.
 	refTries = 3
 	refPause = 40 * time.Millisecond
-	// refDepth is how far back Create searches its commit after an unclear push: fewer commits fit
-	// between the push and the search.
+	// refDepth is how far back Create searches its commit after an unclear push: fewer commits fit between the
+	// push and the search.
 	refDepth = 256
 )
 
 var (
 	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
 	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
-	// ownForm matches the refs that a repository may name. A host writes others for strangers, such
-	// as those of pull requests.
+	// ownForm matches the refs that a repository may name. A host writes others for strangers, such as those of
+	// pull requests.
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// Ref is a ref on a remote of a repository, with a history of its own without code. Each
-// blob is a commit, which removes what its copies are of: a reader fetches only the newest.
-// A push names the commit that it expects, so the remote decides who came first. Create
-// returns ErrExists whoever moved the ref since List.
+// Ref is a ref on a remote of a repository, with a history of its own without code. Each blob is a commit,
+// which removes what its copies are of: a reader fetches only the newest. A push names the commit that it
+// expects, so the remote decides who came first. Create returns ErrExists whoever moved the ref since List.
 type Ref struct {
 	dir, ref, remote string
 
@@ -61,9 +60,8 @@ type refTip struct {
 	files  []string
 }
 
-// OpenRef returns the store REF or REF@REMOTE, of the repository that a folder is in. Unless it
-// is trusted, the ref must be below refs/trueup/ or refs/heads/. OpenRef does not ask the remote.
-// The store must be closed.
+// OpenRef returns the store REF or REF@REMOTE, of the repository that a folder is in. Unless it is trusted, the
+// ref must be below refs/trueup/ or refs/heads/. OpenRef does not ask the remote. The store must be closed.
 func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	ref, remote, named := strings.Cut(where, "@")
 	if !named {
@@ -83,8 +81,7 @@ func newRef(dir, ref, remote string) *Ref {
 	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}
 }
 
-// Close removes what was fetched, and does not wait for a push in progress. The
-// store is not used afterwards.
+// Close removes what was fetched, and does not wait for a push in progress. The store is not used afterwards.
 func (s *Ref) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +106,8 @@ func (s *Ref) Place(name string) string {
 // RefusesCreation needs no test: git checks what a push expects.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
-// alone calls do with the mirror and the tip, which it fetches if it is unknown or must be fresh,
-// while no other call uses them.
+// alone calls do with the mirror and the tip, which it fetches if it is unknown or must be fresh, while no
+// other call uses them.
 func (s *Ref) alone(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -204,8 +201,7 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 	return content, err
 }
 
-// Create pushes a commit. It does not parse the message of a push that failed, but asks the
-// remote what it has.
+// Create pushes a commit. It does not parse the message of a push that failed, but asks the remote what it has.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return s.alone(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
@@ -246,8 +242,8 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	return nil
 }
 
-// commit makes a commit of a blob and its copies. It has a random id: a remote that already has
-// the very same commit would accept the push.
+// commit makes a commit of a blob and its copies. It has a random id: a remote that already has the very same
+// commit would accept the push.
 func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
 	old := s.tip.files
 	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}

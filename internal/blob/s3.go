@@ -21,8 +21,8 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// s3Client sends signed requests to one bucket. It is as much of the S3 protocol as a
-// ledger needs: docs/design.md, "Dependencies", has the reason.
+// s3Client sends signed requests to one bucket. It is as much of the S3 protocol as a ledger needs:
+// docs/design.md, "Dependencies", has the reason.
 type s3Client struct {
 	http        *http.Client
 	credentials aws.CredentialsProvider
@@ -31,8 +31,8 @@ type s3Client struct {
 	bucket *url.URL
 	region string
 	now    func() time.Time
-	// skew is how far the server's clock is ahead of now: a signature is only valid for
-	// some minutes of the server's time.
+	// skew is how far the server's clock is ahead of now: a signature is only valid for some minutes of the
+	// server's time.
 	skew atomic.Int64
 }
 
@@ -44,8 +44,8 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends the request once. An answer that is not a success is an *s3Error. The body of
-// another one must be closed.
+// send sends the request once. An answer that is not a success is an *s3Error. The body of another one must be
+// closed.
 func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
 	req, err := c.signed(ctx, r)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, erro
 	return req, nil
 }
 
-// read sends a request that changes nothing the second time, and sends it again while the
-// failure may be temporary. It returns the body.
+// read sends a request that changes nothing the second time, and sends it again while the failure may be
+// temporary. It returns the body.
 func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()

@@ -21,8 +21,8 @@ type Range struct {
 // errRange says that a text is no range.
 var errRange = errors.New("not of the form BASE..HEAD or BASE...HEAD")
 
-// Range reads BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side is
-// the commit that is checked out.
+// Range reads BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side is the commit that is
+// checked out.
 func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {

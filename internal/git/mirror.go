@@ -1,6 +1,5 @@
-// Package git makes the few plumbing calls to git that trueup needs, on a
-// repository of its own beside the user's; it refuses to write into the user's
-// repository, to force a push, and to understand git's messages.
+// Package git makes the few plumbing calls to git that trueup needs, on a repository of its own beside the
+// user's; it refuses to write into the user's repository, to force a push, and to understand git's messages.
 package git
 
 import (
@@ -18,10 +17,9 @@ import (
 // tipRef is where a mirror keeps what it fetched.
 const tipRef = "refs/trueup/tip"
 
-// Mirror reads and writes one remote of the user's repository through a bare repository
-// in a temporary folder, with the user's settings for that remote. The user's index, work
-// tree, refs and objects stay as they are, and a fetch leaves no shallow boundary. One
-// goroutine at a time may use Fetch, Commit, Push and Holds.
+// Mirror reads and writes one remote of the user's repository through a bare repository in a temporary folder,
+// with the user's settings for that remote. The user's index, work tree, refs and objects stay as they are, and
+// a fetch leaves no shallow boundary. One goroutine at a time may use Fetch, Commit, Push and Holds.
 type Mirror struct {
 	remote string
 	// dir is the mirror's folder, top where relative addresses start.
@@ -45,8 +43,7 @@ var (
 	})
 )
 
-// Open makes a mirror for a remote of the repository that dir is in. It must be
-// closed.
+// Open makes a mirror for a remote of the repository that dir is in. It must be closed.
 func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	gitDir, format, err := locate(ctx, dir)
 	if err != nil {
@@ -76,8 +73,8 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	return m, nil
 }
 
-// mirrorEnv returns variables with what a mirror needs of the user's configuration, without hooks
-// and housekeeping. The configuration may hold a token, which must not be written to a file.
+// mirrorEnv returns variables with what a mirror needs of the user's configuration, without hooks and
+// housekeeping. The configuration may hold a token, which must not be written to a file.
 func mirrorEnv(dir, remote, config string) []string {
 	env := []string{"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
 	n := 0
@@ -123,8 +120,8 @@ func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
 // fetchTries bounds how often Fetch tries a ref that another run just made.
 const fetchTries = 3
 
-// Fetch fetches the newest commits of a ref, depth of them, and returns the newest; ""
-// if the remote has no such ref.
+// Fetch fetches the newest commits of a ref, depth of them, and returns the newest; "" if the remote has no
+// such ref.
 func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
 	for try := 1; ; try++ {
 		tip, err := m.fetch(ctx, ref, depth)
@@ -158,8 +155,7 @@ func (m *Mirror) fetch(ctx context.Context, ref string, depth int) (string, erro
 	return "", err
 }
 
-// lists reports whether a listing has exactly this ref: ls-remote also lists refs that
-// end like it.
+// lists reports whether a listing has exactly this ref: ls-remote also lists refs that end like it.
 func lists(listing, ref string) bool {
 	for line := range strings.Lines(listing) {
 		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
@@ -179,9 +175,9 @@ func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string
 	return strings.Contains(out, commit), err
 }
 
-// Push moves a ref of the remote from one commit to the next; with an empty from the ref
-// must not exist, and an empty to removes it. True means that the remote confirmed it.
-// Everything else is unclear: the caller must fetch the ref.
+// Push moves a ref of the remote from one commit to the next; with an empty from the ref must not exist, and an
+// empty to removes it. True means that the remote confirmed it. Everything else is unclear: the caller must
+// fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	out, err := m.git(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
 	if err != nil {
@@ -196,9 +192,8 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	return false, nil
 }
 
-// InUse returns why a branch is not free for trueup: it is checked out in a work tree of
-// the user's repository, or is the default branch of the repository or the remote. It
-// returns "" for any other ref.
+// InUse returns why a branch is not free for trueup: it is checked out in a work tree of the user's repository,
+// or is the default branch of the repository or the remote. It returns "" for any other ref.
 func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
@@ -270,8 +265,8 @@ func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) 
 	return []byte(out), err
 }
 
-// Files returns the paths of the plain files of a commit, in order, and of all else in it: links,
-// submodules and programs.
+// Files returns the paths of the plain files of a commit, in order, and of all else in it: links, submodules
+// and programs.
 func (m *Mirror) Files(ctx context.Context, commit string) (plain, other []string, err error) {
 	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {

@@ -23,26 +23,25 @@ var (
 	ErrNoRepository = errors.New("not a git repository")
 	// ErrNoCommit says that a repository has no commit of that name.
 	ErrNoCommit = errors.New("no such commit here")
-	// ErrUnrelated says that two commits have no ancestor in common, as far as their
-	// history is here.
+	// ErrUnrelated says that two commits have no ancestor in common, as far as their history is here.
 	ErrUnrelated = errors.New("no ancestor in common")
 
-	// errBareRepository says that a repository is not safe to read. Its settings choose which
-	// programs git runs. The user wrote those of a clone; but git also reads any folder that
-	// looks like a bare repository, and a pull request can add such a folder.
+	// errBareRepository says that a repository is not safe to read. Its settings choose which programs git
+	// runs. The user wrote those of a clone; but git also reads any folder that looks like a bare repository,
+	// and a pull request can add such a folder.
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// locate returns the folder of the repository that dir is in, and the format of its
-// objects; or ErrNoRepository. It runs no program that the repository's settings name.
+// locate returns the folder of the repository that dir is in, and the format of its objects; or
+// ErrNoRepository. It runs no program that the repository's settings name.
 func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
 	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.text(ctx)
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
 	format, gitDir, _ = strings.Cut(strings.TrimRight(out, "\n"), "\n")
-	// No commit has an entry named .git, so nothing below one was checked out.
-	// Git reads the variable from this process as well.
+	// No commit has an entry named .git, so nothing below one was checked out. Git reads the variable from this
+	// process as well.
 	if _, chosen := os.LookupEnv("GIT_DIR"); !chosen && !slices.Contains(strings.Split(filepath.ToSlash(gitDir), "/"), ".git") {
 		return "", "", fmt.Errorf("%w: %w", ErrNoRepository, errBareRepository)
 	}
@@ -56,8 +55,7 @@ type Repository struct {
 	format string
 	// offline keeps git from fetching what is not here.
 	offline bool
-	// Shallow says that the clone lacks older commits, Sparse that the work tree lacks
-	// files of the commit.
+	// Shallow says that the clone lacks older commits, Sparse that the work tree lacks files of the commit.
 	Shallow, Sparse bool
 }
 
@@ -94,8 +92,7 @@ func (r Repository) In(dir string) Repository {
 	return r
 }
 
-// Offline returns the repository as far as it is here: git does not fetch what a partial
-// clone left out.
+// Offline returns the repository as far as it is here: git does not fetch what a partial clone left out.
 func (r Repository) Offline() Repository {
 	r.offline = true
 	return r
@@ -107,8 +104,7 @@ func (r Repository) Partial(ctx context.Context) bool {
 	return err == nil
 }
 
-// Top returns the top folder of the repository, and the path of this one in it, "." for
-// the top itself.
+// Top returns the top folder of the repository, and the path of this one in it, "." for the top itself.
 func (r Repository) Top(ctx context.Context) (dir, folder string, err error) {
 	if dir, err = r.git(ctx, "rev-parse", "--show-toplevel"); err != nil {
 		return "", "", err
@@ -137,8 +133,8 @@ func (r Repository) Branch(ctx context.Context) string {
 	return strings.TrimPrefix(aim, "refs/heads/")
 }
 
-// DefaultBranch returns the default branch of remote origin, such as origin/main, or else
-// its main or master; "" if there is none.
+// DefaultBranch returns the default branch of remote origin, such as origin/main, or else its main or master;
+// "" if there is none.
 func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 	const prefix = "refs/remotes/"
 	out, err := r.line(ctx, "for-each-ref", "--format=%(refname) %(symref)", prefix+"origin/HEAD", prefix+"origin/main", prefix+"origin/master")
@@ -160,8 +156,7 @@ func (r Repository) Remote(ctx context.Context, name string) string {
 	return address
 }
 
-// Parents returns the ids of a commit's parents, first parent first, whether they
-// are here or not.
+// Parents returns the ids of a commit's parents, first parent first, whether they are here or not.
 func (r Repository) Parents(ctx context.Context, commit string) ([]string, error) {
 	out, err := r.git(ctx, "cat-file", "commit", commit)
 	if err != nil {
@@ -177,8 +172,8 @@ func (r Repository) Parents(ctx context.Context, commit string) ([]string, error
 	return parents, nil
 }
 
-// MergeBases returns the newest common ancestors of two commits, or ErrUnrelated.
-// There are several if each was merged into the other.
+// MergeBases returns the newest common ancestors of two commits, or ErrUnrelated. There are several if each was
+// merged into the other.
 func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, error) {
 	out, err := r.git(ctx, "merge-base", "--all", a, b)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // other errors have other codes
@@ -187,8 +182,7 @@ func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, erro
 	return strings.Fields(out), err
 }
 
-// Missing counts the commits that other has, commit lacks, and that change one of the
-// names.
+// Missing counts the commits that other has, commit lacks, and that change one of the names.
 func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
 	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
 	for _, name := range names {
@@ -201,8 +195,8 @@ func (r Repository) Missing(ctx context.Context, commit, other string, names []s
 	return strconv.Atoi(out)
 }
 
-// Touched returns the newest commit, in the history of HEAD as far as it is here, that
-// changed the name, or "". The name starts from the repository's folder.
+// Touched returns the newest commit, in the history of HEAD as far as it is here, that changed the name, or "".
+// The name starts from the repository's folder.
 func (r Repository) Touched(ctx context.Context, name string) (string, error) {
 	return r.line(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
 }

@@ -96,8 +96,8 @@ var (
 		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
 			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 	})
-	// tokens matches the variables with the platform's tokens, or with their places: git and
-	// the programs that it starts must not see them.
+	// tokens matches the variables with the platform's tokens, or with their places: git and the programs that
+	// it starts must not see them.
 	tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
 	// password matches the user and password of an address.
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })

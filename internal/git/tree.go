@@ -53,8 +53,8 @@ type treeFile struct {
 
 func (f treeFile) kind() FileKind { return kindOf(f.mode) }
 
-// treeFiles parses the output of ls-tree -z, which has entries like
-// "100644 blob <id>     12\tmanifests/shop.yaml"; the size is only there with -l.
+// treeFiles parses the output of ls-tree -z, which has entries like "100644 blob <id>
+// 12\tmanifests/shop.yaml"; the size is only there with -l.
 func treeFiles(out string) ([]treeFile, error) {
 	var files []treeFile
 	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
@@ -92,11 +92,10 @@ func (r Repository) list(ctx context.Context, commit, path string, flags ...stri
 	return treeFiles(out)
 }
 
-// Tree returns the files that a commit has in the repository's folder and below it, and that are
-// wanted, by their names and the ids of their contents; nil means all. Links and submodules are
-// not in it, and the names start from the folder. A folder that the commit does not have is empty.
-// A commit that has one name twice, as two files or as a file and a folder, is an error: git makes
-// none, and each reader would see another tree.
+// Tree returns the files that a commit has in the repository's folder and below it, and that are wanted, by
+// their names and the ids of their contents; nil means all. Links and submodules are not in it, and the names
+// start from the folder. A folder that the commit does not have is empty. A commit that has one name twice, as
+// two files or as a file and a folder, is an error: git makes none, and each reader would see another tree.
 func (r Repository) Tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
 	files, err := r.list(ctx, commit, "", "-r", "-l")
 	if err == nil {
@@ -162,8 +161,8 @@ func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, e
 	return contents, nil
 }
 
-// cutObject takes the content of the first object off the output of cat-file, which
-// starts with a line like "<id> blob 12".
+// cutObject takes the content of the first object off the output of cat-file, which starts with a line like
+// "<id> blob 12".
 func cutObject(out []byte) (content, rest []byte, err error) {
 	head, rest, _ := bytes.Cut(out, []byte("\n"))
 	fields := strings.Fields(string(head))
@@ -177,9 +176,8 @@ func cutObject(out []byte) (content, rest []byte, err error) {
 	return rest[:size], rest[size+1:], nil
 }
 
-// File reads a regular file of a commit, whose name starts from the repository's folder;
-// found is false if there is none. It does not read a file whose id the caller has
-// already, as same reports.
+// File reads a regular file of a commit, whose name starts from the repository's folder; found is false if
+// there is none. It does not read a file whose id the caller has already, as same reports.
 func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
 	files, err := r.list(ctx, commit, name, "-l")
 	if err == nil {
@@ -201,8 +199,7 @@ func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]
 	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err
 }
 
-// Names returns the regular files of a commit. The names start from the top of the
-// repository.
+// Names returns the regular files of a commit. The names start from the top of the repository.
 func (r Repository) Names(ctx context.Context, commit string) ([]string, error) {
 	files, err := r.entries(ctx, commit, Regular)
 	var names []string
@@ -212,8 +209,8 @@ func (r Repository) Names(ctx context.Context, commit string) ([]string, error) 
 	return names, err
 }
 
-// Links returns the targets of a commit's symbolic links by their names, which start from
-// the top of the repository.
+// Links returns the targets of a commit's symbolic links by their names, which start from the top of the
+// repository.
 func (r Repository) Links(ctx context.Context, commit string) (map[string]string, error) {
 	links, err := r.entries(ctx, commit, Link)
 	if err != nil {
@@ -227,15 +224,14 @@ func (r Repository) Links(ctx context.Context, commit string) (map[string]string
 	return targets, err
 }
 
-// Has reports whether a commit has a file, or a folder if the name ends with a slash. The
-// name starts from the top of the repository.
+// Has reports whether a commit has a file, or a folder if the name ends with a slash. The name starts from the
+// top of the repository.
 func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
 	found, err := r.list(ctx, commit, name, "--full-tree")
 	return len(found) > 0, err
 }
 
-// Submodules returns the submodules below the repository's folder. The names start from
-// the folder.
+// Submodules returns the submodules below the repository's folder. The names start from the folder.
 func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	out, err := r.git(ctx, "ls-files", "--stage", "-z")
 	if err != nil {

@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// RescuePrefix begins the line of a record that could not be stored: apply prints it, and
-// ReadBackup finds it in a log.
+// RescuePrefix begins the line of a record that could not be stored: apply prints it, and ReadBackup finds it
+// in a log.
 const RescuePrefix = "trueup: rescue record: "
 
-// exportHead is the first line of an export. It counts the records, to detect an export that was
-// cut short.
+// exportHead is the first line of an export. It counts the records, to detect an export that was cut short.
 type exportHead struct {
 	Schema     string    `json:"schema"`
 	ExportedAt time.Time `json:"exportedAt"`
@@ -27,8 +26,8 @@ type exportHead struct {
 	Genesis    Genesis   `json:"genesis"`
 }
 
-// Export writes the whole ledger as JSON Lines, first the genesis and then each record as it is
-// stored, and returns the number of records. Ledgers and exports hold no secrets.
+// Export writes the whole ledger as JSON Lines, first the genesis and then each record as it is stored, and
+// returns the number of records. Ledgers and exports hold no secrets.
 func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 	records, err := l.List(ctx)
 	if err != nil {
@@ -70,8 +69,8 @@ func (b *Backup) add(text []byte) error {
 	return err
 }
 
-// ReadBackup reads an export, which must be whole, or the rescue records in the output of a run,
-// whose other lines it skips.
+// ReadBackup reads an export, which must be whole, or the rescue records in the output of a run, whose other
+// lines it skips.
 func ReadBackup(r io.Reader) (Backup, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxFile)
@@ -92,8 +91,8 @@ type backupReader struct {
 	// announced is the number of records in the head of an export.
 	announced int
 	rescued   bool
-	// strange is the error about the first line that is neither a head nor a rescue record; the
-	// output of a run has many.
+	// strange is the error about the first line that is neither a head nor a rescue record; the output of a run
+	// has many.
 	strange error
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// batchTime bounds one write with all its tries, batchMost how many changes are in it,
-	// batchSize how many bytes all but the last have.
+	// batchTime bounds one write with all its tries, batchMost how many changes are in it, batchSize how many
+	// bytes all but the last have.
 	batchTime = 3 * time.Minute
 	batchMost = 1000
 	batchSize = maxFile / 4
@@ -78,8 +78,8 @@ func finish(batch []*queued, err error) {
 	}
 }
 
-// putAll writes changes and returns their errors, in the same order. Changes that are made at
-// the same time share one entry.
+// putAll writes changes and returns their errors, in the same order. Changes that are made at the same time
+// share one entry.
 func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	errs, waits := make([]error, len(changes)), make([]*queued, len(changes))
 	for i, c := range changes {
@@ -174,8 +174,7 @@ func recoverPanic(do func() error) (err error) {
 	return do()
 }
 
-// eachParallel calls do for 0 to n-1, some at once, and returns the first error,
-// which stops the rest.
+// eachParallel calls do for 0 to n-1, some at once, and returns the first error, which stops the rest.
 func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -21,8 +21,8 @@ const (
 	anyone right = iota
 	// asSeen means that the record must be as View returned it.
 	asSeen
-	// unchanged means that the record must be as this run wrote or saw it, unless it has
-	// only the same spec: else another run may be writing the object.
+	// unchanged means that the record must be as this run wrote or saw it, unless it has only the same spec:
+	// else another run may be writing the object.
 	unchanged
 	// holder means that this run must have written it last.
 	holder
@@ -48,18 +48,18 @@ type move struct {
 const (
 	// writeTries bounds how often a write is tried that another run was faster than.
 	writeTries = 8
-	// racePause is the first pause after a lost race, and outcomePause that after a
-	// failed write of an outcome; longestPause bounds both.
+	// racePause is the first pause after a lost race, and outcomePause that after a failed write of an outcome;
+	// longestPause bounds both.
 	racePause    = 20 * time.Millisecond
 	outcomePause = 250 * time.Millisecond
 	longestPause = 15 * time.Second
-	// outcomePatience bounds how long the write of an outcome is tried: then another run
-	// may take over the request anyway.
+	// outcomePatience bounds how long the write of an outcome is tried: then another run may take over the
+	// request anyway.
 	outcomePatience = Lease
 )
 
-// change makes a transition by compare-and-swap. After a conflict it tries again if the
-// transition may start from the new record.
+// change makes a transition by compare-and-swap. After a conflict it tries again if the transition may start
+// from the new record.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.numbered(m)
 	pause := racePause
@@ -105,8 +105,8 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, 
 	return rec, nil
 }
 
-// next reads a record, and returns it and the one after a move: the same one if an earlier try
-// made the move, and its answer was lost.
+// next reads a record, and returns it and the one after a move: the same one if an earlier try made the move,
+// and its answer was lost.
 func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
 	found, err := l.store.Read(ctx, []kind.Key{key})
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of genesis and records. A file of another version is
-// rejected and never rewritten.
+// Schema is the version of genesis and records. A file of another version is rejected and never rewritten.
 const Schema = "trueup.ledger/v1"
 
 const schemaFamily = "trueup.ledger/"
@@ -66,8 +65,8 @@ func decodeRecord(b []byte) (Record, error) {
 	return rec, damage(err)
 }
 
-// decode reads one JSON value of our schema. A field that it doesn't know is an
-// error, because a rewrite would lose it. The caller validates.
+// decode reads one JSON value of our schema. A field that it doesn't know is an error, because a rewrite would
+// lose it. The caller validates.
 func decode(b []byte, into any) error {
 	if !utf8.Valid(b) {
 		return errors.New("not UTF-8")

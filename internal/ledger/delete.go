@@ -7,9 +7,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Deleting records that trueup is about to delete an object that it made. After an error the
-// object must not be deleted. The record must be as View returned it, and of the object with
-// this uid and creation time.
+// Deleting records that trueup is about to delete an object that it made. After an error the object must not be
+// deleted. The record must be as View returned it, and of the object with this uid and creation time.
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -30,8 +29,8 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 	return err
 }
 
-// Deleted records that the platform has deleted the object, or is deleting it. trueup never
-// makes it again by itself: a new one would hold other data.
+// Deleted records that the platform has deleted the object, or is deleting it. trueup never makes it again by
+// itself: a new one would hold other data.
 func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDeleted, Outcome{How: Removed, Message: message})
 }
@@ -42,8 +41,8 @@ func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) e
 	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message, to: to})
 }
 
-// Ours reports whether a request of this ledger certainly made the object: the answer said so,
-// or the platform refused a second one of the name. An adopted object may be somebody else's.
+// Ours reports whether a request of this ledger certainly made the object: the answer said so, or the platform
+// refused a second one of the name. An adopted object may be somebody else's.
 func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }

@@ -10,8 +10,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Explain returns a sentence about a record, and what a person can do; the fix may be empty.
-// Both have names and messages from outside: whoever prints them must clean them.
+// Explain returns a sentence about a record, and what a person can do; the fix may be empty. Both have names
+// and messages from outside: whoever prints them must clean them.
 func Explain(rec Record) (message, fix string) {
 	key := rec.String()
 	switch rec.State {
@@ -59,8 +59,8 @@ func explainOpen(rec Record) (message, fix string) {
 	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, said(rec.Outcome)), Question(rec.Key)
 }
 
-// Ask returns the columns of a question: the request, what is known of it, and what each
-// answer costs if it is wrong.
+// Ask returns the columns of a question: the request, what is known of it, and what each answer costs if it is
+// wrong.
 func Ask(rec Record) []string {
 	sent := "may have been sent"
 	if rec.State == Unknown && !rec.gaveUp() {
@@ -77,8 +77,8 @@ func Ask(rec Record) []string {
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
 }
 
-// gaveUp reports whether a later run made the request unknown because the run that claimed it
-// recorded nothing: it may never have been sent.
+// gaveUp reports whether a later run made the request unknown because the run that claimed it recorded nothing:
+// it may never have been sent.
 func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == noOutcome }
 
 // ExplainLeft is Explain for an open request whose manifest was removed from git.

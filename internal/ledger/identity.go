@@ -14,25 +14,26 @@ import (
 // ProblemError says why a ledger can't be used, and what to do.
 type ProblemError struct {
 	Problem, Fix string
-	// Elsewhere says that the ledger is of another workspace or platform, so this run may use the
-	// wrong one.
+	// Elsewhere says that the ledger is of another workspace or platform, so this run may use the wrong one.
 	Elsewhere bool
 }
 
 func (e *ProblemError) Error() string { return e.Problem }
 
-// Problem returns the reason why a ledger can't be used, or nil for another error.
-func Problem(err error) *ProblemError {
-	var problem *ProblemError
-	if !errors.As(err, &problem) && errors.Is(err, ErrDamaged) {
-		const fix = "restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md"
-		return &ProblemError{Problem: err.Error(), Fix: fix}
-	}
-	return problem
+func problem(fix, format string, args ...any) *ProblemError {
+	return &ProblemError{Problem: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// Unreadable is the view of a ledger that can't be read: how requests ended is unknown, so none
-// is planned.
+// Problem returns the reason why a ledger can't be used, or nil for another error.
+func Problem(err error) *ProblemError {
+	p, ok := errors.AsType[*ProblemError](err)
+	if !ok && errors.Is(err, ErrDamaged) {
+		return problem("restore the damaged files from a copy: trueup ledger verify lists them; without a copy, see docs/ledger.md", "%v", err)
+	}
+	return p
+}
+
+// Unreadable is the view of a ledger that can't be read: how requests ended is unknown, so none is planned.
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
@@ -42,8 +43,8 @@ func Unreadable(err error) View {
 
 const fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 
-// Usable returns the genesis, or a *ProblemError unless the ledger exists, is the one of this
-// project, and is bound to the platform for the areas. Every command asks this first.
+// Usable returns the genesis, or a *ProblemError unless the ledger exists, is the one of this project, and is
+// bound to the platform for the areas. Every command asks this first.
 func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
@@ -73,38 +74,25 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
-		return &ProblemError{
-			Problem: "no ledger is configured",
-			Fix:     "run trueup ledger init, which says what to write into trueup.yaml",
-		}
+		return problem("run trueup ledger init, which says what to write into trueup.yaml", "no ledger is configured")
 	case l.local && l.cfg.InCI && !l.cfg.EphemeralOK:
-		return &ProblemError{
-			Problem: "trueup refuses a ledger in a file in CI: a runner's disk is lost after the run, together with the record of what was sent",
-			Fix:     "use a ledger that all runs share; if the runner keeps its disk, add --ledger-ephemeral-ok",
-		}
+		return problem("use a ledger that all runs share; if the runner keeps its disk, add --ledger-ephemeral-ok",
+			"trueup refuses a ledger in a file in CI: a runner's disk is lost after the run, together with the record of what was sent")
 	}
 	return nil
 }
 
 func notExpected(g Genesis) *ProblemError {
-	return &ProblemError{
-		Problem: "trueup.yaml does not say which ledger is expected",
-		Fix:     fmt.Sprintf("write id: %s below ledger: in trueup.yaml", g.LedgerID),
-	}
+	return problem("write id: "+g.LedgerID+" below ledger: in trueup.yaml", "trueup.yaml does not say which ledger is expected")
 }
 
 func (l *Ledger) missing() *ProblemError {
 	if l.cfg.ID == "" {
-		return &ProblemError{
-			Problem: fmt.Sprintf("there is no ledger at %s", l.cfg.Store),
-			Fix:     "run trueup ledger init",
-		}
+		return problem("run trueup ledger init", "there is no ledger at %s", l.cfg.Store)
 	}
-	return &ProblemError{
-		Problem: fmt.Sprintf("ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store),
-		Fix: "restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, " +
-			"and run trueup ledger init, which asks what was sent before",
-	}
+	return problem("restore it: trueup ledger import FILE; or start a new one: remove its id from trueup.yaml, "+
+		"and run trueup ledger init, which asks what was sent before",
+		"ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store)
 }
 
 // foreign says how a genesis is of another project or platform, or returns nil.
@@ -124,19 +112,14 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	case l.cfg.ID == "" || l.cfg.ID == g.LedgerID:
 		return nil
 	case g.LedgerID == l.cfg.ID+restoring:
-		return &ProblemError{
-			Problem: fmt.Sprintf("ledger %s at %s is being restored, or its restore was interrupted", l.cfg.ID, l.cfg.Store),
-			Fix:     "wait for it, or import the same export again with trueup ledger import, which continues",
-		}
+		return problem("wait for it, or import the same export again with trueup ledger import, which continues",
+			"ledger %s at %s is being restored, or its restore was interrupted", l.cfg.ID, l.cfg.Store)
 	}
-	return &ProblemError{
-		Problem: fmt.Sprintf("the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID),
-		Fix:     fixProject,
-	}
+	return problem(fixProject, "the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID)
 }
 
-// otherWorkspace says that a genesis is of another workspace, or returns nil. Addresses have its
-// UUID or its name.
+// otherWorkspace says that a genesis is of another workspace, or returns nil. Addresses have its UUID or its
+// name.
 func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	here := l.cfg.Workspace
 	name := cmp.Or(g.WorkspaceName, here.Name)
@@ -149,8 +132,8 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	}
 }
 
-// otherOrigin says that a genesis has another address of an area than the configured one, or
-// returns nil. A genesis without any address was made before one was configured.
+// otherOrigin says that a genesis has another address of an area than the configured one, or returns nil. A
+// genesis without any address was made before one was configured.
 func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	bound, configured := g.Origins[area], l.cfg.Origins[area]
 	switch {
@@ -179,9 +162,9 @@ func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 	}
 }
 
-// Admit returns nil if a token may be sent to an area: the ledger was made for the workspace and
-// the configured address, or there is no ledger. If this can't be known, because the ledger is
-// missing or unreadable, it returns an error, unless the user named the workspace.
+// Admit returns nil if a token may be sent to an area: the ledger was made for the workspace and the configured
+// address, or there is no ledger. If this can't be known, because the ledger is missing or unreadable, it
+// returns an error, unless the user named the workspace.
 func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	if l.store == nil {
 		return nil
@@ -219,8 +202,8 @@ func (l *Ledger) noToken(err error) error {
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
 }
 
-// normalOrigins checks the addresses and returns each in one form, without a slash at its end
-// and without what could hold a secret.
+// normalOrigins checks the addresses and returns each in one form, without a slash at its end and without what
+// could hold a secret.
 func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	out := make(map[kind.Area]string, len(origins))
 	for area, address := range origins {
@@ -240,8 +223,8 @@ func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	return out, nil
 }
 
-// kindOf returns the kind of a key. The key must spell its name as the table does: another
-// spelling would be another record of the same object.
+// kindOf returns the kind of a key. The key must spell its name as the table does: another spelling would be
+// another record of the same object.
 func kindOf(key kind.Key) (*kind.Kind, error) {
 	k, ok := kind.Named(key.Kind)
 	if !ok || k.Name != key.Kind {

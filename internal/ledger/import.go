@@ -15,17 +15,15 @@ import (
 type Imported struct {
 	// Restored says that the ledger was missing and has been created again.
 	Restored bool
-	// Added had no record, Advanced an earlier one of the same history; Left had
-	// the same or a later one.
+	// Added had no record, Advanced an earlier one of the same history; Left had the same or a later one.
 	Added, Advanced, Left int
 }
 
-// ImportConflict is a record of a backup that is neither an earlier nor a later one of the
-// stored record: their histories differ.
+// ImportConflict is a record of a backup that is neither an earlier nor a later one of the stored record: their
+// histories differ.
 type ImportConflict struct{ Given, Stored Record }
 
-// Explain returns what differs, and what to do. Like Explain of a record, it has texts from
-// outside.
+// Explain returns what differs, and what to do. Like Explain of a record, it has texts from outside.
 func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
@@ -36,8 +34,7 @@ func (c ImportConflict) Explain() (message, fix string) {
 		c.Stored.Seq, stored, c.Given.Seq, given), fix
 }
 
-// ConflictsError says that records of a backup contradict the ledger. Nothing
-// was written.
+// ConflictsError says that records of a backup contradict the ledger. Nothing was written.
 type ConflictsError struct{ Conflicts []ImportConflict }
 
 func (e *ConflictsError) Error() string {
@@ -57,10 +54,9 @@ func (l *Ledger) Exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Import writes the records of a backup that the ledger lacks, and later ones of the same history.
-// It returns a *ConflictsError, and writes nothing, if any record has another history; after
-// another error the same import continues. If the ledger that trueup.yaml names is missing, an
-// export of it creates it again.
+// Import writes the records of a backup that the ledger lacks, and later ones of the same history. It returns a
+// *ConflictsError, and writes nothing, if any record has another history; after another error the same import
+// continues. If the ledger that trueup.yaml names is missing, an export of it creates it again.
 func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error) {
 	if err := l.accepts(b); err != nil {
 		return Imported{}, err
@@ -100,10 +96,8 @@ func (l *Ledger) accepts(b Backup) error {
 			return notExpected(*b.Genesis)
 		}
 		if b.Genesis.LedgerID != l.cfg.ID {
-			return &ProblemError{
-				Problem: fmt.Sprintf("the export is of ledger %s, and trueup.yaml names %s", b.Genesis.LedgerID, l.cfg.ID),
-				Fix:     "import an export of this project's ledger",
-			}
+			return problem("import an export of this project's ledger",
+				"the export is of ledger %s, and trueup.yaml names %s", b.Genesis.LedgerID, l.cfg.ID)
 		}
 		if p := l.foreign(*b.Genesis); p != nil {
 			return p
@@ -112,10 +106,8 @@ func (l *Ledger) accepts(b Backup) error {
 	seen := map[kind.Key]bool{}
 	for _, rec := range b.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
-			return &ProblemError{
-				Problem: fmt.Sprintf("the record of %s belongs to workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID),
-				Fix:     "import records of this project's workspace",
-			}
+			return problem("import records of this project's workspace",
+				"the record of %s belongs to workspace %s, and trueup.yaml names %s", rec.Key, rec.Workspace, l.cfg.Workspace.UUID)
 		}
 		if seen[rec.Key] && b.Genesis != nil {
 			return fmt.Errorf("the export has two records of %s", rec.Key)
@@ -125,12 +117,12 @@ func (l *Ledger) accepts(b Backup) error {
 	return nil
 }
 
-// restoring ends the id of a ledger whose restore is in progress. No run uses it before the restore
-// is done: requests would look as if they had never been sent.
+// restoring ends the id of a ledger whose restore is in progress. No run uses it before the restore is done:
+// requests would look as if they had never been sent.
 const restoring = "-restoring"
 
-// beginRestore creates a ledger that is missing, under the id of a restore, and reports whether a
-// restore is in progress.
+// beginRestore creates a ledger that is missing, under the id of a restore, and reports whether a restore is in
+// progress.
 func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 	l.refresh()
 	g, err := l.store.ReadGenesis(ctx)
@@ -190,8 +182,8 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 	return changes, nil
 }
 
-// later reports whether a record may replace the stored one. An object that converges keeps few
-// steps, so they may not reach back to it.
+// later reports whether a record may replace the stored one. An object that converges keeps few steps, so they
+// may not reach back to it.
 func (r Record) later(stored Record) bool {
 	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
 }
@@ -201,8 +193,7 @@ func (r Record) samePost(o Record) bool {
 	return r.State == Posted && o.State == Posted && r.sameIntent(o)
 }
 
-// latest returns the last record of each object: a log may have what several runs could not
-// store.
+// latest returns the last record of each object: a log may have what several runs could not store.
 func latest(records []Record) ([]Record, error) {
 	var out []Record
 	at := map[kind.Key]int{}
@@ -233,8 +224,8 @@ func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, 
 	return len(todo), l.AdoptAll(ctx, todo)
 }
 
-// AdoptAll is Adopt for many, some at once: a remote store writes them together. What was recorded
-// before an error stays.
+// AdoptAll is Adopt for many, some at once: a remote store writes them together. What was recorded before an
+// error stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))
 	return eachParallel(ctx, len(keys), func(ctx context.Context, i int) error {

@@ -9,11 +9,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// Init creates the ledger that cfg names and returns its genesis; the id belongs into
-// trueup.yaml. First it proves that the store's compare-and-swap works. An existing ledger stays:
-// Init binds it to configured addresses that it lacks, and replaces others if Config.Rebind
-// agrees. It does not create a ledger whose id is in trueup.yaml and that is missing: that would
-// forget what was sent.
+// Init creates the ledger that cfg names and returns its genesis; the id belongs into trueup.yaml. First it
+// proves that the store's compare-and-swap works. An existing ledger stays: Init binds it to configured
+// addresses that it lacks, and replaces others if Config.Rebind agrees. It does not create a ledger whose id is
+// in trueup.yaml and that is missing: that would forget what was sent.
 func Init(ctx context.Context, cfg Config) (Genesis, error) {
 	l, err := Open(ctx, cfg)
 	if err != nil {

@@ -61,25 +61,23 @@ type Hold struct {
 	Terms    Terms
 }
 
-// MaySend reports whether the request may be sent; every send must ask right before it. A claim
-// only lasts as long as its lease: then another run may take it over, or a person may have
-// answered, and a process that was stopped meanwhile does not know. Both clocks must agree: one
-// may stand still, because a cache answers, and the other may have been set.
+// MaySend reports whether the request may be sent; every send must ask right before it. A claim only lasts as
+// long as its lease: then another run may take it over, or a person may have answered, and a process that was
+// stopped meanwhile does not know. Both clocks must agree: one may stand still, because a cache answers, and
+// the other may have been set.
 func (h Hold) MaySend(now Instant) bool {
 	held := max(now.Now.Sub(h.Claimed), now.Late.Sub(h.Late))
 	return h.Terms.MaySend(h.First, now) && held < Lease
 }
 
-// Claim records that a request is about to be sent. It returns a *TakenError if the request was
-// sent, or may have been; ErrConflict if another run was faster. After any error the request must
-// not be sent.
+// Claim records that a request is about to be sent. It returns a *TakenError if the request was sent, or may
+// have been; ErrConflict if another run was faster. After any error the request must not be sent.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evClaim, key, i)
 }
 
-// ClaimAgain is Claim for an object that was made, is gone, and that a person wants again. It
-// rejects purges, and a record that is not as View returned it: another run may have made the
-// object again.
+// ClaimAgain is Claim for an object that was made, is gone, and that a person wants again. It rejects purges,
+// and a record that is not as View returned it: another run may have made the object again.
 func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	k, err := kindOf(key)
 	if err != nil {
@@ -91,9 +89,8 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 	return l.claim(ctx, evReclaim, key, i)
 }
 
-// TakeOver is Claim for a request that a run claimed which died: it is sent again under its
-// name, and the time of its first claim stays. It returns a *TakenError if that is not safe, or
-// not yet.
+// TakeOver is Claim for a request that a run claimed which died: it is sent again under its name, and the time
+// of its first claim stays. It returns a *TakenError if that is not safe, or not yet.
 func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evTakeOver, key, i)
 }
@@ -123,8 +120,7 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	}, nil
 }
 
-// takeBack ends a claim whose write seemed to fail but succeeded. If it can't, a person decides
-// later.
+// takeBack ends a claim whose write seemed to fail but succeeded. If it can't, a person decides later.
 func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
@@ -141,12 +137,11 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	}
 }
 
-// Posted records that the request was executed, even if another run has taken it over or made it
-// unknown meanwhile.
+// Posted records that the request was executed, even if another run has taken it over or made it unknown
+// meanwhile.
 func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 	err := l.posted(ctx, key, m, sameIntent)
-	var state *StateError
-	if errors.As(err, &state) && state.Record.State == Posted {
+	if state, ok := errors.AsType[*StateError](err); ok && state.Record.State == Posted {
 		return nil
 	}
 	return err
@@ -176,8 +171,7 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	}})
 }
 
-// Rejected records that the platform refused the request and certainly did nothing: a later run
-// may send it.
+// Rejected records that the platform refused the request and certainly did nothing: a later run may send it.
 func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message string) error {
 	return l.ended(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
 }
@@ -187,8 +181,8 @@ func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) erro
 	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
 }
 
-// Leave ends this run's work on a request that may have arrived. A later run may send it again
-// inside the window.
+// Leave ends this run's work on a request that may have arrived. A later run may send it again inside the
+// window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
 }
@@ -198,8 +192,7 @@ func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) 
 	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
 
-// MarkTaken records that the name belongs to an object that this ledger did not make: a person
-// decides.
+// MarkTaken records that the name belongs to an object that this ledger did not make: a person decides.
 func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
@@ -207,8 +200,8 @@ func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) er
 // noOutcome is the message of a request whose run died.
 const noOutcome = "the run that claimed it recorded no outcome"
 
-// GiveUp makes a request unknown that a run claimed which died, and that can't be sent again. It
-// does nothing if that is no longer so.
+// GiveUp makes a request unknown that a run claimed which died, and that can't be sent again. It does nothing
+// if that is no longer so.
 func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	terms, err := l.sendable(ctx, key)
 	if err != nil {
@@ -224,8 +217,7 @@ func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 		}
 		return r.ended(evDoubt, o)
 	}})
-	var state *StateError
-	if errors.As(err, &state) || errors.Is(err, ErrConflict) {
+	if _, ok := errors.AsType[*StateError](err); ok || errors.Is(err, ErrConflict) {
 		return nil
 	}
 	return err
@@ -245,8 +237,8 @@ type UnrecordedError struct {
 func (e *UnrecordedError) Error() string { return e.err.Error() }
 func (e *UnrecordedError) Unwrap() error { return e.err }
 
-// end stores an outcome of this run. It tries again until ctx ends or outcomePatience is over,
-// because a person must answer for a lost outcome. Then it returns an *UnrecordedError.
+// end stores an outcome of this run. It tries again until ctx ends or outcomePatience is over, because a person
+// must answer for a lost outcome. Then it returns an *UnrecordedError.
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	m = l.numbered(m)
 	_, err := l.change(ctx, key, m)
@@ -275,12 +267,12 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 
 // temporary reports whether a write may succeed later.
 func temporary(err error) bool {
-	var state *StateError
-	return err != nil && !errors.Is(err, ErrConflict) && !errors.As(err, &state) && Problem(err) == nil
+	_, ok := errors.AsType[*StateError](err)
+	return err != nil && !ok && !errors.Is(err, ErrConflict) && Problem(err) == nil
 }
 
-// Pending records the spec that a POST or PATCH is about to send: if the outcome is lost, git can
-// still remove its fields later. After an error it must not be sent.
+// Pending records the spec that a POST or PATCH is about to send: if the outcome is lost, git can still remove
+// its fields later. After an error it must not be sent.
 func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
@@ -334,8 +326,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	return errs
 }
 
-// DropPending removes the spec of the last Pending, because the platform refused it. Older pending
-// specs stay.
+// DropPending removes the spec of the last Pending, because the platform refused it. Older pending specs stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.left(key)
 	_, err := l.change(ctx, key, move{event: evDrop, who: holder, to: func(r Record) (Record, error) {
@@ -345,8 +336,8 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	return err
 }
 
-// Resolve records a person's answer about a request that is claimed or unknown, or whose record
-// was lost. It rejects ResolveRepost while the run with the claim may still send it.
+// Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It
+// rejects ResolveRepost while the run with the claim may still send it.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
 	g, err := l.usable(ctx, key)
@@ -368,8 +359,8 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 	return err
 }
 
-// Adopt records that a request was executed without trueup, which then never sends it; or that
-// git owns an object, with its whole lists.
+// Adopt records that a request was executed without trueup, which then never sends it; or that git owns an
+// object, with its whole lists.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -387,8 +378,7 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
-// sendable returns the terms of the key's area, or an error if the ledger is not bound to its
-// address.
+// sendable returns the terms of the key's area, or an error if the ledger is not bound to its address.
 func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package ledger keeps what has been done to the platform: the intent and the
-// outcome of requests that are sent once, and the last-applied spec of objects
-// that converge; it refuses to work without its own genesis, to forget, and to
-// guess how a request ended.
+// Package ledger keeps what has been done to the platform: the intent and the outcome of requests that are sent
+// once, and the last-applied spec of objects that converge; it refuses to work without its own genesis, to
+// forget, and to guess how a request ended.
 package ledger
 
 import (
@@ -28,11 +27,11 @@ import (
 // Config names a ledger and who uses it.
 type Config struct {
 	// Store is file:PATH; or git:REF, a ref on remote origin of the repository that Dir is in, or
-	// git:REF@REMOTE; or s3://BUCKET/PREFIX with the parameters region, path-style and endpoint.
-	// Empty means that none is configured.
+	// git:REF@REMOTE; or s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. Empty means
+	// that none is configured.
 	Store string
-	// StoreFromEnv says that the user named the store, and not the repository: only then may it
-	// hold the endpoint of a bucket, sign with the role of the machine, or be a folder outside Dir.
+	// StoreFromEnv says that the user named the store, and not the repository: only then may it hold the
+	// endpoint of a bucket, sign with the role of the machine, or be a folder outside Dir.
 	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
 	ID        string
@@ -41,18 +40,17 @@ type Config struct {
 	WorkspaceFromEnv bool
 	// Origins are the configured base addresses, by area.
 	Origins map[kind.Area]string
-	// Held returns the spec of an object that the caller has in memory anyway, or nil: records
-	// share it. Several goroutines call it.
+	// Held returns the spec of an object that the caller has in memory anyway, or nil: records share it.
+	// Several goroutines call it.
 	Held func(kind.Key) []byte
 	// Backend replaces the store that Store names.
 	Backend Store
-	// Window is how long after its first intent a request may be sent again;
-	// zero means DefaultWindow.
+	// Window is how long after its first intent a request may be sent again; zero means DefaultWindow.
 	Window time.Duration
 	// Dir is what a relative PATH starts from.
 	Dir string
-	// SeenCache is a directory of this machine, for what it has seen of ledgers, to detect a
-	// rollback; empty means none.
+	// SeenCache is a directory of this machine, for what it has seen of ledgers, to detect a rollback; empty
+	// means none.
 	SeenCache string
 	// InCI rejects stores that don't outlive a runner, unless EphemeralOK.
 	InCI        bool
@@ -60,16 +58,15 @@ type Config struct {
 	// Now is the clock. NewID makes ids and nonces; nil means random UUIDs.
 	Now   func() time.Time
 	NewID func() string
-	// Sleep waits between two tries of a write, or returns the context's error; nil means
-	// time.Sleep. Delayed may be nil; it is called before an outcome is written again. Several
-	// goroutines call them.
+	// Sleep waits between two tries of a write, or returns the context's error; nil means time.Sleep. Delayed
+	// may be nil; it is called before an outcome is written again. Several goroutines call them.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Delayed func(key kind.Key, err error)
 	// Claim identifies this run in records. It must hold no secret.
 	Claim Claim
-	// Rebind is called before Init changes the address of an area, or the name of the workspace,
-	// that an existing ledger is bound to; from may be empty. Its error keeps the ledger as it is.
-	// If it is nil, Init adds what is absent and replaces nothing.
+	// Rebind is called before Init changes the address of an area, or the name of the workspace, that an
+	// existing ledger is bound to; from may be empty. Its error keeps the ledger as it is. If it is nil, Init
+	// adds what is absent and replaces nothing.
 	Rebind func(what, from, to string) error
 }
 
@@ -81,8 +78,8 @@ type Ledger struct {
 	local bool
 
 	mu sync.Mutex
-	// own has the records that this run wrote last, seen the seqs of those that it looked at, 0 for
-	// an absent one.
+	// own has the records that this run wrote last, seen the seqs of those that it looked at, 0 for an absent
+	// one.
 	own  map[kind.Key]mark
 	seen map[kind.Key]int
 }
@@ -94,8 +91,8 @@ type mark struct {
 	pending []JSON
 }
 
-// Open returns the ledger that cfg names. It creates and reads nothing: every call checks
-// whether the ledger exists and is the right one.
+// Open returns the ledger that cfg names. It creates and reads nothing: every call checks whether the ledger
+// exists and is the right one.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	origins, err := normalOrigins(cfg.Origins)
 	if err != nil {
@@ -122,8 +119,8 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// farBatch is how many requests are claimed together in a remote store (docs/design.md A7),
-// farMoment how long a first write there waits for others.
+// farBatch is how many requests are claimed together in a remote store (docs/design.md A7), farMoment how long
+// a first write there waits for others.
 const (
 	farBatch  = 20
 	farMoment = 10 * time.Millisecond
@@ -153,8 +150,8 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	return newLogStore(blobs, cfg.Held, moment), nil
 }
 
-// openFolder returns a folder. If the repository names it, neither its name nor a link may lead
-// outside Dir, to files of somebody else.
+// openFolder returns a folder. If the repository names it, neither its name nor a link may lead outside Dir, to
+// files of somebody else.
 func openFolder(cfg Config, path string) (blob.Folder, error) {
 	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER to another"
 	if !cfg.StoreFromEnv {
@@ -190,8 +187,8 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// Batch returns how many requests to claim together. In a local store a claim costs little: one
-// at a time, so that a run that dies leaves at most one question.
+// Batch returns how many requests to claim together. In a local store a claim costs little: one at a time, so
+// that a run that dies leaves at most one question.
 func (l *Ledger) Batch() int {
 	if l.local {
 		return 1
@@ -206,13 +203,13 @@ func (l *Ledger) refresh() {
 	}
 }
 
-// lately is how long after its claim a request concerns all runs: it counts against limits for
-// 25 hours (docs/design.md A6), and clocks differ.
+// lately is how long after its claim a request concerns all runs: it counts against limits for 25 hours
+// (docs/design.md A6), and clocks differ.
 const lately = 27 * time.Hour
 
-// View reads the records of the keys, of what was claimed lately and of what is open. If the
-// ledger is missing, damaged, or of another project or platform, it returns a view with a Problem
-// and no records; if the ledger can't be read, an error.
+// View reads the records of the keys, of what was claimed lately and of what is open. If the ledger is missing,
+// damaged, or of another project or platform, it returns a view with a Problem and no records; if the ledger
+// can't be read, an error.
 func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	view, err := l.view(ctx, keys)
 	if p := Problem(err); p != nil {
@@ -264,8 +261,8 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	return nil
 }
 
-// Look reads the records of the keys as they are now. Later writes don't depend on them, as they
-// do on those of a View.
+// Look reads the records of the keys as they are now. Later writes don't depend on them, as they do on those of
+// a View.
 func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	l.refresh()
 	return l.store.Read(ctx, keys)
@@ -277,8 +274,8 @@ func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 	return Terms{Window: l.cfg.Window, Proven: proven}
 }
 
-// Prove records how the platform refused a second request of the same name. From then on trueup
-// sends requests without an outcome again, within their window (docs/design.md 0.7).
+// Prove records how the platform refused a second request of the same name. From then on trueup sends requests
+// without an outcome again, within their window (docs/design.md 0.7).
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		proofs := map[kind.Area]Proof{}
@@ -292,8 +289,8 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	return nil
 }
 
-// Finish records which requests git had when an apply of the whole project had left nothing to
-// do, if the view has others.
+// Finish records which requests git had when an apply of the whole project had left nothing to do, if the view
+// has others.
 func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
 	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: []string{}}
 	for _, key := range keys {

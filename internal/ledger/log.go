@@ -21,14 +21,12 @@ import (
 	"trueup/internal/kind"
 )
 
-// logStore keeps a ledger as a log of blobs. An entry holds the records that one write
-// changes. It is created only if no other run has created an entry of its number: that is
-// the compare-and-swap. With each fourth, sixteenth … entry goes a copy that combines
-// these entries, so a reader needs few pieces of a long log. If a copy is missing, its
-// parts are read.
+// logStore keeps a ledger as a log of blobs. An entry holds the records that one write changes. It is created
+// only if no other run has created an entry of its number: that is the compare-and-swap. With each fourth,
+// sixteenth … entry goes a copy that combines these entries, so a reader needs few pieces of a long log. If a
+// copy is missing, its parts are read.
 //
-// The store keeps what it read. It asks for newer entries after Forget, and if another
-// run wrote first.
+// The store keeps what it read. It asks for newer entries after Forget, and if another run wrote first.
 type logStore struct {
 	blobs blob.Store
 	held  held
@@ -79,8 +77,8 @@ type logState struct {
 	lines     map[kind.Key]*line
 }
 
-// add applies a piece to the state, in place of what the state has of the same entries.
-// The piece must follow one that the state has.
+// add applies a piece to the state, in place of what the state has of the same entries. The piece must follow
+// one that the state has.
 func (t *logState) add(p piece) error {
 	first := p.before()
 	if p.After != t.ids[first] {
@@ -198,8 +196,8 @@ func (s *logStore) refresh(ctx context.Context) error {
 	return nil
 }
 
-// continues reports whether the log still has the entry that the state ends with. It does
-// not after a rollback, even if other runs have since written as many entries.
+// continues reports whether the log still has the entry that the state ends with. It does not after a rollback,
+// even if other runs have since written as many entries.
 func (s *logStore) continues(ctx context.Context) (bool, error) {
 	last := s.state.last
 	if last == 0 {
@@ -397,8 +395,8 @@ func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
 }
 
-// write creates the next entry. If another run created it first, write tries again with
-// the changes that still apply. Its error is the result of those that it did not finish.
+// write creates the next entry. If another run created it first, write tries again with the changes that still
+// apply. Its error is the result of those that it did not finish.
 func (s *logStore) write(ctx context.Context, batch []*queued) error {
 	fit := s.applicable(batch)
 	if len(fit) < len(batch) {
@@ -443,8 +441,7 @@ func (s *logStore) unlisted(entry int) error {
 	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
-// applicable returns the changes whose expected seq the state has; of two changes of one
-// record, the first.
+// applicable returns the changes whose expected seq the state has; of two changes of one record, the first.
 func (s *logStore) applicable(batch []*queued) (fit []*queued) {
 	taken := map[kind.Key]bool{}
 	for _, w := range batch {
@@ -503,8 +500,8 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	return s.state.add(p)
 }
 
-// copies returns the copies that go with an entry. One that can't be encoded is left out:
-// readers then read its parts.
+// copies returns the copies that go with an entry. One that can't be encoded is left out: readers then read its
+// parts.
 func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
 		p := s.state.combined(next, entries)
@@ -521,8 +518,8 @@ func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	return copies
 }
 
-// proveOnce tries to create the newest entry again, before the first write of a run. A
-// store that accepts this would let two runs claim the same request.
+// proveOnce tries to create the newest entry again, before the first write of a run. A store that accepts this
+// would let two runs claim the same request.
 func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil

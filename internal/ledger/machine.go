@@ -44,8 +44,8 @@ type transition struct {
 	to   State
 }
 
-// transitions has the states in which an event may happen, and the state after an
-// outcome. State "" is a record that is absent, released, or of a kind that converges.
+// transitions has the states in which an event may happen, and the state after an outcome. State "" is a record
+// that is absent, released, or of a kind that converges.
 var transitions = sync.OnceValue(func() map[event]transition {
 	return map[event]transition{
 		evClaim:      {from: []State{"", Rejected}},
@@ -67,8 +67,8 @@ var transitions = sync.OnceValue(func() map[event]transition {
 // ErrTaken matches every TakenError.
 var ErrTaken = errors.New("taken")
 
-// TakenError says that a request can't be claimed: it was sent, may have been sent, or was
-// abandoned. Nothing was written.
+// TakenError says that a request can't be claimed: it was sent, may have been sent, or was abandoned. Nothing
+// was written.
 type TakenError struct{ Record Record }
 
 func (e *TakenError) Error() string {
@@ -112,8 +112,8 @@ type Intent struct {
 	Before *Listing
 }
 
-// claimed returns the record of a request that is about to be sent. A claim that is taken
-// over keeps the time of the first one: the platform may know the name since then.
+// claimed returns the record of a request that is about to be sent. A claim that is taken over keeps the time
+// of the first one: the platform may know the name since then.
 func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
@@ -233,8 +233,8 @@ func (r Record) adopted(a Adoption) (Record, error) {
 	return r, nil
 }
 
-// begun returns the record of an object whose spec is about to be sent. Pending specs of
-// earlier writes stay: the platform may have them, and then trueup must remove their fields.
+// begun returns the record of an object whose spec is about to be sent. Pending specs of earlier writes stay:
+// the platform may have them, and then trueup must remove their fields.
 func (r Record) begun(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
@@ -244,8 +244,8 @@ func (r Record) begun(spec []byte) (Record, error) {
 	return r, nil
 }
 
-// confirmed returns the record after a write of a converging object, or after live was
-// found to be equal to git.
+// confirmed returns the record after a write of a converging object, or after live was found to be equal to
+// git.
 func (r Record) confirmed(a AppliedSpec) Record {
 	r.Applied, r.Pending, r.NotConverged = a.Spec, nil, !a.Converged
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
@@ -257,8 +257,8 @@ func (r Record) withRemote(name, uid, created string) Record {
 }
 
 const (
-	// maxSteps bounds a record's history, maxSpecSteps that of an object that converges, which may
-	// be written daily.
+	// maxSteps bounds a record's history, maxSpecSteps that of an object that converges, which may be written
+	// daily.
 	maxSteps     = 50
 	maxSpecSteps = 8
 	// maxMessage and maxDetail bound texts from outside, in a record and in a step, in bytes.
@@ -285,8 +285,8 @@ func (r Record) follows(earlier Record) bool {
 	})
 }
 
-// forgot reports whether the record is so much later than another one that its
-// history does not reach back to that.
+// forgot reports whether the record is so much later than another one that its history does not reach back to
+// that.
 func (r Record) forgot(earlier Record) bool {
 	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
 }

@@ -20,8 +20,8 @@ import (
 //
 //	<7 digits>/<10 digits>-<entry>-last-<entries>.jsonl.gz
 //
-// which is not packed in git, and then has no .gz.
-// The digits count down, so the newest entry is the first of a listing.
+// which is not packed in git, and then has no .gz. The digits count down, so the newest entry is the first of a
+// listing.
 const (
 	logDir            = "log"
 	newestFirst int64 = 9_999_999_999
@@ -88,8 +88,8 @@ func (p span) parts() (parts []span) {
 	return parts
 }
 
-// piece is what some entries of a log left of the records: a head, and for each record an
-// index line and the record itself.
+// piece is what some entries of a log left of the records: a head, and for each record an index line and the
+// record itself.
 type piece struct {
 	pieceHead
 	lines []line

@@ -22,8 +22,8 @@ const (
 	Abandoned State = "abandoned"
 )
 
-// Record is what trueup has done to one object. Records are never deleted: a manifest that
-// comes back to git must not be sent again.
+// Record is what trueup has done to one object. Records are never deleted: a manifest that comes back to git
+// must not be sent again.
 type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
@@ -42,20 +42,20 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
-	// Before has the live objects, right before the first claim, that look like the one that
-	// the request makes. None of them is ours. Nil means unknown.
+	// Before has the live objects, right before the first claim, that look like the one that the request makes.
+	// None of them is ours. Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
-	// Uncertain says that an earlier send may have arrived, Left that the run with the claim
-	// ended without an outcome.
+	// Uncertain says that an earlier send may have arrived, Left that the run with the claim ended without an
+	// outcome.
 	Uncertain bool     `json:"uncertain,omitempty"`
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
-	// RepostedFrom is when an earlier send was first claimed that a person answered with
-	// --repost. If the platform has the name, that send was executed.
+	// RepostedFrom is when an earlier send was first claimed that a person answered with --repost. If the
+	// platform has the name, that send was executed.
 	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
 
-	// The specs of an object that converges: the last-applied one, and those whose write
-	// was begun and not confirmed since, oldest first.
+	// The specs of an object that converges: the last-applied one, and those whose write was begun and not
+	// confirmed since, oldest first.
 	Applied JSON   `json:"applied,omitempty"`
 	Pending []JSON `json:"pending,omitempty"`
 	// NotConverged says that the platform did not keep what was sent.
@@ -113,18 +113,16 @@ const (
 	// Created is a 2xx, Refused a 4xx that proves that nothing was done.
 	Created How = "created"
 	Refused How = "refused"
-	// Duplicate means that the platform refused a second request of the name after one of
-	// ours without an answer, which was therefore executed. Found means that the object is
-	// live.
+	// Duplicate means that the platform refused a second request of the name after one of ours without an
+	// answer, which was therefore executed. Found means that the object is live.
 	Duplicate How = "conflict-after-ambiguous"
 	Found     How = "found"
-	// Released means that provably nothing was sent, Unclear that this can't be known,
-	// NotOurs that the name belongs to an object that no request of this ledger made.
+	// Released means that provably nothing was sent, Unclear that this can't be known, NotOurs that the name
+	// belongs to an object that no request of this ledger made.
 	Released How = "released"
 	Unclear  How = "unclear"
 	NotOurs  How = "not-ours"
-	// Operator is a person's answer, AdoptedByOperator a request that a person recorded as
-	// done.
+	// Operator is a person's answer, AdoptedByOperator a request that a person recorded as done.
 	Operator          How = "operator"
 	AdoptedByOperator How = "adopted"
 	// Removed means that trueup deleted the object.
@@ -142,8 +140,8 @@ type Outcome struct {
 	By     string `json:"by,omitempty"`
 }
 
-// Genesis identifies a ledger, and binds its records to one workspace and to the
-// platform's addresses, so that no record is used with another platform.
+// Genesis identifies a ledger, and binds its records to one workspace and to the platform's addresses, so that
+// no record is used with another platform.
 type Genesis struct {
 	Schema   string `json:"schema"`
 	LedgerID string `json:"ledgerId"`
@@ -154,8 +152,7 @@ type Genesis struct {
 	Origins map[kind.Area]string `json:"origins"`
 	// Workspace is {workspace_uuid}.
 	Workspace string `json:"workspace"`
-	// WorkspaceName is {namespace}, which addresses of the compute area have instead; older
-	// ledgers have none.
+	// WorkspaceName is {namespace}, which addresses of the compute area have instead; older ledgers have none.
 	WorkspaceName string `json:"workspaceName,omitempty"`
 	// Proofs say, by area, how the platform refused a second request of the same name.
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
@@ -163,8 +160,8 @@ type Genesis struct {
 	Finished *Finished `json:"finished,omitempty"`
 }
 
-// Finished is an apply of a whole project that left nothing to do. Every request that git
-// had then has a record, or the record was lost.
+// Finished is an apply of a whole project that left nothing to do. Every request that git had then has a
+// record, or the record was lost.
 type Finished struct {
 	At time.Time `json:"at"`
 	// Commit is the commit that was applied; empty outside git.
@@ -207,15 +204,14 @@ type View struct {
 	// Elsewhere says that the ledger is of another workspace or platform.
 	Elsewhere bool
 	ID        string
-	// Records are those of the requested keys, and of all requests that were claimed lately
-	// or are open.
+	// Records are those of the requested keys, and of all requests that were claimed lately or are open.
 	Records map[kind.Key]Record
 	// Terms say, by area, whether open requests may be sent again.
 	Terms map[kind.Area]Terms
 	// Finished is that of the genesis, or nil.
 	Finished *Finished
-	// Unseen says that this machine has seen none of the ledger's requests, so it would not
-	// notice that the ledger was rolled back.
+	// Unseen says that this machine has seen none of the ledger's requests, so it would not notice that the
+	// ledger was rolled back.
 	Unseen bool
 }
 
@@ -230,8 +226,7 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-// indexed is the index line of a record, so that readers find recent requests without
-// decoding every record.
+// indexed is the index line of a record, so that readers find recent requests without decoding every record.
 type indexed struct {
 	Workspace string `json:"workspace"`
 	kind.Key

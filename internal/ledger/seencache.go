@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,10 +12,9 @@ import (
 	"trueup/internal/kind"
 )
 
-// seenCache is a directory of this machine, outside the store, with the newest record of each
-// send-once request that the machine has read or written. It detects a ledger that was restored
-// from a backup or force-pushed: such a ledger does not know what it lacks. An empty seenCache
-// caches nothing.
+// seenCache is a directory of this machine, outside the store, with the newest record of each send-once request
+// that the machine has read or written. It detects a ledger that was restored from a backup or force-pushed:
+// such a ledger does not know what it lacks. An empty seenCache caches nothing.
 type seenCache string
 
 func (l *Ledger) seenCache() seenCache {
@@ -57,8 +57,7 @@ func (c seenCache) put(rec Record) {
 	}
 }
 
-// Remembers reports whether this machine has seen requests of the ledger, so that it detects a
-// rollback.
+// Remembers reports whether this machine has seen requests of the ledger, so that it detects a rollback.
 func (l *Ledger) Remembers() bool {
 	seen, err := os.ReadDir(string(l.seenCache()))
 	return err == nil && len(seen) > 0
@@ -70,58 +69,42 @@ func sentOnce(key kind.Key) bool {
 	return ok && k.SentOnce()
 }
 
-// readChecked reads records and compares them with what this machine has seen. It
-// returns a *ProblemError if the ledger was rolled back.
+// readChecked reads records and compares them with what this machine has seen. It returns a *ProblemError if
+// the ledger was rolled back.
 func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
-	found, err := l.store.Read(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
 	cache := l.seenCache()
-	seen := map[kind.Key]Record{}
-	for _, key := range keys {
-		if rec, ok := cache.get(l.cfg.Workspace.UUID, key); ok {
-			seen[key] = rec
-		}
-	}
-	if firstLacking(keys, seen, found) != nil {
-		// Another run of this machine may have written meanwhile. It did so before it put the
-		// record into the cache, so a new look shows it.
-		l.refresh()
-		if found, err = l.store.Read(ctx, keys); err != nil {
+	for try := 1; ; try++ {
+		found, err := l.store.Read(ctx, keys)
+		if err != nil {
 			return nil, err
 		}
+		var back error
+		for _, key := range keys {
+			rec := found[key]
+			was, seen := cache.get(l.cfg.Workspace.UUID, key)
+			switch {
+			case seen && rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was):
+				back = cmp.Or(back, l.rolledBack(rec, was))
+			case rec.Seq > was.Seq:
+				cache.put(rec)
+			}
+		}
+		if back == nil || try == 2 {
+			return found, back
+		}
+		// Another run of this machine may have written meanwhile. It did so before it put the record into the
+		// cache, so a new look shows it.
+		l.refresh()
 	}
-	if key := firstLacking(keys, seen, found); key != nil {
-		was, has := seen[*key], "no record"
-		if seq := found[*key].Seq; seq > 0 {
-			has = fmt.Sprintf("step %d", seq)
-		}
-		state := string(was.State)
-		if state == "" {
-			state = "released"
-		}
-		return nil, &ProblemError{
-			Problem: fmt.Sprintf("the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
-				l.cfg.Store, *key, has, was.Seq, state),
-			Fix: "restore the ledger, or import what this machine has seen: trueup ledger import " + ShellWord(string(cache)),
-		}
-	}
-	for key, rec := range found {
-		if rec.Seq > seen[key].Seq {
-			cache.put(rec)
-		}
-	}
-	return found, nil
 }
 
-// firstLacking returns the first key whose record lacks what this machine saw of it, or nil.
-func firstLacking(keys []kind.Key, seen, found map[kind.Key]Record) *kind.Key {
-	for i, key := range keys {
-		was, ok := seen[key]
-		if rec := found[key]; ok && rec.Nonce != was.Nonce && !rec.follows(was) && !rec.forgot(was) {
-			return &keys[i]
-		}
+// rolledBack is the error about a record that lacks what this machine saw of it.
+func (l *Ledger) rolledBack(rec, was Record) error {
+	has := "no record"
+	if rec.Seq > 0 {
+		has = fmt.Sprintf("step %d", rec.Seq)
 	}
-	return nil
+	return problem("restore the ledger, or import what this machine has seen: trueup ledger import "+ShellWord(string(l.seenCache())),
+		"the ledger at %s was rolled back: for %s it has %s, but this machine has seen step %d, %s",
+		l.cfg.Store, was.Key, has, was.Seq, cmp.Or(was.State, "released"))
 }

@@ -2,8 +2,8 @@ package ledger
 
 import "time"
 
-// Instant is the present by two clocks. A decision takes the one that makes it safe: a laptop
-// that slept, or a cache that answers, must not make an old claim look young.
+// Instant is the present by two clocks. A decision takes the one that makes it safe: a laptop that slept, or a
+// cache that answers, must not make an old claim look young.
 type Instant struct {
 	// Now is the platform's time, or else this machine's.
 	Now time.Time
@@ -13,8 +13,7 @@ type Instant struct {
 	Alone bool
 }
 
-// Observed returns the present by the platform's clock, which may be zero, and by this
-// machine's.
+// Observed returns the present by the platform's clock, which may be zero, and by this machine's.
 func Observed(server, wall time.Time) Instant {
 	if server.IsZero() {
 		return Instant{Now: wall, Early: wall, Late: wall, Alone: true}
@@ -31,9 +30,8 @@ func (i Instant) Add(d time.Duration) Instant {
 	return Instant{Now: i.Now.Add(d), Early: i.Early.Add(d), Late: i.Late.Add(d), Alone: i.Alone}
 }
 
-// The platform refuses a name that it knows for about 24 hours: until DefaultWindow after the
-// first claim, sending again is safe. A claim of another run that is younger than Lease is in
-// flight.
+// The platform refuses a name that it knows for about 24 hours: until DefaultWindow after the first claim,
+// sending again is safe. A claim of another run that is younger than Lease is in flight.
 const (
 	DefaultWindow = 20 * time.Hour
 	Lease         = 10 * time.Minute
@@ -43,11 +41,11 @@ const (
 
 // Terms say whether a request without an outcome may be sent again.
 type Terms struct {
-	// Window is how long after its first claim a request may be sent again: shorter than the
-	// platform remembers names.
+	// Window is how long after its first claim a request may be sent again: shorter than the platform remembers
+	// names.
 	Window time.Duration
-	// Proven says that the platform refused a second request of the same name before.
-	// Otherwise nothing is sent again.
+	// Proven says that the platform refused a second request of the same name before. Otherwise nothing is sent
+	// again.
 	Proven bool
 }
 
@@ -81,8 +79,7 @@ const (
 	Settled Standing = "settled"
 )
 
-// Standing returns what another run than the writer may do: the writer may have sent the
-// request and died.
+// Standing returns what another run than the writer may do: the writer may have sent the request and died.
 func (r Record) Standing(now Instant, t Terms) Standing {
 	switch r.State {
 	case "", Rejected:

@@ -16,22 +16,22 @@ import (
 )
 
 var (
-	// ErrConflict says that a record, or the genesis, does not have the expected seq: another run
-	// changed it, and nothing was written.
+	// ErrConflict says that a record, or the genesis, does not have the expected seq: another run changed it,
+	// and nothing was written.
 	ErrConflict = errors.New("another run changed it meanwhile")
 	// ErrNoGenesis says that there is no ledger in the store, which is not the same as an empty one.
 	ErrNoGenesis = errors.New("no ledger here")
-	// ErrStore says that trueup refuses a store, whatever is in it: it is for something else, or
-	// others could write there.
+	// ErrStore says that trueup refuses a store, whatever is in it: it is for something else, or others could
+	// write there.
 	ErrStore = blob.ErrStore
 )
 
-// Store has one genesis, and one record a key (docs/design.md A2), each replaced as a whole by
-// compare-and-swap on its Seq. Every call but WriteGenesis, Forget and Prove returns ErrNoGenesis if there is no
-// genesis. What can't be read or is damaged is an error that names it, never an absent record.
+// Store has one genesis, and one record a key (docs/design.md A2), each replaced as a whole by compare-and-swap
+// on its Seq. Every call but WriteGenesis, Forget and Prove returns ErrNoGenesis if there is no genesis. What
+// can't be read or is damaged is an error that names it, never an absent record.
 //
-// A write is durable when it returns nil, and was not done when it returns ErrConflict. After
-// any other error it may or may not have been done.
+// A write is durable when it returns nil, and was not done when it returns ErrConflict. After any other error
+// it may or may not have been done.
 type Store interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)
 	// WriteGenesis replaces the genesis of seq expectSeq; 0 creates it.
@@ -40,11 +40,11 @@ type Store interface {
 	Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error)
 	// Put replaces the record of seq expectSeq by rec, whose seq is higher; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
-	// Recent returns the keys of records that were claimed or accepted since then, and of all whose
-	// request is open; it may return others too.
+	// Recent returns the keys of records that were claimed or accepted since then, and of all whose request is
+	// open; it may return others too.
 	Recent(ctx context.Context, since time.Time) ([]kind.Key, error)
-	// All calls each for every record, in no particular order, and with an error for a damaged
-	// one. An error of each ends it.
+	// All calls each for every record, in no particular order, and with an error for a damaged one. An error of
+	// each ends it.
 	All(ctx context.Context, each func(Record, error) error) error
 	// Forget makes the next call look for what others wrote.
 	Forget()
@@ -68,8 +68,7 @@ func (h held) share(rec *Record) {
 	}
 }
 
-// putAll calls Put for many records, in one write if the store can. The errors are in the same
-// order.
+// putAll calls Put for many records, in one write if the store can. The errors are in the same order.
 func putAll(ctx context.Context, s Store, changes []change) []error {
 	if log, ok := s.(*logStore); ok {
 		return log.putAll(ctx, changes)
@@ -85,8 +84,8 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 
 const proofRuns, proofRounds = 4, 2
 
-// Prove lets runs race to write the same genesis in a scratch folder: one must win, and all
-// must see what it wrote. With a store that ignores conditions, a request could be sent twice.
+// Prove lets runs race to write the same genesis in a scratch folder: one must win, and all must see what it
+// wrote. With a store that ignores conditions, a request could be sent twice.
 func (s *logStore) Prove(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
 	var runs []*logStore

@@ -21,9 +21,9 @@ func (v *Verified) damaged(format string, args ...any) {
 	v.Damage = append(v.Damage, fmt.Sprintf(format, args...))
 }
 
-// Verify reads everything and lists all damage: files that can't be read or are in the wrong
-// place, records that no transition makes, an index that disagrees with its records, and records
-// that this machine has seen and the ledger lacks.
+// Verify reads everything and lists all damage: files that can't be read or are in the wrong place, records
+// that no transition makes, an index that disagrees with its records, and records that this machine has seen
+// and the ledger lacks.
 func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 	l.refresh()
 	if log, ok := l.store.(*logStore); ok {
@@ -71,8 +71,8 @@ func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
 		if rec.Workspace != l.cfg.Workspace.UUID {
 			continue
 		}
-		var back *ProblemError
-		if _, err := l.readChecked(ctx, []kind.Key{rec.Key}); errors.As(err, &back) {
+		_, err := l.readChecked(ctx, []kind.Key{rec.Key})
+		if back, ok := errors.AsType[*ProblemError](err); ok {
 			v.damaged("record of %s: %s: %s", rec.Key, back.Problem, back.Fix)
 		}
 	}
