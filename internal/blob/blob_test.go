@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(bareTemplate.dir)
+	os.Exit(code)
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

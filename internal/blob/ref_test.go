@@ -23,12 +23,18 @@ func gitCmd(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	cmd.Env = append(os.Environ(), gitNames...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// bareTemplate is the repository that bareRemote copies, which is faster than ten calls of git.
+var bareTemplate struct {
+	once sync.Once
+	dir  string
 }
 
 // bareRemote makes a bare repository with one commit and returns its path.
@@ -37,17 +43,25 @@ func bareRemote(t testing.TB) string {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
+	bareTemplate.once.Do(func() {
+		dir, err := os.MkdirTemp("", "trueup-test-")
+		must(t, err)
+		bareTemplate.dir = dir
+		gitCmd(t, dir, "init", "-q", "--bare", "-b", "main")
+		gitCmd(t, dir, "config", "http.receivepack", "true")
+		gitCmd(t, dir, "config", "daemon.receivepack", "true")
+		tree := gitCmd(t, dir, "mktree")
+		for i := range 2 {
+			gitCmd(t, dir, "update-ref", fmt.Sprintf("refs/heads/main%d", i), gitCmd(t, dir, "commit-tree", "-m", "start", tree))
+		}
+		gitCmd(t, dir, "update-ref", "refs/heads/main", gitCmd(t, dir, "commit-tree", "-p", "main0", "-m", "code", tree))
+	})
 	bare := filepath.Join(t.TempDir(), "remote.git")
-	gitCmd(t, ".", "init", "-q", "--bare", "-b", "main", bare)
-	gitCmd(t, bare, "config", "http.receivepack", "true")
-	gitCmd(t, bare, "config", "daemon.receivepack", "true")
-	tree := gitCmd(t, bare, "mktree")
-	for i := range 2 {
-		gitCmd(t, bare, "update-ref", fmt.Sprintf("refs/heads/main%d", i), gitCmd(t, bare, "commit-tree", "-m", "start", tree))
-	}
-	gitCmd(t, bare, "update-ref", "refs/heads/main", gitCmd(t, bare, "commit-tree", "-p", "main0", "-m", "code", tree))
+	must(t, os.CopyFS(bare, os.DirFS(bareTemplate.dir)))
 	return bare
 }
+
+var gitNames = []string{"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
 
 // clone clones a remote; args are those of git clone.
 func clone(t *testing.T, url string, args ...string) string {

@@ -69,6 +69,10 @@ func TestFileFaults(t *testing.T) {
 		}
 		for _, fault := range c.faults {
 			for n := 1; n <= calls; n++ {
+				// Each point in CI, else some of each call.
+				if os.Getenv("TRUEUP_CRASH") == "" && n%3 != 1 {
+					continue
+				}
 				points++
 				t.Run(fmt.Sprintf("%s %s %d", c.call, fault, n), func(t *testing.T) {
 					t.Parallel()

@@ -36,7 +36,9 @@ func TestMain(m *testing.M) {
 	if err := errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1")); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(bareTemplate.dir)
+	os.Exit(code)
 }
 
 const processes, recordsEach = 8, 100

@@ -274,7 +274,7 @@ func TestHistoriesOnStores(t *testing.T) {
 				count++
 				return &lasting{opener: opener(count), todo: todo, done: done}
 			}
-			th.check(t, histories(t, func(n int) int { return n / 200 }, 2))
+			th.check(t, histories(t, func(n int) int { return n / 200 }, 1))
 		})
 	}
 }

@@ -85,6 +85,7 @@ func TestAnExportMakesALostLedgerAgain(t *testing.T) {
 // TestAnExportMovesToAnyStore: what one store was is then in another, with all
 // that runs look for in it.
 func TestAnExportMovesToAnyStore(t *testing.T) {
+	t.Parallel()
 	cfg, l := lived(t)
 	before, backup := listed(t, l), exported(t, l)
 	for name, store := range map[string]Store{
@@ -382,9 +383,7 @@ func TestAdoptAllIsFewCommits(t *testing.T) {
 	bare := bareRemote(t)
 	cfg := testConfig(clone(t, bare))
 	cfg.Store = "git:" + testRef
-	g, err := Init(t.Context(), cfg)
-	must(t, err)
-	cfg.ID = g.LedgerID
+	cfg = madeIn(t, cfg)
 	before := gitCmd(t, bare, "rev-list", "--count", testRef)
 	l := open(t, cfg)
 	all := map[kind.Key]Adoption{}

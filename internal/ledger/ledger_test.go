@@ -35,20 +35,28 @@ func testConfig(dir string) Config {
 	}
 }
 
-// made returns the configuration of a ledger that exists.
 // genesisOf is the file that has the genesis of a ledger in a folder.
 func genesisOf(cfg Config) string {
 	return filepath.Join(cfg.Dir, "ledger", filepath.FromSlash(span{1, 1}.name(true)))
 }
 
-func made(t *testing.T) Config {
+// made returns the configuration of a ledger that exists.
+func made(t testing.TB) Config {
 	t.Helper()
-	cfg := testConfig(t.TempDir())
-	g, err := Init(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.ID = g.LedgerID
+	return madeIn(t, testConfig(t.TempDir()))
+}
+
+// madeIn makes the ledger of a configuration, without a proof of its store, which takes long.
+func madeIn(t testing.TB, cfg Config) Config {
+	t.Helper()
+	l, err := Open(t.Context(), cfg)
+	must(t, err)
+	cfg.ID = l.cfg.NewID()
+	must(t, l.store.WriteGenesis(t.Context(), 0, Genesis{
+		Schema: Schema, Seq: 1, LedgerID: cfg.ID, CreatedAt: l.cfg.Now().UTC(),
+		Origins: l.cfg.Origins, Workspace: l.cfg.Workspace.UUID, WorkspaceName: l.cfg.Workspace.Name,
+	}))
+	must(t, l.Close())
 	return cfg
 }
 

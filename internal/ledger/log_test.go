@@ -93,6 +93,7 @@ func TestLogRace(t *testing.T) {
 // a reader finds what was written last of each record, and each piece of the log says
 // the same as the entries.
 func TestLogIsReadInFewPieces(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		blobs, s := bornLog(t)
 		blobs.drops = rapid.Bool().Draw(rt, "drops")
@@ -325,6 +326,7 @@ func TestLogTurnedBack(t *testing.T) {
 // TestLogRegrown: after a rollback another run has written as many entries as this run
 // has read. This run sees them when it looks again, and before it makes a copy.
 func TestLogRegrown(t *testing.T) {
+	t.Parallel()
 	dir, bare, memory := filepath.Join(t.TempDir(), "ledger"), bareRemote(t), newMemoryBlobs()
 	clones := clone(t, bare)
 	last := span{3, 1}.name(true)

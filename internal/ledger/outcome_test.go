@@ -47,9 +47,7 @@ func onUnsteady(t *testing.T) (*Ledger, *unsteady, Config) {
 	cfg := testConfig(t.TempDir())
 	store := &unsteady{Store: NewMemory()}
 	cfg.Backend = store
-	g, err := Init(t.Context(), cfg)
-	must(t, err)
-	cfg.ID = g.LedgerID
+	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
 	must(t, tryClaim(t.Context(), l, purgeKey))
 	return l, store, cfg

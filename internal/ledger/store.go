@@ -82,7 +82,7 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 	return errs
 }
 
-const proofRuns, proofRounds = 4, 2
+const proofRuns, proofRounds = 3, 2
 
 // Prove lets runs race to write the same genesis in a scratch folder: one must win, and all must see what it
 // wrote. With a store that ignores conditions, a request could be sent twice.

@@ -227,12 +227,11 @@ func BenchmarkRecord(b *testing.B) {
 // TestManyAreOneCommit of a git ledger: conversations with the remote are the time
 // that it takes.
 func TestManyAreOneCommit(t *testing.T) {
+	t.Parallel()
 	bare := bareRemote(t)
 	cfg := testConfig(clone(t, "file://"+filepath.ToSlash(bare)))
 	cfg.Store = "git:" + testRef
-	g, err := Init(t.Context(), cfg)
-	must(t, err)
-	cfg.ID = g.LedgerID
+	cfg = madeIn(t, cfg)
 	l := open(t, cfg)
 	t.Cleanup(func() { must(t, l.Close()) })
 	commits := func() int { return strings.Count(gitCmd(t, bare, "rev-list", testRef)+"\n", "\n") }
