@@ -104,7 +104,7 @@ func (f *baseFinder) target(ctx context.Context) plan.Blame {
 	if f.ci.BaseCommit != "" {
 		return f.since(ctx, shown, f.ci.BaseCommit)
 	}
-	return f.absent(shown)
+	return f.absent(plan.Blame{}, shown)
 }
 
 // within reports whether the commit is one of the default branch, or no other branch is known.
@@ -142,9 +142,7 @@ func (f *baseFinder) exactly(ctx context.Context, b plan.Blame, id, what string)
 		b.Base = commit
 		return b
 	}
-	gone := f.absent(fmt.Sprintf("%s (%.12s)", what, id))
-	b.Problem, b.Fix = gone.Problem, gone.Fix
-	return b
+	return f.absent(b, fmt.Sprintf("%s (%.12s)", what, id))
 }
 
 // since compares with the newest common ancestor of HEAD and a ref, so that commits that the ref
@@ -153,9 +151,7 @@ func (f *baseFinder) since(ctx context.Context, shown, ref string) plan.Blame {
 	b := plan.Blame{Ref: shown}
 	other, err := f.Commit(ctx, ref)
 	if err != nil {
-		gone := f.absent(shown)
-		b.Problem, b.Fix = gone.Problem, gone.Fix
-		return b
+		return f.absent(b, shown)
 	}
 	bases, err := f.ancestors(ctx, other)
 	if err == nil {
@@ -201,12 +197,13 @@ func (f *baseFinder) warnIfBehind(ctx context.Context, b *plan.Blame, other stri
 	b.Fix = fmt.Sprintf("rebase it, or merge %s into it", b.Ref)
 }
 
-func (f *baseFinder) absent(what string) plan.Blame {
+func (f *baseFinder) absent(b plan.Blame, what string) plan.Blame {
 	clone, fix := "clone", "fetch it,"
 	if f.Shallow {
 		clone, fix = "shallow clone", "fetch more history (in CI: fetch-depth: 0, or GIT_DEPTH: 0),"
 	}
-	return plan.Blame{Problem: what + " is not in this " + clone, Fix: fix + " or use --base-ref REF with a commit that is here"}
+	b.Problem, b.Fix = what+" is not in this "+clone, fix+" or use --base-ref REF with a commit that is here"
+	return b
 }
 
 func unreadable(err error) plan.Blame {

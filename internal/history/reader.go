@@ -65,12 +65,16 @@ func New(cfg Config) *Reader {
 		for _, name := range p.Manifests {
 			r.shown = append(r.shown, p.Shown(cfg.Cwd, name))
 		}
-		r.names = cleaned(p.Manifests)
-		return r
 	default:
 		r.shown = []string{"."}
 	}
-	r.names = cleaned(r.shown)
+	names := r.shown
+	if r.configured {
+		names = p.Manifests
+	}
+	for _, name := range names {
+		r.names = append(r.names, path.Clean(filepath.ToSlash(name)))
+	}
 	return r
 }
 
@@ -210,13 +214,6 @@ func Removed(base plan.Base, set *manifest.Set) []kind.Key {
 
 // names are files and folders to read, with slashes.
 type names []string
-
-func cleaned(list []string) (out names) {
-	for _, name := range list {
-		out = append(out, path.Clean(filepath.ToSlash(name)))
-	}
-	return out
-}
 
 // parse reads the manifests that a tree has under these names.
 func (n names) parse(ctx context.Context, tree manifest.Source, options manifest.Options) (*manifest.Set, diag.List, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -124,16 +125,11 @@ func hasText(v *hujson.Value, text string) bool {
 	if v == nil {
 		return false
 	}
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return false
-	}
-	for _, e := range list.Elements {
-		if word, ok := e.Value.(hujson.Literal); ok && strings.EqualFold(word.String(), text) {
-			return true
-		}
-	}
-	return false
+	list, _ := v.Value.(*hujson.Array)
+	return list != nil && slices.ContainsFunc(list.Elements, func(e hujson.Value) bool {
+		word, ok := e.Value.(hujson.Literal)
+		return ok && strings.EqualFold(word.String(), text)
+	})
 }
 
 // add returns the text with one more element at the end of a list, or member of an object, on a line of its own

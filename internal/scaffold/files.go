@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -112,29 +111,23 @@ func (e *Edit) look() (err error) {
 // read returns what is there, nil for nothing, or why that is not read. It follows no link of the
 // repository, because nobody asked to write where it leads.
 func (e *Edit) read() (was []byte, why, err error) {
-	parts := strings.Split(e.name, "/")
-	for i := range parts {
-		info, err := e.root.Lstat(path.Join(parts[:i+1]...))
-		switch above := i < len(parts)-1; {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, nil
-		case err != nil:
-			return nil, nil, err
-		case above && !info.IsDir():
+	for above := path.Dir(e.name); above != "."; above = path.Dir(above) {
+		if info, err := e.root.Lstat(above); err == nil && !info.IsDir() {
 			return nil, errors.New("a folder above it is a link, or is not a folder"), nil
-		case above:
-		case !info.Mode().IsRegular():
-			return nil, errors.New("it is not a regular file"), nil
-		case info.Size() > maxFile:
-			return nil, errors.New("it is too large"), nil
 		}
 	}
-	f, err := e.root.OpenFile(e.name, os.O_RDONLY|files.NoWait, 0)
-	if err != nil {
+	info, err := e.root.Lstat(e.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
 		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file"), nil
+	case info.Size() > maxFile:
+		return nil, errors.New("it is too large"), nil
 	}
-	defer func() { _ = f.Close() }()
-	if was, err = io.ReadAll(files.AtMost(f, maxFile)); was == nil {
+	if was, err = files.ReadFS(files.FS(e.root), e.name, maxFile); was == nil {
 		was = []byte{}
 	}
 	return was, nil, err
@@ -177,9 +170,10 @@ func (e *Edit) Wanted() []byte {
 }
 
 // NeedsID reports whether the project file still lacks the id of the ledger that was created.
-func (s *Setup) NeedsID() bool { return s.ID != "" && !s.Edits[0].isWritten() }
-
-func (e *Edit) isWritten() bool { return e.State == files.Written || e.State == Added }
+func (s *Setup) NeedsID() bool {
+	state := s.Edits[0].State
+	return s.ID != "" && state != files.Written && state != Added
+}
 
 // patterns are the files of a project as an editor matches them, from the top of the repository. It
 // leaves out a name with special characters: the first line of a manifest names the schema as well.
