@@ -22,13 +22,11 @@ import (
 
 // Options say where the manifests go. Without Dir and File, it is the project's folder of manifests.
 type Options struct {
-	// Dir gets one file per object.
-	Dir string
+	Dir string // gets one file per object
 	// File gets all objects. Stdout writes no file, and neither reads manifests nor records anything.
-	File   string
-	Stdout bool
-	// AllFields keeps fields that the schema does not know.
-	AllFields bool
+	File      string
+	Stdout    bool
+	AllFields bool // keeps fields that the schema does not know
 	// Diff writes nothing, Replace overwrites manifests that differ from live.
 	Diff, Replace bool
 }
@@ -98,13 +96,10 @@ func (i *Item) refuse(reason, fix string) {
 
 // Result is what a run did.
 type Result struct {
-	Items []*Item
-	// Text has the manifests of a run to standard output.
-	Text []byte
-	// Partial is true if the platform did not list all objects.
-	Partial bool
-	// Adopted counts the items that the ledger learnt about.
-	Adopted int
+	Items   []*Item
+	Text    []byte // has the manifests of a run to standard output
+	Partial bool   // true if the platform did not list all objects
+	Adopted int    // counts the items that the ledger learnt about
 	// Problem says why the ledger was not read, and Fix what to do; empty if it was.
 	Problem, Fix string
 	// Unread names the folder or file that was written to, if plans do not read it.
@@ -135,16 +130,14 @@ func (r *Result) ExitCode(diff bool) int {
 type run struct {
 	Env
 	Result
-	opts    Options
-	project project.Project
-	// set are the manifests in git, and sources where they are.
-	set      *manifest.Set
-	sources  []manifest.Source
+	opts     Options
+	project  project.Project
+	set      *manifest.Set     // the manifests in git
+	sources  []manifest.Source // where they are
 	platform *config.Platform
 	ledger   *ledger.Ledger
 	view     ledger.View
-	// target is where new files are written.
-	target files.Folder
+	target   files.Folder // where new files are written
 }
 
 // Run writes manifests of the live objects that were asked for. The result is nil if nothing was

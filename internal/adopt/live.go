@@ -21,8 +21,7 @@ import (
 // Selection is what a run reads.
 type Selection struct {
 	patterns []pattern
-	// all is true if the user named nothing.
-	all bool
+	all      bool // true if the user named nothing
 }
 
 // pattern is one KIND or KIND/NAME.

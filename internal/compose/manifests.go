@@ -53,13 +53,11 @@ type maker struct {
 	Options
 	Source
 	Result
-	// by is the command, for a comment in the manifest.
-	by     string
-	kind   *kind.Kind
-	folder files.Folder
-	known  Known
-	// unknown says why the ledger could not be read.
-	unknown  string
+	by       string // the command, for a comment in the manifest
+	kind     *kind.Kind
+	folder   files.Folder
+	known    Known
+	unknown  string // says why the ledger could not be read
 	composed []purge.Composed
 	made     []request
 }

@@ -30,11 +30,9 @@ import (
 type Options struct {
 	// Hostnames and Subdomains are where paths without a host are purged.
 	Hostnames, Subdomains []string
-	// FromGit is a range of commits, whose files Maps serve.
-	FromGit        string
-	Maps, Sitemaps []string
-	// NoIndex leaves out a folder's own path beside its index file.
-	NoIndex bool
+	FromGit               string // a range of commits, whose files Maps serve
+	Maps, Sitemaps        []string
+	NoIndex               bool // leaves out a folder's own path beside its index file
 	// Collapse is how many paths of a folder are purged as the whole folder, 0 for none.
 	Collapse int
 	// Name begins the names of manifests, and Dir is where to write them.
@@ -64,8 +62,7 @@ type Env struct {
 	Cwd     string
 	Now     time.Time
 	Sandbox bool
-	// Log tells the user something beside the result.
-	Log func(slog.Level, string)
+	Log     func(slog.Level, string) // tells the user something beside the result
 	// Requests reads what the ledger has about the purges in git and about more.
 	Requests func(ctx context.Context, more []kind.Key) (Known, error)
 	// Load reads the manifests of the project with more beside them.
@@ -77,11 +74,9 @@ func (e Env) warn(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprint
 
 // Source is what is to be purged, and where that comes from.
 type Source struct {
-	Wanted []purge.Wanted
-	// Unplaced are the entries that can't be purged as they are named.
-	Unplaced []string
-	// head says where it comes from, for a comment in the manifest.
-	head []string
+	Wanted   []purge.Wanted
+	Unplaced []string // the entries that can't be purged as they are named
+	head     []string // says where it comes from, for a comment in the manifest
 	// commits is what FromGit compares. served has all that HEAD serves, nil if it is not known.
 	commits git.Range
 	served  []purge.Wanted
@@ -97,16 +92,14 @@ type gatherer struct {
 	Env
 	Options
 	Source
-	// hosts are those of the CDNs in git, which have the names known.
-	hosts purge.Hosts
+	hosts purge.Hosts // those of the CDNs in git, which have the names known
 	known []string
 	// usual are where paths without a host are purged. toUsual is true if there are such paths,
 	// and hostless counts those for which there is no host.
 	usual    []purge.Wanted
 	toUsual  bool
 	hostless int
-	// beside are the subdomains that are purged together with their hostname.
-	beside map[string]string
+	beside   map[string]string // the subdomains that are purged together with their hostname
 }
 
 // Hosting returns the objects whose hostnames a purge may name, the first of those that share one.

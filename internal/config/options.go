@@ -33,18 +33,14 @@ type Options struct {
 	Sleep      func(context.Context, time.Duration) error
 	Log        func(slog.Level, string)
 	Verbose    bool
-	// Clean makes control characters of a text visible.
-	Clean func(string) string
+	Clean      func(string) string // makes control characters of a text visible
 	// Profile and CAFile are flags.
 	Profile, CAFile string
 	Sandbox         bool
 	SandboxFaults   []string
-	// EphemeralOK accepts a ledger on the disk of a CI runner.
-	EphemeralOK bool
-	// API is the configuration of clients, without addresses and tokens.
-	API api.Config
-	// Tool names the program and its version.
-	Tool string
+	EphemeralOK     bool       // accepts a ledger on the disk of a CI runner
+	API             api.Config // the configuration of clients, without addresses and tokens
+	Tool            string     // names the program and its version
 }
 
 // WorkspacePin is the variable that names the only workspace that runs may use.
@@ -123,9 +119,8 @@ type Platform struct {
 	API       api.Config
 	Ledger    ledger.Config
 	// Pin is the UUID of the only workspace that the environment allows, empty for any.
-	Pin string
-	// WaitOthers is how long apply waits for requests that other runs have claimed.
-	WaitOthers time.Duration
+	Pin        string
+	WaitOthers time.Duration // how long apply waits for requests that other runs have claimed
 
 	opening sync.Mutex
 	opened  *ledger.Ledger

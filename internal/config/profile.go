@@ -36,10 +36,9 @@ type Profile struct {
 	Proxy    string       `json:"proxy"`
 
 	// Name is empty if no profile was chosen. File is the profiles file.
-	Name string `json:"-"`
-	File string `json:"-"`
-	// lines has the lines of all fields of the file.
-	lines map[string]int
+	Name  string         `json:"-"`
+	File  string         `json:"-"`
+	lines map[string]int // has the lines of all fields of the file
 }
 
 // AreaSettings are an area's address, and where its token comes from.

@@ -101,8 +101,7 @@ type Seeder struct {
 	waiting []json.RawMessage
 	size    int
 	put     func(objects []json.RawMessage) error
-	// Close closes the sandbox.
-	Close func() error
+	Close   func() error // closes the sandbox
 }
 
 // OpenSeeder opens the sandbox that is served in the folder, or else the one that is kept there.

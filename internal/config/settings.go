@@ -24,9 +24,8 @@ type Setting struct {
 
 // Settings are what a run uses of flags, environment and profile, in this order.
 type Settings struct {
-	Profile Profile
-	// ProfileFrom is the flag or the variable that chose the profile.
-	ProfileFrom string
+	Profile     Profile
+	ProfileFrom string // the flag or the variable that chose the profile
 	URLs        map[kind.Area]Setting
 	Tokens      map[kind.Area]TokenSetting
 	CAFile      Setting

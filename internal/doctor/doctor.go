@@ -30,16 +30,12 @@ type Input struct {
 	config.Options
 	Project    project.Project
 	ProjectErr error
-	// Searched says where the project was looked for.
-	Searched string
-	// Set is nil if the manifests can't be read.
-	Set      *manifest.Set
-	Findings diag.List
-	SetErr   error
-	// Flags are settings that only flags change.
-	Flags []Setting
-	// Terminal says what standard output is.
-	Terminal string
+	Searched   string        // says where the project was looked for
+	Set        *manifest.Set // nil if the manifests can't be read
+	Findings   diag.List
+	SetErr     error
+	Flags      []Setting // settings that only flags change
+	Terminal   string    // says what standard output is
 }
 
 // Setting is an effective setting, without any secret.
@@ -84,8 +80,7 @@ type Finding struct {
 	Fix    string `json:"fix,omitempty"`
 	// Follows is true if another check says why there is nothing to say.
 	Follows bool `json:"-"`
-	// code is the exit code of a failure.
-	code int
+	code    int  // the exit code of a failure
 }
 
 // Status is how a check ended, in one word.
@@ -125,8 +120,7 @@ type examiner struct {
 	ledgerErr   error
 	settings    config.Settings
 	settingsErr error
-	// addressErrs say what is wrong with the address of an area.
-	addressErrs map[kind.Area]error
+	addressErrs map[kind.Area]error // say what is wrong with the address of an area
 }
 
 type check struct {

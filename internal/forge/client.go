@@ -13,14 +13,12 @@ import (
 
 // Options are settings of a client that CI does not give.
 type Options struct {
-	Token Token
-	// Transport sends requests; nil means http.DefaultTransport.
-	Transport http.RoundTripper
+	Token     Token
+	Transport http.RoundTripper // sends requests; nil means http.DefaultTransport
 	UserAgent string
-	// Timeout bounds one request.
-	Timeout time.Duration
-	Now     func() time.Time
-	Sleep   func(context.Context, time.Duration) error
+	Timeout   time.Duration // bounds one request
+	Now       func() time.Time
+	Sleep     func(context.Context, time.Duration) error
 	// Trace, if it is set, is called for each answer.
 	Trace func(op string, status int)
 }
@@ -33,21 +31,18 @@ type Client struct {
 	http    *http.Client
 	header  http.Header
 	host    codeHost
-	// author is the user of the token, once that is known.
-	author string
+	author  string // the user of the token, once that is known
 }
 
 // Post is a text that the host shows once: a comment or an issue.
 type Post struct {
 	// Key distinguishes the texts of one repository, such as an environment or a folder.
-	Key string
-	// Pull is the number of the pull request, for a comment.
-	Pull int
+	Key  string
+	Pull int // the number of the pull request, for a comment
 	// Title is that of an issue. Resolved closes the issue.
 	Title    string
 	Resolved bool
-	// Body is Markdown.
-	Body string
+	Body     string // Markdown
 }
 
 // Open returns a client for the repository that CI names. Nothing is sent yet.

@@ -30,16 +30,14 @@ type Context struct {
 	// the pull request: OWNER/NAME, or groups and a name.
 	API, Repository string
 	// Event is the host's name for what started the run: pull_request, push, schedule.
-	Event string
-	// PullRequest is the number of the pull or merge request, or 0.
-	PullRequest int
+	Event       string
+	PullRequest int // the number of the pull or merge request, or 0
 	// Fork says that the commits come from another repository, so the run has no secrets and may not comment.
 	Fork bool
 	// BaseRef is the branch to merge into. BaseCommit is the base that the host names; for
 	// a push, the previous commit of the branch.
 	BaseRef, BaseCommit string
-	// HeadCommit is the newest commit of the pull request, or the pushed commit.
-	HeadCommit string
+	HeadCommit          string // the newest commit of the pull request, or the pushed commit
 	// MergeCommit is the host's merge of HeadCommit with the base, which CI checks out by default; it may be empty.
 	MergeCommit   string
 	DefaultBranch string

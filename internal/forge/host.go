@@ -14,8 +14,7 @@ import (
 
 // codeHost is what differs between the APIs of GitHub and GitLab.
 type codeHost struct {
-	// viewer asks for the user of the token.
-	viewer request
+	viewer request // asks for the user of the token
 	// pull and pullName are the address and the name of a pull request, without its number.
 	pull, pullName string
 	comments       func(pull int) store
@@ -30,10 +29,8 @@ type store struct {
 	list, query string
 	// item is the address of a note, without its number, and method edits it.
 	item, method string
-	// bodyField is the host's name for the text of a note.
-	bodyField string
-	// closing is the edit that closes an issue; comments are deleted.
-	closing map[string]string
+	bodyField    string            // the host's name for the text of a note
+	closing      map[string]string // the edit that closes an issue; comments are deleted
 }
 
 func newGitHub(base *url.URL, repository string) (codeHost, error) {

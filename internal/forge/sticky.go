@@ -80,8 +80,7 @@ type text struct {
 	Post
 	store store
 	mark  mark
-	// whole is the text with its mark.
-	whole string
+	whole string // the text with its mark
 }
 
 // errGone says that somebody deleted a note between the read and the write.

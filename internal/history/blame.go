@@ -15,12 +15,10 @@ import (
 
 type baseFinder struct {
 	git.Repository
-	ci   forge.Context
-	inCI bool
-	// names are where the manifests are, from the repository's folder.
-	names []string
-	// head is the commit that is checked out.
-	head string
+	ci    forge.Context
+	inCI  bool
+	names []string // where the manifests are, from the repository's folder
+	head  string   // the commit that is checked out
 }
 
 // find returns the base, or why there is none. It takes --base-ref, then what CI says, then the

@@ -97,8 +97,7 @@ type pastReader struct {
 	// place is that of the reader, or starts from the top of the repository if a name leads out
 	// of the folder of the project.
 	place
-	// same has the files that do not differ, by the paths of their objects.
-	same map[string]bool
+	same map[string]bool // has the files that do not differ, by the paths of their objects
 }
 
 // open finds the repository that has all names.

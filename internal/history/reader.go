@@ -30,18 +30,16 @@ type Config struct {
 	project.Loaded
 	Options manifest.Options
 	// CI is what the CI service says of the run. InCI is true in an unknown service, too.
-	CI   forge.Context
-	InCI bool
-	// GitDir reports whether the environment names the repository.
-	GitDir bool
+	CI     forge.Context
+	InCI   bool
+	GitDir bool // reports whether the environment names the repository
 }
 
 // Reader reads the manifests of commits, in the places where the run reads them now. It reads a commit once.
 type Reader struct {
 	cfg Config
 	place
-	// configured is true if the project names the places.
-	configured bool
+	configured bool // true if the project names the places
 	sets       map[string]plan.Past
 }
 
@@ -50,8 +48,7 @@ type place struct {
 	repository git.Repository
 	dir        string
 	names      names
-	// shown are the names as the paths of objects begin.
-	shown []string
+	shown      []string // the names as the paths of objects begin
 }
 
 // New returns the reader of a run.

@@ -21,12 +21,10 @@ var ciFiles embed.FS
 
 // Service is a CI service.
 type Service struct {
-	Name string
-	// Example is the form of the repository that hosts trueup, with a commit.
-	Example string
+	Name    string
+	Example string // the form of the repository that hosts trueup, with a commit
 	source  string
-	// target is the folder of the files in a repository.
-	target string
+	target  string // the folder of the files in a repository
 }
 
 // Services returns all services.
@@ -65,8 +63,7 @@ type caller struct {
 	branch string
 	// next tells a person how to go on. BRANCH, UUID and STORE stand for the project's own.
 	next string
-	// fill replaces what the files leave open.
-	fill *strings.Replacer
+	fill *strings.Replacer // replaces what the files leave open
 }
 
 // newCaller returns the files for the service of the options, nil for none.

@@ -33,12 +33,10 @@ type change func(was []byte) ([]byte, error)
 
 // Edit is what is done to a file.
 type Edit struct {
-	// Shown is the name from the top of the repository.
-	Shown string
+	Shown string // the name from the top of the repository
 	// State is ToWrite, ToAdd or Added, or files.Written, files.Unchanged or files.Kept.
 	State string
-	// Why says why the file is kept.
-	Why error
+	Why   error // says why the file is kept
 
 	root   *os.Root
 	name   string

@@ -32,12 +32,9 @@ const (
 // Options say what a project gets.
 type Options struct {
 	Workspace, UUID string
-	// Ledger is the store of a ledger to create, or None.
-	Ledger string
-	// Manifests is FromLive, FromExamples or None.
-	Manifests string
-	// Editor is VSCode or None.
-	Editor string
+	Ledger          string // the store of a ledger to create, or None
+	Manifests       string // FromLive, FromExamples or None
+	Editor          string // VSCode or None
 	// CI is a name of Services, or None. Source is where trueup is hosted. Branch is the branch to apply;
 	// empty for the remote's default branch, or the one that is checked out.
 	CI, Source, Branch string
@@ -46,24 +43,20 @@ type Options struct {
 // Setup is a project and what it gets.
 type Setup struct {
 	ProjectFile
-	// Project is the project as it will be.
-	Project project.Project
+	Project project.Project // the project as it will be
 	// Root is the folder of the project, and Top that of the repository.
 	Root, Top *os.Root
 	// Remote is the address of the remote origin. It may hold a password.
-	Remote string
-	// InGit reports whether there is a repository.
-	InGit bool
-	// FromLive asks for manifests of live objects.
-	FromLive bool
+	Remote   string
+	InGit    bool // reports whether there is a repository
+	FromLive bool // asks for manifests of live objects
 	Edits    []*Edit
 	ci       *caller
 
 	cfg        config.Options
 	repository git.Repository
 	gitErr     error
-	// folder is Root below Top.
-	folder string
+	folder     string // Root below Top
 }
 
 // Find looks at the repository. The nearest project counts if it is in the same repository.
