@@ -60,14 +60,9 @@ func (a *app) apply(ctx context.Context, opts applyOptions, paths []string) (rep
 		doc.ExitCode = exit.Stale
 		return doc, nil
 	}
-	if expected.Digest != "" && !a.global.quiet {
-		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
-	}
-	ask := doc.Plan.Sends() && !opts.autoApprove
-	if ask {
-		if err := a.confirm(doc, expected.Digest != ""); err != nil {
-			return doc, err
-		}
+	asked, err := a.approve(doc, expected, opts.autoApprove)
+	if err != nil {
+		return doc, err
 	}
 	a.sending = true
 	result := s.Apply(ctx, opts.ApplyOptions)
@@ -75,10 +70,21 @@ func (a *app) apply(ctx context.Context, opts applyOptions, paths []string) (rep
 	if doc.ExitCode == exit.OK {
 		s.Finish(ctx)
 	}
-	if ask && a.global.output == "text" {
+	if asked && a.global.output == "text" {
 		doc.Plan, doc.Findings = nil, nil // the question showed them
 	}
 	return doc, nil
+}
+
+// approve asks whether to send what the plan shows, unless it sends nothing or the user approved it.
+func (a *app) approve(doc report.Document, expected reconcile.Expectation, approved bool) (asked bool, err error) {
+	if expected.Digest != "" && !a.global.quiet {
+		a.log(slog.LevelInfo, "this is the expected plan, "+expected.Digest)
+	}
+	if approved || !doc.Plan.Sends() {
+		return false, nil
+	}
+	return true, a.confirm(doc, expected.Digest != "")
 }
 
 // confirm shows the plan on standard error and asks. It refuses if there is no terminal.

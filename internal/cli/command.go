@@ -89,6 +89,14 @@ func argsOf(use string) cobra.PositionalArgs {
 	return cobra.MaximumNArgs(len(list))
 }
 
+// refuse returns an error if flags or arguments make no sense.
+func refuse(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
 // placeholder is an argument in a line of usage.
 type placeholder struct {
 	name               string

@@ -92,6 +92,11 @@ func (a *app) comment(ctx context.Context, opts commentOptions, file string) (do
 	case opts.result != "" && code != exit.OK && code != exit.Changes:
 		return said("the issue stays as it is: the result was %s, which neither opens nor closes it", opts.result), nil
 	}
+	return a.post(ctx, ci, p)
+}
+
+// post writes a comment or an issue.
+func (a *app) post(ctx context.Context, ci forge.Context, p forge.Post) (doc report.Document, err error) {
 	host, err := a.codeHost(ci)
 	if err != nil {
 		return doc, &refusedError{err}

@@ -64,25 +64,22 @@ func newConvert(a *app) *cobra.Command {
 
 // check refuses flags that do not belong together.
 func (o convertOptions) check(output string) error {
+	aboutEnvelope := o.to != "" || o.vendor != "" || o.namespace != "" || o.write
+	aboutList := len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""
 	byLine := o.to == "command-line"
-	for _, refused := range []struct {
-		given bool
-		says  string
-	}{
-		{o.urls && (o.to != "" || o.vendor != "" || o.namespace != "" || o.write), "--urls makes new manifests: remove --to, --vendor, --namespace and --write"},
-		{!o.urls && output != "text", "convert writes manifests: remove -o"},
-		{!o.urls && (len(o.cdns) > 0 || o.host != "" || o.query != "" || o.name != ""), "--cdn, --hostname, --query and --name need a list of addresses: add --urls"},
-		{!o.urls && o.to == "", "add --to api or --to command-line, or --urls for a list of addresses"},
-		{!byLine && o.vendor != "", "--vendor belongs to the command-line route: remove it, or write --to command-line"},
-		{byLine && o.vendor == "", "the envelope of the command-line route has the vendor's name: add --vendor NAME"},
-		{o.write && o.dir != "", "--write changes the files and --dir writes others: use one of them"},
-		{o.namespace != "" && !project.IsSegment(o.namespace), fmt.Sprintf("--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace)},
-	} {
-		if refused.given {
-			return errors.New(refused.says)
-		}
+	if o.urls {
+		return refuse(aboutEnvelope, "--urls makes new manifests: remove --to, --vendor, --namespace and --write")
 	}
-	return nil
+	return cmp.Or(
+		refuse(output != "text", "convert writes manifests: remove -o"),
+		refuse(aboutList, "--cdn, --hostname, --query and --name need a list of addresses: add --urls"),
+		refuse(o.to == "", "add --to api or --to command-line, or --urls for a list of addresses"),
+		refuse(!byLine && o.vendor != "", "--vendor belongs to the command-line route: remove it, or write --to command-line"),
+		refuse(byLine && o.vendor == "", "the envelope of the command-line route has the vendor's name: add --vendor NAME"),
+		refuse(o.write && o.dir != "", "--write changes the files and --dir writes others: use one of them"),
+		refuse(o.namespace != "" && !project.IsSegment(o.namespace),
+			"--namespace is %q: use letters, digits, dots, dashes and underscores", o.namespace),
+	)
 }
 
 // route returns the envelope that manifests are converted to. A vendor is valid if a kind has an envelope

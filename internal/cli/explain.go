@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,15 +29,13 @@ func newExplain(a *app) *cobra.Command {
 }
 
 func (a *app) explain(ctx context.Context, topic string, live bool) (doc report.Document, err error) {
-	errLive := errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
-	for _, r := range manifest.Rules() {
-		switch {
-		case r.Name != topic:
-		case live:
-			return doc, errLive
-		default:
-			return ruleDocument(r), nil
-		}
+	rules := manifest.Rules()
+	rule := slices.IndexFunc(rules, func(r manifest.Rule) bool { return r.Name == topic })
+	if object, _, _ := strings.Cut(topic, "."); live && (rule >= 0 || !strings.Contains(object, "/") || strings.Contains(object, "[")) {
+		return doc, errors.New("--live needs an object: write KIND/NAME before the path, such as cdn/shop.spec.tls")
+	}
+	if rule >= 0 {
+		return ruleDocument(rules[rule]), nil
 	}
 	var l project.Loaded
 	t, err := explain.Parse(topic, func() (*manifest.Set, error) {
@@ -45,9 +44,6 @@ func (a *app) explain(ctx context.Context, topic string, live bool) (doc report.
 	})
 	if err != nil {
 		return doc, err
-	}
-	if live && t.Name == "" {
-		return doc, errLive
 	}
 	facts, err := t.Facts()
 	if err != nil {

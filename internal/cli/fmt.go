@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,37 +49,19 @@ func (f fmtFile) unformatted() string {
 
 func (a *app) fmt(ctx context.Context, opts fmtOptions, paths []string) (doc report.Document, err error) {
 	piped := slices.Contains(paths, onStdout)
-	switch {
-	case piped && len(paths) > 1:
-		return doc, errors.New("- goes to standard output, so it can't be combined with other names")
-	case piped && !opts.check && a.global.output != "text":
-		return doc, errors.New("-o json: standard output is the manifest itself; add --check")
+	if err := cmp.Or(
+		refuse(piped && len(paths) > 1, "- goes to standard output, so it can't be combined with other names"),
+		refuse(piped && !opts.check && a.global.output != "text", "-o json: standard output is the manifest itself; add --check"),
+	); err != nil {
+		return doc, err
 	}
-	p, err := a.findProject()
+	list, findings, err := a.tidy(ctx, opts, paths)
 	if err != nil {
 		return doc, err
 	}
-	texts, unread, err := a.texts(p, paths)
-	if err != nil {
-		return doc, err
-	}
-	formatting := a.begin("formatting manifests")
-	defer formatting.end()
-	reading := p.ManifestOptions(false, a.global.parallelism)
-	reading.Progress = formatting.reached
-	tidied, findings, err := manifest.Tidy(ctx, texts, opts.fix, reading)
-	if err != nil {
-		return doc, err
-	}
-	doc.Findings = append(unread, findings...)
-	doc.Findings.Sort()
-	if len(tidied) == 0 && len(doc.Findings) == 0 && len(paths) > 0 {
-		return doc, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
-	}
-	list := make([]fmtFile, len(tidied))
-	for i, t := range tidied {
-		list[i].Tidied = t
-		doc.Objects += t.Objects
+	doc.Findings = findings
+	for _, f := range list {
+		doc.Objects += f.Objects
 	}
 	if piped && !opts.check {
 		return a.fmtPipe(doc.Findings, list, opts)
@@ -90,6 +73,36 @@ func (a *app) fmt(ctx context.Context, opts fmtOptions, paths []string) (doc rep
 	doc.Data = fmtJSON(doc, list)
 	doc.Text = func(out report.Lines, shown report.Options) { a.writeFmt(out, opts, doc.Findings, list, shown) }
 	return doc, nil
+}
+
+// tidy reads files, and decides on their new content.
+func (a *app) tidy(ctx context.Context, opts fmtOptions, paths []string) ([]fmtFile, diag.List, error) {
+	p, err := a.findProject()
+	if err != nil {
+		return nil, nil, err
+	}
+	texts, unread, err := a.texts(p, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	formatting := a.begin("formatting manifests")
+	defer formatting.end()
+	reading := p.ManifestOptions(false, a.global.parallelism)
+	reading.Progress = formatting.reached
+	tidied, findings, err := manifest.Tidy(ctx, texts, opts.fix, reading)
+	if err != nil {
+		return nil, nil, err
+	}
+	findings = append(unread, findings...)
+	findings.Sort()
+	if len(tidied) == 0 && len(findings) == 0 && len(paths) > 0 {
+		return nil, nil, fmt.Errorf("there is no manifest in %s", strings.Join(paths, ", "))
+	}
+	list := make([]fmtFile, len(tidied))
+	for i, t := range tidied {
+		list[i].Tidied = t
+	}
+	return list, findings, nil
 }
 
 // writeFormatted replaces the files that change.

@@ -106,11 +106,17 @@ func (a *app) init(ctx context.Context, o initOptions) (doc report.Document, err
 		sayLines(&doc, s.Next())
 		return doc, notReady()
 	}
+	return a.initFromLive(ctx, s, doc.Messages, notReady)
+}
+
+// initFromLive writes manifests of what is live, and says it between what was written and what to do
+// next.
+func (a *app) initFromLive(ctx context.Context, s *scaffold.Setup, written []string, notReady func() error) (doc report.Document, err error) {
 	pulled, err := a.pull(ctx, adopt.Options{}, nil)
 	if err != nil {
 		err = fmt.Errorf("everything is written except the manifests: %w; trueup pull writes them", err)
 	}
-	written, next := doc.Messages, report.Document{}
+	var next report.Document
 	if err == nil {
 		sayLines(&next, s.Next())
 		err = notReady()

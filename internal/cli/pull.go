@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -41,21 +40,13 @@ func newPull(a *app) *cobra.Command {
 
 // checkPull refuses flags that contradict each other.
 func checkPull(o adopt.Options, output string) error {
-	for _, refused := range []struct {
-		given bool
-		says  string
-	}{
-		{o.Dir != "" && (o.File != "" || o.Stdout), "--dir writes one file per object and --file one for all: use one of them"},
-		{o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"},
-		{o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"},
-		{o.Stdout && output != "text", "--file - writes manifests to standard output: remove -o"},
-		{o.File != "" && !mayBeSource(o.File), "--file must end in .yaml or .yml"},
-	} {
-		if refused.given {
-			return errors.New(refused.says)
-		}
-	}
-	return nil
+	return cmp.Or(
+		refuse(o.Dir != "" && (o.File != "" || o.Stdout), "--dir writes one file per object and --file one for all: use one of them"),
+		refuse(o.Diff && o.Replace, "--diff writes nothing and --replace overwrites manifests: use one of them"),
+		refuse(o.Stdout && (o.Diff || o.Replace), "--file - reads no file: remove --diff and --replace"),
+		refuse(o.Stdout && output != "text", "--file - writes manifests to standard output: remove -o"),
+		refuse(o.File != "" && !mayBeSource(o.File), "--file must end in .yaml or .yml"),
+	)
 }
 
 func (a *app) pull(ctx context.Context, opts adopt.Options, args []string) (doc report.Document, err error) {

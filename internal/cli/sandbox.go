@@ -161,9 +161,9 @@ func newSandboxQuirks(a *app) *cobra.Command {
 }
 
 func newSandboxFault(a *app) *cobra.Command {
-	var clear bool
+	var forget bool
 	cmd := a.command("fault [RULE...]", func(ctx context.Context, rules []string) (doc report.Document, err error) {
-		if clear && len(rules) > 0 {
+		if forget && len(rules) > 0 {
 			return doc, errors.New("use either --clear or rules, not both")
 		}
 		_, dir, err := a.sandboxDir()
@@ -175,7 +175,7 @@ func newSandboxFault(a *app) *cobra.Command {
 			return doc, err
 		}
 		switch {
-		case clear:
+		case forget:
 			_, err = served.Ask(ctx, http.MethodDelete, "fault", "")
 			return doc, err
 		case len(rules) > 0:
@@ -185,7 +185,7 @@ func newSandboxFault(a *app) *cobra.Command {
 		return waitingFaults(ctx, served)
 	})
 	cmd.Long = faultHelp()
-	cmd.Flags().BoolVar(&clear, "clear", false, "remove the faults that are waiting")
+	cmd.Flags().BoolVar(&forget, "clear", false, "remove the faults that are waiting")
 	return cmd
 }
 

@@ -126,18 +126,10 @@ func listInWords(f *kind.Field) string {
 // sampleAt returns an example of the field at a path, inside its parents. Elements of lists have their
 // required fields.
 func sampleAt(f *kind.Field, parts []string) any {
-	if f.Type == kind.ListType {
-		e := sampleAt(f.Item, parts)
-		if object, ok := e.(map[string]any); ok {
-			for _, name := range f.Item.Names {
-				if _, there := object[name]; !there && f.Item.Fields[name].Required {
-					object[name] = sampleOf(f.Item.Fields[name])
-				}
-			}
-		}
-		return []any{e}
-	}
-	if len(parts) == 0 || len(parts) == 1 && parts[0] == "" {
+	switch {
+	case f.Type == kind.ListType:
+		return []any{withRequired(sampleAt(f.Item, parts), f.Item)}
+	case len(parts) == 0 || parts[0] == "" && len(parts) == 1:
 		return sampleOf(f)
 	}
 	name, _, indexed := strings.Cut(parts[0], "[")
@@ -152,6 +144,18 @@ func sampleAt(f *kind.Field, parts []string) any {
 		return map[string]any{name: sampleOf(child)}
 	}
 	return map[string]any{name: sampleAt(child, parts[1:])}
+}
+
+// withRequired adds the required fields of an element of a list.
+func withRequired(e any, f *kind.Field) any {
+	if object, ok := e.(map[string]any); ok {
+		for _, name := range f.Names {
+			if _, there := object[name]; !there && f.Fields[name].Required {
+				object[name] = sampleOf(f.Fields[name])
+			}
+		}
+	}
+	return e
 }
 
 // sampleOf returns an example of a field: its own, or one of its required fields, or of all its fields.

@@ -126,7 +126,7 @@ func steps(path string) (list []string) {
 }
 
 // lookUp follows steps from a value. Where a step names no element of a list, it follows all of them.
-func lookUp(from placed, steps []string) (found []placed) {
+func lookUp(from placed, steps []string) []placed {
 	if len(steps) == 0 {
 		return []placed{from}
 	}
@@ -135,16 +135,7 @@ func lookUp(from placed, steps []string) (found []placed) {
 	}
 	switch v := from.value.(type) {
 	case []any:
-		wanted, isNamed := strings.CutPrefix(steps[0], "[")
-		if isNamed {
-			steps = steps[1:]
-		}
-		for i, e := range v {
-			name, index := elementName(from.field.List, e, i), strconv.Itoa(i)
-			if !isNamed || wanted == "" || wanted == name || wanted == index {
-				found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
-			}
-		}
+		return lookUpElements(from, v, steps)
 	case map[string]any:
 		step := steps[0]
 		if name, err := strconv.Unquote(strings.TrimPrefix(step, "[")); err == nil {
@@ -152,6 +143,20 @@ func lookUp(from placed, steps []string) (found []placed) {
 		}
 		if value, ok := v[step]; ok {
 			return lookUp(placed{join(from.shown, step), join(from.at, step), value, from.field.Fields[step]}, steps[1:])
+		}
+	}
+	return nil
+}
+
+func lookUpElements(from placed, list []any, steps []string) (found []placed) {
+	wanted, isNamed := strings.CutPrefix(steps[0], "[")
+	if isNamed {
+		steps = steps[1:]
+	}
+	for i, e := range list {
+		name, index := elementName(from.field.List, e, i), strconv.Itoa(i)
+		if !isNamed || slices.Contains([]string{"", name, index}, wanted) {
+			found = append(found, lookUp(placed{from.shown + "[" + name + "]", from.at + "[" + index + "]", e, from.field.Item}, steps)...)
 		}
 	}
 	return found

@@ -42,22 +42,11 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 		if opts.Progress != nil {
 			opts.Progress(i, len(list))
 		}
-		t := &list[i]
-		text, err := Format(t.To)
-		var left *LeftError
-		switch {
-		case err == nil:
-			t.To = text
-		case !errors.As(err, &left):
+		unread, err := list[i].format()
+		if err != nil {
 			return nil, nil, err
-		case len(left.Findings) == 0:
-			t.Left = left
-		case !fix: // otherwise the check below finds them
-			for _, f := range left.Findings {
-				f.Path = t.Path
-				findings = append(findings, f)
-			}
 		}
+		findings = append(findings, unread...)
 	}
 	if !fix {
 		return list, findings, nil
@@ -68,6 +57,26 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 		return nil, nil, err
 	}
 	return list, slices.Concat(findings, Check(set, opts)), nil
+}
+
+// format formats the file, or returns why it can't be read.
+func (t *Tidied) format() (findings diag.List, err error) {
+	text, err := Format(t.To)
+	var left *LeftError
+	switch {
+	case err == nil:
+		t.To = text
+	case !errors.As(err, &left):
+		return nil, err
+	case len(left.Findings) == 0:
+		t.Left = left
+	default:
+		for _, f := range left.Findings {
+			f.Path = t.Path
+			findings = append(findings, f)
+		}
+	}
+	return findings, nil
 }
 
 func newContent(list []Tidied) []Source {
