@@ -24,9 +24,9 @@ const (
 
 // Quirk is one way in which a real server differs from the plainest one.
 type Quirk struct {
-	Name    string
-	Group   Group
-	Summary string
+	Name    string `json:"name"`
+	Group   Group  `json:"group"`
+	Summary string `json:"summary"`
 }
 
 //go:embed quirks.tsv
