@@ -26,11 +26,6 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 // completeWithin is how long somebody waits for the names of manifests.
 const completeWithin = 3 * time.Second
 
-// completeKeys offers KIND/NAME of the project's manifests.
-func (a *app) completeKeys(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
-}
-
 // completeTargets offers KIND/NAME of the manifests that the PATHs of the command line name.
 func (a *app) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	return keysOf(a.known(cmd.Context(), args), toComplete), noFiles
@@ -102,13 +97,6 @@ func offers[T any](list []T, describe func(T) (word, about string)) (out []strin
 		out = offer(out, word, about)
 	}
 	return out
-}
-
-// completeList offers an element of a list.
-func completeList[T any](list []T, describe func(T) (word, about string)) completion {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return offers(list, describe), noFiles
-	}
 }
 
 // completePaths offers manifests and folders: those that the shell finds, because it knows how to quote
@@ -225,7 +213,7 @@ func (a *app) completeArgs(cmd *cobra.Command, args []string, toComplete string)
 	case len(args) >= len(list) && !at.repeated:
 		return nil, noFiles
 	case at.name == "KIND/NAME":
-		return a.completeKeys(cmd, args, toComplete)
+		return keysOf(a.known(cmd.Context(), nil), toComplete), noFiles
 	}
 	return a.byPlaceholder(at.name)(cmd, args, toComplete)
 }

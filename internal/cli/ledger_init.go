@@ -137,20 +137,24 @@ func (a *app) chooseAdopted(ctx context.Context, p project.Project, w *config.Pl
 	if adopt == "none" || adopt == "" && w.Ledger.ID != "" {
 		return nil, nil
 	}
-	once, err := a.sentOnce(ctx, p)
-	if err == nil && adopt == "" {
-		once, err = unrecorded(ctx, w.Ledger, once)
+	loaded, err := a.loadOf(ctx, p, nil, false)
+	if errors.Is(err, fs.ErrNotExist) { // there is no manifest yet
+		return nil, nil
+	}
+	if err == nil {
+		err = loaded.Findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if adopt == "" && len(once) > 0 {
-		if adopt, err = a.askAdopted(once); err != nil {
+	once := slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() })
+	if adopt == "" {
+		if once, err = unrecorded(ctx, w.Ledger, once); err != nil || len(once) == 0 {
 			return nil, err
 		}
-	}
-	if adopt == "" || adopt == "none" {
-		return nil, nil
+		if adopt, err = a.askAdopted(once); err != nil || adopt == "none" {
+			return nil, err
+		}
 	}
 	return likeGlob(once, adopt)
 }
@@ -171,21 +175,6 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 	}
 	known, err := l.Look(ctx, keys)
 	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
-}
-
-// sentOnce returns the requests in git that are sent once: none, if there is no manifest yet.
-func (a *app) sentOnce(ctx context.Context, p project.Project) ([]*manifest.Object, error) {
-	loaded, err := a.loadOf(ctx, p, nil, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := loaded.Findings.Refuse("the manifests are invalid, so trueup can't tell which requests they contain"); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(loaded.Set.Objects), func(o *manifest.Object) bool { return !o.Kind.RequestOnly() }), nil
 }
 
 // askAdopted asks which requests were sent before. Without a terminal, the flag must say it.

@@ -40,7 +40,10 @@ func newSandbox(a *app) *cobra.Command {
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	f.StringArrayVar(&opts.quirks, "quirk", nil, "have the quirk `NAME`; repeatable (sandbox quirks lists them)")
 	f.StringArrayVar(&opts.faults, "fault", nil, "make requests fail as `RULE` says; repeatable (see sandbox fault --help)")
-	_ = cmd.RegisterFlagCompletionFunc("quirk", completeList(fault.Quirks(), func(q fault.Quirk) (string, string) { return q.Name, q.Summary }))
+	completeQuirks := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return offers(fault.Quirks(), func(q fault.Quirk) (string, string) { return q.Name, q.Summary }), noFiles
+	}
+	_ = cmd.RegisterFlagCompletionFunc("quirk", completeQuirks) // the flag exists
 	cmd.AddCommand(newSandboxReset(a), newSandboxRequests(a), newSandboxQuirks(a), newSandboxFault(a), newSandboxSeed(a), newSandboxFill(a))
 	return cmd
 }
