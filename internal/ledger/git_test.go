@@ -184,9 +184,9 @@ func commitFile(t *testing.T, bare, ref, file, content string) {
 
 // TestGitWithoutItsFolder: a temporary repository that was removed is no missing ledger.
 func TestGitWithoutItsFolder(t *testing.T) {
-	temp := t.TempDir()
+	dir, temp := clone(t, bareRemote(t)), t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	s := openGit(t, clone(t, bareRemote(t)), testRef)
+	s := openGit(t, dir, testRef)
 	must(t, s.WriteGenesis(t.Context(), 0, testGenesis()))
 	mirrors, err := filepath.Glob(filepath.Join(temp, "trueup-git-*"))
 	must(t, err)
