@@ -141,7 +141,7 @@ func (w *worker) object(k *kind.Kind, root *yaml.Node, marks []mark) {
 		return
 	}
 	o := w.reduce(k, root, doc)
-	w.file.checkSchema(doc, k.Root())
+	w.checkSchema(doc, k)
 	tree, _ := doc["spec"].(map[string]any)
 	s := &subject{Object: o, Doc: doc, Tree: tree, Options: w.options, reporter: &reporter{file: w.file}}
 	for i := range Rules() {

@@ -15,10 +15,11 @@ import (
 
 // loader is what all workers of one Load share.
 type loader struct {
-	options Options
-	texts   []Text
-	results []result
-	next    atomic.Int64
+	options    Options
+	validators validators
+	texts      []Text
+	results    []result
+	next       atomic.Int64
 	// total is the bytes of the files that were read, done how many files these are, count their
 	// objects, and reported their findings.
 	total, done, count, reported atomic.Int64
@@ -42,7 +43,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if files.exceeded != nil {
 		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
 	}
-	l := &loader{options: opts, texts: files.texts, results: make([]result, len(files.texts))}
+	l := &loader{options: opts, validators: newValidators(), texts: files.texts, results: make([]result, len(files.texts))}
 	l.readAll(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)

@@ -1,15 +1,18 @@
 package manifest
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
@@ -75,106 +78,51 @@ func spoil(t *rapid.T, v any) any {
 	return v
 }
 
-// withoutNulls copies a tree without the members that are null: for the schema they are
-// absent.
-func withoutNulls(v any) any {
-	switch t := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for name, e := range t {
-			if e != nil {
-				out[name] = withoutNulls(e)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(t))
-		for i, e := range t {
-			out[i] = withoutNulls(e)
-		}
-		return out
+// TestSchemaReferencesStayInside: a schema that refers to a file or an address is not compiled, and
+// nothing is asked for.
+func TestSchemaReferencesStayInside(t *testing.T) {
+	var asked atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer web.Close()
+	file := filepath.Join(t.TempDir(), "s.json")
+	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return v
+	for _, ref := range []string{web.URL + "/s.json", "file://" + file, file, "s.json", "../s.json"} {
+		func() {
+			defer func() {
+				if problem := fmt.Sprint(recover()); !strings.Contains(problem, "is not embedded") {
+					t.Errorf("%s: %s", ref, problem)
+				}
+			}()
+			compile("x.json", fmt.Appendf(nil, `{"$ref": %q}`, ref))
+		}()
+	}
+	if asked.Load() > 0 {
+		t.Error("an address was asked for a schema")
+	}
 }
 
-// compile compiles the schema of a kind.
-func compile(k *kind.Kind) *jsonschema.Schema {
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	if err := c.AddResource(k.SchemaFile, bytes.NewReader(k.Schema())); err != nil {
-		panic(err)
-	}
-	return c.MustCompile(k.SchemaFile)
-}
-
-// rejected are the fields that the check of schemas rejects.
-func rejected(doc map[string]any, k *kind.Kind) []string {
-	f := &file{maxFindings: math.MaxInt}
-	f.checkSchema(doc, k.Root())
-	var fields []string
-	for _, x := range f.findings {
-		fields = append(fields, x.Field)
-	}
-	slices.Sort(fields)
-	return fields
-}
-
-// rejectedBy are the fields that a validator of JSON Schema rejects.
-func rejectedBy(schema *jsonschema.Schema, doc any, k *kind.Kind) []string {
-	var fields []string
-	var leaves func(e *jsonschema.ValidationError)
-	leaves = func(e *jsonschema.ValidationError) {
-		for _, cause := range e.Causes {
-			leaves(cause)
-		}
-		if len(e.Causes) > 0 {
-			return
-		}
-		path, value, f := "", doc, k.Root()
-		unescape := strings.NewReplacer("~1", "/", "~0", "~")
-		for _, token := range strings.Split(e.InstanceLocation, "/")[1:] {
-			token = unescape.Replace(token)
-			switch t := value.(type) {
-			case map[string]any:
-				path, value, f = child(path, token), t[token], f.Fields[token]
-			case []any:
-				i, _ := strconv.Atoi(token)
-				path, value, f = element(path, i), t[i], f.Item
-			}
-		}
-		if !strings.HasSuffix(e.KeywordLocation, "/required") {
-			fields = append(fields, path)
-			return
-		}
-		for name, below := range f.Fields {
-			if _, has := value.(map[string]any)[name]; !has && below.Required {
-				fields = append(fields, child(path, name))
-			}
-		}
-	}
-	if err := schema.Validate(doc); err != nil {
-		leaves(err.(*jsonschema.ValidationError)) //nolint:errorlint // it is the validator's own
-	}
-	slices.Sort(fields)
-	return slices.Compact(fields)
-}
-
-// TestSchemasAreCheckedAsAValidatorDoes: the fields that the check rejects are those that a
-// validator of JSON Schema rejects.
-func TestSchemasAreCheckedAsAValidatorDoes(t *testing.T) {
+// TestTheQuickAnswerIsTheValidators: what the field tree accepts is what the validator accepts, and
+// what it rejects has a finding.
+func TestTheQuickAnswerIsTheValidators(t *testing.T) {
+	all := newValidators()
 	for k, docs := range trees(t) {
-		schema := compile(k)
 		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)
 			if of, _, ok := kind.ForEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
-			got, want := rejected(doc, k), rejectedBy(schema, withoutNulls(doc), k)
-			if !slices.Equal(got, want) {
-				t.Fatalf("the check rejects %q and the schema of %s %q of %s", got, k.Name, want, canon.Bytes(doc))
+			got, want := accepts(doc, k.Root()), all[k]().Validate(withoutNulls(doc))
+			if got != (want == nil) {
+				t.Fatalf("accepted %t, and the schema of %s says %v of %s", got, k.Name, want, canon.Bytes(doc))
 			}
-			return len(got) == 0
+			w := &worker{loader: &loader{validators: all}, file: &file{maxFindings: math.MaxInt}}
+			if w.checkSchema(doc, k); got != (len(w.file.findings) == 0) {
+				t.Fatalf("accepted %t, with the findings %v of %s", got, w.file.findings, canon.Bytes(doc))
+			}
+			return got
 		}
 		outcomes := map[bool]int{}
 		for _, doc := range append(docs, map[string]any{"apiVersion": k.APIVersion, "kind": k.Name}) {
