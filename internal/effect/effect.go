@@ -1,7 +1,6 @@
 // Package effect computes what a merge patch makes of a live object and compares
 // that with the lines that a plan shows of it. It reads the patch, the live object
-// and the lines alone, and shares no code with what made them: what they hide, it
-// finds.
+// and the lines alone, and shares no code with what made them: it finds what they hide.
 package effect
 
 import (
@@ -30,23 +29,24 @@ type Line struct {
 // no line shows it, and for each line that shows something else than the request
 // does. The body is a merge patch (RFC 7386) of an object whose spec is live.
 func Unshown(body []byte, live any, lines []Line) []string {
-	patch, err := decode(body)
-	if err != nil {
+	var patch map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&patch); err != nil {
 		return []string{"the request is not JSON: " + err.Error()}
 	}
-	c := check{live: live, lines: lines}
+	c := check{live: live, after: Apply(patch["spec"], live), lines: lines}
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		if name != "spec" && !isPrecondition(name, patch[name]) {
 			c.add("this request would also change %s", name)
 		}
 	}
-	c.after = Apply(patch["spec"], live)
-	liveLines, afterLines := &tree{}, &tree{}
+	at := &place{field: "spec", live: &tree{}, after: &tree{}}
 	for i := range lines {
-		liveLines.put(lines[i].LiveAt, &lines[i])
-		afterLines.put(lines[i].AfterAt, &lines[i])
+		at.live.put(lines[i].LiveAt, &lines[i])
+		at.after.put(lines[i].AfterAt, &lines[i])
 	}
-	c.walk(&place{field: "spec", live: liveLines, after: afterLines}, live, c.after)
+	c.walk(at, live, c.after)
 	slices.Sort(c.found)
 	c.judgeLines()
 	return c.found
@@ -72,13 +72,6 @@ func Apply(patch, target any) any {
 	return result
 }
 
-func decode(body []byte) (map[string]any, error) {
-	var patch map[string]any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	return patch, d.Decode(&patch)
-}
-
 // isPrecondition reports whether a field beside spec is the version of the object
 // that was compared, which a server checks and does not keep.
 func isPrecondition(name string, value any) bool {
@@ -98,14 +91,14 @@ func (c *check) add(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// place is where the walk is, and the lines at and below it by their places in live
+// place is where the walk is, with the lines at and below it by their places in live
 // and in after, nil for none.
 type place struct {
 	up *place
-	// field is the name of it in an object; in a list, index is its place in live, and
-	// -1 elsewhere.
+	// field is its name in an object; in a list, index is its place in live.
 	field       string
 	index       int
+	inList      bool
 	live, after *tree
 }
 
@@ -114,21 +107,26 @@ func (p *place) String() string {
 	switch {
 	case p.up == nil:
 		return p.field
-	case p.index < 0:
-		return p.up.String() + "." + p.field
+	case p.inList:
+		return fmt.Sprintf("%s[%d]", p.up, p.index)
 	}
-	return fmt.Sprintf("%s[%d]", p.up, p.index)
+	return p.up.String() + "." + p.field
 }
 
 // walk compares one place of live and after, down to what a line shows.
 func (c *check) walk(at *place, live, after any) {
-	if shared(at.live.own(), at.after.own()) || at.live == nil && at.after == nil && equal(live, after) {
+	if at.isShown() || at.live == nil && at.after == nil && equal(live, after) {
 		return
 	}
 	switch was := live.(type) {
 	case map[string]any:
 		if is, ok := after.(map[string]any); ok {
-			c.fields(at, was, is)
+			all := maps.Clone(was)
+			maps.Copy(all, is)
+			for name := range all {
+				below := &place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}
+				c.walk(below, was[name], is[name])
+			}
 			return
 		}
 	case []any:
@@ -142,33 +140,27 @@ func (c *check) walk(at *place, live, after any) {
 	}
 }
 
-func (c *check) fields(at *place, live, after map[string]any) {
-	for name, value := range live {
-		c.walk(&place{up: at, field: name, index: -1, live: at.live.kid(name), after: at.after.kid(name)}, value, after[name])
-	}
-	for name, value := range after {
-		if _, known := live[name]; !known {
-			c.walk(&place{up: at, field: name, index: -1, live: at.live.kid(name), after: at.after.kid(name)}, nil, value)
-		}
-	}
+// isShown reports whether one line shows the value of a place in live and after.
+func (p *place) isShown() bool {
+	return slices.ContainsFunc(p.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(p.after.at(), line) })
 }
 
-// elements compares two lists. Elements that lines show as dropped, added or moved
-// are set aside; what is left must be the same elements in the same order.
+// elements compares two lists. It sets aside elements that lines show as dropped, added
+// or moved; the others must be the same elements in the same order.
 func (c *check) elements(at *place, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
 	for i := range live {
-		for _, line := range at.live.kid(i).own() {
+		for _, line := range at.live.below(i).at() {
 			j := last(line.AfterAt)
 			gone[i] = gone[i] || j < 0
-			if line.Moved && slices.Contains(at.after.kid(j).own(), line) {
+			if line.Moved && slices.Contains(at.after.below(j).at(), line) {
 				gone[i], come[j], pairs = true, true, append(pairs, [2]int{i, j})
 			}
 		}
 	}
 	for j := range after {
-		for _, line := range at.after.kid(j).own() {
+		for _, line := range at.after.below(j).at() {
 			come[j] = come[j] || last(line.LiveAt) < 0
 		}
 	}
@@ -181,7 +173,7 @@ func (c *check) elements(at *place, live, after []any) {
 		pairs = append(pairs, [2]int{was[n], is[n]})
 	}
 	for _, p := range pairs {
-		below := &place{up: at, index: p[0], live: at.live.kid(p[0]), after: at.after.kid(p[1])}
+		below := &place{up: at, index: p[0], inList: true, live: at.live.below(p[0]), after: at.after.below(p[1])}
 		c.walk(below, live[p[0]], after[p[1]])
 	}
 }
@@ -208,7 +200,7 @@ func (c *check) judgeLines() {
 	}
 }
 
-// tree holds lines by their places.
+// tree holds lines by their places; nil has none.
 type tree struct {
 	lines []*Line
 	kids  map[any]*tree
@@ -230,24 +222,19 @@ func (t *tree) put(at []any, line *Line) {
 	t.lines = append(t.lines, line)
 }
 
-func (t *tree) kid(step any) *tree {
+func (t *tree) below(step any) *tree {
 	if t == nil {
 		return nil
 	}
 	return t.kids[step]
 }
 
-// own are the lines of the very place.
-func (t *tree) own() []*Line {
+// at returns the lines of the very place.
+func (t *tree) at() []*Line {
 	if t == nil {
 		return nil
 	}
 	return t.lines
-}
-
-// shared reports whether one line of both shows the value of a place.
-func shared(live, after []*Line) bool {
-	return slices.ContainsFunc(live, func(line *Line) bool { return !line.Moved && slices.Contains(after, line) })
 }
 
 // unset returns the indices of what is false.

@@ -14,7 +14,13 @@ func equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && equalFields(x, y)
+		for name, value := range x {
+			ok = ok && equal(value, y[name])
+		}
+		for name, value := range y {
+			ok = ok && (value == nil || x[name] != nil)
+		}
+		return ok
 	case []any:
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(withoutNulls(x), withoutNulls(y), equal)
@@ -22,20 +28,6 @@ func equal(a, b any) bool {
 	x, xOK := text(a)
 	y, yOK := text(b)
 	return a == nil && b == nil || xOK && yOK && x == y
-}
-
-func equalFields(x, y map[string]any) bool {
-	for name, value := range x {
-		if !equal(value, y[name]) {
-			return false
-		}
-	}
-	for name, value := range y {
-		if value != nil && x[name] == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // text returns a scalar without quotes.
@@ -81,8 +73,8 @@ func below(v, step any) any {
 	return nil
 }
 
-// reads reports whether a path, as people read it, is a name of a place, which is
-// given in live and in after: either may have what a list element is called by.
+// reads reports whether a path, as people read it, names a place. Either of live and
+// after may have the key of a list element.
 func reads(path string, liveAt, afterAt []any, live, after any) bool {
 	if len(liveAt) != len(afterAt) {
 		return false
@@ -107,8 +99,8 @@ func reads(path string, liveAt, afterAt []any, live, after any) bool {
 	return false
 }
 
-// cutField returns what follows the name of a field, which stands in quotes and
-// brackets where it has signs of a path.
+// cutField returns what follows the name of a field, which has quotes and brackets
+// if it has characters of a path.
 func cutField(path, name string) (rest string, ok bool) {
 	if name != "" && !strings.ContainsAny(name, ".[]") {
 		if rest, ok = strings.CutPrefix(path, name); ok {
@@ -118,7 +110,7 @@ func cutField(path, name string) (rest string, ok bool) {
 	return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
 }
 
-// names reports whether a list element is called so: by its index, its text, or the
+// names reports whether a list element has the name: its index, its text, or the
 // texts of some of its fields one after the other, with or without a colon.
 func names(name string, element, index any) bool {
 	if element == nil {

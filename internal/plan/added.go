@@ -18,70 +18,51 @@ func (it Item) Added() []Change {
 	}
 	spec, rules := it.BodySpec(), Rules(k, nil)
 	var scalars, others []Change
-	add := func(to *[]Change, path string, value any) {
+	change := func(path string, value any) Change {
 		c := Change{Change: merge.Change{Path: path, Class: merge.Changed, Desired: value}, Cause: it.Cause, By: it.By}
 		c.Risk = k.Spec().Places(path).RiskIn(value)
-		*to = append(*to, c)
+		return c
 	}
 	for _, name := range canon.SortedKeys(spec) {
-		if it.Disk != "" && isDisk(k, name, spec[name]) {
-			continue // the item says it
-		}
 		path := merge.FieldPath([]merge.Step{{Field: name}})
-		switch v := spec[name].(type) {
-		case map[string]any:
-			add(&others, path, v)
-		case []any:
-			names := elementNames(rules.Fields[name], v)
-			for i, name := range names {
-				add(&others, path+"["+name+"]", v[i])
+		list, isList := spec[name].([]any)
+		switch {
+		case it.Disk != "" && isDisk(k.DiskField, name, spec[name]): // the item says it
+		case isList && rules.Fields[name] != nil && len(list) > 0 && !slices.ContainsFunc(list, isNoObject):
+			for i, n := range merge.Names(rules.Fields[name], list) {
+				others = append(others, change(path+"["+n[0]+"]", list[i]))
 			}
-			if names == nil {
-				add(&others, path, v)
-			}
+		case isList || !isNoObject(spec[name]):
+			others = append(others, change(path, spec[name]))
 		default:
-			add(&scalars, path, v)
+			scalars = append(scalars, change(path, spec[name]))
 		}
 	}
 	return append(scalars, others...)
 }
 
-// elementNames are the names of the elements of a list of objects, nil where it is
-// none.
-func elementNames(rules *merge.Rules, list []any) []string {
-	isNoObject := func(v any) bool {
-		_, isObject := v.(map[string]any)
-		return !isObject
-	}
-	if rules == nil || slices.ContainsFunc(list, isNoObject) {
-		return nil
-	}
-	var names []string
-	for _, n := range merge.Names(rules, list) {
-		names = append(names, n[0])
-	}
-	return names
+func isNoObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return !ok
 }
 
-// isDisk reports whether a field of the spec names the disk of the object and holds
-// nothing else.
-func isDisk(k *kind.Kind, name string, value any) bool {
-	at := k.DiskField
-	for ; len(at) > 0 && at[0] == name; at = at[1:] {
-		if len(at) == 1 {
-			return true
-		}
+// isDisk reports whether a field of the spec has the disk of the object, which is at a
+// path, and nothing else.
+func isDisk(path []string, name string, value any) bool {
+	if len(path) == 0 || path[0] != name {
+		return false
+	}
+	for _, step := range path[1:] {
 		object, _ := value.(map[string]any)
-		if len(object) != 1 {
+		if value = object[step]; len(object) != 1 || value == nil {
 			return false
 		}
-		name, value = at[1], object[at[1]]
 	}
-	return false
+	return true
 }
 
-// BodySpec returns the spec in the body of the request, or what would be made where
-// live was not looked at. It is nil where there is none.
+// BodySpec returns the spec in the body of the request, or of an object that an offline
+// plan would make. It is nil where there is none.
 func (it Item) BodySpec() map[string]any {
 	if it.Request != nil {
 		spec, _ := decodedObject(it.Request.Body)["spec"].(map[string]any)

@@ -88,9 +88,9 @@ const (
 	ServerNormalised Class = "server-normalised"
 )
 
-// classes says what each class means: its cause, as far as the class alone tells it,
+// classTable says what each class means: its cause, as far as the class alone tells it,
 // whether another client made the change, and whether no request is needed.
-var classes = map[Class]struct {
+var classTable = map[Class]struct {
 	cause         Cause
 	drift, unsent bool
 }{
@@ -108,8 +108,8 @@ var classes = map[Class]struct {
 	ServerNormalised: {cause: FromRefusal, drift: true},
 }
 
-func causeOf(c Class) Cause { return classes[c].cause }
+func causeOf(c Class) Cause { return classTable[c].cause }
 
 // IsShown reports whether every report shows a change of the class, whatever its
 // options. The others need no request.
-func IsShown(c Class) bool { return !classes[c].unsent }
+func IsShown(c Class) bool { return !classTable[c].unsent }

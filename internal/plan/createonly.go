@@ -15,19 +15,19 @@ import (
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
-	if d.open() {
-		return
-	}
-	if d.unsettled() {
-		if d.rec.Open() && d.item.Op == Blocked {
-			d.showCandidates()
-		}
-		return
-	}
-	if d.item.Live.Exists && !d.live.Terminating {
+	switch {
+	case d.open():
+	case d.unsettled():
+		d.showCandidates()
+	case d.item.Live.Exists && !d.live.Terminating:
 		d.compareMoment()
-		return
+	default:
+		d.createOnce()
 	}
+}
+
+func (d *decision) createOnce() {
+	o := d.manifest
 	known := d.made() || d.rec.Applied != nil
 	switch {
 	case d.rec.State == ledger.Abandoned:

@@ -13,7 +13,7 @@ import (
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {
-		if classes[c.Class].drift {
+		if classTable[c.Class].drift {
 			drift = append(drift, c)
 		}
 	}

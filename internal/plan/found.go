@@ -80,16 +80,27 @@ func (d *decision) candidates() []kind.Object {
 // renames reports whether the platform answered a creation of the kind with an object of
 // another name.
 func (d *decision) renames() bool {
+	return d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
+		return rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
+	})
+}
+
+// anyRecord reports whether the predicate holds for any record of the kind.
+func (d *decision) anyRecord(holds func(kind.Key, ledger.Record) bool) bool {
 	for key, rec := range d.in.Ledger.Records {
-		if key.Kind == d.item.Kind && rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name {
+		if key.Kind == d.item.Kind && holds(key, rec) {
 			return true
 		}
 	}
 	return false
 }
 
-// showCandidates adds to a question what a person has to choose from.
+// showCandidates adds to the question about an open request what a person has to choose
+// from.
 func (d *decision) showCandidates() {
+	if !d.rec.Open() || d.item.Op != Blocked {
+		return
+	}
 	var names []string
 	for _, obj := range d.candidates() {
 		names = append(names, fmt.Sprintf("%s (created at %s)", obj.Name, obj.CreationTimestamp))
@@ -102,26 +113,17 @@ func (d *decision) showCandidates() {
 // known reports whether another record is of a live object: by its name, or by what the
 // server answered when it was made.
 func (d *decision) known(obj kind.Object) bool {
-	if _, ok := d.in.Ledger.Records[obj.Key()]; ok {
-		return true
-	}
-	for key, rec := range d.in.Ledger.Records {
-		same := rec.RemoteName == obj.Name || rec.UID != "" && rec.UID == obj.UID
-		if same && key.Kind == d.item.Kind && key != d.item.Key {
-			return true
-		}
-	}
-	return false
+	_, ok := d.in.Ledger.Records[obj.Key()]
+	return ok || d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
+		return key != d.item.Key && (rec.RemoteName == obj.Name || rec.UID != "" && rec.UID == obj.UID)
+	})
 }
 
 // contested reports whether another open request may have made the object.
 func (d *decision) contested(obj kind.Object) bool {
-	for key, rec := range d.in.Ledger.Records {
-		if rec.Open() && key.Kind == d.item.Kind && key != d.item.Key && d.fits(rec, obj) {
-			return true
-		}
-	}
-	return false
+	return d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
+		return key != d.item.Key && rec.Open() && d.fits(rec, obj)
+	})
 }
 
 // fits reports whether a live object can be what the request of a record made: it

@@ -118,18 +118,11 @@ func (r RequestStatus) rank() int {
 // read fills in what the ledger says. What was sent is what counts: the
 // manifest may be another one by now.
 func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
-	switch rec.Standing(at, terms) {
-	case ledger.InFlight:
-		r.Status = Begun
-	case ledger.Resendable:
-		r.Status = Again
-	case ledger.Lost:
-		r.Status = Unclear
-	case ledger.Free, ledger.Settled:
-		r.Status = cmp.Or(map[ledger.State]Status{
+	r.Status = cmp.Or(
+		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unclear}[rec.Standing(at, terms)],
+		map[ledger.State]Status{
 			ledger.Rejected: Refused, ledger.Posted: Accepted, ledger.Adopted: Done, ledger.Abandoned: GivenUp,
 		}[rec.State], Due)
-	}
 	r.Says, r.Fix = ledger.Explain(rec)
 	if rec.AcceptedAt != nil {
 		r.AcceptedAt = *rec.AcceptedAt

@@ -18,28 +18,26 @@ import (
 func Shown(p *Plan) *Plan {
 	secret := map[string]bool{}
 	for _, k := range kind.All() {
-		if hides(k.Spec()) {
-			secret[k.Name] = true
-		}
+		secret[k.Name] = hides(k.Spec())
 	}
-	if len(secret) == 0 {
+	if !slices.ContainsFunc(kind.All(), func(k *kind.Kind) bool { return secret[k.Name] }) {
 		return p
 	}
 	out := *p
 	out.Settings = slices.Clone(p.Settings)
 	for i := range out.Settings {
-		s := &out.Settings[i]
-		s.Hides = slices.Clone(s.Hides)
-		for j := range s.Hides {
-			h := &s.Hides[j]
+		hides := slices.Clone(out.Settings[i].Hides)
+		for j := range hides {
+			h := &hides[j]
 			h.Git = Conceal(p.Target.Workspace, h.Key, h.Path, h.Git)
 			h.Live = Conceal(p.Target.Workspace, h.Key, h.Path, h.Live)
 		}
+		out.Settings[i].Hides = hides
 	}
 	out.Items = slices.Clone(p.Items)
 	for i := range out.Items {
 		if it := &out.Items[i]; secret[it.Kind] {
-			concealer{specOf(it.Kind), p.Target.Workspace.UUID + "/" + it.String()}.item(it)
+			concealerOf(p.Target.Workspace, it.Key).item(it)
 		}
 	}
 	return &out
@@ -48,19 +46,10 @@ func Shown(p *Plan) *Plan {
 // Conceal returns the value at a path of the object's spec, with digests in place of
 // sensitive values.
 func Conceal(ws kind.Workspace, key kind.Key, path string, value any) any {
-	spec := specOf(key.Kind)
-	if !hides(spec) {
-		return value
+	if c := concealerOf(ws, key); hides(c.spec) {
+		return c.at(path, value)
 	}
-	return concealer{spec, ws.UUID + "/" + key.String()}.at(path, value)
-}
-
-// specOf returns the tree of a kind's fields, nil for an unknown kind.
-func specOf(kindName string) *kind.Field {
-	if k, ok := kind.Named(kindName); ok {
-		return k.Spec()
-	}
-	return nil
+	return value
 }
 
 // hides reports whether the field, or any below it, is sensitive.
@@ -78,14 +67,32 @@ func hides(f *kind.Field) bool {
 
 // concealer hides the sensitive values of one object.
 type concealer struct {
+	// spec is nil for an unknown kind.
 	spec *kind.Field
 	// salt keeps the digests of equal values of different objects apart.
 	salt string
 }
 
+func concealerOf(ws kind.Workspace, key kind.Key) concealer {
+	c := concealer{salt: ws.UUID + "/" + key.String()}
+	if k, ok := kind.Named(key.Kind); ok {
+		c.spec = k.Spec()
+	}
+	return c
+}
+
 func (c concealer) item(it *Item) {
-	it.Changes, it.Notes = c.changes(it.Changes), c.changes(it.Notes)
-	it.Preserved, it.Collateral, it.FirstContact = c.values(it.Preserved), c.values(it.Collateral), c.values(it.FirstContact)
+	it.Changes, it.Notes = slices.Clone(it.Changes), slices.Clone(it.Notes)
+	for ch := range it.all() {
+		ch.Base, ch.Live, ch.Desired = c.at(ch.Path, ch.Base), c.at(ch.Path, ch.Live), c.at(ch.Path, ch.Desired)
+	}
+	for _, list := range []*[]merge.Value{&it.Preserved, &it.Collateral, &it.FirstContact} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			v := &(*list)[i]
+			v.Value = c.at(v.Path, v.Value)
+		}
+	}
 	if it.Spec != nil {
 		it.Spec = canon.Bytes(c.value(kind.Places{c.spec}, "", canon.MustDecode(it.Spec)))
 	}
@@ -97,23 +104,6 @@ func (c concealer) item(it *Item) {
 	body["spec"] = c.value(kind.Places{c.spec}, "", body["spec"])
 	request.Body = canon.Bytes(body)
 	it.Request = &request
-}
-
-func (c concealer) changes(changes []Change) []Change {
-	out := slices.Clone(changes)
-	for i := range out {
-		ch := &out[i]
-		ch.Base, ch.Live, ch.Desired = c.at(ch.Path, ch.Base), c.at(ch.Path, ch.Live), c.at(ch.Path, ch.Desired)
-	}
-	return out
-}
-
-func (c concealer) values(values []merge.Value) []merge.Value {
-	out := slices.Clone(values)
-	for i := range out {
-		out[i].Value = c.at(out[i].Path, out[i].Value)
-	}
-	return out
 }
 
 // at hides what is sensitive in the value at a path as people read it.
