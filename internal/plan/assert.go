@@ -113,7 +113,7 @@ func (c Change) asserted() map[string]any {
 }
 
 // each maps a list; it is nil for an empty one.
-func each[T any](list []T, of func(T) any) (out []any) {
+func each[T, R any](list []T, of func(T) R) (out []R) {
 	for _, e := range list {
 		out = append(out, of(e))
 	}

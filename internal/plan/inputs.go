@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 
 	"trueup/internal/kind"
@@ -20,8 +19,7 @@ type Inputs struct {
 	Ledger  ledger.View
 	// LedgerStore is where the ledger is kept, for people.
 	LedgerStore string
-	// At is what the clocks say: budgets, and what became of open requests,
-	// depend on it.
+	// At is the time that budgets, and the outcomes of open requests, depend on.
 	At      ledger.Instant
 	Options Options
 	// Project is trueup.yaml; it has no Path where there is none.
@@ -32,37 +30,33 @@ type Inputs struct {
 
 // Options are what the user allowed or narrowed.
 type Options struct {
-	// Targets narrows the plan to matching objects; nil means all. An object
-	// that it leaves out is not planned, and never looks removed.
-	Targets func(kind.Key) bool
-	// Patterns are how the user named Targets.
+	// Targets narrows the plan to matching objects, which the user named by Patterns; nil
+	// means all. An object that it leaves out is not planned, and never looks removed.
+	Targets  func(kind.Key) bool
 	Patterns []string
-	// Drift is what the plan does about drift.
-	Drift DriftPolicy
+	Drift    DriftPolicy
 	// TakeOver and AllowRecreate name the objects of the flags of that name.
-	TakeOver      map[kind.Key]bool
-	AllowRecreate map[kind.Key]bool
+	TakeOver, AllowRecreate map[kind.Key]bool
 	// AllowEmptyLive lets objects be created although nothing that the ledger
 	// knows is live any more.
 	AllowEmptyLive bool
-	// PartOfTree says that only some of the project's manifests were read: what
-	// is not among them may be in git all the same.
+	// PartOfTree says that only some of the project's manifests were read.
 	PartOfTree bool
 	// Unread says that something that may hold manifests was not read.
 	Unread    bool
 	Overrides []Override
-	// MaxCreates is how many objects of an area may be created where the ledger
-	// knows of others; as many as FreeCreates, or FreePercent of the area's objects
-	// in git, may be anyway. The two default to 10 and 50.
+	// MaxCreates is how many objects of an area may be created if the ledger
+	// knows others; FreeCreates (10 if 0), or FreePercent (50 if 0) of the area's objects
+	// in git, always may.
 	MaxCreates, FreeCreates, FreePercent int
 	// ShowUnmanaged lists the fields of live that git does not mention.
 	ShowUnmanaged bool
-	// Prune lets what left git be deleted, MaxDeletes objects in all at most.
+	// Prune deletes objects that left git, at most MaxDeletes.
 	Prune      bool
 	MaxDeletes int
 }
 
-// Override is what a project says of a server that sorts, rewrites or adds
+// Override changes how a field is compared, for a server that sorts, rewrites or adds
 // (docs/design.md 0.20).
 type Override struct {
 	Kind     string   `json:"kind"`
@@ -74,13 +68,12 @@ type Override struct {
 	Key      []string `json:"key,omitzero"` // empty pairs by position, nil says nothing
 	Type     string   `json:"type,omitempty"`
 	// Undocumented are fields of the object at the path, or values of the text, that
-	// the platform has and its document does not show. Such an override says nothing
-	// else, and changes no comparison.
+	// the platform's document lacks. Such an override changes no comparison.
 	Undocumented []string `json:"undocumented,omitempty"`
 }
 
-// Choices are what was chosen for a plan, as values: its options, and the
-// settings of the project that decide what is planned.
+// Choices are the options of a plan, and the settings of the project that decide what is
+// planned, as a plan's file has them.
 type Choices struct {
 	Drift          DriftPolicy `json:"drift"`
 	Targets        []string    `json:"targets,omitempty"`
@@ -92,14 +85,21 @@ type Choices struct {
 	MaxDeletes     int         `json:"maxDeletes,omitempty"`
 	PartOfTree     bool        `json:"partOfTree,omitempty"`
 	Overrides      []Override  `json:"overrides,omitempty"`
-	// Window is how long after its first intent a request may be sent again, as
-	// Go writes a duration; empty where there is no ledger.
+	// Window is how long after its first claim a request may be sent again, as
+	// Go writes a duration; empty without a ledger.
 	Window string `json:"window,omitempty"`
 }
 
-// choices are those of the inputs, in an order that does not depend on the
+// choices returns those of the inputs, in an order that does not depend on the
 // command line.
 func choices(in Inputs) *Choices {
+	names := func(keys map[kind.Key]bool) (list []string) {
+		for key := range keys {
+			list = append(list, key.String())
+		}
+		slices.Sort(list)
+		return list
+	}
 	o := in.Options
 	c := &Choices{
 		Drift: o.Drift.orUsual(), Targets: slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
@@ -110,13 +110,4 @@ func choices(in Inputs) *Choices {
 		c.Window = terms.Window.String() // it is the project's, and so of all areas
 	}
 	return c
-}
-
-func names(keys map[kind.Key]bool) []string {
-	var list []string
-	for key := range maps.Keys(keys) {
-		list = append(list, key.String())
-	}
-	slices.Sort(list)
-	return list
 }

@@ -37,15 +37,13 @@ const (
 	Deferred Op = "deferred"
 )
 
-// Plan is data: views render it, apply recomputes and compares it.
+// Plan is data: reports print it, apply computes it again and compares.
 type Plan struct {
 	Format string `json:"format"`
 	Tool   string `json:"tool"`
-	// Digest is the digest of what the plan asserts, without causes, places, sentences
-	// and the clock. It is empty in a plan that asserts nothing.
+	// Digest is the digest of the Assertion, or empty.
 	Digest string `json:"digest,omitempty"`
-	// CreatedAt is when a plan that was kept in a file was made; it is zero in one
-	// that is made now.
+	// CreatedAt is when the plan of a file was made; else it is zero.
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	Sandbox   bool      `json:"sandbox"`
 	// Offline says that git was compared with git, and live was not looked at.
@@ -58,16 +56,15 @@ type Plan struct {
 	LedgerProblem string `json:"ledgerProblem,omitempty"`
 	// Settings are the settings of the project that differ from the base.
 	Settings []Setting `json:"settings,omitempty"`
-	// Manifests is the digest of all objects that were read, whatever files they
-	// stand in, and Options what was chosen; both are asserted.
+	// Manifests is the digest of all objects that were read; it and Options are asserted.
 	Manifests *canon.Sum `json:"manifests,omitempty"`
 	Options   *Choices   `json:"options,omitempty"`
 	Items     []Item     `json:"items"`
 	// Unmanaged are live objects that are not in git.
 	Unmanaged []kind.Key `json:"unmanaged,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
-	// Advice are findings that never stop a run, Silenced those of them that a
-	// comment in a manifest keeps from being shown.
+	// Advice are findings that never stop a run, Silenced those that a comment in a
+	// manifest hides.
 	Advice   diag.List `json:"advice,omitempty"`
 	Silenced diag.List `json:"silenced,omitempty"`
 	// Blame is nil where nothing was compared with git's past.
@@ -88,32 +85,31 @@ type Item struct {
 	Path string `json:"path,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Op   Op     `json:"op"`
-	// Cause and By are why the object as a whole is made, posted, deleted or kept;
-	// a patch has those of its changes.
+	// Cause and By are why the object as a whole is made, posted, deleted or kept.
 	Cause Cause `json:"cause,omitempty"`
 	By    By    `json:"by,omitempty"`
-	// Risk is the gravest of all that the item says of live.
+	// Risk is the gravest of all lines.
 	Risk kind.Risk `json:"risk,omitempty"`
 	// Request is what apply sends; nil unless Op sends.
 	Request *Request `json:"request,omitempty"`
-	// Spec is what an item of an offline plan would create or post: it has no request.
+	// Spec is what an item of an offline plan would create or post.
 	Spec json.RawMessage `json:"spec,omitempty"`
 	// After are the items that must have succeeded, and been verified, first.
 	After   []kind.Key `json:"after,omitempty"`
 	Changes []Change   `json:"changes,omitempty"`
-	// Notes are changes that live has already, and what it has beside git if that
-	// is to be shown: nothing is sent for them.
+	// Notes are changes that live has already, and unmanaged fields: nothing is sent for
+	// them.
 	Notes []Change `json:"already,omitempty"`
-	// Preserved, Collateral and Lists say what sending a list whole means.
+	// Preserved, Collateral and Lists are the side effects of sending a list whole.
 	Preserved  []merge.Value    `json:"preserved,omitempty"`
 	Collateral []merge.Value    `json:"collateral,omitempty"`
 	Lists      []merge.SentList `json:"lists,omitempty"`
 	// FirstContact are live list elements that only a take-over may drop.
 	FirstContact []merge.Value `json:"firstContact,omitempty"`
-	// Purge is what a request invalidates, Disk what a snapshot is taken of.
+	// Purge is what a request invalidates, Disk the source of a snapshot.
 	Purge *PurgeInfo `json:"purge,omitempty"`
 	Disk  string     `json:"disk,omitempty"`
-	// Made is when the server made an object that left git, in its own text.
+	// Made is the creation time of an object that left git, as the server writes it.
 	Made string `json:"made,omitempty"`
 	// Reason says why an item is blocked, in flight elsewhere, deferred or kept,
 	// and Fix what a person can do.
@@ -121,22 +117,22 @@ type Item struct {
 	Fix    string `json:"fix,omitempty"`
 	// Deleted says that live lacks an object that the ledger knows: drift.
 	Deleted bool `json:"deleted,omitempty"`
-	// Recreate says that a person allowed to make again what is gone.
+	// Recreate says that a person allowed to create it again.
 	Recreate bool `json:"recreate,omitempty"`
-	// Resend says that a run which is gone may have sent the request: it is sent
-	// again under the same name, which the platform refuses where it was.
+	// Resend says that a run which is gone may have sent the request: apply sends it
+	// again under the same name, and the platform refuses a duplicate.
 	Resend bool `json:"resend,omitempty"`
 	// Lost says that the request of a run which is gone can't be sent again
-	// safely: apply records that a person must be asked.
+	// safely: apply records that a person must decide.
 	Lost bool `json:"lost,omitempty"`
 	// Found says that the object of a request without an outcome is live: apply
 	// records that it was executed.
 	Found bool `json:"found,omitempty"`
-	// RemoteName is the server's name of the object, if it is not Name.
+	// RemoteName is the server's name of the object, if it differs.
 	RemoteName string `json:"remoteName,omitempty"`
 	// Record says that the ledger is to learn that live is in sync.
 	Record bool `json:"record,omitempty"`
-	// Failed marks a blocked item that is live, and that the platform reports as failed.
+	// Failed marks a blocked item that the platform reports as failed.
 	Failed bool `json:"failed,omitempty"`
 	// NeedsPerson marks a blocked item that ends apply with exit code 6.
 	NeedsPerson bool `json:"needsPerson,omitempty"`
@@ -172,8 +168,8 @@ type Fingerprint struct {
 	Exists bool       `json:"exists"`
 	UID    string     `json:"uid,omitempty"`
 	Digest *canon.Sum `json:"digest,omitempty"`
-	// Replaced is the digest of what the request overwrites: values, and lists
-	// whole, also with what git does not mention in them (docs/design.md 0.17).
+	// Replaced is the digest of what the request overwrites, with what git does not
+	// mention in lists (docs/design.md 0.17).
 	Replaced *canon.Sum `json:"replaced,omitempty"`
 }
 
@@ -182,21 +178,18 @@ type Fingerprint struct {
 type PurgeInfo struct {
 	Hostname   string   `json:"hostname"`
 	Subdomains []string `json:"subdomains,omitempty"`
-	// Paths are absolute paths, Prefixes end in *. The samples are the first
-	// of each.
+	// Paths counts absolute paths, Prefixes those that end in *. Sample has the first.
 	Paths    int      `json:"paths"`
 	Prefixes int      `json:"prefixes"`
 	Sample   []string `json:"sample,omitempty"`
 	// Everything says that /* is one of them.
 	Everything bool `json:"everything,omitempty"`
-	// Active is what counts against the limits of the hostname before this plan,
-	// Budget that together with what the plan posts up to this request, or in
-	// all where it is deferred.
+	// Active is what counts against the limits of the hostname before this plan. Budget
+	// adds what the plan posts up to this request, or all of it if this is deferred.
 	Active Budget `json:"active"`
 	Budget Budget `json:"budget"`
 	Limits Budget `json:"limits"`
-	// Earliest is when a deferred request fits, if nothing else is posted until
-	// then.
+	// Earliest is when a deferred request fits, if nothing else is posted.
 	Earliest time.Time `json:"earliest,omitzero"`
 }
 
@@ -228,8 +221,8 @@ type Summary struct {
 	Removed   int `json:"removed"`
 	Drifted   int `json:"drifted"`
 	Unmanaged int `json:"unmanaged"`
-	// Serves and Security count the lines of that risk of which something is sent;
-	// an object that is made is one.
+	// Serves and Security count the lines of that risk that are sent; an object that is
+	// created is one.
 	Serves   int `json:"serves"`
 	Security int `json:"security"`
 }

@@ -53,103 +53,91 @@ func (d *departed) decide() Item {
 	if d.rec.Spec != nil {
 		item.Disk = text(canon.MustDecode(d.rec.Spec), d.live.Kind.DiskField...)
 	}
-	// A deletion needs all of these, beside a whole list and a whole project; each says
-	// why it is missing and what to do, or nothing (docs/design.md C6).
-	for _, proof := range []func() (missing, fix string){d.permitted, d.wholeTree, d.made, d.same, d.stood, d.unmarked} {
-		if missing, fix := proof(); missing != "" {
-			item.Op, item.Reason, item.Fix = Kept, "removed from git; "+missing, fix
-			return item
-		}
+	if why, fix := d.kept(); why != "" {
+		item.Op, item.Reason, item.Fix = Kept, "removed from git; "+why, fix
+		return item
 	}
 	item.Op = Delete
 	item.Request = &Request{Method: methodDelete, Path: d.live.Kind.ShortObjectPath(d.live.Name)}
 	return item
 }
 
-// permitted requires a documented deletion, an object that is not being deleted yet,
-// and --prune.
-func (d *departed) permitted() (missing, fix string) {
-	switch {
-	case !d.live.Kind.Can(kind.Delete):
-		return "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"
-	case d.live.Terminating:
-		return "it is already being deleted", "wait until it is gone"
-	case !d.in.Options.Prune:
-		return "it stays live without --prune", "plan --prune shows whether it may be deleted"
+// kept returns what a deletion needs and lacks, beside a whole list and a whole
+// project, and what to do (docs/design.md C6). Both are empty if it lacks nothing.
+func (d *departed) kept() (why, fix string) {
+	const mark, unproven = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
+	o, rec, base, elsewhere, foreign := d.in.Options, d.rec, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
+	byHand := methodDelete + " " + d.live.Kind.ShortObjectPath(d.live.Name)
+	unneeded := "delete it by hand if you don't need it: " + byHand
+	inGit, marked := d.find(base.Trees), d.find(slices.Concat(base.Newer, base.Trees))
+	refs := each(base.Trees, func(t BaseTree) string { return t.Ref })
+	for _, c := range []struct {
+		is       bool
+		why, fix string
+	}{
+		{!d.live.Kind.Can(kind.Delete), "the platform documents no deletion, so it stays live", "delete it in the web console if you don't need it"},
+		{d.live.Terminating, "it is already being deleted", "wait until it is gone"},
+		{!o.Prune, "it stays live without --prune", "plan --prune shows whether it may be deleted"},
+		// An unread manifest may be in git.
+		{d.broken, "it stays while manifests have errors", "fix them first"},
+		{o.Unread, "it stays because part of the tree was not read", "fix what validate warns about"},
+		{o.Targets != nil, "it stays because --target covers only part of the project", "run it for the whole project, without --target"},
+		{
+			len(d.in.Set.Objects) == 0, "it stays because no manifest is left, which looks like a mistake",
+			"delete it by hand if that is intended: " + byHand,
+		},
+		{foreign != "", "it stays: " + foreign, unneeded},
+		{
+			rec.UID == "" || rec.CreationTimestamp == "",
+			"it stays: the platform did not say which object it created (no uid or creationTimestamp in its answer)", unneeded,
+		},
+		{
+			rec.UID != d.live.UID || rec.CreationTimestamp != d.live.CreationTimestamp,
+			"it stays: live is another object of that name, not the one that trueup created", unneeded,
+		},
+		{
+			elsewhere != "", "it stays: its manifest is in " + elsewhere + ", which is not read here",
+			"remove it there too, or name its folder in trueup.yaml",
+		},
+		{inGit == nil && base.Problem != "", unproven + base.Problem, base.Fix},
+		{
+			inGit == nil, unproven + "its manifest is not in " + strings.Join(refs, ", nor in "),
+			"name a commit that has it with --base-ref REF",
+		},
+		{
+			marked != nil && marked.Keep, "it stays: its manifest was " + mark,
+			"to delete it, first restore the manifest without the annotation, and remove it in a later commit",
+		},
+		{d.live.Keep, "it stays: live is " + mark, "remove the annotation if you don't need it"},
+	} {
+		if c.is {
+			return c.why, c.fix
+		}
 	}
 	return "", ""
 }
 
-// wholeTree requires that every manifest was read: an unread one may be in git.
-func (d *departed) wholeTree() (missing, fix string) {
-	switch o := d.in.Options; {
-	case d.broken:
-		return "it stays while manifests have errors", "mend them first"
-	case o.Unread:
-		return "it stays because part of the tree was not read", "fix what validate warns about"
-	case o.Targets != nil:
-		return "it stays because --target covers only part of the project", "run it for the whole project, without --target"
-	case len(d.in.Set.Objects) == 0:
-		return "it stays because no manifest is left, which looks like a mistake",
-			"delete it by hand if that is intended: " + d.byHand()
+// foreign returns why no record shows that a request of trueup created the object.
+func (d *departed) foreign() string {
+	var how ledger.How
+	if d.rec.State == ledger.Posted && d.rec.Outcome != nil {
+		how = d.rec.Outcome.How
 	}
-	return "", ""
-}
-
-// made requires a record that a request of trueup created the object.
-func (d *departed) made() (missing, fix string) {
-	if d.rec.Ours() {
-		return "", ""
-	}
-	why := "the ledger does not show that trueup created it"
 	switch {
+	case d.rec.Ours():
+		return ""
 	case d.rec.Gone():
-		why = d.rec.Unmade() + " before, and it is still live"
+		return d.rec.Unmade() + " before, and it is still live"
 	case d.rec.State == ledger.Adopted:
-		why = "it was adopted and not created by trueup"
-	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Found:
-		why = "it was found after a request that got no answer, which does not prove that trueup created it"
-	case d.rec.State == ledger.Posted && d.rec.Outcome != nil && d.rec.Outcome.How == ledger.Operator:
-		why = "a person said that trueup created it, but no answer of the platform proves it"
+		return "it was adopted and not created by trueup"
+	case how == ledger.Found:
+		return "it was found after a request that got no answer, which does not prove that trueup created it"
+	case how == ledger.Operator:
+		return "a person said that trueup created it, but no answer of the platform proves it"
 	case d.rec.State == "" && d.rec.Applied != nil:
-		why = "it was live before trueup could create it"
+		return "it was live before trueup could create it"
 	}
-	return "it stays: " + why, "delete it by hand if you don't need it: " + d.byHand()
-}
-
-// same requires that live has the uid and creation time that the platform answered
-// when it created the object.
-func (d *departed) same() (missing, fix string) {
-	switch {
-	case d.rec.UID == "" || d.rec.CreationTimestamp == "":
-		missing = "the platform did not say which object it created (no uid or creationTimestamp in its answer)"
-	case d.rec.UID != d.live.UID || d.rec.CreationTimestamp != d.live.CreationTimestamp:
-		missing = "live is another object of that name, not the one that trueup created"
-	default:
-		return "", ""
-	}
-	return "it stays: " + missing, "delete it by hand if you don't need it: " + d.byHand()
-}
-
-// stood requires that an earlier commit has the manifest, and no folder has it now.
-func (d *departed) stood() (missing, fix string) {
-	if where := d.in.Base.Elsewhere[d.key]; where != "" {
-		return "it stays: its manifest is in " + where + ", which is not read here",
-			"remove it there too, or name its folder in trueup.yaml"
-	}
-	base := d.in.Base
-	if d.find(base.Trees) != nil {
-		return "", ""
-	}
-	if base.Problem != "" {
-		return "it stays, because nothing proves that it was in git: " + base.Problem, base.Fix
-	}
-	refs := make([]string, len(base.Trees))
-	for i, t := range base.Trees {
-		refs[i] = t.Ref
-	}
-	return "it stays, because nothing proves that it was in git: its manifest is not in " + strings.Join(refs, ", nor in "),
-		"name a commit that has it with --base-ref REF"
+	return "the ledger does not show that trueup created it"
 }
 
 // find returns the manifest of the first tree that has it, or nil.
@@ -160,24 +148,6 @@ func (d *departed) find(trees []BaseTree) *manifest.Object {
 		}
 	}
 	return nil
-}
-
-// unmarked requires that neither manifest nor live has the annotation that keeps it.
-func (d *departed) unmarked() (missing, fix string) {
-	const mark = "marked " + kind.KeepAnnotation
-	switch {
-	case d.find(slices.Concat(d.in.Base.Newer, d.in.Base.Trees)).Keep:
-		return "it stays: its manifest was " + mark,
-			"to delete it, first restore the manifest without the annotation, and remove it in a later commit"
-	case d.live.Keep:
-		return "it stays: live is " + mark, "remove the annotation if you don't need it"
-	}
-	return "", ""
-}
-
-// byHand is the call that a person would make.
-func (d *departed) byHand() string {
-	return methodDelete + " " + d.live.Kind.ShortObjectPath(d.live.Name)
 }
 
 // leftGit reports live objects that no manifest names: those that the ledger
