@@ -40,47 +40,40 @@ func (f form) of(r *Rules, v any) any {
 	return v
 }
 
-// carried returns a live value as a list that is sent takes it along: in the
-// documented types, without nulls and without what the rules omit.
+// carried returns a live value as a list that is sent takes it along, in the documented types.
 func carried(r *Rules, v any) any { return form{leaveOut: (*Rules).omitted, typed: true}.of(r, v) }
 
-// sendable returns a desired value as it is sent where live has nothing to
-// merge it with: without nulls and without what belongs to the server.
+// sendable returns a desired value as it is sent where live has nothing to merge it with.
 func sendable(r *Rules, v any) any { return form{leaveOut: (*Rules).serverOwned}.of(r, v) }
 
-// Sendable returns a desired spec as a creation sends it: without nulls and
-// without what belongs to the server.
+// Sendable returns a desired spec as a creation sends it: without nulls and server-owned fields.
 func Sendable(rules *Rules, desired any) any { return sendable(rules, desired) }
 
-// StripNulls returns v without the fields and list elements that are null: a creation
-// leaves out what must be absent (docs/design.md 0.4).
+// StripNulls returns v without null fields and elements: creations leave out what must be absent.
 func StripNulls(v any) any { return sendable(nil, v) }
 
-// Managed returns the part of a desired value that is git's: without the fields that
-// the rules ignore or leave to the server. It never mutates.
+// Managed returns the part of a desired value that is git's, without excluded fields, as a copy.
 func Managed(rules *Rules, desired any) any {
 	return form{leaveOut: (*Rules).excluded, nulls: true}.of(rules, desired)
 }
 
-// Take returns a live value as git would have it: in the documented types,
-// without nulls and without what the rules ignore or leave to the server, lists
-// whose order means nothing in the order of their keys. It never mutates.
+// Take returns a live value as git would have it: in the documented types, without nulls and
+// excluded fields, and with sorted sets. It never mutates.
 func Take(rules *Rules, live any) any {
 	taken := form{leaveOut: (*Rules).excluded, typed: true}.of(rules, live)
 	SortSets(rules, taken)
 	return taken
 }
 
-// Keyed reports whether keys tell the elements of a list apart, so that
-// one which is sent takes along what git does not mention of it (docs/design.md B3).
+// Keyed reports whether keys tell the elements of a list apart, so that a request carries
+// over what git does not mention of them (docs/design.md B3).
 func Keyed(r *Rules, list []any) bool {
 	_, keyed := keysOf(r.key(), elements(list))
 	return keyed
 }
 
-// SortSets puts the lists in v whose order means nothing in the order of their
-// keys. Elements of a list with incomplete or double keys are paired by position and
-// stay where they are. It changes v.
+// SortSets sorts the sets in v by their keys, and changes v. Elements of a list with incomplete
+// or double keys are paired by position and stay where they are.
 func SortSets(r *Rules, v any) {
 	switch t := v.(type) {
 	case map[string]any:
@@ -97,8 +90,7 @@ func SortSets(r *Rules, v any) {
 	}
 }
 
-// compareElements orders two elements by the parts of their key, then by their whole
-// value.
+// compareElements orders two elements by the parts of their key, then by their whole value.
 func compareElements(key []string, a, b any) int {
 	for _, part := range key {
 		x, _ := text(fieldOf(a, part))

@@ -104,8 +104,7 @@ func (h *History) list(s spot, at []Step) *versions {
 	return l
 }
 
-// like finds the element that was there and that a live one is, by key or by all
-// of it.
+// like finds the gone element that a live one is, by key or by all of it.
 func (l *versions) like(r *Rules, live any) (any, bool) {
 	if k, ok := keysOf(r.key(), []any{live}); ok && l.keyed {
 		i, found := l.keys.index[joinKey(k.parts[0])]
@@ -125,8 +124,8 @@ func (l *versions) like(r *Rules, live any) (any, bool) {
 	return nil, false
 }
 
-// reordered reports whether git changed the order of the element of a moved change and
-// of those that it has to pass. A conflict is about the whole list.
+// reordered reports whether git changed the order of a moved element and of those that it has
+// to pass. A conflict is about the whole list.
 func (h *History) reordered(s spot, c Change, i int) bool {
 	l := h.list(s, c.At[:len(c.At)-1])
 	was := l.of
@@ -148,8 +147,7 @@ func (h *History) reordered(s spot, c Change, i int) bool {
 	return false
 }
 
-// moves reports which elements have to move for an order. All changes of a list have
-// the same.
+// moves reports which elements have to move for an order, which all changes of a list share.
 func (l *versions) moves(live []int) []bool {
 	if len(l.live) == 0 || &l.live[0] != &live[0] {
 		l.live, l.moving = live, make([]bool, len(live))

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Input is one comparison. The four values are decoded JSON (numbers as
-// json.Number); a nil Applied means that there is no such record.
+// Input is one comparison of decoded JSON (numbers as json.Number). A nil Applied is no record.
 type Input struct {
 	Rules *Rules
 	// Applied is the spec that was last applied with success. Pending are those whose
@@ -71,8 +70,7 @@ type Value struct {
 	At []Step `json:"-"`
 }
 
-// Result is the outcome of a comparison. It may share subtrees with the
-// input: change neither afterwards.
+// Result is the outcome of a comparison. It may share subtrees with the input: change neither.
 type Result struct {
 	// Patch is the merge patch of the spec; nil where nothing needs sending.
 	Patch map[string]any
@@ -110,10 +108,9 @@ type SentList struct {
 	Elements int    `json:"elements"`
 }
 
-// Compare returns the smallest merge patch after which live has everything
-// that desired says and nothing that git removed, and the reason of each difference
-// (docs/design.md B5, 0.1 to 0.4). Desired and Live are objects;
-// anything else counts as an empty one. The inputs are never changed.
+// Compare returns the smallest merge patch after which live has everything that desired says and
+// nothing that git removed, and the reason of each difference (docs/design.md B5, 0.1 to 0.4). It
+// takes what is no object for an empty one, and never changes the inputs.
 func Compare(in Input) Result {
 	root := in.root()
 	want, _ := in.Desired.(map[string]any)

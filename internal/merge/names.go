@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Names returns what may name each element of a list in the paths of
-// changes, whichever list it was compared with: its short name, its whole key
-// and its index. Without keys all three are its index.
+// Names returns the short name, the whole key and the index of each element: one of them names it
+// in the paths of changes. Without keys all three are the index.
 func Names(r *Rules, list []any) [][3]string {
 	namer := nameElements(r, list, nil)
 	names := make([][3]string, len(list))
@@ -32,9 +31,8 @@ type namer struct {
 	long map[string]bool
 }
 
-// nameElements prepares the names of the elements of both lists. Keys whose
-// parts run together (locations) are shown by their last part alone where that
-// is enough.
+// nameElements prepares the names of the elements of both lists. It shows keys whose parts run
+// together (locations) by their last part if that is enough.
 func nameElements(r *Rules, want, have []any) namer {
 	n := namer{rules: r, long: map[string]bool{}}
 	wantKeys, wantOK := keysOf(r.key(), want)

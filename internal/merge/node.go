@@ -26,8 +26,7 @@ type node struct {
 	banned bool
 }
 
-// base is what git had before: in the spec that was last applied, and in those that
-// were begun, oldest first, without the specs that have nothing here.
+// base is what git had before, in the spec that was applied last and those that were begun.
 type base struct {
 	applied any
 	pending []any
@@ -64,8 +63,8 @@ func (b bases) at(i int) base {
 	return base{}
 }
 
-// elements returns the bases of n elements. The function returns the index of each in
-// the list of a record, -1 for none; nil means the same index.
+// elements returns the bases of n elements; indices returns the index of each in a record's list,
+// -1 for none, or nil for the same index.
 func (b base) elements(n int, indices func(record []any) []int) bases {
 	if !b.known() {
 		return nil
@@ -99,9 +98,8 @@ func indexIn(of []int, i int) int {
 	return of[i]
 }
 
-// before is the record that live is judged by. A pending write that took effect
-// without an answer is our own doing, not drift. If live shows nothing of one, it may
-// not have arrived, and it counts only for what git has taken back since.
+// before is the record that live is judged by. A pending write that took effect without an answer
+// is no drift. If live shows nothing of one, it counts only for what git has taken back since.
 func (n node) before() any {
 	b := n.base
 	covers := func(record any) bool { return n.have != nil && Covers(n.rules, record, n.have) }
@@ -145,8 +143,7 @@ func (n node) element(name string, index, live, after int) node {
 	}
 }
 
-// below returns the fields or the elements of n's live value; stays says that the
-// request keeps them where they are.
+// below returns the fields or elements of n's live value; stays says that the request keeps them.
 func (n node) below(stays bool) iter.Seq[node] {
 	return func(yield func(node) bool) {
 		switch have := n.have.(type) {
@@ -214,8 +211,8 @@ func (l list) ofLive(j int, b base) node {
 	return c
 }
 
-// origins returns what the records of n have of each live element: by key, and
-// without keys where live has all of what the record had.
+// origins returns what the records of n have of each live element: by key, and without keys if
+// live has all of it.
 func origins(n node, have []any) bases {
 	return n.base.elements(len(have), func(list []any) []int {
 		p, keyed := pairByKey(n.rules.key(), list, have)
@@ -231,11 +228,9 @@ func origins(n node, have []any) bases {
 	})
 }
 
-// originsOfDropped is origins for the live elements that git lacks. Without keys, an
-// element that git still has is not one that git removed, even if live has another that
-// looks like it; and a record's element belongs to a live element that git has before it
-// belongs to one that looks the same: whoever doubled an element did not take one out of
-// git.
+// originsOfDropped is origins for the live elements that git lacks. Without keys, an element that
+// git still has is not one that git removed, even if live has its double; and an element of a
+// record belongs first to a live element that git has, then to one that looks the same.
 func originsOfDropped(l list) bases {
 	if _, keyed := keysOf(l.rules.key(), l.live); keyed {
 		return origins(l.node, l.live)
@@ -309,8 +304,8 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// elements returns the list v without its nulls, nil for what is no list: a
-// null inside a list says nothing, and may not be sent (docs/design.md B2.4).
+// elements returns the list v without nulls, which say nothing and may not be sent
+// (docs/design.md B2.4), or nil.
 func elements(v any) []any {
 	list, _ := v.([]any)
 	if !slices.Contains(list, nil) {

@@ -6,15 +6,13 @@ import (
 	"strings"
 )
 
-// pairing has, for each element of a list, the index of its partner in another, or -1,
-// and whether the two were paired by key.
+// pairing has the index of the partner of each element, or -1, and whether a key paired the two.
 type pairing struct {
 	of    []int
 	keyed []bool
 }
 
-// pair pairs the elements of xs, which is git's, with those of ys (docs/design.md B3,
-// 0.16): by key where every element has one and none has it twice; else, in a set,
+// pair pairs git's elements xs with ys (docs/design.md B3, 0.16): by unique keys; else, in a set,
 // elements of which ys has all that xs has; else by position.
 func pair(r *Rules, xs, ys []any) pairing {
 	if p, ok := pairByKey(r.key(), xs, ys); ok {
@@ -29,8 +27,8 @@ func pair(r *Rules, xs, ys []any) pairing {
 	return p
 }
 
-// byPosition pairs lists of one length index by index, others as far as they
-// are the same from the start and from the end.
+// byPosition pairs lists of one length by index, others from the start and from the end as far as
+// they are the same.
 func byPosition(r *Rules, xs, ys []any) []int {
 	of := unpaired(len(xs))
 	short, shift := min(len(xs), len(ys)), len(ys)-len(xs)
@@ -45,9 +43,8 @@ func byPosition(r *Rules, xs, ys []any) []int {
 	return of
 }
 
-// pairByKey pairs equal keys first. What is left pairs where an absent or empty
-// part of a key is a wildcard, each way with a single candidate; where there
-// are several, lists of one length pair by position, as far as that agrees.
+// pairByKey pairs equal keys, then those that agree but for absent parts and have one candidate
+// each way. If there are several, lists of one length pair by position, as far as that agrees.
 func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	xKeys, xOK := keysOf(key, xs)
 	yKeys, yOK := keysOf(key, ys)
@@ -67,9 +64,8 @@ func pairByKey(key []string, xs, ys []any) (pairing, bool) {
 	return p, true
 }
 
-// maxTries bounds how many pairs are tried in one list: more than any real
-// list needs, and little time for one that was made to take all day. Beyond it,
-// elements pair by position.
+// maxTries bounds how many pairs are tried in one list, far above real lists. Beyond it, elements
+// pair by position.
 const maxTries = 1_000_000
 
 func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
@@ -92,8 +88,7 @@ func (p pairing) pairWild(xs, ys [][]string, taken []bool) {
 	p.choose(candidates, rivals, tries <= maxTries)
 }
 
-// choose pairs by key what has one candidate each way, if all were tried; the others
-// by position, in lists of one length.
+// choose pairs by key what has one candidate each way, if all were tried; the others by position.
 func (p pairing) choose(candidates [][]int, rivals []int, all bool) {
 	for i, c := range candidates {
 		for _, j := range c {
@@ -158,8 +153,8 @@ func agree(a, b []string) bool {
 	return common
 }
 
-// matchValues is match for elements that fit only if one has all of the other. Of
-// scalars only equal ones are tried, or a long list would take too long.
+// matchValues is match for elements that fit only if one has all of the other. It tries only equal
+// scalars, or a long list would take too long.
 func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
 	classes, ok := scalarClasses(item, xs)
 	others, ok2 := scalarClasses(item, ys)
@@ -173,8 +168,7 @@ func matchValues(item *Rules, xs, ys []any, fits func(i, j int) bool) []int {
 	return match(len(xs), len(ys), func(i int) []int { return members[classes[i]] }, fits)
 }
 
-// scalarClasses returns a text that equal scalars have in common; false where there
-// are other values.
+// scalarClasses returns a text that equal scalars share; false if there are other values.
 func scalarClasses(item *Rules, list []any) ([]string, bool) {
 	classes := make([]string, len(list))
 	for i, v := range list {
@@ -240,8 +234,7 @@ func match(n, m int, among func(i int) []int, fits func(i, j int) bool) []int {
 
 func unpaired(n int) []int { return slices.Repeat([]int{-1}, n) }
 
-// inverse turns a pairing around: for each of m elements, the index of its partner, or
-// -1.
+// inverse returns, for each of m elements, the index of its partner, or -1.
 func inverse(of []int, m int) []int {
 	back := unpaired(m)
 	for i, j := range of {
@@ -252,8 +245,7 @@ func inverse(of []int, m int) []int {
 	return back
 }
 
-// displaced returns the indices i whose of[i] is outside a longest increasing run: the
-// fewest elements that were moved.
+// displaced returns the fewest elements that were moved: the indices outside a longest increasing run.
 func displaced(of []int) []int {
 	var tails []int // tails[n] ends the best run of length n+1
 	before := unpaired(len(of))

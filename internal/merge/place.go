@@ -38,8 +38,7 @@ func (w *way) steps() []Step {
 	return steps
 }
 
-// Place names a place by the indices of desired, as far as desired has it:
-// locations[2].cache.edgeTTL.
+// Place names a place by indices, as far as desired has it: locations[2].cache.edgeTTL.
 func Place(at []Step) string {
 	place := ""
 	for _, s := range at {
@@ -81,8 +80,7 @@ func lineAt(path string, at []Step) effect.Line {
 	return line
 }
 
-// FieldPath names a place by its fields alone, as overrides do:
-// locations.cache.edgeTTL.
+// FieldPath names a place by its fields alone, as overrides do: locations.cache.edgeTTL.
 func FieldPath(at []Step) string { return joinFields("", at) }
 
 func joinFields(path string, at []Step) string {

@@ -81,8 +81,8 @@ func (r *Rules) scalarType() Type {
 	return r.Type
 }
 
-// staleSibling returns the field that belonged to the discriminator's live
-// value where git asks for another, or "" (docs/design.md B3, case d).
+// staleSibling returns the field of the discriminator's live value if git asks for another value,
+// or "" (docs/design.md B3, case d).
 func (r *Rules) staleSibling(want, have map[string]any) string {
 	if r == nil || r.Discriminator == "" {
 		return ""

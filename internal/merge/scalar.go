@@ -6,11 +6,9 @@ import (
 	"trueup/internal/canon"
 )
 
-// scalarEqual compares two scalars as docs/design.md B2.3 says, at known and unknown
-// paths alike (0.18): numbers by value; text with a boolean or a number where
-// the text is its canonical form; never "1.0" with 1, "" with null, or one case
-// with another. Only where the documented type is a number is numeric text
-// compared by value too. A container equals no scalar.
+// scalarEqual compares two scalars (docs/design.md B2.3, 0.18): numbers by value, and text with a
+// boolean or number if it is its canonical form; never "1.0" with 1 or "" with null. Only a field
+// of type number compares numeric text by value too. A container equals no scalar.
 func scalarEqual(r *Rules, a, b any) bool {
 	if x, ok := a.(string); ok {
 		if y, ok := b.(string); ok && x == y {
@@ -73,8 +71,7 @@ func number(v any) (string, bool) {
 	return string(canon.Number(json.Number(s))), true
 }
 
-// typed returns a scalar in the documented type if nothing is lost by that
-// (docs/design.md 0.17), else as it is.
+// typed returns a scalar in the documented type if that loses nothing (docs/design.md 0.17).
 func typed(t Type, v any) any {
 	s, kind := text(v)
 	switch {

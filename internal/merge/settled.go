@@ -2,9 +2,8 @@ package merge
 
 import "slices"
 
-// Covers reports whether live has everything that desired says: fields that only
-// live has do not matter, a null in desired asks for absence, and lists pair
-// one to one (docs/design.md B5).
+// Covers reports whether live has everything that desired says (docs/design.md B5): null asks for
+// absence, and lists pair one to one.
 func Covers(rules *Rules, desired, live any) bool {
 	return settled(rules, base{}, desired, live)
 }
@@ -12,10 +11,8 @@ func Covers(rules *Rules, desired, live any) bool {
 // same is equality under the rules.
 func same(r *Rules, a, b any) bool { return Covers(r, a, b) && Covers(r, b, a) }
 
-// settled reports whether nothing needs sending: have covers want, and nothing
-// that git had before and dropped is still there. It builds no paths and
-// allocates next to nothing where both lists have the same order, because
-// most comparisons end here.
+// settled reports whether nothing needs sending: have covers want, and nothing that git dropped is
+// there. Most comparisons end here, so it builds no paths and hardly allocates.
 func settled(r *Rules, b base, want, have any) bool {
 	if r.excluded() {
 		return true
@@ -43,8 +40,7 @@ func settledObject(r *Rules, b base, want, have map[string]any) bool {
 		!slices.ContainsFunc(b.pending, func(p any) bool { return holdsDropped(r, p, want, have) })
 }
 
-// holdsDropped reports whether have still has a field that the record had and
-// want has not.
+// holdsDropped reports whether have has a field that the record had and want has not.
 func holdsDropped(r *Rules, record any, want, have map[string]any) bool {
 	fields, _ := record.(map[string]any)
 	for k, v := range fields {
@@ -72,8 +68,7 @@ func settledList(r *Rules, b base, want, have []any) bool {
 	return true
 }
 
-// alignment returns which of ys each of xs is, as pair does; nil where both have the
-// same order.
+// alignment returns the pairs of pair, or nil if both lists have the same order.
 func alignment(r *Rules, xs, ys []any) []int {
 	if len(xs) == len(ys) && inStep(r, xs, ys) {
 		return nil
@@ -94,8 +89,7 @@ func inStep(r *Rules, xs, ys []any) bool {
 	return true
 }
 
-// equalKeys reports whether two objects have the same value in every part of the
-// key; an empty key is equal.
+// equalKeys reports whether two objects have the same value in every part of the key.
 func equalKeys(key []string, x, y any) bool {
 	for _, k := range key {
 		a, _ := text(fieldOf(x, k))

@@ -69,8 +69,7 @@ func (w *walker) classifyOrder(l list) Class {
 // lost lists n, which git never had and which the request takes out of live.
 func (w *walker) lost(n node) { w.res.Collateral = append(w.res.Collateral, n.value(n.have)) }
 
-// leftovers lists what live has below n, which git had and the request removes,
-// beyond what git had there.
+// leftovers lists what live has below n, which the request removes, beyond what git had there.
 func (w *walker) leftovers(n node) {
 	for c := range n.below(false) {
 		switch {
@@ -83,8 +82,8 @@ func (w *walker) leftovers(n node) {
 	}
 }
 
-// contact lists the live list elements at and below n, which the request removes, that
-// git never had, in lists that nobody took over (docs/design.md 0.1).
+// contact lists the elements at and below n, which the request removes, that git never had in
+// lists that nobody took over (docs/design.md 0.1).
 func (w *walker) contact(n node) {
 	ofList := isList(n.have)
 	if w.takeOver || ofList && n.takenOver() {
@@ -104,10 +103,8 @@ func (w *walker) contact(n node) {
 // foreign lists a live element that git never had.
 func (w *walker) foreign(n node) { w.res.FirstContact = append(w.res.FirstContact, n.value(n.have)) }
 
-// firstContact judges the live elements of a list that is sent and was never
-// taken over. An element stays if it is paired by key, or if git has all of
-// it at another place; a position alone does not show that two are the same. It
-// returns which elements need no look below them.
+// firstContact judges the live elements of a list that is sent and was never taken over. One stays
+// if it is paired by key, or if git has all of it at any place. It returns the judged elements.
 func (w *walker) firstContact(l list) []bool {
 	judged := make([]bool, len(l.live))
 	if w.takeOver || l.takenOver() {
@@ -133,8 +130,8 @@ func (w *walker) firstContact(l list) []bool {
 	return judged
 }
 
-// staying returns, for each live element, the index of the desired element that
-// is all of it that git knows, or -1; pairs by key stay pairs.
+// staying returns the index of the desired element that is all that git knows of each live one, or
+// -1; pairs by key stay pairs.
 func staying(l list) []int {
 	of := matchAny(len(l.git), len(l.live), func(i, j int) bool {
 		if k := l.back[j]; l.keyed[i] || k >= 0 && l.keyed[k] {
@@ -150,8 +147,7 @@ func isList(v any) bool {
 	return ok
 }
 
-// contactBeyond is contact for what n's live value has beyond git's, of an
-// element that is replaced by git's form of it.
+// contactBeyond is contact for what n's live value has beyond git's form, which replaces it.
 func (w *walker) contactBeyond(n node) {
 	switch want := n.want.(type) {
 	case map[string]any:

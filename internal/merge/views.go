@@ -17,9 +17,8 @@ type Mismatch struct {
 	Hint string
 }
 
-// Mismatches lists where got, a spec that was read back, lacks what want says:
-// want is Apply(patch, live) or desired itself (docs/design.md 0.17, 0.19, B8). Of what
-// got has beyond want, only list elements matter.
+// Mismatches lists where got, a spec that was read back, lacks what was sent (docs/design.md 0.17,
+// 0.19, B8). Of what got has beyond it, only list elements matter.
 func Mismatches(rules *Rules, want, got any) []Mismatch {
 	return mismatches(nil, node{rules: rules, want: want, have: got})
 }
@@ -74,11 +73,9 @@ func (n node) mismatch(override string) Mismatch {
 	return Mismatch{Path: n.path, Sent: n.want, Returned: n.have, Hint: hint}
 }
 
-// Refilled returns desired without the nulls that it had when it was last applied
-// and where live has a value all the same, and lists these values. It is for a
-// record whose server did not keep what was sent: what came back after a null is
-// the server's own value, and to send the null again changes nothing. It never
-// mutates.
+// Refilled returns desired without the nulls that were applied and that live has a value for, and
+// these values. If the server did not keep what was sent, they are its own, and another null would
+// change nothing. It never mutates.
 func Refilled(in Input) (desired any, back []Value) {
 	in.Pending = nil
 	desired = refilled(in.root(), &back)
@@ -116,9 +113,8 @@ func refilled(n node, back *[]Value) any {
 	return n.want
 }
 
-// LeftAlone lists the fields of live that git neither has nor had: the server's
-// defaults, and what another client set (docs/design.md B4, unmanaged). Elements of
-// lists are no such fields: git owns the whole of a list that it has.
+// LeftAlone lists the fields of live that git neither has nor had: the server's defaults, and what
+// another client set (docs/design.md B4). Git owns the whole of a list that it has.
 func LeftAlone(in Input) []Change { return leftAlone(nil, in.root()) }
 
 func leftAlone(found []Change, n node) []Change {

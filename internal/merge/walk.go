@@ -6,8 +6,7 @@ import (
 	"trueup/internal/canon"
 )
 
-// walker makes the patch and lists the changes of each place in one walk, so that
-// neither can have anything that the other lacks.
+// walker makes the patch and lists the changes in one walk, so that neither lacks anything.
 type walker struct {
 	res             Result
 	takeOver, leave bool
@@ -18,8 +17,7 @@ type walker struct {
 	whole bool
 }
 
-// value returns what is to be sent for n, whose want is not nil, and whether it
-// differs from live.
+// value returns what to send for n, whose want is not nil, and whether it differs from live.
 func (w *walker) value(n node) (any, bool) {
 	switch want := n.want.(type) {
 	case map[string]any:
@@ -64,7 +62,7 @@ func (w *walker) object(n node, want, have map[string]any) (map[string]any, bool
 	return out, changed
 }
 
-// member returns what is to be sent for a field that git mentions.
+// member returns what to send for a field that git mentions.
 func (w *walker) member(n node) (any, bool) {
 	switch {
 	case n.rules.excluded():
@@ -77,8 +75,7 @@ func (w *walker) member(n node) (any, bool) {
 	return nil, false
 }
 
-// liveOnly returns what is to be sent for a field that only live has; stale
-// says that it belongs to a discriminator's old value.
+// liveOnly returns what to send for a field that only live has; stale is a discriminator's old one.
 func (w *walker) liveOnly(n node, stale bool) (any, bool) {
 	switch {
 	case n.rules.excluded(): // it goes along with the element
@@ -114,18 +111,17 @@ func (w *walker) differs(n node) (any, bool) {
 	return sendable(n.rules, n.want), true
 }
 
-// leaves reports whether live's value stays because of its class. A list that is sent
-// whole is judged as a whole.
+// leaves reports whether live's value stays. A list that is sent whole is judged as a whole.
 func (w *walker) leaves(c Class) bool { return w.leave && !w.whole && w.stays(c) }
 
-// stays reports whether a class says that git did not change anything: without a
-// record nobody can tell, unless a person has said that the object is git's.
+// stays reports whether a class says that git changed nothing: without a record nobody can tell,
+// unless a person has said that the object is git's.
 func (w *walker) stays(c Class) bool {
 	return c == DriftOverwrite || c == UnknownBase && !w.takeOver
 }
 
-// keep returns live's value of n as a list that is sent takes it along, and lists
-// what a rule omits from it. It is nil for none.
+// keep returns live's value of n as a list that is sent takes it along, or nil, and lists what a
+// rule omits from it.
 func (w *walker) keep(n node) any {
 	if !w.whole || n.have == nil {
 		return nil
@@ -172,8 +168,7 @@ func (w *walker) list(n node, want, have []any) (any, bool) {
 	return nil, false
 }
 
-// leavesList reports whether a list of these changes stays as live has it, and marks
-// them.
+// leavesList reports whether a list of these changes stays as live has it, and marks them.
 func (w *walker) leavesList(path string, changes []Change) bool {
 	drifted := 0
 	for _, c := range changes {
@@ -194,9 +189,8 @@ func (w *walker) leavesList(path string, changes []Change) bool {
 	return true
 }
 
-// overlay returns the whole list: each element as git has it, with the
-// live-only fields of the live element that it was paired with by key, and with
-// live's values of what the rules exclude, however it was paired.
+// overlay returns the whole list: git's elements, with the live-only fields of elements that a key
+// pairs, and with live's values of what the rules exclude.
 func (w *walker) overlay(l list) []any {
 	order := arrange(l)
 	judged := w.firstContact(l)
@@ -213,9 +207,8 @@ func (w *walker) overlay(l list) []any {
 	return out
 }
 
-// arrange returns the index of each element of desired in the list that is sent.
-// Where order means nothing that is live's order, and what live lacks comes last:
-// a request must not move what no line shows as moved.
+// arrange returns the index of each element of desired in the list that is sent. A set has live's
+// order, then what live lacks: a request must not move what no line shows as moved.
 func arrange(l list) []int {
 	order, next, set := make([]int, len(l.git)), 0, l.rules.set()
 	put := func(i int) { order[i], next = next, next+1 }
@@ -259,8 +252,7 @@ func (w *walker) dropped(l list) {
 	}
 }
 
-// mayHave reports whether an element of git that is paired with none may be e,
-// because no key tells them apart.
+// mayHave reports whether no key tells e apart from an unpaired element of git.
 func (l list) mayHave(e any) bool {
 	key := l.rules.key()
 	keys, keyed := keysOf(key, []any{e})
@@ -276,8 +268,7 @@ func (l list) mayHave(e any) bool {
 	return false
 }
 
-// unplaced lists the values at and below n that the rules exclude and that a
-// request would have to carry.
+// unplaced lists the excluded values at and below n that a request would have to carry.
 func (w *walker) unplaced(n node) {
 	switch {
 	case n.rules.omitted():

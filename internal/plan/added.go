@@ -8,9 +8,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Added returns what a creation brings: each field of the spec that is sent as a
-// change, and each element of a list of objects as one of its own. Fields with a
-// single value come first. It is empty for every other operation.
+// Added returns what a creation brings: each field of the spec, and each element of a list of
+// objects, as a change. Fields with a single value come first. Other operations add nothing.
 func (it Item) Added() []Change {
 	k, ok := kind.Named(it.Kind)
 	if !ok || it.Op != Create {
@@ -46,8 +45,7 @@ func isNoObject(v any) bool {
 	return !ok
 }
 
-// isDisk reports whether a field of the spec has the disk of the object, which is at a
-// path, and nothing else.
+// isDisk reports whether a field of the spec has nothing but the disk, which is at the path.
 func isDisk(path []string, name string, value any) bool {
 	if len(path) == 0 || path[0] != name {
 		return false
@@ -61,8 +59,7 @@ func isDisk(path []string, name string, value any) bool {
 	return true
 }
 
-// BodySpec returns the spec in the body of the request, or of an object that an offline
-// plan would make. It is nil where there is none.
+// BodySpec returns the spec in the body of the request, or of an offline plan, or nil.
 func (it Item) BodySpec() map[string]any {
 	if it.Request != nil {
 		spec, _ := decodedObject(it.Request.Body)["spec"].(map[string]any)

@@ -171,8 +171,7 @@ func everything(o *manifest.Object, spec purge.Spec, by served, known bool) diag
 		"name the paths that changed, or send it when the servers can handle every request")}
 }
 
-// widest returns the path that covers the first location, if the paths cover all of
-// them, else -1.
+// widest returns the path that covers the first location, or -1 unless the paths cover all.
 func widest(paths []string, locations []manifest.Location) int {
 	cover, at := purge.NewCover(paths), -1
 	for _, l := range locations {

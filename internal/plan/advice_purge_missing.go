@@ -16,8 +16,7 @@ import (
 	"trueup/internal/purge"
 )
 
-// unpurged advises on cached copies that the patch makes outdated, if no request that
-// waits covers them.
+// unpurged advises on cached copies that the patch outdates and no waiting request covers.
 func (a *adviser) unpurged(o *manifest.Object, it *Item) diag.List {
 	r := rerouting{object: o, git: sync.OnceValue(func() manifest.Routes { return routesOf(o.Spec) })}
 	var patch map[string]any
@@ -115,8 +114,8 @@ func byName(upstreams []manifest.Upstream) map[string]manifest.Upstream {
 	return m
 }
 
-// replaced returns the field of an upstream that changes its answers, and a text
-// for it. Both are empty if servers were only added, or only removed.
+// replaced returns the field of an upstream that changes its answers, and a text for it. Both are
+// empty if servers were only added, or only removed.
 func replaced(was, is manifest.Upstream) (field, what string) {
 	lacks := func(list, names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
@@ -130,8 +129,8 @@ func replaced(was, is manifest.Upstream) (field, what string) {
 	return "", ""
 }
 
-// unflushed returns the locations of each upstream, before and after, that no request
-// covers. If no location is known it is one of all paths, of "".
+// unflushed returns the locations that each upstream keeps and no request covers; without any known
+// location, one of all paths for "".
 func (r rerouting) unflushed() map[string][]manifest.Location {
 	found := map[string][]manifest.Location{}
 	if all := (manifest.Location{Path: allPaths}); len(r.is.Locations) == 0 && !r.flushed.has(all) {
@@ -202,9 +201,8 @@ func byPath(locations []manifest.Location) pathIndex {
 	return x
 }
 
-// find returns the location of the same path and host. A host that is missing
-// on one side is the other's, where that has one location of the path
-// (docs/design.md 0.16).
+// find returns the location of the same path and host. A missing host matches the only location of
+// the path (docs/design.md 0.16).
 func (x pathIndex) find(l manifest.Location) (manifest.Location, bool) {
 	if same, ok := x.exact[[2]string{kind.HostKey(l.Host), l.Path}]; ok {
 		return same, true
@@ -239,8 +237,8 @@ func newFlushed(requests []purge.Spec) flushed {
 	return f
 }
 
-// has reports whether one of the requests invalidates all that a location serves;
-// of a host that none can name, any request for the hostname.
+// has reports whether a request invalidates all that a location serves; if none can name its host,
+// any request for the hostname counts.
 func (f flushed) has(l manifest.Location) bool {
 	path := l.Purged()
 	fits := func(i int, _ string) bool { return l.HostIn(f.hosts[i]) || !canName(l.Host, f.requests[i].Hostname) }

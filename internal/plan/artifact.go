@@ -21,13 +21,11 @@ const MaxFile = 64 << 20
 // checksumField is the member of a plan's file with the checksum.
 const checksumField = "checksum"
 
-// itemsField is the member that is read and written an item at a time: all of
-// them together are many times the text.
+// itemsField is read and written an item at a time: together they are many times the text.
 const itemsField = "items"
 
-// Encode returns the file of a plan that was made at the time: canonical JSON
-// with a checksum over all of it, and a newline. The plan must be one that may be
-// shown (Shown).
+// Encode returns the file of a plan, which must be one of Shown: canonical JSON with a checksum over
+// all of it, and a newline.
 func Encode(p *Plan, at time.Time) ([]byte, error) {
 	kept := *p
 	kept.CreatedAt = at.UTC().Truncate(time.Second)
@@ -54,8 +52,7 @@ func Encode(p *Plan, at time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// checksumMember is the checksum as an object has it. No text before it can look like
-// it, because quotes in texts are escaped.
+// checksumMember is unlike any text before it, because quotes in texts are escaped.
 func checksumMember(sum string) []byte { return []byte(`"` + checksumField + `":"` + sum + `",`) }
 
 // checksum is the digest of what is before and behind the member.
@@ -66,9 +63,8 @@ func checksum(before, behind []byte) string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// Decode reads the file of a plan, and rejects one with any byte that Encode did not
-// write. That proves no origin: whoever writes a file can write a checksum. Apply
-// never sends what Decode returns.
+// Decode reads the file of a plan, and rejects any byte that Encode did not write. That proves no
+// origin: whoever writes a file can write a checksum. Apply never sends what Decode returns.
 func Decode(file []byte) (*Plan, error) {
 	if len(file) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
@@ -144,8 +140,7 @@ func apart(file []byte) (rest []byte, items [][]byte) {
 	return file, nil
 }
 
-// canonical reports whether a file, its items and the rest of it are in the canonical
-// form.
+// canonical reports whether a file, its items and the rest have the canonical form.
 func canonical(file, rest []byte, fields map[string]any, items [][]byte) bool {
 	size := len(rest) + max(0, len(items)-1) // commas
 	for _, item := range items {
@@ -174,8 +169,7 @@ func checkFormat(tree map[string]any) error {
 	return fmt.Errorf("it is not a plan: its format is not %s", Format)
 }
 
-// Of reports whether the plan was made from exactly these manifests. An offline plan
-// does not record its manifests, and matches all.
+// Of reports whether the plan was made from exactly these manifests. An offline plan matches all.
 func (p *Plan) Of(set *manifest.Set) bool {
 	return p.Manifests == nil || *p.Manifests == *setDigest(set)
 }

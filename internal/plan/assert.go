@@ -15,11 +15,9 @@ import (
 	"trueup/internal/merge"
 )
 
-// Assertion returns the canonical bytes of what the plan asserts: where requests
-// would go, by which choices, what was read of git, live and ledger as far as
-// the plan depends on it, and every request. It leaves out whatever may differ
-// although the same would be sent for the same reason: the program, the time,
-// files and places, causes, advice, sentences, and what only the clock moves.
+// Assertion returns the canonical bytes of what the plan asserts: targets, choices, the state that it
+// depends on, and every request. It leaves out what may differ without changing what is sent and
+// why: the program, the time, files and places, causes, advice and sentences.
 func (p *Plan) Assertion() []byte {
 	var b bytes.Buffer
 	p.writeAssertion(&b)
@@ -49,9 +47,8 @@ func (p *Plan) digest() string {
 	return canon.Sum(h.Sum(nil)).String()
 }
 
-// stream writes the canonical form of an object to a writer that never fails. The
-// list in it has n elements; each is a tree only while it is written, because all
-// of them together are many times the text. An empty list is taken from the fields.
+// stream writes the canonical form of an object to a writer that never fails. The list in it has n
+// elements; each is a tree only while it is written. An empty list is taken from the fields.
 func stream(w io.Writer, fields map[string]any, list string, n int, element func(int) any) {
 	b := []byte("{")
 	for i, name := range canon.SortedKeys(fields) {
@@ -74,8 +71,7 @@ func stream(w io.Writer, fields map[string]any, list string, n int, element func
 	_, _ = w.Write(append(b, '}'))
 }
 
-// asserted is what the plan asserts of one object. It has no field for a value that
-// is empty.
+// asserted is what the plan asserts of one object, without empty values.
 func (it *Item) asserted() map[string]any {
 	values := func(list []merge.Value) []any {
 		return each(list, func(v merge.Value) any { return []any{v.Path, v.Value} })
@@ -130,8 +126,7 @@ func sum(s *canon.Sum) string {
 // encodedTree returns the JSON form of a value as a tree.
 func encodedTree(v any) any { return canon.MustDecode([]byte(mustEncode(v))) }
 
-// setDigest is the digest of the objects of a set, without the files, documents and
-// commits that hold them.
+// setDigest is the digest of the objects of a set, without their files, documents and commits.
 func setDigest(set *manifest.Set) *canon.Sum {
 	objects := slices.SortedFunc(slices.Values(set.Objects), func(a, b *manifest.Object) int {
 		return cmp.Or(cmp.Compare(a.Kind.Name, b.Kind.Name), cmp.Compare(a.Name, b.Name))
@@ -146,8 +141,7 @@ func setDigest(set *manifest.Set) *canon.Sum {
 	return new(canon.Digest(append(list, ']')))
 }
 
-// overwritten is the part of a live spec that a merge patch of it replaces, with all
-// that is below.
+// overwritten is the part of a live spec that a merge patch replaces, with all below it.
 func overwritten(patch, live any) any {
 	fields, isObject := patch.(map[string]any)
 	have, ok := live.(map[string]any)

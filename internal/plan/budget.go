@@ -12,8 +12,8 @@ import (
 	"trueup/internal/purge"
 )
 
-// activeFor is how long a purge counts against its hostname's limits: the
-// platform keeps it for about 24 hours (docs/platform.md 3), and an hour is margin.
+// activeFor is how long a purge counts against the limits: the platform keeps it for about 24 hours
+// (docs/platform.md 3), and an hour is margin.
 const activeFor = 25 * time.Hour
 
 // minutes is how a plan writes a time for people.
@@ -34,9 +34,8 @@ type use struct {
 
 func (u use) host() string { return kind.HostKey(u.spec.Hostname) }
 
-// spending is the usage of a hostname's limits, counted in two ways: each path once,
-// and once more for each subdomain. The platform's document does not say which is
-// right (docs/design.md A6).
+// spending is a usage in two counts, each path once, and once more for each subdomain: the
+// platform's document does not say which is right (docs/design.md A6).
 type spending struct{ once, each purge.Usage }
 
 func (s spending) add(u use) spending {
@@ -56,8 +55,7 @@ func (b *budget) add(u use) {
 	b.total = b.total.add(u)
 }
 
-// spend decides what fits into the limits of each hostname, in the order of the
-// items: it defers the rest (docs/design.md A6).
+// spend defers what exceeds the limits of a hostname, in the order of the items (docs/design.md A6).
 func (p *Planner) spend(items []Item) {
 	var posts []use
 	for i := range items {
@@ -95,8 +93,7 @@ func newUse(key kind.Key, spec []byte) use {
 	return use{key: key, spec: parsed, usage: parsed.Usage()}
 }
 
-// activeBudgets adds up what counts against the hostnames of the requests before
-// this plan; a record without a hostname counts against each.
+// activeBudgets adds up what counts before this plan; a record without a hostname counts against each.
 func (p *Planner) activeBudgets(posts []use) map[string]*budget {
 	budgets, again := map[string]*budget{}, map[kind.Key]bool{}
 	for _, u := range posts {
@@ -126,8 +123,7 @@ func (p *Planner) activeBudgets(posts []use) map[string]*budget {
 	return budgets
 }
 
-// activeSince reports whether a request counts against its hostname's limits at a
-// time, and since when.
+// activeSince reports whether a request counts against its hostname's limits, and since when.
 func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	at := cmp.Or(rec.AcceptedAt, rec.FirstClaimAt)
 	if at == nil || rec.State != ledger.Posted && rec.State != ledger.Claimed && rec.State != ledger.Unknown {
@@ -136,9 +132,8 @@ func activeSince(rec ledger.Record, now time.Time) (since time.Time, ok bool) {
 	return *at, now.Sub(*at) < activeFor
 }
 
-// post adds a request to the budget, or reports that it does not fit. If the platform
-// counts paths more than once, it may reject a request that fits here. That loses
-// nothing.
+// post adds a request to the budget, or reports that it does not fit. If the platform counts more,
+// it may reject a request that fits here, which loses nothing.
 func (b *budget) post(u use) bool {
 	if !u.item.Resend {
 		if b.total.once.Add(u.usage).Exceeds(purge.Limits()) != nil {
@@ -171,9 +166,8 @@ func (b *budget) postpone(u use) {
 	item.Fix = "run apply again from then on"
 }
 
-// earliest is when so much has ended that there is room for the request beside
-// the rest. The latest end last, so it is the end of the last use that does not
-// fit beside the later ones.
+// earliest is when there is room for the request: the end of the last use that does not fit beside
+// the later ones.
 func (b *budget) earliest(own purge.Usage) time.Time {
 	rest := own
 	for _, u := range slices.SortedFunc(slices.Values(b.uses), func(a, b use) int { return b.since.Compare(a.since) }) {

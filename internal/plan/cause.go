@@ -9,8 +9,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Past is what git said before this change, as far as it could be read. It explains a
-// finished plan, and has no part in making it (docs/design.md 0.3).
+// Past is what git said before this change. It explains a finished plan, and has no part in making it
+// (docs/design.md 0.3).
 type Past struct {
 	Blame Blame
 	// Project is trueup.yaml of the base, nil where the base has none. It counts
@@ -27,8 +27,7 @@ type Past struct {
 	Partial bool
 }
 
-// find returns the object as the base has it, or nil; known is false if the base may
-// have it and could not be read.
+// find returns the object as the base has it, or nil; known is false if that could not be read.
 func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, known bool) {
 	if was := p.Set.Find(key); was != nil {
 		return was, true
@@ -39,8 +38,7 @@ func (p Past) find(key kind.Key, now *manifest.Object) (was *manifest.Object, kn
 	return nil, !p.Unclear
 }
 
-// explained returns the changes with the causes that follow from their classes, and
-// with their places in the manifest.
+// explained adds to changes the causes of their classes, and their places in the manifest.
 func (d *decision) explained(found []merge.Change) []Change {
 	changes := make([]Change, len(found))
 	fields := make([]string, len(found))
@@ -67,8 +65,7 @@ func (d *decision) leftAlone(in merge.Input) {
 	d.item.Notes = append(d.item.Notes, d.explained(found)...)
 }
 
-// reasonOf returns why the object as a whole is created or posted, as far as live and
-// ledger show it, and nothing for other operations.
+// reasonOf returns why the object as a whole is created or posted, or nothing.
 func (d *decision) reasonOf() Cause {
 	switch {
 	case d.item.Op == None:
@@ -114,8 +111,8 @@ func ofGit(c Cause) bool {
 	return c != "" && c != FromDrift && c != FromServer && c != FromRefusal
 }
 
-// Explain adds to a plan that this planner made the settings that differ from
-// the base, and to each line whose change of git it is. It changes nothing else.
+// Explain adds to a plan of this planner the settings that differ from the base, and to each line
+// whose change of git it is.
 func (p *Planner) Explain(out *Plan, past Past) {
 	if past.Blame.Base != "" {
 		out.Settings = p.compareSettings(past.Project, p.live)
@@ -148,8 +145,7 @@ func (p *Planner) explainItems(out *Plan, past Past) {
 	}
 }
 
-// touchedWhole reports whether this change is why an object is made, posted, or
-// gone from git.
+// touchedWhole reports whether this change is why an object is made, posted, or gone from git.
 func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	switch {
 	case c == FromRemoval:
@@ -162,8 +158,7 @@ func touchedWhole(c Cause, was, now *manifest.Object) bool {
 	return SpecDigest(now.Kind, was.Spec) != SpecDigest(now.Kind, now.Spec)
 }
 
-// touched returns a function that reports whether git changed the place of a change
-// since the base.
+// touched returns a function that reports whether git changed the place of a change since the base.
 func (p *Planner) touched(was, now *manifest.Object) func(merge.Change) bool {
 	if was != nil && was.Digest == now.Digest {
 		return func(merge.Change) bool { return false }

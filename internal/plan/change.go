@@ -35,9 +35,8 @@ const (
 	FromUnknown    Cause = "unknown"
 )
 
-// By is the change of git that a line belongs to: the commits since the base, or an
-// earlier change that was not applied. It is empty if no base was read, or git did not
-// change.
+// By is the change of git that a line belongs to: the commits since the base, or an earlier one that
+// was not applied. It is empty without a base or a change of git.
 type By string
 
 // The values of By.
@@ -110,6 +109,5 @@ var classTable = map[Class]struct {
 
 func causeOf(c Class) Cause { return classTable[c].cause }
 
-// IsShown reports whether every report shows a change of the class, whatever its
-// options. The others need no request.
+// IsShown reports whether every report shows a change of the class. The others need no request.
 func IsShown(c Class) bool { return !classTable[c].unsent }

@@ -42,8 +42,7 @@ func (d *decision) converge() {
 	}
 }
 
-// hostTaken rejects a hostname that another object has, unless the live object has it
-// already: then the platform allows it.
+// hostTaken rejects a hostname that another object has, unless the live object has it already.
 func (d *decision) hostTaken() bool {
 	o := d.manifest
 	host, field := kind.HostKey(o.Host), "spec."+o.Kind.HostField
@@ -68,21 +67,18 @@ func (d *decision) hostTaken() bool {
 // anotherHostname is what to do about a hostname that two objects of git have.
 const anotherHostname = "give one of them another hostname"
 
-// recorded reports whether the ledger knows already that live is in sync: a
-// write that was begun, or that the server did not keep, is over then too.
+// recorded reports whether the ledger knows that live is in sync, and no write is unfinished.
 func (d *decision) recorded() bool {
 	kept := !d.rec.NotConverged || d.item.Refused()
 	return d.appliedNow() && kept && !d.replaced()
 }
 
-// appliedNow reports whether the manifest is what was applied last, and no write was
-// begun since.
+// appliedNow reports whether the manifest was applied last, and no write was begun since.
 func (d *decision) appliedNow() bool {
 	return d.rec.Applied != nil && bytes.Equal(d.rec.Applied, d.Managed(d.manifest)) && d.rec.Pending == nil
 }
 
-// replaced reports whether live is another object of the same name than the one in the
-// ledger.
+// replaced reports whether live is another object than the one in the ledger.
 func (d *decision) replaced() bool { return ofAnother(d.rec, d.live) }
 
 func ofAnother(rec ledger.Record, live kind.Object) bool {
@@ -147,8 +143,7 @@ func (d *decision) compare() {
 	}
 }
 
-// notKept reclassifies drift of an object whose server did not keep what trueup last
-// sent: the server changed the values, not another client.
+// notKept reclassifies drift that the server made of what trueup last sent.
 func (d *decision) notKept() {
 	if !d.rec.NotConverged || d.replaced() {
 		return
@@ -164,8 +159,7 @@ func (d *decision) notKept() {
 	}
 }
 
-// judge adds hints about unusual differences, and blocks those that a person must
-// decide about.
+// judge adds hints about unusual differences, and blocks those that a person must decide about.
 func (d *decision) judge(res merge.Result) {
 	if d.replaced() {
 		d.item.hint("another client deleted and created it again after the last apply, so trueup ignores what git had before")
@@ -191,16 +185,14 @@ func (d *decision) judge(res merge.Result) {
 	}
 }
 
-// comparison returns the input of merge, and the values that the server put back where
-// git has null.
+// comparison returns the input of merge, and the server's values where git has null.
 func (d *decision) comparison() (in merge.Input, back []merge.Value) {
 	in, back = refilled(comparison(d.rules[d.manifest.Kind.Name], d.rec, d.manifest.Spec, d.live), d.rec)
 	in.TakeOver = d.in.Options.TakeOver[d.item.Key]
 	return in, back
 }
 
-// leaveRefilled notes the values that the server put back where git has null. They are
-// left as they are: to send the null again changes nothing.
+// leaveRefilled notes the server's values where git has null, which stay.
 func (d *decision) leaveRefilled(back []merge.Value) {
 	if len(back) == 0 {
 		return
@@ -217,8 +209,8 @@ func (d *decision) leaveRefilled(back []merge.Value) {
 	d.item.hint(text + ": the server replaced it with its own value, so trueup does not send the null again")
 }
 
-// comparison returns the input of merge for a spec and a live object, without a
-// record of another object. Equal texts become one tree, because merge changes none.
+// comparison returns the input of merge, without a record of another object. Equal texts become one
+// tree, because merge changes none.
 func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Object) merge.Input {
 	in := merge.Input{Rules: rules, Desired: canon.MustDecode(spec), Live: canon.MustDecode(live.Spec)}
 	if ofAnother(rec, live) {
@@ -242,8 +234,8 @@ func comparison(rules *merge.Rules, rec ledger.Record, spec []byte, live kind.Ob
 	return in
 }
 
-// refilled leaves out the nulls that the server answered with a value of
-// its own when they were last sent, and returns these values.
+// refilled leaves out the nulls that the server replaced when they were last sent, and returns its
+// values.
 func refilled(in merge.Input, rec ledger.Record) (_ merge.Input, back []merge.Value) {
 	if rec.NotConverged {
 		in.Desired, back = merge.Refilled(in)

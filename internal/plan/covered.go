@@ -19,9 +19,8 @@ type covering struct {
 	example string
 }
 
-// pointOut hints at paths that another request purges too: one that the
-// platform accepted and that is active, or one that this plan posts. The rules of
-// manifests report what one request names twice.
+// pointOut hints at paths that another active or planned request purges too. The rules of manifests
+// report what one request names twice.
 func pointOut(posts []use, budgets map[string]*budget) {
 	covers := map[*budget]purge.Cover{}
 	for _, u := range posts {
@@ -39,8 +38,8 @@ func pointOut(posts []use, budgets map[string]*budget) {
 	}
 }
 
-// coveredBy counts the paths of the request by the other that covers them: the
-// narrowest prefix path decides, and of equal ones what is purged last.
+// coveredBy counts the paths of the request by the other that covers them: the narrowest prefix
+// decides, and of equal ones the last.
 func (b *budget) coveredBy(own use, c purge.Cover) []covering {
 	at := slices.IndexFunc(b.uses, func(u use) bool { return u.key == own.key })
 	if at < 0 {

@@ -10,8 +10,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// createOnly plans an object that is created once, never patched, and created again
-// only if a person allows it (docs/design.md 0.5 and C6).
+// createOnly plans an object that is created once, never patched, and created again only if a person
+// allows it (docs/design.md 0.5 and C6).
 func (d *decision) createOnly() {
 	o := d.manifest
 	d.item.Disk = text(canon.MustDecode(o.Spec), o.Kind.DiskField...)
@@ -85,8 +85,8 @@ func (d *decision) compareMoment() {
 	d.progress()
 }
 
-// momentChanged reports how git differs from a live object. Nothing can change such an
-// object, so live is what was created: without a record of another spec, git changed.
+// momentChanged reports how git differs from a live object. Nothing can change such an object, so
+// without a record of another spec, git changed.
 func (d *decision) momentChanged(in merge.Input) {
 	switch {
 	case in.Applied != nil:
@@ -109,8 +109,7 @@ func (d *decision) momentChanged(in merge.Input) {
 		"restore the old spec, and give the new one another name")
 }
 
-// progress adds whether a live object is ready. One that failed may recover, so it is
-// blocked without a question to a person.
+// progress adds whether a live object is ready. One that failed may recover, so it asks no person.
 func (d *decision) progress() {
 	ready, failure := d.manifest.Kind.Ready(d.live.Status)
 	switch {

@@ -21,8 +21,8 @@ func knows(rec ledger.Record) bool {
 	return rec.Applied != nil || rec.State == ledger.Posted || rec.State == ledger.Adopted
 }
 
-// history returns the areas that trueup applied to before, also with objects that no
-// manifest names: another tree is as wrong as another workspace.
+// history returns the areas that trueup applied to before, also with objects of no manifest: another
+// tree is as wrong as another workspace.
 func (p *Planner) history() map[kind.Area]bool {
 	areas := map[kind.Area]bool{}
 	for key, rec := range p.in.Ledger.Records {
@@ -36,9 +36,8 @@ func (p *Planner) history() map[kind.Area]bool {
 	return areas
 }
 
-// manyCreates blocks the creations of an area that was applied to before, if
-// they are so many that live, or git, may be the wrong place: a first apply is
-// free (docs/design.md C4).
+// manyCreates blocks many creations in an area that was applied to before: live, or git, may be the
+// wrong place. A first apply is free (docs/design.md C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area][]*Item{}
 	for _, o := range p.in.Set.Objects {

@@ -8,8 +8,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// driftOf returns the changes of an item that another client made. An object that was
-// deleted, or that the platform reports as failed, counts as one change.
+// driftOf returns the changes of an item that another client made. A deletion or failure counts as one.
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {
@@ -23,8 +22,7 @@ func driftOf(it Item) []Change {
 	return drift
 }
 
-// Drift narrows a plan to what was changed outside git, without what apply would do
-// about it.
+// Drift narrows a plan to what was changed outside git.
 func Drift(p *Plan) *Plan {
 	d := *p
 	d.Items, d.Digest, d.Advice, d.Silenced = nil, "", nil, nil
@@ -47,8 +45,7 @@ func Drift(p *Plan) *Plan {
 	return &d
 }
 
-// DriftPolicy is what a plan does about drift (docs/design.md B4). The empty policy is
-// OverwriteDrift.
+// DriftPolicy is what a plan does about drift (docs/design.md B4); empty is OverwriteDrift.
 type DriftPolicy string
 
 // The policies. FailOnDrift sends nothing at all while anything drifted;

@@ -14,9 +14,8 @@ import (
 // clockSkew is how far the platform's clocks may be apart.
 const clockSkew = 5 * time.Minute
 
-// open plans an object whose request got no answer, by what live shows: by its
-// name, then among the live objects without a record (docs/design.md 0.5). It is false
-// if live does not show what happened.
+// open plans an object whose request got no answer, by the live object of its name or one without a
+// record (docs/design.md 0.5). It is false if live does not show what happened.
 func (d *decision) open() bool {
 	if !d.rec.Open() || d.standing() == ledger.InFlight {
 		return false
@@ -44,9 +43,8 @@ func (d *decision) foundAs(where string) {
 	d.progress()
 }
 
-// foundElsewhere finds what the server calls by another name, where it was seen to do
-// so: the one live object that fits the open request, was not there before its claim, was
-// made before the claim's lease was over, and that no other open request can have made.
+// foundElsewhere finds the object of a request under another name, if the server was seen to rename:
+// the only candidate, made within the claim's lease, that no other open request can have made.
 func (d *decision) foundElsewhere() bool {
 	candidates := d.candidates()
 	if len(candidates) != 1 || d.rec.Before == nil || !d.renames() || d.contested(candidates[0]) || d.incomplete(d.manifest.Kind) {
@@ -64,8 +62,8 @@ func (d *decision) foundElsewhere() bool {
 	return true
 }
 
-// candidates are the live objects that the open request may have made: they fit, no
-// record names them, and none was there before the claim.
+// candidates are the live objects that the open request may have made: they fit, no record names
+// them, and none was there before the claim.
 func (d *decision) candidates() []kind.Object {
 	var found []kind.Object
 	for _, obj := range d.in.Live.Unmanaged {
@@ -77,8 +75,7 @@ func (d *decision) candidates() []kind.Object {
 	return found
 }
 
-// renames reports whether the platform answered a creation of the kind with an object of
-// another name.
+// renames reports whether the platform gave another object of the kind another name.
 func (d *decision) renames() bool {
 	return d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
 		return rec.Ours() && rec.RemoteName != "" && rec.RemoteName != key.Name
@@ -95,8 +92,7 @@ func (d *decision) anyRecord(holds func(kind.Key, ledger.Record) bool) bool {
 	return false
 }
 
-// showCandidates adds to the question about an open request what a person has to choose
-// from.
+// showCandidates adds to the question about an open request what a person has to choose from.
 func (d *decision) showCandidates() {
 	if !d.rec.Open() || d.item.Op != Blocked {
 		return
@@ -110,8 +106,7 @@ func (d *decision) showCandidates() {
 	}
 }
 
-// known reports whether another record is of a live object: by its name, or by what the
-// server answered when it was made.
+// known reports whether another record is of a live object, by its name or uid.
 func (d *decision) known(obj kind.Object) bool {
 	_, ok := d.in.Ledger.Records[obj.Key()]
 	return ok || d.anyRecord(func(key kind.Key, rec ledger.Record) bool {
@@ -126,8 +121,7 @@ func (d *decision) contested(obj kind.Object) bool {
 	})
 }
 
-// fits reports whether a live object can be what the request of a record made: it
-// has what was sent, and was made after the intent.
+// fits reports whether a live object has what the request of a record sent, and was made after it.
 func (d *decision) fits(rec ledger.Record, obj kind.Object) bool {
 	made, err := madeAt(obj)
 	if err != nil || !made.After(rec.FirstClaimAt.Add(-clockSkew)) || obj.Spec == nil || rec.Spec == nil {

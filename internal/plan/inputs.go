@@ -56,8 +56,7 @@ type Options struct {
 	MaxDeletes int
 }
 
-// Override changes how a field is compared, for a server that sorts, rewrites or adds
-// (docs/design.md 0.20).
+// Override changes how a field is compared, for servers that sort or rewrite (docs/design.md 0.20).
 type Override struct {
 	Kind     string   `json:"kind"`
 	Path     string   `json:"path"`
@@ -72,8 +71,7 @@ type Override struct {
 	Undocumented []string `json:"undocumented,omitempty"`
 }
 
-// Choices are the options of a plan, and the settings of the project that decide what is
-// planned, as a plan's file has them.
+// Choices are what was chosen for a plan, by options and by the project, as a plan's file has it.
 type Choices struct {
 	Drift          DriftPolicy `json:"drift"`
 	Targets        []string    `json:"targets,omitempty"`
@@ -90,8 +88,7 @@ type Choices struct {
 	Window string `json:"window,omitempty"`
 }
 
-// choices returns those of the inputs, in an order that does not depend on the
-// command line.
+// choices returns those of the inputs, independent of the order of the command line.
 func choices(in Inputs) *Choices {
 	names := func(keys map[kind.Key]bool) (list []string) {
 		for key := range keys {

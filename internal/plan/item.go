@@ -70,18 +70,16 @@ func (it Item) Removals() int {
 	return n
 }
 
-// Differs reports whether live is not what git says, or apply would send
-// something, now or later. A request that waits for a
-// person's answer is no difference: an old question must not turn every pull
-// request red (docs/design.md 0.24).
+// Differs reports whether live is not what git says, or apply would send something, now or later. A
+// request that waits for a person is no difference: an old question must not turn every pull request
+// red (docs/design.md 0.24).
 func (p *Plan) Differs() bool {
 	return p.Sends() || p.Summary.Deferred > 0 || slices.ContainsFunc(p.Items, func(it Item) bool {
 		return it.leavesChange() || it.Op == Blocked && (it.Deleted || it.Failed || it.missing() || len(it.Changes)+len(it.FirstContact) > 0)
 	})
 }
 
-// missing reports whether live has no object of a kind that converges. Only a person
-// knows whether one that is made once is missing, or was asked for already.
+// missing reports whether live lacks an object that converges. Of others, only a person knows.
 func (it Item) missing() bool {
 	k, ok := kind.Named(it.Kind)
 	return ok && k.CanPatch() && !it.Live.Exists

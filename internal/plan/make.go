@@ -14,8 +14,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// Planner plans the objects of one set of inputs. NewPlanner fills it, and nothing
-// writes to it afterwards, so its methods may run in parallel.
+// Planner plans the objects of one set of inputs. Its methods may run in parallel.
 type Planner struct {
 	in    Inputs
 	rules map[string]*merge.Rules
@@ -63,9 +62,8 @@ func NewPlanner(in Inputs) *Planner {
 	return p
 }
 
-// Make compares git, live and ledger, and plans every object. The findings are
-// mistakes in manifests that only live or the ledger show; while any is an error, the
-// plan must not be applied (docs/design.md 0.6).
+// Make compares git, live and ledger, and plans every object. The findings are mistakes in manifests
+// that only live or the ledger show; a plan with an error must not be applied (docs/design.md 0.6).
 func (p *Planner) Make() (*Plan, diag.List) {
 	in := p.in
 	out := &Plan{
@@ -112,12 +110,10 @@ func (p *Planner) arrange(out *Plan, ops map[kind.Key]Op, unsettled map[kind.Key
 	}
 }
 
-// noLedger is the reason of items that need the ledger while it can't be used. A note
-// of the plan has the problem.
+// noLedger is the reason of items that need the ledger; a note of the plan has the problem.
 const noLedger = "the ledger can't be used"
 
-// lacksLedger notes what is wrong with the ledger, and what to do, unless an item
-// says that.
+// lacksLedger notes what is wrong with the ledger, and what to do, unless an item says that.
 func (p *Planner) lacksLedger(out *Plan) {
 	view := p.in.Ledger
 	if view.Unseen {
@@ -133,8 +129,7 @@ func (p *Planner) lacksLedger(out *Plan) {
 	out.note("%s", note)
 }
 
-// Remake plans one object of the set again, as if live were the given object
-// (nil: there is none) and all else as it was.
+// Remake plans one object again, as if live were the given object (nil: none).
 func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
 	if obj == nil {
 		return p.decide(p.in.Set.Find(key), kind.Object{}, false)
@@ -145,9 +140,8 @@ func (p *Planner) Remake(key kind.Key, obj *kind.Object) (Item, diag.List) {
 // Rules returns how the planner compares specs of the kind.
 func (p *Planner) Rules(k *kind.Kind) *merge.Rules { return p.rules[k.Name] }
 
-// Managed returns the part of a manifest's spec that is git's, as canonical
-// JSON: what an override leaves to the server is not recorded as applied, or
-// lifting the override would look like taking over.
+// Managed returns git's part of a manifest's spec, as canonical JSON. If an override's fields were
+// recorded as applied, lifting the override would look like taking over.
 func (p *Planner) Managed(o *manifest.Object) []byte {
 	if o.Kind.SentOnce() || !p.partly[o.Kind.Name] {
 		return o.Spec
@@ -198,8 +192,7 @@ func (p *Planner) decide(o *manifest.Object, found kind.Object, exists bool) (It
 	return d.item, d.findings
 }
 
-// blockOnWrongTarget blocks an item that something would be sent for, or that would be
-// left as it is, if this may be the wrong place.
+// blockOnWrongTarget blocks an item if this may be the wrong place.
 func (d *decision) blockOnWrongTarget() {
 	if view := d.in.Ledger; view.Elsewhere {
 		d.item.block("this may be the wrong workspace or platform: "+view.Problem, view.Fix)
@@ -216,10 +209,9 @@ func (d *decision) wrong(rule, field, message, fix string) {
 	d.findings = append(d.findings, found)
 }
 
-// emptyAreas finds the areas where the ledger knows objects of the tree and not
-// one of them is live: a wrong workspace looks just like that (docs/design.md C4). One
-// that a person wants made again, or that trueup deleted, is known to be gone; one
-// whose creation was begun and not confirmed may never have been there.
+// emptyAreas finds the areas where the ledger knows objects of the tree and none of them is live: a
+// wrong workspace looks just like that (docs/design.md C4). One that is known to be gone, or whose
+// creation was not confirmed, does not count.
 func (p *Planner) emptyAreas() map[kind.Area]int {
 	known, present := map[kind.Area]int{}, map[kind.Area]int{}
 	for _, o := range p.in.Set.Objects {
@@ -236,8 +228,8 @@ func (p *Planner) emptyAreas() map[kind.Area]int {
 	return known
 }
 
-// openLeft reports requests without an outcome whose manifest has left
-// git: they are never sent, and never forgotten (docs/design.md 0.10).
+// openLeft reports requests without an outcome whose manifest has left git: they are never sent, and
+// never forgotten (docs/design.md 0.10).
 func (p *Planner) openLeft(out *Plan) {
 	elsewhere := 0
 	for key, rec := range p.in.Ledger.Records {
@@ -262,8 +254,7 @@ func (p *Planner) openLeft(out *Plan) {
 	}
 }
 
-// depend makes a send-once request wait for the objects that serve its
-// hostnames, in git or live, if apply changes them.
+// depend makes a send-once request wait for the objects that serve its hostnames and that change.
 func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key]bool) {
 	if item.Op != Post {
 		return
@@ -288,8 +279,7 @@ func (p *Planner) depend(item *Item, ops map[kind.Key]Op, unsettled map[kind.Key
 	}
 }
 
-// serving returns the objects that serve the hostnames of a request now, or
-// will once they are in sync.
+// serving returns the objects that serve the hostnames of a request now, or will once in sync.
 func (p *Planner) serving(info *PurgeInfo) []kind.Key {
 	var keys []kind.Key
 	for host := range hostsOf(info.Hostname, info.Subdomains) {

@@ -173,8 +173,7 @@ type Fingerprint struct {
 	Replaced *canon.Sum `json:"replaced,omitempty"`
 }
 
-// PurgeInfo counts what a purge invalidates and its hostname's budget
-// (docs/platform.md 8).
+// PurgeInfo counts what a purge invalidates and its hostname's budget (docs/platform.md 8).
 type PurgeInfo struct {
 	Hostname   string   `json:"hostname"`
 	Subdomains []string `json:"subdomains,omitempty"`

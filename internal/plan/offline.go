@@ -11,8 +11,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Offline compares git with the base, and not with live or the ledger. The plan shows
-// no requests, because apply decides them against live, and asserts nothing.
+// Offline compares git with the base only. The plan has no requests, because apply decides them
+// against live, and asserts nothing.
 func Offline(in Inputs, past Past) *Plan {
 	p := NewPlanner(in)
 	out := &Plan{

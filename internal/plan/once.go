@@ -17,8 +17,8 @@ const sampleSize = 10
 // allPaths is the path of a purge that invalidates all of a hostname.
 const allPaths = "/*"
 
-// SpecDigest is the digest that a record of the kind holds: for a send-once
-// request it does not depend on the order of lists (docs/design.md A2).
+// SpecDigest is the digest that a record holds. That of a send-once request does not depend on the
+// order of lists (docs/design.md A2).
 func SpecDigest(k *kind.Kind, spec []byte) canon.Sum {
 	if k.RequestOnly() {
 		if parsed, err := parseSpec(spec); err == nil {
@@ -33,8 +33,7 @@ func parseSpec(spec []byte) (purge.Spec, error) {
 	return purge.Parse(tree)
 }
 
-// once plans a request that is sent a single time; only the ledger decides,
-// because live forgets (docs/design.md A5).
+// once plans a request that is sent once, by the ledger alone: live forgets (docs/design.md A5).
 func (d *decision) once() {
 	spec, err := parseSpec(d.manifest.Spec)
 	if err != nil || d.spent() || d.unsettled() {
@@ -52,8 +51,8 @@ func (d *decision) once() {
 	}
 }
 
-// unserved rejects, or blocks, a request whose hostname is not that of an object,
-// letter by letter (docs/platform.md 2.3).
+// unserved rejects, or blocks, a request whose hostname no object has, letter by letter
+// (docs/platform.md 2.3).
 func (d *decision) unserved(hostname string) bool {
 	if d.spelled[hostname] {
 		return false
@@ -98,8 +97,7 @@ func (d *decision) standing() ledger.Standing {
 	return d.rec.Standing(d.in.At, d.in.Ledger.Terms[d.manifest.Kind.Area])
 }
 
-// unsettled plans an item whose request may or may not have been executed, and
-// which must not be sent now: it is in flight, or only a person can
+// unsettled plans an item whose request must not be sent now: it is in flight, or only a person can
 // decide (docs/design.md 0.7).
 func (d *decision) unsettled() bool {
 	switch d.standing() {
@@ -141,8 +139,7 @@ func (d *decision) spent() bool {
 	return true
 }
 
-// server returns what serves a hostname, and the hostname as that has it; false if
-// nothing in git or live does.
+// server returns what serves a hostname, and its spelling; false if nothing in git or live does.
 func (p *Planner) server(hostname string) (kind.Key, string, bool) {
 	host := kind.HostKey(hostname)
 	if in := p.hosts[host]; len(in) > 0 {
@@ -158,8 +155,7 @@ func (p *Planner) server(hostname string) (kind.Key, string, bool) {
 	return key, host, ok
 }
 
-// post plans the request. The plan reads what it shows from the body, which is what
-// is sent.
+// post plans the request, and shows what its body says.
 func (d *decision) post() {
 	d.item.Op, d.item.Request = Post, d.whole()
 	spec, _ := purge.Parse(d.item.BodySpec()) // git's form of it parsed

@@ -7,10 +7,8 @@ import (
 	"trueup/internal/ledger"
 )
 
-// OpenOnly is the part of a plan that ends what was begun before: the items
-// whose request has no outcome yet, by the records that the plan was made from
-// (docs/design.md 0.12). One that waits for an object which is not in sync goes on
-// waiting: nothing is sent here that nobody has claimed.
+// OpenOnly is the part of a plan whose requests were begun and have no outcome (docs/design.md 0.12).
+// One that waits for an object which is not in sync goes on waiting.
 func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	var items []Item
 	for _, it := range p.Items {
@@ -26,8 +24,7 @@ func (p *Plan) OpenOnly(records map[kind.Key]ledger.Record) *Plan {
 	return p.with(items)
 }
 
-// Only is the part of a plan that concerns one object, which then waits for
-// nothing else.
+// Only is the part of a plan that concerns one object, which then waits for nothing else.
 func (p *Plan) Only(key kind.Key) *Plan {
 	var items []Item
 	for _, it := range p.Items {

@@ -11,8 +11,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Base is what git had before. A manifest that is not in it did not leave git
-// (docs/design.md C6). Base proves deletions and nothing else.
+// Base is what git had before. It proves that a manifest left git, and nothing else
+// (docs/design.md C6).
 type Base struct {
 	// Trees are looked at one after the other.
 	Trees []BaseTree
@@ -43,8 +43,7 @@ type departed struct {
 	broken bool
 }
 
-// decide deletes an object that trueup provably created and that has left git, and
-// keeps every other.
+// decide deletes an object that trueup provably created and that has left git, else keeps it.
 func (d *departed) decide() Item {
 	item := Item{Key: d.key, Cause: FromRemoval, Live: Fingerprint{Exists: true, UID: d.live.UID}, Made: d.live.CreationTimestamp}
 	if d.live.Name != d.key.Name {
@@ -62,8 +61,8 @@ func (d *departed) decide() Item {
 	return item
 }
 
-// kept returns what a deletion needs and lacks, beside a whole list and a whole
-// project, and what to do (docs/design.md C6). Both are empty if it lacks nothing.
+// kept returns what a deletion lacks, beside a whole list and a whole project, and what to do; or
+// nothing (docs/design.md C6).
 func (d *departed) kept() (why, fix string) {
 	const mark, unproven = "marked " + kind.KeepAnnotation, "it stays, because nothing proves that it was in git: "
 	o, rec, base, elsewhere, foreign := d.in.Options, d.rec, d.in.Base, d.in.Base.Elsewhere[d.key], d.foreign()
@@ -150,9 +149,8 @@ func (d *departed) find(trees []BaseTree) *manifest.Object {
 	return nil
 }
 
-// leftGit reports live objects that no manifest names: those that the ledger
-// knows have left git and are deleted or kept (docs/design.md C6), the others are only
-// counted.
+// leftGit reports live objects that no manifest names: it deletes or keeps those of the ledger
+// (docs/design.md C6), and only counts the others.
 func (p *Planner) leftGit(out *Plan, broken bool) {
 	elsewhere, unsure := 0, map[string]int{}
 	for _, obj := range p.in.Live.Unmanaged {

@@ -72,9 +72,8 @@ type HostUsage struct {
 	AtMost  purge.Usage `json:"atMost"`
 }
 
-// Requests returns all send-once requests of git and the ledger, those that need a
-// person first, and the usage of the limits of their hostnames. It asks the platform
-// nothing.
+// Requests returns all send-once requests of git and the ledger, those that need a person first, and
+// the usage of the limits of their hostnames. It asks the platform nothing.
 func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStatus, []HostUsage) {
 	at := ledger.Observed(time.Time{}, now)
 	var all []RequestStatus
@@ -104,8 +103,7 @@ func Requests(set *manifest.Set, view ledger.View, now time.Time) ([]RequestStat
 	return all, usages(all)
 }
 
-// rank sorts the requests: first those that a person must decide about, last those that
-// are over.
+// rank sorts the requests: first those that a person must decide about, last those that are over.
 func (r RequestStatus) rank() int {
 	order := []Status{Unclear, Begun, Again, Refused, Due, NotKnown, Accepted, Done, GivenUp}
 	at := 2 * slices.Index(order, r.Status)
@@ -115,8 +113,7 @@ func (r RequestStatus) rank() int {
 	return at
 }
 
-// read fills in what the ledger says. What was sent is what counts: the
-// manifest may be another one by now.
+// read fills in what the ledger says. What was sent counts, even if the manifest changed.
 func (r *RequestStatus) read(rec ledger.Record, at ledger.Instant, terms ledger.Terms) {
 	r.Status = cmp.Or(
 		map[ledger.Standing]Status{ledger.InFlight: Begun, ledger.Resendable: Again, ledger.Lost: Unclear}[rec.Standing(at, terms)],

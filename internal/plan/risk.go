@@ -6,8 +6,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Weigh fills in what is at stake with each change and each object. It is no part
-// of what the plan asserts: it follows from the schema and the rest of the plan.
+// Weigh fills in the risk of each change and object, which follows from the schema and the plan.
 func (p *Plan) Weigh() {
 	for i := range p.Items {
 		it := &p.Items[i]
@@ -26,8 +25,8 @@ func (p *Plan) Weigh() {
 	}
 }
 
-// risks are what is at stake with each line of the item. An object that is made or
-// deleted is one line, as grave as the gravest field of its kind.
+// risks returns the risk of each line. An object that is made or deleted is one line, as grave as the
+// gravest field of its kind.
 func (it *Item) risks() []kind.Risk {
 	k, ok := kind.Named(it.Kind)
 	if !ok {

@@ -7,8 +7,7 @@ import (
 	"trueup/internal/merge"
 )
 
-// Rules returns how specs of the kind are compared: what the schema says, and
-// above it what the project's overrides say.
+// Rules returns how specs of the kind are compared, by the schema and the project's overrides.
 func Rules(k *kind.Kind, overrides []Override) *merge.Rules {
 	rules := fromField(k.Spec())
 	for _, o := range overrides {
@@ -64,8 +63,7 @@ func override(root *merge.Rules, o Override) {
 	}
 }
 
-// nodeAt walks to a path, making nodes that the schema does not have. Lists are
-// stepped through: the path of a server's weight is spec.upstreams.servers.weight.
+// nodeAt walks to a path, through lists, and makes nodes that the schema does not have.
 func nodeAt(root *merge.Rules, path string) *merge.Rules {
 	node := root
 	for _, step := range pathSteps(path) {
@@ -98,10 +96,8 @@ func (o Override) Place() string {
 	return name + " spec." + strings.Join(pathSteps(o.Path), ".")
 }
 
-// HidesDocumented reports whether an override leaves a field out of the comparison
-// that the platform's document describes and that git can set: differences there
-// would be neither shown nor sent. A key of an object whose keys are the user's own,
-// such as a header, is such a field.
+// HidesDocumented reports whether an override leaves out a field that the platform's document
+// describes and that git can set, also a key that the user names, such as a header.
 func (o Override) HidesDocumented() bool {
 	k, ok := kind.Named(o.Kind)
 	if !ok || !o.Ignore && !o.ReadOnly && !o.Omit {

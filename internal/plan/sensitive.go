@@ -12,9 +12,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Shown returns the plan with a digest in place of the value of each field that the
-// schema marks as sensitive. The digest changes with the value and with its place.
-// Apply sends the values of the plan itself.
+// Shown returns the plan with digests of sensitive values. A digest changes with the value and with
+// its place. Apply sends the values of the plan itself.
 func Shown(p *Plan) *Plan {
 	secret := map[string]bool{}
 	for _, k := range kind.All() {
@@ -43,8 +42,7 @@ func Shown(p *Plan) *Plan {
 	return &out
 }
 
-// Conceal returns the value at a path of the object's spec, with digests in place of
-// sensitive values.
+// Conceal returns the value at a path of the object's spec, with digests of sensitive values.
 func Conceal(ws kind.Workspace, key kind.Key, path string, value any) any {
 	if c := concealerOf(ws, key); hides(c.spec) {
 		return c.at(path, value)

@@ -57,8 +57,7 @@ func (s PurgeSettings) fields() [][2]string {
 	}
 }
 
-// Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs
-// from the base.
+// Setting is a setting of trueup.yaml, or a comment that silences a rule, that differs from the base.
 type Setting struct {
 	// Path and Line are where it stands; Line is 0 where that is not known.
 	Path string `json:"path"`
@@ -83,8 +82,7 @@ type Hidden struct {
 	Live any    `json:"live,omitempty"`
 }
 
-// counterpart returns what git's form of an object is compared with, and the record
-// of it; false where there is nothing.
+// counterpart returns what git's form of an object is compared with, and its record; false for none.
 type counterpart func(*manifest.Object) (kind.Object, ledger.Record, bool)
 
 // live is the counterpart on the platform.
@@ -93,8 +91,7 @@ func (p *Planner) live(o *manifest.Object) (kind.Object, ledger.Record, bool) {
 	return obj, p.in.Ledger.Records[o.Key()], ok && obj.Spec != nil
 }
 
-// compareSettings returns what differs between the project of the base and that of
-// now; a nil was is a base without a project.
+// compareSettings returns the settings that differ from the base; a nil was is a base without any.
 func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	now := p.in.Project
 	if now.Path == "" {
@@ -105,18 +102,16 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 		return append(found, p.compareOverrides(nil, with)...)
 	}
 	var found []Setting
+	value := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
 	add := func(field, before, after, consequence string) {
-		if before == after {
-			return
+		if before != after {
+			found = append(found, Setting{Path: now.Path, Field: field, Was: value(before), Now: value(after), Consequence: consequence})
 		}
-		setting := Setting{Path: now.Path, Field: field, Consequence: consequence}
-		if before != "" {
-			setting.Was = before
-		}
-		if after != "" {
-			setting.Now = after
-		}
-		found = append(found, setting)
 	}
 	add("workspace.uuid", was.Workspace.UUID, now.Workspace.UUID, "every request goes to this workspace")
 	add("workspace.name", was.Workspace.Name, now.Workspace.Name, "manifests without a namespace, and snapshots, belong to this workspace")
@@ -139,8 +134,7 @@ func (p *Planner) compareSettings(was *Project, with counterpart) []Setting {
 	return append(found, p.compareOverrides(was.Overrides, with)...)
 }
 
-// compareOverrides returns the overrides that were added, changed or removed, with
-// the differences that each hides.
+// compareOverrides returns the overrides that differ, with the differences that each hides.
 func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	before, after := byPlace(was), byPlace(p.in.Options.Overrides)
 	var found []Setting
@@ -169,8 +163,7 @@ func (p *Planner) compareOverrides(was []Override, with counterpart) []Setting {
 	return found
 }
 
-// byPlace returns overrides by their places, "KIND PATH": an object, or a list of them
-// where several are of the same place.
+// byPlace returns overrides by their places, "KIND PATH": an object, or a list of several.
 func byPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
@@ -191,8 +184,8 @@ func byPlace(overrides []Override) map[string]any {
 	return places
 }
 
-// hide adds to the settings the differences that the overrides of the base show and those
-// of now do not: each to the override of its place, of one around it, or below it.
+// hide adds to the settings the differences that only the base's overrides show: each to the override
+// of its place, of one around it, or below it.
 func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
 	before := map[string]*merge.Rules{}
 	for _, k := range kind.All() {
@@ -223,8 +216,7 @@ func (p *Planner) hide(settings []Setting, was []Override, with counterpart) {
 	}
 }
 
-// newSilences returns the comments that silence rules and that the base does not
-// have, with what they keep from being shown.
+// newSilences returns the comments that silence rules and that the base lacks, with what they hide.
 func (p *Planner) newSilences(out *Plan, past Past) []Setting {
 	hushed := slices.Concat(p.in.Set.Silenced, out.Silenced)
 	var found []Setting

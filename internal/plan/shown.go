@@ -10,9 +10,8 @@ import (
 	"trueup/internal/merge"
 )
 
-// Within reports whether an item that was planned again does nothing that the
-// shown one did not show: the same request, or one whose every change, kept
-// value and loss was shown with the same values (docs/design.md 0.23).
+// Within reports whether an item that was planned again changes, keeps and loses nothing that the
+// shown one did not show with the same values (docs/design.md 0.23).
 func Within(now, shown Item) bool {
 	if now.Op == None || now.Op == Kept {
 		return true
@@ -47,9 +46,8 @@ func mustEncode(v any) string {
 	return string(b)
 }
 
-// Unshown returns why the body must not be sent for the item: what it would change in
-// the live spec although no line of the item shows it. It is empty if all of it is
-// shown. Reports read what they show of a creation or a purge from the request itself.
+// Unshown returns what the body would change in the live spec although no line of the item shows it, or
+// nothing. Reports read creations and purges from the request itself.
 func (it Item) Unshown(body []byte, live any) string {
 	if it.Op != Patch {
 		return ""
@@ -81,8 +79,8 @@ func (it Item) lines() []effect.Line {
 	return lines
 }
 
-// Touches reports whether the item changes what a finding at a field of its manifest
-// is about, such as spec.locations[2].path. Of a list, that is the whole element.
+// Touches reports whether the item changes what a finding at a field of its manifest is about, such as
+// spec.locations[2].path. Of a list, that is the whole element.
 func (it Item) Touches(field string) bool {
 	switch {
 	case len(it.Changes) == 0:
@@ -95,8 +93,7 @@ func (it Item) Touches(field string) bool {
 	})
 }
 
-// onlyInLive reports whether a change is of a list element that git does not have,
-// so that no finding can be at it.
+// onlyInLive reports whether a change is of a list element that git lacks, and so has no finding.
 func onlyInLive(c Change) bool {
 	return slices.ContainsFunc(c.At, func(s merge.Step) bool { return s.Element && s.Index == merge.Nowhere })
 }

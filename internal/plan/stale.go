@@ -13,9 +13,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Differences returns a sentence for each difference between a plan and the expected
-// one, and nothing if both assert the same. It begins with where requests go, then
-// has the choices, then the objects by their key.
+// Differences returns a sentence for each difference between two plans: of targets, choices, then
+// objects. It is empty if both assert the same.
 func Differences(expected, now *Plan) []string {
 	if bytes.Equal(expected.Assertion(), now.Assertion()) {
 		return nil
@@ -187,8 +186,7 @@ func sidesOf(it *Item) map[string]sides {
 	return all
 }
 
-// paths adds which values of git and of live changed; manifest says that git
-// has another manifest.
+// paths adds which values changed; manifest says that git has another manifest.
 func (d *deviations) paths(then, now *Item, manifest bool) {
 	before, after := sidesOf(then), sidesOf(now)
 	var found deviations

@@ -20,12 +20,9 @@ type Taken struct {
 	Left []string
 }
 
-// Take returns the part of a live spec, canonical JSON, that is worth managing: the
-// fields that the schema knows, in the documented types. Servers add the others, and a
-// write leaves them as they are. In a list without keys, such as the constraints of a
-// rule, they stay: nothing is carried over there, and a later write would lose them
-// (docs/design.md B3). With all, Take leaves out only nulls, and what the overrides
-// ignore or leave to the server.
+// Take returns the part of a live spec, canonical JSON, that is worth managing: the fields that the
+// schema knows, in the documented types. In a list without keys all fields stay, because a later write
+// would lose them (docs/design.md B3). With all, Take leaves out only nulls and excluded fields.
 func Take(k *kind.Kind, overrides []Override, live []byte, all bool) Taken {
 	t := taker{all: all, left: map[string]bool{}}
 	rules := Rules(k, overrides)
@@ -43,8 +40,7 @@ func InOrder(k *kind.Kind, overrides []Override, spec []byte) []byte {
 	return canon.Bytes(tree)
 }
 
-// Settled reports whether nothing is to be sent for a live object where git has the
-// spec: live has all of it, and nothing that the record had and the spec lacks.
+// Settled reports whether a live object needs no request if git has the spec.
 func Settled(k *kind.Kind, overrides []Override, rec ledger.Record, spec []byte, live kind.Object) bool {
 	in, _ := refilled(comparison(Rules(k, overrides), rec, spec, live), rec)
 	return merge.Compare(in).Patch == nil
@@ -55,8 +51,7 @@ type taker struct {
 	left map[string]bool
 }
 
-// known leaves out of a value what the schema does not know. Nothing is known of
-// the inside of a field without one.
+// known leaves out of a value what the schema does not know.
 func (t *taker) known(f *kind.Field, rules *merge.Rules, path string, v any) any {
 	if f == nil || t.all {
 		return v
