@@ -85,19 +85,16 @@ func SortSets(r *Rules, v any) {
 			SortSets(r.item(), e)
 		}
 		if _, keyed := keysOf(r.key(), t); r.set() && (keyed || len(r.key()) == 0) {
-			slices.SortStableFunc(t, func(a, b any) int { return compareElements(r.key(), a, b) })
+			slices.SortStableFunc(t, func(a, b any) int {
+				for _, part := range r.key() {
+					x, _ := text(fieldOf(a, part))
+					y, _ := text(fieldOf(b, part))
+					if x != y {
+						return cmp.Compare(x, y)
+					}
+				}
+				return slices.Compare(canon.Bytes(a), canon.Bytes(b))
+			})
 		}
 	}
-}
-
-// compareElements orders two elements by the parts of their key, then by their whole value.
-func compareElements(key []string, a, b any) int {
-	for _, part := range key {
-		x, _ := text(fieldOf(a, part))
-		y, _ := text(fieldOf(b, part))
-		if c := cmp.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return slices.Compare(canon.Bytes(a), canon.Bytes(b))
 }

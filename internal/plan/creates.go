@@ -39,7 +39,7 @@ func (p *Planner) history() map[kind.Area]bool {
 // manyCreates blocks many creations in an area that was applied to before: live, or git, may be the
 // wrong place. A first apply is free (docs/design.md C4).
 func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
-	history, objects, creates := p.history(), map[kind.Area]int{}, map[kind.Area][]*Item{}
+	o, history, objects, creates := p.in.Options, p.history(), map[kind.Area]int{}, map[kind.Area][]*Item{}
 	for _, o := range p.in.Set.Objects {
 		if !o.Kind.RequestOnly() {
 			objects[o.Kind.Area]++
@@ -53,7 +53,8 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 	}
 	for area, items := range creates {
 		n := len(items)
-		if !history[area] || n <= max(p.in.Options.free(objects[area]), p.in.Options.MaxCreates) {
+		free := max(cmp.Or(o.FreeCreates, defaultFreeCreates), objects[area]*cmp.Or(o.FreePercent, defaultFreePercent)/hundredPercent)
+		if !history[area] || n <= max(free, o.MaxCreates) {
 			continue
 		}
 		for _, it := range items {
@@ -62,10 +63,4 @@ func (p *Planner) manyCreates(out *Plan, ops map[kind.Key]Op) {
 			ops[it.Key] = Blocked
 		}
 	}
-}
-
-// free returns how many objects may be created without --max-creates.
-func (o Options) free(objects int) int {
-	percent := cmp.Or(o.FreePercent, defaultFreePercent)
-	return max(cmp.Or(o.FreeCreates, defaultFreeCreates), objects*percent/hundredPercent)
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -58,8 +57,6 @@ const (
 
 // DriftPolicies are their names, the default first.
 func DriftPolicies() []DriftPolicy { return []DriftPolicy{OverwriteDrift, FailOnDrift, ReportDrift} }
-
-func (p DriftPolicy) orUsual() DriftPolicy { return cmp.Or(p, OverwriteDrift) }
 
 // leavesDrift reports whether drift is only reported.
 func (p *Planner) leavesDrift() bool { return p.in.Options.Drift == ReportDrift }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"trueup/internal/kind"
@@ -99,7 +100,7 @@ func choices(in Inputs) *Choices {
 	}
 	o := in.Options
 	c := &Choices{
-		Drift: o.Drift.orUsual(), Targets: slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
+		Drift: cmp.Or(o.Drift, OverwriteDrift), Targets: slices.Compact(slices.Sorted(slices.Values(o.Patterns))),
 		TakeOver: names(o.TakeOver), AllowRecreate: names(o.AllowRecreate), AllowEmptyLive: o.AllowEmptyLive,
 		MaxCreates: o.MaxCreates, Prune: o.Prune, MaxDeletes: o.MaxDeletes, PartOfTree: o.PartOfTree, Overrides: o.Overrides,
 	}

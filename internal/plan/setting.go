@@ -168,7 +168,6 @@ func byPlace(overrides []Override) map[string]any {
 	places := map[string]any{}
 	for _, o := range overrides {
 		place := o.Place()
-		o.Kind, o.Path = "", ""
 		said, _ := canon.MustDecode([]byte(mustEncode(o))).(map[string]any)
 		delete(said, "kind")
 		delete(said, "path")

@@ -52,22 +52,7 @@ func (it Item) Unshown(body []byte, live any) string {
 	if it.Op != Patch {
 		return ""
 	}
-	found := effect.Unshown(body, live, it.lines())
-	switch len(found) {
-	case 0:
-		return ""
-	case 1:
-		return found[0]
-	}
-	return fmt.Sprintf("%s; and %d more", found[0], len(found)-1)
-}
-
-// UnshownFix is what a person can do about a request that does more than it shows.
-const UnshownFix = "do not apply it by other means: report this with the manifest and the output of plan -o json"
-
-// lines are the changes that every report shows of an item that is patched.
-func (it Item) lines() []effect.Line {
-	lines := make([]effect.Line, 0, len(it.Changes)+len(it.Collateral))
+	var lines []effect.Line
 	for _, c := range it.Changes {
 		if !c.Left && IsShown(c.Class) {
 			lines = append(lines, c.Change.Line())
@@ -76,8 +61,15 @@ func (it Item) lines() []effect.Line {
 	for _, v := range it.Collateral {
 		lines = append(lines, v.Line())
 	}
-	return lines
+	found := effect.Unshown(body, live, lines)
+	if len(found) > 1 {
+		return fmt.Sprintf("%s; and %d more", found[0], len(found)-1)
+	}
+	return strings.Join(found, "")
 }
+
+// UnshownFix is what a person can do about a request that does more than it shows.
+const UnshownFix = "do not apply it by other means: report this with the manifest and the output of plan -o json"
 
 // Touches reports whether the item changes what a finding at a field of its manifest is about, such as
 // spec.locations[2].path. Of a list, that is the whole element.
@@ -88,22 +80,14 @@ func (it Item) Touches(field string) bool {
 	case !strings.HasPrefix(field, "spec"):
 		return true
 	}
-	return slices.ContainsFunc(it.Changes, func(c Change) bool {
-		return !onlyInLive(c) && related(toElement(field), toElement("spec."+merge.Place(c.At)))
-	})
-}
-
-// onlyInLive reports whether a change is of a list element that git lacks, and so has no finding.
-func onlyInLive(c Change) bool {
-	return slices.ContainsFunc(c.At, func(s merge.Step) bool { return s.Element && s.Index == merge.Nowhere })
-}
-
-// toElement cuts a place behind its first list element.
-func toElement(place string) string {
-	if i := strings.IndexByte(place, ']'); i >= 0 {
-		return place[:i+1]
+	toElement := func(place string) string {
+		before, _, _ := strings.Cut(place, "]")
+		return before
 	}
-	return place
+	return slices.ContainsFunc(it.Changes, func(c Change) bool {
+		onlyInLive := slices.ContainsFunc(c.At, func(s merge.Step) bool { return s.Element && s.Index == merge.Nowhere })
+		return !onlyInLive && related(toElement(field), toElement("spec."+merge.Place(c.At)))
+	})
 }
 
 // related reports whether one place is the other, or lies in it.
