@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -63,7 +62,7 @@ func (l *sheet) end(v *yaml.Node) (int, error) {
 	case v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		size = quotedSize(rest)
 	default:
-		size = plainSize(rest, strings.Fields(v.Value))
+		size = plainSize(rest, strings.FieldsFunc(v.Value, func(r rune) bool { return strings.ContainsRune(yamlSpace, r) }))
 	}
 	if size == 0 {
 		return 0, left(v.Line, "trueup can't tell where the value ends")
@@ -156,11 +155,14 @@ func quotedSize[T string | []byte](text T) int {
 	return 0
 }
 
+// yamlSpace separates the words of plain text. Other spaces belong to them.
+const yamlSpace = " \t\r\n"
+
 // plainSize returns the size of the unquoted text of some words, or 0.
 func plainSize(text string, words []string) int {
 	at := 0
 	for _, word := range words {
-		at = len(text) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
+		at = len(text) - len(strings.TrimLeft(text[at:], yamlSpace))
 		if !strings.HasPrefix(text[at:], word) {
 			return 0
 		}

@@ -24,7 +24,7 @@ import (
 // loses what it leaves out.
 func TestWhatIsTakenPlansEmpty(t *testing.T) {
 	cdn, _ := kind.Named("cdn")
-	plain := canon.MustDecode([]byte(`{"hostname": "shop.example.com", "tls": {"forced": "true"}, "extra": {"on": "0600"},
+	plain := canon.MustDecode([]byte(`{"hostname": "shop.example.com", "tls": {"forced": "true"}, "extra": {"on": "0600", "space": "\u00a0", "spaces": "a \u00a0 b"},
 		"upstreams": [{"name": "o", "scheme": "https", "servers": [{"host": "a.example.net", "port": "443", "weight": "1"}]}],
 		"locations": [{"path": "/*", "action": "proxy_http", "upstream": "o", "cache": {"edgeTTL": "60", "more": "a: b"}}]}`))
 	for _, all := range []bool{false, true} {
