@@ -15,18 +15,18 @@ import (
 // NoWait opens a pipe without waiting for its other end, which may never come.
 const NoWait = syscall.O_NONBLOCK
 
-// rootFS is what package manifest needs of a folder.
-type rootFS interface {
-	fs.StatFS
-	fs.ReadDirFS
-	fs.ReadLinkFS
-}
-
 // tree is a folder that no link leads out of. Opening a file in it never waits: what was
 // listed as a file may have become a pipe.
 type tree struct {
 	rootFS
 	root *os.Root
+}
+
+// rootFS is what package manifest needs of a folder.
+type rootFS interface {
+	fs.StatFS
+	fs.ReadDirFS
+	fs.ReadLinkFS
 }
 
 // FS returns the file system of a folder.
@@ -126,8 +126,7 @@ func Above(dir, name string) (string, bool) {
 
 // WithoutPath removes the path from an error of package os, for a message that names it.
 func WithoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

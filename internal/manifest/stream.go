@@ -163,11 +163,10 @@ func decode(text []byte, each func(*yaml.Node)) error {
 	dec := yaml.NewDecoder(bytes.NewReader(asYAML(text)))
 	for {
 		var doc yaml.Node
-		err := safely(func() error { return dec.Decode(&doc) })
-		if errors.Is(err, io.EOF) {
+		switch err := safely(func() error { return dec.Decode(&doc) }); {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		each(&doc)
@@ -191,10 +190,20 @@ var (
 
 // clean rejects bytes that are not text in UTF-8, and removes a byte order mark and directives.
 func (f *file) clean(data []byte) ([]byte, bool) {
-	const utf8Fix = "save the file as UTF-8"
-	if encoding := foreignMark(data); encoding != "" {
-		f.fail(1, 1, ruleEncoding, "", "the file is "+encoding, utf8Fix)
+	fail := func(line, column int, rule, message, fix string) ([]byte, bool) {
+		f.fail(line, column, rule, "", message, fix)
 		return nil, false
+	}
+	const utf8Fix = "save the file as UTF-8"
+	for _, m := range []struct{ mark, encoding string }{
+		{"\xFF\xFE\x00\x00", "UTF-32"}, // starts with the mark of UTF-16
+		{"\x00\x00\xFE\xFF", "UTF-32"},
+		{"\xFF\xFE", "UTF-16"},
+		{"\xFE\xFF", "UTF-16"},
+	} {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			return fail(1, 1, ruleEncoding, "the file is "+m.encoding, utf8Fix)
+		}
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f.lines, f.marks = lines{data: data}, findMarks(data)
@@ -203,17 +212,13 @@ func (f *file) clean(data []byte) ([]byte, bool) {
 	}
 	if i := firstUnprintable(data); i >= 0 {
 		line, column := f.lines.position(i)
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			f.fail(line, column, ruleEncoding, "", fmt.Sprintf("the byte 0x%02X is not UTF-8", data[i]), utf8Fix)
-		} else {
-			f.fail(line, column, ruleEncoding, "", fmt.Sprintf("the control character U+%04X", r), "remove the character")
+		if r, size := utf8.DecodeRune(data[i:]); r != utf8.RuneError || size > 1 {
+			return fail(line, column, ruleEncoding, fmt.Sprintf("the control character U+%04X", r), "remove the character")
 		}
-		return nil, false
+		return fail(line, column, ruleEncoding, fmt.Sprintf("the byte 0x%02X is not UTF-8", data[i]), utf8Fix)
 	}
 	if line := f.tooManyValues(data); line > 0 {
-		f.fail(line, 1, ruleSize, "", fmt.Sprintf("a document has more than %d values", f.maxValues), "split it into several documents")
-		return nil, false
+		return fail(line, 1, ruleSize, fmt.Sprintf("a document has more than %d values", f.maxValues), "split it into several documents")
 	}
 	return f.dropDirectives(data), true
 }
@@ -246,22 +251,6 @@ func (f *file) tooManyValues(data []byte) int {
 		}
 	}
 	return 0
-}
-
-// foreignMark names the encoding whose byte order mark the data starts with, or "". A mark of UTF-32
-// starts with one of UTF-16.
-func foreignMark(data []byte) string {
-	for _, m := range []struct{ mark, encoding string }{
-		{"\xFF\xFE\x00\x00", "UTF-32"},
-		{"\x00\x00\xFE\xFF", "UTF-32"},
-		{"\xFF\xFE", "UTF-16"},
-		{"\xFE\xFF", "UTF-16"},
-	} {
-		if bytes.HasPrefix(data, []byte(m.mark)) {
-			return m.encoding
-		}
-	}
-	return ""
 }
 
 // dropDirectives rejects directives and blanks them, so that reading goes on.
