@@ -8,9 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// at returns where in the text a value starts.
-func (l *sheet) at(v *yaml.Node) int {
-	return l.starts[v.Line-1] + offset(l.lines[v.Line-1].in, v.Column-1)
+// behind returns where in the text a value starts behind its anchor and tag, and in which line.
+func (l *sheet) behind(v *yaml.Node) (at, line int) {
+	line = v.Line - 1
+	at = l.starts[line] + offset(l.lines[line].in, v.Column-1)
+	if v.Anchor != "" || v.Style&yaml.TaggedStyle != 0 {
+		before := properties().FindString(l.text[at:])
+		at, line = at+len(before), line+strings.Count(before, "\n")
+	}
+	return at, line
 }
 
 // leaf notes the lines of a value that is no block: a text, an alias, or a collection in brackets.
@@ -53,10 +59,9 @@ func (l *sheet) end(v *yaml.Node) (int, error) {
 	if v.Kind == yaml.AliasNode || isEmpty(v) {
 		return v.Line - 1, nil
 	}
-	text := l.text[l.at(v):]
-	before := len(properties().FindString(text))
+	at, line := l.behind(v)
 	size := 0
-	switch rest := text[before:]; {
+	switch rest := l.text[at:]; {
 	case v.Kind != yaml.ScalarNode:
 		size = flowSize(rest)
 	case v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
@@ -67,7 +72,7 @@ func (l *sheet) end(v *yaml.Node) (int, error) {
 	if size == 0 {
 		return 0, left(v.Line, "trueup can't tell where the value ends")
 	}
-	return v.Line - 1 + strings.Count(text[:before+size], "\n"), nil
+	return line + strings.Count(l.text[at:at+size], "\n"), nil
 }
 
 func isBlockText(v *yaml.Node) bool {
@@ -103,10 +108,9 @@ func (l *sheet) blockText(v *yaml.Node, owner token) error {
 
 // block finds the lines of a text behind | or >, whose owner begins at a column.
 func (l *sheet) block(v *yaml.Node, owner int) (b block, err error) {
-	at := l.at(v)
-	before := properties().FindString(l.text[at:])
-	b.header = v.Line - 1 + strings.Count(before, "\n")
-	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at+len(before)-l.starts[b.header]:], " ")
+	at := 0
+	at, b.header = l.behind(v)
+	b.sign, _, _ = strings.Cut(l.lines[b.header].in[at-l.starts[b.header]:], " ")
 	if b.sign == "" || b.sign[0] != '|' && b.sign[0] != '>' {
 		return b, left(b.header+1, "the text does not start where the parser says")
 	}

@@ -3,6 +3,8 @@ package manifest
 import (
 	"fmt"
 	"iter"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -153,7 +155,7 @@ func nameKey(m map[string]any) string {
 func oddities(path string) []string {
 	before, _, _ := strings.Cut(path, "?")
 	before, _, _ = strings.Cut(before, "#")
-	raw := encoded(path)
+	_, badEscape := url.PathUnescape(path)
 	var odd []string
 	for _, o := range []struct {
 		found bool
@@ -163,48 +165,28 @@ func oddities(path string) []string {
 		{hasDotSegment(before), ". or .. as a segment"},
 		{strings.Contains(path, "?"), "a query"},
 		{strings.Contains(path, "#"), "a fragment"},
-		{strings.ContainsFunc(path, blank), "white space or a control character"},
+		{strings.ContainsFunc(path, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), "white space or a control character"},
 		{strings.ContainsFunc(path, func(r rune) bool { return r > unicode.MaxASCII }), "a character that is not ASCII"},
-		{strings.Contains(path, "%") && badEscape(path), "a % without two hexadecimal digits"},
-		{raw != "", raw + ", which clients encode"},
+		{badEscape != nil, "a % without two hexadecimal digits"},
 	} {
 		if o.found {
 			odd = append(odd, o.what)
 		}
 	}
+	const never = "\"<>\\^`{|}" // in URLs (RFC 3986, 2)
+	if strings.ContainsAny(path, never) {
+		raw := slices.DeleteFunc(strings.Split(never, ""), func(c string) bool { return !strings.Contains(path, c) })
+		noun := "the character "
+		if len(raw) > 1 {
+			noun = "the characters "
+		}
+		odd = append(odd, noun+strings.Join(raw, " ")+", which clients encode")
+	}
 	return odd
 }
 
-// badEscape reports whether a % is not followed by two hexadecimal digits (RFC 3986, 2.1).
-func badEscape(path string) bool {
-	for i := range len(path) {
-		if path[i] == '%' && (len(path) < i+3 || strings.Trim(path[i+1:i+3], "0123456789abcdefABCDEF") != "") {
-			return true
-		}
-	}
-	return false
-}
-
-// encoded names the ASCII characters of a path that URLs encode (RFC 3986, 2), each once; "" for none.
-func encoded(path string) string {
-	const never = "\"<>\\^`{|}"
-	if !strings.ContainsAny(path, never) {
-		return ""
-	}
-	var found []string
-	for _, r := range never {
-		if strings.ContainsRune(path, r) {
-			found = append(found, string(r))
-		}
-	}
-	if len(found) == 1 {
-		return "the character " + found[0]
-	}
-	return "the characters " + strings.Join(found, " ")
-}
-
-// hasDotSegment reports whether a segment is . or .., which clients resolve
-// before they request a path (RFC 3986, 5.2.4).
+// hasDotSegment reports whether a segment is . or .., which clients resolve before they request a path
+// (RFC 3986, 5.2.4).
 func hasDotSegment(path string) bool {
 	return strings.Contains(path, "/.") && // false for most paths, at no cost
 		(strings.Contains("/"+path+"/", "/./") || strings.Contains("/"+path+"/", "/../"))
@@ -213,5 +195,3 @@ func hasDotSegment(path string) bool {
 func oddPath(path string, odd []string) string {
 	return fmt.Sprintf("the path %q has %s: the platform's document does not say what that means", path, strings.Join(odd, " and "))
 }
-
-func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
