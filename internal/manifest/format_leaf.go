@@ -12,7 +12,7 @@ import (
 func (l *sheet) behind(v *yaml.Node) (at, line int) {
 	line = v.Line - 1
 	at = l.starts[line] + offset(l.lines[line].in, v.Column-1)
-	if v.Anchor != "" || v.Style&yaml.TaggedStyle != 0 {
+	if at < len(l.text) && (l.text[at] == '&' || l.text[at] == '!') {
 		before := properties().FindString(l.text[at:])
 		at, line = at+len(before), line+strings.Count(before, "\n")
 	}

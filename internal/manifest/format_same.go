@@ -62,10 +62,13 @@ func marked(text []byte) []string {
 	f := &file{lines: lines{data: text}, marks: findMarks(text)}
 	var all []string
 	number := 0
+	if len(f.marks) == 0 {
+		return nil
+	}
 	_ = decode(text, func(doc *yaml.Node) { // it was read before
 		number++
 		root := rootOf(doc)
-		if root == nil || len(f.marks) == 0 {
+		if root == nil {
 			return
 		}
 		l, starting := newFieldLines(root), map[int]uint64{}
