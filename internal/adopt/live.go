@@ -116,11 +116,7 @@ func (r *run) readLive(ctx context.Context, asked Selection) error {
 	if err := asked.check(r.Items); err != nil || r.ledger == nil || r.view.Problem != "" {
 		return err
 	}
-	keys := make([]kind.Key, len(r.Items))
-	for i, item := range r.Items {
-		keys[i] = item.Key()
-	}
-	return r.ledger.Add(ctx, &r.view, keys)
+	return r.ledger.Add(ctx, &r.view, kind.KeysOf(r.Items))
 }
 
 // openLedger reads the records of the objects in git. A ledger that is missing or can't be read keeps
@@ -132,11 +128,7 @@ func (r *run) openLedger(ctx context.Context) (err error) {
 	if r.ledger, err = r.platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	keys := make([]kind.Key, len(r.set.Objects))
-	for i, o := range r.set.Objects {
-		keys[i] = o.Key()
-	}
-	r.view, err = r.ledger.View(ctx, keys)
+	r.view, err = r.ledger.View(ctx, kind.KeysOf(r.set.Objects))
 	if err != nil && ctx.Err() == nil {
 		r.view, err = ledger.Unreadable(err), nil
 	}

@@ -177,8 +177,8 @@ func (r *run) record(ctx context.Context) error {
 	for _, i := range r.Items {
 		i.Adopted = false
 	}
-	if p := ledger.Problem(err); p != nil {
-		err = exit.With(exit.NeedsPerson, fmt.Errorf("%w: %s", err, p.Fix))
+	if ledger.Problem(err) != nil {
+		err = exit.With(exit.NeedsPerson, ledger.WithFix(err))
 	}
 	return fmt.Errorf("the manifests are written, but not all are adopted: %w; run pull again", err)
 }

@@ -14,13 +14,13 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/report"
 )
@@ -43,15 +43,9 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	var shown *shownError
 	if !errors.As(err, &shown) {
-		a.log(slog.LevelError, inOneLine(err))
+		a.log(slog.LevelError, diag.OneLine(err))
 	}
 	return exit.Of(err)
-}
-
-// inOneLine returns the text of an error without line breaks and without repeated parts: errors.Join
-// sets parts on lines.
-func inOneLine(err error) string {
-	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
 // shownError is an error that the result on standard output has already.

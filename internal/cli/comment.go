@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/exit"
 	"trueup/internal/files"
 	"trueup/internal/forge"
@@ -40,7 +41,7 @@ func newComment(a *app) *cobra.Command {
 		doc, err := a.comment(ctx, opts, args[0])
 		var refused *refusedError
 		if errors.As(err, &refused) && !opts.required && !errors.Is(err, context.Canceled) {
-			a.log(slog.LevelWarn, inOneLine(err))
+			a.log(slog.LevelWarn, diag.OneLine(err))
 			err = nil
 		}
 		return doc, err

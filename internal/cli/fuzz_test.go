@@ -44,7 +44,7 @@ func FuzzConfig(f *testing.F) {
 		p, err := project.Parse(data)
 		switch {
 		case err != nil:
-			checkShown(t, "the error of a project file", inOneLine(err))
+			checkShown(t, "the error of a project file", diag.OneLine(err))
 		case strings.ContainsAny(p.Workspace.Name+p.Workspace.UUID, "/\\%?#") || p.Workspace.Name[0] == '.' || p.Workspace.UUID[0] == '.':
 			t.Fatalf("%q has the workspace %+v", data, p.Workspace)
 		default:
@@ -55,7 +55,7 @@ func FuzzConfig(f *testing.F) {
 		}
 		cfg, err := config.Parse(data)
 		if err != nil {
-			checkShown(t, "the error of a file of profiles", inOneLine(err))
+			checkShown(t, "the error of a file of profiles", diag.OneLine(err))
 			return
 		}
 		for _, p := range cfg.Profiles {

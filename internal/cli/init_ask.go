@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"trueup/internal/config"
+	"trueup/internal/diag"
 	"trueup/internal/kind"
 	"trueup/internal/project"
 	"trueup/internal/sandbox"
@@ -94,7 +95,7 @@ func (a *app) askFor(q question) error {
 			continue
 		}
 		if err := q.check(answer); err != nil {
-			a.log(slog.LevelWarn, inOneLine(err))
+			a.log(slog.LevelWarn, diag.OneLine(err))
 			continue
 		}
 		*q.value = answer

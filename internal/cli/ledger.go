@@ -68,8 +68,8 @@ func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.S
 // ledgerError adds the fix to a problem of the ledger, which a person must decide about.
 func ledgerError(err error) error {
 	var coded *exit.CodedError
-	if problem := ledger.Problem(err); problem != nil && !errors.As(err, &coded) {
-		return exit.With(exit.NeedsPerson, fmt.Errorf("%w: %s", err, problem.Fix))
+	if ledger.Problem(err) != nil && !errors.As(err, &coded) {
+		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
 	}
 	return err
 }

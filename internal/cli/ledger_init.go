@@ -107,10 +107,7 @@ func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config
 		return err
 	}
 	_, err = l.Usable(ctx, needed...)
-	if p := ledger.Problem(err); p != nil {
-		err = fmt.Errorf("%w: %s", err, p.Fix)
-	}
-	if err = errors.Join(err, l.Close()); err != nil {
+	if err = errors.Join(ledger.WithFix(err), l.Close()); err != nil {
 		return fmt.Errorf("the ledger is not ready: %w", err)
 	}
 	return nil
@@ -169,11 +166,7 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 	if exists, err := l.Exists(ctx); err != nil || !exists {
 		return objects, err
 	}
-	keys := make([]kind.Key, len(objects))
-	for i, o := range objects {
-		keys[i] = o.Key()
-	}
-	known, err := l.Look(ctx, keys)
+	known, err := l.Look(ctx, kind.KeysOf(objects))
 	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
 }
 

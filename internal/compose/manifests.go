@@ -150,7 +150,7 @@ func (m *maker) askLedger(ctx context.Context) {
 	var err error
 	m.known, err = m.Requests(ctx, m.keys(shortest))
 	if m.unknown = m.known.View.Problem; err != nil {
-		m.unknown = strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
+		m.unknown = diag.OneLine(err)
 	}
 	if m.unknown != "" && len(m.made) > 0 {
 		m.warn("trueup can't check names against the ledger or count active purges: %s", m.unknown)

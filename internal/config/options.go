@@ -218,10 +218,7 @@ func (w *Platform) Admit(ctx context.Context, areas ...kind.Area) error {
 			err = l.Admit(ctx, area)
 		}
 	}
-	if p := ledger.Problem(err); p != nil {
-		err = fmt.Errorf("%w: %s", err, p.Fix)
-	}
-	if err != nil && ctx.Err() == nil {
+	if err = ledger.WithFix(err); err != nil && ctx.Err() == nil {
 		return exit.With(exit.Error, err) // nothing is wrong with the token
 	}
 	return err

@@ -23,6 +23,11 @@ func First(list []string, most int) string {
 	return text
 }
 
+// OneLine returns the text of an error without line breaks and without repeated parts: errors.Join sets parts on lines.
+func OneLine(err error) string {
+	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
+}
+
 // InvalidError says that manifests have errors, and what was not done because of them.
 type InvalidError struct {
 	What  string

@@ -106,10 +106,6 @@ func fail(code int, says, fix string) Finding {
 	return Finding{Status: Failed, code: code, Says: says, Fix: fix}
 }
 
-func inOneLine(err error) string {
-	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
-}
-
 type examiner struct {
 	Input
 	report Report
@@ -199,7 +195,7 @@ func (e *examiner) checkProject(context.Context) Finding {
 func (e *examiner) checkManifests(context.Context) Finding {
 	switch {
 	case e.SetErr != nil:
-		return fail(exit.Error, inOneLine(e.SetErr), "correct manifests: in trueup.yaml")
+		return fail(exit.Error, diag.OneLine(e.SetErr), "correct manifests: in trueup.yaml")
 	case e.Set == nil:
 		return skip("no trueup.yaml says where they are")
 	case e.Findings.HasErrors():
@@ -231,9 +227,9 @@ func (e *examiner) checkEditor(context.Context) Finding {
 func (e *examiner) checkSettings(context.Context) Finding {
 	switch {
 	case e.sandboxErr != nil:
-		return fail(exit.Of(e.sandboxErr), inOneLine(e.sandboxErr), "")
+		return fail(exit.Of(e.sandboxErr), diag.OneLine(e.sandboxErr), "")
 	case e.settingsErr != nil:
-		return fail(exit.Error, inOneLine(e.settingsErr), "")
+		return fail(exit.Error, diag.OneLine(e.settingsErr), "")
 	case e.Sandbox:
 		return ok("the sandbox has its own addresses and tokens")
 	case len(e.settings.Overridden()) > 0:
@@ -268,7 +264,7 @@ func (e *examiner) checkLedger(ctx context.Context) Finding {
 		code, shown.Problem, shown.Fix = exit.NeedsPerson, problem.Problem, problem.Fix
 	} else {
 		view := ledger.Unreadable(err)
-		shown.Problem, shown.Fix = inOneLine(errors.New(view.Problem)), view.Fix
+		shown.Problem, shown.Fix = diag.OneLine(errors.New(view.Problem)), view.Fix
 	}
 	return fail(code, shown.Problem, shown.Fix)
 }

@@ -173,7 +173,7 @@ func (r *Reader) elsewhere(ctx context.Context, removed []kind.Key) (map[kind.Ke
 	}
 	ws := r.cfg.Project.Workspace
 	tree, err := r.repository.In(top).Tree(ctx, "HEAD", func(name, _ string) bool {
-		if !isManifest(name) || r.names.cover(folder, name) {
+		if !manifest.IsFile(name) || r.names.cover(folder, name) {
 			return false
 		}
 		p, err := project.Near(filepath.Join(top, filepath.FromSlash(path.Dir(name))))
@@ -230,12 +230,8 @@ func (n names) cover(folder, file string) bool {
 }
 
 // mayHold reports whether a file below these names may have manifests.
-func (n names) mayHold(file string) bool { return isManifest(file) || slices.Contains(n, file) }
+func (n names) mayHold(file string) bool { return manifest.IsFile(file) || slices.Contains(n, file) }
 
 func holds(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
-}
-
-func isManifest(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

@@ -153,6 +153,15 @@ type Key struct {
 // String returns KIND/NAME, the form that flags and messages use.
 func (k Key) String() string { return k.Kind + "/" + k.Name }
 
+// KeysOf returns the keys of objects.
+func KeysOf[O interface{ Key() Key }](objects []O) []Key {
+	keys := make([]Key, len(objects))
+	for i, o := range objects {
+		keys[i] = o.Key()
+	}
+	return keys
+}
+
 // ParseKey reads KIND/NAME; the kind may be written in any case.
 func ParseKey(s string) (Key, bool) {
 	kindName, name, ok := strings.Cut(s, "/")

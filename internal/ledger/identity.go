@@ -33,6 +33,14 @@ func Problem(err error) *ProblemError {
 	return p
 }
 
+// WithFix adds to a Problem what to do about it.
+func WithFix(err error) error {
+	if p := Problem(err); p != nil {
+		return fmt.Errorf("%w: %s", err, p.Fix)
+	}
+	return err
+}
+
 // Unreadable is the view of a ledger that can't be read: how requests ended is unknown, so none is planned.
 func Unreadable(err error) View {
 	return View{

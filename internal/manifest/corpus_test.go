@@ -114,7 +114,7 @@ func TestCDNsOfTheCorpusLoadWithoutErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if !isManifest(f.Name()) {
+		if !IsFile(f.Name()) {
 			continue
 		}
 		set, findings := loadFile(t, dir, f.Name(), Options{})
@@ -225,7 +225,7 @@ func TestParsersRejectTheSame(t *testing.T) {
 	const most = 60 // forms of YAML that nobody writes, such as a tab behind a hyphen
 	rejected, unexplained := 0, 0
 	err := filepath.WalkDir(corpus(t, "."), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !isManifest(path) {
+		if err != nil || d.IsDir() || !IsFile(path) {
 			return err
 		}
 		data, err := os.ReadFile(path)

@@ -229,7 +229,7 @@ func TestConvertCorpus(t *testing.T) {
 	purge := purgeText("delivery/v2.1", "metadata: {name: rel-42}\n")
 	looked := 0
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !isManifest(path) || looked > 300 {
+		if err != nil || d.IsDir() || !IsFile(path) || looked > 300 {
 			return err
 		}
 		data, err := os.ReadFile(path)

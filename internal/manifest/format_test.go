@@ -173,7 +173,7 @@ func TestFormatOfTheCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if !isManifest(f.Name()) {
+			if !IsFile(f.Name()) {
 				continue
 			}
 			data, err := os.ReadFile(filepath.Join(dir, f.Name()))

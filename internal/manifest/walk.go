@@ -92,7 +92,7 @@ func (l *lister) add(s Source) error {
 			return nil
 		case strings.HasPrefix(e.Name(), "."):
 			return skip(e)
-		case e.IsDir() || isManifest(name):
+		case e.IsDir() || IsFile(name):
 			l.checkCase(shown, cases)
 		}
 		return l.entry(s, name, e, strings.Count(strings.TrimPrefix(name, root+"/"), "/")+1)
@@ -110,13 +110,13 @@ func skip(e fs.DirEntry) error {
 func (l *lister) entry(s Source, name string, e fs.DirEntry, depth int) error {
 	shown := path.Join(s.Display, name)
 	switch {
-	case !utf8.ValidString(name) && (e.IsDir() || isManifest(name)):
+	case !utf8.ValidString(name) && (e.IsDir() || IsFile(name)):
 		l.report(shown, ruleEncoding, diag.Error, "the name is not UTF-8", "rename it")
 		return skip(e)
 	case e.IsDir() && depth > l.limits.Folders:
 		l.exceed(shown, fmt.Sprintf("folders are nested more than %d deep", l.limits.Folders), "move the manifests up, or name their folder")
 	case e.IsDir():
-	case isManifest(name):
+	case IsFile(name):
 		l.file(s, name, e.Type())
 	case e.Type()&fs.ModeSymlink != 0 && isFolderLink(s, name):
 		l.report(shown, ruleNotRegular, diag.Warning, "trueup does not follow symbolic links to folders",
@@ -143,7 +143,8 @@ func isFolderLink(s Source, name string) bool {
 	return err != nil || info.IsDir()
 }
 
-func isManifest(name string) bool {
+// IsFile reports whether a file has the name of manifests.
+func IsFile(name string) bool {
 	ext := path.Ext(name)
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }

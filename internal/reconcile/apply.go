@@ -75,7 +75,7 @@ func (s *Session) Finish(ctx context.Context) {
 	if options.Targets != nil || options.PartOfTree || s.Plan.LedgerProblem != "" {
 		return
 	}
-	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, keysOf(s.inputs.Set.Objects)); err != nil {
+	if err := s.Ledger.Finish(ctx, s.inputs.Ledger, kind.KeysOf(s.inputs.Set.Objects)); err != nil {
 		s.env.Log(slog.LevelWarn, err.Error())
 	}
 }

@@ -150,7 +150,7 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	if s.Ledger, err = s.Platform.OpenLedger(ctx); err != nil {
 		return err
 	}
-	known := append(keysOf(s.inputs.Set.Objects), history.Removed(s.inputs.Base, s.inputs.Set)...)
+	known := append(kind.KeysOf(s.inputs.Set.Objects), history.Removed(s.inputs.Base, s.inputs.Set)...)
 	view, err := s.Ledger.View(ctx, known)
 	if err != nil && s.options.ReadOnly && !errors.Is(err, ledger.ErrStore) {
 		// A fork's pull request may not read the ledger, and still sees the rest.
@@ -184,14 +184,6 @@ func Areas(set *manifest.Set) []kind.Area {
 	})
 }
 
-func keysOf[O interface{ Key() kind.Key }](objects []O) []kind.Key {
-	keys := make([]kind.Key, len(objects))
-	for i, o := range objects {
-		keys[i] = o.Key()
-	}
-	return keys
-}
-
 // readLive reads what the manifests name.
 func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {
 	progress, end := s.env.Begin("reading what is live")
@@ -219,7 +211,7 @@ func (s *Session) addUnmanaged(ctx context.Context) error {
 	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
 		return nil
 	}
-	return s.Ledger.Add(ctx, &s.inputs.Ledger, keysOf(s.inputs.Live.Unmanaged))
+	return s.Ledger.Add(ctx, &s.inputs.Ledger, kind.KeysOf(s.inputs.Live.Unmanaged))
 }
 
 // Offline returns the plan of what git changed since the base. It needs no token, platform or
