@@ -211,7 +211,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	if c.verb == kind.List {
 		a.timer.Stop()
 		a.stall = limit
-		a.whole = a.endAfter(r.cfg.ListTimeout, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
+		a.whole = a.endAfter(pageTimeouts*limit, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
 	return a, nil
 }

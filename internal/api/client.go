@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,14 +32,22 @@ type Reader struct {
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
+	// patience is how many answers of an area may be server errors in a row until no
+	// new read of it begins. A Client goes on: who writes counts what failed
+	// (docs/design.md C3).
+	patience int
 }
 
 // NewReader returns a Reader that connects when it is first used.
-func NewReader(cfg Config) *Reader { return newReader(cfg, forReads) }
+func NewReader(cfg Config) *Reader {
+	r := newReader(cfg, forReads)
+	r.patience = 5
+	return r
+}
 
 // newReader is NewReader; connect is how, where the configuration does not say.
 func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
-	r := &Reader{cfg: cfg.withDefaults(), gates: newGates()}
+	r := &Reader{cfg: cfg.withDefaults(), gates: newGates(), patience: math.MaxInt}
 	r.transport = r.cfg.Transport
 	if r.transport == nil {
 		r.transport = connect(r.cfg)
@@ -140,7 +149,7 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Readi
 			}
 			// A body that is read to its end leaves the connection to the request that
 			// the time is asked for; what is longer, or cut, matters no more than that.
-			body, _ := io.ReadAll(io.LimitReader(a, r.cfg.MaxErrorBody))
+			body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
 			if looksHTML(body) {
 				return c.unreadable(a, errors.New("it is a page"), head(body))
 			}
@@ -182,7 +191,6 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, newTransport)
-	r.cfg.Retry.Failures = 0
 	perSecond := rate.Limit(r.cfg.WritesPerSecond)
 	if r.cfg.onLoopback() {
 		perSecond = rate.Inf

@@ -17,19 +17,12 @@ type Config struct {
 	Endpoints map[kind.Area]Endpoint
 	Workspace kind.Workspace
 	// RequestTimeout bounds one request with its answer, and in a list each
-	// wait for more of it; default 30 s. ConnectTimeout bounds the dialling and
-	// the TLS handshake; default 10 s each.
-	RequestTimeout, ConnectTimeout time.Duration
-	// ListTimeout bounds one page of a list, however slowly it goes on coming;
-	// default 20 RequestTimeouts.
-	ListTimeout time.Duration
-	// MaxObject bounds one object, MaxList a whole list, MaxErrorBody what is
-	// read of an error, in bytes after decompression; default 16 MiB, 1 GiB
-	// (docs/design.md 0.14) and 64 KiB. What a creation is told may show an object, and
-	// is read as one.
-	MaxObject, MaxList, MaxErrorBody int64
-	// MaxHeader bounds the head of an answer, in bytes; default 1 MiB.
-	MaxHeader int64
+	// wait for more of it; default 30 s.
+	RequestTimeout time.Duration
+	// MaxObject bounds one object, MaxList a whole list, in bytes after
+	// decompression; default 16 MiB and 1 GiB (docs/design.md 0.14). MaxHeader bounds
+	// the head of an answer; default 1 MiB.
+	MaxObject, MaxList, MaxHeader int64
 	// MaxPages stops a server that never ends a list; default 10,000. MaxItems
 	// bounds what is kept of one: many small objects take more memory than few
 	// large ones; default 100,000.
@@ -77,10 +70,6 @@ type Retry struct {
 	// Second is how long a second is that a server asks for: tests make it
 	// shorter. Default 1 s.
 	Second time.Duration
-	// Failures is how many answers of an area may be server errors in a row
-	// until a Reader begins no new read of it; default 5. A Client goes on: who
-	// writes counts what failed (docs/design.md C3).
-	Failures int
 }
 
 // Warning is one Warning header of an answer: how a server says that it has
@@ -117,11 +106,8 @@ type TraceEvent struct {
 // withDefaults fills in what is zero.
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
-	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
-	c.ListTimeout = cmp.Or(c.ListTimeout, 20*c.RequestTimeout)
 	c.MaxObject = cmp.Or(c.MaxObject, 16<<20)
 	c.MaxList = cmp.Or(c.MaxList, 1<<30)
-	c.MaxErrorBody = cmp.Or(c.MaxErrorBody, 64<<10)
 	c.MaxHeader = cmp.Or(c.MaxHeader, 1<<20)
 	c.MaxPages = cmp.Or(c.MaxPages, 10_000)
 	c.MaxItems = cmp.Or(c.MaxItems, 100_000)
@@ -130,7 +116,6 @@ func (c Config) withDefaults() Config {
 	c.Retry.Max = cmp.Or(c.Retry.Max, 20*time.Second)
 	c.Retry.MaxRetryAfter = cmp.Or(c.Retry.MaxRetryAfter, 15*time.Minute)
 	c.Retry.Second = cmp.Or(c.Retry.Second, time.Second)
-	c.Retry.Failures = cmp.Or(c.Retry.Failures, 5)
 	c.WritesPerSecond = cmp.Or(c.WritesPerSecond, 5)
 	c.Parallelism = cmp.Or(c.Parallelism, 4)
 	c.Listed = cmp.Or(c.Listed, new(Listed))
@@ -140,6 +125,17 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// Bounds that nobody sets.
+const (
+	// connectTimeout bounds the dialling, and the TLS handshake.
+	connectTimeout = 10 * time.Second
+	// pageTimeouts is how many times RequestTimeout a page of a list may take, however
+	// slowly it goes on coming.
+	pageTimeouts = 20
+	// maxErrorBody bounds what is read of an error, in bytes after decompression.
+	maxErrorBody = 64 << 10
+)
 
 // onLoopback reports whether nothing that is sent leaves the machine.
 func (c Config) onLoopback() bool {

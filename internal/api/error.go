@@ -250,9 +250,9 @@ func hopeless(err error) bool {
 
 // answered is an answer that is not a success.
 func (r *Reader) answered(c *call, a *answer) *Error {
-	limit := r.cfg.MaxErrorBody
+	limit := int64(maxErrorBody)
 	if c.verb == kind.Create {
-		limit = r.cfg.MaxObject
+		limit = r.cfg.MaxObject // it may show an object
 	}
 	body, err := io.ReadAll(io.LimitReader(a, limit))
 	said := readComplaint(body, c.endpoint.redact)

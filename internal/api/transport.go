@@ -26,7 +26,7 @@ func forReads(cfg Config) *http.Transport {
 // one request at a time on a connection it is certain whether a failed write
 // has left this machine.
 func newTransport(cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  cfg.Proxy,
 		OnProxyConnectResponse: throughProxy,
@@ -38,7 +38,7 @@ func newTransport(cfg Config) *http.Transport {
 			return &countedConn{Conn: conn}, nil
 		},
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
-		TLSHandshakeTimeout:    cfg.ConnectTimeout,
+		TLSHandshakeTimeout:    connectTimeout,
 		IdleConnTimeout:        60 * time.Second,
 		MaxIdleConnsPerHost:    cfg.Parallelism,
 		MaxResponseHeaderBytes: cfg.MaxHeader,

@@ -155,7 +155,7 @@ func newSandboxQuirks(a *app) *cobra.Command {
 	return a.command("quirks", func(context.Context, []string) (report.Document, error) {
 		var rows [][]string
 		for _, q := range fault.Quirks() {
-			rows = append(rows, []string{q.Name, string(q.Group), q.Summary})
+			rows = append(rows, []string{q.Name, q.Group, q.Summary})
 		}
 		doc := table("trueup.quirks/v1", "quirks", fault.Quirks(), nil)
 		doc.Text = func(out report.Lines, opts report.Options) { out.Marked(rows, report.Options{Width: opts.Width}) }

@@ -13,8 +13,7 @@ import (
 )
 
 // The limits of purges that are active for one hostname (docs/platform.md 8), and
-// their life, where Options name none: active until they are removed
-// (docs/platform.md 3).
+// how long a purge is kept, and its name taken: "about 24 hours" (docs/platform.md 3).
 const (
 	MaxPurges   = 100
 	MaxAbsolute = 20000

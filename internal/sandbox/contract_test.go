@@ -218,7 +218,7 @@ func TestSnapshotLife(t *testing.T) {
 }
 
 func TestContentOfSnapshot(t *testing.T) {
-	w := openWorld(t, Options{Now: standing, Disks: []string{"db-data"}})
+	w := newWorld(t)
 	body := snapshotBody("db", "db-data")
 	for _, tc := range []struct{ from, to, field string }{
 		{"general-purpose", "gp2", "spec.volumeSnapshotClassName"},
@@ -232,7 +232,7 @@ func TestContentOfSnapshot(t *testing.T) {
 	}
 	w.post(snapshots, strings.Replace(body, `"acme"`, `"other"`, 1)).want(t, 400)
 	w.post(snapshots, body).want(t, 201)
-	w.post(snapshots, snapshotBody("other", "other-disk")).want(t, 201)
+	w.post(snapshots, snapshotBody("other", "missing-disk")).want(t, 201)
 	w.advance(time.Minute)
 	w.get(snapshots+"/db").wantAt(t, "status.readyToUse", true)
 	w.get(snapshots+"/other").wantAt(t, "status.readyToUse", false)

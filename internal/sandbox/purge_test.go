@@ -35,21 +35,6 @@ func TestPurgeLife(t *testing.T) {
 	}
 }
 
-func TestPurgeLifeCanBeSet(t *testing.T) {
-	for _, life := range []time.Duration{23*time.Hour + 30*time.Minute, 24*time.Hour + 30*time.Minute} {
-		w := openWorld(t, Options{Now: standing, PurgeLife: life})
-		w.post(cdns, cdnBody("shop", "shop.example.com")).want(t, 201)
-		body := purgeBody("rel-1", "shop.example.com", manyPaths(MaxAbsolute, "")...)
-		w.post(purges, body).want(t, 201)
-		w.advance(life - time.Second)
-		w.post(purges, body).want(t, 409)
-		w.post(purges, purgeBody("rel-2", "shop.example.com", "/")).want(t, 422)
-		w.advance(time.Second)
-		w.post(purges, purgeBody("rel-2", "shop.example.com", "/")).want(t, 201)
-		w.post(purges, purgeBody("rel-1", "shop.example.com", "/")).want(t, 201)
-	}
-}
-
 // A duplicate that is executed takes the place of the first one, also at the
 // limit of its hostname.
 func TestDuplicatesCountOnce(t *testing.T) {

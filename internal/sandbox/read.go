@@ -25,13 +25,16 @@ const (
 	TerminatingFor = 30 * time.Second
 )
 
+// missingDisk is how the names of disks begin that do not exist.
+const missingDisk = "missing-"
+
 // gone reports whether an object that is still stored has ended by now: a purge
 // after its life (docs/platform.md 3), a snapshot after it was terminating.
 func (c *call) gone(obj object) bool {
 	deleted := obj.stamp("deletionTimestamp")
 	switch {
 	case c.isPurge():
-		return !c.now.Before(obj.stamp("creationTimestamp").Add(c.res.life))
+		return !c.now.Before(obj.stamp("creationTimestamp").Add(PurgeLife))
 	case c.isCDN() || deleted.IsZero() || c.on["finalizers"]:
 		return false
 	}
@@ -143,7 +146,7 @@ func (c *call) paging() (limit int, after string, err error) {
 	}
 	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
 		return 0, "", &fault.Failure{
-			Code: http.StatusGone, Reason: "Expired", Continue: pageToken{After: token.After, Made: c.now}.String(),
+			Code: http.StatusGone, Reason: "Expired", Meta: fault.Meta{Continue: pageToken{After: token.After, Made: c.now}.String()},
 			Message: "The provided continue parameter is too old to display a consistent list result. " +
 				"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.",
 		}
@@ -154,7 +157,7 @@ func (c *call) paging() (limit int, after string, err error) {
 // view completes an object for an answer: with its status, and as the quirks say
 // that need the table of fields.
 func (s *Server) view(c *call, obj object) object {
-	s.addStatus(c, obj)
+	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
 		if c.on["defaults"] {
 			cdnFields().fillDefaults(spec, text(spec["hostname"]))
@@ -168,7 +171,7 @@ func (s *Server) view(c *call, obj object) object {
 
 // addStatus says how far an object has come by the platform's clock. A status
 // that was seeded stays.
-func (s *Server) addStatus(c *call, obj object) {
+func addStatus(c *call, obj object) {
 	if _, has := obj["status"]; has {
 		return
 	}
@@ -184,16 +187,15 @@ func (s *Server) addStatus(c *call, obj object) {
 		obj["status"] = map[string]any{"status": "OK"}
 	case c.isPurge() || c.isCDN() || age < SnapshotBegins:
 	default:
-		obj["status"] = s.snapshotStatus(obj, age)
+		obj["status"] = snapshotStatus(obj, age)
 	}
 }
 
-func (s *Server) snapshotStatus(obj object, age time.Duration) map[string]any {
+func snapshotStatus(obj object, age time.Duration) map[string]any {
 	disk := text(asObject(obj.spec()["source"])["persistentVolumeClaimName"])
-	exists := slices.Contains(s.opts.Disks, disk) || len(s.opts.Disks) == 0 && !strings.HasPrefix(disk, "missing-")
 	began := obj.stamp("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
 	switch {
-	case !exists:
+	case strings.HasPrefix(disk, missingDisk):
 		return map[string]any{"readyToUse": false, "error": map[string]any{
 			"message": "Failed to create snapshot content with error snapshot controller failed to update " + obj.name() +
 				` on API server: cannot get claim from snapshot: persistentvolumeclaim "` + disk + `" not found`,

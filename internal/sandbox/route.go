@@ -26,11 +26,9 @@ type resource struct {
 	role string
 	// admit validates an object that is about to be stored.
 	admit func(*admission) error
-	// life is after which an object is gone by itself; 0 is never.
-	life time.Duration
 }
 
-func newResources(purgeLife time.Duration) []*resource {
+func newResources() []*resource {
 	const workspaces = DeliveryBase + "/global/workspaces/"
 	return []*resource{
 		{
@@ -42,7 +40,7 @@ func newResources(purgeLife time.Duration) []*resource {
 		{
 			plural: "purges", kind: "Purge", apiVersion: "delivery/v2.1", group: "delivery", base: workspaces,
 			collection: []string{http.MethodPost},
-			role:       RolePurger, admit: admitPurge, life: purgeLife,
+			role:       RolePurger, admit: admitPurge,
 		},
 		{
 			plural: "volumesnapshots", kind: "VolumeSnapshot", apiVersion: snapshotGroup + "/v1", group: snapshotGroup,
@@ -211,7 +209,7 @@ func (c *call) failed(err error) *fault.Answer {
 		f = &fault.Failure{Code: http.StatusInternalServerError, Reason: "InternalError", Message: "Internal error occurred: " + err.Error()}
 	}
 	if c.res != nil {
-		f.Group, f.Resource = c.res.group, c.res.plural
+		f.Details.Group, f.Details.Resource = c.res.group, c.res.plural
 	}
 	return f.Answer()
 }
@@ -228,7 +226,7 @@ func (c *call) forbidden() error {
 		verb = "list"
 	}
 	return &fault.Failure{
-		Code: http.StatusForbidden, Reason: "Forbidden", Name: c.name,
+		Code: http.StatusForbidden, Reason: "Forbidden", Details: fault.Details{Name: c.name},
 		Message: fmt.Sprintf("%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
 			c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space),
 	}
@@ -236,7 +234,7 @@ func (c *call) forbidden() error {
 
 func notFound(what, name string) error {
 	return &fault.Failure{
-		Code: http.StatusNotFound, Reason: "NotFound", Name: name,
+		Code: http.StatusNotFound, Reason: "NotFound", Details: fault.Details{Name: name},
 		Message: fmt.Sprintf("%s %q not found", what, name),
 	}
 }
@@ -255,7 +253,7 @@ func (c *call) invalid(name string, causes ...fault.Cause) error {
 		message = "[" + message + "]"
 	}
 	return &fault.Failure{
-		Code: http.StatusUnprocessableEntity, Reason: "Invalid", Name: name, Causes: causes,
+		Code: http.StatusUnprocessableEntity, Reason: "Invalid", Details: fault.Details{Name: name, Causes: causes},
 		Message: fmt.Sprintf("%s.%s %q is invalid: %s", c.res.kind, c.res.group, name, message),
 	}
 }

@@ -4,7 +4,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,12 +63,6 @@ type Options struct {
 	Tokens map[string][]string
 	// Workspaces default to WorkspaceName alone.
 	Workspaces []Workspace
-	// PurgeLife is how long a purge is kept, and its name taken; default
-	// PurgeLife. The document says "about 24 hours" (docs/platform.md 3).
-	PurgeLife time.Duration
-	// Disks are the disks that exist. Empty: all but those whose name starts
-	// with "missing-".
-	Disks []string
 	// Log is called with each request after its answer is known, also by
 	// several requests at once.
 	Log func(Request)
@@ -111,7 +104,7 @@ func open(opts Options) (*Server, error) {
 	if len(opts.Workspaces) == 0 {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
-	s := &Server{opts: opts, resources: newResources(cmp.Or(opts.PurgeLife, PurgeLife))}
+	s := &Server{opts: opts, resources: newResources()}
 	var err error
 	if s.Injector, err = fault.New(s.Now, opts.Quirks...); err != nil {
 		return nil, err

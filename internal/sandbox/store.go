@@ -169,7 +169,7 @@ func (o objects) put(res *resource, ws string, obj object) error {
 			err = o.bucket(bucketHosts).Put(storeKey(ws, host), []byte(name))
 		case "Purge":
 			size := sizeOf(obj.spec())
-			size.Expires = obj.stamp("creationTimestamp").Add(res.life)
+			size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
 			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(jsonText(size)))
 		}
 	}

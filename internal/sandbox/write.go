@@ -109,7 +109,7 @@ func (s *Server) checkFree(c *call, o objects, name string) error {
 	if err != nil || old == nil || c.gone(old) || c.isPurge() && c.on["executes-duplicates"] {
 		return err
 	}
-	f := &fault.Failure{Code: http.StatusConflict, Reason: "AlreadyExists", Name: name}
+	f := &fault.Failure{Code: http.StatusConflict, Reason: "AlreadyExists", Details: fault.Details{Name: name}}
 	f.Message = fmt.Sprintf("%s %q already exists", c.groupResource(), name)
 	if !old.stamp("deletionTimestamp").IsZero() {
 		f.Message = "object is being deleted: " + f.Message
@@ -213,7 +213,7 @@ func (c *call) checkPatch(old, change object) error {
 	version, has := change.meta()["resourceVersion"]
 	if has && (c.on["conflict-on-resource-version"] || version != old.meta()["resourceVersion"]) {
 		return &fault.Failure{
-			Code: http.StatusConflict, Reason: "Conflict", Name: c.name,
+			Code: http.StatusConflict, Reason: "Conflict", Details: fault.Details{Name: c.name},
 			Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the object has been modified; "+
 				"please apply your changes to the latest version and try again", c.groupResource(), c.name),
 		}

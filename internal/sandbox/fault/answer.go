@@ -207,15 +207,27 @@ type Cause struct {
 // Failure is an error of the platform, which a Kubernetes-style server answers
 // with a Status.
 type Failure struct {
-	Code            int
-	Reason, Message string
-	Causes          []Cause
-	RetryAfter      int
-	// Name, Group and Resource are of the object; Continue is what a list may
-	// continue with.
-	Name, Group, Resource, Continue string
+	Code    int     `json:"code"`
+	Reason  string  `json:"reason"`
+	Message string  `json:"message"`
+	Details Details `json:"details,omitzero"`
+	Meta    Meta    `json:"metadata"`
 	// Instead is the body of the answer where it is no Status: a text or an object.
-	Instead any
+	Instead any `json:"-"`
+}
+
+// Details say what a Failure is about.
+type Details struct {
+	Name       string  `json:"name,omitempty"`
+	Group      string  `json:"group,omitempty"`
+	Resource   string  `json:"kind,omitempty"`
+	Causes     []Cause `json:"causes,omitempty"`
+	RetryAfter int     `json:"retryAfterSeconds,omitempty"`
+}
+
+// Meta holds what a list may continue with.
+type Meta struct {
+	Continue string `json:"continue,omitempty"`
 }
 
 // Error returns the message.
@@ -223,44 +235,23 @@ func (f *Failure) Error() string { return f.Message }
 
 // Answer returns the failure as an answer.
 func (f *Failure) Answer() *Answer {
-	a := JSON(f.Code, f.Instead)
-	switch plain, isText := f.Instead.(string); {
-	case isText:
-		a = NewAnswer(f.Code, TypeText, []byte(plain))
-	case f.Instead == nil:
-		a = JSON(f.Code, f.status())
+	body := f.Instead
+	if body == nil {
+		body = struct {
+			Kind       string `json:"kind"`
+			APIVersion string `json:"apiVersion"`
+			Status     string `json:"status"`
+			*Failure
+		}{"Status", "v1", "Failure", f}
 	}
-	if f.RetryAfter > 0 {
-		a.Header.Set("Retry-After", strconv.Itoa(f.RetryAfter))
+	a := JSON(f.Code, body)
+	if plain, isText := body.(string); isText {
+		a = NewAnswer(f.Code, TypeText, []byte(plain))
+	}
+	if after := f.Details.RetryAfter; after > 0 {
+		a.Header.Set("Retry-After", strconv.Itoa(after))
 	}
 	return a
-}
-
-func (f *Failure) status() map[string]any {
-	details, meta := map[string]any{}, map[string]any{}
-	set := func(in map[string]any, name, value string) {
-		if value != "" {
-			in[name] = value
-		}
-	}
-	set(details, "group", f.Group)
-	set(details, "kind", f.Resource)
-	set(details, "name", f.Name)
-	set(meta, "continue", f.Continue)
-	if len(f.Causes) > 0 {
-		details["causes"] = f.Causes
-	}
-	if f.RetryAfter > 0 {
-		details["retryAfterSeconds"] = f.RetryAfter
-	}
-	body := map[string]any{
-		"kind": "Status", "apiVersion": "v1", "metadata": meta, "status": "Failure",
-		"message": f.Message, "reason": f.Reason, "code": f.Code,
-	}
-	if len(details) > 0 {
-		body["details"] = details
-	}
-	return body
 }
 
 // shapeError gives a Status that says Failure the shape of the quirks that are on:

@@ -178,7 +178,7 @@ func readStatus(e *effect, w *reader, arg string) bool {
 		Message: cmp.Or(given["message"], "the sandbox was told to answer: "+title),
 	}
 	if field := given["field"]; field != "" {
-		f.Causes = []Cause{{Reason: "FieldValueInvalid", Message: f.Message, Field: field}}
+		f.Details.Causes = []Cause{{Reason: "FieldValueInvalid", Message: f.Message, Field: field}}
 	}
 	if w.option("plain") != "" {
 		f.Instead = f.Message + "\n"

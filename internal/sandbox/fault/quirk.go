@@ -12,20 +12,12 @@ import (
 	"time"
 )
 
-// Group says what a quirk asks of a client.
-type Group string
-
-// A client works as ever under a benign quirk; under an adverse one it has to
-// notice that something is wrong.
-const (
-	Benign  Group = "benign"
-	Adverse Group = "adverse"
-)
-
 // Quirk is one way in which a real server differs from the plainest one.
 type Quirk struct {
-	Name    string `json:"name"`
-	Group   Group  `json:"group"`
+	Name string `json:"name"`
+	// Group is "benign" where a client works as ever; under an "adverse" quirk it has to
+	// notice that something is wrong.
+	Group   string `json:"group"`
 	Summary string `json:"summary"`
 }
 
@@ -38,7 +30,7 @@ func Quirks() []Quirk {
 	var all []Quirk
 	for line := range strings.Lines(quirkTable) {
 		col := strings.Split(strings.TrimSpace(line), "\t")
-		all = append(all, Quirk{Name: col[0], Group: Group(col[1]), Summary: col[2]})
+		all = append(all, Quirk{Name: col[0], Group: col[1], Summary: col[2]})
 	}
 	return all
 }
@@ -87,7 +79,7 @@ func (in *Injector) instead(r *http.Request, on Set) *Answer {
 		return NewAnswer(http.StatusOK, TypeHTML, []byte(portalPage))
 	case on.hasAny("rate-limited-") && in.first(r):
 		f := Failure{
-			Code: http.StatusTooManyRequests, Reason: "TooManyRequests", RetryAfter: 1,
+			Code: http.StatusTooManyRequests, Reason: "TooManyRequests", Details: Details{RetryAfter: 1},
 			Message: "the server has received too many requests and has asked us to try again later",
 		}
 		if on["rate-limited-plain"] {

@@ -6,9 +6,11 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -108,51 +110,40 @@ func (w *reader) option(names ...string) string {
 	return ""
 }
 
-// split cuts text into words, the first character of which is number from+1. Text
-// in double quotes is part of one word, without the quotes.
-func split(text string, from int) ([]token, error) {
-	var out []token
-	begun, quote := false, 0
-	for _, r := range text {
-		from++
-		if quote == 0 && (r == ' ' || r == '\t') {
-			begun = false
-			continue
-		}
-		if !begun {
-			out, begun = append(out, token{at: from}), true
-		}
-		switch {
-		case r != '"':
-			out[len(out)-1].text += string(r)
-		case quote == 0:
-			quote = from
-		default:
-			quote = 0
-		}
+// wordForm is a word: text in double quotes is a part of one.
+var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^ \t"]|"[^"]*")+`) })
+
+// split cuts the part of the rule before or after a byte into words.
+func (w *reader) split(from, to int) (out []token, err error) {
+	part := w.rule[from:to]
+	if strings.Count(part, `"`)%2 != 0 {
+		return nil, w.wrong(token{}, "the quote of character %d is not closed", w.character(from+strings.LastIndexByte(part, '"')))
 	}
-	if quote > 0 {
-		return nil, fmt.Errorf("the quote of character %d is not closed", quote)
+	for _, at := range wordForm().FindAllStringIndex(part, -1) {
+		out = append(out, token{strings.ReplaceAll(part[at[0]:at[1]], `"`, ""), w.character(from + at[0])})
 	}
 	return out, nil
 }
 
+// character returns the number of the character at a byte, from 1.
+func (w *reader) character(at int) int { return utf8.RuneCountInString(w.rule[:at]) + 1 }
+
 func parse(text string) (*rule, error) {
 	text = strings.TrimSpace(text)
 	w := &reader{rule: text}
-	head, tail, ok := strings.Cut(text, ":")
-	if !ok {
+	colon := strings.IndexByte(text, ':')
+	if colon < 0 {
 		return nil, w.wrong(token{}, "the colon that follows the path is missing")
 	}
-	before, err := split(head, 0)
+	before, err := w.split(0, colon)
 	if err == nil {
-		w.left, err = split(tail, utf8.RuneCountInString(head)+1)
+		w.left, err = w.split(colon+1, len(text))
 	}
 	switch {
 	case err != nil:
-		return nil, w.wrong(token{}, "%v", err)
+		return nil, err
 	case len(before) != 2:
-		return nil, w.wrong(token{head, 1}, "before the colon stand a method and a path, or * for any")
+		return nil, w.wrong(token{text[:colon], 1}, "before the colon stand a method and a path, or * for any")
 	case before[0].text != "*" && strings.Trim(before[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
 		return nil, w.wrong(before[0], "a method is written in capitals, or * for any")
 	}
