@@ -60,7 +60,7 @@ func (a *admission) run() (warnings []string, err error) {
 	a.spec = a.obj.spec()
 	if a.spec == nil {
 		a.required("spec")
-		return nil, a.c.invalid(a.obj.name(), a.found...)
+		return nil, a.c.invalid(a.found...)
 	}
 	settle(a.spec)
 	if a.c.isCDN() {
@@ -79,7 +79,7 @@ func (a *admission) run() (warnings []string, err error) {
 		err = a.c.res.admit(a)
 	}
 	if len(a.found) > 0 {
-		return nil, a.c.invalid(a.obj.name(), a.found...)
+		return nil, a.c.invalid(a.found...)
 	}
 	return warnings, err
 }

@@ -45,7 +45,7 @@ func (c *call) gone(obj object) bool {
 func (c *call) find(o objects) (object, error) {
 	obj, err := o.get(c.res, c.ws.Name, c.name)
 	if err == nil && (!c.known || obj == nil || c.gone(obj)) {
-		err = notFound(c.groupResource(), c.name)
+		err = c.notFound()
 	}
 	return obj, err
 }
@@ -60,7 +60,7 @@ func (s *Server) get(c *call) (*fault.Answer, error) {
 		return err
 	})
 	if err == nil && shown == nil {
-		err = notFound(c.groupResource(), c.name)
+		err = c.notFound()
 	}
 	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, append(shown, '\n')), err
 }
@@ -145,11 +145,10 @@ func (c *call) paging() (limit int, after string, err error) {
 		return 0, "", badRequest("continue key is not valid: %q", value)
 	}
 	if c.on["list-expired"] || c.now.Sub(token.Made) >= tokenLife {
-		return 0, "", &fault.Failure{
-			Code: http.StatusGone, Reason: "Expired", Meta: fault.Meta{Continue: pageToken{After: token.After, Made: c.now}.String()},
-			Message: "The provided continue parameter is too old to display a consistent list result. " +
-				"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.",
-		}
+		f := failure(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
+			"You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.")
+		f.Meta.Continue = pageToken{After: token.After, Made: c.now}.String()
+		return 0, "", f
 	}
 	return limit, token.After, nil
 }

@@ -104,10 +104,7 @@ func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
 		methods = c.res.single
 	}
 	if !slices.Contains(methods, c.method) {
-		return nil, &fault.Failure{
-			Code: http.StatusMethodNotAllowed, Reason: "MethodNotAllowed",
-			Message: "the server does not allow this method on the requested resource",
-		}
+		return nil, failure(http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	}
 	c.known = c.known && !c.on["wrong-namespace-empty"]
 	switch {
@@ -129,10 +126,7 @@ func unreadable(err error) error {
 	if !errors.As(err, &large) {
 		return badRequest("the body could not be read: %v", err)
 	}
-	return &fault.Failure{
-		Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
-		Message: fmt.Sprintf("Request entity too large: limit is %d", large.Limit),
-	}
+	return failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 }
 
 // route finds resource, workspace and name of a path (docs/platform.md 4), or
@@ -180,7 +174,7 @@ func (s *Server) authorize(c *call) error {
 	token, isBearer := strings.CutPrefix(value, "Bearer ")
 	roles, found := s.opts.Tokens[token]
 	if !isBearer || !found {
-		return &fault.Failure{Code: http.StatusUnauthorized, Reason: "Unauthorized", Message: "Unauthorized"}
+		return failure(http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	}
 	c.user = "sandbox:" + strings.Join(roles, "+")
 	reads := c.method == http.MethodGet && slices.Contains(roles, RoleReader)
@@ -196,18 +190,25 @@ func (c *call) requireMedia(want string) error {
 	if strings.ToLower(strings.TrimSpace(media)) == want {
 		return nil
 	}
-	return &fault.Failure{
-		Code: http.StatusUnsupportedMediaType, Reason: "UnsupportedMediaType",
-		Message: "the body of the request was in an unknown format - accepted media types include: " + want,
-	}
+	return failure(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+		"the body of the request was in an unknown format - accepted media types include: %s", want)
+}
+
+func failure(code int, reason, format string, args ...any) *fault.Failure {
+	return &fault.Failure{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func badRequest(format string, args ...any) error {
+	return failure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
 // failed returns an error as an answer.
 func (c *call) failed(err error) *fault.Answer {
 	var f *fault.Failure
 	if !errors.As(err, &f) {
-		f = &fault.Failure{Code: http.StatusInternalServerError, Reason: "InternalError", Message: "Internal error occurred: " + err.Error()}
+		f = failure(http.StatusInternalServerError, "InternalError", "Internal error occurred: %v", err)
 	}
+	f.Details.Name = c.name
 	if c.res != nil {
 		f.Details.Group, f.Details.Resource = c.res.group, c.res.plural
 	}
@@ -215,6 +216,10 @@ func (c *call) failed(err error) *fault.Answer {
 }
 
 func (c *call) groupResource() string { return c.res.plural + "." + c.res.group }
+
+func (c *call) notFound() error {
+	return failure(http.StatusNotFound, "NotFound", "%s %q not found", c.groupResource(), c.name)
+}
 
 func (c *call) forbidden() error {
 	verb := map[string]string{"POST": "create", "PATCH": "patch", "DELETE": "delete", "PUT": "update", "GET": "get"}[c.method]
@@ -225,25 +230,11 @@ func (c *call) forbidden() error {
 	case c.method == http.MethodGet:
 		verb = "list"
 	}
-	return &fault.Failure{
-		Code: http.StatusForbidden, Reason: "Forbidden", Details: fault.Details{Name: c.name},
-		Message: fmt.Sprintf("%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
-			c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space),
-	}
+	return failure(http.StatusForbidden, "Forbidden", "%s%s is forbidden: User %q cannot %s resource %q in API group %q in the namespace %q",
+		c.groupResource(), target, c.user, verb, c.res.plural, c.res.group, c.space)
 }
 
-func notFound(what, name string) error {
-	return &fault.Failure{
-		Code: http.StatusNotFound, Reason: "NotFound", Details: fault.Details{Name: name},
-		Message: fmt.Sprintf("%s %q not found", what, name),
-	}
-}
-
-func badRequest(format string, args ...any) error {
-	return &fault.Failure{Code: http.StatusBadRequest, Reason: "BadRequest", Message: fmt.Sprintf(format, args...)}
-}
-
-func (c *call) invalid(name string, causes ...fault.Cause) error {
+func (c *call) invalid(causes ...fault.Cause) error {
 	texts := make([]string, len(causes))
 	for i, found := range causes {
 		texts[i] = found.Field + ": " + found.Message
@@ -252,8 +243,7 @@ func (c *call) invalid(name string, causes ...fault.Cause) error {
 	if len(texts) > 1 {
 		message = "[" + message + "]"
 	}
-	return &fault.Failure{
-		Code: http.StatusUnprocessableEntity, Reason: "Invalid", Details: fault.Details{Name: name, Causes: causes},
-		Message: fmt.Sprintf("%s.%s %q is invalid: %s", c.res.kind, c.res.group, name, message),
-	}
+	f := failure(http.StatusUnprocessableEntity, "Invalid", "%s.%s %q is invalid: %s", c.res.kind, c.res.group, c.name, message)
+	f.Details.Causes = causes
+	return f
 }

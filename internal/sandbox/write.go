@@ -22,15 +22,16 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 	if err != nil {
 		return nil, badRequest("the object provided is unrecognized: %v", err)
 	}
+	c.name = obj.name()
 	if err := c.checkEnvelope(obj); err != nil {
 		return nil, err
 	}
 	if !c.known {
-		return nil, notFound("namespaces", c.space)
+		return nil, failure(http.StatusNotFound, "NotFound", "namespaces %q not found", c.space)
 	}
 	var warnings []string
 	err = s.store.update(func(o objects) (err error) {
-		if err := s.checkFree(c, o, obj.name()); err != nil {
+		if err := s.checkFree(c, o); err != nil {
 			return err
 		}
 		delete(obj, "status")
@@ -40,12 +41,10 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 		if err := c.stampNew(o, obj); err != nil {
 			return err
 		}
-		if c.isPurge() {
-			if err := o.countExecution(obj.name()); err != nil {
-				return err
-			}
+		if err := o.put(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
+			return err
 		}
-		return o.put(c.res, c.ws.Name, obj)
+		return o.countExecution(c.name)
 	})
 	if err != nil {
 		return nil, err
@@ -68,18 +67,17 @@ func (c *call) checkEnvelope(obj object) error {
 	if err := c.checkKind(obj); err != nil {
 		return err
 	}
-	meta, name := obj.meta(), obj.name()
 	cause := fault.Cause{Reason: "FieldValueRequired", Field: "metadata.name", Message: "Required value: name or generateName is required"}
 	switch {
 	case obj["apiVersion"] == nil || obj["kind"] == nil:
 		return badRequest("Object 'Kind' or 'apiVersion' is missing")
-	case name == "":
-		return c.invalid(name, cause)
-	case !validName(name):
+	case c.name == "":
+		return c.invalid(cause)
+	case !validName(c.name):
 		cause.Reason, cause.Message = "FieldValueInvalid", fmt.Sprintf("Invalid value: %q: a lowercase RFC 1123 subdomain must consist of "+
-			"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name)
-		return c.invalid(name, cause)
-	case meta["resourceVersion"] != nil:
+			"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", c.name)
+		return c.invalid(cause)
+	case obj.meta()["resourceVersion"] != nil:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
 	return nil
@@ -104,13 +102,12 @@ func (c *call) checkKind(obj object) error {
 
 // checkFree refuses a name that an object has. How that of a purge is refused is
 // not shown (docs/platform.md 7.3).
-func (s *Server) checkFree(c *call, o objects, name string) error {
-	old, err := o.get(c.res, c.ws.Name, name)
+func (s *Server) checkFree(c *call, o objects) error {
+	old, err := o.get(c.res, c.ws.Name, c.name)
 	if err != nil || old == nil || c.gone(old) || c.isPurge() && c.on["executes-duplicates"] {
 		return err
 	}
-	f := &fault.Failure{Code: http.StatusConflict, Reason: "AlreadyExists", Details: fault.Details{Name: name}}
-	f.Message = fmt.Sprintf("%s %q already exists", c.groupResource(), name)
+	f := failure(http.StatusConflict, "AlreadyExists", "%s %q already exists", c.groupResource(), c.name)
 	if !old.stamp("deletionTimestamp").IsZero() {
 		f.Message = "object is being deleted: " + f.Message
 	}
@@ -212,11 +209,8 @@ func (c *call) checkPatch(old, change object) error {
 	}
 	version, has := change.meta()["resourceVersion"]
 	if has && (c.on["conflict-on-resource-version"] || version != old.meta()["resourceVersion"]) {
-		return &fault.Failure{
-			Code: http.StatusConflict, Reason: "Conflict", Details: fault.Details{Name: c.name},
-			Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the object has been modified; "+
-				"please apply your changes to the latest version and try again", c.groupResource(), c.name),
-		}
+		return failure(http.StatusConflict, "Conflict", "Operation cannot be fulfilled on %s %q: the object has been modified; "+
+			"please apply your changes to the latest version and try again", c.groupResource(), c.name)
 	}
 	return nil
 }
