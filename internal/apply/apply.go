@@ -181,15 +181,15 @@ func (r *run) phase(ctx context.Context, policy kind.Policy) {
 	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
 	begun := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
-	for i, it := range r.items {
-		if k, _ := kind.Named(it.Kind); k.Policy != policy || it.Op == plan.Delete {
+	for i := range r.items {
+		if k, _ := kind.Named(r.items[i].Kind); k.Policy != policy || r.items[i].Op == plan.Delete {
 			continue
 		}
 		begun <- struct{}{}
 		r.slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-r.slots; <-begun }()
-			r.outcomes[i] = r.work(it).all(ctx)
+			r.outcomes[i] = r.work(i).all(ctx)
 			if !r.outcomes[i].toRecord {
 				r.tell()
 			}
@@ -214,28 +214,4 @@ func (r *run) tell() {
 	if done := r.done.Add(1); r.Progress != nil {
 		r.Progress(int(done), len(r.outcomes))
 	}
-}
-
-// held returns why an item is not begun: the run was stopped, or something that it
-// waits for did not end well.
-func (r *run) held(ctx context.Context, it plan.Item) *Outcome {
-	if end := r.halted(ctx); end != nil {
-		return end
-	}
-	for _, key := range it.After {
-		i, ok := r.index[key]
-		if !ok {
-			return skipped(Partial, "waits for "+key.String()+", which is not part of this run")
-		}
-		before := r.outcomes[i]
-		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
-		switch {
-		case before.Verdict == OK, normalised && r.Options.AcceptNormalised:
-		case normalised:
-			return skipped(Partial, "waits for "+key.String()+": the server did not keep what was sent (to continue anyway: --accept-normalised)")
-		default:
-			return skipped(Partial, "waits for "+key.String()+", which failed")
-		}
-	}
-	return nil
 }

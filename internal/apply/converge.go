@@ -228,7 +228,7 @@ func (p *patching) fresh(ctx context.Context) (obj kind.Object, now plan.Item, e
 	switch {
 	case err != nil:
 		end = stale("trueup can't plan against what is live now: " + err.Error())
-	case !plan.Within(now, p.item):
+	case !plan.Within(now, *p.item):
 		end = stale(cmp.Or(now.Reason, "live changed after the plan was made"))
 	}
 	return obj, now, end
@@ -238,7 +238,7 @@ func (p *patching) fresh(ctx context.Context) (obj kind.Object, now plan.Item, e
 func (p *patching) reached(now plan.Item, obj kind.Object) *Outcome {
 	w := write{now: now, sent: p.spec, done: "another client has already made this change"}
 	if p.doubt != nil {
-		w.done = changed(p.item)
+		w.done = changed(*p.item)
 	}
 	if now.Leaves() {
 		w.sent = []byte("{}")
@@ -277,7 +277,7 @@ func (p *patching) answered(ctx context.Context, now plan.Item, err error) *Outc
 		p.doubt = nil // reading back tells
 	}
 	sent := canon.Bytes(canon.MustDecode(now.Request.Body).(map[string]any)["spec"])
-	return p.settle(ctx, write{now: now, sent: sent, done: changed(p.item)}, err)
+	return p.settle(ctx, write{now: now, sent: sent, done: changed(*p.item)}, err)
 }
 
 // changed says how much was done.
@@ -305,7 +305,7 @@ type write struct {
 	done string
 }
 
-func (w *work) created() write { return write{now: w.item, sent: w.spec, done: "created"} }
+func (w *work) created() write { return write{now: *w.item, sent: w.spec, done: "created"} }
 
 // settle reads back what was written, and says how it went; err is what the write was
 // answered with, or nil.

@@ -13,9 +13,9 @@ import (
 // deleteAll deletes what the plan says, one after the other, and only while
 // everything before ended well (docs/design.md C3).
 func (r *run) deleteAll(ctx context.Context) {
-	for i, it := range r.items {
-		if it.Op == plan.Delete {
-			d := &deletion{work: r.work(it), name: cmp.Or(it.RemoteName, it.Name)}
+	for i := range r.items {
+		if it := &r.items[i]; it.Op == plan.Delete {
+			d := &deletion{work: r.work(i), name: cmp.Or(it.RemoteName, it.Name)}
 			r.outcomes[i] = d.finish(func() *Outcome { return d.all(ctx) })
 			r.tell()
 		}

@@ -71,7 +71,7 @@ func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
 	})
 	for _, key := range waiting {
 		i := r.index[key]
-		w := r.work(r.items[i])
+		w := r.work(i)
 		r.outcomes[i] = w.finish(func() *Outcome {
 			if err != nil {
 				end := w.yield(key)
@@ -126,7 +126,7 @@ func (w *work) another(rec ledger.Record) bool {
 // again sends what the plan showed and another run had claimed and given back.
 func (w *work) again(ctx context.Context, i int) *Outcome {
 	if !w.kind.RequestOnly() {
-		end := w.run.work(w.item).all(ctx)
+		end := w.run.work(i).all(ctx)
 		return &end
 	}
 	w.done.Add(-1) // it counted when it was left to the other run

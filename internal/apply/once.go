@@ -21,12 +21,12 @@ func (r *run) postAll(ctx context.Context) {
 	var recording sync.WaitGroup
 	defer recording.Wait()
 	var batch []int
-	for i, it := range r.items {
-		if k, _ := kind.Named(it.Kind); !k.RequestOnly() {
+	for i := range r.items {
+		if k, _ := kind.Named(r.items[i].Kind); !k.RequestOnly() {
 			continue
 		}
-		if it.Op != plan.Post {
-			r.outcomes[i] = r.work(it).all(ctx)
+		if r.items[i].Op != plan.Post {
+			r.outcomes[i] = r.work(i).all(ctx)
 			r.tell()
 			continue
 		}
@@ -92,8 +92,8 @@ func (r *run) claimAll(ctx context.Context, batch []int) []*shot {
 	looks := map[kind.Area]reckoning{}
 	var wg sync.WaitGroup
 	for n, i := range batch {
-		s := &shot{work: r.work(r.items[i])}
-		held := cmp.Or(r.held(ctx, s.item), s.noRoom())
+		s := &shot{work: r.work(i)}
+		held := cmp.Or(s.held(ctx), s.noRoom())
 		if held == nil {
 			s.report("start", "")
 			if _, looked := looks[s.kind.Area]; !looked {

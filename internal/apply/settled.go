@@ -82,7 +82,7 @@ func (r *run) recordSettled(ctx context.Context) {
 func (r *run) recordTogether(some []int) {
 	all := make([]ledger.Confirmed, len(some))
 	for n, i := range some {
-		it := r.items[i]
+		it := &r.items[i]
 		all[n] = ledger.Confirmed{
 			Key:         it.Key,
 			AppliedSpec: ledger.AppliedSpec{Spec: r.Spec(it.Key), Converged: !it.Refused(), UID: it.Live.UID},

@@ -32,7 +32,7 @@ const (
 type work struct {
 	*run
 	kind *kind.Kind
-	item plan.Item
+	item *plan.Item
 	// spec is git's, canonical JSON, once something is sent.
 	spec []byte
 	// failed counts the tries that failed; before the next one comes a random part of the interval.
@@ -48,9 +48,9 @@ type work struct {
 	doubt error
 }
 
-func (r *run) work(it plan.Item) *work {
-	k, _ := kind.Named(it.Kind)
-	return &work{run: r, kind: k, item: it}
+func (r *run) work(i int) *work {
+	k, _ := kind.Named(r.items[i].Kind)
+	return &work{run: r, kind: k, item: &r.items[i]}
 }
 
 // all does all of the work, by the policy of the kind.
@@ -59,7 +59,7 @@ func (w *work) all(ctx context.Context) Outcome {
 		if w.item.Request == nil {
 			return w.still(ctx)
 		}
-		if end := w.held(ctx, w.item); end != nil {
+		if end := w.held(ctx); end != nil {
 			return end
 		}
 		w.report("start", "")
@@ -69,6 +69,30 @@ func (w *work) all(ctx context.Context) Outcome {
 		}
 		return w.over(w.converge(ctx))
 	})
+}
+
+// held returns why an item is not begun: the run was stopped, or something that it
+// waits for did not end well.
+func (w *work) held(ctx context.Context) *Outcome {
+	if end := w.halted(ctx); end != nil {
+		return end
+	}
+	for _, key := range w.item.After {
+		i, ok := w.index[key]
+		if !ok {
+			return skipped(Partial, "waits for "+key.String()+", which is not part of this run")
+		}
+		before := w.outcomes[i]
+		normalised := before.Verdict == NotConverged && len(before.Mismatches) > 0
+		switch {
+		case before.Verdict == OK, normalised && w.Options.AcceptNormalised:
+		case normalised:
+			return skipped(Partial, "waits for "+key.String()+": the server did not keep what was sent (to continue anyway: --accept-normalised)")
+		default:
+			return skipped(Partial, "waits for "+key.String()+", which failed")
+		}
+	}
+	return nil
 }
 
 // still is how an item ends for which nothing is sent.

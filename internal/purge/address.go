@@ -167,3 +167,8 @@ func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
 		at += next + 1
 	}
 }
+
+func (h Hosts) has(host string) bool {
+	_, _, ok := h.Place(host)
+	return ok
+}

@@ -54,15 +54,15 @@ func (e errUnplaced) Error() string { return e.reason }
 func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 	for _, entry := range list {
 		found, err := l.entry(entry.Text)
-		if err != nil {
-			u := Unplaced{Line: entry, Reason: err.Error(), Fix: "write https://HOST/PATH"}
-			if known, ok := errors.AsType[errUnplaced](err); ok {
-				u.Fix = known.fix
-			}
-			unplaced = append(unplaced, u)
+		if err == nil {
+			wanted = append(wanted, found...)
 			continue
 		}
-		wanted = append(wanted, found...)
+		fix := "write https://HOST/PATH"
+		if known, ok := errors.AsType[errUnplaced](err); ok {
+			fix = known.fix
+		}
+		unplaced = append(unplaced, Unplaced{Line: entry, Reason: err.Error(), Fix: fix})
 	}
 	return wanted, unplaced
 }
@@ -71,49 +71,43 @@ func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 // part of its path: a comment, another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 
-// entry places an address, or all those that a request to the older service names.
-func (l Legacy) entry(text string) ([]Wanted, error) {
+// entry places an address, or all those that the query of a request to the older service
+// names. If that service is unknown, any address with such a query, and of none of the
+// hostnames, is one.
+func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errUnplaced{"has more than an address", "write one address a line, and comments on their own line"}
 	}
-	named, isRequest := l.named(text)
-	if !isRequest {
-		w, err := l.address(text)
-		return []Wanted{w}, err
+	u, err := url.Parse(text)
+	isRequest := err == nil && u.Host != "" && l.isRequest(text)
+	if isRequest || err == nil && u.Host != "" && l.Service == "" && !l.Hosts.has(u.Hostname()) {
+		for part := range strings.SplitSeq(u.RawQuery, "&") {
+			_, value, _ := strings.Cut(part, "=")
+			if value, err = url.QueryUnescape(value); err != nil || !isAddress(value) {
+				continue
+			}
+			named, err := l.address(value)
+			if err != nil {
+				return nil, fmt.Errorf("names %q, which %w", value, err)
+			}
+			wanted = append(wanted, named)
+		}
 	}
-	if len(named) == 0 {
+	switch {
+	case len(wanted) > 0:
+		return wanted, nil
+	case isRequest:
 		return nil, errUnplaced{"is a request to the older service without an address in its query", "write the address that it purges: https://HOST/PATH"}
 	}
-	wanted := make([]Wanted, len(named))
-	for i, each := range named {
-		var err error
-		if wanted[i], err = l.address(each); err != nil {
-			return nil, fmt.Errorf("names %q, which %w", each, err)
-		}
-	}
-	return wanted, nil
+	w, err := l.address(text)
+	return []Wanted{w}, err
 }
 
-// named are the addresses that the query of a request to the older service names. If the
-// service is unknown, any address with such a query, and of none of the hostnames, is one.
-func (l Legacy) named(text string) (named []string, isRequest bool) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		return nil, false
-	}
-	service, lower := strings.ToLower(strings.TrimRight(l.Service, "/")), strings.ToLower(text)
-	rest, found := strings.CutPrefix(lower, service)
-	isRequest = service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
-	if _, _, ours := l.Hosts.Place(u.Hostname()); !isRequest && (ours || service != "") {
-		return nil, false
-	}
-	for part := range strings.SplitSeq(u.RawQuery, "&") {
-		_, value, _ := strings.Cut(part, "=")
-		if value, err := url.QueryUnescape(value); err == nil && isAddress(value) {
-			named = append(named, value)
-		}
-	}
-	return named, isRequest || len(named) > 0
+// isRequest reports whether an address is one of the older service, if that is known.
+func (l Legacy) isRequest(text string) bool {
+	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
+	rest, found := strings.CutPrefix(strings.ToLower(text), service)
+	return service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
 }
 
 // isAddress reports whether a text begins as an address of a page does.
@@ -123,23 +117,28 @@ func isAddress(text string) bool {
 }
 
 // address places one address.
-func (l Legacy) address(text string) (Wanted, error) {
+func (l Legacy) address(text string) (w Wanted, err error) {
 	text, _, _ = strings.Cut(text, "#") // browsers don't send a fragment
 	text, query, asks := strings.Cut(text, "?")
 	if strings.HasSuffix(text, "**") {
 		text = strings.TrimRight(text, "*") + "*"
 	}
-	a, err := ParseAddress(l.whole(text))
+	if host, _, _ := strings.Cut(text, "/"); l.Hosts.has(host) {
+		text = "//" + text
+	}
+	if strings.HasPrefix(text, "//") {
+		text = "https:" + text
+	}
+	a, err := ParseAddress(text)
 	switch {
 	case errors.Is(err, errInnerStar):
-		return Wanted{}, errUnplaced{err.Error(), mendStar(a.Path)}
+		return w, errUnplaced{err.Error(), mendStar(a.Path)}
 	case err != nil:
-		return Wanted{}, err
+		return w, err
 	case hasDots(a.Path):
-		return Wanted{}, errUnplaced{"has the segment . or .., which browsers resolve before a request", "write the path that they request"}
+		return w, errUnplaced{"has the segment . or .., which browsers resolve before a request", "write the path that they request"}
 	}
-	w, err := l.on(a)
-	if err == nil && asks {
+	if w, err = l.on(a); err == nil && asks {
 		w.Path, err = l.asked(a.Path, query)
 	}
 	return w, err
@@ -160,18 +159,6 @@ func (l Legacy) on(a Address) (Wanted, error) {
 		return Wanted{}, errUnplaced{"is of the host " + host + ", of which the part before " + hostname + " is not a subdomain", "check the host"}
 	}
 	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
-}
-
-// whole completes the scheme of an address that begins with a host.
-func (l Legacy) whole(text string) string {
-	if strings.HasPrefix(text, "//") {
-		return "https:" + text
-	}
-	host, _, _ := strings.Cut(text, "/")
-	if _, _, ours := l.Hosts.Place(host); ours && host != "" {
-		return "https://" + text
-	}
-	return text
 }
 
 // asked is the path to purge for one with a query.
