@@ -71,36 +71,47 @@ func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 // part of its path: a comment, another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 
-// entry places an address, or all those that the query of a request to the older service
-// names. If that service is unknown, any address with such a query, and of none of the
-// hostnames, is one.
+// entry places an address, or all those that a request to the older service names.
 func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errUnplaced{"has more than an address", "write one address a line, and comments on their own line"}
 	}
-	u, err := url.Parse(text)
-	isRequest := err == nil && u.Host != "" && l.isRequest(text)
-	if isRequest || err == nil && u.Host != "" && l.Service == "" && !l.Hosts.has(u.Hostname()) {
-		for part := range strings.SplitSeq(u.RawQuery, "&") {
-			_, value, _ := strings.Cut(part, "=")
-			if value, err = url.QueryUnescape(value); err != nil || !isAddress(value) {
-				continue
-			}
-			named, err := l.address(value)
-			if err != nil {
-				return nil, fmt.Errorf("names %q, which %w", value, err)
-			}
-			wanted = append(wanted, named)
-		}
-	}
+	named, isRequest := l.named(text)
 	switch {
-	case len(wanted) > 0:
-		return wanted, nil
-	case isRequest:
+	case !isRequest:
+		w, err := l.address(text)
+		return []Wanted{w}, err
+	case len(named) == 0:
 		return nil, errUnplaced{"is a request to the older service without an address in its query", "write the address that it purges: https://HOST/PATH"}
 	}
-	w, err := l.address(text)
-	return []Wanted{w}, err
+	for _, each := range named {
+		w, err := l.address(each)
+		if err != nil {
+			return nil, fmt.Errorf("names %q, which %w", each, err)
+		}
+		wanted = append(wanted, w)
+	}
+	return wanted, nil
+}
+
+// named are the addresses that the query of a request to the older service names. If that
+// service is unknown, any address with such a query, and of none of the hostnames, is one.
+func (l Legacy) named(text string) (named []string, isRequest bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	isRequest = l.isRequest(text)
+	if !isRequest && (l.Service != "" || l.Hosts.has(u.Hostname())) {
+		return nil, false
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(part, "=")
+		if value, err := url.QueryUnescape(value); err == nil && isAddress(value) {
+			named = append(named, value)
+		}
+	}
+	return named, isRequest || len(named) > 0
 }
 
 // isRequest reports whether an address is one of the older service, if that is known.
