@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,30 +96,37 @@ func (a *app) writeSamples(ctx context.Context, dir string, ws kind.Workspace, w
 	defer func() { _ = root.Close() }()
 	writing := a.begin("writing manifests")
 	defer writing.end()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	samples := make(chan sample.Object)
+	type numbered struct {
+		sample.Object
+		i int
+	}
+	objects, errs := make(chan numbered), make([]error, world.Len())
+	running, stop := context.WithCancel(ctx)
+	defer stop()
 	var written atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for s := range samples {
-				if name, err := writeSample(root, ws, s); err != nil {
-					cancel(fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err)))
+			for o := range objects {
+				if name, err := writeSample(root, ws, o.Object); err != nil {
+					errs[o.i] = fmt.Errorf("%s: %w", path.Join(filepath.ToSlash(dir), name), files.WithoutPath(err))
+					stop()
 				}
 				writing.reached(int(written.Add(1)), world.Len())
 			}
 		})
 	}
-	for s := range world.Objects() {
-		if ctx.Err() != nil {
+	i := 0
+	for o := range world.Objects() {
+		if running.Err() != nil {
 			break
 		}
-		samples <- s
+		objects <- numbered{o, i}
+		i++
 	}
-	close(samples)
+	close(objects)
 	wg.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(append(errs, ctx.Err())...) // the first of the objects, whoever wrote it
 }
 
 func writeSample(root *os.Root, ws kind.Workspace, s sample.Object) (name string, err error) {
