@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,40 +24,23 @@ const (
 	TypeHTML = "text/html; charset=utf-8"
 )
 
-// Answer is what the platform says to a request, and how it reaches the client.
+// Answer is what the platform says to a request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 
-	ending ending
 	// delay is the time before the answer.
 	delay time.Duration
-	// padding is how many bytes are added to the JSON object in Body.
-	padding int64
-	gzip    bool
-	cut     *cut
-	// drip is how many bytes are sent at a time, and every the pause between;
-	// 0 sends all at once.
-	drip  int64
-	every time.Duration
+	// send replaces how the answer is sent.
+	send func(w http.ResponseWriter, wait waiter)
+	// silent: nothing is sent.
+	silent bool
 }
 
-// ending is how a connection ends without an answer.
-type ending int
-
-const (
-	answers ending = iota
-	drops
-	resets
-	stalls
-)
-
-// cut is where a body ends too early; hidden promises no length.
-type cut struct {
-	after        int64
-	half, hidden bool
-}
+// waiter waits, without end where the time is negative. It returns false when nobody
+// waits any more.
+type waiter func(time.Duration) bool
 
 // NewAnswer returns an answer of a media type.
 func NewAnswer(status int, media string, body []byte) *Answer {
@@ -74,79 +59,98 @@ func text(v any) string {
 	return string(raw)
 }
 
-// logged is the status for the request log: 0 without an answer.
-func (a *Answer) logged() int {
-	if a.ending != answers {
-		return 0
+// write sends the answer. It breaks a connection by a panic with
+// http.ErrAbortHandler, as net/http asks.
+func (a *Answer) write(w http.ResponseWriter, wait waiter) {
+	switch {
+	case a.delay > 0 && !wait(a.delay):
+		panic(http.ErrAbortHandler)
+	case a.send != nil:
+		a.send(w, wait)
+	default:
+		a.head(w, int64(len(a.Body)))
+		_, _ = w.Write(a.Body)
 	}
-	return a.Status
 }
 
-// write sends the answer; wait returns false when nobody waits any more. It breaks
-// a connection by a panic with http.ErrAbortHandler, as net/http asks.
-func (a *Answer) write(w http.ResponseWriter, wait func(time.Duration) bool) {
-	if a.delay > 0 && !wait(a.delay) {
+// head sends status and headers, with the length of the body where it is not negative.
+func (a *Answer) head(w http.ResponseWriter, size int64) {
+	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	}
+	maps.Copy(w.Header(), a.Header)
+	w.WriteHeader(a.Status)
+}
+
+// endBy has the connection end without an answer.
+func (a *Answer) endBy(end func(w http.ResponseWriter, wait waiter)) {
+	a.silent = true
+	a.send = func(w http.ResponseWriter, wait waiter) {
+		end(w, wait)
 		panic(http.ErrAbortHandler)
 	}
-	switch a.ending {
-	case stalls:
-		wait(forever)
-		panic(http.ErrAbortHandler)
-	case resets:
-		reset(w)
-		panic(http.ErrAbortHandler)
-	case drops:
-		panic(http.ErrAbortHandler)
-	case answers:
+}
+
+// reset closes the connection so that the client sees a reset.
+func reset(w http.ResponseWriter, _ waiter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
 	}
-	body, size := a.content()
-	if a.cut != nil {
-		most := a.cut.after
-		if a.cut.half {
-			most = size / 2
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// drip sends some bytes at a time.
+func (a *Answer) drip(w http.ResponseWriter, wait waiter, size int64, every time.Duration) {
+	a.head(w, int64(len(a.Body)))
+	for chunk := range slices.Chunk(a.Body, int(size)) {
+		_, _ = w.Write(chunk)
+		_ = http.NewResponseController(w).Flush()
+		if !wait(every) {
+			panic(http.ErrAbortHandler)
 		}
-		body = io.LimitReader(body, most)
 	}
-	a.writeHead(w, size)
-	if !a.send(w, body, wait) {
-		panic(http.ErrAbortHandler)
+}
+
+// truncate cuts the body off after some bytes. The length promises more, or, hidden, is
+// not sent: then net/http ends the body with the connection.
+func (a *Answer) truncate(w http.ResponseWriter, size int, hidden bool) {
+	promised := int64(len(a.Body))
+	if hidden {
+		promised = -1
+		a.Header.Set("Transfer-Encoding", "identity")
 	}
-	if a.cut != nil && !a.cut.hidden {
+	a.head(w, promised)
+	_, _ = w.Write(a.Body[:min(size, len(a.Body))])
+	if !hidden {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
-func (a *Answer) writeHead(w http.ResponseWriter, size int64) {
-	h := w.Header()
-	switch {
-	case a.gzip:
-		h.Set("Content-Encoding", "gzip")
-	case a.cut != nil && a.cut.hidden:
-		// net/http then ends the body with the connection.
-		h.Set("Transfer-Encoding", "identity")
-	case a.Status != http.StatusNoContent && a.Status != http.StatusNotModified:
-		h.Set("Content-Length", strconv.FormatInt(size, 10))
+// pad sends the JSON object in the body with a member of so many bytes.
+func (a *Answer) pad(w http.ResponseWriter, size int64, packed bool) {
+	length, body := int64(len(a.Body)), io.Reader(bytes.NewReader(a.Body))
+	if begin, rest, isObject := bytes.Cut(a.Body, []byte("{")); isObject {
+		const open, after = `{"padding":"`, `",`
+		length += int64(len(open)+len(after)) + size - 1
+		body = io.MultiReader(bytes.NewReader(begin), strings.NewReader(open), io.LimitReader(filler{}, size),
+			strings.NewReader(after), bytes.NewReader(rest))
 	}
-	for name, values := range a.Header {
-		h[name] = values
+	if !packed {
+		a.head(w, length)
+		_, _ = io.Copy(w, body)
+		return
 	}
-	w.WriteHeader(a.Status)
-}
-
-// content returns the body with its padding, and its size.
-func (a *Answer) content() (io.Reader, int64) {
-	begin, rest, isObject := bytes.Cut(a.Body, []byte("{"))
-	if a.padding == 0 || !isObject {
-		return bytes.NewReader(a.Body), int64(len(a.Body))
+	a.Header.Set("Content-Encoding", "gzip")
+	a.head(w, -1)
+	if zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
+		_, _ = io.Copy(zip, body)
+		_ = zip.Close()
 	}
-	open, after := slices.Concat(begin, []byte(`{"padding":"`)), `",`
-	if bytes.HasPrefix(bytes.TrimSpace(rest), []byte("}")) {
-		after = `"`
-	}
-	rest = slices.Concat([]byte(after), rest)
-	body := io.MultiReader(bytes.NewReader(open), io.LimitReader(filler{}, a.padding), bytes.NewReader(rest))
-	return body, int64(len(open)) + a.padding + int64(len(rest))
 }
 
 // filler is endless text.
@@ -158,43 +162,6 @@ func (filler) Read(p []byte) (int, error) {
 		p[i] = 'a'
 	}
 	return len(p), nil
-}
-
-// send writes the body, and ignores that a client went away. It returns false when
-// nobody waits any more.
-func (a *Answer) send(w http.ResponseWriter, body io.Reader, wait func(time.Duration) bool) bool {
-	switch {
-	case a.gzip:
-		if packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed); err == nil {
-			_, _ = io.Copy(packed, body)
-			_ = packed.Close()
-		}
-		return true
-	case a.drip == 0:
-		_, _ = io.Copy(w, body)
-		return true
-	}
-	for {
-		if _, err := io.CopyN(w, body, a.drip); err != nil {
-			return true
-		}
-		_ = http.NewResponseController(w).Flush()
-		if !wait(a.every) {
-			return false
-		}
-	}
-}
-
-// reset closes the connection so that the client sees a reset.
-func reset(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
 }
 
 // Cause is one finding about the content of an object.

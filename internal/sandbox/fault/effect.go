@@ -3,6 +3,7 @@ package fault
 import (
 	"cmp"
 	_ "embed" // for the tables
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -112,9 +113,9 @@ func plain() map[string]func(*Answer, time.Time) {
 		})
 	}
 	return map[string]func(*Answer, time.Time){
-		"drop":     func(a *Answer, _ time.Time) { a.ending = drops },
-		"reset":    func(a *Answer, _ time.Time) { a.ending = resets },
-		"stall":    func(a *Answer, _ time.Time) { a.ending = stalls },
+		"drop":     func(a *Answer, _ time.Time) { a.endBy(func(http.ResponseWriter, waiter) {}) },
+		"reset":    func(a *Answer, _ time.Time) { a.endBy(reset) },
+		"stall":    func(a *Answer, _ time.Time) { a.endBy(func(_ http.ResponseWriter, wait waiter) { wait(forever) }) },
 		"html":     replaced(http.StatusOK, TypeHTML, portalPage),
 		"empty":    replaced(http.StatusOK, TypeJSON, ""),
 		"not-json": replaced(http.StatusOK, TypeJSON, "{\"kind\": CDN, 'name': shop,}\n"),
@@ -147,14 +148,22 @@ func arguments() map[string]func(e *effect, w *reader, arg string) bool {
 			size, every, _ := strings.Cut(arg, "/")
 			n, ok := parseSize(size)
 			pause, ok2 := parseTime(every)
-			e.answer = func(a *Answer, _ time.Time) { a.drip, a.every = n, pause }
+			e.answer = func(a *Answer, _ time.Time) {
+				a.send = func(w http.ResponseWriter, wait waiter) { a.drip(w, wait, n, pause) }
+			}
 			return ok && ok2 && n > 0
 		},
 		"truncate": func(e *effect, w *reader, arg string) bool {
 			n, ok := parseSize(arg)
-			where := &cut{after: n, half: arg == "half", hidden: w.option("close-delimited") != ""}
-			e.answer = func(a *Answer, _ time.Time) { a.cut = where }
-			return ok || where.half
+			hidden := w.option("close-delimited") != ""
+			e.answer = func(a *Answer, _ time.Time) {
+				size := int(min(n, math.MaxInt32))
+				if arg == "half" {
+					size = len(a.Body) / 2
+				}
+				a.send = func(w http.ResponseWriter, _ waiter) { a.truncate(w, size, hidden) }
+			}
+			return ok || arg == "half"
 		},
 		"clock": func(e *effect, _ *reader, arg string) bool {
 			d, err := time.ParseDuration(arg)
@@ -225,7 +234,9 @@ func retryDate(text string, now time.Time) string {
 func readPadding(e *effect, _ *reader, arg string) bool {
 	n, ok := parseSize(arg)
 	packed := e.Name == "gzip-bomb"
-	e.answer = func(a *Answer, _ time.Time) { a.padding, a.gzip = n, packed }
+	e.answer = func(a *Answer, _ time.Time) {
+		a.send = func(w http.ResponseWriter, _ waiter) { a.pad(w, n, packed) }
+	}
 	return ok
 }
 

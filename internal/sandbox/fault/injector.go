@@ -150,7 +150,11 @@ func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platf
 	at := in.now().Add(in.dateOff)
 	in.mu.Unlock()
 	date(r.Method, a, at, on)
-	log(a.logged())
+	if a.silent {
+		log(0)
+	} else {
+		log(a.Status)
+	}
 	a.write(w, func(d time.Duration) bool { return in.wait(r.Context(), d) })
 }
 

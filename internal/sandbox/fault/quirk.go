@@ -121,7 +121,7 @@ func shape(r *http.Request, a *Answer, now time.Time, on Set) {
 		shapeWrite(r.Method, a, on)
 	}
 	if on["half-body"] && len(a.Body) > 1 {
-		a.cut = &cut{half: true}
+		a.send = func(w http.ResponseWriter, _ waiter) { a.truncate(w, len(a.Body)/2, false) }
 	}
 }
 
