@@ -64,7 +64,9 @@ type maker struct {
 
 // Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
 func Write(ctx context.Context, env Env, o Options, by string, src Source) (Result, error) {
-	m := &maker{Env: env, Options: o, Source: src, by: by, kind: purgeKind(), Result: Result{
+	kinds := kind.All()
+	isPurge := func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" }
+	m := &maker{Env: env, Options: o, Source: src, by: by, kind: kinds[slices.IndexFunc(kinds, isPurge)], Result: Result{
 		Format: resultFormat, Sandbox: env.Sandbox, Manifests: []Manifest{}, Unplaced: src.Unplaced,
 	}}
 	if err := m.findFolder(); err != nil {
@@ -83,11 +85,6 @@ func Write(ctx context.Context, env Env, o Options, by string, src Source) (Resu
 		m.finish()
 	}
 	return m.Result, err
-}
-
-func purgeKind() *kind.Kind {
-	all := kind.All()
-	return all[slices.IndexFunc(all, func(k *kind.Kind) bool { return k.RequestOnly() && k.HostField != "" })]
 }
 
 // findFolder finds the folder to write to: Dir, or the one with most purges, or one beside the other manifests.

@@ -94,12 +94,10 @@ type gatherer struct {
 	Source
 	hosts purge.Hosts // those of the CDNs in git, which have the names known
 	known []string
-	// usual are where paths without a host are purged. toUsual is true if there are such paths,
-	// and hostless counts those for which there is no host.
-	usual    []purge.Wanted
-	toUsual  bool
-	hostless int
-	beside   map[string]string // the subdomains that are purged together with their hostname
+	// usual are where paths without a host are purged. toUsual is true if there are such paths.
+	usual   []purge.Wanted
+	toUsual bool
+	beside  map[string]string // the subdomains that are purged together with their hostname
 }
 
 // Hosting returns the objects whose hostnames a purge may name, the first of those that share one.
@@ -241,9 +239,6 @@ func (g *gatherer) refuse(list string, line int, err error) {
 func (g *gatherer) want(a purge.Address) error {
 	if a.Host == "" {
 		g.toUsual = true
-		if len(g.usual) == 0 {
-			g.hostless++
-		}
 		for _, w := range g.usual {
 			w.Path = a.Path
 			g.Wanted = append(g.Wanted, w)
@@ -314,7 +309,7 @@ func (g *gatherer) addSitemap(name string) error {
 // check refuses a source of which something can't be purged, unless SkipUnplaced allows that:
 // what is not purged stays old, and nobody notices.
 func (g *gatherer) check() error {
-	if g.hostless > 0 {
+	if g.toUsual && len(g.usual) == 0 {
 		in := ""
 		if len(g.known) > 0 {
 			in = ", which in git are " + diag.First(g.known, 5)
