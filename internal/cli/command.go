@@ -129,23 +129,8 @@ func oneOfFlag(f *pflag.FlagSet, name string, allowed ...string) {
 func (a *app) start(cmd *cobra.Command) error {
 	a.running = strings.TrimPrefix(cmd.CommandPath(), "trueup ")
 	var wrong []error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if a.root.PersistentFlags().Lookup(f.Name) == nil || f.Name == "chdir" {
-			wrong = append(wrong, checkNotEmpty(f))
-		}
-		allowed, values := f.Annotations[words], []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			if allowed != nil {
-				wrong = append(wrong, oneOf(flagName(f), value, allowed))
-			}
-		}
-	})
-	if len(a.global.sandboxFaults) > 0 && !a.global.sandbox {
-		wrong = append(wrong, errors.New("--sandbox-fault needs --sandbox"))
-	}
+	cmd.Flags().Visit(func(f *pflag.Flag) { wrong = append(wrong, a.checkFlag(f)) })
+	wrong = append(wrong, refuse(len(a.global.sandboxFaults) > 0 && !a.global.sandbox, "--sandbox-fault needs --sandbox"))
 	if err := cmp.Or(errors.Join(wrong...), a.checkFormats(cmd)); err != nil {
 		return err
 	}
@@ -159,27 +144,30 @@ func (a *app) start(cmd *cobra.Command) error {
 	return nil
 }
 
-// flagName returns how messages name a flag.
-func flagName(f *pflag.Flag) string {
-	if f.Name == "output" {
-		return "-o"
-	}
-	return "--" + f.Name
-}
-
-// checkNotEmpty refuses an empty value of a flag, which is what a script's unset variable gives.
-func checkNotEmpty(f *pflag.Flag) error {
-	empty := f.Value.String() == ""
+// checkFlag refuses a value that is none of the flag's words. It also refuses an empty value of a flag
+// that not every command has: that is what a script's unset variable gives.
+func (a *app) checkFlag(f *pflag.Flag) error {
+	values, isGlobal := []string{f.Value.String()}, a.root.PersistentFlags().Lookup(f.Name) != nil
 	if list, ok := f.Value.(pflag.SliceValue); ok {
-		empty = slices.Contains(list.GetSlice(), "")
+		values = list.GetSlice()
 	}
-	switch {
-	case !empty:
-		return nil
-	case f.Name == "chdir":
-		return errors.New("-C is empty: name the folder of a project, or remove it")
+	name := "--" + f.Name
+	if f.Name == "output" {
+		name = "-o"
 	}
-	return fmt.Errorf("--%s is empty: give it a value, or remove it", f.Name)
+	for _, value := range values {
+		switch allowed := f.Annotations[words]; {
+		case value == "" && f.Name == "chdir":
+			return errors.New("-C is empty: name the folder of a project, or remove it")
+		case value == "" && !isGlobal:
+			return fmt.Errorf("%s is empty: give it a value, or remove it", name)
+		case allowed != nil:
+			if err := oneOf(name, value, allowed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // checkFormats refuses formats of a result that its command does not have. Commands with a plan or
