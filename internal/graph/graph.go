@@ -80,33 +80,37 @@ const (
 // plan marks nothing. Rules come from the kinds and the project's overrides, as in
 // the plan.
 func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter func(kind.Key) bool) Graph {
-	wanted := func(key kind.Key) bool { return filter == nil || filter(key) }
+	if filter == nil {
+		filter = func(kind.Key) bool { return true }
+	}
+	drawn := func(key kind.Key) bool { return filter(key) && serves(key) }
 	g := Graph{Undrawn: map[string]int{}}
 	items := map[kind.Key]*plan.Item{}
 	if p != nil {
 		g.Sandbox, g.Offline = p.Sandbox, p.Offline
-		g.Unmanaged = slices.DeleteFunc(slices.Clone(p.Unmanaged), func(key kind.Key) bool { return !serves(key) || !wanted(key) })
+		g.Unmanaged = slices.DeleteFunc(slices.Clone(p.Unmanaged), func(key kind.Key) bool { return !drawn(key) })
 		for i := range p.Items {
 			it := &p.Items[i]
 			items[it.Key] = it
-			if wanted(it.Key) && set.Find(it.Key) == nil && serves(it.Key) {
+			if set.Find(it.Key) == nil && drawn(it.Key) {
 				g.Hosts = append(g.Hosts, Host{Key: it.Key, Mark: Removed, Blocked: it.Op != plan.Delete})
 			}
 		}
 	}
 	rules := map[*kind.Kind]*merge.Rules{}
 	for _, o := range set.Objects {
-		switch key := o.Key(); {
-		case !wanted(key):
-		case !serves(key):
-			g.Undrawn[key.Kind]++
-		default:
-			if rules[o.Kind] == nil {
-				rules[o.Kind] = plan.Rules(o.Kind, overrides)
+		key := o.Key()
+		if !drawn(key) {
+			if filter(key) {
+				g.Undrawn[key.Kind]++
 			}
-			g.Hosts = append(g.Hosts, hostOf(o, items[key], rules[o.Kind]))
-			g.Partial = g.Partial || p != nil && items[key] == nil
+			continue
 		}
+		if rules[o.Kind] == nil {
+			rules[o.Kind] = plan.Rules(o.Kind, overrides)
+		}
+		g.Hosts = append(g.Hosts, hostOf(o, items[key], rules[o.Kind]))
+		g.Partial = g.Partial || p != nil && items[key] == nil
 	}
 	slices.SortFunc(g.Hosts, func(a, b Host) int {
 		return cmp.Or(cmp.Compare(kind.HostKey(a.Hostname), kind.HostKey(b.Hostname)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))

@@ -26,7 +26,7 @@ const (
 // Write draws a graph. GitHub draws every diagram in Mermaid: what does not fit is
 // left out by steps, what the plan does not mark first, and the diagram says so.
 // DOT has all of it.
-func Write(g Graph, opts Options) text {
+func Write(g Graph, opts Options) safetext.Text {
 	if opts.Format == "dot" {
 		return allLines(dot(sketched(g, make([]detail, len(g.Hosts))), opts.Direction))
 	}
@@ -54,25 +54,23 @@ const (
 	nothing
 )
 
+// minNamed is the fewest characters that a host with only its name takes.
+const minNamed = 40
+
 // fitted draws as much as fits. It leaves out the last hosts first, and those that
 // the plan marks after all others.
 func fitted(g Graph, direction string) (s sketch, diagram []text) {
 	details := make([]detail, len(g.Hosts))
+	left := len(g.Hosts)
 	fits := func() bool {
-		if !mayFit(g, details) {
-			return false
+		if left*minNamed > maxDiagram {
+			return false // drawing takes its time
 		}
 		s = sketched(g, details)
 		diagram = mermaid(s, direction)
 		return len(s.arrows) <= maxEdges && len(allLines(diagram).String()) <= maxDiagram
 	}
-	for _, marked := range []bool{false, true} {
-		var hosts []int
-		for i, h := range slices.Backward(g.Hosts) {
-			if marked == (h.Blocked || len(h.marks()) > 0) {
-				hosts = append(hosts, i)
-			}
-		}
+	for _, hosts := range byMark(g) {
 		for step := noServers; step <= nameOnly && !fits(); step++ {
 			for _, i := range hosts {
 				details[i] = step
@@ -83,48 +81,23 @@ func fitted(g Graph, direction string) (s sketch, diagram []text) {
 			for _, i := range hosts[:leave] {
 				details[i] = nothing
 			}
-			hosts = hosts[leave:]
+			hosts, left = hosts[leave:], left-leave
 		}
 	}
 	return s, diagram
 }
 
-// minNamed is the fewest characters that a host with only its name takes.
-const minNamed = 40
-
-// mayFit reports whether drawing is worth a try: with thousands of hosts it is not.
-func mayFit(g Graph, details []detail) bool {
-	edges, named := 0, 0
-	for i, h := range g.Hosts {
-		edges += edgesOf(h, details[i])
-		if details[i] == nameOnly {
-			named++
+// byMark are the indices of the hosts without a mark and of those with one, the last
+// ones first.
+func byMark(g Graph) (hosts [2][]int) {
+	for i, h := range slices.Backward(g.Hosts) {
+		marked := 0
+		if h.Blocked || len(h.marks()) > 0 {
+			marked = 1
 		}
+		hosts[marked] = append(hosts[marked], i)
 	}
-	return edges <= maxEdges && named*minNamed <= maxDiagram
-}
-
-// edgesOf counts the arrows of a host.
-func edgesOf(h Host, d detail) int {
-	if d >= nameOnly {
-		return 0
-	}
-	n, to := 0, map[int]bool{}
-	for _, p := range h.Paths {
-		to[p.Upstream] = true
-		if n++; p.Upstream >= 0 {
-			n++
-		}
-	}
-	if d == noPaths {
-		return len(to)
-	}
-	for _, u := range h.Upstreams {
-		if d == everything {
-			n += len(u.Servers)
-		}
-	}
-	return n
+	return hosts
 }
 
 // notDrawn says what a diagram lacks; empty is nothing.

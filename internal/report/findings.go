@@ -56,8 +56,8 @@ func alikeFindings(found diag.List) []alike {
 	return all
 }
 
-// also names the other places, empty where there are none.
-func (a alike) also() safe {
+// Also names the other places, empty where there are none.
+func (a alike) Also() safe {
 	if len(a.others) == 0 {
 		return safe{}
 	}

@@ -24,7 +24,9 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	style, script := embedded("style.css"), embedded("script.js")
 	page.Style, page.Script = template.CSS(style), template.JS(script)
 	page.Policy = policy(style, script)
-	view, err := template.New("page.tmpl").ParseFS(htmlFiles, "html/page.tmpl")
+	view, err := template.New("page.tmpl").Funcs(template.FuncMap{
+		"message": message, "location": location, "source": sourceView, "short": func(s string) safe { return clean(s).Cut(maxPath) },
+	}).ParseFS(htmlFiles, "html/page.tmpl")
 	if err != nil {
 		return err
 	}

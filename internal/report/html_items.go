@@ -46,13 +46,7 @@ func (e htmlEntry) View() htmlItem {
 // htmlFilter is a group of boxes to tick.
 type htmlFilter struct {
 	Name, By string
-	Choices  []htmlChoice
-}
-
-type htmlChoice struct {
-	Class       string
-	Value, Name safe
-	Number      int
+	Choices  []tally
 }
 
 // maxOpen is how many objects are unfolded, the most important first.
@@ -155,12 +149,8 @@ func opMark(op plan.Op) mark {
 
 // filters offers what the objects differ in.
 func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
-	filters := []htmlFilter{{Name: "Cause", By: "why"}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
-	for _, c := range causes(pl, opts) {
-		class := cmp.Or(c.class, "plain")
-		p.Causes = append(p.Causes, htmlCount{class, c.name, c.n})
-		filters[0].Choices = append(filters[0].Choices, htmlChoice{class, clean(string(c.why)), clean(c.name), c.n})
-	}
+	p.Causes = causes(pl, opts)
+	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, e := range p.Items {
 		name, ok := headlines()[e.item.Op]
 		switch {
@@ -170,20 +160,21 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 		case e.item.Op == plan.None:
 			name = "in sync"
 		}
-		filters[1].count(opValue(*e.item), clean(name))
-		filters[2].count(clean(e.item.Kind).Cut(maxPath), clean(e.item.Kind).Cut(maxPath))
+		kind := clean(e.item.Kind).Cut(maxPath).String()
+		filters[1].count(opValue(*e.item).String(), name)
+		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
 }
 
 // count counts a value, in the order in which they are met.
-func (f *htmlFilter) count(value, name safe) {
-	i := slices.IndexFunc(f.Choices, func(c htmlChoice) bool { return c.Value == value })
+func (f *htmlFilter) count(value, name string) {
+	i := slices.IndexFunc(f.Choices, func(t tally) bool { return t.Value == value })
 	if i < 0 {
 		i = len(f.Choices)
-		f.Choices = append(f.Choices, htmlChoice{Class: "plain", Value: value, Name: name})
+		f.Choices = append(f.Choices, tally{Class: "plain", Value: value, Name: name})
 	}
-	f.Choices[i].Number++
+	f.Choices[i].N++
 }
 
 // htmlOutcomes is how a run ended.
@@ -195,7 +186,7 @@ type htmlOutcomes struct {
 }
 
 type htmlOutcome struct {
-	Class, Sign                      string
+	Look                             look
 	Status, Link, Name, Message, Fix safe
 	Mismatch                         *htmlDiff
 }
@@ -218,8 +209,8 @@ func (p *htmlPage) outcomes(doc Document) {
 		out.List = append(out.List, outcomeView(o, p.links[o.Key]))
 	}
 	for _, s := range statuses() {
-		class, _ := statusLook(s)
-		p.Counts = append(p.Counts, htmlCount{map[string]string{"good": "add", "bad": "cut", "wait": "edit"}[class], string(s), counts[s]})
+		class := map[string]string{"good": "add", "bad": "cut", "wait": "edit"}[statusLook(s).Class]
+		p.Counts = append(p.Counts, tally{Class: class, Name: string(s), N: counts[s]})
 	}
 	withoutColour(p.Counts)
 	if untouchedOnes > 0 {
@@ -228,9 +219,8 @@ func (p *htmlPage) outcomes(doc Document) {
 }
 
 func outcomeView(o apply.Outcome, link safe) htmlOutcome {
-	class, sign := statusLook(o.Status)
 	v := htmlOutcome{
-		Class: class, Sign: sign, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
+		Look: statusLook(o.Status), Status: message(string(o.Status)), Link: link, Name: named(o.Key),
 		Message: message(o.Message), Fix: message(o.Fix),
 	}
 	if len(o.Mismatches) == 0 {
@@ -245,13 +235,13 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	return v
 }
 
-func statusLook(s apply.Status) (class, sign string) {
+func statusLook(s apply.Status) look {
 	switch s {
 	case apply.Done:
-		return "good", "✓"
+		return look{Class: "good", Sign: "✓"}
 	case apply.Failed, apply.Blocked:
-		return "bad", "✗"
+		return look{Class: "bad", Sign: "✗"}
 	case apply.Skipped, apply.Deferred:
 	}
-	return "wait", "●"
+	return look{Class: "wait", Sign: "●"}
 }

@@ -22,9 +22,9 @@ type htmlPage struct {
 	Banners, Notes                     []htmlText
 	// CountsOf names the first table of numbers.
 	CountsOf       string
-	Counts, Causes []htmlCount
+	Counts, Causes []tally
 	Look           []htmlLook
-	Facts          []htmlFact
+	Facts          []fact
 	SettingsOf     string
 	Settings       []htmlSetting
 	Errors         []safe
@@ -49,12 +49,6 @@ type htmlPage struct {
 type htmlText struct {
 	Class string
 	Text  safe
-}
-
-// htmlCount is a number with its name.
-type htmlCount struct {
-	Class, Name string
-	Number      int
 }
 
 // htmlLook is something that a reviewer should not miss, and where it is.
@@ -84,18 +78,7 @@ func (n note) Class() string {
 	return ""
 }
 
-// htmlFact is a line about the plan; Code says that the values may be copied.
-type htmlFact struct {
-	Name   string
-	Values []htmlValue
-}
-
-type htmlValue struct {
-	Text safe
-	Code bool
-}
-
-// htmlList are names that need no more words.
+// htmlList are names that need no more words, and their number.
 type htmlList struct {
 	Name  string
 	Of    safe
@@ -145,11 +128,7 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 	case pl.Summary.Drifted > 0:
 		p.Sub = safetext.Join(safetext.Filled(driftSummary(pl.Summary), p.Sub), " ")
 	}
-	var counts []htmlCount
-	for _, c := range planCounts(pl.Summary) {
-		counts = append(counts, htmlCount{c.class, c.name, c.n})
-	}
-	p.CountsOf, p.Counts = "Objects and fields", withoutColour(counts)
+	p.CountsOf, p.Counts = "Objects and fields", withoutColour(planCounts(pl.Summary))
 	p.Tool, p.Digest, p.Facts = message(pl.Tool), clean(pl.Digest).Cut(maxPath), facts(doc)
 	p.Context = clean(pl.Target.Workspace.Name).Cut(maxPath)
 	if pl.Offline {
@@ -170,8 +149,7 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 	p.AdviceOf = advices(len(pl.Advice))
 	files := itemsByFile(pl)
 	for _, a := range alikeFindings(pl.Advice) {
-		v := findingView(a.Finding)
-		v.Also = a.also()
+		v := findingView(a)
 		if item := itemAt(files[a.Path], a.Line); item != nil {
 			v.Link = p.links[item.Key]
 		}
@@ -238,9 +216,9 @@ func (p *htmlPage) list(name, noun string, lines []safe) {
 }
 
 // withoutColour takes the colour from counts of nothing.
-func withoutColour(counts []htmlCount) []htmlCount {
+func withoutColour(counts []tally) []tally {
 	for i := range counts {
-		if counts[i].Number == 0 {
+		if counts[i].N == 0 {
 			counts[i].Class = "zero"
 		}
 	}
@@ -248,42 +226,34 @@ func withoutColour(counts []htmlCount) []htmlCount {
 }
 
 // facts say what the plan is about.
-func facts(doc Document) []htmlFact {
-	var out []htmlFact
-	add := func(name string, values ...htmlValue) {
-		values = slices.DeleteFunc(values, func(v htmlValue) bool { return v.Text.Empty() })
-		if len(values) > 0 {
-			out = append(out, htmlFact{name, values})
+func facts(doc Document) []fact {
+	var all []fact
+	names := func(names ...string) []safe {
+		var out []safe
+		for _, n := range names {
+			out = append(out, safetext.Filled(clean(n).Cut(maxPath))...)
 		}
+		return out
 	}
-	code := func(s string) htmlValue { return htmlValue{clean(s).Cut(maxPath), true} }
 	if b := doc.Plan.Blame; b != nil {
-		merge := htmlValue{}
+		head := fact{Name: "Head", Values: names(b.Head)}
 		if b.Merge {
-			merge.Text = clean("(" + hostsMerge + ")")
+			head.Words = safetext.F("(%s)", hostsMerge)
 		}
-		add("Base", code(b.Ref), code(b.Base))
-		add("Head", code(b.Head), merge)
+		all = append(all, fact{Name: "Base", Values: names(b.Ref, b.Base)}, head)
 	}
-	for _, t := range target(doc) {
-		values := make([]htmlValue, len(t.values))
-		for i, v := range t.values {
-			values[i] = htmlValue{v, true}
-		}
-		add(t.name, values...)
-	}
-	add("Run", code(doc.RunURL))
+	all = append(append(all, target(doc)...), fact{Name: "Run", Values: names(doc.RunURL)})
 	if doc.Objects > 0 {
-		add("Manifests", htmlValue{Text: safetext.Count(doc.Objects, "object")})
+		all = append(all, fact{Name: "Manifests", Words: safetext.Count(doc.Objects, "object")})
 	}
-	return out
+	return slices.DeleteFunc(all, fact.empty)
 }
 
 // findings adds what is wrong with the manifests.
 func (p *htmlPage) findings(doc Document) {
 	p.FindingsOf = findingsSummary(doc)
 	for _, f := range doc.Findings {
-		p.Findings = append(p.Findings, findingView(f))
+		p.Findings = append(p.Findings, findingView(alike{Finding: f}))
 	}
 	if doc.Plan != nil {
 		return
@@ -294,35 +264,24 @@ func (p *htmlPage) findings(doc Document) {
 	}
 	errs, warnings := doc.Findings.Count(diag.Error), doc.Findings.Count(diag.Warning)
 	p.CountsOf = "Findings"
-	p.Counts = withoutColour([]htmlCount{{"cut", "errors", errs + len(doc.Errors)}, {"edit", "warnings", warnings}, {"plain", "objects", doc.Objects}})
+	p.Counts = withoutColour([]tally{
+		{Class: "cut", Name: "errors", N: errs + len(doc.Errors)}, {Class: "edit", Name: "warnings", N: warnings}, {Class: "plain", Name: "objects", N: doc.Objects},
+	})
 }
 
 // htmlFinding is one finding, with the word that its column points at.
 type htmlFinding struct {
-	Class                                                  string
-	Severity, Message, Rule, Link, Place, Also, Field, Fix safe
-	Source                                                 *htmlSource
+	alike
+	Class string
+	Link  safe
 }
 
+func findingView(a alike) htmlFinding {
+	return htmlFinding{alike: a, Class: map[diag.Severity]string{diag.Error: "bad", diag.Warning: "wait", diag.Advice: "hint"}[a.Severity]}
+}
+
+// htmlSource is a line of a file around the word at the finding's column.
 type htmlSource struct{ Before, At, After safe }
-
-func findingView(f diag.Finding) htmlFinding {
-	v := htmlFinding{
-		Class: "wait", Severity: clean(f.Severity.String()), Message: message(f.Message), Rule: clean(f.Rule).Cut(maxPath),
-		Place: location(f), Field: clean(f.Field).Cut(maxPath), Fix: message(f.Fix),
-	}
-	switch f.Severity {
-	case diag.Error:
-		v.Class = "bad"
-	case diag.Advice:
-		v.Class = "hint"
-	case diag.Warning:
-	}
-	if f.Source != "" {
-		v.Source = sourceView(f)
-	}
-	return v
-}
 
 // The columns of a line of source in front of the marked word, and from there.
 const (
@@ -332,6 +291,9 @@ const (
 
 // sourceView is a line of a file, and the word at the finding's column in it.
 func sourceView(f diag.Finding) *htmlSource {
+	if f.Source == "" {
+		return nil
+	}
 	runes := []rune(f.Source)
 	at := min(max(f.Column-1, 0), len(runes))
 	end := at

@@ -66,14 +66,9 @@ type htmlCell struct {
 type htmlLine struct {
 	Class string
 	Text  safe
-	// Parts replace the text where words in it differ.
-	Parts []htmlPart
-}
-
-// htmlPart is a piece of a line, with what differs marked.
-type htmlPart struct {
-	Text      safe
-	Gone, New bool
+	// Parts replace the text where words in it differ; New is for the right side.
+	Parts []part
+	New   bool
 }
 
 // rowView is a row with its values side by side.
@@ -203,12 +198,7 @@ func wordsOf(before, after safe) (a, b htmlLine) {
 		a.Text, b.Text = before, after
 		return a, b
 	}
-	for _, p := range x {
-		a.Parts = append(a.Parts, htmlPart{Text: p.text, Gone: p.differs})
-	}
-	for _, p := range y {
-		b.Parts = append(b.Parts, htmlPart{Text: p.text, New: p.differs})
-	}
+	a.Parts, b.Parts, b.New = x, y, true
 	return a, b
 }
 

@@ -19,8 +19,8 @@ const (
 
 // part is a piece of a line that is, or is not, what differs.
 type part struct {
-	text    safe
-	differs bool
+	Text    safe
+	Differs bool
 }
 
 // intraline splits two quoted texts into the words that they share and those

@@ -51,10 +51,10 @@ func markdownTitle(doc Document) safe {
 func summaryTable(s plan.Summary) markup {
 	var head, rule, body []markup
 	for _, c := range planCounts(s) {
-		if c.n > 0 {
-			head = append(head, safetext.M(" %s |", safetext.Constant(clean(c.short))))
+		if c.N > 0 {
+			head = append(head, safetext.M(" %s |", safetext.Constant(clean(c.Short))))
 			rule = append(rule, safetext.M("---:|"))
-			body = append(body, safetext.M(" %s |", safetext.Constant(safetext.Number(c.n))))
+			body = append(body, safetext.M(" %s |", safetext.Constant(safetext.Number(c.N))))
 		}
 	}
 	if len(body) == 0 {
@@ -67,11 +67,11 @@ func summaryTable(s plan.Summary) markup {
 func madeFrom(doc Document) markup {
 	var parts []markup
 	for _, t := range target(doc) {
-		values := make([]markup, len(t.values))
-		for i, v := range t.values {
+		values := make([]markup, len(t.Values))
+		for i, v := range t.Values {
 			values[i] = safetext.Code(v.Cut(maxPath))
 		}
-		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.name)), safetext.JoinMarkdown(values, ", ")))
+		parts = append(parts, safetext.M("%s %s", safetext.Constant(clean(t.Name)), safetext.JoinMarkdown(values, ", ")))
 	}
 	if b := doc.Plan.Blame; b != nil && b.Base != "" {
 		text := safetext.Code(short(b.Base))

@@ -15,9 +15,13 @@ import (
 
 // fact is a line about a plan, such as its workspace.
 type fact struct {
-	name   string
-	values []safe
+	Name   string
+	Values []safe
+	// Words are no name that could be copied.
+	Words safe
 }
+
+func (f fact) empty() bool { return len(f.Values) == 0 && f.Words.Empty() }
 
 // target says where the requests of a plan would go, and what records them.
 func target(doc Document) []fact {
@@ -34,11 +38,11 @@ func target(doc Document) []fact {
 		}
 	}
 	facts := []fact{
-		{"Workspace", safetext.Filled(workspace)},
-		{"Platform", safetext.Filled(origins...)},
-		{"Ledger", safetext.Filled(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
+		{Name: "Workspace", Values: safetext.Filled(workspace)},
+		{Name: "Platform", Values: safetext.Filled(origins...)},
+		{Name: "Ledger", Values: safetext.Filled(clean(cmp.Or(pl.LedgerStore, pl.Ledger)))},
 	}
-	return slices.DeleteFunc(facts, func(f fact) bool { return len(f.values) == 0 })
+	return slices.DeleteFunc(facts, fact.empty)
 }
 
 // notable is something in a plan that a reviewer should not miss.
@@ -138,12 +142,11 @@ func advices(n int) safe {
 	return safetext.F("%d pieces of advice", n)
 }
 
-// tally is a number with its name and its class in the page's style sheet.
+// tally is a number with its name, what it counts, and its class in the page's
+// style sheet. Short heads a column.
 type tally struct {
-	// why is the cause that is counted, short the head of a column.
-	why                plan.Cause
-	short, name, class string
-	n                  int
+	Value, Short, Name, Class string
+	N                         int
 }
 
 // causes counts the lines of a plan that are shown by cause.
@@ -165,30 +168,37 @@ func causes(pl *plan.Plan, opts Options) []tally {
 
 // tallied counts causes, in the order of a change's life.
 func tallied(whys []plan.Cause) []tally {
-	all := []tally{
-		{why: plan.FromThisChange, name: "this change"},
-		{why: plan.FromPending, name: "pending from earlier"},
-		{why: plan.FromGit, name: "changed in git"},
-		{why: plan.FromTakeOver, name: "newly managed"},
-		{why: plan.FromRemoval, name: "removed from git"},
-		{why: plan.FromDrift, name: "drift", class: "alarm"},
-		{why: plan.FromBoth, name: "in conflict", class: "alarm"},
-		{why: plan.FromRefusal, name: "not kept by the server", class: "alarm"},
-		{why: plan.FromUnknown, name: "of unknown origin"},
-	}
+	n := map[plan.Cause]int{}
 	for _, why := range whys {
-		if i := slices.IndexFunc(all, func(t tally) bool { return t.why == why }); i >= 0 {
-			all[i].n++
+		n[why]++
+	}
+	var all []tally
+	for _, c := range []struct {
+		why         plan.Cause
+		name, class string
+	}{
+		{plan.FromThisChange, "this change", "plain"},
+		{plan.FromPending, "pending from earlier", "plain"},
+		{plan.FromGit, "changed in git", "plain"},
+		{plan.FromTakeOver, "newly managed", "plain"},
+		{plan.FromRemoval, "removed from git", "plain"},
+		{plan.FromDrift, "drift", "alarm"},
+		{plan.FromBoth, "in conflict", "alarm"},
+		{plan.FromRefusal, "not kept by the server", "alarm"},
+		{plan.FromUnknown, "of unknown origin", "plain"},
+	} {
+		if n[c.why] > 0 {
+			all = append(all, tally{Value: string(c.why), Name: c.name, Class: c.class, N: n[c.why]})
 		}
 	}
-	return slices.DeleteFunc(all, func(t tally) bool { return t.n == 0 })
+	return all
 }
 
 // inWords is the tallies in words.
 func inWords(tallies []tally) safe {
 	parts := make([]safe, len(tallies))
 	for i, t := range tallies {
-		parts[i] = safetext.F("%d %s", t.n, t.name)
+		parts[i] = safetext.F("%d %s", t.N, t.Name)
 	}
 	return safetext.Join(parts, ", ")
 }

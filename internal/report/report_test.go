@@ -272,7 +272,7 @@ func TestIntraline(t *testing.T) {
 func whole(parts []part) string {
 	s := ""
 	for _, p := range parts {
-		s += p.text.String()
+		s += p.Text.String()
 	}
 	return s
 }
@@ -282,17 +282,17 @@ func marked(a, b []part) string {
 	s := ""
 	for len(a) > 0 || len(b) > 0 {
 		before, after := "", ""
-		for len(a) > 0 && a[0].differs {
-			before, a = before+a[0].text.String(), a[1:]
+		for len(a) > 0 && a[0].Differs {
+			before, a = before+a[0].Text.String(), a[1:]
 		}
-		for len(b) > 0 && b[0].differs {
-			after, b = after+b[0].text.String(), b[1:]
+		for len(b) > 0 && b[0].Differs {
+			after, b = after+b[0].Text.String(), b[1:]
 		}
 		if before+after != "" {
 			s += "[" + before + "→" + after + "]"
 		}
 		if len(a) > 0 && len(b) > 0 {
-			s += a[0].text.String()
+			s += a[0].Text.String()
 			a, b = a[1:], b[1:]
 		}
 	}

@@ -98,7 +98,7 @@ func textPlan(p *printer, doc Document, opts Options) {
 		p.entry("Note", changed, why)
 	}
 	for _, t := range target(doc) {
-		p.entry(t.name, strong, safetext.Join(t.values, ", "))
+		p.entry(t.Name, strong, safetext.Join(t.Values, ", "))
 	}
 	if len(doc.Plan.Settings) > 0 {
 		p.gap()
@@ -270,7 +270,7 @@ func textFinding(p *printer, f alike) {
 			p.line(span{safetext.Spaces(indent + caret), plain}, span{clean("^"), s})
 		}
 	}
-	if also := f.also(); !also.Empty() {
+	if also := f.Also(); !also.Empty() {
 		p.wrapped(indent+2, span{safetext.F("  %s", also), plain})
 	}
 	if f.Fix != "" {

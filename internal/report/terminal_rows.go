@@ -66,8 +66,8 @@ func arrow() span { return span{clean(" → "), faint} }
 func partSpans(parts []part, same, differs style) []span {
 	spans := make([]span, len(parts))
 	for i, part := range parts {
-		spans[i] = span{part.text, same}
-		if part.differs {
+		spans[i] = span{part.Text, same}
+		if part.Differs {
 			spans[i].style = differs
 		}
 	}
