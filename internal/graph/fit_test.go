@@ -1,10 +1,7 @@
 package graph
 
 import (
-	"strconv"
 	"testing"
-
-	"trueup/internal/kind"
 )
 
 // TestNoHostIsSmaller: hosts are not drawn where even their names would not fit.

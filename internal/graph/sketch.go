@@ -28,13 +28,11 @@ type sketch struct {
 	next    int
 }
 
-// frame holds what belongs to one object.
 type frame struct {
 	title text
 	boxes []box
 }
 
-// box is a node; its number is its name.
 type box struct {
 	number int
 	shape  shape
@@ -42,7 +40,6 @@ type box struct {
 	look   look
 }
 
-// arrow connects the boxes with these numbers.
 type arrow struct {
 	from, to int
 	label    text
@@ -69,7 +66,6 @@ var tableOfShapes = [...]struct{ open, end, dot string }{
 	shapeNote:     {"[[", "]]", "note"},
 }
 
-// look distinguishes marks by the strength and dashes of a line, and by colour.
 type look uint8
 
 const (
@@ -128,7 +124,6 @@ func tally(marks []Mark) text {
 	return safetext.Join(parts, ", ")
 }
 
-// marks are those of the host and of its parts.
 func (h Host) marks() []Mark {
 	marks := []Mark{h.Mark}
 	for _, p := range h.Paths {
@@ -157,7 +152,6 @@ func label(s, none string) text {
 	return clean(s).Cut(maxLabel)
 }
 
-// sketched draws each host with so much detail.
 func sketched(g Graph, details []detail) sketch {
 	s := sketch{servers: map[string]int{}, notes: notesOf(g, details)}
 	if g.Sandbox {
@@ -192,7 +186,6 @@ func sketched(g Graph, details []detail) sketch {
 
 func title(h Host) text { return safetext.F("%s %s", h.Kind, h.Name).Cut(maxLabel) }
 
-// note draws a sentence of this program.
 func (s *sketch) note(sentence text) {
 	s.boxes = append(s.boxes, box{number: s.number(), shape: shapeNote, lines: []text{sentence}, look: lookOdd})
 }
@@ -206,7 +199,6 @@ func (s *sketch) arrow(from, to int, label text, look look) {
 	s.arrows = append(s.arrows, arrow{from, to, label, look})
 }
 
-// host draws the hostname, and counts its parts where they are not drawn.
 func (s *sketch) host(h Host, d detail) box {
 	b := box{number: s.number(), shape: shapeHost, look: h.Mark.look(), lines: []text{label(h.Hostname, "without a hostname")}}
 	words := h.Mark.words()
@@ -231,7 +223,6 @@ func (s *sketch) host(h Host, d detail) box {
 	return b
 }
 
-// upstreams draws them with their servers, and returns their numbers.
 func (s *sketch) upstreams(f *frame, h Host, d detail) []int {
 	numbers := make([]int, len(h.Upstreams))
 	for i, u := range h.Upstreams {
@@ -273,7 +264,6 @@ func (s *sketch) serversOf(upstream int, u Upstream) {
 	}
 }
 
-// paths draws locations and the arrows to their upstreams.
 func (s *sketch) paths(f *frame, h Host, root int, upstreams []int) {
 	for _, p := range h.Paths {
 		b := box{number: s.number(), shape: shapePath, look: p.Mark.look(), lines: []text{label(p.Host+p.Path, "without a path")}}

@@ -118,7 +118,6 @@ type codeIssue struct {
 	} `json:"location"`
 }
 
-// writeCodeQuality writes GitLab's code quality report.
 func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 	found := remarks(doc)
 	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
@@ -177,7 +176,6 @@ func word(s string) string {
 	return s
 }
 
-// writeOutputs writes KEY=VALUE lines as GITHUB_OUTPUT takes them.
 func writeOutputs(w io.Writer, doc Document, _ Options) error {
 	return writePairs(w, outputs(doc), func(key string) string { return key })
 }

@@ -39,7 +39,6 @@ type alike struct {
 	others []diag.Finding
 }
 
-// alikeFindings puts findings together that say the same.
 func alikeFindings(found diag.List) []alike {
 	var all []alike
 	at := map[[2]string]int{}
@@ -157,7 +156,6 @@ func silenced(doc Document) diag.List {
 	return slices.Concat(doc.Silenced, doc.Plan.Silenced)
 }
 
-// tabWidth is the number of columns that a tab of a manifest takes.
 const tabWidth = 4
 
 // excerpt is the source line in so many columns, and where its column is in it: wide

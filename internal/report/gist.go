@@ -23,13 +23,21 @@ const (
 // is long.
 func gist(kindName, path string, v any, whole bool) (words safe, details []safe) {
 	words, rest, ok := summed(kindName, path, v)
-	switch {
-	case !ok:
-		return inline(v, whole)
-	case rest == nil:
+	if ok && rest != nil {
+		return words, bare(rest, limit(whole))
+	}
+	if ok {
 		return words, nil
 	}
-	return words, bare(rest, whole)
+	if text := literal(v); text.Width() <= maxInline {
+		return text, nil
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		tokens := bare(v, limit(whole))
+		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
+	}
+	return value(v, whole), nil
 }
 
 // summed says what a structure is in the words that its schema has for it, and
@@ -56,19 +64,6 @@ func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 		rest = without(rest, s)
 	}
 	return words, rest, true
-}
-
-// inline is a value without a summary.
-func inline(v any, whole bool) (safe, []safe) {
-	if text := literal(v); text.Width() <= maxInline {
-		return text, nil
-	}
-	switch v.(type) {
-	case map[string]any, []any:
-		tokens := bare(v, whole)
-		return safetext.F("%s:", safetext.Count(len(tokens), "value")), tokens
-	}
-	return value(v, whole), nil
 }
 
 // fieldAt finds the field of a path that people are shown, and the fields that
@@ -165,20 +160,16 @@ func without(v any, path []string) any {
 	return rest
 }
 
-// flow writes a value as YAML would in one line, with no quotes where none are
-// needed to tell text from other values: one token for each of its scalars.
+// flow writes a value as YAML would in one line: one token for each of its scalars.
+// Quotes are where a text could be another value. A text takes at most so many columns.
 type flow struct {
 	tokens []safe
-	// most is the number of columns of a text, 0 for all.
-	most int
+	most   int
 }
 
 // bare is the flow of a structure without its own brackets.
-func bare(v any, whole bool) []safe {
-	f := flow{most: maxText}
-	if whole {
-		f.most = 0
-	}
+func bare(v any, most int) []safe {
+	f := flow{most: most}
 	f.members(v, "", "")
 	if len(f.tokens) == 0 {
 		f.write("", v, "")
@@ -187,24 +178,24 @@ func bare(v any, whole bool) []safe {
 }
 
 func (f *flow) write(before string, v any, after string) {
-	brackets := "{}"
+	text, brackets := "", ""
 	switch t := v.(type) {
 	case map[string]any:
-		if len(t) > 0 {
-			f.members(v, before+"{", "}"+after)
-			return
-		}
+		brackets = "{}"
 	case []any:
-		if brackets = "[]"; len(t) > 0 {
-			f.members(v, before+"[", "]"+after)
-			return
-		}
+		brackets = "[]"
 	case string:
-		brackets = f.text(t).String()
+		text = f.text(t)
 	default:
-		brackets = jsonText(v).String()
+		text = jsonText(v).String()
 	}
-	f.tokens = append(f.tokens, clean(before+brackets+after))
+	n := len(f.tokens)
+	if brackets != "" {
+		f.members(v, before+brackets[:1], brackets[1:]+after)
+	}
+	if len(f.tokens) == n { // a scalar, or a structure without members
+		f.tokens = append(f.tokens, clean(before+brackets+text+after))
+	}
 }
 
 // members writes those of an object or a list, with commas between them.
@@ -221,19 +212,13 @@ func (f *flow) members(v any, before, after string) {
 		if list != nil {
 			f.write(before, list[i], end)
 		} else {
-			f.write(before+f.text(keys[i]).String()+": ", object[keys[i]], end)
+			f.write(before+f.text(keys[i])+": ", object[keys[i]], end)
 		}
 		before = ""
 	}
 }
 
-// text is a text that is not longer than the flow allows.
-func (f *flow) text(s string) safe {
-	if f.most == 0 {
-		return flowText(s)
-	}
-	return shorten(flowText(s), f.most)
-}
+func (f *flow) text(s string) string { return shorten(flowText(s), f.most).String() }
 
 // flowText is a text in quotes, unless nobody could take it for anything else.
 func flowText(s string) safe {
@@ -261,9 +246,14 @@ func unquotable(s string) bool {
 // than a line is broken, at its spaces.
 func flowLines(tokens []safe, columns int, whole bool) []safe {
 	var lines []safe
-	line := safe{}
+	var line safe
 	for i, token := range tokens {
-		for _, piece := range pieces(token, columns) {
+		pieces := []safe{token}
+		if token.Width() > columns {
+			pieces = token.Split(" ")
+		}
+		for _, piece := range pieces {
+			piece = piece.TrimRight()
 			switch {
 			case line.Empty():
 				line = piece
@@ -279,16 +269,4 @@ func flowLines(tokens []safe, columns int, whole bool) []safe {
 		}
 	}
 	return append(lines, line)
-}
-
-// pieces are what a token may be broken into.
-func pieces(token safe, columns int) []safe {
-	if token.Width() <= columns {
-		return []safe{token}
-	}
-	out := token.Split(" ")
-	for i := range out {
-		out[i] = out[i].TrimRight()
-	}
-	return out
 }

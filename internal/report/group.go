@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -25,8 +24,8 @@ type group struct {
 	rank   rank
 }
 
-// groups are the objects of a plan that a report shows: those of the first two risks
-// first, the rest in the order of the plan.
+// groups are the objects of a plan that a report shows: those with grave changes first,
+// the rest in the order of the plan.
 func groups(pl *plan.Plan, opts Options) []group {
 	all := make([]group, 0, len(pl.Items))
 	for _, item := range pl.Items {
@@ -43,7 +42,7 @@ func groups(pl *plan.Plan, opts Options) []group {
 	return all
 }
 
-// place is where the group stands: of what may serve other content, changes come in
+// place is where the group goes: of what may serve other content, changes come in
 // front of what is new.
 func (g group) place() rank {
 	switch {
@@ -55,47 +54,41 @@ func (g group) place() rank {
 	return g.rank
 }
 
-// together makes groups of objects whose changes are equal.
+// together makes groups of objects whose changes are equal. Few have equal glances,
+// which are cheaper to compare than contents.
 func together(all []group) []group {
-	gone := make([]bool, len(all))
-	for _, alike := range sameBy(all, indices(all), func(g group) string { return glance(g.rows) }) {
-		for _, same := range sameBy(all, alike, func(g group) string { return content(forMany(g.item), g.rows) }) {
-			first := &all[same[0]]
-			for _, i := range same[1:] {
-				first.others, gone[i] = append(first.others, all[i].item), true
-			}
-			first.item = forMany(first.item)
+	glances, alike := make([]string, len(all)), map[string]int{}
+	for i, g := range all {
+		if g.item.Op == plan.Patch {
+			glances[i] = glance(g.rows)
+			alike[glances[i]]++
 		}
+	}
+	same := map[string][]int{}
+	for i, g := range all {
+		if g.item.Op == plan.Patch && alike[glances[i]] >= minGroup {
+			text := content(forMany(g.item), g.rows)
+			same[text] = append(same[text], i)
+		}
+	}
+	joined := make([]bool, len(all))
+	for _, of := range same {
+		if len(of) < minGroup {
+			continue
+		}
+		first := &all[of[0]]
+		for _, i := range of[1:] {
+			first.others, joined[i] = append(first.others, all[i].item), true
+		}
+		first.item = forMany(first.item)
 	}
 	out := all[:0]
 	for i, g := range all {
-		if !gone[i] {
+		if !joined[i] {
 			out = append(out, g)
 		}
 	}
 	return out
-}
-
-// indices are those of the groups that others may join.
-func indices(all []group) []int {
-	var out []int
-	for i, g := range all {
-		if g.item.Op == plan.Patch {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// sameBy returns which of the groups have the same text, if enough have it.
-func sameBy(all []group, among []int, text func(group) string) map[string][]int {
-	same := map[string][]int{}
-	for _, i := range among {
-		t := text(all[i])
-		same[t] = append(same[t], i)
-	}
-	maps.DeleteFunc(same, func(_ string, of []int) bool { return len(of) < minGroup })
-	return same
 }
 
 // glance is what the rows say at a glance: it is cheap, and equal for equal contents.
@@ -143,10 +136,8 @@ func content(item plan.Item, rows []row) string {
 	return b.String()
 }
 
-// many reports whether the group has several objects.
 func (g group) many() bool { return len(g.others) > 0 }
 
-// title names the object, or counts the objects.
 func (g group) title() safe {
 	if !g.many() {
 		return titled(g.item.Key)
@@ -154,7 +145,6 @@ func (g group) title() safe {
 	return safetext.Count(1+len(g.others), clean(g.item.Kind).Cut(maxPath).String())
 }
 
-// names are those of all objects of the group.
 func (g group) names() safe {
 	names := []safe{clean(g.item.Name).Cut(maxPath)}
 	for _, item := range g.others {
@@ -163,7 +153,6 @@ func (g group) names() safe {
 	return safetext.Join(names, ", ")
 }
 
-// notes are the lines below the marked ones.
 func (g group) notes(of func(plan.Item) []note) []note {
 	notes := of(g.item)
 	if g.many() {
@@ -217,7 +206,6 @@ func rankOfRisk(item plan.Item) rank {
 	return rankRest
 }
 
-// priority is the rank of an item.
 func priority(item plan.Item, rows []row) rank {
 	if rank := rankOfRisk(item); rank < rankRest {
 		return rank

@@ -68,7 +68,6 @@ func (b *lineBuffer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// embedded is a file of the page.
 func embedded(name string) string {
 	text, err := htmlFiles.ReadFile("html/" + name)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"trueup/internal/safetext"
 )
 
-// htmlItem is one object of a plan.
 type htmlItem struct {
 	ID, Link        safe
 	Mark            look
@@ -43,7 +42,6 @@ func (e htmlEntry) View() htmlItem {
 	return v
 }
 
-// htmlFilter is a group of boxes to tick.
 type htmlFilter struct {
 	Name, By string
 	Choices  []tally
@@ -127,7 +125,6 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 // opValue is what the filter knows an operation by.
 func opValue(item plan.Item) safe { return clean(string(item.Op)).Cut(maxName) }
 
-// opMark is the sign of what happens to an object as a whole.
 func opMark(op plan.Op) mark {
 	switch op {
 	case plan.Create:
@@ -147,7 +144,6 @@ func opMark(op plan.Op) mark {
 	return markSame
 }
 
-// filters offers what the objects differ in.
 func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	p.Causes = causes(pl, opts)
 	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
@@ -177,7 +173,6 @@ func (f *htmlFilter) count(value, name string) {
 	f.Choices[i].N++
 }
 
-// htmlOutcomes is how a run ended.
 type htmlOutcomes struct {
 	Of        safe
 	Next      []safe

@@ -10,7 +10,6 @@ import (
 	"trueup/internal/safetext"
 )
 
-// htmlPage is what the page's template shows.
 type htmlPage struct {
 	Style                              template.CSS
 	Script                             template.JS
@@ -45,7 +44,6 @@ type htmlPage struct {
 	links map[kind.Key]safe
 }
 
-// htmlText is a text with a class of the style sheet, or without one.
 type htmlText struct {
 	Class string
 	Text  safe
@@ -85,7 +83,6 @@ type htmlList struct {
 	Lines []safe
 }
 
-// newHTMLPage lays the document out: first what a person must look at.
 func newHTMLPage(doc Document, opts Options) htmlPage {
 	p := htmlPage{
 		Command: message(doc.Command), Errors: messages(doc.Errors), SettingsOf: settingsTitle,
@@ -118,7 +115,6 @@ func newHTMLPage(doc Document, opts Options) htmlPage {
 	return p
 }
 
-// plan adds what a plan says.
 func (p *htmlPage) plan(doc Document, opts Options) {
 	pl := doc.Plan
 	p.Heading, p.Lede, p.Sub = planTitle(doc), doing(doc), found(pl.Summary)
@@ -164,7 +160,6 @@ func (p *htmlPage) plan(doc Document, opts Options) {
 // maxLinks is how many places a line of what to look at has.
 const maxLinks = 8
 
-// look lists what a reviewer should not miss.
 func (p *htmlPage) look(pl *plan.Plan) {
 	if n := len(pl.Settings); n > 0 {
 		below := []htmlLink{{clean("#settings"), clean("below")}}
@@ -193,7 +188,6 @@ func (p *htmlPage) look(pl *plan.Plan) {
 	}
 }
 
-// others names the objects that need nothing.
 func (p *htmlPage) others(pl *plan.Plan) {
 	var same, unmanaged []safe
 	for _, item := range pl.Items {
@@ -208,7 +202,6 @@ func (p *htmlPage) others(pl *plan.Plan) {
 	p.list("Not in git", "object", unmanaged)
 }
 
-// list adds names, if there are any.
 func (p *htmlPage) list(name, noun string, lines []safe) {
 	if len(lines) > 0 {
 		p.Lists = append(p.Lists, htmlList{name, safetext.Count(len(lines), noun), lines})
@@ -249,7 +242,6 @@ func facts(doc Document) []fact {
 	return slices.DeleteFunc(all, fact.empty)
 }
 
-// findings adds what is wrong with the manifests.
 func (p *htmlPage) findings(doc Document) {
 	p.FindingsOf = findingsSummary(doc)
 	for _, f := range doc.Findings {

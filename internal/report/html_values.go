@@ -71,7 +71,6 @@ type htmlLine struct {
 	New   bool
 }
 
-// rowView is a row with its values side by side.
 func rowView(kindName string, r row) htmlRow {
 	v := htmlRow{Mark: tableOfMarks[r.mark], Why: clean(string(r.why)).Cut(maxName), Path: breakable(r.path), Cause: r.cause, Alarm: r.alarm}
 	if r.line > 0 {
@@ -134,15 +133,8 @@ func moreLines(n int) safe {
 
 // tall reports whether a value is better read on several lines.
 func tall(v any) bool {
-	switch t := v.(type) {
-	case map[string]any:
-		return len(t) > 0
-	case []any:
-		return len(t) > 0
-	case string:
-		return strings.Contains(strings.TrimSuffix(t, "\n"), "\n")
-	}
-	return false
+	text, _ := v.(string)
+	return hasMembers(v) || strings.Contains(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // sides are two values with what differs marked: words of short texts, and
@@ -223,7 +215,6 @@ func middle(before, after safe) (a, b []part, ok bool) {
 	return split(before, len(x)), split(after, len(y)), 3*(head+tail) >= long
 }
 
-// htmlBody is what a request holds.
 type htmlBody struct {
 	Of    safe
 	Lines []safe

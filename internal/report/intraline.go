@@ -76,6 +76,14 @@ func (d *dictionary) encode(units []safe) []rune {
 	return out
 }
 
+func (d *dictionary) encodeLines(lines []textLine) []rune {
+	units := make([]safe, len(lines))
+	for i, l := range lines {
+		units[i] = l.text
+	}
+	return d.encode(units)
+}
+
 func (d *dictionary) decode(s string) []safe {
 	out := make([]safe, 0, utf8.RuneCountInString(s))
 	for _, r := range s {
@@ -84,7 +92,6 @@ func (d *dictionary) decode(s string) []safe {
 	return out
 }
 
-// words splits a text into runs of letters and digits, and single others.
 func words(s safe) []safe {
 	var out []safe
 	start := 0

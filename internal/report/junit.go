@@ -22,7 +22,6 @@ type testSuites struct {
 	Suites []testSuite `xml:"testsuite"`
 }
 
-// testCounts are the totals of a suite, or of all.
 type testCounts struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
@@ -56,7 +55,6 @@ type testCase struct {
 	Out     *testLines `xml:"system-out"`
 }
 
-// testEnd says why a case did not pass.
 type testEnd struct {
 	Message safe   `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
@@ -115,7 +113,6 @@ func (s *testSuite) count() {
 	s.Tests = len(s.Cases)
 }
 
-// runProperties are about the run as a whole.
 func runProperties(doc Document) *testProperties {
 	list := []testProperty{
 		{"command", clean(doc.Command)}, {"result", clean(doc.Result)}, {"exit-code", safetext.Number(doc.ExitCode)}, {"summary", runSummary(doc)},
@@ -187,7 +184,6 @@ func planSuite(doc Document) testSuite {
 	return s
 }
 
-// settingCases are the settings that differ from the base, also after an apply.
 func settingCases(pl *plan.Plan) []testCase {
 	if pl == nil {
 		return nil
@@ -215,7 +211,6 @@ func objectLines(item plan.Item, rows []row) []safe {
 	return append([]safe{head}, lines...)
 }
 
-// objectCase is the case of an object.
 func objectCase(key kind.Key) testCase {
 	return testCase{Class: safetext.F("trueup.%s", clean(key.Kind).Cut(maxName)).Guarded(), Name: named(key).Guarded()}
 }
@@ -243,7 +238,6 @@ func applySuite(doc Document) testSuite {
 	return s
 }
 
-// ended is the end of a case that did not pass.
 func ended(reason string, text safe, lines []safe) *testEnd {
 	return &testEnd{Message: text.Guarded(), Type: clean(reason).Guarded().String(), Text: block(lines).Text}
 }

@@ -79,7 +79,6 @@ func driftedHow(c plan.Change) string {
 	return "changed"
 }
 
-// conflict says what git and another client did to the value that both changed.
 func conflict(c plan.Change) safe {
 	was := quoted(" (was ", c.Base, ")")
 	switch {

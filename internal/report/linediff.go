@@ -20,7 +20,6 @@ type lineChange struct {
 	before, after *textLine
 }
 
-// same reports whether the line is in both texts.
 func (c lineChange) same() bool {
 	return c.before != nil && c.after != nil && c.before.text == c.after.text
 }
@@ -66,7 +65,7 @@ func compareMiddle(before, after []textLine) []lineChange {
 		out = append(out, paired(before[i:i+gone], after[j:j+come])...)
 		i, j, gone, come = i+gone, j+come, 0, 0
 	}
-	for _, diff := range differ.DiffMainRunes(d.encode(texts(before)), d.encode(texts(after)), false) {
+	for _, diff := range differ.DiffMainRunes(d.encodeLines(before), d.encodeLines(after), false) {
 		n := len([]rune(diff.Text))
 		switch diff.Type {
 		case diffmatchpatch.DiffDelete:
@@ -82,14 +81,6 @@ func compareMiddle(before, after []textLine) []lineChange {
 		}
 	}
 	settle()
-	return out
-}
-
-func texts(lines []textLine) []safe {
-	out := make([]safe, len(lines))
-	for i, l := range lines {
-		out[i] = l.text
-	}
 	return out
 }
 
@@ -126,7 +117,6 @@ func paired(before, after []textLine) []lineChange {
 	return out
 }
 
-// nameOf is what a line says the value of, with its depth.
 func nameOf(line safe) safe {
 	name, _, _ := strings.Cut(line.String(), ": ")
 	return clean(name)
@@ -139,7 +129,6 @@ type hunk struct {
 	before, after int
 }
 
-// hunks are the parts of a comparison where anything differs.
 func hunks(changes []lineChange) []hunk {
 	var out []hunk
 	before, after, end := 0, 0, 0

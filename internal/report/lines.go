@@ -90,7 +90,6 @@ func (l Lines) raw(text string) error {
 	return err
 }
 
-// cleanCells are the cells of a line with tabs between them.
 func cleanCells(row []string) safe {
 	cells := make([]safe, len(row))
 	for i, cell := range row {

@@ -91,38 +91,16 @@ func manText(b *strings.Builder, text string) {
 // and each character as it is typed.
 func roff(line string) string {
 	var b strings.Builder
-	for i, r := range line {
-		switch {
-		case i == 0 && (r == '.' || r == '\''):
-			b.WriteString(`\&` + roffRune(r))
-		default:
-			b.WriteString(roffRune(r))
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		b.WriteString(`\&`)
+	}
+	escapes := strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`, "\t", "    ")
+	for _, r := range escapes.Replace(line) {
+		if r >= utf8.RuneSelf {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		} else {
+			b.WriteRune(r)
 		}
 	}
 	return b.String()
-}
-
-func roffRune(r rune) string {
-	switch r {
-	case '\\':
-		return `\e`
-	case '-':
-		return `\-`
-	case '\'':
-		return `\(aq`
-	case '`':
-		return `\(ga`
-	case '^':
-		return `\(ha`
-	case '~':
-		return `\(ti`
-	case '"':
-		return `\(dq`
-	case '\t':
-		return "    "
-	}
-	if r >= utf8.RuneSelf {
-		return fmt.Sprintf(`\[u%04X]`, r)
-	}
-	return string(r)
 }

@@ -79,7 +79,6 @@ type piece struct {
 	alarm bool
 }
 
-// pieced makes each line a piece.
 func pieced(lines []safe) []piece {
 	out := make([]piece, len(lines))
 	for i := range lines {
@@ -120,7 +119,6 @@ func markdownBlocks(doc Document, opts Options) []section {
 	return blocks
 }
 
-// planBlocks are what a plan says beside its summary.
 func planBlocks(pl *plan.Plan, opts Options) []section {
 	_, problem, fix := blame(pl.Blame)
 	notes := messages(pl.Notes)
@@ -156,7 +154,6 @@ func planBlocks(pl *plan.Plan, opts Options) []section {
 	return blocks
 }
 
-// settingPieces are the settings that differ from the base as a diff.
 func settingPieces(pl *plan.Plan) []piece {
 	var out []piece
 	for _, s := range pl.Settings {
@@ -169,7 +166,6 @@ func settingPieces(pl *plan.Plan) []piece {
 	return out
 }
 
-// diffPieces are the rows and notes of a group as a diff.
 func diffPieces(g group) []piece {
 	if mentioned(g.item) {
 		return pieced([]safe{safetext.F("  %s", mention(g.item))})
@@ -192,7 +188,6 @@ func diffPieces(g group) []piece {
 	return out
 }
 
-// messages are texts of one line each.
 func messages(texts []string) []safe {
 	out := make([]safe, len(texts))
 	for i, t := range texts {
@@ -262,7 +257,6 @@ func changedLines(r row) []safe {
 	return commented(safetext.F("+ %s", r.path), r.cause)
 }
 
-// detailLines are the lines below a row.
 func detailLines(sign string, r row) []safe {
 	if len(r.details) == 0 {
 		return nil

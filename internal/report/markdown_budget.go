@@ -55,7 +55,6 @@ func mentions(blocks []section) int {
 	return n
 }
 
-// mention names a block and its grave changes.
 func (s section) mention() safe {
 	var paths []safe
 	for _, p := range s.pieces {
@@ -124,7 +123,6 @@ func evenly(sizes []int, room int) int {
 	return most
 }
 
-// size is what the whole block takes.
 func (s section) size() int { return s.frame() + sizeOfPieces(s.pieces) }
 
 func sizeOfPieces(pieces []piece) int {
@@ -135,7 +133,6 @@ func sizeOfPieces(pieces []piece) int {
 	return n
 }
 
-// frame is what a block takes without its pieces.
 func (s section) frame() int {
 	ticks := 3
 	for _, p := range s.pieces {
@@ -199,7 +196,6 @@ func within(pieces []piece, size, most, frame int) (lines []safe, ok bool) {
 	return lines, ok
 }
 
-// weight is how important a piece is.
 func (p piece) weight() int {
 	switch {
 	case !p.path.Empty():

@@ -33,7 +33,6 @@ func markdownHead(doc Document, opts Options, most int) markup {
 	return text.Add(lookAt(doc.Plan, opts, most-text.Len()))
 }
 
-// markdownTitle says what will happen, or did.
 func markdownTitle(doc Document) safe {
 	switch {
 	case doc.Apply != nil:
@@ -47,7 +46,6 @@ func markdownTitle(doc Document) safe {
 	}
 }
 
-// summaryTable counts what there is any of.
 func summaryTable(s plan.Summary) markup {
 	var head, rule, body []markup
 	for _, c := range planCounts(s) {

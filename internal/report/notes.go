@@ -13,7 +13,6 @@ import (
 // maxParts is the number of parts that one line lists before it only counts the rest.
 const maxParts = 12
 
-// note is an unmarked line below the marked ones: a side effect or advice.
 type note struct {
 	text safe
 	// fix says that the line tells a person what to do.
@@ -66,7 +65,6 @@ func effects(item plan.Item) []note {
 	return notes
 }
 
-// requestLine is the request and what its body holds.
 func requestLine(item plan.Item) safe {
 	line := safetext.F("%s %s", clean(item.Request.Method).Cut(maxPath), clean(item.Request.Path).Cut(maxPath))
 	if item.Op != plan.Patch {

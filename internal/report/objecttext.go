@@ -11,12 +11,15 @@ import (
 	"trueup/internal/safetext"
 )
 
-// textLine is one line of an object's text.
 type textLine struct {
 	text safe
 	// below is the path of the object that the line is in.
 	below safe
-	// mark and cause say what became of a value and why, on its first line.
+	reason
+}
+
+// reason says what happens to a value and why, on its first line.
+type reason struct {
 	mark  mark
 	cause safe
 	alarm bool
@@ -30,52 +33,44 @@ const (
 	git
 )
 
-// branch is a node of the tree that holds all that a plan says of an object:
-// what differs, what is kept, what is dropped.
+// branch is a node of the tree of all that a plan says about an object: what
+// differs, what is kept, what is dropped.
 type branch struct {
 	name  string
 	kids  map[string]*branch
 	value [2]any
-	has   [2]bool
 	moved bool
-	// mark, cause and alarm are those of the row that the branch would have.
-	mark  mark
-	cause safe
-	alarm bool
+	reason
 }
 
 // at is the branch at a path, which is made where there is none.
-func (b *branch) at(parts []string) *branch {
+func (b *branch) at(parts ...string) *branch {
 	for _, part := range parts {
 		if b.kids == nil {
 			b.kids = map[string]*branch{}
 		}
-		kid := b.kids[part]
-		if kid == nil {
-			kid = &branch{name: part}
-			b.kids[part] = kid
+		if b.kids[part] == nil {
+			b.kids[part] = &branch{name: part}
 		}
-		b = kid
+		b = b.kids[part]
 	}
 	return b
 }
 
 // put sets the value of a side; an object becomes branches.
 func (b *branch) put(s side, v any) {
-	if v == nil {
-		return
-	}
-	b.has[s] = true
 	object, ok := v.(map[string]any)
 	if !ok || len(object) == 0 {
-		b.value[s] = v
+		if v != nil {
+			b.value[s] = v
+		}
 		return
 	}
 	for k, below := range object {
 		if below == nil {
 			below = jsonNull{}
 		}
-		b.at([]string{k}).put(s, below)
+		b.at(k).put(s, below)
 	}
 }
 
@@ -114,53 +109,45 @@ func bracketed(path string) []string {
 	return out
 }
 
-// objectTree is all that a plan says of an object's fields.
+// objectTree is all that a plan says about an object's fields.
 func objectTree(item plan.Item, opts Options) *branch {
 	root := &branch{}
 	if item.Op == plan.Create || item.Op == plan.Post {
-		root.put(git, anyObject(item.BodySpec()))
+		if spec := item.BodySpec(); spec != nil {
+			root.put(git, spec)
+		}
 		return root
 	}
+	add := func(path string, before, after any, why reason) *branch {
+		b := root.at(bracketed(path)...)
+		b.put(live, before)
+		b.put(git, after)
+		b.reason = why
+		return b
+	}
 	for _, v := range item.Preserved {
-		b := root.at(bracketed(v.Path))
-		b.put(live, v.Value)
-		b.put(git, v.Value)
-		b.cause = clean("kept: not managed here")
+		add(v.Path, v.Value, v.Value, reason{cause: clean("kept: not managed here")})
 	}
 	for _, v := range item.Collateral {
-		b := root.at(bracketed(v.Path))
-		b.put(live, v.Value)
-		b.cause = clean("dropped: removed with its parent")
+		add(v.Path, v.Value, nil, reason{cause: clean("dropped: removed with its parent")})
 	}
 	for _, c := range slices.Concat(item.Changes, item.Notes) {
 		if !visible(c.Class, opts) {
 			continue
 		}
-		r, b := changeRow(item.Kind, c), root.at(bracketed(c.Path))
-		b.put(live, c.Live)
-		if c.Class == plan.Unmanaged {
-			b.put(git, c.Live)
+		after := c.Desired
+		if c.Class == plan.Unmanaged && after == nil {
+			after = c.Live
 		}
-		b.put(git, c.Desired)
-		b.mark, b.cause, b.alarm, b.moved = r.mark, r.cause, r.alarm, c.Moved
+		r := changeRow(item.Kind, c)
+		add(c.Path, c.Live, after, reason{r.mark, r.cause, r.alarm}).moved = c.Moved
 	}
 	for _, v := range item.FirstContact {
-		b := root.at(bracketed(v.Path))
-		b.put(live, v.Value)
-		b.mark, b.cause, b.alarm = markLost, clean(lostCause), true
+		add(v.Path, v.Value, nil, reason{markLost, clean(lostCause), true})
 	}
 	return root
 }
 
-// anyObject is nil where there is no object: a nil map is a value.
-func anyObject(object map[string]any) any {
-	if object == nil {
-		return nil
-	}
-	return object
-}
-
-// textOf is the text of one side of an object.
 func textOf(root *branch, s side) []textLine {
 	t := objectText{side: s}
 	t.kids(root, 0, safe{})
@@ -198,7 +185,7 @@ func byIndex(a, b string) int {
 
 // holds reports whether there is anything of a side in a branch.
 func (b *branch) holds(s side) bool {
-	if b.has[s] {
+	if b.value[s] != nil {
 		return true
 	}
 	for _, kid := range b.kids {
@@ -220,7 +207,7 @@ func (t *objectText) branch(b *branch, depth int, below safe) {
 		name = flowText(b.name)
 		path = safetext.Join(safetext.Filled(below, clean(b.name)), ".")
 	}
-	t.next = textLine{below: below, mark: b.mark, cause: b.cause, alarm: b.alarm}
+	t.next = textLine{below: below, reason: b.reason}
 	switch v := b.value[t.side]; {
 	case b.moved && t.side == live:
 		t.line(depth, safetext.F("%s: (elsewhere in the list)", name))
@@ -236,66 +223,60 @@ func (t *objectText) branch(b *branch, depth int, below safe) {
 
 // value writes a value behind a name, on lines of its own where it needs them.
 func (t *objectText) value(depth int, before safe, v any) {
-	lead := clean(strings.TrimRight(before.String(), " "))
-	switch v := v.(type) {
-	case map[string]any:
-		if len(v) > 0 {
-			t.line(depth, lead)
-			for _, k := range canon.SortedKeys(v) {
-				t.value(depth+1, safetext.F("%s: ", flowText(k)), v[k])
-			}
-			return
-		}
-	case []any:
-		if len(v) > 0 {
-			t.line(depth, lead)
-			for _, e := range v {
-				t.element(depth+1, e)
-			}
-			return
-		}
-	case string:
-		if strings.Contains(v, "\n") {
-			t.block(depth, before, v)
-			return
-		}
-		t.line(depth, safetext.F("%s%s", before, flowText(v)))
-		return
+	text, isText := v.(string)
+	switch {
+	case hasMembers(v):
+		t.line(depth, before.TrimRight())
+		t.members(depth+1, v)
+	case isText && strings.Contains(text, "\n"):
+		t.block(depth, before, text)
+	case isText:
+		t.line(depth, safetext.F("%s%s", before, flowText(text)))
+	default:
+		t.line(depth, safetext.F("%s%s", before, literal(v)))
 	}
-	t.line(depth, safetext.F("%s%s", before, literal(v)))
 }
 
-// element writes an element of a list that has no keys: an object or a list
-// begins behind the dash.
-func (t *objectText) element(depth int, v any) {
-	first := len(t.lines)
+// hasMembers reports whether a value is an object or a list that is not empty.
+func hasMembers(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range canon.SortedKeys(v) {
-			t.value(depth+1, safetext.F("%s: ", flowText(k)), v[k])
-		}
+		return len(v) > 0
 	case []any:
-		for _, e := range v {
-			t.element(depth+1, e)
+		return len(v) > 0
+	}
+	return false
+}
+
+// members writes the fields of an object, or the elements of a list that has no keys:
+// an object or a list in it begins behind the dash.
+func (t *objectText) members(depth int, v any) {
+	object, _ := v.(map[string]any)
+	for _, k := range canon.SortedKeys(object) {
+		t.value(depth, safetext.F("%s: ", flowText(k)), object[k])
+	}
+	list, _ := v.([]any)
+	for _, e := range list {
+		if !hasMembers(e) {
+			t.value(depth, clean("- "), e)
+			continue
 		}
+		first := len(t.lines)
+		t.members(depth+1, e)
+		line := t.lines[first].text.String()
+		t.lines[first].text = clean(line[:2*depth] + "- " + line[2*depth+2:])
 	}
-	if first == len(t.lines) {
-		t.value(depth, clean("- "), v)
-		return
-	}
-	line := t.lines[first].text.String()
-	t.lines[first].text = clean(line[:2*depth] + "- " + line[2*depth+2:])
 }
 
 // block writes a text of several lines as such.
 func (t *objectText) block(depth int, before safe, text string) {
 	body, ended := strings.CutSuffix(text, "\n")
-	var mark safe = clean("|")
+	mark := "|"
 	switch {
 	case !ended:
-		mark = clean("|-")
+		mark = "|-"
 	case strings.HasSuffix(body, "\n"):
-		mark = clean("|+")
+		mark = "|+"
 	}
 	t.line(depth, safetext.F("%s%s", before, mark))
 	for line := range strings.SplitSeq(body, "\n") {
@@ -303,19 +284,11 @@ func (t *objectText) block(depth int, before safe, text string) {
 	}
 }
 
-// valueLines is the text of a value.
 func valueLines(v any) []textLine {
 	var t objectText
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range canon.SortedKeys(v) {
-			t.value(0, safetext.F("%s: ", flowText(k)), v[k])
-		}
-	case []any:
-		for _, e := range v {
-			t.element(0, e)
-		}
-	default:
+	if hasMembers(v) {
+		t.members(0, v)
+	} else {
 		t.value(0, safe{}, v)
 	}
 	return t.lines

@@ -65,7 +65,6 @@ func (n notable) in(pl *plan.Plan) (total int, names []safe) {
 	return total, names
 }
 
-// counted titles a notable with its number and a noun.
 func counted(noun, rest string) func(int) safe {
 	return func(n int) safe { return safetext.F("%s%s", safetext.Count(n, noun), rest) }
 }
@@ -83,7 +82,6 @@ func graveRisks() []notable {
 	return out
 }
 
-// notables are what a reviewer looks for first.
 func notables() []notable {
 	is := func(op plan.Op) func(plan.Item) int {
 		return func(item plan.Item) int { return oneIf(item.Op == op) }
@@ -134,7 +132,6 @@ func risksLine(pl *plan.Plan) safe {
 	return safetext.F("%s.", safetext.Join(parts, "; "))
 }
 
-// advices counts pieces of advice.
 func advices(n int) safe {
 	if n == 1 {
 		return clean("1 piece of advice")
@@ -194,7 +191,6 @@ func tallied(whys []plan.Cause) []tally {
 	return all
 }
 
-// inWords is the tallies in words.
 func inWords(tallies []tally) safe {
 	parts := make([]safe, len(tallies))
 	for i, t := range tallies {
@@ -212,7 +208,6 @@ func causesLine(pl *plan.Plan, opts Options) safe {
 	return safetext.F("%s.", text)
 }
 
-// planCounts are the numbers of a plan in the order in which tables have them.
 func planCounts(s plan.Summary) []tally {
 	return []tally{
 		{"", "serves", "may serve other content", "alarm", s.Serves},

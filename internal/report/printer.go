@@ -53,7 +53,6 @@ func newPalette(enabled bool) palette {
 	return p
 }
 
-// span is a piece of a line.
 type span struct {
 	text  safe
 	style style
@@ -125,7 +124,6 @@ func (p *printer) wrapped(hang int, spans ...span) {
 	}
 }
 
-// gap writes an empty line between parts.
 func (p *printer) gap() {
 	if p.written {
 		_ = p.w.WriteByte('\n')
@@ -134,7 +132,6 @@ func (p *printer) gap() {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-// flat is the text of the spans.
 func flat(spans []span) safe {
 	texts := make([]safe, len(spans))
 	for i, s := range spans {
@@ -175,7 +172,6 @@ func wrap(spans []span, columns, hang int) [][]span {
 	return append(w.lines, w.line)
 }
 
-// wrapper is a text that is being set.
 type wrapper struct {
 	columns, hang int
 	lines         [][]span

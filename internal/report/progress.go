@@ -62,7 +62,6 @@ func (p Progress) row(parts []safe) safe {
 	return safetext.Join(append([]safe{clean(p.Doing)}, parts...), "  ")
 }
 
-// counted reports whether it is known how much is left.
 func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
 
 // parts are what is told, what matters most first.
@@ -86,7 +85,6 @@ func (p Progress) parts() []safe {
 	return append(parts, safetext.F("%s/s", clean(strconv.FormatFloat(p.Rate, 'f', digits, 64))))
 }
 
-// seconds is a time in whole seconds.
 func seconds(d time.Duration) safe { return clean(d.Round(time.Second).String()) }
 
 // Bar writes a bar in place of the line of the terminal that the cursor is in.

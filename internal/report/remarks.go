@@ -15,7 +15,6 @@ import (
 	"trueup/internal/safetext"
 )
 
-// level is how loud a remark is.
 type level uint8
 
 const (
@@ -151,7 +150,6 @@ func identify(found []remark) {
 // ofRun reports whether a remark is about the run as a whole, and about no file.
 func (r remark) ofRun() bool { return strings.HasPrefix(r.rule, "run/") }
 
-// lines are the text of a remark.
 func (r remark) lines() []safe { return append([]safe{r.text}, r.more...) }
 
 // id is the name of the rule for hosts, which take none that is empty.
@@ -181,7 +179,6 @@ func findingRemark(f diag.Finding, at Place) remark {
 	return r
 }
 
-// applyRemarks are the outcomes that are not simply done.
 func applyRemarks(doc Document) []remark {
 	items := itemsByKey(doc)
 	var found []remark
@@ -270,7 +267,6 @@ func planRemarks(doc Document) []remark {
 	return found
 }
 
-// noteRemarks are the notes of a plan, and why it could not compare with a base.
 func noteRemarks(pl *plan.Plan) []remark {
 	var found []remark
 	for _, n := range pl.Notes {
@@ -286,7 +282,6 @@ func noteRemarks(pl *plan.Plan) []remark {
 	return found
 }
 
-// itemRemark is a remark at the object's place.
 func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
 	r := runRemark(rule, safetext.F("%s: %s", named(item.Key), text))
 	r.about = named(item.Key)
@@ -296,7 +291,6 @@ func itemRemark(item plan.Item, rule string, at Place, text safe) remark {
 	return r
 }
 
-// opRemarks are about an object as a whole.
 func opRemarks(item plan.Item, at Place) []remark {
 	rule := opRule(item)
 	if rule == "" {
@@ -442,7 +436,6 @@ func wholeSentence(r row) safe {
 	return sentence(r)
 }
 
-// sentence is a row in words.
 func sentence(r row) safe {
 	text := safetext.Join(safetext.Filled(r.path, safetext.Join(safetext.Filled(r.before, r.after), " → ")), ": ")
 	if r.cause.Empty() {

@@ -122,7 +122,6 @@ func (r *row) classify(c plan.Change) {
 	}
 }
 
-// visible reports whether the options show changes of a class.
 func visible(c plan.Class, opts Options) bool {
 	return plan.IsShown(c) || c == plan.Converged && opts.Verbose || c == plan.Unmanaged && opts.ShowUnmanaged
 }
@@ -200,7 +199,6 @@ const lostCause = "live only: would be lost"
 // mentioned reports whether an item is kept and there is no more to say about it.
 func mentioned(item plan.Item) bool { return item.Op == plan.Kept && len(item.Changes) == 0 }
 
-// making says when an object was created, and from what.
 func making(item plan.Item) safe {
 	var parts []safe
 	if item.Made != "" {
@@ -226,7 +224,6 @@ func lossesOf(item plan.Item) losses {
 	return lost
 }
 
-// again says why an object is made that was made before, or may have been.
 func again(item plan.Item) string {
 	switch {
 	case item.Resend:

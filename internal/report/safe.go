@@ -21,10 +21,8 @@ func Clean(s string) string { return clean(s).Guarded().String() }
 // CleanJSON replaces every invisible character of a JSON text with its escape.
 func CleanJSON(text []byte) string { return safetext.CleanJSON(text).String() }
 
-// named is KIND/NAME.
 func named(k kind.Key) safe { return safetext.F("%s/%s", k.Kind, k.Name).Cut(maxPath) }
 
-// titled is the key as a heading.
 func titled(k kind.Key) safe { return safetext.F("%s %s", k.Kind, k.Name).Cut(maxPath) }
 
 // message is a sentence from outside, of bounded length.

@@ -94,7 +94,6 @@ type sarifRoom struct{ results, bytes int }
 // that is.
 const sourceRoot = "%SRCROOT%"
 
-// writeSARIF writes a SARIF 2.1.0 log for code scanning.
 func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	run := sarifRun{
 		AutomationDetails:  map[string]safe{"id": clean(path.Join("trueup", doc.Command, doc.Place.Folder) + "/")},

@@ -37,7 +37,6 @@ func planSummary(doc Document) safe {
 	return safetext.F("%s%s", doing(doc), found(s))
 }
 
-// driftSummary counts what was changed outside git.
 func driftSummary(s plan.Summary) safe {
 	if s.Drifted == 0 {
 		return clean("none.")
@@ -45,7 +44,6 @@ func driftSummary(s plan.Summary) safe {
 	return safetext.F("%s.", safetext.Count(s.Drifted, "drifted field"))
 }
 
-// doing counts what apply would do, or says why it does nothing.
 func doing(doc Document) safe {
 	s := doc.Plan.Summary
 	change := "to change"
@@ -82,7 +80,6 @@ func doing(doc Document) safe {
 	return clean("nothing to do.")
 }
 
-// found counts what apply leaves alone, each behind a space.
 func found(s plan.Summary) safe {
 	var text safe
 	for _, c := range []struct {
@@ -103,7 +100,6 @@ func theyAre(n int, noun string) safe {
 	return safetext.F("%d %ss are", n, noun)
 }
 
-// findingsSummary closes a list of findings.
 func findingsSummary(doc Document) safe {
 	var counts []safe
 	if n := doc.Findings.Count(diag.Error); n > 0 {
@@ -153,7 +149,6 @@ func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
 
-// applySummary counts the outcomes.
 func applySummary(r *apply.Result) safe {
 	counts := map[apply.Status]int{}
 	sent := 0
@@ -208,7 +203,6 @@ func nextSteps(r *apply.Result) []safe {
 	return steps
 }
 
-// keyWidth is the width of the column of outcomes' objects.
 func keyWidth(r *apply.Result) int {
 	column := 0
 	for _, o := range r.Outcomes {
@@ -217,7 +211,6 @@ func keyWidth(r *apply.Result) int {
 	return column
 }
 
-// headlines are operations in a few words.
 func headlines() map[plan.Op]string {
 	return map[plan.Op]string{
 		plan.Create: "to create", plan.Post: "to post once", plan.Delete: "to delete", plan.Blocked: "blocked",
@@ -225,7 +218,6 @@ func headlines() map[plan.Op]string {
 	}
 }
 
-// headline is an item in a few words.
 func headline(item plan.Item, rows []row) safe {
 	if text, ok := headlines()[item.Op]; ok {
 		return safetext.Join(safetext.Filled(clean(text), clean(causeOf(item))), ", ")
@@ -258,7 +250,6 @@ func blame(b *plan.Blame) (base, problem, fix safe) {
 	return base, message(b.Problem), message(b.Fix)
 }
 
-// short is a commit as people write it.
 func short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
 
 // settingsTitle heads what a change of the project itself does to the plan.
@@ -268,7 +259,6 @@ const settingsTitle = "Settings that differ from the base"
 // the grave ones.
 const maxHides = 40
 
-// settingRow is a setting as a marked line.
 func settingRow(s plan.Setting) row {
 	r := row{path: clean(s.Field), mark: markChange, alarm: true}
 	if s.Was == nil {

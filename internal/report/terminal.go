@@ -16,7 +16,6 @@ const Banner = safetext.SandboxBanner
 // offlineBanner heads what was made without looking at live.
 const offlineBanner = "OFFLINE: git is compared with git, and not with what is live"
 
-// writeText renders for a terminal, or for the log of a pipeline.
 func writeText(w io.Writer, doc Document, opts Options) error {
 	hasOwnText := doc.Text != nil || doc.Messages != nil
 	if hasOwnText {
@@ -124,7 +123,6 @@ func textPlan(p *printer, doc Document, opts Options) {
 	textFoot(p, doc.Plan, opts)
 }
 
-// textFoot says what the plan as a whole rests on.
 func textFoot(p *printer, pl *plan.Plan, opts Options) {
 	base, problem, fix := blame(pl.Blame)
 	for _, e := range []struct {
@@ -197,7 +195,6 @@ func textOneLine(p *printer, item plan.Item) {
 	}
 }
 
-// mention is the text of an item that is only mentioned.
 func mention(item plan.Item) safe {
 	switch {
 	case item.Op == plan.None:
@@ -234,7 +231,6 @@ func textHeading(p *printer, g group, column int) {
 	p.line(span{safetext.F("    %s", place.CutLeft(p.width-indent)), faint})
 }
 
-// source is where the manifest is.
 func source(item plan.Item) safe {
 	path := clean(item.Path).Cut(maxPath)
 	if item.Path == "" || item.Line == 0 {

@@ -148,7 +148,6 @@ func (w *diffWriter) unifiedLine(c lineChange) {
 	}
 }
 
-// spans are the two texts of a line with the words that differ marked.
 func (c lineChange) spans(columns int) (before, after []span) {
 	switch {
 	case c.before == nil:
@@ -177,13 +176,11 @@ func (w *diffWriter) diffLine(sign span, text []span, line textLine) {
 	w.wrapped(depth+2, span{safetext.Spaces(depth), plain}, cause)
 }
 
-// depth is the number of spaces in front of the text.
 func (l textLine) depth() int {
 	text := l.text.String()
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// causeSpan is a line's cause as a comment.
 func (l textLine) causeSpan() span {
 	s := faint
 	if l.alarm {
@@ -195,7 +192,6 @@ func (l textLine) causeSpan() span {
 // between separates the two sides; its width in bytes leaves a margin.
 const between = " │ "
 
-// sides writes what is there on the left, and what git says on the right.
 func (w *diffWriter) sides(parts []hunk, before, after string) {
 	left := (w.width - indent - len(between)) / 2
 	head := func(before, after safe) {

@@ -60,7 +60,6 @@ func wordSpans(before, after safe) (a, b []span) {
 	return partSpans(x, removed, removedPart), partSpans(y, added, addedPart)
 }
 
-// arrow is between two values.
 func arrow() span { return span{clean(" → "), faint} }
 
 func partSpans(parts []part, same, differs style) []span {
@@ -113,7 +112,6 @@ func (l layout) row(p *printer, r row, values []span) {
 	textDetails(p, r)
 }
 
-// textDetails writes what a row's value is short for.
 func textDetails(p *printer, r row) {
 	if len(r.details) == 0 {
 		return
@@ -127,7 +125,6 @@ func textDetails(p *printer, r row) {
 	}
 }
 
-// textTall writes the values of a row on lines of their own.
 func textTall(p *printer, lead span, values []span) {
 	i := slices.Index(values, arrow())
 	if i < 0 {

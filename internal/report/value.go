@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ const (
 func literal(v any) safe {
 	switch v.(type) {
 	case map[string]any, []any:
-		var f flow
+		f := flow{most: math.MaxInt}
 		f.write("", v, "")
 		return safetext.Join(f.tokens, " ")
 	}
@@ -43,18 +44,23 @@ func jsonText(v any) safe {
 	return clean(string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// value is v as one line; one that is not to be shown whole is of bounded width,
-// and what is cut off is said.
+// value is v as one line; unless it is to be shown whole, its width is bounded.
 func value(v any, whole bool) safe {
-	switch {
-	case v == nil:
+	if v == nil {
 		return clean("(absent)")
-	case whole:
-		return literal(v)
 	}
-	return shorten(literal(v), maxText)
+	return shorten(literal(v), limit(whole))
 }
 
+// limit is how many columns a value may take.
+func limit(whole bool) int {
+	if whole {
+		return math.MaxInt
+	}
+	return maxText
+}
+
+// shorten cuts a text and counts its bytes.
 func shorten(s safe, columns int) safe {
 	if short := s.Cut(columns); short != s {
 		return safetext.F("%s (%d bytes)", short, len(s.String()))
@@ -68,10 +74,7 @@ const leadIn = 16
 
 // pair shows two values that differ.
 func pair(before, after any, whole bool) (safe, safe) {
-	if whole {
-		return literal(before), literal(after)
-	}
-	return apart(literal(before), literal(after), maxText)
+	return apart(literal(before), literal(after), limit(whole))
 }
 
 // apart cuts two texts that differ to about so many columns: first what they share
