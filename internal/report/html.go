@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bytes"
+	"bufio"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -33,39 +33,15 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	// Workflow runners look for these anywhere in a log; a browser reads the
 	// reference as the character.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
-	out := lineBuffer{pass: func(lines string) error {
-		_, err := commands.WriteString(w, lines)
-		return err
-	}}
-	if err := view.Execute(&out, page); err != nil {
+	lines := &lineWriter{w: w, change: commands.Replace}
+	out := bufio.NewWriterSize(lines, 32<<10)
+	if err := view.Execute(out, page); err != nil {
 		return err
 	}
-	return out.pass(string(out.pending))
-}
-
-// lineBuffer takes text in pieces and passes whole lines on, many at a time.
-type lineBuffer struct {
-	pass    func(lines string) error
-	pending []byte
-}
-
-// linesAtOnce is how many bytes of text are worth passing on.
-const linesAtOnce = 32 << 10
-
-func (b *lineBuffer) Write(text []byte) (int, error) {
-	end := bytes.LastIndexByte(text, '\n') + 1
-	if end > 0 {
-		end += len(b.pending)
+	if err := out.Flush(); err != nil {
+		return err
 	}
-	b.pending = append(b.pending, text...)
-	if len(b.pending) < linesAtOnce || end == 0 {
-		return len(text), nil
-	}
-	if err := b.pass(string(b.pending[:end])); err != nil {
-		return 0, err
-	}
-	b.pending = append(b.pending[:0], b.pending[end:]...)
-	return len(text), nil
+	return lines.end()
 }
 
 func embedded(name string) string {

@@ -97,7 +97,7 @@ func addressable(s string) bool {
 func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	rows := itemRows(item, opts)
 	v := htmlItem{
-		Mark: tableOfMarks[opMark(item.Op)], Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
+		Mark: tableOfMarks[opMark(item)], Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
 		Why: clean(string(item.Cause)).Cut(maxName), Headline: headline(item, rows), Place: source(item), Request: bodyView(item.Request),
 	}
 	leads := len(opRows(item))
@@ -125,21 +125,13 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 // opValue is what the filter knows an operation by.
 func opValue(item plan.Item) safe { return clean(string(item.Op)).Cut(maxName) }
 
-func opMark(op plan.Op) mark {
-	switch op {
-	case plan.Create:
-		return markAdd
-	case plan.Patch:
+// opMark is the sign of what happens to an object as a whole.
+func opMark(item plan.Item) mark {
+	if rows := opRows(item); len(rows) > 0 {
+		return rows[0].mark
+	}
+	if item.Op == plan.Patch {
 		return markChange
-	case plan.Post:
-		return markOnce
-	case plan.Delete:
-		return markRemove
-	case plan.Blocked:
-		return markBlocked
-	case plan.InFlight, plan.Deferred:
-		return markLater
-	case plan.None, plan.Kept:
 	}
 	return markSame
 }
@@ -148,16 +140,8 @@ func (p *htmlPage) filters(pl *plan.Plan, opts Options) {
 	p.Causes = causes(pl, opts)
 	filters := []htmlFilter{{"Cause", "why", p.Causes}, {Name: "What", By: "op"}, {Name: "Kind", By: "kind"}}
 	for _, e := range p.Items {
-		name, ok := headlines()[e.item.Op]
-		switch {
-		case ok:
-		case e.item.Op == plan.Patch:
-			name = "to change"
-		case e.item.Op == plan.None:
-			name = "in sync"
-		}
 		kind := clean(e.item.Kind).Cut(maxPath).String()
-		filters[1].count(opValue(*e.item).String(), name)
+		filters[1].count(opValue(*e.item).String(), headlines()[e.item.Op])
 		filters[2].count(kind, kind)
 	}
 	p.Filters = slices.DeleteFunc(filters, func(f htmlFilter) bool { return len(f.Choices) < 2 })
@@ -204,8 +188,7 @@ func (p *htmlPage) outcomes(doc Document) {
 		out.List = append(out.List, outcomeView(o, p.links[o.Key]))
 	}
 	for _, s := range statuses() {
-		class := map[string]string{"good": "add", "bad": "cut", "wait": "edit"}[statusLook(s).Class]
-		p.Counts = append(p.Counts, tally{Class: class, Name: string(s), N: counts[s]})
+		p.Counts = append(p.Counts, tally{Class: tableOfStatuses[s].countClass, Name: string(s), N: counts[s]})
 	}
 	withoutColour(p.Counts)
 	if untouchedOnes > 0 {
@@ -215,7 +198,7 @@ func (p *htmlPage) outcomes(doc Document) {
 
 func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	v := htmlOutcome{
-		Look: statusLook(o.Status), Status: message(string(o.Status)), Link: link, Name: named(o.Key),
+		Look: tableOfStatuses[o.Status].look, Status: message(string(o.Status)), Link: link, Name: named(o.Key),
 		Message: message(o.Message), Fix: message(o.Fix),
 	}
 	if len(o.Mismatches) == 0 {
@@ -228,15 +211,4 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
 	}
 	return v
-}
-
-func statusLook(s apply.Status) look {
-	switch s {
-	case apply.Done:
-		return look{Class: "good", Sign: "✓"}
-	case apply.Failed, apply.Blocked:
-		return look{Class: "bad", Sign: "✗"}
-	case apply.Skipped, apply.Deferred:
-	}
-	return look{Class: "wait", Sign: "●"}
 }

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"trueup/internal/apply"
 	"trueup/internal/diag"
-	"trueup/internal/plan"
 	"trueup/internal/safetext"
 )
 
@@ -18,33 +16,18 @@ const ResultFormat = "trueup.result/v1"
 
 // result is the JSON form of a Document. It is cut nowhere.
 type result struct {
-	Format   string        `json:"format"`
-	Command  string        `json:"command"`
-	Result   string        `json:"result"`
-	ExitCode int           `json:"exitCode"`
-	Sandbox  bool          `json:"sandbox"`
-	Objects  int           `json:"objects"`
-	Findings diag.List     `json:"findings"`
-	Silenced diag.List     `json:"silenced,omitempty"`
-	Plan     *plan.Plan    `json:"plan,omitempty"`
-	Apply    *apply.Result `json:"apply,omitempty"`
-	Messages []string      `json:"messages,omitempty"`
-	Errors   []string      `json:"errors"`
+	Format string `json:"format"`
+	Document
 }
 
 func resultIn(doc Document) result {
-	r := result{
-		Format: ResultFormat, Command: doc.Command, Result: doc.Result, ExitCode: doc.ExitCode,
-		Sandbox: doc.Sandbox, Objects: doc.Objects, Findings: doc.Findings, Silenced: doc.Silenced,
-		Plan: doc.Plan, Apply: doc.Apply, Messages: doc.Messages, Errors: doc.Errors,
+	if doc.Findings == nil {
+		doc.Findings = diag.List{}
 	}
-	if r.Findings == nil {
-		r.Findings = diag.List{}
+	if doc.Errors == nil {
+		doc.Errors = []string{}
 	}
-	if r.Errors == nil {
-		r.Errors = []string{}
-	}
-	return r
+	return result{ResultFormat, doc}
 }
 
 func writeJSON(w io.Writer, doc Document, _ Options) error {

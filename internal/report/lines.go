@@ -125,23 +125,34 @@ func (h helpWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// JSONStream is a writer for JSON texts, each on a line: every character that
-// is not shown becomes its JSON escape. What is not followed by a line break is
-// not written.
-func JSONStream(w io.Writer) io.Writer { return &jsonStream{w: w} }
+// JSONStream is a writer for JSON texts, each on a line: every invisible character
+// becomes its JSON escape. What is not followed by a line break is not written.
+func JSONStream(w io.Writer) io.Writer {
+	return &lineWriter{w: w, change: func(lines string) string { return CleanJSON([]byte(lines)) }}
+}
 
-type jsonStream struct {
+// lineWriter takes text in pieces and writes whole lines, changed.
+type lineWriter struct {
 	w       io.Writer
+	change  func(lines string) string
 	pending []byte
 }
 
-func (s *jsonStream) Write(text []byte) (int, error) {
-	s.pending = append(s.pending, text...)
-	end := bytes.LastIndexByte(s.pending, '\n') + 1
-	whole := s.pending[:end]
-	if _, err := io.WriteString(s.w, CleanJSON(whole)); err != nil {
+func (l *lineWriter) Write(text []byte) (int, error) {
+	l.pending = append(l.pending, text...)
+	end := bytes.LastIndexByte(l.pending, '\n') + 1
+	if end == 0 {
+		return len(text), nil
+	}
+	if _, err := io.WriteString(l.w, l.change(string(l.pending[:end]))); err != nil {
 		return 0, err
 	}
-	s.pending = append([]byte(nil), s.pending[end:]...)
+	l.pending = append([]byte(nil), l.pending[end:]...)
 	return len(text), nil
+}
+
+// end writes a last line that does not end.
+func (l *lineWriter) end() error {
+	_, err := io.WriteString(l.w, l.change(string(l.pending)))
+	return err
 }

@@ -15,52 +15,43 @@ import (
 // Document is everything that one run has to say.
 type Document struct {
 	// Command is the name of the subcommand: plan, apply, drift or validate.
-	Command string
+	Command string `json:"command"`
 	// Result is the name of the exit code.
-	Result   string
-	ExitCode int
+	Result   string `json:"result"`
+	ExitCode int    `json:"exitCode"`
 	// Sandbox says that this is not the real platform.
-	Sandbox bool
-	// Place is where the run was, for formats that name files to a code host.
-	Place    Place
-	Findings diag.List
-	// Silenced are warnings that a comment in a manifest keeps from being shown.
-	Silenced diag.List
+	Sandbox bool `json:"sandbox"`
 	// Objects counts the manifests that were read.
-	Objects int
-	Plan    *plan.Plan
-	Apply   *apply.Result
-	// Errors are what stopped the run, one line each.
-	Errors []string
+	Objects  int       `json:"objects"`
+	Findings diag.List `json:"findings"`
+	// Silenced are warnings that comments in manifests hide.
+	Silenced diag.List     `json:"silenced,omitempty"`
+	Plan     *plan.Plan    `json:"plan,omitempty"`
+	Apply    *apply.Result `json:"apply,omitempty"`
 	// Messages say what a command without a plan did, one line each.
-	Messages []string
-	// Data is the whole result as JSON, for a command that has a form of its own, and Text writes the
-	// same for a person. Both are for commands without a plan.
-	Data any
-	Text func(Lines, Options)
+	Messages []string `json:"messages,omitempty"`
+	// Errors are what stopped the run, one line each.
+	Errors []string `json:"errors"`
+	// Data is the whole result as JSON, for a command that has a form of its own, and
+	// Text writes the same for a person. Both are for commands without a plan.
+	Data any                  `json:"-"`
+	Text func(Lines, Options) `json:"-"`
+	// Place is where the run was, for formats that name files to a code host.
+	Place Place `json:"-"`
 	// RunURL is the page of the CI run, and Files are the reports that the run
 	// writes beside this one: a format that has no room for all points there.
-	RunURL string
-	Files  []File
+	RunURL string `json:"-"`
+	Files  []File `json:"-"`
 }
 
 // File is a report of the same run in another format.
 type File struct{ Format, Path string }
 
-// title is what people call a report that tells them of more than its own lines;
-// empty for others.
+// title is what people call a report in which they can read everything; empty for others.
 func (f File) title() safe {
-	switch f.Format {
-	case "html":
-		return clean("the HTML page")
-	case "json":
-		return clean("the JSON report")
-	case "markdown":
-		return clean("the Markdown report")
-	case "summary":
-		return clean("the summary of the job")
-	}
-	return safe{}
+	return clean(map[string]string{
+		"html": "the HTML page", "json": "the JSON report", "markdown": "the Markdown report", "summary": "the summary of the job",
+	}[f.Format])
 }
 
 // The ways to show what differs inside an object.
@@ -76,8 +67,8 @@ const (
 // Diffs returns the names of the ways, the default first.
 func Diffs() []string { return []string{DiffFields, DiffUnified, DiffSides} }
 
-// Options say how a Document is shown. Only the text format heeds them, but for
-// Verbose and ShowUnmanaged, which Markdown and HTML heed too.
+// Options say how a Document is shown. Only the text format follows them, but for
+// Verbose and ShowUnmanaged, which Markdown and HTML follow too.
 type Options struct {
 	// Color allows SGR sequences.
 	Color bool
@@ -95,14 +86,11 @@ type Options struct {
 	ShowUnmanaged bool
 }
 
-// format is one way to write a Document.
-type format struct {
+// formats is the table of all formats, the default first.
+var formats = []struct {
 	name  string
 	write func(io.Writer, Document, Options) error
-}
-
-// formats is the table of all formats, the default first.
-var formats = []format{
+}{
 	{"text", writeText},
 	{"markdown", writeMarkdown},
 	{"json", writeJSON},

@@ -80,15 +80,14 @@ func TestManyLostElements(t *testing.T) {
 // TestLinesArePassedOnWhole: however a text is cut into pieces, what comes out is
 // the text, and no line is cut.
 func TestLinesArePassedOnWhole(t *testing.T) {
-	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 100) + strings.Repeat("y", 3*linesAtOnce) + "\nend"
+	text := strings.Repeat("##[group]\n"+strings.Repeat("x", 1000)+"\n", 100) + strings.Repeat("y", 100_000) + "\nend"
 	for _, size := range []int{1, 7, 4096, len(text)} {
 		var got strings.Builder
-		out := lineBuffer{pass: func(lines string) error {
+		out := lineWriter{w: &got, change: func(lines string) string {
 			if !strings.HasSuffix(lines, "\n") {
 				t.Errorf("a line is cut: %.20q", lines[len(lines)-20:])
 			}
-			got.WriteString(lines)
-			return nil
+			return lines
 		}}
 		for at := 0; at < len(text); at += size {
 			if n, err := out.Write([]byte(text[at:min(at+size, len(text))])); err != nil || n == 0 {

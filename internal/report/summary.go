@@ -149,6 +149,18 @@ func byUrgency() []apply.Status {
 	return []apply.Status{apply.Failed, apply.Blocked, apply.Deferred, apply.Skipped, apply.Done}
 }
 
+// tableOfStatuses has the look of each status, and the class of its count in the page.
+var tableOfStatuses = map[apply.Status]struct {
+	look
+	countClass string
+}{
+	apply.Done:     {look{added, "good", "✓", ""}, "add"},
+	apply.Failed:   {look{alarm, "bad", "✗", ""}, "cut"},
+	apply.Blocked:  {look{changed, "bad", "✗", ""}, "cut"},
+	apply.Skipped:  {look{faint, "wait", "●", ""}, "edit"},
+	apply.Deferred: {look{changed, "wait", "●", ""}, "edit"},
+}
+
 func applySummary(r *apply.Result) safe {
 	counts := map[apply.Status]int{}
 	sent := 0
@@ -214,15 +226,15 @@ func keyWidth(r *apply.Result) int {
 func headlines() map[plan.Op]string {
 	return map[plan.Op]string{
 		plan.Create: "to create", plan.Post: "to post once", plan.Delete: "to delete", plan.Blocked: "blocked",
-		plan.InFlight: "in flight elsewhere", plan.Deferred: "deferred", plan.Kept: "kept",
+		plan.InFlight: "in flight elsewhere", plan.Deferred: "deferred", plan.Kept: "kept", plan.Patch: "to change", plan.None: "in sync",
 	}
 }
 
 func headline(item plan.Item, rows []row) safe {
-	if text, ok := headlines()[item.Op]; ok {
-		return safetext.Join(safetext.Filled(clean(text), clean(causeOf(item))), ", ")
-	}
-	if len(rows) == 0 {
+	switch {
+	case item.Op != plan.Patch && item.Op != plan.None:
+		return safetext.Join(safetext.Filled(clean(headlines()[item.Op]), clean(causeOf(item))), ", ")
+	case len(rows) == 0:
 		return clean("in sync")
 	}
 	var whys []plan.Cause

@@ -300,19 +300,6 @@ func untouched(o apply.Outcome) bool {
 	return o.Status == apply.Done && !o.Sent && o.Message == "" && o.Fix == "" && len(o.Mismatches) == 0
 }
 
-func statusStyle(s apply.Status) style {
-	switch s {
-	case apply.Done:
-		return added
-	case apply.Failed:
-		return alarm
-	case apply.Blocked, apply.Deferred:
-		return changed
-	case apply.Skipped:
-	}
-	return faint
-}
-
 // The columns of an outcome: its status, and where its other lines go on.
 const (
 	statusWidth = len(apply.Deferred)
@@ -321,7 +308,7 @@ const (
 
 func textOutcome(p *printer, o apply.Outcome, column int) {
 	lead := safetext.Spaces(outcomeHang - 2)
-	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), statusStyle(o.Status)},
+	p.wrapped(outcomeHang, span{safetext.F("%s  ", clean(string(o.Status)).Pad(statusWidth)), tableOfStatuses[o.Status].style},
 		span{safetext.F("%s  %s", named(o.Key).Pad(column), message(o.Message)), plain})
 	for _, m := range o.Mismatches {
 		sent, returned := sentAndReturned(m)
