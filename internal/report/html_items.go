@@ -102,7 +102,7 @@ func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
 	}
 	leads := len(opRows(item))
 	for _, r := range rows[:leads] {
-		lead := htmlRow{Mark: tableOfMarks[r.mark], Why: v.Why, Path: []safe{r.path}, Said: safetext.F("%s%s", r.before, r.after), Cause: r.cause, Alarm: r.alarm}
+		lead := htmlRow{Mark: tableOfMarks[r.mark], Why: v.Why, Path: []safe{r.path}, Said: r.before.String() + r.after.String(), Cause: r.cause.String(), Alarm: r.alarm}
 		v.Leads = append(v.Leads, lead)
 	}
 	if mentioned(item) {
@@ -206,7 +206,7 @@ func outcomeView(o apply.Outcome, link safe) htmlOutcome {
 	}
 	v.Mismatch = &htmlDiff{Caption: safetext.F("What the server did not keep of %s", v.Name), Columns: htmlColumns{"sent", "Field", "Sent", "Returned", "Hint"}}
 	for _, m := range o.Mismatches {
-		r := htmlRow{Mark: tableOfMarks[markDrift], Path: breakable(clean(m.Path).Cut(maxPath)), Cause: message(m.Hint)}
+		r := htmlRow{Mark: tableOfMarks[markDrift], Path: breakable(clean(m.Path).Cut(maxPath)), Cause: message(m.Hint).String()}
 		r.Before, r.After = sides(m.Sent, m.Returned, row{}.room())
 		v.Mismatch.Rows = append(v.Mismatch.Rows, r)
 	}

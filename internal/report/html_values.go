@@ -42,23 +42,22 @@ type htmlDiff struct {
 type htmlColumns struct{ Class, Path, Before, After, Why string }
 
 type htmlRow struct {
-	Mark    look
-	Why, At safe
+	Mark look
+	Why  safe
 	// Path is in parts, between which a line may break.
 	Path []safe
-	// Said is there in place of the two values.
-	Said          safe
-	Before, After htmlCell
-	Cause         safe
-	Alarm         bool
+	// Said is there in place of the two values. These are strings because the template
+	// asks which are empty.
+	At, Said, Cause string
+	Before, After   htmlCell
+	Alarm           bool
 }
 
 // htmlCell is one side of a change.
 type htmlCell struct {
 	// Words say in short what the lines are.
-	Words safe
-	Lines []htmlLine
-	Rest  safe
+	Words, Rest string
+	Lines       []htmlLine
 }
 
 // htmlLine is a line of a value; its class says how it compares with the other
@@ -72,16 +71,16 @@ type htmlLine struct {
 }
 
 func rowView(kindName string, r row) htmlRow {
-	v := htmlRow{Mark: tableOfMarks[r.mark], Why: clean(string(r.why)).Cut(maxName), Path: breakable(r.path), Cause: r.cause, Alarm: r.alarm}
+	v := htmlRow{Mark: tableOfMarks[r.mark], Why: clean(string(r.why)).Cut(maxName), Path: breakable(r.path), Cause: r.cause.String(), Alarm: r.alarm}
 	if r.line > 0 {
-		v.At = safetext.F("line %d", r.line)
+		v.At = safetext.F("line %d", r.line).String()
 	}
 	if r.risk.Grave() {
-		v.At = safetext.Join(safetext.Filled(v.At, clean(r.risk.Meaning())), " · ")
+		v.At = safetext.Join(safetext.Filled(clean(v.At), clean(r.risk.Meaning())), " · ").String()
 	}
 	switch {
 	case r.moved:
-		v.Said = r.after
+		v.Said = r.after.String()
 	case r.live != nil && r.desired != nil:
 		v.Before, v.After = sides(r.live, r.desired, r.room())
 	case r.live != nil:
@@ -107,7 +106,7 @@ func breakable(path safe) []safe {
 // for it, and all that they and the path leave out.
 func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
-	c := htmlCell{Words: words}
+	c := htmlCell{Words: words.String()}
 	switch {
 	case ok && rest == nil:
 		return c
@@ -124,11 +123,11 @@ func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 }
 
 // moreLines counts what is not shown, if anything.
-func moreLines(n int) safe {
+func moreLines(n int) string {
 	if n <= 0 {
-		return safe{}
+		return ""
 	}
-	return safetext.F("… and %s", safetext.Count(n, "more line"))
+	return safetext.F("… and %s", safetext.Count(n, "more line")).String()
 }
 
 // tall reports whether a value is better read on several lines.
@@ -218,7 +217,7 @@ func middle(before, after safe) (a, b []part, ok bool) {
 type htmlBody struct {
 	Of    safe
 	Lines []safe
-	Rest  safe
+	Rest  string
 }
 
 // bodyView is the body of a request as it is sent, laid out.

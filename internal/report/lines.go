@@ -147,7 +147,7 @@ func (l *lineWriter) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(l.w, l.change(string(l.pending[:end]))); err != nil {
 		return 0, err
 	}
-	l.pending = append([]byte(nil), l.pending[end:]...)
+	l.pending = append(l.pending[:0], l.pending[end:]...)
 	return len(text), nil
 }
 

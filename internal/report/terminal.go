@@ -257,7 +257,7 @@ func textFinding(p *printer, f alike) {
 	if f.Severity == diag.Error {
 		s = alarm
 	}
-	p.wrapped(indent, span{place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity), s},
+	p.wrapped(indent, span{place(f.Finding), strong}, span{safetext.F("%s: ", f.Severity.String()), s},
 		span{message(f.Message), plain}, span{safetext.F(" [%s]", clean(f.Rule).Cut(maxPath)), faint})
 	if f.Source != "" {
 		code, caret := excerpt(f.Source, f.Column, p.width-2*indent)
