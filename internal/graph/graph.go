@@ -89,21 +89,18 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 	if p != nil {
 		g.Sandbox, g.Offline = p.Sandbox, p.Offline
 		g.Unmanaged = slices.DeleteFunc(slices.Clone(p.Unmanaged), func(key kind.Key) bool { return !drawn(key) })
-		for i := range p.Items {
-			it := &p.Items[i]
-			items[it.Key] = it
-			if set.Find(it.Key) == nil && drawn(it.Key) {
-				g.Hosts = append(g.Hosts, Host{Key: it.Key, Mark: Removed, Blocked: it.Op != plan.Delete})
-			}
+		items = itemsByKey(p)
+	}
+	for key, it := range items {
+		if set.Find(key) == nil && drawn(key) {
+			g.Hosts = append(g.Hosts, Host{Key: key, Mark: Removed, Blocked: it.Op != plan.Delete})
 		}
 	}
 	rules := map[*kind.Kind]*merge.Rules{}
 	for _, o := range set.Objects {
 		key := o.Key()
 		if !drawn(key) {
-			if filter(key) {
-				g.Undrawn[key.Kind]++
-			}
+			g.countUndrawn(key, filter)
 			continue
 		}
 		if rules[o.Kind] == nil {
@@ -116,6 +113,20 @@ func Make(set *manifest.Set, p *plan.Plan, overrides []plan.Override, filter fun
 		return cmp.Or(cmp.Compare(kind.HostKey(a.Hostname), kind.HostKey(b.Hostname)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return g
+}
+
+func (g *Graph) countUndrawn(key kind.Key, filter func(kind.Key) bool) {
+	if filter(key) {
+		g.Undrawn[key.Kind]++
+	}
+}
+
+func itemsByKey(p *plan.Plan) map[kind.Key]*plan.Item {
+	items := make(map[kind.Key]*plan.Item, len(p.Items))
+	for i := range p.Items {
+		items[p.Items[i].Key] = &p.Items[i]
+	}
+	return items
 }
 
 // serves reports whether the object answers for a hostname, all the time.

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"strings"
 
@@ -257,16 +258,7 @@ func (l Lines) Marked(rows [][]string, opts Options) error {
 		for i := range spans[:len(spans)-1] {
 			spans[i].text = spans[i].text.Pad(widths[i])
 		}
-		switch rows[n][0] {
-		case "ok":
-			spans[0].style = added
-		case "warn":
-			spans[0].style = changed
-		case "FAIL":
-			spans[0].style = alarm
-		default:
-			spans[0].style = faint
-		}
+		spans[0].style = cmp.Or(map[string]style{"ok": added, "warn": changed, "FAIL": alarm}[rows[n][0]], faint)
 		p.marked(spans)
 	}
 	return p.flush()

@@ -345,47 +345,56 @@ func opRule(item plan.Item) string {
 }
 
 // changeRemarks are the lines of an object that are more than what this change
-// of git does. Those of one rule without a line of their own make one remark.
+// of git does.
 func changeRemarks(item plan.Item, at Place) []remark {
-	var found []remark
-	together := map[string]int{}
-	add := func(rule string, text safe, c plan.Change) {
-		own := c.Line > 0
-		if i, ok := together[rule]; ok && !own {
-			found[i].more = append(found[i].more, text)
-			found[i].named = found[i].named || c.Risk.Grave()
-			return
-		}
-		r := itemRemark(item, rule, at, text)
-		r.field, r.named = c.Path, c.Risk.Grave()
-		if own && r.file != "" {
-			r.line, r.column = c.Line, max(c.Column, 0)
-		}
-		if found = append(found, r); !own {
-			together[rule] = len(found) - 1
-		}
-	}
+	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
 	for _, c := range item.Changes {
 		if rule := riskRule(item, c, changeRule(c)); rule != "" && !lost.have(c) {
-			add(rule, wholeSentence(changeRow(item.Kind, c)), c)
+			list.add(rule, wholeSentence(changeRow(item.Kind, c)), c)
 		}
 	}
 	for _, v := range item.Collateral {
 		if risk := riskAt(item.Kind, v.Path, v.Value); risk.Grave() {
-			add(ruleOf(risk), safetext.F("%s = %s is removed with its parent", v.Path, literal(v.Value)), plan.Change{Risk: risk})
+			list.add(ruleOf(risk), safetext.F("%s = %s is removed with its parent", v.Path, literal(v.Value)), plan.Change{Risk: risk})
 		}
 	}
 	for _, v := range item.FirstContact {
-		add("plan/lost", safetext.F("%s is only live, and would be lost", v.Path), plan.Change{Risk: riskAt(item.Kind, v.Path, v.Value)})
+		list.add("plan/lost", safetext.F("%s is only live, and would be lost", v.Path), plan.Change{Risk: riskAt(item.Kind, v.Path, v.Value)})
 	}
-	for i := range found {
-		if r := &found[i]; len(r.more) > maxParts && !item.Risk.Grave() {
+	for i := range list.found {
+		if r := &list.found[i]; len(r.more) > maxParts && !item.Risk.Grave() {
 			rest := safetext.Count(len(r.more)-maxParts, "more field")
 			r.more = append(r.more[:maxParts:maxParts], safetext.F("and %s", rest))
 		}
 	}
-	return found
+	return list.found
+}
+
+// lineRemarks are remarks about lines of an object. Those of one rule without a line
+// of their own make one remark.
+type lineRemarks struct {
+	item     plan.Item
+	at       Place
+	found    []remark
+	together map[string]int
+}
+
+func (l *lineRemarks) add(rule string, text safe, c plan.Change) {
+	own := c.Line > 0
+	if i, ok := l.together[rule]; ok && !own {
+		first := &l.found[i]
+		first.more, first.named = append(first.more, text), first.named || c.Risk.Grave()
+		return
+	}
+	r := itemRemark(l.item, rule, l.at, text)
+	r.field, r.named = c.Path, c.Risk.Grave()
+	if own && r.file != "" {
+		r.line, r.column = c.Line, max(c.Column, 0)
+	}
+	if l.found = append(l.found, r); !own {
+		l.together[rule] = len(l.found) - 1
+	}
 }
 
 // changeRule is the rule of a change, empty where it needs no remark.

@@ -169,7 +169,7 @@ func opRows(item plan.Item) []row {
 	switch item.Op {
 	case plan.Create:
 		r.mark, r.path, r.after, r.cause = markAdd, clean("create"), making(item), clean(again(item))
-		r.alarm = item.Deleted || item.Recreate || item.Resend
+		r.alarm = again(item) != causeOf(item)
 	case plan.Post:
 		r.mark, r.path, r.after, r.cause, r.alarm = markOnce, clean("post once"), invalidated(item.Purge), afterwards(item), item.Resend
 	case plan.Delete:
@@ -182,12 +182,11 @@ func opRows(item plan.Item) []row {
 	case plan.Deferred:
 		r.mark, r.path, r.after, r.cause = markLater, clean("deferred"), invalidated(item.Purge), reason
 	case plan.Kept:
-		if !mentioned(item) {
-			r.mark, r.path, r.alarm = markSame, safetext.F("kept: %s", reason), true
+		if mentioned(item) {
+			return nil
 		}
+		r.mark, r.path, r.alarm = markSame, safetext.F("kept: %s", reason), true
 	case plan.None, plan.Patch:
-	}
-	if r.mark == "" {
 		return nil
 	}
 	return []row{r}

@@ -10,7 +10,7 @@ import (
 )
 
 // Markdown is markup in which text from outside stands only in a fence or as code.
-type Markdown struct{ s string }
+type Markdown struct{ markup string }
 
 // Constant is text in which there are only words of this program and numbers.
 func Constant(t Text) Markdown { return Markdown{t.s} }
@@ -19,7 +19,7 @@ func Constant(t Text) Markdown { return Markdown{t.s} }
 func M(format constant, parts ...Markdown) Markdown {
 	args := make([]any, len(parts))
 	for i, p := range parts {
-		args[i] = p.s
+		args[i] = p.markup
 	}
 	return Markdown{fmt.Sprintf(string(format), args...)}
 }
@@ -28,22 +28,22 @@ func M(format constant, parts ...Markdown) Markdown {
 func JoinMarkdown(parts []Markdown, sep constant) Markdown {
 	texts := make([]string, len(parts))
 	for i, p := range parts {
-		texts[i] = p.s
+		texts[i] = p.markup
 	}
 	return Markdown{strings.Join(texts, string(sep))}
 }
 
 // String returns m for output.
-func (m Markdown) String() string { return m.s }
+func (m Markdown) String() string { return m.markup }
 
 // Text returns m as lines of text.
-func (m Markdown) Text() Text { return Text{m.s} }
+func (m Markdown) Text() Text { return Text{m.markup} }
 
 // Empty reports whether there is no markup.
-func (m Markdown) Empty() bool { return m.s == "" }
+func (m Markdown) Empty() bool { return m.markup == "" }
 
 // Len returns the number of bytes.
-func (m Markdown) Len() int { return len(m.s) }
+func (m Markdown) Len() int { return len(m.markup) }
 
 // Fence puts lines in a fence that is longer than any run of backticks in them.
 func Fence(info constant, lines []Text) Markdown {
