@@ -114,8 +114,7 @@ func dotBox(b box) text {
 // dotText doubles a backslash: Graphviz obeys one even if it was an entity.
 func dotText(t text) text { return entities(t, "&#").Replace("&#92;", `\\`) }
 
-// entities writes each character that could mean something in a diagram as its
-// number.
+// entities escapes each character that could mean something in a diagram.
 func entities(t text, open string) text {
 	runes := []rune(t.String())
 	return t.Map(func(i int, r rune) string {

@@ -22,8 +22,7 @@ type sketch struct {
 	boxes  []box
 	arrows []arrow
 	notes  []note
-	// servers are the boxes of servers by address: one that several upstreams have
-	// is drawn once.
+	// servers are boxes by address, because upstreams share servers.
 	servers map[string]int
 	next    int
 }
@@ -88,8 +87,7 @@ var tableOfLooks = [...]struct{ class, arrow, mermaid, dot string }{
 	lookOdd:     {"odd", "-.->", "stroke:#d4722f,stroke-width:2px,stroke-dasharray:8 3 2 3", `style=dashed, penwidth=1, color="#d4722f"`},
 }
 
-// tableOfMarks has the signs that the plan has in a terminal, words to count with,
-// and the look.
+// tableOfMarks has the plan's sign, a word to count with, and the look of each mark.
 var tableOfMarks = [...]struct {
 	label, word string
 	look        look
@@ -246,8 +244,7 @@ func (s *sketch) upstreams(f *frame, h Host, d detail) []int {
 	return numbers
 }
 
-// serversOf draws the servers of an upstream. A mark is about a server in this
-// upstream, so the arrow has it.
+// serversOf draws the servers of an upstream; the arrow has the mark of a server in it.
 func (s *sketch) serversOf(upstream int, u Upstream) {
 	for _, server := range u.Servers {
 		to, drawn := s.servers[server.Address]

@@ -7,8 +7,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// Options say how a graph is written: Format is one of Formats, Direction one of
-// Directions.
+// Options are one of Formats and one of Directions.
 type Options struct{ Format, Direction string }
 
 // Formats returns the ways to write a graph, the default first.
@@ -57,8 +56,7 @@ const (
 // minNamed is the fewest characters that a host with only its name takes.
 const minNamed = 40
 
-// fitted draws as much as fits. It leaves out the last hosts first, and those that
-// the plan marks after all others.
+// fitted draws as much as fits. Marked hosts are the last that it leaves out.
 func fitted(g Graph, direction string) (s sketch, diagram []text) {
 	details := make([]detail, len(g.Hosts))
 	left := len(g.Hosts)
@@ -87,8 +85,7 @@ func fitted(g Graph, direction string) (s sketch, diagram []text) {
 	return s, diagram
 }
 
-// byMark are the indices of the hosts without a mark and of those with one, the last
-// ones first.
+// byMark are the indices of hosts without a mark and with one, in reverse.
 func byMark(g Graph) (hosts [2][]int) {
 	for i, h := range slices.Backward(g.Hosts) {
 		marked := 0
@@ -121,8 +118,7 @@ func notDrawn(details []detail) text {
 	return safetext.Join(parts, ", ")
 }
 
-// note is a sentence of this program beside a diagram, with names from outside
-// behind it.
+// note is a sentence of this program with names from outside behind it.
 type note struct {
 	text  text
 	names []text

@@ -8,8 +8,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// A code host shows so many annotations of each level of a step, and drops the
-// rest silently.
+// maxAnnotations is how many of a level a code host shows of a step.
 const maxAnnotations = 10
 
 // command is a workflow command of GitHub Actions that makes an annotation. Only
@@ -19,8 +18,7 @@ type command struct {
 	title safe
 }
 
-// text is the command as one line: its name and its keys are of this program,
-// and no value can end early.
+// text is the command as one line, in which no value can end early.
 func (c command) text() safe {
 	var properties []safe
 	add := func(key string, value safe) {
@@ -123,8 +121,7 @@ func writeCodeQuality(w io.Writer, doc Document, _ Options) error {
 	return writeIndented(w, []codeIssue{}, jsonList{"[]", "", len(found), func(i int) any { return codeIssueOf(found[i], doc.Place) }})
 }
 
-// codeIssueOf puts what is in no file at the project's file: the format knows only
-// lines of files.
+// codeIssueOf puts what is in no file at the project's file: the format has no other place.
 func codeIssueOf(r remark, at Place) codeIssue {
 	issue := codeIssue{
 		Description: safetext.Join(r.lines(), "; "), CheckName: r.id(), Fingerprint: r.fingerprint, Severity: tableOfLevels[r.level].code,
@@ -166,8 +163,7 @@ func outputs(doc Document) [][2]string {
 	return list
 }
 
-// word is a text that can't be more than one value: letters, digits and -:_.
-// with a bounded length; any other becomes empty.
+// word is s if it is short and has only letters, digits and -:_. and else empty.
 func word(s string) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-:_."
 	if strings.Trim(s, letters) != "" || len(s) > maxName {
@@ -180,8 +176,7 @@ func writeOutputs(w io.Writer, doc Document, _ Options) error {
 	return writePairs(w, outputs(doc), func(key string) string { return key })
 }
 
-// writeDotenv writes the same as variables: GitLab allows letters, digits and _ in
-// their names.
+// writeDotenv writes the same as variables for GitLab.
 func writeDotenv(w io.Writer, doc Document, _ Options) error {
 	return writePairs(w, outputs(doc), func(key string) string { return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) })
 }

@@ -138,8 +138,7 @@ func itemsByFile(pl *plan.Plan) map[string][]*plan.Item {
 	return items
 }
 
-// itemAt is the item of a file in which a line is, nil where there is none. The
-// items are in the order of their lines.
+// itemAt is the item, of those sorted by line, in which a line is, or nil.
 func itemAt(items []*plan.Item, line int) *plan.Item {
 	i, _ := slices.BinarySearchFunc(items, line+1, func(it *plan.Item, line int) int { return cmp.Compare(it.Line, line) })
 	if i == 0 {

@@ -66,8 +66,7 @@ func summed(kindName, path string, v any) (words safe, rest any, ok bool) {
 	return words, rest, true
 }
 
-// fieldAt finds the field of a path that people are shown, and the fields that
-// the path's last bracket holds.
+// fieldAt finds the field of a path, and the key fields in the path's last bracket.
 func fieldAt(kindName, path string) (field *kind.Field, keys []string) {
 	k, ok := kind.Named(kindName)
 	if !ok {
@@ -129,8 +128,7 @@ func scalars(v any, path []string) (values []safe, ok bool) {
 	return []safe{said(v)}, len(path) == 0
 }
 
-// said is a scalar in a sentence: text needs quotes only where it could be
-// mistaken for the sentence.
+// said is a scalar in a sentence, in quotes only where it needs them.
 func said(v any) safe {
 	if s, ok := v.(string); ok && s != "" && unquotable(s) {
 		return clean(s)

@@ -13,8 +13,7 @@ import (
 // minGroup is the number of objects with equal changes that are shown as one.
 const minGroup = 3
 
-// group is an object of a plan, or several with equal changes that are shown as
-// one.
+// group is an object of a plan, or several with equal changes.
 type group struct {
 	// item is the first of the objects.
 	item plan.Item
@@ -24,8 +23,7 @@ type group struct {
 	rank   rank
 }
 
-// groups are the objects of a plan that a report shows: those with grave changes first,
-// the rest in the order of the plan.
+// groups are the objects that a report shows, those with grave changes first.
 func groups(pl *plan.Plan, opts Options) []group {
 	all := make([]group, 0, len(pl.Items))
 	for _, item := range pl.Items {
@@ -42,8 +40,7 @@ func groups(pl *plan.Plan, opts Options) []group {
 	return all
 }
 
-// place is where the group goes: of what may serve other content, changes come in
-// front of what is new.
+// place sorts groups: of grave ones, changes come before what is new.
 func (g group) place() rank {
 	switch {
 	case g.rank > rankSecurity:
@@ -194,8 +191,7 @@ func tableOfRanks() [rankRest + 1]string {
 	}
 }
 
-// rankOfRisk is the rank of an item of which something of the first two risks is
-// sent, and rankRest for others.
+// rankOfRisk is the rank of an item by its gravest change that is sent.
 func rankOfRisk(item plan.Item) rank {
 	switch {
 	case item.AtStake(kind.RiskServes) > 0:

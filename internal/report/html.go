@@ -30,8 +30,7 @@ func writeHTML(w io.Writer, doc Document, opts Options) error {
 	if err != nil {
 		return err
 	}
-	// Workflow runners look for these anywhere in a log; a browser reads the
-	// reference as the character.
+	// Workflow runners look for these anywhere in a log; a browser sees no difference.
 	commands := strings.NewReplacer("##[", "#&#35;[", "##vso[", "#&#35;vso[")
 	lines := &lineWriter{w: w, change: commands.Replace}
 	out := bufio.NewWriterSize(lines, 32<<10)

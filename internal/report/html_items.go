@@ -24,8 +24,7 @@ type htmlItem struct {
 	Request         *htmlBody
 }
 
-// htmlEntry is where an object is in a page. View makes its text when its turn
-// comes: all of that together would be larger than the page.
+// htmlEntry is an object in the page. View makes its text late, to save memory.
 type htmlEntry struct {
 	ID      safe
 	Open    bool

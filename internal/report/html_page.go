@@ -34,8 +34,7 @@ type htmlPage struct {
 	Advice         []htmlFinding
 	ItemsOf        safe
 	Items          []htmlEntry
-	// Many says that there are so many objects that a browser need not lay out
-	// those that are not on the screen.
+	// Many lets a browser lay out only the objects on the screen.
 	Many                       bool
 	Filters                    []htmlFilter
 	Lists                      []htmlList

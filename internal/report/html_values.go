@@ -37,8 +37,7 @@ type htmlDiff struct {
 	Rows    []htmlRow
 }
 
-// htmlColumns are the heads of its columns; the class says them where a narrow
-// screen leaves no room for heads.
+// htmlColumns are its heads; the class names them on narrow screens.
 type htmlColumns struct{ Class, Path, Before, After, Why string }
 
 type htmlRow struct {
@@ -60,8 +59,7 @@ type htmlCell struct {
 	Lines       []htmlLine
 }
 
-// htmlLine is a line of a value; its class says how it compares with the other
-// side: same, diff, or pad where that one has no such line.
+// htmlLine is a line of a value; its class is same, diff, or pad for a line of the other side.
 type htmlLine struct {
 	Class string
 	Text  safe
@@ -102,8 +100,7 @@ func breakable(path safe) []safe {
 	return out
 }
 
-// alone is a value of a field without another side: in the words that its schema has
-// for it, and all that they and the path leave out.
+// alone is a value without another side: in words of its schema, and the rest.
 func alone(kindName, path string, v any, room htmlRoom) htmlCell {
 	words, rest, ok := summed(kindName, path, v)
 	c := htmlCell{Words: words.String()}
@@ -136,8 +133,7 @@ func tall(v any) bool {
 	return hasMembers(v) || strings.Contains(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// sides are two values with what differs marked: words of short texts, and
-// lines of all else.
+// sides are two values with the words or lines marked that differ.
 func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	switch {
 	case before == nil && after == nil:
@@ -160,8 +156,7 @@ func sides(before, after any, room htmlRoom) (a, b htmlCell) {
 	return a, b
 }
 
-// besideLine is a line of a comparison on both sides; where only one has it, the
-// other has room.
+// besideLine is a line of a comparison on both sides.
 func besideLine(c lineChange, columns int) (a, b htmlLine) {
 	a, b = htmlLine{Class: "pad"}, htmlLine{Class: "pad"}
 	switch {
@@ -193,8 +188,7 @@ func wordsOf(before, after safe) (a, b htmlLine) {
 	return a, b
 }
 
-// middle marks what is between the common start and end of texts that are too
-// long to compare by word.
+// middle marks what differs in texts that are too long to compare by word.
 func middle(before, after safe) (a, b []part, ok bool) {
 	x, y := []rune(before.String()), []rune(after.String())
 	long := max(len(x), len(y))

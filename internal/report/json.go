@@ -44,8 +44,7 @@ func writeJSON(w io.Writer, doc Document, _ Options) error {
 	return writeIndented(w, r, items)
 }
 
-// jsonList is a list whose elements are written one at a time: the text of all of
-// them would be held several times over.
+// jsonList is a list whose elements are written one at a time, to save memory.
 type jsonList struct {
 	// empty ends with how the first list that is meant looks without elements, and
 	// no text in a string looks so; margin is what its line begins with.
@@ -54,8 +53,7 @@ type jsonList struct {
 	element       func(int) any
 }
 
-// writeIndented writes v as JSON on several lines, with the elements of a list that
-// is empty in v.
+// writeIndented writes v as JSON, with the elements of a list that is empty in v.
 func writeIndented(w io.Writer, v any, list jsonList) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

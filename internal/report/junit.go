@@ -96,8 +96,7 @@ func writeJUnit(w io.Writer, doc Document, _ Options) error {
 	return out.Flush()
 }
 
-// count sets the totals, and gives cases with one name a number: readers know a
-// case by its name.
+// count sets the totals, and numbers cases with one name: readers know a case by its name.
 func (s *testSuite) count() {
 	seen := map[[2]safe]int{}
 	for i := range s.Cases {
@@ -131,8 +130,7 @@ func runProperties(doc Document) *testProperties {
 	return &testProperties{list}
 }
 
-// manifestSuite has what is wrong with manifests and with the run; where nothing
-// is, one case says that they were read.
+// manifestSuite has the findings and errors, or one case where there are none.
 func manifestSuite(doc Document) testSuite {
 	s := testSuite{Name: clean("manifests")}
 	for _, e := range doc.Errors {
@@ -199,8 +197,7 @@ func settingCases(pl *plan.Plan) []testCase {
 	return cases
 }
 
-// maxItem is the number of bytes about one object in a case, beside the paths of
-// grave changes.
+// maxItem is the number of bytes about one object in a case, beside paths of grave changes.
 const maxItem = 12000
 
 // objectLines say where an object is, what happens to it and why.

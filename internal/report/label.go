@@ -58,8 +58,7 @@ func by(b plan.By) string {
 	return ""
 }
 
-// touches adds that this change is about the value too, where something else is why
-// the line is there.
+// touches adds that this change is about the value too.
 func touches(b plan.By) string {
 	if b == plan.ByThisChange {
 		return "; this change affects it"
@@ -99,8 +98,7 @@ func quoted(before string, v any, after string) safe {
 	return safetext.F("%s%s%s", before, literal(v).Cut(40), after)
 }
 
-// causeOf is whose change of git an object as a whole is; empty where git did not
-// bring it about, or there is no base to tell.
+// causeOf is whose change of git an object as a whole is, or empty.
 func causeOf(item plan.Item) string {
 	switch item.Cause {
 	case plan.FromThisChange, plan.FromPending:

@@ -84,8 +84,7 @@ func compareMiddle(before, after []textLine) []lineChange {
 	return out
 }
 
-// paired puts lines that went beside those that came for them: the next with
-// the same name.
+// paired puts removed lines beside the next added ones with the same names.
 func paired(before, after []textLine) []lineChange {
 	where := make(map[safe][]int, len(after))
 	for j := range after {
@@ -122,8 +121,7 @@ func nameOf(line safe) safe {
 	return clean(name)
 }
 
-// hunk is a run of lines with what differs in it and around it, and where it
-// begins in each text, from 0.
+// hunk is a run of lines around a difference, and where it begins in each text, from 0.
 type hunk struct {
 	lines         []lineChange
 	before, after int

@@ -27,8 +27,7 @@ type PagePart struct {
 // Term is a word and what it means.
 type Term struct{ Word, Meaning string }
 
-// Man writes the page for man(1). It has no date and no place: equal pages have
-// equal bytes.
+// Man writes the page for man(1), without a date: equal pages have equal bytes.
 func Man(p Page) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" trueup \"trueup manual\"\n", roff(strings.ToUpper(p.Name)))
@@ -87,8 +86,7 @@ func manText(b *strings.Builder, text string) {
 	}
 }
 
-// roff writes a line of text so that it is nothing else: no request, no escape,
-// and each character as it is typed.
+// roff escapes a line of text, so that each character is as it is typed.
 func roff(line string) string {
 	var b strings.Builder
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {

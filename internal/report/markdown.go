@@ -24,8 +24,7 @@ const (
 	markdownColumns = 96
 )
 
-// SummaryRoom is how many bytes a report of that format may add to the file of
-// a step's summary that has so many already.
+// SummaryRoom is how many bytes a report may add to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
 // writeMarkdown renders for a comment, writeSummary for the summary of a job.
@@ -57,8 +56,7 @@ func markdown(doc Document, opts Options, budget int) markup {
 	return head.Add(fitBlocks(markdownBlocks(doc, opts), everythingIn(doc, budget/8), budget-head.Len()))
 }
 
-// section is a part of the report below its head: lines in a fence, which a reader
-// opens where it has a summary.
+// section is a part of the report: lines in a fence, folded below its summary.
 type section struct {
 	rank rank
 	// name is what the part is about, empty where it has no name.
@@ -222,8 +220,7 @@ func outcomeBlocks(r *apply.Result) []section {
 	return blocks
 }
 
-// diffRow is a row as one line for each value it has. Where git did not simply
-// change it, a line in front says so.
+// diffRow is a row as a line for each value; a line in front says if it is no change of git.
 func diffRow(r row) []safe {
 	said := safetext.Join(safetext.Filled(r.path, r.after), ": ")
 	switch {
@@ -268,8 +265,7 @@ func detailLines(sign string, r row) []safe {
 	return out
 }
 
-// commented puts a cause behind a line, or below it where nobody would see it
-// without scrolling.
+// commented puts a cause behind a line, or below it where it would need scrolling.
 func commented(line, cause safe) []safe {
 	if cause.Empty() {
 		return []safe{line}
@@ -280,8 +276,7 @@ func commented(line, cause safe) []safe {
 	return []safe{line, safetext.F("%s     # %s", line.String()[:1], cause)}
 }
 
-// noteLines are a note on lines that need no scrolling; a fix stays whole, so that
-// a command can be copied.
+// noteLines are a note on short lines; a fix stays whole, so that it can be copied.
 func noteLines(n note) []safe {
 	line := safetext.F("  %s", n.text)
 	if n.fix {

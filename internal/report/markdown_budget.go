@@ -6,8 +6,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The fewest bytes that a block is worth, where not all fit, and those for the
-// count of its lines that did not.
+// The fewest bytes that a block is worth, and those for the count of lines that did not fit.
 const (
 	minBlock = 800
 	maxCount = 40
@@ -83,8 +82,7 @@ func fitRanks(blocks []section, room int) (text markup, left []section) {
 	return text, left
 }
 
-// fitRank shares room among blocks of one rank: the first ones that have at least
-// minBlock of it, or all that they need.
+// fitRank shares room among the first blocks of a rank that get minBlock, or all they need.
 func fitRank(blocks []section, room int) (markup, []section) {
 	sizes := make([]int, len(blocks))
 	n, free := len(blocks), room
@@ -217,8 +215,7 @@ func (s section) text(lines []safe) markup {
 	return safetext.Details(s.open, s.summary, body)
 }
 
-// leftOut counts the blocks with no line shown, says where they are, and names as
-// many as have room, the most important first.
+// leftOut counts and names the blocks with no line shown, and says where they are.
 func leftOut(left []section, where markup, room int) markup {
 	if len(left) == 0 {
 		return markup{}
@@ -255,8 +252,7 @@ func leftOut(left []section, where markup, room int) markup {
 	return safetext.M("%s\n%s", text, safetext.Fence("text", names))
 }
 
-// everythingIn says where everything is, in at most so many bytes: in other reports
-// of the run, and on its page.
+// everythingIn names other reports and the page of the run, in at most so many bytes.
 func everythingIn(doc Document, most int) markup {
 	var places []markup
 	for _, f := range doc.Files {

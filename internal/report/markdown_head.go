@@ -96,8 +96,7 @@ const (
 	maxNameInHead = 80
 )
 
-// lookAt is a line for each thing that a reviewer should not miss, and one that
-// counts the causes. In at most so many bytes it has no names.
+// lookAt has a line for each notable and one for the causes; at 0 bytes it has no names.
 func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	var text markup
 	for _, n := range notables() {
@@ -123,8 +122,7 @@ func lookAt(pl *plan.Plan, opts Options, most int) markup {
 	return safetext.M("\n%s", text)
 }
 
-// listed adds a line of the head, with the first of so many names as long as there
-// is room.
+// listed adds a line of the head, with as many of the names as have room.
 func listed(text markup, title safe, names []safe, most int) markup {
 	line := safetext.M("- **%s**", safetext.Constant(title))
 	for i, n := range names[:min(len(names), maxNames)] {

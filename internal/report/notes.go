@@ -170,8 +170,7 @@ func purgeNotes(item plan.Item) []note {
 		used(p.Budget.Prefixes, p.Limits.Prefixes, "prefixes", p.Active.Prefixes))})
 }
 
-// used is a part of a budget: how much of it is gone, and how much of that was gone
-// before this plan.
+// used is how much of a budget is gone, and how much was gone before this plan.
 func used(n, limit int, what string, before int) safe {
 	text := safetext.F("%d %s", n, what)
 	if limit > 0 {

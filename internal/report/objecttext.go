@@ -33,8 +33,7 @@ const (
 	git
 )
 
-// branch is a node of the tree of all that a plan says about an object: what
-// differs, what is kept, what is dropped.
+// branch is a node of the tree of all that a plan says about an object.
 type branch struct {
 	name  string
 	kids  map[string]*branch
@@ -80,8 +79,7 @@ type jsonNull struct{}
 // MarshalJSON writes null.
 func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// bracketed splits a path into the names of fields, and the keys of list
-// elements with their brackets.
+// bracketed splits a path into names of fields, and keys of elements in brackets.
 func bracketed(path string) []string {
 	var out []string
 	for _, part := range kind.PathParts(path) {
@@ -154,8 +152,7 @@ func textOf(root *branch, s side) []textLine {
 	return t.lines
 }
 
-// objectText writes values as YAML does, but for list elements, which stand
-// under their keys where they have any.
+// objectText writes values as YAML, but elements of lists below their keys.
 type objectText struct {
 	side  side
 	lines []textLine

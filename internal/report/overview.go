@@ -139,8 +139,7 @@ func advices(n int) safe {
 	return safetext.F("%d pieces of advice", n)
 }
 
-// tally is a number with its name, what it counts, and its class in the page's
-// style sheet. Short heads a column.
+// tally is a number with what it counts, the head of a column, and a class for the page.
 type tally struct {
 	Value, Short, Name, Class string
 	N                         int

@@ -12,13 +12,11 @@ type Place struct {
 	// Top is the absolute path of the repository's topmost folder, and Folder the
 	// name in it of the folder that relative paths start from, "." for itself.
 	Top, Folder string
-	// Project is the file that says what is managed, as a Document names files;
-	// empty where there is none.
+	// Project is the project's file as a Document names it, if there is one.
 	Project string
 }
 
-// inRepository is the path from the top of the repository of a file that a
-// Document names; ok is false where it is none of the repository.
+// inRepository is the path of a file from the top of the repository, if it is there.
 func (p Place) inRepository(name string) (file string, ok bool) {
 	switch {
 	case name == "" || name == "-":

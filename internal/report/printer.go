@@ -187,8 +187,7 @@ func (w *wrapper) next() {
 	w.line, w.column, w.filled = []span{{safetext.Spaces(w.hang), plain}}, w.hang, false
 }
 
-// put adds a piece without a space but at its end to the line, and breaks it
-// where that has no room.
+// put adds a word to the line, and breaks it where that has no room.
 func (w *wrapper) put(s span) {
 	text := s.text.TrimRight()
 	space := s.text.Width() - text.Width()
@@ -215,8 +214,7 @@ func (w *wrapper) push(s span) {
 	w.line = append(w.line, s)
 }
 
-// splitWords splits spans behind each run of spaces; a word may have several
-// styles.
+// splitWords splits spans behind spaces; a word may have several styles.
 func splitWords(spans []span) [][]span {
 	var words [][]span
 	var word []span

@@ -9,8 +9,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// ProgressLine renders an event as one line without its end, fit for a
-// terminal and for a log that a workflow runner reads.
+// ProgressLine renders an event as one line without its end.
 func ProgressLine(e apply.Event) string {
 	text := safetext.F("%s  %s", named(e.Key), message(e.Phase))
 	if e.Message != "" {
@@ -36,8 +35,7 @@ func (p Progress) String() string {
 	return safetext.F("%s: %s", p.Doing, safetext.Join(p.parts(), ", ")).String()
 }
 
-// A bar has at most so many cells; where there is room for less than a few, there
-// is none.
+// A bar has so many cells, or there is none.
 const leastBar, wholeBar = 8, 24
 
 // bar is a line of a terminal, with what there is room for.

@@ -23,16 +23,14 @@ const (
 	errorLevel
 )
 
-// tableOfLevels has the names of levels in SARIF (3.27.10), in annotations, and in
-// Code Climate.
+// tableOfLevels has the names of levels in SARIF, annotations and Code Climate.
 var tableOfLevels = [...]struct{ sarif, command, code string }{
 	noteLevel:    {"note", "notice", "info"},
 	warningLevel: {"warning", "warning", "major"},
 	errorLevel:   {"error", "error", "critical"},
 }
 
-// remarkRule is a rule about a run or a plan, and not about what a manifest says;
-// docs/reports.md explains them.
+// remarkRule is a rule about a run or a plan; docs/reports.md has them.
 type remarkRule struct {
 	id    string
 	level level
@@ -92,14 +90,12 @@ type remark struct {
 	// text is a sentence, more are lines below it.
 	text safe
 	more []safe
-	// file is the path from the top of the repository, empty where there is none;
-	// line and column count from 1, 0 is unknown.
+	// file is a path from the top of the repository, or empty; 0 is an unknown line or column.
 	file         string
 	line, column int
 	// source is the whole line of the file, where it is known.
 	source string
-	// named is for settings and grave changes: a host that has no room for the remark
-	// gets its lines with the count of the others.
+	// named is for settings and grave changes: hosts name them where they have no room.
 	named bool
 	// field is the place inside the object, which stays when lines shift.
 	field string
@@ -135,8 +131,7 @@ func remarks(doc Document) []remark {
 	return found
 }
 
-// identify gives each remark a fingerprint of its rule, file, object and field:
-// lines shift, and texts hold values. Those that are alike in these are counted.
+// identify makes fingerprints of what stays when lines shift; equal ones are counted.
 func identify(found []remark) {
 	seen := map[string]int{}
 	for i := range found {
@@ -344,8 +339,7 @@ func opRule(item plan.Item) string {
 	return ""
 }
 
-// changeRemarks are the lines of an object that are more than what this change
-// of git does.
+// changeRemarks are the lines that are more than what this change of git does.
 func changeRemarks(item plan.Item, at Place) []remark {
 	list := lineRemarks{item: item, at: at, together: map[string]int{}}
 	lost := lossesOf(item)
@@ -371,8 +365,7 @@ func changeRemarks(item plan.Item, at Place) []remark {
 	return list.found
 }
 
-// lineRemarks are remarks about lines of an object. Those of one rule without a line
-// of their own make one remark.
+// lineRemarks puts remarks of one rule without a line of their own together.
 type lineRemarks struct {
 	item     plan.Item
 	at       Place
@@ -419,8 +412,7 @@ func changeRule(c plan.Change) string {
 	return ""
 }
 
-// riskRule is the rule of a grave change that is sent, unless it has one that is as
-// loud.
+// riskRule is the rule of a grave change that is sent, unless it has one as loud.
 func riskRule(item plan.Item, c plan.Change, rule string) string {
 	sent := item.Op == plan.Patch && !c.Left && visible(c.Class, Options{})
 	if !sent || !c.Risk.Grave() || rule != "" && levelOf(rule) >= warningLevel {

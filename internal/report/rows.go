@@ -58,8 +58,7 @@ type row struct {
 	// details are the tokens of the flow of what before or after is short for.
 	details []safe
 	cause   safe
-	// why is the cause for a program, line and column where the manifest has the
-	// value; 0 is unknown.
+	// why is the cause for a program; line and column are in the manifest, 0 is unknown.
 	why          plan.Cause
 	line, column int
 	// risk is what is at stake.

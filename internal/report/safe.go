@@ -5,8 +5,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// safe is text that neither a terminal nor a workflow runner can mistake for
-// anything but text; printers take nothing else.
+// safe is the only text that printers take.
 type safe = safetext.Text
 
 // markup is Markdown of this program.

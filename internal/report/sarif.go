@@ -90,8 +90,7 @@ const (
 // sarifRoom is how many results a log may have, and how many bytes of them.
 type sarifRoom struct{ results, bytes int }
 
-// sourceRoot is the base of all addresses: the top of the repository, wherever
-// that is.
+// sourceRoot is the base of all addresses: the top of the repository.
 const sourceRoot = "%SRCROOT%"
 
 func writeSARIF(w io.Writer, doc Document, _ Options) error {
@@ -125,8 +124,7 @@ func writeSARIF(w io.Writer, doc Document, _ Options) error {
 	}{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}, jsonList{})
 }
 
-// fill makes the results and their rules, as many as fit, and returns what is
-// about no file.
+// fill adds as many results as fit with their rules, and returns what is about no file.
 func (run *sarifRun) fill(found []remark, at Place, room sarifRoom) ([]sarifNotification, error) {
 	notifications := []sarifNotification{}
 	rules, rest := map[string]int{}, 0
@@ -186,8 +184,7 @@ func sarifOf(r remark, rule int, at Place) sarifResult {
 	return result
 }
 
-// regionOf is the line of a remark from its column to its end, as far as these
-// are known.
+// regionOf is the line of a remark from its column to its end.
 func regionOf(r remark) *sarifRegion {
 	region := &sarifRegion{StartLine: r.line, StartColumn: r.column}
 	line := []rune(r.source)

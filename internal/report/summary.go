@@ -247,8 +247,7 @@ func headline(item plan.Item, rows []row) safe {
 // hostsMerge is a commit that no branch has.
 const hostsMerge = "the code host's merge of the pull request"
 
-// blame says which commits were compared to find whose change a line is, or which
-// problem there was and its fix; all are empty where nothing was compared.
+// blame says which commits were compared, or the problem and its fix.
 func blame(b *plan.Blame) (base, problem, fix safe) {
 	if b == nil {
 		return base, problem, fix
@@ -267,8 +266,7 @@ func short(commit string) safe { return clean(commit[:min(7, len(commit))]) }
 // settingsTitle heads what a change of the project itself does to the plan.
 const settingsTitle = "Settings that differ from the base"
 
-// maxHides is how many of the differences that one setting hides are shown, beside
-// the grave ones.
+// maxHides is how many differences that a setting hides are shown, beside grave ones.
 const maxHides = 40
 
 func settingRow(s plan.Setting) row {

@@ -77,8 +77,7 @@ func commandText(doc Document, opts Options) []byte {
 	return b.Bytes()
 }
 
-// The columns of a plan: marks end in the third, values and causes are aligned
-// where there is room.
+// The columns of a plan: marks end in the third, the others are aligned.
 const (
 	indent    = 4
 	hang      = indent + 4
@@ -215,8 +214,7 @@ func textNotes(p *printer, notes []note) {
 	}
 }
 
-// textHeading writes an item's key and where its manifest is, below it where
-// both are too wide for a line.
+// textHeading writes an item's key and the place of its manifest, on two lines if need be.
 func textHeading(p *printer, g group, column int) {
 	title, place := g.title(), source(g.item)
 	if g.many() {
@@ -274,8 +272,7 @@ func textFinding(p *printer, f alike) {
 	}
 }
 
-// textApply writes how every item ended and what comes next; items for which
-// there was nothing to do are only counted.
+// textApply writes how every item ended and what comes next; it only counts untouched ones.
 func textApply(p *printer, doc Document, opts Options) {
 	r := doc.Apply
 	p.gap()

@@ -17,8 +17,7 @@ const (
 	maxDiffText  = 8000
 )
 
-// diffStyle is the way in which the report shows what differs, and says why it
-// is not the one that was asked for.
+// diffStyle is the form of diffs, and why it is not the one that was asked for.
 func diffStyle(p *printer, opts Options) (style string, why safe) {
 	if opts.Diff == DiffSides && p.width < minSides {
 		return DiffUnified, safetext.F("side by side needs %d columns and there are %d, so this is the unified form", minSides, p.width)
@@ -26,8 +25,7 @@ func diffStyle(p *printer, opts Options) (style string, why safe) {
 	return opts.Diff, safe{}
 }
 
-// diffWriter writes so many lines of a diff, each of so many columns, and counts the
-// rest.
+// diffWriter writes so many lines with so many columns, and counts the rest.
 type diffWriter struct {
 	*printer
 	left, columns, hidden int
@@ -113,8 +111,7 @@ func (w *diffWriter) unified(parts []hunk, headsCount bool) {
 	}
 }
 
-// head says where a hunk is: its place in both texts, and the object that its
-// first difference is in.
+// head is the place of a hunk in both texts, and the object with its first difference.
 func (h hunk) head() (before, after, section safe) {
 	var n, m int
 	first := slices.IndexFunc(h.lines, func(c lineChange) bool { return !c.same() })
@@ -158,8 +155,7 @@ func (c lineChange) spans(columns int) (before, after []span) {
 	return wordSpans(apart(c.before.text, c.after.text, columns))
 }
 
-// diffLine writes a line with its sign, and its cause behind it, or below it
-// where a terminal has no room for both.
+// diffLine writes a line with its sign, and its cause behind or below it.
 func (w *diffWriter) diffLine(sign span, text []span, line textLine) {
 	spans := append([]span{sign}, text...)
 	depth := 1 + line.depth()

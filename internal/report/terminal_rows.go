@@ -6,8 +6,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// textRows writes the marked lines of an item, their values and causes aligned
-// as far as there is room.
+// textRows writes marked lines, with values and causes aligned where there is room.
 func textRows(p *printer, rows []row) {
 	values := make([][]span, len(rows))
 	l := layout{path: min(minPath, p.width*2/5), value: minValue}
@@ -73,8 +72,7 @@ func partSpans(parts []part, same, differs style) []span {
 	return spans
 }
 
-// row writes a row on one line, or its values and its cause below it where they
-// are too wide for that.
+// row writes a row on one line, or its values and its cause below it.
 func (l layout) row(p *printer, r row, values []span) {
 	sign := safetext.F("%s%s ", safetext.Spaces(indent-1-len(r.mark)), string(r.mark))
 	head := []span{{sign, tableOfMarks[r.mark].style}, {r.path, plain}}

@@ -12,8 +12,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// The columns that a value, a name and a message may take. The JSON format
-// alone cuts nothing.
+// The columns that a text may take. JSON alone cuts nothing.
 const (
 	maxText    = 160
 	maxName    = 80
@@ -21,8 +20,7 @@ const (
 	maxMessage = 1000
 )
 
-// literal is v on one line: a text in quotes, so that "true" and true can be
-// told apart, and a structure as a flow.
+// literal is v on one line: texts in quotes, structures as a flow.
 func literal(v any) safe {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -68,8 +66,7 @@ func shorten(s safe, columns int) safe {
 	return s
 }
 
-// leadIn is what is kept of the text around what differs where the rest of what
-// two texts share is left out.
+// leadIn is how much of the equal text around a difference is shown.
 const leadIn = 16
 
 // pair shows two values that differ.
@@ -89,8 +86,7 @@ func apart(a, b safe, columns int) (safe, safe) {
 	return inside(a, head, tail, columns), inside(b, head, tail, columns)
 }
 
-// sharedEnds returns how many runes two texts share at their start and, behind
-// that, at their end.
+// sharedEnds counts the runes that two texts share at their start and end.
 func sharedEnds(x, y []rune) (head, tail int) {
 	short := min(len(x), len(y))
 	for head < short && x[head] == y[head] {
