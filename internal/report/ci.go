@@ -172,20 +172,19 @@ func word(s string) string {
 	return s
 }
 
-func writeOutputs(w io.Writer, doc Document, _ Options) error {
-	return writePairs(w, outputs(doc), func(key string) string { return key })
-}
-
-// writeDotenv writes the same as variables for GitLab.
-func writeDotenv(w io.Writer, doc Document, _ Options) error {
-	return writePairs(w, outputs(doc), func(key string) string { return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) })
-}
-
-func writePairs(w io.Writer, pairs [][2]string, name func(string) string) error {
-	var b strings.Builder
-	for _, p := range pairs {
-		b.WriteString(name(p[0]) + "=" + p[1] + "\n")
+// writePairs writes KEY=VALUE lines, as GITHUB_OUTPUT takes them.
+func writePairs(name func(key string) string) writer {
+	return func(w io.Writer, doc Document, _ Options) error {
+		var b strings.Builder
+		for _, p := range outputs(doc) {
+			b.WriteString(name(p[0]) + "=" + p[1] + "\n")
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+}
+
+// variable is a key as a variable of GitLab, in which - is not allowed.
+func variable(key string) string {
+	return "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }

@@ -34,13 +34,6 @@ type htmlEntry struct {
 	group   group
 }
 
-// View is all that the page says about the object.
-func (e htmlEntry) View() htmlItem {
-	v := itemView(*e.item, e.opts, e.columns)
-	v.ID, v.Link, v.Open = e.ID, safetext.F("#%s", e.ID), e.Open
-	return v
-}
-
 type htmlFilter struct {
 	Name, By string
 	Choices  []tally
@@ -93,24 +86,26 @@ func addressable(s string) bool {
 	return s != "" && len(s) <= maxName && strings.Trim(s, literals) == ""
 }
 
-func itemView(item plan.Item, opts Options, columns htmlColumns) htmlItem {
-	rows := itemRows(item, opts)
+// View is all that the page says about the object.
+func (e htmlEntry) View() htmlItem {
+	item, rows := *e.item, itemRows(*e.item, e.opts)
 	v := htmlItem{
-		Mark: tableOfMarks[opMark(item)], Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
-		Why: clean(string(item.Cause)).Cut(maxName), Headline: headline(item, rows), Place: source(item), Request: bodyView(item.Request),
+		ID: e.ID, Link: safetext.F("#%s", e.ID), Open: e.Open, Mark: tableOfMarks[opMark(item)], Why: clean(string(item.Cause)).Cut(maxName),
+		Op: opValue(item), Kind: clean(item.Kind).Cut(maxPath), Name: clean(item.Name).Cut(maxPath),
+		Headline: headline(item, rows), Place: source(item), Request: bodyView(item.Request),
 	}
 	leads := len(opRows(item))
 	for _, r := range rows[:leads] {
-		lead := htmlRow{Mark: tableOfMarks[r.mark], Why: v.Why, Path: []safe{r.path}, Said: r.before.String() + r.after.String(), Cause: r.cause.String(), Alarm: r.alarm}
+		lead := htmlRow{Mark: tableOfMarks[r.mark], Path: []safe{r.path}, Said: r.before.String() + r.after.String(), Cause: r.cause.String(), Alarm: r.alarm}
 		v.Leads = append(v.Leads, lead)
 	}
 	if mentioned(item) {
-		v.Leads = append(v.Leads, htmlRow{Mark: tableOfMarks[markSame], Why: v.Why, Path: []safe{mention(item)}})
+		v.Leads = append(v.Leads, htmlRow{Mark: tableOfMarks[markSame], Path: []safe{mention(item)}})
 	} else {
 		v.Notes = itemNotes(item)
 	}
 	if len(rows) > leads {
-		v.Diff = &htmlDiff{Caption: safetext.F("What differs in %s", titled(item.Key)), Columns: columns}
+		v.Diff = &htmlDiff{Caption: safetext.F("What differs in %s", titled(item.Key)), Columns: e.columns}
 		for _, r := range rows[leads:] {
 			v.Diff.Rows = append(v.Diff.Rows, rowView(item.Kind, r))
 		}

@@ -27,21 +27,16 @@ const (
 // SummaryRoom is how many bytes a report may add to a step's summary of that size.
 func SummaryRoom(size int64) int { return int(max(0, maxSummary-size)) }
 
-// writeMarkdown renders for a comment, writeSummary for the summary of a job.
-func writeMarkdown(w io.Writer, doc Document, opts Options) error {
-	return writeWithin(w, doc, opts, maxMarkdown)
-}
-
-func writeSummary(w io.Writer, doc Document, opts Options) error {
-	return writeWithin(w, doc, opts, maxSummary)
-}
-
-func writeWithin(w io.Writer, doc Document, opts Options, most int) error {
-	if opts.Room > 0 {
-		most = min(most, opts.Room)
+// writeMarkdown renders in at most so many bytes.
+func writeMarkdown(most int) writer {
+	return func(w io.Writer, doc Document, opts Options) error {
+		room := most
+		if opts.Room > 0 {
+			room = min(room, opts.Room)
+		}
+		_, err := io.WriteString(w, markdown(doc, opts, room).String())
+		return err
 	}
-	_, err := io.WriteString(w, markdown(doc, opts, most).String())
-	return err
 }
 
 // markdown is the report in at most so many bytes, of which it needs 2,000: the
@@ -66,6 +61,8 @@ type section struct {
 	// diff says that a code host colours the lines by their first characters.
 	diff   bool
 	pieces []piece
+	// size is what it takes in all.
+	size int
 }
 
 // piece are lines that are shown together or not at all.
@@ -104,15 +101,16 @@ func markdownBlocks(doc Document, opts Options) []section {
 	}
 	blocks = slices.DeleteFunc(blocks, func(s section) bool { return len(s.pieces) == 0 })
 	slices.SortStableFunc(blocks, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
-	left := maxUnfolded
-	for i, b := range blocks {
+	unfolded := 0
+	for i := range blocks {
+		b := &blocks[i]
+		var lines []safe
 		for _, p := range b.pieces {
-			left -= len(p.lines)
+			lines = append(lines, p.lines...)
 		}
-		if left < 0 || b.rank == rankRest {
-			break
-		}
-		blocks[i].open = true
+		unfolded += len(lines)
+		b.open = unfolded <= maxUnfolded && b.rank < rankRest
+		b.size = b.text(lines).Len()
 	}
 	return blocks
 }

@@ -12,11 +12,10 @@ const (
 	maxCount = 40
 )
 
-// sizeOf is what all blocks take.
 func sizeOf(blocks []section) int {
 	n := 0
 	for _, b := range blocks {
-		n += b.size()
+		n += b.size
 	}
 	return n
 }
@@ -87,7 +86,7 @@ func fitRank(blocks []section, room int) (markup, []section) {
 	sizes := make([]int, len(blocks))
 	n, free := len(blocks), room
 	for i, b := range blocks {
-		sizes[i] = b.size()
+		sizes[i] = b.size
 		if free -= min(sizes[i], minBlock); free < 0 {
 			n = min(n, i)
 		}
@@ -97,7 +96,7 @@ func fitRank(blocks []section, room int) (markup, []section) {
 	var left []section
 	for i, b := range blocks {
 		if i < n {
-			if lines, ok := within(b.pieces, b.size(), most, b.frame()); ok {
+			if lines, ok := within(b.pieces, b.size, most, b.frame()); ok {
 				texts = append(texts, b.text(lines))
 				continue
 			}
@@ -121,26 +120,12 @@ func evenly(sizes []int, room int) int {
 	return most
 }
 
-func (s section) size() int { return s.frame() + sizeOfPieces(s.pieces) }
+func (s section) frame() int { return s.size - sizeOfPieces(s.pieces) }
 
 func sizeOfPieces(pieces []piece) int {
 	n := 0
 	for _, p := range pieces {
 		n += p.size()
-	}
-	return n
-}
-
-func (s section) frame() int {
-	ticks := 3
-	for _, p := range s.pieces {
-		for _, line := range p.lines {
-			ticks = max(ticks, line.Backticks()+1)
-		}
-	}
-	n := len("\n") + 2*(ticks+len("\n")) + len("text")
-	if !s.summary.Empty() {
-		n += safetext.Details(s.open, s.summary, markup{}).Len() - len("\n")
 	}
 	return n
 }

@@ -86,22 +86,25 @@ type Options struct {
 	ShowUnmanaged bool
 }
 
+// writer writes a Document in one format.
+type writer func(io.Writer, Document, Options) error
+
 // formats is the table of all formats, the default first.
 var formats = []struct {
 	name  string
-	write func(io.Writer, Document, Options) error
+	write writer
 }{
 	{"text", writeText},
-	{"markdown", writeMarkdown},
+	{"markdown", writeMarkdown(maxMarkdown)},
 	{"json", writeJSON},
 	{"html", writeHTML},
-	{"summary", writeSummary},
+	{"summary", writeMarkdown(maxSummary)},
 	{"github", writeGitHub},
-	{"outputs", writeOutputs},
+	{"outputs", writePairs(func(key string) string { return key })},
 	{"sarif", writeSARIF},
 	{"junit", writeJUnit},
 	{"codequality", writeCodeQuality},
-	{"dotenv", writeDotenv},
+	{"dotenv", writePairs(variable)},
 }
 
 // Formats returns the names that Write knows, the default first.
