@@ -16,26 +16,18 @@ import (
 // wrong below it, and a file has at most maxOfFile findings.
 const maxRounds = 100
 
-// Fixer fixes files, one after the other.
-type Fixer struct{ options Options }
+// fixable reports whether fix may resolve a finding.
+func fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }
 
-// NewFixer returns a Fixer that reads manifests as the options say.
-func NewFixer(opts Options) *Fixer {
-	opts.Strict, opts.Parallelism, opts.findings = false, 1, maxOfFile
-	return &Fixer{opts}
-}
-
-// Fixable reports whether Fix may resolve a finding.
-func Fixable(x diag.Finding) bool { return x.Write != "" || x.Rule == coveredRule }
-
-// Fix resolves the findings of a file whose fix is certain: quotes of texts, the documented spelling of
+// fix resolves the findings of a file whose fix is certain: quotes of texts, the documented spelling of
 // fields and values, and paths of a purge that another path covers. It returns the text and the
 // findings that it resolved, with their places in the text before. Findings that a comment silences
-// stay. Fix reads the result again, and keeps only changes that change nothing else.
-func (m *Fixer) Fix(ctx context.Context, t Text) (text []byte, fixed diag.List, err error) {
+// stay. fix reads the result again, and keeps only changes that change nothing else.
+func fix(ctx context.Context, t Text, opts Options) (text []byte, fixed diag.List, err error) {
+	opts.Strict, opts.Parallelism, opts.findings = false, 1, maxOfFile
 	text = t.Data
 	for range maxRounds {
-		set, findings, err := Load(ctx, []Source{{Data: text, Display: t.Path}}, m.options)
+		set, findings, err := Load(ctx, []Source{{Data: text, Display: t.Path}}, opts)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -21,7 +21,7 @@ func fixed(t interface {
 }, text string, ctx *testing.T,
 ) (string, []string) {
 	t.Helper()
-	got, repaired, err := NewFixer(Options{}).Fix(ctx.Context(), Text{Path: "a.yaml", Data: []byte(text)})
+	got, repaired, err := fix(ctx.Context(), Text{Path: "a.yaml", Data: []byte(text)}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,6 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 		"  upstreams:\n  - {name: o, servers: [{host: h, port: 443, weight: 01}]}",
 	}), 0, 6, func(s string) string { return s })
 	paths := rapid.SliceOfN(rapid.SampledFrom([]string{"/a", "/a/*", "/a/b", "'/a/b'", "/c", "\"/c/*\"", "/c/d/*", "/a # note", "1"}), 1, 8)
-	m := NewFixer(Options{})
 	rapid.Check(t, func(rt *rapid.T) {
 		var text strings.Builder
 		fmt.Fprintf(&text, "# head\napiVersion: delivery/v2.1\nkind: CDN\nmetadata: {name: %s}\nspec:\n  hostname: a.example.com\n",
@@ -184,7 +183,7 @@ func TestFixChangesWhatARuleSaysAndNothingElse(t *testing.T) {
 			text.WriteString("  paths:\n    - " + strings.Join(list, "\n    - ") + "\n")
 		}
 		in := []byte(text.String())
-		out, repaired, err := m.Fix(t.Context(), Text{Data: in})
+		out, repaired, err := fix(t.Context(), Text{Data: in}, Options{})
 		if err != nil {
 			rt.Fatal(err)
 		}

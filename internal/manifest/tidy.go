@@ -28,30 +28,27 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	for _, t := range texts {
-		objects, sound := Count(t.Data)
+		objects, sound := count(t.Data)
 		if objects > 0 || !sound || t.FS == nil {
 			list = append(list, Tidied{Text: t, To: t.Data, Objects: objects})
 		}
 	}
+	progress := opts.Progress
+	opts.Progress = nil
 	if fix {
 		if err := fixAll(ctx, list, opts); err != nil {
 			return nil, nil, err
 		}
 	}
 	for i := range list {
-		if opts.Progress != nil {
-			opts.Progress(i, len(list))
+		if progress != nil {
+			progress(i, len(list))
 		}
-		unread, err := list[i].format()
-		if err != nil {
-			return nil, nil, err
-		}
-		findings = append(findings, unread...)
+		findings = append(findings, list[i].format()...)
 	}
 	if !fix {
 		return list, findings, nil
 	}
-	opts.Progress = nil
 	set, findings, err := Load(ctx, newContent(list), opts)
 	if err != nil {
 		return nil, nil, err
@@ -60,23 +57,21 @@ func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tid
 }
 
 // format formats the file, or returns why it can't be read.
-func (t *Tidied) format() (findings diag.List, err error) {
+func (t *Tidied) format() (findings diag.List) {
 	text, err := Format(t.To)
-	var left *LeftError
+	left, refused := errors.AsType[*LeftError](err)
 	switch {
-	case err == nil:
+	case !refused:
 		t.To = text
-	case !errors.As(err, &left):
-		return nil, err
 	case len(left.Findings) == 0:
 		t.Left = left
 	default:
-		for _, f := range left.Findings {
-			f.Path = t.Path
-			findings = append(findings, f)
+		findings = slices.Clone(left.Findings)
+		for i := range findings {
+			findings[i].Path = t.Path
 		}
 	}
-	return findings, nil
+	return findings
 }
 
 func newContent(list []Tidied) []Source {
@@ -89,19 +84,17 @@ func newContent(list []Tidied) []Source {
 
 // fixAll resolves findings in the files that have some with a fix.
 func fixAll(ctx context.Context, list []Tidied, opts Options) error {
-	opts.Progress = nil
 	_, findings, err := Load(ctx, newContent(list), opts)
 	if err != nil {
 		return err
 	}
-	fixable := map[string]bool{}
+	found := map[string]bool{}
 	for _, f := range findings {
-		fixable[f.Path] = fixable[f.Path] || Fixable(f)
+		found[f.Path] = found[f.Path] || fixable(f)
 	}
-	fixer := NewFixer(opts)
 	for i := range list {
-		if t := &list[i]; fixable[t.Path] {
-			if t.To, t.Fixed, err = fixer.Fix(ctx, t.Text); err != nil {
+		if t := &list[i]; found[t.Path] {
+			if t.To, t.Fixed, err = fix(ctx, t.Text, opts); err != nil {
 				return err
 			}
 		}
