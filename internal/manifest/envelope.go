@@ -40,7 +40,7 @@ type worker struct {
 func (w *worker) document(doc *yaml.Node) {
 	w.file.start()
 	root := rootOf(doc)
-	if root == nil || w.file.hopeless() {
+	if root == nil || w.file.ofFile.worst == diag.Error {
 		return
 	}
 	marks := w.file.takeMarks(w.file.endOf(root.Line))

@@ -184,9 +184,9 @@ func (l *sheet) joined() []byte {
 	return []byte(text)
 }
 
-// count returns how many manifests a file holds, also with a misspelt kind, and whether all of the file
+// countManifests returns how many manifests a file holds, also with a misspelt kind, and whether all of the file
 // could be read.
-func count(data []byte) (n int, sound bool) {
+func countManifests(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {
 		if _, near := nearKind(peekText(peek(doc, "kind"))); near {

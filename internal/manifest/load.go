@@ -114,19 +114,20 @@ func (w *worker) read(t Text, buffer *bytes.Buffer) result {
 	}
 	w.total.Add(int64(len(data)))
 	w.silenced, w.objects, w.convert.expanded = nil, nil, 0
-	w.file = &file{
-		path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values,
-	}
+	f := &file{path: t.Path, lines: lines{data: data}, maxFindings: w.options.findings, maxValues: w.options.Limits.Values}
+	w.file = f
 	if int64(len(data)) > limit {
-		w.file.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
+		f.fail(1, 1, ruleSize, "", "the file is larger than "+bytesOf(limit), "split it into several files")
 	} else {
-		w.file.documents(w.document)
+		f.documents(w.document)
 	}
-	w.file.finish()
+	if f.ofFile.count > 0 {
+		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.ofFile.worst)
+	}
 	w.count.Add(int64(len(w.objects)))
-	w.reported.Add(int64(len(w.file.findings)))
-	w.file.findings.Sort()
-	return result{objects: w.objects, findings: slices.Compact(w.file.findings), silenced: w.silenced}
+	w.reported.Add(int64(len(f.findings)))
+	f.findings.Sort()
+	return result{objects: w.objects, findings: slices.Compact(f.findings), silenced: w.silenced}
 }
 
 // gather puts the results together in the order of the files.
@@ -144,7 +145,12 @@ func (l *loader) gather() (*Set, diag.List, error) {
 		set.Silenced = append(set.Silenced, r.silenced...)
 		for _, o := range r.objects {
 			if first := set.byKey[o.Key()]; first != nil {
-				findings = append(findings, duplicate(o, first))
+				line, column := o.Place("metadata.name")
+				findings = append(findings, diag.Finding{
+					Path: o.Path, Line: line, Column: column, Field: "metadata.name", Rule: ruleDuplicate, Severity: diag.Error,
+					Message: fmt.Sprintf("%s is also at %s:%d", o.Key(), first.Path, first.Line),
+					Fix:     "remove one of them, or rename one",
+				})
 				continue
 			}
 			set.byKey[o.Key()] = o
@@ -152,14 +158,4 @@ func (l *loader) gather() (*Set, diag.List, error) {
 		}
 	}
 	return set, findings, nil
-}
-
-// duplicate reports an object whose key another object has.
-func duplicate(o, first *Object) diag.Finding {
-	line, column := o.Place("metadata.name")
-	return diag.Finding{
-		Path: o.Path, Line: line, Column: column, Field: "metadata.name", Rule: ruleDuplicate, Severity: diag.Error,
-		Message: fmt.Sprintf("%s is also at %s:%d", o.Key(), first.Path, first.Line),
-		Fix:     "remove one of them, or rename one",
-	}
 }

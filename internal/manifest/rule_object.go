@@ -103,22 +103,26 @@ func (h host) oddities() []string {
 }
 
 func checkHostnameTaken(set *Set, r *reporter) {
+	first := firstByHost(set)
+	for _, o := range set.Objects {
+		if before := first[kind.HostKey(o.Host)]; o.Kind.Name == cdn && o.Host != "" && before != o {
+			line, _ := before.Place("spec.hostname")
+			r.reportOn(o, "spec.hostname",
+				fmt.Sprintf("%[2]s has the hostname %[1]s too (%[3]s:%[4]d)", o.Host, before.Key(), before.Path, line),
+				"give one of them another hostname")
+		}
+	}
+}
+
+// firstByHost returns the first CDN of each hostname, in the form of kind.HostKey.
+func firstByHost(set *Set) map[string]*Object {
 	first := map[string]*Object{}
 	for _, o := range set.Objects {
-		if o.Kind.Name != cdn || o.Host == "" {
-			continue
+		if key := kind.HostKey(o.Host); o.Kind.Name == cdn && o.Host != "" && first[key] == nil {
+			first[key] = o
 		}
-		host := kind.HostKey(o.Host)
-		before, taken := first[host]
-		if !taken {
-			first[host] = o
-			continue
-		}
-		line, _ := before.Place("spec.hostname")
-		r.reportOn(o, "spec.hostname",
-			fmt.Sprintf("%[2]s has the hostname %[1]s too (%[3]s:%[4]d)", o.Host, before.Key(), before.Path, line),
-			"give one of them another hostname")
 	}
+	return first
 }
 
 func checkServerOwned(s *subject) {

@@ -73,21 +73,12 @@ func generic(name string) bool {
 }
 
 func checkPurgeHostnameCase(set *Set, r *reporter) {
-	exact, serving := map[string]bool{}, map[string]*Object{}
+	first, exact := firstByHost(set), map[string]bool{}
 	for _, o := range set.Objects {
-		if o.Kind.Name != cdn || o.Host == "" {
-			continue
-		}
-		exact[o.Host] = true
-		if key := kind.HostKey(o.Host); serving[key] == nil {
-			serving[key] = o
-		}
+		exact[o.Host] = exact[o.Host] || o.Kind.Name == cdn
 	}
 	for _, o := range set.Objects {
-		if o.Kind.Name != purging || exact[o.Host] {
-			continue
-		}
-		if of := serving[kind.HostKey(o.Host)]; of != nil {
+		if of := first[kind.HostKey(o.Host)]; o.Kind.Name == purging && !exact[o.Host] && of != nil {
 			line, _ := of.Place("spec.hostname")
 			r.reportOn(o, "spec.hostname",
 				fmt.Sprintf("the hostname %s must equal that of %s, %s (%s:%d)", o.Host, of.Key(), of.Host, of.Path, line),

@@ -92,16 +92,6 @@ func (f *file) full(severity diag.Severity) bool {
 // start begins a document.
 func (f *file) start() { f.from, f.ofDocument = len(f.findings), dropped{} }
 
-// finish reports that the file had more findings than are shown.
-func (f *file) finish() {
-	if f.ofFile.count > 0 {
-		f.unshown(fmt.Sprintf("the file has more than %d findings; the rest is not shown", maxOfFile), f.ofFile.worst)
-	}
-}
-
-// hopeless reports whether the file has so many errors that the rest is not read.
-func (f *file) hopeless() bool { return f.ofFile.count > 0 && f.ofFile.worst == diag.Error }
-
 // unshown adds that there are more findings, at the place of the last.
 func (f *file) unshown(message string, worst diag.Severity) {
 	last := f.findings[len(f.findings)-1]

@@ -28,7 +28,7 @@ func (t Tidied) Changes() bool { return !bytes.Equal(t.Data, t.To) }
 // content.
 func Tidy(ctx context.Context, texts []Text, fix bool, opts Options) (list []Tidied, findings diag.List, err error) {
 	for _, t := range texts {
-		objects, sound := count(t.Data)
+		objects, sound := countManifests(t.Data)
 		if objects > 0 || !sound || t.FS == nil {
 			list = append(list, Tidied{Text: t, To: t.Data, Objects: objects})
 		}
