@@ -169,15 +169,13 @@ func (w *worker) reduce(k *kind.Kind, root *yaml.Node, doc map[string]any) *Obje
 	}
 	o.positions = c.positions()
 	o.Digest = canon.Digest(o.Spec)
-	o.APIVersion, _ = text(doc, "apiVersion")
+	o.APIVersion = text(doc, "apiVersion")
 	metadata := mapping(doc, "metadata")
-	o.Name, _ = text(metadata, "name")
+	o.Name = text(metadata, "name")
 	o.Keep = kind.Kept(metadata)
-	if namespace, ok := text(metadata, "namespace"); ok && namespace != "" {
-		o.Namespace = namespace
-	}
+	o.Namespace = cmp.Or(text(metadata, "namespace"), o.Namespace)
 	if k.HostField != "" {
-		o.Host, _ = text(mapping(doc, "spec"), k.HostField)
+		o.Host = text(mapping(doc, "spec"), k.HostField)
 	}
 	return o
 }

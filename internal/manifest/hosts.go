@@ -42,8 +42,7 @@ func (s *subject) unusual() []host {
 	if s.Kind.Name == cdn {
 		for _, place := range []string{"locations[]", "upstreams[].servers[]"} {
 			for at, m := range s.each(place) {
-				name, _ := text(m, "host")
-				add(host{child(at, "host"), "host", name, place != "locations[]"})
+				add(host{child(at, "host"), "host", text(m, "host"), place != "locations[]"})
 			}
 		}
 	}

@@ -31,19 +31,14 @@ type Routes struct {
 func RoutesOf(spec any) Routes {
 	var r Routes
 	for at, m := range mappings("spec", spec, "locations[]") {
-		l := Location{Field: at, tree: m}
-		l.Path, _ = text(m, "path")
-		l.Host, _ = text(m, "host")
-		l.Action, _ = text(m, "action")
-		l.Upstream, _ = text(m, "upstream")
-		r.Locations = append(r.Locations, l)
+		r.Locations = append(r.Locations, Location{
+			Field: at, Path: text(m, "path"), Host: text(m, "host"), Action: text(m, "action"), Upstream: text(m, "upstream"), tree: m,
+		})
 	}
 	for at, m := range mappings("spec", spec, "upstreams[]") {
-		u := Upstream{Field: at, Name: nameKey(m)}
-		u.Scheme, _ = text(m, "scheme")
+		u := Upstream{Field: at, Name: text(m, "name"), Scheme: text(m, "scheme")}
 		for _, server := range mappings(at, m, "servers[]") {
-			host, _ := text(server, "host")
-			u.Servers = append(u.Servers, kind.HostKey(host)+":"+asText(server["port"]))
+			u.Servers = append(u.Servers, kind.HostKey(text(server, "host"))+":"+asText(server["port"]))
 		}
 		r.Upstreams = append(r.Upstreams, u)
 	}

@@ -103,7 +103,7 @@ func Some(names []string) string {
 
 func checkLocationPathOdd(s *subject) {
 	for at, location := range s.each("locations[]") {
-		path, _ := text(location, "path")
+		path := text(location, "path")
 		if path == "" {
 			continue
 		}
@@ -123,31 +123,21 @@ func checkLocationPathOdd(s *subject) {
 func checkCORSCredentials(s *subject) {
 	for at, location := range s.each("locations[]") {
 		cors := mapping(location, "cors")
-		enabled, _ := text(cors, "enabled")
-		credentials, _ := text(cors, "allowCredentials")
-		origins, _ := text(cors, "allowOrigins")
-		if enabled == "false" || credentials != "true" || !everyOrigin(origins) {
-			continue
+		everyOrigin := slices.ContainsFunc(strings.Fields(strings.ReplaceAll(text(cors, "allowOrigins"), ",", " ")), func(origin string) bool {
+			return origin == "*" || origin == "http://*" || origin == "https://*"
+		})
+		if everyOrigin && text(cors, "enabled") != "false" && text(cors, "allowCredentials") == "true" {
+			s.report(at+".cors.allowOrigins", text(location, "path")+" allows credentials to pages of every origin",
+				`name the origins that need credentials, or write allowCredentials: "false"`)
 		}
-		path, _ := text(location, "path")
-		s.report(at+".cors.allowOrigins", path+" allows credentials to pages of every origin",
-			`name the origins that need credentials, or write allowCredentials: "false"`)
 	}
-}
-
-// everyOrigin reports whether one of the origins in a text means all.
-func everyOrigin(origins string) bool {
-	return slices.ContainsFunc(strings.Fields(strings.ReplaceAll(origins, ",", " ")), func(origin string) bool {
-		return origin == "*" || origin == "http://*" || origin == "https://*"
-	})
 }
 
 func checkTLSNotForced(s *subject) {
 	tls := mapping(s.Tree, "tls")
-	enabled, _ := text(tls, "enabled")
-	forced, written := text(tls, "forced")
+	forced, written := hasText(tls, "forced")
 	const fix = `write forced: "true" below tls`
-	switch {
+	switch enabled := text(tls, "enabled"); {
 	case enabled == "false" || forced == "true":
 	case written:
 		s.report("spec.tls.forced", "plain HTTP is not redirected to TLS", fix)
@@ -163,12 +153,12 @@ func checkUpstreamUnknown(s *subject) {
 	var known []string
 	has := map[string]bool{}
 	for _, upstream := range s.each("upstreams[]") {
-		if name, ok := text(upstream, "name"); ok {
+		if name, ok := hasText(upstream, "name"); ok {
 			known, has[name] = append(known, name), true
 		}
 	}
 	for at, location := range s.each("locations[]") {
-		name, ok := text(location, "upstream")
+		name, ok := hasText(location, "upstream")
 		if !ok || has[name] || s.full() {
 			continue
 		}
@@ -186,11 +176,10 @@ func checkUpstreamUnused(s *subject) {
 	}
 	used := map[string]bool{}
 	for _, location := range s.each("locations[]") {
-		name, _ := text(location, "upstream")
-		used[name] = true
+		used[text(location, "upstream")] = true
 	}
 	for at, upstream := range s.each("upstreams[]") {
-		if name, ok := text(upstream, "name"); ok && !used[name] {
+		if name, ok := hasText(upstream, "name"); ok && !used[name] {
 			s.report(child(at, "name"), fmt.Sprintf("no location uses the upstream %q", name),
 				"remove it, or name it in a location")
 		}

@@ -71,7 +71,13 @@ func mapping(parent map[string]any, field string) map[string]any {
 	return m
 }
 
-func text(parent map[string]any, field string) (string, bool) {
+// text returns a field that is text, else "".
+func text(parent map[string]any, field string) string {
+	s, _ := parent[field].(string)
+	return s
+}
+
+func hasText(parent map[string]any, field string) (string, bool) {
 	s, ok := parent[field].(string)
 	return s, ok
 }
@@ -94,7 +100,7 @@ func inRange(place, name, more string) func(*subject) {
 	fix := fmt.Sprintf("write digits in quotes, such as %s: %q", name, f.Examples[0]) + more
 	return func(s *subject) {
 		for at, owner := range s.each(place) {
-			value, ok := text(owner, name)
+			value, ok := hasText(owner, name)
 			n, err := strconv.ParseUint(value, 10, 63)
 			if ok && (err != nil || n < f.Range[0] || len(f.Range) > 1 && n > f.Range[1]) {
 				s.report(child(at, name), fmt.Sprintf("%s is %q, which is not a whole number %s", name, value, limits), fix)
@@ -110,7 +116,7 @@ func noDuplicates(owners, list, fix string) func(*subject) {
 	key := func(e map[string]any) string {
 		var parts []string
 		for _, name := range f.List.Key {
-			part, _ := text(e, name)
+			part := text(e, name)
 			if name == "host" {
 				part = strings.ToLower(part)
 			}
@@ -144,11 +150,6 @@ func (s *subject) unique(noun, fix string) func(at, key string) {
 			first[key] = at
 		}
 	}
-}
-
-func nameKey(m map[string]any) string {
-	name, _ := text(m, "name")
-	return name
 }
 
 // oddities names what is in a path that the platform's document does not explain.

@@ -46,7 +46,7 @@ func checkRatelimitLocksOut(s *subject) {
 			continue
 		}
 		at += ".action.ratelimit"
-		identifier, _ := text(mapping(limit, "identifier"), "type")
+		identifier := text(mapping(limit, "identifier"), "type")
 		period, _ := number(limit, "period")
 		switch {
 		case rate == 0:
@@ -97,14 +97,14 @@ func checkTypeSettings(s *subject) {
 			s.checkSettings(at, constraint, "constraint")
 		}
 		action := mapping(rule, "action")
-		if name, _ := text(action, "type"); slices.Contains(types, name) {
+		if name := text(action, "type"); slices.Contains(types, name) {
 			s.checkSettings(at+".action", action, "action")
 		}
 	}
 }
 
 func (s *subject) checkSettings(at string, object map[string]any, noun string) {
-	name, _ := text(object, "type")
+	name := text(object, "type")
 	if name == "" || hasSettings(object, name) {
 		return
 	}

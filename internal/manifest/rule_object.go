@@ -13,11 +13,8 @@ import (
 const maxName = 253
 
 func checkNameShape(s *subject) {
-	name, ok := text(mapping(s.Doc, "metadata"), "name")
-	if !ok || name == "" {
-		return // the schema's to report
-	}
-	if problem := nameProblem(name); problem != "" {
+	name := text(mapping(s.Doc, "metadata"), "name") // without one, the schema reports it
+	if problem := nameProblem(name); name != "" && problem != "" {
 		s.report("metadata.name", fmt.Sprintf("the name %+q %s", short(name), problem), "use lower-case letters, digits, hyphens and dots")
 	}
 }
@@ -41,12 +38,9 @@ func nameProblem(name string) string {
 }
 
 func checkNameOdd(s *subject) {
-	name, ok := text(mapping(s.Doc, "metadata"), "name")
-	if !ok || name == "" || nameProblem(name) != "" {
-		return
-	}
+	name := text(mapping(s.Doc, "metadata"), "name")
 	plain := strings.Trim(name, "-.") == name && strings.ToLower(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !inHostname(r) })
-	if !plain {
+	if !plain && nameProblem(name) == "" {
 		s.report("metadata.name", fmt.Sprintf("the name %q may be refused", name),
 			"use lower-case letters, digits, hyphens and dots, and start and end with a letter or digit")
 	}
@@ -55,7 +49,7 @@ func checkNameOdd(s *subject) {
 const namespaceRule = "namespace"
 
 func checkNamespace(s *subject) {
-	namespace, _ := text(mapping(s.Doc, "metadata"), "namespace")
+	namespace := text(mapping(s.Doc, "metadata"), "namespace")
 	workspace := s.Options.Workspace
 	switch {
 	case namespace == "" && workspace == "" && s.Kind.Name == snapshot:

@@ -11,7 +11,7 @@ import (
 )
 
 func checkPurgeSubdomain(s *subject) {
-	host, _ := text(s.Tree, "hostname")
+	host := text(s.Tree, "hostname")
 	unique := s.unique("the subdomain", "remove one of them")
 	for at, sub := range texts(s.Tree, "subdomains") {
 		unique(at, strings.ToLower(sub))

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,28 +104,27 @@ func node(v any, f *kind.Field) *yaml.Node {
 		for _, name := range names {
 			n.Content = append(n.Content, textNode(name), node(v[name], member(f, name)))
 		}
-		if len(v) == 0 {
-			n.Style = yaml.FlowStyle
-		}
-		return n
+		return inLines(n)
 	case []any:
 		n := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, e := range v {
 			n.Content = append(n.Content, node(e, itemOf(f)))
 		}
-		if len(v) == 0 {
-			n.Style = yaml.FlowStyle
-		}
-		return n
+		return inLines(n)
 	case string:
 		return textNode(v)
-	case json.Number:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
-	}
-	if v == nil {
+	case nil:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)} // a boolean or number
+}
+
+// inLines returns a collection that is written on lines, or in brackets if it is empty.
+func inLines(n *yaml.Node) *yaml.Node {
+	if len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
 }
 
 // silenceUnknown adds a comment at each field and value that the schema does not know: after a scalar
