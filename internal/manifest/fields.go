@@ -23,10 +23,7 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 		below := f.Fields[p.name]
 		switch {
 		case f.NotSent:
-			meant := misspelt(p.name, []string{kind.KeepAnnotation})
-			if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil { // it would not keep its object
-				c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
-			}
+			c.checkKeep(p, tree, f)
 		case f.Fields == nil:
 			return
 		case below == nil && !f.Knows(p.name, tree):
@@ -35,6 +32,14 @@ func (c *converter) checkMembers(members []pair, tree map[string]any, f *kind.Fi
 			c.atMember(p, ruleNotSent, diag.Warning, p.name+" stay in git: the platform documents none, so trueup does not send them",
 				"nothing to fix; to silence this warning, remove them or write them as comments")
 		}
+	}
+}
+
+// checkKeep reports a misspelt annotation that would not keep its object.
+func (c *converter) checkKeep(p pair, tree map[string]any, f *kind.Field) {
+	meant := misspelt(p.name, []string{kind.KeepAnnotation})
+	if f.Name == "annotations" && p.name != kind.KeepAnnotation && meant != nil {
+		c.misspeltMember(p, tree, meant, "write "+kind.KeepAnnotation)
 	}
 }
 

@@ -298,7 +298,7 @@ func (l *sheet) below() []token {
 	all, next := make([]token, len(l.lines)), noToken()
 	for at, line := range slices.Backward(l.lines) {
 		all[at] = next
-		if line.kind == tokenLine {
+		if len(line.tokens) > 0 {
 			next = line.tokens[0]
 		} else if line.kind == markerLine {
 			next = noToken()

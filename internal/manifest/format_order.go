@@ -57,23 +57,27 @@ func (l *sheet) extend(m ordering) {
 	}
 	limit := len(l.lines)
 	for i := range slices.Backward(m.entries) {
-		e := &m.entries[i]
-		e.end = e.line + 1
-		for at := e.end; at < limit && l.lines[at].kind != markerLine; at++ {
-			line := l.lines[at]
-			if line.kind == tokenLine && line.tokens[0].to <= m.column {
-				break
-			}
-			if line.kind == tokenLine || line.kind == innerLine {
-				e.end = at + 1
-			}
-		}
-		for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > m.column {
-			e.end++
-		}
-		e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == m.column
-		limit = e.head
+		l.close(&m.entries[i], m.column, limit)
+		limit = m.entries[i].head
 	}
+}
+
+// close finds where a field ends, before the limit.
+func (l *sheet) close(e *entry, column, limit int) {
+	e.end = e.line + 1
+	for at := e.end; at < limit; at++ {
+		line := l.lines[at]
+		if line.kind == markerLine || line.kind == tokenLine && line.tokens[0].to <= column {
+			break
+		}
+		if line.kind == tokenLine || line.kind == innerLine {
+			e.end = at + 1
+		}
+	}
+	for e.end < limit && l.isComment(e.end) && l.lines[e.end].level > column {
+		e.end++
+	}
+	e.loose = e.end < limit && l.isComment(e.end) && l.lines[e.end].level == column
 }
 
 func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine }

@@ -53,15 +53,20 @@ func accepts(v any, f *kind.Field) bool {
 	}
 	switch t := v.(type) {
 	case map[string]any:
-		for name, below := range f.Fields {
-			if member := t[name]; member == nil && below.Required || member != nil && !accepts(member, below) {
-				return false
-			}
-		}
+		return acceptsMembers(t, f)
 	case []any:
 		return len(t) >= f.MinItems && !slices.ContainsFunc(t, func(e any) bool { return !accepts(e, f.Item) })
 	case string:
 		return (f.Enum == nil || slices.Contains(f.Enum, t)) && len(t) >= f.MinLength
+	}
+	return true
+}
+
+func acceptsMembers(object map[string]any, f *kind.Field) bool {
+	for name, below := range f.Fields {
+		if member := object[name]; member == nil && below.Required || member != nil && !accepts(member, below) {
+			return false
+		}
 	}
 	return true
 }
