@@ -107,20 +107,9 @@ func appendString(b []byte, s string) []byte {
 			continue
 		}
 		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\t':
-			b = append(b, '\\', 't')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		default:
+		if at := strings.IndexByte("\"\\\n\t\r\b\f", c); at >= 0 {
+			b = append(b, '\\', `"\ntrbf`[at])
+		} else {
 			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 		start = i + 1
@@ -151,9 +140,6 @@ func Number(n json.Number) json.Number {
 	r, ok := new(big.Rat).SetString(s)
 	if !ok {
 		return n
-	}
-	if r.IsInt() {
-		return json.Number(r.Num().String())
 	}
 	digits, exact := r.FloatPrec()
 	if !exact {

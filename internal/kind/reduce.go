@@ -2,6 +2,7 @@ package kind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,23 +39,13 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 			o.Status = bytes.Clone(value)
 		}
 	}
-	if err := o.setMetadata(meta); err != nil {
-		return Object{}, err
+	o.Name, o.Namespace, o.UID = text(meta["name"]), cmp.Or(text(meta["namespace"]), text(meta["workspace"])), text(meta["uid"])
+	o.ResourceVersion, o.CreationTimestamp = text(meta["resourceVersion"]), text(meta["creationTimestamp"])
+	o.Terminating, o.Keep = text(meta["deletionTimestamp"]) != "", Kept(meta)
+	if name, _ := meta["name"].(string); name == "" {
+		return Object{}, errors.New("metadata.name is missing")
 	}
 	return o, o.setSpec(spec)
-}
-
-func (o *Object) setMetadata(meta map[string]any) error {
-	o.Name, o.Namespace, o.UID = text(meta, "name"), text(meta, "namespace"), text(meta, "uid")
-	o.ResourceVersion, o.CreationTimestamp = text(meta, "resourceVersion"), text(meta, "creationTimestamp")
-	o.Terminating, o.Keep = text(meta, "deletionTimestamp") != "", Kept(meta)
-	if _, ok := meta["name"].(string); !ok || o.Name == "" {
-		return errors.New("metadata.name is missing")
-	}
-	if o.Namespace == "" {
-		o.Namespace = text(meta, "workspace")
-	}
-	return nil
 }
 
 // setSpec takes a spec, canonical JSON or nil.
@@ -69,16 +60,14 @@ func (o *Object) setSpec(spec []byte) error {
 	o.Digest = canon.Digest(o.Spec)
 	for key, value := range canon.Members(spec) {
 		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
-			o.Host = textOf(canon.MustDecode(value))
+			o.Host = text(canon.MustDecode(value))
 		}
 	}
 	return nil
 }
 
-// text returns a field that is text, or a number's digits, or "".
-func text(m map[string]any, field string) string { return textOf(m[field]) }
-
-func textOf(v any) string {
+// text returns a text, the digits of a number, or "".
+func text(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -104,10 +93,7 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	case string:
 		return false, reason
 	case map[string]any:
-		if message := text(reason, "message"); message != "" {
-			return false, message
-		}
-		return false, string(canon.Bytes(reason))
+		return false, cmp.Or(text(reason["message"]), string(canon.Bytes(reason)))
 	}
 	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
