@@ -70,8 +70,8 @@ type Deps struct {
 	Spec func(key kind.Key) []byte
 	// Rules returns how specs of a kind are compared.
 	Rules func(k *kind.Kind) *merge.Rules
-	// Report is told what happens, and Progress, if it is set, of every item that
-	// ended; calls come from several goroutines.
+	// Report gets every event. Progress, if it is set, is called for every item that ended.
+	// Calls come from several goroutines.
 	Report   func(Event)
 	Progress func(done, of int)
 	// Hurry, if it is set, is closed to give up what is in flight at once.
@@ -152,7 +152,7 @@ type run struct {
 	outcomes []Outcome
 	index    map[kind.Key]int
 	// net is for requests that are in flight, and for reading back what they did;
-	// books for what the ledger is told. Both outlive an interruption, for a while.
+	// books for the ledger. Both outlive an interruption, for a while.
 	net, books context.Context
 	// bounded says that the time of the run is limited: a pause that a server asks for
 	// is then waited for if it fits.
@@ -191,7 +191,7 @@ func (r *run) phase(ctx context.Context, policy kind.Policy) {
 			defer func() { <-r.slots; <-begun }()
 			r.outcomes[i] = r.work(i).all(ctx)
 			if !r.outcomes[i].toRecord {
-				r.tell()
+				r.countDone()
 			}
 		})
 	}
@@ -209,8 +209,8 @@ func (r *run) aside(do func()) {
 	do()
 }
 
-// tell tells that one item more ended.
-func (r *run) tell() {
+// countDone reports progress: one more item ended.
+func (r *run) countDone() {
 	if done := r.done.Add(1); r.Progress != nil {
 		r.Progress(int(done), len(r.outcomes))
 	}

@@ -274,7 +274,7 @@ func (p *patching) answered(ctx context.Context, now plan.Item, err error) *Outc
 	case err != nil && notSent(err):
 		return broke(ctx, err, "")
 	case err == nil || uncertain(err):
-		p.doubt = nil // reading back tells
+		p.doubt = nil // reading back shows it
 	}
 	sent := canon.Bytes(canon.MustDecode(now.Request.Body).(map[string]any)["spec"])
 	return p.settle(ctx, write{now: now, sent: sent, done: changed(*p.item)}, err)
@@ -299,7 +299,7 @@ func changed(it plan.Item) string {
 type write struct {
 	// now is the plan that it carries out.
 	now plan.Item
-	// sent is the part of the spec that the request spoke of: a null stands for what must be gone.
+	// sent is the part of the spec that the request changes; a null removes a field.
 	sent []byte
 	// done says what was done.
 	done string

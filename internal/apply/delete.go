@@ -17,7 +17,7 @@ func (r *run) deleteAll(ctx context.Context) {
 		if it := &r.items[i]; it.Op == plan.Delete {
 			d := &deletion{work: r.work(i), name: cmp.Or(it.RemoteName, it.Name)}
 			r.outcomes[i] = d.finish(func() *Outcome { return d.all(ctx) })
-			r.tell()
+			r.countDone()
 		}
 	}
 }
@@ -33,7 +33,7 @@ type deletion struct {
 type deleted int
 
 const (
-	// deleteNotSent: the object is certainly still there. deleteUnknown: nobody saw it go.
+	// deleteNotSent: the object certainly still exists. deleteUnknown: it may be gone.
 	// deletePending: the platform is deleting it. deleteConfirmed: it is gone.
 	deleteNotSent deleted = iota
 	deleteUnknown
@@ -150,7 +150,7 @@ func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	return nil
 }
 
-// is reports whether an object is the one that the plan spoke of.
+// is reports whether an object is the one in the plan.
 func (d *deletion) is(obj kind.Object) bool {
 	return obj.UID == d.item.Live.UID && obj.CreationTimestamp == d.item.Made
 }

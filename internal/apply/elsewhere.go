@@ -113,12 +113,12 @@ func (w *work) other(ctx context.Context, i int, rec ledger.Record) *Outcome {
 	return end
 }
 
-// another reports whether a record speaks of a request with another spec than git's:
+// another reports whether a record is of a request with another spec than git's:
 // two commits may use one name.
 func (w *work) another(rec ledger.Record) bool {
 	free := rec.State == "" || rec.State == ledger.Rejected
 	if free || rec.SpecDigest == nil || w.item.DesiredDigest == nil {
-		return false // nobody speaks for a name, or git has no spec of it
+		return false // the name is free, or git has no spec for it
 	}
 	return *rec.SpecDigest != plan.SpecDigest(w.kind, w.Spec(w.item.Key))
 }

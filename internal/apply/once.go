@@ -27,7 +27,7 @@ func (r *run) postAll(ctx context.Context) {
 		}
 		if r.items[i].Op != plan.Post {
 			r.outcomes[i] = r.work(i).all(ctx)
-			r.tell()
+			r.countDone()
 			continue
 		}
 		if batch = append(batch, i); len(batch) >= r.Options.claims() {
@@ -51,14 +51,14 @@ func (r *run) volley(ctx context.Context, batch []int, recording *sync.WaitGroup
 	for n, i := range batch {
 		s := shots[n]
 		if s == nil {
-			r.tell()
+			r.countDone()
 			continue
 		}
 		sending.Go(func() {
 			record := s.fire(ctx)
 			recording.Go(func() {
 				r.outcomes[i] = s.finish(record)
-				r.tell()
+				r.countDone()
 			})
 		})
 	}

@@ -66,7 +66,7 @@ const (
 	NeedsPerson  Verdict = "needs-person"
 	NotConverged Verdict = "not-converged"
 	Auth         Verdict = "auth"
-	// Stale is an object that is not what the plan spoke of: nothing was sent for it.
+	// Stale is an object that changed since the plan: nothing was sent for it.
 	Stale       Verdict = "stale"
 	Interrupted Verdict = "interrupted"
 )
@@ -124,7 +124,7 @@ func unknown(err error, why string) *Outcome {
 	return fault(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
 }
 
-// stale is an item whose object is not what the plan spoke of.
+// stale is an item whose object changed since the plan.
 func stale(why string) *Outcome {
 	end := skipped(Stale, why+"; trueup left it unchanged")
 	end.Fix = "run plan again and review what differs now"

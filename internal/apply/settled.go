@@ -10,8 +10,7 @@ import (
 	"trueup/internal/plan"
 )
 
-// settled is how an item ends that is in sync. What the ledger is to learn of that
-// recordSettled tells it.
+// settled ends an item that is in sync; recordSettled records that.
 func (w *work) settled(ctx context.Context, end *Outcome) *Outcome {
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
@@ -54,8 +53,8 @@ func (w *work) found(end *Outcome) *Outcome {
 // recordsTogether is how many records are written at once: between those the run can be stopped.
 const recordsTogether = 500
 
-// recordSettled tells the ledger of the items that were found to be in sync.
-// They come after what is sent, for the next run sees them as well.
+// recordSettled records the items that are in sync, after everything was sent: the next
+// run would see them too.
 func (r *run) recordSettled(ctx context.Context) {
 	var all []int
 	for i := range r.outcomes {
@@ -74,7 +73,7 @@ func (r *run) recordSettled(ctx context.Context) {
 				o.Status, o.Verdict, o.Message = late.Status, late.Verdict, late.Message
 			}
 			o.toRecord = false
-			r.tell()
+			r.countDone()
 		}
 	}
 }

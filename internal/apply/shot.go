@@ -14,9 +14,8 @@ import (
 	"trueup/internal/plan"
 )
 
-// sentTolerance is how much earlier than our send an object of ours may seem to
-// have been made, clocksApart how far the clocks that tell of the one and of the
-// other may be apart: the Date of an answer is not that of who makes objects.
+// sentTolerance is how much earlier than our send our object may seem to be created.
+// clocksApart is how far the clock of answers (Date) and that of creation may differ.
 const (
 	sentTolerance = 30 * time.Second
 	clocksApart   = 10 * time.Minute

@@ -147,7 +147,7 @@ func unharmed(report func(Event)) func(Event) {
 	}
 }
 
-// safely runs something whose panic is its error. Where it happened is told as an event of its own.
+// safely turns a panic into an error, and reports the stack as an event.
 func (r *run) safely(key kind.Key, do func() error) (err error) {
 	defer func() {
 		panicked := recover()

@@ -143,7 +143,7 @@ func (w *work) finish(do func() *Outcome) Outcome {
 	return *end
 }
 
-// over tells that an item has ended.
+// over reports that an item has ended.
 func (w *work) over(end *Outcome) *Outcome {
 	if end.Verdict == Auth {
 		w.stop(stoppedByAuth)

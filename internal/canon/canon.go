@@ -119,7 +119,7 @@ func appendString(b []byte, s string) []byte {
 
 // maxExponent and maxDigits bound the numbers that are compared by value, so that a hostile
 // 1e999999999, or one of a million digits, costs nothing, and many of 1e300 take no more than some
-// times the room of their text; beyond them the text stands for itself.
+// times the room of their text. Beyond them, the text is compared as it is.
 const (
 	maxExponent = 40
 	maxDigits   = 1000

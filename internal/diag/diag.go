@@ -1,5 +1,5 @@
 // Package diag holds the one finding type: what is wrong, where, by which rule and how to mend it;
-// and says which characters nobody sees. It neither finds nor prints anything.
+// and knows invisible characters. It neither finds nor prints anything.
 package diag
 
 import (

@@ -15,7 +15,7 @@ import (
 // projectKind is the kind of the file that says what a repository manages.
 const projectKind = "Project"
 
-// editorNote stands in the schema for editors before a digest of the rest.
+// editorNote precedes the digest in the schema for editors.
 const editorNote = "trueup init wrote this file and updates it unless it was edited: "
 
 // EditorSchema returns one JSON Schema for every file of a repository: editors find a

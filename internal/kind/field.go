@@ -81,7 +81,7 @@ type Field struct {
 	Fields map[string]*Field `json:"-"`
 	// Names are those of Fields in the order of the schema, which is that of canonical manifests.
 	Names []string `json:"-"`
-	// Any stands for the fields of an object whose names are the user's own, or is nil.
+	// Any is the field of an object whose names are the user's own, or nil.
 	Any *Field `json:"-"`
 	// Item is the element of a list.
 	Item *Field `json:"-"`
@@ -97,6 +97,6 @@ type inherited struct {
 	Immutable bool `json:"x-trueup-immutable"`
 	// NotSent says that the field stays in git.
 	NotSent bool `json:"x-trueup-not-sent"`
-	// Risk is what is at stake where the field changes.
+	// Risk is what a change of the field can do.
 	Risk Risk `json:"x-trueup-risk"`
 }

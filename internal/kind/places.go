@@ -113,7 +113,7 @@ func (p Places) Sensitive() bool {
 	return slices.ContainsFunc(p, func(f *Field) bool { return f.Sensitive })
 }
 
-// RiskIn returns the gravest risk of anything in a value that stands there. A nil is no value.
+// RiskIn returns the highest risk of anything in a value at these places, NoRisk for nil.
 func (p Places) RiskIn(value any) (risk Risk) {
 	if value == nil {
 		return NoRisk
@@ -143,7 +143,7 @@ func (f *Field) riskIn(value any) Risk {
 	return cmp.Or(risk, f.Risk) // it is empty, or has no parts
 }
 
-// Gravest returns the gravest risk of the field and of all that is documented below it.
+// Gravest returns the highest risk of the field and of all documented fields below it.
 func (f *Field) Gravest() Risk {
 	risk := f.Risk
 	for _, child := range f.Fields {

@@ -2,10 +2,10 @@ package kind
 
 import "fmt"
 
-// Risk is what is at stake where a field changes; of two, the greater is graver.
+// Risk is what a change of a field can do; the greater of two is more severe.
 type Risk uint8
 
-// The risks. NoRisk is that of fields that no schema speaks of.
+// The risks. NoRisk is for fields that no schema has.
 const (
 	NoRisk Risk = iota
 	// RiskCost may cost more, such as traffic that the origin has to serve.
@@ -27,7 +27,7 @@ var tableOfRisks = [...]struct{ name, meaning string }{
 	RiskServes:       {"serves", "may serve other content, or none"},
 }
 
-// Risks returns all risks but NoRisk, the gravest first.
+// Risks returns all risks but NoRisk, the most severe first.
 func Risks() []Risk { return []Risk{RiskServes, RiskSecurity, RiskAvailability, RiskCost} }
 
 // String returns the name that schemas use, empty for NoRisk.

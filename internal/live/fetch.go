@@ -26,8 +26,7 @@ type Options struct {
 	Also []*kind.Kind
 	// Whole keeps the specs of objects that no manifest names.
 	Whole bool
-	// Progress, where it is set, is told of every object that was read; calls come
-	// from several goroutines.
+	// Progress, if it is set, is called for every object that was read.
 	Progress func(done int)
 }
 
@@ -89,8 +88,8 @@ type fetch struct {
 	open   []kind.Key
 }
 
-// tell tells that one object more was read.
-func (f *fetch) tell() {
+// count reports progress: one more object was read.
+func (f *fetch) count() {
 	if f.done++; f.opts.Progress != nil {
 		f.opts.Progress(f.done)
 	}
@@ -124,7 +123,7 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.tell()
+		f.count()
 		key := cmp.Or(f.inGit[o.Key()], o.Key())
 		if f.listed[key] {
 			return fmt.Errorf("list %s: it has %s twice", k.Name, key)
@@ -161,7 +160,7 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	o, err := f.reader.Get(ctx, k, cmp.Or(f.opts.Names[key], key.Name))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tell()
+	f.count()
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
@@ -186,7 +185,7 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	return nil
 }
 
-// place puts an object where it belongs. Of objects that nobody wants only the
+// place puts an object where it belongs. Of unmanaged objects only the
 // identity is kept, and of those that are made once the spec. One that is as its
 // manifest gets the bytes of that, so that they are held once. Of two that serve one
 // hostname the first by name is the host's; one that is terminating serves nothing.

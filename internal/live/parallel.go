@@ -11,7 +11,7 @@ import (
 
 // parallel runs do for 0 to n-1, at most workers at a time, and waits for all.
 // The first failure stops the rest; of several, it returns the one of the lowest index,
-// and none that only tells of the stop. A panic is a failure too.
+// and not one that only says it was stopped. A panic is a failure too.
 func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
