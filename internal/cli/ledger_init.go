@@ -163,10 +163,10 @@ func unrecorded(ctx context.Context, cfg ledger.Config, objects []*manifest.Obje
 		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	if exists, err := l.Exists(ctx); err != nil || !exists {
-		return objects, err
-	}
 	known, err := l.Look(ctx, kind.KeysOf(objects))
+	if errors.Is(err, ledger.ErrNoGenesis) {
+		return objects, nil
+	}
 	return slices.DeleteFunc(objects, func(o *manifest.Object) bool { return known[o.Key()].Seq > 0 }), err
 }
 

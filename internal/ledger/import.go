@@ -41,19 +41,6 @@ func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("nothing was imported, because records contradict the ledger: %d", len(e.Conflicts))
 }
 
-// Exists reports whether the store has a ledger, of this project or another one.
-func (l *Ledger) Exists(ctx context.Context) (bool, error) {
-	if p := l.refusedHere(); p != nil {
-		return false, p
-	}
-	l.refresh()
-	_, err := l.store.ReadGenesis(ctx)
-	if errors.Is(err, ErrNoGenesis) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // Import writes the records of a backup that the ledger lacks, and later ones of the same history. It returns a
 // *ConflictsError, and writes nothing, if any record has another history; after another error the same import
 // continues. If the ledger that trueup.yaml names is missing, an export of it creates it again.

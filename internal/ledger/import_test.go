@@ -361,16 +361,15 @@ func TestAdoptNew(t *testing.T) {
 	}
 }
 
-func TestExists(t *testing.T) {
+func TestLookWithoutALedger(t *testing.T) {
 	cfg, l := lived(t)
-	if ok, err := l.Exists(t.Context()); err != nil || !ok {
-		t.Errorf("%t, %v", ok, err)
+	if found, err := l.Look(t.Context(), keysOf(purgeKey)); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
 	}
 	lose(t, cfg)
-	if ok, err := l.Exists(t.Context()); err != nil || ok {
-		t.Errorf("lost: %t, %v", ok, err)
-	}
-	if _, err := open(t, Config{}).Exists(t.Context()); Problem(err) == nil {
+	_, err := l.Look(t.Context(), keysOf(purgeKey))
+	wantErr(t, err, ErrNoGenesis)
+	if _, err := open(t, Config{}).Look(t.Context(), nil); Problem(err) == nil {
 		t.Errorf("none configured: %v", err)
 	}
 }

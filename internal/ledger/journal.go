@@ -378,6 +378,40 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
+// Deleting records that trueup is about to delete an object that it made. After an error the object must not be
+// deleted. The record must be as View returned it, and of the object with this uid and creation time.
+func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
+	k, err := kindOf(key)
+	if err != nil {
+		return err
+	}
+	if !k.Can(kind.Delete) {
+		return fmt.Errorf("record the deletion of %s: the platform documents no deletion", key)
+	}
+	if _, err := l.sendable(ctx, key); err != nil {
+		return fmt.Errorf("record the deletion of %s: %w", key, err)
+	}
+	_, err = l.change(ctx, key, move{event: evDelete, who: asSeen, detail: "uid " + uid, to: func(r Record) (Record, error) {
+		if !r.Ours() || r.UID == "" || r.UID != uid || r.CreationTimestamp != created {
+			return r, fmt.Errorf("no request in this ledger created the object with uid %q", uid)
+		}
+		return r, r.in(evDelete)
+	}})
+	return err
+}
+
+// Deleted records that the platform has deleted the object, or is deleting it. trueup never makes it again by
+// itself: a new one would hold other data.
+func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
+	return l.ended(ctx, key, evDeleted, Outcome{How: Removed, Message: message})
+}
+
+// NotDeleted records that the object was not deleted.
+func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) error {
+	to := func(r Record) (Record, error) { return r, r.in(evNotDeleted) }
+	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message, to: to})
+}
+
 // sendable returns the terms of the key's area, or an error if the ledger is not bound to its address.
 func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)

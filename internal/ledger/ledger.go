@@ -264,6 +264,9 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 // Look reads the records of the keys as they are now. Later writes don't depend on them, as they do on those of
 // a View.
 func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
+	if p := l.refusedHere(); p != nil {
+		return nil, p
+	}
 	l.refresh()
 	return l.store.Read(ctx, keys)
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,7 +30,8 @@ import (
 // The store keeps what it read. It asks for newer entries after Forget, and if another run wrote first.
 type logStore struct {
 	blobs blob.Store
-	held  held
+	// held returns the spec of an object that the caller has in memory anyway, or nil.
+	held func(kind.Key) []byte
 	// packed reports whether copies are compressed. They are not in git, which compresses.
 	packed bool
 	// moment is how long a first change waits for others, to share one entry.
@@ -54,7 +56,7 @@ var errMissing = fmt.Errorf("%w: it is missing, but later entries exist", ErrDam
 // maxStuck bounds how often a listing may lack an entry that exists.
 const maxStuck = 3
 
-func newLogStore(blobs blob.Store, held held, moment time.Duration) *logStore {
+func newLogStore(blobs blob.Store, held func(kind.Key) []byte, moment time.Duration) *logStore {
 	_, ref := blobs.(*blob.Ref)
 	return &logStore{blobs: blobs, held: held, packed: !ref, moment: moment, turn: make(chan struct{}, 1)}
 }
@@ -293,7 +295,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 				return nil
 			}
 			_, err := lines[i].record()
-			s.held.share(&lines[i].rec)
+			s.share(&lines[i].rec)
 			return err
 		})
 		for key, l := range wanted {
@@ -305,6 +307,19 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 		return nil, err
 	}
 	return records, nil
+}
+
+// share replaces the specs of a record by those that the caller has if they are the same.
+func (s *logStore) share(rec *Record) {
+	if s.held == nil {
+		return
+	}
+	spec := s.held(rec.Key)
+	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
+		if bytes.Equal(*own, spec) && spec != nil {
+			*own = spec
+		}
+	}
 }
 
 func (s *logStore) Recent(ctx context.Context, since time.Time) (keys []kind.Key, err error) {
@@ -361,7 +376,7 @@ func (p piece) inspect() error {
 		if err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(rec.indexed(), p.lines[i].indexed) {
+		if !reflect.DeepEqual(rec.lineHead(p.lines[i].At), p.lines[i].lineHead) {
 			return fmt.Errorf("%w: the index of entry %d does not agree with the record of %s", ErrDamaged, p.Entry, rec.Key)
 		}
 	}
@@ -477,7 +492,7 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 			p.Genesis, p.GenesisAt = c.genesis, at
 			continue
 		}
-		p.lines = append(p.lines, line{lineHead: lineHead{At: at, Seq: c.rec.Seq, indexed: c.rec.indexed()}, text: c.text})
+		p.lines = append(p.lines, line{lineHead: c.rec.lineHead(at), text: c.text})
 	}
 	content, err := p.encode(s.packed)
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+
+	"trueup/internal/kind"
 )
 
 // The layout of a log, below its folder: for each entry, counted from 1,
@@ -116,11 +119,30 @@ type line struct {
 	rec  Record
 }
 
-// lineHead is an index line: At is the entry that changed the record last.
+// lineHead is an index line: readers find recent requests without decoding every record. At is the entry that
+// changed the record last.
 type lineHead struct {
-	At  int `json:"at"`
-	Seq int `json:"seq"`
-	indexed
+	At        int    `json:"at"`
+	Seq       int    `json:"seq"`
+	Workspace string `json:"workspace"`
+	kind.Key
+	Open       bool       `json:"open,omitempty"`
+	ClaimedAt  *time.Time `json:"claimedAt,omitempty"`
+	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
+}
+
+func (r Record) lineHead(at int) lineHead {
+	h := lineHead{At: at, Seq: r.Seq, Workspace: r.Workspace, Key: r.Key}
+	if r.State != "" {
+		h.Open, h.ClaimedAt, h.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
+	}
+	return h
+}
+
+// since reports whether the request is open, or was claimed or accepted since then.
+func (h lineHead) since(then time.Time) bool {
+	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
+	return h.Open || late(h.ClaimedAt) || late(h.AcceptedAt)
 }
 
 // record decodes the record once.

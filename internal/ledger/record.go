@@ -226,25 +226,31 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-// indexed is the index line of a record, so that readers find recent requests without decoding every record.
-type indexed struct {
-	Workspace string `json:"workspace"`
-	kind.Key
-	Open       bool       `json:"open,omitempty"`
-	ClaimedAt  *time.Time `json:"claimedAt,omitempty"`
-	AcceptedAt *time.Time `json:"acceptedAt,omitempty"`
+// Ours reports whether a request of this ledger certainly made the object: the answer said so, or the platform
+// refused a second one of the name. An adopted object may be somebody else's.
+func (r Record) Ours() bool {
+	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
 
-func (r Record) indexed() indexed {
-	e := indexed{Workspace: r.Workspace, Key: r.Key}
-	if r.State != "" {
-		e.Open, e.ClaimedAt, e.AcceptedAt = r.Open(), r.ClaimedAt, r.AcceptedAt
+// Blank reports whether there is no record, or an empty one.
+func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pending == nil }
+
+// Gone reports whether trueup deleted the object.
+func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
+
+// Unmade returns a clause about the object's deletion, or "".
+func (r Record) Unmade() string {
+	var last Step
+	if n := len(r.History); n > 0 {
+		last = r.History[n-1]
 	}
-	return e
-}
-
-// since reports whether the request is open, or was claimed or accepted since then.
-func (e indexed) since(then time.Time) bool {
-	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
-	return e.Open || late(e.ClaimedAt) || late(e.AcceptedAt)
+	switch {
+	case last.Event == string(evDeleted):
+		return fmt.Sprintf("trueup deleted it (%s%s)", last.By, at(&last.At))
+	case last.Event == string(evDelete):
+		return fmt.Sprintf("%s%s started its deletion and recorded no outcome", last.By, at(&last.At))
+	case r.Gone():
+		return "trueup deleted it"
+	}
+	return ""
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,22 +49,6 @@ type Store interface {
 	Forget()
 	// Prove returns an error unless compare-and-swap works there.
 	Prove(ctx context.Context) error
-}
-
-// held returns the spec of an object that the caller has in memory anyway, or nil.
-type held func(kind.Key) []byte
-
-// share replaces the specs of a record by the caller's if they are the same.
-func (h held) share(rec *Record) {
-	if h == nil {
-		return
-	}
-	spec := h(rec.Key)
-	for _, own := range []*JSON{&rec.Spec, &rec.Applied} {
-		if bytes.Equal(*own, spec) && spec != nil {
-			*own = spec
-		}
-	}
 }
 
 // putAll calls Put for many records, in one write if the store can. The errors are in the same order.
