@@ -18,30 +18,22 @@ type Class string
 // The classes of errors. Each says whether the request was carried out, and what to
 // do next.
 const (
-	// Absent is the platform's own word that there is no such object.
-	Absent Class = "absent"
-	// Denied is a refused or missing token, or a missing role: not done.
-	Denied Class = "denied"
-	// Taken says that the name exists already: not done by this request.
-	Taken Class = "exists"
-	// Contended is a refusal that may pass by itself: not done, try again.
-	Contended Class = "conflict"
+	Absent    Class = "absent"   // the platform's own word that there is no such object
+	Denied    Class = "denied"   // a refused or missing token, or a missing role: not done
+	Taken     Class = "exists"   // the name exists already: not done by this request
+	Contended Class = "conflict" // a refusal that may pass by itself: not done, try again
 	// Limited says that a quota or limit is reached: not done, try later.
-	Limited Class = "limit-reached"
-	// Rejected is any other answer that says no: not done.
-	Rejected Class = "rejected"
+	Limited  Class = "limit-reached"
+	Rejected Class = "rejected" // any other answer that says no: not done
 	// Misdirected is an answer of something that is not the platform's API, or
 	// of another workspace: the configuration is wrong.
 	Misdirected Class = "misdirected"
 	// Unsent is a request of which provably nothing was written, or that the
 	// platform turned away unread (429): not done, wait and try again.
-	Unsent Class = "not-sent"
-	// Unavailable is a read without an answer; what it asked stays unknown.
-	Unavailable Class = "unavailable"
-	// Unreadable is a read whose answer makes no sense.
-	Unreadable Class = "unreadable"
-	// Unclear is a write that may have happened.
-	Unclear Class = "uncertain"
+	Unsent      Class = "not-sent"
+	Unavailable Class = "unavailable" // a read without an answer; what it asked stays unknown
+	Unreadable  Class = "unreadable"  // a read whose answer makes no sense
+	Unclear     Class = "uncertain"   // a write that may have happened
 )
 
 // Duplicate says which answers to a creation of an object that can't be read mean that
@@ -49,8 +41,7 @@ const (
 // document says that the names of once-only requests are unique, and not how a second
 // one is refused (docs/design.md A3).
 type Duplicate struct {
-	// Status are the status codes; none stands for 409.
-	Status []int
+	Status []int // the status codes; none stands for 409
 	// Body must match the text of the answer, or the message in it; nil matches
 	// every answer.
 	Body *regexp.Regexp
@@ -105,15 +96,11 @@ func (r reply) overQuota() bool {
 
 // row is one rule of the table: the first that matches an answer says what it means.
 type row struct {
-	// verbs are the operations; none stands for all.
-	verbs []kind.Verb
-	// from and to bound the status, which is exactly from where to is 0.
-	from, to int
-	// says names what the answer has to hold, for people; when tests it, nil is true.
-	says string
-	when func(reply) bool
-	// class is the meaning; empty means Unclear of a write, and Unavailable of a read.
-	class Class
+	verbs    []kind.Verb // the operations; none stands for all
+	from, to int         // bounds of the status, which is exactly from where to is 0
+	says     string      // what the answer has to hold, for people; when tests it, nil is true
+	when     func(reply) bool
+	class    Class // the meaning; empty means Unclear of a write, and Unavailable of a read
 }
 
 // answers is the one place that says what an answer means that is not a success. The

@@ -27,10 +27,8 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	// turn: this is only the wait before a write.
-	turn bool
-	// requests counts those that were begun.
-	requests int
+	turn     bool // this is only the wait before a write
+	requests int  // how many were begun
 }
 
 // newCall refuses what needs no request to fail: an operation that the
@@ -80,7 +78,9 @@ func (c *call) op() string {
 	if c.turn {
 		return "write"
 	}
-	return [...]string{kind.List: "list", kind.Get: "get", kind.Create: "create", kind.Patch: "patch", kind.Delete: "delete"}[c.verb]
+	return [...]string{
+		kind.List: "list", kind.Get: "get", kind.Create: "create", kind.Patch: "patch", kind.Delete: "delete",
+	}[c.verb]
 }
 
 // method is the operation's HTTP method (docs/platform.md 4).
@@ -128,8 +128,7 @@ type answer struct {
 	// whole bounds then.
 	timer, whole *time.Timer
 	stall        time.Duration
-	// cut: the connection, or the stream on it, ended before the body did.
-	cut bool
+	cut          bool // the connection, or the stream on it, ended before the body did
 }
 
 // Read reads the body. What is compressed in a way that was not asked for has

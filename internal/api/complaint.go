@@ -21,12 +21,9 @@ type complaint struct {
 	reason, message string
 	causes          []Cause
 	retryAfter      time.Duration
-	// restart is metadata.continue of a 410.
-	restart string
-	// isJSON says that the body is a JSON object, empty that there is none.
-	isJSON, empty bool
-	// body is the decoded object.
-	body map[string]any
+	restart         string         // metadata.continue of a 410
+	isJSON, empty   bool           // the body is a JSON object, or there is none
+	body            map[string]any // the decoded object
 }
 
 // readComplaint understands the bodies that the platform and what stands
@@ -134,8 +131,7 @@ func seconds(text string, most time.Duration) time.Duration {
 
 // Bounds of what is quoted from an answer, in bytes.
 const (
-	// excerptSize bounds text that is not known to be a message.
-	excerptSize = 300
+	excerptSize = 300 // for text that is not known to be a message
 	// messageSize bounds a message: a 403 names user, verb and resource and is
 	// shown whole.
 	messageSize = 2000

@@ -13,8 +13,7 @@ import (
 // Config is what a Reader or a Client needs to know. Zero values of sizes,
 // times and counts stand for the defaults that the fields name.
 type Config struct {
-	// Endpoints may lack areas: that is an error only when one is used.
-	Endpoints map[kind.Area]Endpoint
+	Endpoints map[kind.Area]Endpoint // may lack areas: that is an error only when one is used
 	Workspace kind.Workspace
 	// RequestTimeout bounds one request with its answer, and in a list each
 	// wait for more of it; default 30 s.
@@ -47,11 +46,9 @@ type Config struct {
 	// without a Date; without it these are not measured.
 	Now func() time.Time
 	// Proxy chooses a proxy as http.Transport.Proxy does; nil is none.
-	Proxy func(*http.Request) (*url.URL, error)
-	// RootCAs are the trusted certificates; nil is the system's.
-	RootCAs *x509.CertPool
-	// Listed is shared by the clients of a run; nil means one of its own.
-	Listed *Listed
+	Proxy   func(*http.Request) (*url.URL, error)
+	RootCAs *x509.CertPool // the trusted certificates; nil is the system's
+	Listed  *Listed        // shared by the clients of a run; nil means one of its own
 	// Transport replaces the network, in tests. With it nothing proves that a
 	// failed write was not sent.
 	Transport http.RoundTripper
@@ -59,8 +56,7 @@ type Config struct {
 
 // Retry says how reads are repeated; writes never are.
 type Retry struct {
-	// Tries counts all attempts; default 5.
-	Tries uint
+	Tries uint // all attempts; default 5
 	// Initial is the longest first delay, doubled each time up to Max, each
 	// drawn from zero up (full jitter); default 0.5 s and 20 s.
 	Initial, Max time.Duration
@@ -75,32 +71,25 @@ type Retry struct {
 // Warning is one Warning header of an answer: how a server says that it has
 // dropped a field.
 type Warning struct {
-	// Op is list, get, create, patch or delete; Name is empty for a list.
-	Op, Kind, Name string
-	// Code is 299 for what a person should read.
-	Code int
-	Text string
+	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
+	Code           int    // 299 for what a person should read
+	Text           string
 }
 
 // TraceEvent is one request and the head of its answer.
 type TraceEvent struct {
 	Op, Kind, Name string
 	Method, URL    string
-	// Attempt counts from 1.
-	Attempt int
-	// Header is what was sent, with the token as "***".
-	Header       http.Header
-	RequestBytes int
-	// Status is 0 where no answer came; Err then says why.
-	Status      int
-	ContentType string
-	RequestID   string
-	// Answer is the head of the answer, without tokens and cookies.
-	Answer http.Header
-	// AnswerBytes is the length that the answer gives; -1 where it gives none.
-	AnswerBytes int64
-	Took        time.Duration
-	Err         string
+	Attempt        int         // counted from 1
+	Header         http.Header // what was sent, with the token as "***"
+	RequestBytes   int
+	Status         int // 0 where no answer came; Err then says why
+	ContentType    string
+	RequestID      string
+	Answer         http.Header // the head of the answer, without tokens and cookies
+	AnswerBytes    int64       // the length that the answer gives; -1 where it gives none
+	Took           time.Duration
+	Err            string
 }
 
 // withDefaults fills in what is zero.
@@ -128,8 +117,7 @@ func (c Config) withDefaults() Config {
 
 // Bounds that nobody sets.
 const (
-	// connectTimeout bounds the dialling, and the TLS handshake.
-	connectTimeout = 10 * time.Second
+	connectTimeout = 10 * time.Second // bounds the dialling, and the TLS handshake
 	// pageTimeouts is how many times RequestTimeout a page of a list may take, however
 	// slowly it goes on coming.
 	pageTimeouts = 20

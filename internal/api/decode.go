@@ -46,10 +46,8 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, err
 
 // page is what one answer to a list says beside its items.
 type page struct {
-	// next is metadata.continue, token is nextPageToken; both may be empty.
-	next, token string
-	// remaining: there are more items, as metadata.remainingItemCount says.
-	remaining bool
+	next, token string // metadata.continue and nextPageToken; both may be empty
+	remaining   bool   // metadata.remainingItemCount says that there are more items
 }
 
 // errNoList is a readable answer in which no list can be found.
@@ -58,9 +56,8 @@ var errNoList = errors.New("unreadable list: neither an array nor an object with
 // decoder reads one answer to a list, item by item as it arrives. It brings each value
 // into its canonical form in one pass over its bytes.
 type decoder struct {
-	src *source
-	// buf[at:] was read and not used, offset is where in the whole buf begins.
-	buf    []byte
+	src    *source
+	buf    []byte // buf[at:] was read and not used; offset is where in the list buf begins
 	at     int
 	offset int64
 	scan   canon.Scanner
@@ -374,9 +371,8 @@ func (d *decoder) tree() (any, error) {
 // source is the body of a list on its way to the decoder: it holds the bounds of
 // sizes, and remembers what stopped it.
 type source struct {
-	r io.Reader
-	// read counts bytes; limit is where the present value must have ended.
-	read, limit int64
+	r           io.Reader
+	read, limit int64 // read counts bytes; limit is where the present value must have ended
 	// object is the bound of one value, list that of all; most is what the bound
 	// of all was before earlier pages took their part of it.
 	object, list, most int64

@@ -17,8 +17,7 @@ import (
 // Endpoint is where one area of the platform is served and the token that goes
 // there and nowhere else.
 type Endpoint struct {
-	// Base is a URL that ParseBase has accepted.
-	Base  *url.URL
+	Base  *url.URL // a URL that ParseBase has accepted
 	Token Token
 	// Ask gives the token when it is first needed, where Token is none; it may
 	// be called from several goroutines.

@@ -27,28 +27,20 @@ type Cause struct {
 type Error struct {
 	// Op is list, get, create, patch or delete; or write, without a Name, for the
 	// Turn that comes before one.
-	Op, Kind string
-	// Name is empty for a list.
-	Name string
-	// Method and Path are those of the request, empty where none was made.
-	Method, Path string
-	// Status and ContentType are the answer's; 0 is no answer.
-	Status      int
-	ContentType string
-	// Reason is the server's word for machines, Message its sentence.
-	Reason, Message string
+	Op, Kind        string
+	Name            string // empty for a list
+	Method, Path    string // of the request, empty where none was made
+	Status          int    // of the answer; 0 is none
+	ContentType     string
+	Reason, Message string // the server's word for machines, and its sentence
 	Causes          []Cause
 	RequestID       string
-	// RetryAfter is what the server asked for.
-	RetryAfter time.Duration
-	Class      Class
+	RetryAfter      time.Duration // what the server asked for
+	Class           Class
 
-	// hopeless: another try would fail in the same way.
-	hopeless bool
-	// restart is the fresh token of a list whose own has expired.
-	restart string
-	// existing is the object that has the name, where the answer shows it.
-	existing *kind.Object
+	hopeless bool         // another try would fail in the same way
+	restart  string       // the fresh token of a list whose own has expired
+	existing *kind.Object // the object that has the name, where the answer shows it
 	err      error
 }
 
@@ -162,12 +154,10 @@ var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // worded is an error with a text of its own that is fit to be shown.
 type worded struct {
-	text string
-	err  error
-	// hopeless: another try would fail in the same way.
-	hopeless bool
-	// misdirected: the configuration points at another workspace.
-	misdirected bool
+	text        string
+	err         error
+	hopeless    bool // another try would fail in the same way
+	misdirected bool // the configuration points at another workspace
 }
 
 // Error returns the text.

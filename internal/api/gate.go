@@ -18,18 +18,16 @@ import (
 type gate struct {
 	mu    sync.Mutex
 	state gateState
-	// end ends the pause, for those who wait to look again.
-	end context.CancelFunc
+	end   context.CancelFunc // ends the pause, for those who wait to look again
 }
 
 // gateState is what a gate knows.
 type gateState struct {
 	// pause is what the platform asked for, over when requests may go again; nil is
 	// none. waited: it is short enough to be waited for.
-	pause  context.Context
-	waited bool
-	// refused is the first answer that the token is not good.
-	refused *Error
+	pause   context.Context
+	waited  bool
+	refused *Error // the first answer that the token is not good
 	// failures counts the answers to reads that are server errors, in a row;
 	// last is the latest of them.
 	failures int

@@ -28,19 +28,17 @@ func (l *Listed) has(k *kind.Kind) bool {
 // listing is the state of one List over its pages and attempts.
 type listing struct {
 	*call
-	info kind.ListInfo
-	each func(kind.Object) error
-	// stopped is the error of each.
-	stopped error
+	info    kind.ListInfo
+	each    func(kind.Object) error
+	stopped error // the error of each
 	// given are the items of this page that an earlier attempt has passed on,
 	// now those of this attempt.
 	given, now map[string]bool
 	// left is how many bytes the rest of the list may have, most how many
 	// items all of it.
-	left int64
-	most int
-	// seen are the addresses of the pages.
-	seen      map[string]bool
+	left      int64
+	most      int
+	seen      map[string]bool // the addresses of the pages
 	restarted bool
 }
 
@@ -189,7 +187,8 @@ func nextLink(values []string) string {
 			target, params, _ := strings.Cut(link, ">")
 			for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
 				name, value, _ := strings.Cut(param, "=")
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.EqualFold(strings.Trim(value, ` "`), "next") {
+				name, value = strings.TrimSpace(name), strings.Trim(value, ` "`)
+				if strings.EqualFold(name, "rel") && strings.EqualFold(value, "next") {
 					return target
 				}
 			}

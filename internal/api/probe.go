@@ -16,20 +16,14 @@ import (
 // Reach is what one request without a token showed of the way to an area. Any
 // answer counts. After an error it holds what was seen until then.
 type Reach struct {
-	// Proxy is the host of the proxy that was used, or empty.
-	Proxy string
-	// Peer is the address, with its port, that was connected to.
-	Peer string
-	// TLS is the version, empty where the address is plain http.
-	TLS string
-	// Issuer and Expires are of the server's certificate.
-	Issuer  string
+	Proxy   string // the host of the proxy that was used, or empty
+	Peer    string // the address, with its port, that was connected to
+	TLS     string // the version, empty where the address is plain http
+	Issuer  string // of the server's certificate, as Expires
 	Expires time.Time
-	// Took is from the look-up of the name to the head of the answer.
-	Took   time.Duration
-	Status int
-	// Clock is the time of the answer.
-	Clock Reading
+	Took    time.Duration // from the look-up of the name to the head of the answer
+	Status  int
+	Clock   Reading // the time of the answer
 }
 
 // Reach asks for the base address of an area over a connection of its own.

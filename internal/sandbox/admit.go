@@ -19,9 +19,8 @@ const (
 	MaxAbsolute = 20000
 	MaxPrefixes = 1000
 
-	PurgeLife = 24 * time.Hour
-	// ExecutedAfter is when an accepted purge has been executed.
-	ExecutedAfter = 5 * time.Second
+	PurgeLife     = 24 * time.Hour
+	ExecutedAfter = 5 * time.Second // when an accepted purge has been executed
 )
 
 const snapshotClass = "general-purpose"

@@ -111,7 +111,8 @@ func (s *Server) list(c *call) (*fault.Answer, error) {
 	}
 	// Items are JSON already, and are many.
 	head := jsonText(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
-	body := slices.Concat([]byte(strings.TrimSuffix(head, "}")), []byte(`,"items":[`), bytes.Join(items, []byte{','}), []byte("]}\n"))
+	head = strings.TrimSuffix(head, "}") + `,"items":[`
+	body := slices.Concat([]byte(head), bytes.Join(items, []byte{','}), []byte("]}\n"))
 	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, body), nil
 }
 

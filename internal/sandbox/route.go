@@ -17,15 +17,12 @@ const snapshotGroup = "snapshot.storage.k8s.io"
 // resource is one of the platform's collections.
 type resource struct {
 	plural, kind, apiVersion, group string
-	// base is the path before {workspace}/{plural}.
-	base string
+	base                            string // the path before {workspace}/{plural}
 	// methods are the documented ones (docs/platform.md 4): of the collection and
 	// of one object.
 	collection, single []string
-	// role may do everything with the resource.
-	role string
-	// admit validates an object that is about to be stored.
-	admit func(*admission) error
+	role               string                 // who may do everything with the resource
+	admit              func(*admission) error // validates an object that is about to be stored
 }
 
 func newResources() []*resource {
@@ -64,8 +61,7 @@ func (s *Server) resourceOf(kind string) (*resource, error) {
 // call is one request to the platform, routed.
 type call struct {
 	method string
-	// path is escaped.
-	path   string
+	path   string // escaped
 	query  url.Values
 	header http.Header
 	body   []byte

@@ -53,16 +53,13 @@ type Workspace struct {
 type Options struct {
 	// Dir holds the store, a file named sandbox.db; empty keeps nothing after
 	// Close.
-	Dir string
-	// Now is the clock that Advance moves on from.
-	Now func() time.Time
-	// Quirks are names of the table that fault.Quirks returns.
-	Quirks []string
+	Dir    string
+	Now    func() time.Time // the clock that Advance moves on from
+	Quirks []string         // Quirks are names of the table that fault.Quirks returns
 	// Tokens maps the value of a Bearer token to its roles. Default: the three
 	// tokens above, of which DeliveryToken manages CDNs and may purge.
-	Tokens map[string][]string
-	// Workspaces default to WorkspaceName alone.
-	Workspaces []Workspace
+	Tokens     map[string][]string
+	Workspaces []Workspace // Workspaces default to WorkspaceName alone
 	// Log is called with each request after its answer is known, also by
 	// several requests at once.
 	Log func(Request)

@@ -29,16 +29,14 @@ const (
 
 const (
 	keyOffset = "offset"
-	// lockWait is how long to wait for another process that has the store.
-	lockWait = 500 * time.Millisecond
+	lockWait  = 500 * time.Millisecond // how long to wait for another process that has the store
 )
 
 // store is the persistent state. It does not sync to the disk: it survives
 // the end of the process, which is all that a sandbox needs.
 type store struct {
-	db *bolt.DB
-	// temp is a folder that Close removes, or empty.
-	temp string
+	db   *bolt.DB
+	temp string // a folder that Close removes, or empty
 }
 
 func openStore(dir string) (_ *store, err error) {
@@ -62,7 +60,9 @@ func openStore(dir string) (_ *store, err error) {
 	}
 	if err == nil {
 		err = st.update(func(o objects) error {
-			for _, name := range []string{bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta} {
+			for _, name := range []string{
+				bucketObjects, bucketHosts, bucketActive, bucketExecuted, bucketRequests, bucketMeta,
+			} {
 				if _, err := o.tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 					return fmt.Errorf("bucket %s: %w", name, err)
 				}

@@ -30,12 +30,9 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 
-	// delay is the time before the answer.
-	delay time.Duration
-	// send replaces how the answer is sent.
-	send func(w http.ResponseWriter, wait waiter)
-	// silent: nothing is sent.
-	silent bool
+	delay  time.Duration                            // the time before the answer
+	send   func(w http.ResponseWriter, wait waiter) // replaces how the answer is sent
+	silent bool                                     // nothing is sent
 }
 
 // waiter waits, without end where the time is negative. It returns false when nobody
@@ -179,8 +176,7 @@ type Failure struct {
 	Message string  `json:"message"`
 	Details Details `json:"details,omitzero"`
 	Meta    Meta    `json:"metadata"`
-	// Instead is the body of the answer where it is no Status: a text or an object.
-	Instead any `json:"-"`
+	Instead any     `json:"-"` // the body of the answer where it is no Status: a text or an object
 }
 
 // Details say what a Failure is about.

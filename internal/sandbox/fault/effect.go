@@ -14,8 +14,7 @@ import (
 // Effect is what a fault can do to a request.
 type Effect struct {
 	Name, Form, Example, Summary string
-	// Expects says what its argument is, for those who wrote another.
-	Expects string
+	Expects                      string // what its argument is, for those who wrote another
 	// Either: it can come before the platform acts on the request, so that it never
 	// does, or after. The others change the platform's own answer: it has acted.
 	Either bool
@@ -29,7 +28,9 @@ func Effects() []Effect {
 	var all []Effect
 	for line := range strings.Lines(effectTable) {
 		col := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		all = append(all, Effect{Name: col[0], Either: col[1] == "either", Form: col[2], Example: col[3], Summary: col[4], Expects: col[5]})
+		all = append(all, Effect{
+			Name: col[0], Either: col[1] == "either", Form: col[2], Example: col[3], Summary: col[4], Expects: col[5],
+		})
 	}
 	return all
 }
@@ -37,14 +38,10 @@ func Effects() []Effect {
 // effect is an Effect with its arguments.
 type effect struct {
 	Effect
-	// delay holds the request up, or its answer.
-	delay time.Duration
-	// clock is by how much the Date header is off from now on.
-	clock time.Duration
-	// limit is how many objects of a list are shown.
-	limit int
-	// answer changes what the platform says, and may be nil.
-	answer func(a *Answer, now time.Time)
+	delay  time.Duration                  // holds the request up, or its answer
+	clock  time.Duration                  // by how much the Date header is off from now on
+	limit  int                            // how many objects of a list are shown
+	answer func(a *Answer, now time.Time) // changes what the platform says, and may be nil
 }
 
 // replaces reports whether the answer is not the platform's.

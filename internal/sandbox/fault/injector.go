@@ -19,11 +19,10 @@ type Injector struct {
 	closed context.Context
 	close  context.CancelFunc
 
-	mu    sync.Mutex
-	on    Set
-	rules []*rule
-	// dateOff is by how much faults put the Date header off.
-	dateOff time.Duration
+	mu      sync.Mutex
+	on      Set
+	rules   []*rule
+	dateOff time.Duration // by how much faults put the Date header off
 	// limited are the requests that a quirk has already turned away, and lagging
 	// what it still shows once, by path.
 	limited map[string]bool

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,7 +182,8 @@ func editMeta(o map[string]any, now time.Time, on Set) {
 			}
 		}
 		meta["workspace"] = space
-		meta["selfLink"] = "/" + word(o["apiVersion"]) + "/namespaces/" + space + "/" + strings.ToLower(word(o["kind"])) + "s/" + word(meta["name"])
+		plural := strings.ToLower(word(o["kind"])) + "s"
+		meta["selfLink"] = "/" + path.Join(word(o["apiVersion"]), "namespaces", space, plural, word(meta["name"]))
 		meta["finalizers"] = []any{"sandbox/protection"}
 	}
 	if on["terminating"] {

@@ -28,8 +28,7 @@ type rule struct {
 	// whole of it.
 	method, path string
 	effect       effect
-	// after: the platform acts on the request.
-	after bool
+	after        bool // the platform acts on the request
 	// times is how often it happens, from the first request that it can happen to,
 	// counted from 1, and percent how probable it then is.
 	times, from int

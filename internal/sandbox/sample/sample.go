@@ -36,8 +36,7 @@ func Applied() []byte { return bytes.Clone(applied) }
 type World struct {
 	CDNs, Purges, Snapshots int
 	Seed                    uint64
-	// Changed is how many of a hundred CDNs somebody has changed at the platform.
-	Changed int
+	Changed                 int // how many of a hundred CDNs somebody has changed at the platform
 }
 
 // Len is how many objects there are.
