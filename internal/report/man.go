@@ -1,8 +1,12 @@
 package report
 
 import (
+	"bytes"
+	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"text/template"
 	"unicode/utf8"
 )
 
@@ -27,46 +31,24 @@ type PagePart struct {
 // Term is a word and what it means.
 type Term struct{ Word, Meaning string }
 
+//go:embed man.tmpl
+var manTemplate string
+
 // Man writes the page for man(1), without a date: equal pages have equal bytes.
 func Man(p Page) []byte {
+	p.Parts = append([]PagePart{{Title: "SYNOPSIS", Text: "  " + p.Synopsis}}, p.Parts...)
+	p.Parts = slices.DeleteFunc(p.Parts, func(part PagePart) bool { return part.Text == "" && len(part.Terms) == 0 })
+	var b bytes.Buffer
+	page := template.Must(template.New("").Funcs(template.FuncMap{"roff": roff, "text": manText, "upper": strings.ToUpper}).Parse(manTemplate))
+	_ = page.Execute(&b, p) // a Buffer takes everything
+	return b.Bytes()
+}
+
+// manText is a text with its paragraphs and indented lines.
+func manText(text string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" trueup \"trueup manual\"\n", roff(strings.ToUpper(p.Name)))
-	// Neither hyphens nor spaces that no one wrote: what is here is typed.
-	b.WriteString(".nh\n.ad l\n")
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(p.Name), roff(p.Short))
-	manPart(&b, PagePart{Title: "SYNOPSIS", Text: "  " + p.Synopsis})
-	for _, part := range p.Parts {
-		manPart(&b, part)
-	}
-	for i, other := range p.See {
-		if i == 0 {
-			b.WriteString(".SH SEE ALSO\n")
-		}
-		end := ","
-		if i == len(p.See)-1 {
-			end = ""
-		}
-		fmt.Fprintf(&b, ".BR %s (1)%s\n", roff(other), end)
-	}
-	return []byte(b.String())
-}
-
-func manPart(b *strings.Builder, part PagePart) {
-	if part.Text == "" && len(part.Terms) == 0 {
-		return
-	}
-	fmt.Fprintf(b, ".SH %s\n", roff(part.Title))
-	if part.Text != "" {
-		manText(b, strings.TrimRight(part.Text, "\n"))
-	}
-	for _, term := range part.Terms {
-		fmt.Fprintf(b, ".TP\n\\fB%s\\fR\n%s\n", roff(term.Word), roff(term.Meaning))
-	}
-}
-
-func manText(b *strings.Builder, text string) {
 	shown, between := false, ""
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		if line == "" {
 			between = ".PP\n"
 			continue
@@ -84,6 +66,7 @@ func manText(b *strings.Builder, text string) {
 	if shown {
 		b.WriteString(".fi\n")
 	}
+	return b.String()
 }
 
 // roff escapes a line of text, so that each character is as it is typed.
