@@ -45,7 +45,7 @@ type arrow struct {
 	look     look
 }
 
-// shape says what a box stands for.
+// shape says what kind of part a box is.
 type shape uint8
 
 const (
@@ -56,7 +56,7 @@ const (
 	shapeNote
 )
 
-// tableOfShapes has what a label stands between in Mermaid, and the name in DOT.
+// tableOfShapes has what surrounds a label in Mermaid, and the name in DOT.
 var tableOfShapes = [...]struct{ open, end, dot string }{
 	shapeHost:     {"([", "])", "oval"},
 	shapePath:     {"[", "]", "box"},

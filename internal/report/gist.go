@@ -10,8 +10,8 @@ import (
 	"trueup/internal/safetext"
 )
 
-// A structure of at most maxInline columns stands in the line of its path; a
-// longer one below it, on at most maxDetails lines unless it is to be shown whole.
+// A structure of at most maxInline columns is in the line of its path, a longer one
+// below it, on at most maxDetails lines unless it is to be shown whole.
 const (
 	maxInline  = 60
 	maxDetails = 4

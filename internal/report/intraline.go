@@ -50,7 +50,7 @@ func intraline(before, after safe) (a, b []part, ok bool) {
 	return a, b, 3*shared >= long
 }
 
-// dictionary stands a character for each word or line, so that these are
+// dictionary replaces each word or line with a character, so that these are
 // compared and not letters. It holds as many as the private use planes.
 type dictionary struct {
 	units []safe
@@ -112,9 +112,5 @@ func words(s safe) []safe {
 	return out
 }
 
-// wordy tells a text from a number, a boolean, and a number in a text.
-func wordy(s safe) bool {
-	return strings.ContainsFunc(strings.Trim(s.String(), `"`), func(r rune) bool {
-		return !strings.ContainsRune("0123456789+-.eE", r)
-	})
-}
+// wordy reports whether a value is no number, also in quotes.
+func wordy(s safe) bool { return strings.Trim(s.String(), `"0123456789+-.eE`) != "" }

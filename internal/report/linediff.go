@@ -14,8 +14,8 @@ const (
 	maxCompared  = 2000
 )
 
-// lineChange is one line of a comparison of two texts: the one of live, the one of
-// git, or both, where they are equal or stand for each other.
+// lineChange is one line of a comparison: the line of live, that of git, or both if
+// they are equal or one replaces the other.
 type lineChange struct {
 	before, after *textLine
 }

@@ -42,7 +42,7 @@ func writeMarkdown(most int) writer {
 // markdown is the report in at most so many bytes, of which it needs 2,000: the
 // summary, then as much of the rest as fits, the most important first, then what
 // is left out and where to find it. It is empty where even the summary does not fit.
-// Text from outside stands only inside fences and code tags.
+// Text from outside is only inside fences and code tags.
 func markdown(doc Document, opts Options, budget int) markup {
 	head := markdownHead(doc, opts, budget/3)
 	if head.Len() > budget-maxRest {

@@ -61,7 +61,7 @@ func summaryTable(s plan.Summary) markup {
 	return safetext.M("\n|%s\n|%s\n|%s\n", markup{}.Add(head...), markup{}.Add(rule...), markup{}.Add(body...))
 }
 
-// madeFrom is what the plan rests on: workspace, platform, ledger, base and digest.
+// madeFrom is what the plan is made from: workspace, platform, ledger, base and digest.
 func madeFrom(doc Document) markup {
 	var parts []markup
 	for _, t := range target(doc) {

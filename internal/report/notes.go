@@ -15,7 +15,7 @@ const maxParts = 12
 
 type note struct {
 	text safe
-	// fix says that the line tells a person what to do.
+	// fix says that the line is what a person should do.
 	fix bool
 	// list says that the line lists names.
 	list bool

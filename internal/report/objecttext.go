@@ -73,7 +73,7 @@ func (b *branch) put(s side, v any) {
 	}
 }
 
-// jsonNull is a null that stands in an object; a nil is nothing at all.
+// jsonNull is a null in an object; a nil is no value at all.
 type jsonNull struct{}
 
 // MarshalJSON writes null.
@@ -156,7 +156,7 @@ func textOf(root *branch, s side) []textLine {
 type objectText struct {
 	side  side
 	lines []textLine
-	// next has what is said of the next line.
+	// next has the path and the reason of the next line.
 	next textLine
 }
 

@@ -10,7 +10,7 @@ import (
 	"trueup/internal/safetext"
 )
 
-// What a report says of a plan as a whole: where requests go, how many there are
+// What a report says about a plan as a whole: where requests go, how many there are
 // and why, and what a reviewer should not miss.
 
 // fact is a line about a plan, such as its workspace.

@@ -33,7 +33,7 @@ func (p Place) inRepository(name string) (file string, ok bool) {
 // defaultProject is where a code host shows what has no place in any file.
 const defaultProject = "trueup.yaml"
 
-// project is the file that stands for what is in none.
+// project is the file that shows what is in no file.
 func (p Place) project() string {
 	for _, name := range []string{p.Project, defaultProject} {
 		if file, ok := p.inRepository(name); ok {

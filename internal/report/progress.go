@@ -62,7 +62,7 @@ func (p Progress) row(parts []safe) safe {
 
 func (p Progress) counted() bool { return p.Of > 0 && p.Done <= p.Of }
 
-// parts are what is told, what matters most first.
+// parts are what the line says, the most important first.
 func (p Progress) parts() []safe {
 	var parts []safe
 	if p.counted() {

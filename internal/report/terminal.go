@@ -149,7 +149,7 @@ func textFoot(p *printer, pl *plan.Plan, opts Options) {
 }
 
 func textItems(p *printer, pl *plan.Plan, opts Options) {
-	column := sourceCol // where the manifests' places stand
+	column := sourceCol // of the manifests' places
 	for _, item := range pl.Items {
 		if !hidden(item, opts) && !oneLine(item) {
 			column = max(column, titled(item.Key).Width()+2)

@@ -19,8 +19,8 @@ func CleanJSON(text []byte) Text {
 }
 
 // WriteJSON writes what CleanJSON returns. A parser reads the same from it.
-// Outside of its strings JSON has no such characters; nor has it a #, of which
-// two may start a legacy workflow command.
+// Outside of its strings JSON has no such characters; nor has it a #, and
+// two of them may start a legacy workflow command.
 func WriteJSON(out *bufio.Writer, text []byte) {
 	start := 0
 	for i := 0; i < len(text); {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown is markup in which text from outside stands only in a fence or as code.
+// Markdown is markup in which text from outside is only in a fence or code.
 type Markdown struct{ markup string }
 
 // Constant is text in which there are only words of this program and numbers.

@@ -109,7 +109,7 @@ func F(format constant, args ...any) Text {
 	return Text{string(b)}
 }
 
-// Args returns arguments for a format of which each is safe.
+// Args returns safe arguments for a format.
 func Args(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
