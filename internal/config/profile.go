@@ -138,7 +138,7 @@ func read(file string) (Config, error) {
 // Parse reads the text of a profiles file strictly, and checks all of its profiles.
 func Parse(data []byte) (Config, error) {
 	var cfg Config
-	if err := project.UnmarshalStrict(data, &cfg); err != nil {
+	if err := project.UnmarshalStrict(data, "config", &cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.APIVersion != "trueup/v1" || cfg.Kind != "Config" {

@@ -70,13 +70,7 @@ func Replace(root *os.Root, f File) error {
 		err = errors.New("it is not a regular file, so trueup does not write to it")
 	}
 	if err == nil {
-		temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text()) // no other run has it
-		if err = writeSynced(root, temp, f.Content, info.Mode().Perm()); err == nil {
-			err = root.Rename(temp, name)
-		}
-		if err != nil {
-			_ = root.Remove(temp)
-		}
+		err = replace(root, name, f.Content, info.Mode().Perm())
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, WithoutPath(err))
@@ -84,13 +78,20 @@ func Replace(root *os.Root, f File) error {
 	return nil
 }
 
-func writeSynced(root *os.Root, name string, content []byte, mode os.FileMode) error {
-	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+func replace(root *os.Root, name string, content []byte, mode os.FileMode) error {
+	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text()) // no other run has it
+	file, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
-	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
 }
 
 // Folder is a folder to write to: Inside is below Base, which no link leads out of.

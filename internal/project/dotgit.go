@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"trueup/internal/diag"
@@ -13,11 +12,8 @@ import (
 // notInGit refuses a path in git's own folder, also through a link: errors would quote what is in
 // it, such as a token in its settings.
 func notInGit(full, shown string) error {
-	places := []string{full}
-	if resolved, err := filepath.EvalSymlinks(full); err == nil {
-		places = append(places, resolved)
-	}
-	if slices.ContainsFunc(places, isWithinGit) {
+	resolved, err := filepath.EvalSymlinks(full)
+	if isWithinGit(full) || err == nil && isWithinGit(resolved) {
 		return fmt.Errorf("%s is git's own folder and has no manifests: name the folder of your manifests, such as %s", shown, Manifests)
 	}
 	return nil

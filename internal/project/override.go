@@ -76,8 +76,8 @@ func inLists(f *kind.Field) *kind.Field {
 func (p Project) undocumented() map[string]map[string][]string {
 	all := map[string]map[string][]string{}
 	for _, o := range p.Overrides {
-		k, known := kind.Named(o.Kind)
-		if !known || len(o.Undocumented) == 0 {
+		k, _ := kind.Named(o.Kind) // Check refuses another
+		if len(o.Undocumented) == 0 {
 			continue
 		}
 		if all[k.Name] == nil {

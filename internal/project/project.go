@@ -93,7 +93,7 @@ func Parse(text []byte) (Project, error) {
 		return Project{}, fmt.Errorf("line %d: trueup does not read aliases (*NAME) here: write the value itself", line)
 	}
 	var p Project
-	if err := UnmarshalStrict(text, &p.Project); err != nil {
+	if err := UnmarshalStrict(text, "project", &p.Project); err != nil {
 		return Project{}, err
 	}
 	return p, p.Check()

@@ -56,10 +56,7 @@ func checkPurge(s plan.PurgeSettings) error {
 			return fmt.Errorf("%s is %q: write a time between %s", each.field, each.text, each.between)
 		}
 	}
-	if err := checkDuplicate(s.Duplicate); err != nil {
-		return fmt.Errorf("duplicate.%w", err)
-	}
-	return nil
+	return checkDuplicate(s.Duplicate)
 }
 
 // checkDuplicate refuses what would take another refusal for a duplicate: after an unclear answer
@@ -72,21 +69,21 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 	for i, code := range d.Status {
 		switch {
 		case code < http.StatusBadRequest || code >= http.StatusInternalServerError:
-			return fmt.Errorf("status[%d] is %d: write codes between 400 and 499", i, code)
+			return fmt.Errorf("duplicate.status[%d] is %d: write codes between 400 and 499", i, code)
 		case slices.Contains(others, code):
-			return fmt.Errorf("status[%d] is %d, which has another meaning: remove it", i, code)
+			return fmt.Errorf("duplicate.status[%d] is %d, which has another meaning: remove it", i, code)
 		case code != http.StatusConflict && d.BodyRegex == "":
-			return fmt.Errorf("status[%d] is %d, which can mean anything: also write bodyRegex with words that only the answer to a duplicate has", i, code)
+			return fmt.Errorf("duplicate.status[%d] is %d, which can mean anything: also write bodyRegex with words that only the answer to a duplicate has", i, code)
 		}
 	}
 	pattern, err := regexp.Compile(d.BodyRegex)
 	switch {
 	case err != nil:
-		return fmt.Errorf("bodyRegex: %w", patternError(err))
+		return fmt.Errorf("duplicate.bodyRegex: %w", patternError(err))
 	case complexity(d.BodyRegex) > maxPattern:
-		return fmt.Errorf("bodyRegex is too large (over %d steps): write only words that the answer to a duplicate has", maxPattern)
+		return fmt.Errorf("duplicate.bodyRegex is too large (over %d steps): write only words that the answer to a duplicate has", maxPattern)
 	case d.BodyRegex != "" && pattern.MatchString(""):
-		return errors.New("bodyRegex matches any text: write words that only the answer to a duplicate has")
+		return errors.New("duplicate.bodyRegex matches any text: write words that only the answer to a duplicate has")
 	}
 	return nil
 }

@@ -1,22 +1,24 @@
 package project
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"sigs.k8s.io/yaml"
+
+	"trueup/internal/kind"
 )
 
-// UnmarshalStrict reads YAML into v, and refuses keys that v has no field for, also those that
-// differ in case: the decoder would take Ledger for ledger, and use the last of the two.
-func UnmarshalStrict(data []byte, v any) error {
+// UnmarshalStrict reads YAML into v, and refuses keys that the schema of one of kind.OwnFiles does not
+// have, also those that differ in case: the decoder would take Ledger for ledger, and use the last of
+// the two.
+func UnmarshalStrict(data []byte, file string, v any) error {
 	var tree any
 	err := yaml.UnmarshalStrict(data, v)
 	if err == nil {
@@ -25,8 +27,9 @@ func UnmarshalStrict(data []byte, v any) error {
 	if err != nil {
 		return errors.New(inWords(err))
 	}
-	if field := otherCase(tree, reflect.TypeOf(v)); field != "" {
-		return fmt.Errorf("unknown field %q", field)
+	fields, _ := kind.OwnFile(file)
+	if key := unknownKey(tree, fields); key != "" {
+		return fmt.Errorf("unknown field %q", key)
 	}
 	return nil
 }
@@ -50,44 +53,28 @@ func inWords(err error) string {
 	return text
 }
 
-// otherCase returns a key of the tree that is no field of the type, or "".
-func otherCase(tree any, t reflect.Type) string {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+// unknownKey returns a key of the tree that the schema does not have, or "".
+func unknownKey(tree any, f *kind.Field) string {
+	if f == nil {
 		return ""
 	}
 	switch node := tree.(type) {
 	case []any:
 		for _, element := range node {
-			if field := otherCase(element, t.Elem()); field != "" {
-				return field
+			if key := unknownKey(element, f.Item); key != "" {
+				return key
 			}
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(node)) {
-			below, known := fieldOf(t, key)
-			if !known {
+			below := cmp.Or(f.Fields[key], f.Any)
+			if below == nil {
 				return key
 			}
-			if field := otherCase(node[key], below); field != "" {
-				return field
+			if key := unknownKey(node[key], below); key != "" {
+				return key
 			}
 		}
 	}
 	return ""
-}
-
-// fieldOf returns the type of the value below a key.
-func fieldOf(t reflect.Type, key string) (reflect.Type, bool) {
-	if t.Kind() != reflect.Struct {
-		return t.Elem(), true
-	}
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name == key {
-			return t.Field(i).Type, true
-		}
-	}
-	return nil, false
 }
