@@ -212,7 +212,7 @@ func OwnFolder(dir, name string) (string, error) {
 	return at, nil
 }
 
-// WriteAll writes files into the folder, which it creates if there is none, and tells what it did with
+// WriteAll writes files into the folder, which it creates if there is none, and reports to tell what it did with
 // each. If a file exists with other content, exists decides.
 func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error), tell func(state, shown string)) error {
 	root, err := f.Make()

@@ -53,8 +53,7 @@ type step struct {
 	index int
 }
 
-// pair is a member of a mapping; of is the mapping that it is written in, because merge keys include
-// others.
+// pair is a member of a mapping; of is the mapping that it is written in, which a merge key may include.
 type pair struct {
 	name       string
 	key, value *yaml.Node
@@ -257,8 +256,8 @@ func (c *converter) merge(key, source *yaml.Node) {
 	}
 }
 
-// dropRepeated sorts the members from base on by name and keeps one of each: two in the same mapping
-// are a mistake, one of another mapping gives way.
+// dropRepeated sorts the members from base on by name and keeps the first of each name. Two in the same
+// mapping are a mistake.
 func (c *converter) dropRepeated(base int) {
 	pairs := c.pairs[base:]
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })

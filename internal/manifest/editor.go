@@ -94,8 +94,8 @@ func (e *editor) replace(from, to int, text string) {
 	e.edits = append(e.edits, edit{from, to, text})
 }
 
-// cutLines returns the edit that removes the lines of a member or element, where they hold nothing else
-// but what stands before it, such as a hyphen.
+// cutLines returns the edit that removes the lines of a member or element, if nothing else is on them
+// but the text before it, such as a hyphen.
 func (e *editor) cutLines(from, to int, before string) (edit, bool) {
 	l := &e.file.lines
 	first, _ := l.position(from)

@@ -96,7 +96,7 @@ func (c *converter) misspeltMember(p pair, tree map[string]any, meant []string, 
 	return c.atMember(p, ruleMisspeltField, diag.Error, "there is no field "+quoteName(p.name)+" here: it resembles "+right+lookalike(p.name), fix)
 }
 
-// misspeltFix ends the fix of a misspelt name, for those whose platform has it.
+// misspeltFix ends the fix of a misspelling, in case the platform has the field or value.
 func misspeltFix(rule string) string { return "; if the platform has it, see trueup explain " + rule }
 
 // lookalike names the first character of a word that is not ASCII, because it may look like one that

@@ -33,8 +33,7 @@ func left(line int, reason string) error { return &LeftError{Line: line, Reason:
 
 // Format returns the canonical layout of a file of manifests: two spaces for each level, also for
 // lists; no white space at the ends of lines; one empty line at most in a row; the fields of each
-// paragraph, which is what stands between empty lines, in the order of the schema. JSON stays JSON,
-// over several lines.
+// paragraph (between empty lines) in the order of the schema. JSON stays JSON, over several lines.
 //
 // Format rewrites the text and not the nodes, so comments, quotes, anchors, lists and mappings in
 // brackets, byte order mark and line breaks stay. It compares the result with the file, so values and
@@ -139,8 +138,7 @@ func parse(text []byte) ([]*yaml.Node, error) {
 	return all, err
 }
 
-// lay lays out a text whose lines end in LF; ordered says that fields are put in the order of the
-// schema.
+// lay lays out a text with LF line breaks; ordered sorts the fields in the order of the schema.
 func lay(text []byte, ordered bool) ([]byte, error) {
 	docs, err := parse(text)
 	if err != nil {
@@ -184,8 +182,8 @@ func (l *sheet) joined() []byte {
 	return []byte(text)
 }
 
-// countManifests returns how many manifests a file holds, also with a misspelt kind, and whether all of the file
-// could be read.
+// countManifests returns how many manifests a file holds, also with a misspelt kind, and whether all of
+// the file could be read.
 func countManifests(data []byte) (n int, sound bool) {
 	f := fileOf("", data)
 	for _, doc := range f.read() {

@@ -7,7 +7,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// ordering is a mapping whose fields may be put in order.
+// ordering is a mapping that may be sorted.
 type ordering struct {
 	entries []entry
 	// column is that of the keys in the layout; root says that it is the document.
@@ -17,7 +17,7 @@ type ordering struct {
 }
 
 // entry is a field: its key's line and name, and the lines that go with it, from those of the comments
-// above the key up to but not including end. Loose says that a comment behind it stands for itself.
+// above the key up to but not including end. loose says that a comment after it may belong to no field.
 type entry struct {
 	line      int
 	name      string
@@ -82,7 +82,7 @@ func (l *sheet) close(e *entry, column, limit int) {
 
 func (l *sheet) isComment(at int) bool { return l.lines[at].kind == commentLine }
 
-// isInline reports whether a key stands behind a hyphen.
+// isInline reports whether a key is on the line of its hyphen.
 func (l *sheet) isInline(at, column int) bool { return l.lines[at].tokens[0].to != column }
 
 // sortParagraph puts fields in order that follow each other without a gap.

@@ -13,7 +13,7 @@ import (
 // errDiffers is a fault of this program that was noticed in time.
 var errDiffers = left(0, "the result would have another meaning")
 
-// sameFile holds that two texts have the same lines but for white space and their order, the same
+// sameFile checks that two texts have the same lines but for white space and their order, the same
 // values in the same forms, and comments to this program at the same fields.
 func sameFile(before, after []byte) error {
 	if !slices.Equal(significantLines(before), significantLines(after)) {
@@ -36,7 +36,7 @@ func significantLines(text []byte) []string {
 	return all
 }
 
-// sameNodes holds that two texts are the same documents.
+// sameNodes checks that two texts are the same documents.
 func sameNodes(before, after []byte) error {
 	was, err := parse(before)
 	if err != nil {

@@ -40,7 +40,7 @@ func Load(ctx context.Context, sources []Source, opts Options) (*Set, diag.List,
 	if err != nil {
 		return nil, nil, err
 	}
-	if files.exceeded != nil {
+	if files.exceeded {
 		return &Set{byKey: map[kind.Key]*Object{}}, files.findings, nil
 	}
 	l := &loader{options: opts, validators: newValidators(), texts: files.texts, results: make([]result, len(files.texts))}
@@ -135,7 +135,7 @@ func (l *loader) gather() (*Set, diag.List, error) {
 	set := &Set{byKey: map[kind.Key]*Object{}}
 	var findings diag.List
 	if message := l.excess(); message != "" {
-		return set, append(findings, exceeded(l.texts[0].Path, message, "name fewer files at once")), nil
+		return set, diag.List{{Path: l.texts[0].Path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: "name fewer files at once"}}, nil
 	}
 	for _, r := range l.results {
 		if r.err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// maxMeant is the longest word, in bytes, that is compared: words may be anybody's.
+// maxMeant is the longest word, in bytes, that is compared: manifests may be hostile.
 const maxMeant = 300
 
 // Nearest returns the known word that was probably meant, or "". Every suggestion of trueup comes from

@@ -198,8 +198,8 @@ func (e *rerouter) addNamespace(metadata *yaml.Node) bool {
 	return true
 }
 
-// gapBefore returns what to write between a comma and the member after one in brackets: what stands
-// before that one's key, but after a bracket on the same line a space, if the colons have one.
+// gapBefore returns what to write between a comma and the next member in brackets: the same as before
+// the current key; or a space, if that follows a bracket and its colon has a space.
 func (e *rerouter) gapBefore(from, keyEnd int) string {
 	data := e.file.lines.data
 	before := bytes.TrimRight(data[:from], " \t\r\n")
@@ -213,7 +213,7 @@ func (e *rerouter) gapBefore(from, keyEnd int) string {
 	return ""
 }
 
-// removeNamespace removes metadata.namespace, if nothing else stands with it.
+// removeNamespace removes metadata.namespace, if nothing else is on its lines.
 func (e *rerouter) removeNamespace(metadata *yaml.Node) bool {
 	key, value := pairOf(metadata, "namespace")
 	from, _, isKey := e.token(key)

@@ -129,7 +129,7 @@ var rulesByName = sync.OnceValue(func() map[string]*Rule {
 })
 
 // readRules reads the texts of the rules, which are part of the program: one that is malformed is a
-// mistake of ours, and panics.
+// bug, and panics.
 func readRules() []Rule {
 	files, err := ruleTexts.ReadDir("rules")
 	if err != nil {

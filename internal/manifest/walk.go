@@ -30,8 +30,8 @@ type lister struct {
 	findings diag.List
 	seen     map[string]bool
 	limits   Limits
-	// exceeded says which limit the files exceed; no more are listed then.
-	exceeded *diag.Finding
+	// exceeded is whether the files exceed a limit; no more are listed then.
+	exceeded bool
 }
 
 func list(sources []Source, limits Limits) (*lister, error) {
@@ -40,9 +40,6 @@ func list(sources []Source, limits Limits) (*lister, error) {
 		if err := l.add(s); err != nil {
 			return nil, err
 		}
-	}
-	if l.exceeded != nil {
-		l.findings = append(l.findings, *l.exceeded)
 	}
 	return l, nil
 }
@@ -53,14 +50,10 @@ func (l *lister) report(path, rule string, severity diag.Severity, message, fix 
 
 // exceed ends the listing at the first limit that is exceeded.
 func (l *lister) exceed(path, message, fix string) {
-	if l.exceeded == nil {
-		finding := exceeded(path, message, fix)
-		l.exceeded = &finding
+	if !l.exceeded {
+		l.exceeded = true
+		l.report(path, ruleSize, diag.Error, message, fix)
 	}
-}
-
-func exceeded(path, message, fix string) diag.Finding {
-	return diag.Finding{Path: path, Rule: ruleSize, Severity: diag.Error, Message: message, Fix: fix}
 }
 
 // add lists a source: standard input, a file, or a directory and all below it, in the order of names.
@@ -84,7 +77,7 @@ func (l *lister) add(s Source) error {
 	return fs.WalkDir(s.FS, root, func(name string, e fs.DirEntry, err error) error {
 		shown := path.Join(s.Display, name)
 		switch {
-		case l.exceeded != nil:
+		case l.exceeded:
 			return fs.SkipAll
 		case err != nil:
 			return fmt.Errorf("read folder %s: %w: the user that runs trueup needs permission to read all of it", shown, withoutPath(err))
@@ -216,7 +209,7 @@ func readRegular(fsys fs.FS, name string, limit int64, buffer *bytes.Buffer) ([]
 	return buffer.Bytes(), nil
 }
 
-// withoutPath removes the path from an error whose message has it already.
+// withoutPath removes the path from an error, for a message that has it already.
 func withoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -233,7 +226,7 @@ func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if files.exceeded != nil {
+	if files.exceeded {
 		return nil, files.findings, nil
 	}
 	total := int64(0)
@@ -248,8 +241,8 @@ func Texts(sources []Source, limits Limits) ([]Text, diag.List, error) {
 		} else if total > limits.Total {
 			files.exceed(t.Path, "the manifests are larger in total than "+bytesOf(limits.Total), "name fewer files at once")
 		}
-		if files.exceeded != nil {
-			return nil, append(files.findings, *files.exceeded), nil
+		if files.exceeded {
+			return nil, files.findings, nil
 		}
 	}
 	return files.texts, files.findings, nil

@@ -34,7 +34,7 @@ func UnmarshalStrict(data []byte, file string, v any) error {
 	return nil
 }
 
-// wrongType matches what encoding/json says of a value of the wrong type.
+// wrongType matches the message of encoding/json about a value of the wrong type.
 var wrongType = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type \S+`)
 })
