@@ -45,7 +45,7 @@ type request struct {
 // sentAlready is the status of a request for which no manifest is written.
 const sentAlready = "sent already"
 
-func (r request) unnamed() bool { return r.Name == "" }
+func (r *request) unnamed() bool { return r.Name == "" }
 
 // maker makes the manifests of a Source.
 type maker struct {
@@ -59,7 +59,7 @@ type maker struct {
 	known    Known
 	unknown  string // says why the ledger could not be read
 	composed []purge.Composed
-	made     []request
+	made     []*request
 }
 
 // Write names and writes the manifests of a source for the command by. For ToStdout, the result has their text.
@@ -136,7 +136,7 @@ func (m *maker) compose() {
 			if len(part.Subdomains) == 0 {
 				delete(tree, "subdomains")
 			}
-			r := request{Spec: part, spec: canon.Bytes(tree)}
+			r := &request{Spec: part, spec: canon.Bytes(tree)}
 			r.digest, r.SpecSummary = plan.SpecDigest(m.kind, r.spec), summaryOf(part)
 			m.made = append(m.made, r)
 		}
@@ -186,8 +186,7 @@ func (m *maker) nameAll(ctx context.Context) error {
 	if err := m.findNames(ctx); err != nil {
 		return err
 	}
-	for i := range m.made {
-		r := &m.made[i]
+	for _, r := range m.made {
 		if r.unnamed() {
 			return fmt.Errorf("the name %s-%s is taken: choose another with --name", m.base(), digest(r.digest))
 		}
@@ -201,7 +200,7 @@ func (m *maker) nameAll(ctx context.Context) error {
 }
 
 func (m *maker) findNames(ctx context.Context) error {
-	for digits := shortest; digits <= longest && slices.ContainsFunc(m.made, request.unnamed); digits *= 2 {
+	for digits := shortest; digits <= longest && slices.ContainsFunc(m.made, (*request).unnamed); digits *= 2 {
 		if digits > shortest && m.unknown == "" {
 			var err error
 			if m.known, err = m.Requests(ctx, m.keys(digits)); err != nil {
@@ -209,7 +208,7 @@ func (m *maker) findNames(ctx context.Context) error {
 			}
 		}
 		for i, key := range m.keys(digits) {
-			if r := &m.made[i]; r.unnamed() {
+			if r := m.made[i]; r.unnamed() {
 				m.tryName(r, key)
 			}
 		}
@@ -224,8 +223,7 @@ func (m *maker) findWaiting() {
 		return
 	}
 	requests, _ := plan.Requests(m.Set, m.known.View, m.known.At)
-	for i := range m.made {
-		r := &m.made[i]
+	for _, r := range m.made {
 		for _, w := range requests {
 			if w.Waits() && w.Status != plan.Refused && w.Spec.Covers(r.Spec) {
 				r.Key, r.Status, r.File, r.Line = w.Key, files.Unchanged, w.Manifest.Path, w.Manifest.Line
@@ -274,14 +272,13 @@ func (m *maker) warnOfOldName(ctx context.Context, r *request) {
 	m.warn("%s %s commit %.12s: if it was sent, its name can't be used again; choose another with --name", r.Key, in, commit)
 }
 
-func (r request) fileName() string { return r.Name + ".yaml" }
+func (r *request) fileName() string { return r.Name + ".yaml" }
 
 // draftAll makes the text of the manifests, and checks them beside the others.
 func (m *maker) draftAll(ctx context.Context) error {
 	var sources []manifest.Source
 	isNew := map[string]bool{}
-	for i := range m.made {
-		r := &m.made[i]
+	for _, r := range m.made {
 		if r.Status != "" {
 			continue
 		}
@@ -342,8 +339,7 @@ func (m *maker) writeAll() error {
 			return fmt.Errorf("%s exists with other content, so nothing was written: remove it, or choose another --dir or --name", r.file.Name)
 		}
 	}
-	for i := range m.made {
-		r := &m.made[i]
+	for _, r := range m.made {
 		if r.Status != "" {
 			continue
 		}

@@ -179,12 +179,12 @@ func (m *maker) note(c purge.Composed) {
 
 // warnOfLimits names the hostnames that can't have all due purges at once.
 func (m *maker) warnOfLimits(hosts []plan.HostUsage) {
-	if !slices.ContainsFunc(m.made, func(r request) bool { return r.Status == files.Written || r.Status == "" }) {
+	if !slices.ContainsFunc(m.made, func(r *request) bool { return r.Status == files.Written || r.Status == "" }) {
 		return
 	}
 	for _, h := range hosts {
 		text := overLimits(h)
-		if text != "" && slices.ContainsFunc(m.made, func(r request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
+		if text != "" && slices.ContainsFunc(m.made, func(r *request) bool { return kind.HostKey(r.Hostname) == h.Hostname }) {
 			m.warn("%s", text)
 		}
 	}

@@ -94,10 +94,7 @@ func (o Options) folder(variable, usual string) string {
 // Claim names this run in the ledger.
 func (o Options) Claim() ledger.Claim {
 	env := o.Getenv
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
+	host, _ := os.Hostname() // "" if it is unknown
 	runURL := env("CI_JOB_URL")
 	if env("GITHUB_RUN_ID") != "" {
 		runURL = env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY") + "/actions/runs/" + env("GITHUB_RUN_ID")
