@@ -57,11 +57,9 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 		return log.putAll(ctx, changes)
 	}
 	errs := make([]error, len(changes))
-	var wg sync.WaitGroup
 	for i, c := range changes {
-		wg.Go(func() { errs[i] = s.Put(ctx, c.expectSeq, c.rec) })
+		errs[i] = s.Put(ctx, c.expectSeq, c.rec)
 	}
-	wg.Wait()
 	return errs
 }
 
