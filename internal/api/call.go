@@ -156,7 +156,9 @@ func (a *answer) close() {
 	if a.whole != nil {
 		a.whole.Stop()
 	}
-	_ = a.Body.Close()
+	if a.Response != nil {
+		_ = a.Body.Close()
+	}
 	a.cancel(nil)
 }
 
@@ -164,55 +166,42 @@ func (a *answer) isSuccess() bool {
 	return a.StatusCode >= http.StatusOK && a.StatusCode < http.StatusMultipleChoices
 }
 
-// exchange makes one attempt, and gives any answer to use, whatever its status.
-func (r *Reader) exchange(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
+// send makes one attempt, and gives any answer to use, whatever its status.
+func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
 	c.requests++
-	a, err := r.send(ctx, client, c, attempt)
-	if err != nil {
+	if err := r.admit(ctx, c, attempt); err != nil {
 		return err
 	}
-	defer a.close()
-	return use(a)
-}
-
-// send makes one attempt and returns any answer; the caller closes it.
-func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int) (*answer, error) {
-	if err := r.admit(ctx, c, attempt); err != nil {
-		return nil, err
-	}
 	if err := c.authorise(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	limit := r.cfg.RequestTimeout
 	a := &answer{}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
 	a.timer = a.endAfter(limit, "no answer within %s, the time limit of a request (--request-timeout)")
+	defer a.close()
 	watch := &sending{provable: r.cfg.Transport == nil}
-	traced := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
+	req, err := c.request(httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { watch.gotConn(info.Conn) },
-	})
-	start := r.cfg.Now()
-	req, err := c.request(traced, r.cfg.UserAgent)
-	var failure *Error
+	}), r.cfg.UserAgent)
 	if err != nil {
-		failure = c.unsent("%v", err)
-	} else if a.Response, err = client.Do(req); err != nil { //nolint:bodyclose // the answer owns the body
-		failure = c.failed(a.ctx, err, watch)
-		r.trace(c, req, attempt, start, nil, failure)
+		return c.unsent("%v", err)
 	}
-	if failure != nil {
-		a.timer.Stop()
-		a.cancel(nil)
-		return nil, failure
+	start := r.cfg.Now()
+	if a.Response, err = client.Do(req); err != nil { //nolint:bodyclose // close, which is deferred, closes it
+		failure := c.failed(a.ctx, err, watch)
+		r.trace(c, req, attempt, start, nil, failure)
+		return failure
 	}
 	r.trace(c, req, attempt, start, a.Response, nil)
 	r.observe(c, a.Response)
 	if c.verb == kind.List {
 		a.timer.Stop()
 		a.stall = limit
-		a.whole = a.endAfter(pageTimeouts*limit, "the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
+		a.whole = a.endAfter(pageTimeouts*limit,
+			"the list is still arriving after %s, the time limit of a page (20 times --request-timeout)")
 	}
-	return a, nil
+	return use(a)
 }
 
 // authorise asks for the area's token if it has not been needed before.

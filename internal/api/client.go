@@ -95,7 +95,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 // read makes a read, with retries, and gives its success to use.
 func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) error {
 	return r.retry(ctx, func(attempt int) error {
-		return r.exchange(ctx, r.gets, c, attempt, func(a *answer) error {
+		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
 			if !a.isSuccess() {
 				return r.answered(c, a)
 			}
@@ -140,7 +140,7 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Readi
 		return Reading{}, err
 	}
 	err = r.retry(ctx, func(attempt int) error {
-		return r.exchange(ctx, r.gets, c, attempt, func(a *answer) error {
+		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
 			seen := r.reading(a.Response)
 			if !a.isSuccess() {
 				if e := r.answered(c, a); !e.NotFound() {
@@ -247,7 +247,7 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 		return kind.Object{}, err
 	}
 	w.body = body
-	err = c.exchange(ctx, c.writes, w, 1, func(a *answer) error {
+	err = c.send(ctx, c.writes, w, 1, func(a *answer) error {
 		if !a.isSuccess() {
 			return c.answered(w, a)
 		}

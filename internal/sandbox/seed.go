@@ -78,7 +78,7 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 	if in.spec() != nil {
 		settle(in.spec())
 	}
-	c := &call{res: res, ws: s.opts.Workspaces[0], now: now}
+	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
 	if space := text(in.meta()["namespace"]); space != "" {
 		if c.ws, c.known = s.workspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
@@ -94,12 +94,12 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 // the object that it replaces, else new ones.
 func (c *call) complete(o objects, obj object) error {
 	var old struct{ Metadata map[string]json.RawMessage }
-	if raw := o.raw(c.res, c.ws.Name, obj.name()); raw != nil {
+	if raw := o.raw(c.res, c.ws.Name, c.name); raw != nil {
 		if err := json.Unmarshal(raw, &old); err != nil {
 			return fmt.Errorf("decode object: %w", err)
 		}
 	}
-	owned, err := c.owned(o, obj.name(), c.now.Add(-seededBefore))
+	owned, err := c.owned(o, c.now.Add(-seededBefore))
 	meta := obj.meta()
 	for member, value := range owned {
 		_, has := meta[member]

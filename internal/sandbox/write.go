@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -38,9 +39,16 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 		if warnings, err = (&admission{c: c, o: o, obj: obj}).run(); err != nil {
 			return err
 		}
-		if err := c.stampNew(o, obj); err != nil {
+		meta := obj.meta()
+		for _, member := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "finalizers"} {
+			delete(meta, member)
+		}
+		settle(meta)
+		owned, err := c.owned(o, c.now)
+		if err != nil {
 			return err
 		}
+		maps.Copy(meta, owned)
 		if err := o.put(c.res, c.ws.Name, obj); err != nil || !c.isPurge() {
 			return err
 		}
@@ -128,26 +136,12 @@ func (s *Server) checkFree(c *call, o objects) error {
 	return f
 }
 
-// stampNew adds what only the server may say of a new object.
-func (c *call) stampNew(o objects, obj object) error {
-	meta := obj.meta()
-	for _, member := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "finalizers"} {
-		delete(meta, member)
-	}
-	settle(meta)
-	owned, err := c.owned(o, obj.name(), c.now)
-	for member, value := range owned {
-		meta[member] = value
-	}
-	return err
-}
-
-// owned is what the server says of an object that was created at a time.
-func (c *call) owned(o objects, name string, created time.Time) (map[string]any, error) {
+// owned is what only the server may say of an object that was created at a time.
+func (c *call) owned(o objects, created time.Time) (map[string]any, error) {
 	version, err := o.nextVersion()
 	return map[string]any{
 		"namespace": c.ws.Name, "resourceVersion": version, "generation": json.Number("1"),
-		"uid":               uuid.NewSHA1(uuid.NameSpaceOID, storeKey(c.res.plural, c.ws.UUID, name, version)).String(),
+		"uid":               uuid.NewSHA1(uuid.NameSpaceOID, storeKey(c.res.plural, c.ws.UUID, c.name, version)).String(),
 		"creationTimestamp": created.Format(time.RFC3339), "managedFields": c.managedFields(),
 	}, err
 }
