@@ -149,8 +149,8 @@ func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
 	return w.Writer.Get(w.net, w.kind, w.item.Name)
 }
 
-// appeared is how an item ends whose object is there after a try: ours, or in sync
-// anyway. What is something else is left alone.
+// appeared ends an item that exists after a try: trueup created it, or it is in sync anyway. Any
+// other object stays as it is.
 func (w *work) appeared(ctx context.Context, obj kind.Object) *Outcome {
 	w.doubt = nil
 	if !w.keeps(w.spec, obj) {
@@ -234,7 +234,7 @@ func (p *patching) fresh(ctx context.Context) (obj kind.Object, now plan.Item, e
 	return obj, now, end
 }
 
-// reached is how an item ends that is in sync by the time of a try.
+// reached ends an item that is in sync before a try.
 func (p *patching) reached(now plan.Item, obj kind.Object) *Outcome {
 	w := write{now: now, sent: p.spec, done: "another client has already made this change"}
 	if p.doubt != nil {
@@ -333,8 +333,8 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 	return w.applied(wrote, *got.obj)
 }
 
-// missing is how an item ends that the server accepted and that can't be read back. If
-// it never was there, nothing was applied to it: its spec stays pending.
+// missing ends an item that the server accepted and that can't be read back. If it never existed,
+// nothing was applied to it: its spec stays pending.
 func (w *work) missing(err error) *Outcome {
 	if w.item.Op == plan.Create && notFound(err) {
 		return unread(err)

@@ -137,7 +137,7 @@ func (d *deletion) same(ctx context.Context) *Outcome {
 	return nil
 }
 
-// tookEffect is how an item ends whose object is gone, or on its way, by a look.
+// tookEffect ends an item if a look shows that the object is gone, or is being deleted.
 func (d *deletion) tookEffect(obj kind.Object, err error) *Outcome {
 	switch {
 	case notFound(err), err == nil && !d.is(obj):

@@ -83,7 +83,7 @@ func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
 	}
 }
 
-// other says how a request ended that another run has claimed.
+// other ends an item that another run has claimed, by its record.
 func (w *work) other(ctx context.Context, i int, rec ledger.Record) *Outcome {
 	end := skipped(Partial, "in flight elsewhere")
 	end.Message, end.Fix = ledger.Explain(rec)

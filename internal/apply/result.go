@@ -104,7 +104,7 @@ func failed(v Verdict, message, fix string) *Outcome {
 	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
-// fault is a failure because of an error.
+// fault is a failure with what the error says.
 func fault(err error, prefix, fix string) *Outcome {
 	end := failed(Partial, prefix+err.Error(), fix)
 	if auth(err) {
@@ -114,24 +114,24 @@ func fault(err error, prefix, fix string) *Outcome {
 	return end
 }
 
-// broke is an item for which nothing was sent, because what comes before that failed.
+// broke is the outcome of an error before anything was sent.
 func broke(ctx context.Context, err error, prefix string) *Outcome {
 	return cmp.Or(late(ctx), fault(err, prefix, ""))
 }
 
-// unknown is an item that may have been written.
+// unknown is the outcome of a write that may have happened.
 func unknown(err error, why string) *Outcome {
 	return fault(err, cmp.Or(why, "trueup can't tell whether it was written: "), "run apply again, which checks first")
 }
 
-// stale is an item whose object changed since the plan.
+// stale is the outcome of an object that changed since the plan.
 func stale(why string) *Outcome {
 	end := skipped(Stale, why+"; trueup left it unchanged")
 	end.Fix = "run plan again and review what differs now"
 	return end
 }
 
-// unread is an item that the server accepted and that can't be read back.
+// unread is the outcome of a write that was accepted and can't be read back.
 func unread(err error) *Outcome {
 	if notFound(err) {
 		return failed(NotConverged, "the server answered that it was written, but does not have it", "")
@@ -139,14 +139,14 @@ func unread(err error) *Outcome {
 	return fault(err, "it was written, but can't be read back: ", "")
 }
 
-// unverified is an item that the server accepted when the run ended.
+// unverified is the outcome of a write that was accepted just before the run ended.
 func unverified(ctx context.Context, done string) *Outcome {
 	why, verdict := ended(ctx)
 	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
 
-// unclaimed is an item for which nothing was sent because the ledger could not be
-// written. Only a ledger that needs repair needs a person.
+// unclaimed is the outcome of an error of the ledger before anything was sent. Only a ledger
+// that needs repair needs a person.
 func unclaimed(err error) *Outcome {
 	end := failed(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
 		"run apply again when the ledger can be written")

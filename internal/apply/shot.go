@@ -249,8 +249,8 @@ func (s *shot) verdict(ctx context.Context, a answer) (end *Outcome, record func
 	return s.failed(a)
 }
 
-// failed is the verdict of a send that did not succeed. Only what was provably not written, or
-// certainly refused, is free again; what may have arrived is left for a later run, or for a person.
+// failed is the verdict of a send that failed. Only what was provably not written, or certainly
+// refused, is free again; what may have arrived is left for a later run, or for a person.
 func (s *shot) failed(a answer) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")
@@ -302,8 +302,8 @@ func (s *shot) noRoom() *Outcome {
 	}
 }
 
-// rescue is how an item ends that the ledger could not record. It hands out what the
-// ledger lacks, so that nothing is lost.
+// rescue ends an item that the ledger could not record. It reports what the ledger lacks, so that
+// nothing is lost.
 func (w *work) rescue(err error, end *Outcome) *Outcome {
 	if err == nil {
 		return end

@@ -59,8 +59,8 @@ func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// ended says why nothing new is begun although nothing failed: a signal, or
-// --timeout; it is empty while the run goes on.
+// ended says why nothing new is begun although nothing failed: a signal, or --timeout; empty while
+// the run continues.
 func ended(ctx context.Context) (string, Verdict) {
 	switch err := ctx.Err(); {
 	case err == nil:
@@ -71,7 +71,7 @@ func ended(ctx context.Context) (string, Verdict) {
 	return "interrupted", Interrupted
 }
 
-// overtaken is an item if the run ended before something.
+// overtaken returns an outcome if the run ended before something, such as "it was sent".
 func overtaken(ctx context.Context, before string) *Outcome {
 	if why, verdict := ended(ctx); why != "" {
 		return skipped(verdict, why+" before "+before)

@@ -95,7 +95,7 @@ func (w *work) held(ctx context.Context) *Outcome {
 	return nil
 }
 
-// still is how an item ends for which nothing is sent.
+// still ends an item that needs no request.
 func (w *work) still(ctx context.Context) *Outcome {
 	it := w.item
 	end := done("")
