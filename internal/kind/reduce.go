@@ -27,9 +27,8 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 		}
 		switch string(key) {
 		case "kind":
-			if got := canon.MustDecode(value); got != k.Name {
-				name, _ := got.(string)
-				return Object{}, fmt.Errorf("kind is %.40q, not %q", name, k.Name)
+			if string(value) != `"`+k.Name+`"` {
+				return Object{}, fmt.Errorf("kind is %.40s, not %q", value, k.Name)
 			}
 		case "metadata":
 			meta, _ = canon.MustDecode(value).(map[string]any)

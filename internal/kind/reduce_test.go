@@ -110,7 +110,7 @@ func TestNewObjectRefuses(t *testing.T) {
 		`{"metadata":{"name":7}}`:                  "metadata.name is missing",
 		`{"metadata":{"name":["shop"]}}`:           "metadata.name is missing",
 		`{"kind":"Status","code":404}`:             `kind is "Status", not "CDN"`,
-		`{"kind":3}`:                               `kind is "", not "CDN"`,
+		`{"kind":3}`:                               `kind is 3, not "CDN"`,
 		`{"metadata":{"name":"shop"},"spec":[]}`:   "spec of CDN/shop is not an object",
 		`{"metadata":{"name":"shop"},"spec":"no"}`: "spec of CDN/shop is not an object",
 	} {
