@@ -41,8 +41,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
 	}
-	var shown *shownError
-	if !errors.As(err, &shown) {
+	if _, shown := errors.AsType[*shownError](err); !shown {
 		a.log(slog.LevelError, diag.OneLine(err))
 	}
 	return exit.Of(err)

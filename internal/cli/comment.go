@@ -39,8 +39,7 @@ func newComment(a *app) *cobra.Command {
 	var opts commentOptions
 	cmd := a.command("comment FILE", func(ctx context.Context, args []string) (report.Document, error) {
 		doc, err := a.comment(ctx, opts, args[0])
-		var refused *refusedError
-		if errors.As(err, &refused) && !opts.required && !errors.Is(err, context.Canceled) {
+		if _, refused := errors.AsType[*refusedError](err); refused && !opts.required && !errors.Is(err, context.Canceled) {
 			a.log(slog.LevelWarn, diag.OneLine(err))
 			err = nil
 		}

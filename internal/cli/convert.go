@@ -206,10 +206,10 @@ func (a *app) writeToFolder(dir string, converted []convertedFile) (doc report.D
 		list = append(list, files.File{Name: f.Name, Content: f.out})
 	}
 	var kept []string
-	err = folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
+	doc.Messages, err = folder.WriteAll(list, func(_ *os.Root, f files.File) (string, error) {
 		kept = append(kept, folder.Shown(f.Name))
 		return files.Kept, nil
-	}, func(state, shown string) { say(&doc, "%s %s", state, shown) })
+	})
 	if err == nil && len(kept) > 0 {
 		err = fmt.Errorf("unchanged, because it exists with other content: %s; name another folder", strings.Join(kept, ", "))
 	}

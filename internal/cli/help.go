@@ -121,8 +121,7 @@ func newMan(a *app) *cobra.Command {
 			list = append(list, files.File{Name: page.Name + ".1", Content: report.Man(page)})
 		}
 		replace := func(root *os.Root, f files.File) (string, error) { return files.Written, files.Replace(root, f) }
-		err := files.FolderAt(a.dir(), args[0]).WriteAll(list, replace, func(string, string) {})
-		if err != nil {
+		if _, err := files.FolderAt(a.dir(), args[0]).WriteAll(list, replace); err != nil {
 			return report.Document{}, err
 		}
 		return said("written %d pages to %s", len(list), args[0]), nil

@@ -423,8 +423,7 @@ func (a *app) importLedger(ctx context.Context, l *ledger.Ledger, name string, l
 	}
 	backup.Records = slices.DeleteFunc(backup.Records, func(r ledger.Record) bool { return left[r.Key] })
 	done, err := l.Import(ctx, backup)
-	var conflicts *ledger.ConflictsError
-	if errors.As(err, &conflicts) {
+	if conflicts, ok := errors.AsType[*ledger.ConflictsError](err); ok {
 		for _, c := range conflicts.Conflicts {
 			message, fix := c.Explain()
 			say(&doc, "%s: %s", c.Given, message)

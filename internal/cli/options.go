@@ -93,8 +93,8 @@ func oneOf(flag, value string, known []string) error {
 
 // suggestFlag adds to an error of parsing flags which flag was probably meant.
 func suggestFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return err
 	}
 	var known []string

@@ -104,6 +104,6 @@ func (a *app) writeSchemas(dir string) (doc report.Document, err error) {
 		}
 		return files.Written, files.Replace(root, f)
 	}
-	err = files.FolderAt(a.dir(), dir).WriteAll(list, replace, func(state, shown string) { say(&doc, "%s %s", state, shown) })
+	doc.Messages, err = files.FolderAt(a.dir(), dir).WriteAll(list, replace)
 	return doc, err
 }

@@ -212,12 +212,12 @@ func OwnFolder(dir, name string) (string, error) {
 	return at, nil
 }
 
-// WriteAll writes files into the folder, which it creates if there is none, and reports to tell what it did with
-// each. If a file exists with other content, exists decides.
-func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error), tell func(state, shown string)) error {
+// WriteAll writes files into the folder, which it creates if there is none. It returns a line for each
+// that says what it did. If a file exists with other content, exists decides.
+func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error)) (done []string, err error) {
 	root, err := f.Make()
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Display, WithoutPath(err))
+		return nil, fmt.Errorf("%s: %w", f.Display, WithoutPath(err))
 	}
 	defer func() { _ = root.Close() }()
 	for _, file := range list {
@@ -226,9 +226,9 @@ func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error
 			state, err = exists(root, file)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.Shown(file.Name), WithoutPath(err))
+			return done, fmt.Errorf("%s: %w", f.Shown(file.Name), WithoutPath(err))
 		}
-		tell(state, f.Shown(file.Name))
+		done = append(done, state+" "+f.Shown(file.Name))
 	}
-	return nil
+	return done, nil
 }
