@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asksSecretly is that of asked_linux.go.
+// asksSecretly reports whether a program asks for a password at the terminal f.
 func asksSecretly(f *os.File) bool {
 	state, err := unix.IoctlGetTermios(int(f.Fd()), unix.TIOCGETA)
 	return err == nil && state.Lflag&unix.ECHO == 0 && state.Lflag&unix.ICANON != 0

@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// asksSecretly can't be told here.
+// asksSecretly returns false, because it can't know.
 func asksSecretly(*os.File) bool { return false }

@@ -237,7 +237,7 @@ func outcomeText(res forge.Result, what, where string) string {
 		forge.Updated:   "the " + what + " is updated: " + where,
 		forge.Unchanged: "the " + what + " is up to date: " + where,
 		forge.Closed:    "the " + what + " is closed: " + where,
-		forge.Nothing:   "nothing to report, and no " + what + " that tells it: " + where,
+		forge.Nothing:   "nothing to report, and there is no " + what + ": " + where,
 		forge.Outdated:  "nothing written, because a newer run or commit wrote first: " + where,
 	}[res.Outcome]
 	if res.Removed > 0 {

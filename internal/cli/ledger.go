@@ -67,8 +67,7 @@ func (a *app) withLedger(ctx context.Context, p project.Project, set *manifest.S
 
 // ledgerError adds the fix to a problem of the ledger, which a person must decide about.
 func ledgerError(err error) error {
-	var coded *exit.CodedError
-	if ledger.Problem(err) != nil && !errors.As(err, &coded) {
+	if _, coded := errors.AsType[*exit.CodedError](err); ledger.Problem(err) != nil && !coded {
 		return exit.With(exit.NeedsPerson, ledger.WithFix(err))
 	}
 	return err

@@ -94,8 +94,8 @@ func (a *app) makeLedger(ctx context.Context, p project.Project, w *config.Platf
 	return g.LedgerID, nil
 }
 
-// notReady says why a ledger can't be used for the areas of the manifests. Without manifests it must be
-// bound to an address of some area.
+// notReady returns why a ledger can't be used for the areas of the manifests, or without manifests for
+// any area that has an address.
 func (a *app) notReady(ctx context.Context, p project.Project, cfg ledger.Config, id string) error {
 	cfg.ID = id
 	needed := slices.DeleteFunc(kind.Areas(), func(area kind.Area) bool { return len(cfg.Origins) > 0 && cfg.Origins[area] == "" })

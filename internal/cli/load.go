@@ -134,14 +134,14 @@ func (a *app) loadOf(
 
 // history returns the reader of what git had before.
 func (a *app) history(l project.Loaded, paths []string) *history.Reader {
-	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event, CI still says a part
+	ci, _ := forge.Detect(a.env.Getenv, readEvent) // without its event, a part of it is known
 	return history.New(history.Config{
 		Cwd: a.dir(), Paths: paths, Loaded: l, Options: l.Project.ManifestOptions(false, a.global.parallelism),
 		CI: ci, InCI: a.inCI(), GitDir: a.env.Getenv("GIT_DIR") != "",
 	})
 }
 
-// stdin returns standard input. At a terminal it says that it waits.
+// stdin returns standard input. At a terminal it logs that it waits.
 func (a *app) stdin(what string) io.Reader {
 	if a.env.StdinIsTTY {
 		a.log(slog.LevelInfo, "reading "+what+" from the terminal: end with Ctrl-D on its own line")
