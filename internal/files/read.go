@@ -31,10 +31,7 @@ type rootFS interface {
 
 // FS returns the file system of a folder.
 func FS(root *os.Root) fs.FS {
-	inside, ok := root.FS().(rootFS)
-	if !ok {
-		return root.FS()
-	}
+	inside, _ := root.FS().(rootFS) // os.Root promises all of it
 	return tree{inside, root}
 }
 

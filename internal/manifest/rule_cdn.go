@@ -90,11 +90,9 @@ func widerHost(host string) string {
 	return "*." + parent
 }
 
-// shownNames bounds how many names a message lists.
-const shownNames = 5
-
 // Some names the first of a list, and counts the rest.
 func Some(names []string) string {
+	const shownNames = 5
 	if n := len(names) - shownNames; n > 1 {
 		return strings.Join(names[:shownNames], ", ") + fmt.Sprintf(" and %d more", n)
 	}

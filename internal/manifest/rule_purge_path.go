@@ -75,16 +75,13 @@ func coveredPaths(spec map[string]any) (paths, places []string, all []coverage) 
 func checkPurgePathCovered(s *subject) {
 	paths, places, all := coveredPaths(s.Tree)
 	for _, c := range all {
-		var drop []string
-		for _, i := range c.covered[:min(shownNames, len(c.covered))] {
-			drop = append(drop, paths[i])
+		drop := make([]string, len(c.covered))
+		for i, n := range c.covered {
+			drop[i] = paths[n]
 		}
-		list := strings.Join(drop, ", ")
-		if more := len(c.covered) - len(drop); more > 0 {
-			list += fmt.Sprintf(" and %d more", more)
-		}
+		list := Some(drop)
 		message, fix := fmt.Sprintf("%s purges this too: %s", paths[c.by], list), "drop "+list
-		if !slices.ContainsFunc(c.covered, func(i int) bool { return paths[i] != paths[c.by] }) {
+		if !slices.ContainsFunc(drop, func(path string) bool { return path != paths[c.by] }) {
 			message, fix = paths[c.by]+" is listed more than once", "keep one of them"
 		}
 		s.report(places[c.covered[0]], message, fix)

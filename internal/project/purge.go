@@ -77,9 +77,10 @@ func checkDuplicate(d plan.DuplicateSettings) error {
 		}
 	}
 	pattern, err := regexp.Compile(d.BodyRegex)
+	wrong, isWrong := errors.AsType[*syntax.Error](err)
 	switch {
-	case err != nil:
-		return fmt.Errorf("duplicate.bodyRegex: %w", patternError(err))
+	case isWrong:
+		return fmt.Errorf("duplicate.bodyRegex: %s at %q", wrong.Code, wrong.Expr)
 	case complexity(d.BodyRegex) > maxPattern:
 		return fmt.Errorf("duplicate.bodyRegex is too large (over %d steps): write only words that the answer to a duplicate has", maxPattern)
 	case d.BodyRegex != "" && pattern.MatchString(""):
@@ -103,12 +104,4 @@ func complexity(pattern string) int {
 		return 0
 	}
 	return len(program.Inst)
-}
-
-// patternError returns what is wrong with a pattern, and which part of it.
-func patternError(err error) error {
-	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
-		return fmt.Errorf("%s at %q", wrong.Code, wrong.Expr)
-	}
-	return err
 }
