@@ -1,5 +1,5 @@
 // Package adopt writes manifests of live objects, and records in the ledger that git owns them now. It
-// writes only manifests of which the plan is empty, and sends nothing to the platform.
+// writes a manifest only if its plan is empty, and sends nothing to the platform.
 package adopt
 
 import (

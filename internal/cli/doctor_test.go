@@ -178,7 +178,7 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 		"no ledger": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "file:elsewhere" }, exit.NeedsPerson,
 			[]string{
-				"ledger store: fail missing at file:elsewhere", "delivery token: fail none is sent: ledger", "delivery token: fail TRUEUP_WORKSPACE",
+				"ledger store: fail missing at file:elsewhere", "delivery token: fail trueup does not send it: ledger", "delivery token: fail TRUEUP_WORKSPACE",
 				"delivery connection: ok an answer", "delivery CDN: skipped",
 			},
 		},
@@ -192,19 +192,19 @@ func TestDoctorLooksAtTheRest(t *testing.T) {
 			func(s *stage) { s.vars["TRUEUP_WORKSPACE"] = "5a1d" }, exit.Error,
 			[]string{
 				"project trueup.yaml: fail names workspace " + workspace.UUID + ", and TRUEUP_WORKSPACE allows only 5a1d",
-				"delivery token: fail none is sent", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery token: fail trueup does not send it", "delivery connection: ok an answer", "delivery CDN: skipped",
 			},
 		},
 		"another address than the ledger's": {
 			func(s *stage) { s.vars["TRUEUP_DELIVERY_URL"] += "/" + "other" }, exit.NeedsPerson,
 			[]string{
-				"delivery token: fail none is sent: ledger", "delivery connection: ok an answer", "delivery CDN: skipped",
+				"delivery token: fail trueup does not send it: ledger", "delivery connection: ok an answer", "delivery CDN: skipped",
 				"compute VolumeSnapshot: ok may", "ledger store: fail was made for the delivery area",
 			},
 		},
 		"no such store": {
 			func(s *stage) { s.vars["TRUEUP_LEDGER"] = "s4://bucket" }, exit.Error,
-			[]string{"ledger store: fail is not of the form", "delivery token: fail none is sent", "delivery CDN: skipped", "machine git: ok"},
+			[]string{"ledger store: fail is not of the form", "delivery token: fail trueup does not send it", "delivery CDN: skipped", "machine git: ok"},
 		},
 		"clocks apart": {
 			func(s *stage) { s.passed = -time.Hour }, exit.OK,

@@ -306,7 +306,7 @@ func (g *gatherer) addSitemap(name string) error {
 	return nil
 }
 
-// check refuses a source of which something can't be purged, unless SkipUnplaced allows that:
+// check refuses a source if something in it can't be purged, unless SkipUnplaced allows that:
 // what is not purged stays old, and nobody notices.
 func (g *gatherer) check() error {
 	if g.toUsual && len(g.usual) == 0 {

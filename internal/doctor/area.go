@@ -71,9 +71,9 @@ func (c *areaChecks) checkToken(ctx context.Context) Finding {
 	}
 	if err := c.platform.Admit(ctx, c.area); err != nil {
 		if problem := ledger.Problem(err); problem != nil {
-			return fail(exit.NeedsPerson, "none is sent: "+problem.Problem, problem.Fix)
+			return fail(exit.NeedsPerson, "trueup does not send it: "+problem.Problem, problem.Fix)
 		}
-		return fail(exit.Error, "none is sent: "+err.Error(), "")
+		return fail(exit.Error, "trueup does not send it: "+err.Error(), "")
 	}
 	if _, err := e.Ask(ctx); err != nil {
 		return fail(exit.Auth, err.Error(), "")

@@ -309,7 +309,7 @@ func Proven(p ledger.Proof) string {
 	return text
 }
 
-// Probed returns the kind of an area of which one more request does no harm.
+// Probed returns a kind of the area for which one more request does no harm.
 func Probed(area kind.Area) (*kind.Kind, bool) {
 	for _, k := range kind.All() {
 		if k.Area == area && k.RequestOnly() {

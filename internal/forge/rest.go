@@ -162,7 +162,7 @@ func complaint(body []byte) string {
 		Error   string
 		Errors  []struct{ Message, Field, Code string }
 	}
-	// Any other answer is no failure: the status says enough.
+	// It is fine if the answer has another form: the status says enough.
 	_ = json.Unmarshal(body, &said)
 	text := said.Error
 	if len(said.Message) > 0 {

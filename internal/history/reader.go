@@ -120,7 +120,7 @@ func (r *Reader) notCheckedOut(ctx context.Context) (missing, fix string) {
 	return "", ""
 }
 
-// trees reads some commits, of which only HEAD, or the only one, must exist.
+// trees reads some commits. Only HEAD, or the only one, must exist.
 func (r *Reader) trees(ctx context.Context, refs ...string) plan.Base {
 	var base plan.Base
 	for _, ref := range refs {

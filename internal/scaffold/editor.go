@@ -37,7 +37,7 @@ func editSchema(was []byte) ([]byte, error) {
 }
 
 // editSettings makes VS Code use the schema for the files of a project, whose
-// folder in the repository is given. What is said of that schema already stays.
+// folder in the repository is given. It keeps a setting for that schema.
 func editSettings(folder string, patterns []string) change {
 	return func(was []byte) ([]byte, error) {
 		doc, err := parseCommented(was)
@@ -52,7 +52,7 @@ func editSettings(folder string, patterns []string) change {
 		}
 		schemas, ok := all.Value.(*hujson.Object)
 		if !ok {
-			return nil, fmt.Errorf("%s in it is no object", schemasSetting)
+			return nil, fmt.Errorf("%s in it is not an object", schemasSetting)
 		}
 		if memberOf(schemas, file) != nil {
 			return was, nil
@@ -75,12 +75,12 @@ func editExtensions(was []byte) ([]byte, error) {
 		return doc.add(doc.root, jsonText(recommended)+": ["+jsonText(yamlExtension)+"]"), nil
 	}
 	if _, ok := list.Value.(*hujson.Array); !ok {
-		return nil, fmt.Errorf("%s in it is no list", recommended)
+		return nil, fmt.Errorf("%s in it is not a list", recommended)
 	}
 	return doc.add(*list, jsonText(yamlExtension)), nil
 }
 
-// commented is JSON with comments and commas at the end, an object, whose text is kept but for what is added.
+// commented is a JSON object with comments and trailing commas. An edit only adds to its text.
 type commented struct {
 	text []byte
 	root hujson.Value
@@ -98,10 +98,10 @@ func parseCommented(text []byte) (commented, error) {
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return commented{}, fmt.Errorf("it is no JSON: %w", err)
+		return commented{}, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if _, ok := root.Value.(*hujson.Object); !ok {
-		return commented{}, errors.New("it is no JSON object")
+		return commented{}, errors.New("it is not a JSON object")
 	}
 	return commented{text, root}, nil
 }
