@@ -12,7 +12,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// Class says what an Error means for whoever asked.
+// Class is what an Error means for the caller.
 type Class string
 
 // The classes of errors. Each says whether the request was carried out, and what to
@@ -28,20 +28,19 @@ const (
 	// Misdirected is an answer of something that is not the platform's API, or
 	// of another workspace: the configuration is wrong.
 	Misdirected Class = "misdirected"
-	// Unsent is a request of which provably nothing was written, or that the
-	// platform turned away unread (429): not done, wait and try again.
+	// Unsent is a request that provably never left, or that the platform turned
+	// away unread (429): not done, wait and try again.
 	Unsent      Class = "not-sent"
 	Unavailable Class = "unavailable" // a read without an answer; what it asked stays unknown
 	Unreadable  Class = "unreadable"  // a read whose answer makes no sense
 	Unclear     Class = "uncertain"   // a write that may have happened
 )
 
-// Duplicate says which answers to a creation of an object that can't be read mean that
-// the name exists already, beside those that say so by themselves. The platform's
-// document says that the names of once-only requests are unique, and not how a second
-// one is refused (docs/design.md A3).
+// Duplicate says which answers to the creation of a once-only request mean that its name
+// exists already, besides those that say so themselves. The platform documents that such
+// names are unique, and not how it refuses a second one (docs/design.md A3).
 type Duplicate struct {
-	Status []int // the status codes; none stands for 409
+	Status []int // the status codes; none means 409
 	// Body must match the text of the answer, or the message in it; nil matches
 	// every answer.
 	Body *regexp.Regexp
@@ -96,7 +95,7 @@ func (r reply) overQuota() bool {
 
 // row is one rule of the table: the first that matches an answer says what it means.
 type row struct {
-	verbs    []kind.Verb // the operations; none stands for all
+	verbs    []kind.Verb // the operations; none means all
 	from, to int         // bounds of the status, which is exactly from where to is 0
 	says     string      // what the answer has to hold, for people; when tests it, nil is true
 	when     func(reply) bool
@@ -147,7 +146,7 @@ func classify(r reply) Class {
 	return unanswered(r.verb)
 }
 
-// unanswered is a request whose outcome the platform itself does not tell.
+// unanswered is the class of a request whose outcome is unknown.
 func unanswered(verb kind.Verb) Class {
 	if isWrite(verb) {
 		return Unclear
@@ -155,8 +154,8 @@ func unanswered(verb kind.Verb) Class {
 	return Unavailable
 }
 
-// judge is the class of an answer that is not a success, and the object that has the
-// name where the answer says that it exists and shows it.
+// judge returns the class of an answer that is not a success, and the object that has
+// the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class, *kind.Object) {
 	re := reply{complaint: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
 	var existing *kind.Object
@@ -172,9 +171,8 @@ func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class,
 	return class, existing
 }
 
-// existing finds the object that has the name in a decoded refusal: the body
-// itself, as some servers answer, or one member of it. A Status holds none, and
-// of two it would not be known which is an echo of what was sent.
+// existing finds the object that has the name in a decoded refusal: the body itself, as
+// some servers answer, or one member of it. Of two, one may echo the request.
 func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
 	if o := r.whole(c, body); o != nil {
 		return o
@@ -191,8 +189,8 @@ func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
 	return found[0]
 }
 
-// whole reads the object that the call is about, or returns nil: without its spec it
-// could not be told from another.
+// whole reads the object that the call is about, or returns nil: without a spec it
+// could be any other.
 func (r *Reader) whole(c *call, tree map[string]any) *kind.Object {
 	if tree["kind"] != c.kind.Name {
 		return nil

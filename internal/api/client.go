@@ -128,7 +128,7 @@ type Reading struct {
 	// that can be read.
 	Server time.Time
 	// Wall is this machine's time when the head of the answer had arrived. It
-	// has no monotonic part, which stands still while a machine sleeps.
+	// has no monotonic part, which stops while a machine sleeps.
 	Wall time.Time
 }
 
@@ -147,8 +147,7 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Readi
 					return e
 				}
 			}
-			// A body that is read to its end leaves the connection to the request that
-			// the time is asked for; what is longer, or cut, matters no more than that.
+			// Reading the body to its end keeps the connection for the next request.
 			body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody))
 			if looksHTML(body) {
 				return c.unreadable(a, errors.New("it is a page"), head(body))
@@ -180,8 +179,8 @@ func dateOf(resp *http.Response) (time.Time, bool) {
 	return date.Add(seconds(resp.Header.Get("Age"), maxAge)), true
 }
 
-// Client is a Reader that can also write. It sends every write once: whoever
-// asked decides by the Error whether to ask again, and takes a Turn for each.
+// Client is a Reader that can also write. It sends every write once: the caller decides
+// by the Error whether to try again, and takes a Turn for each.
 type Client struct {
 	*Reader
 	writes *http.Client
@@ -203,7 +202,7 @@ func NewClient(cfg Config) *Client {
 
 // Turn waits until the rate limit, and the pause that the platform may have
 // asked for, let the next write of a kind go. No write waits by itself, so that
-// nothing stands between a last look and the write that it is for (docs/design.md 0.8).
+// no time passes between a last look and the write that it is for (docs/design.md 0.8).
 // Its error is a NotSent.
 func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	w := &call{kind: k, turn: true}
@@ -218,10 +217,9 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	return c.await(ctx, w)
 }
 
-// Create makes an object (docs/platform.md 4 rows 3, 7 and 9). Any 2xx is success;
-// where the answer does not show the object, only its name is returned. Where
-// the object is of another name, or of another kind, it is not known what was
-// made; but the platform may name a snapshot as it likes (docs/platform.md 1).
+// Create makes an object (docs/platform.md 4 rows 3, 7 and 9). Any 2xx is success; if the
+// answer does not show the object, only its name is returned. An answer with another
+// kind or name is an error, but the platform may rename a snapshot (docs/platform.md 1).
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
 	v, _ := canon.Decode(body)
 	tree, _ := v.(map[string]any)

@@ -26,10 +26,9 @@ type complaint struct {
 	body            map[string]any // the decoded object
 }
 
-// readComplaint understands the bodies that the platform and what stands
-// before it are known to send: a Status, {"message"} as text or object,
-// {"reason"}, {"error"}, {"errors"}, {"detail"}, {"details"}, RFC 9457, plain
-// text and HTML. It looks at the body and not at its header, for a time-out
+// readComplaint reads the bodies that the platform and its gateways are known to send: a
+// Status, {"message"} as text or object, {"reason"}, {"error"}, {"errors"}, {"detail"},
+// {"details"}, RFC 9457, plain text and HTML. It ignores the content type: a time-out
 // comes as text/plain with JSON in it.
 func readComplaint(body []byte, redact func(string) string) complaint {
 	if len(bytes.TrimSpace(body)) == 0 {

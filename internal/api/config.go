@@ -11,7 +11,7 @@ import (
 )
 
 // Config is what a Reader or a Client needs to know. Zero values of sizes,
-// times and counts stand for the defaults that the fields name.
+// times and counts mean the defaults that the fields name.
 type Config struct {
 	Endpoints map[kind.Area]Endpoint // may lack areas: that is an error only when one is used
 	Workspace kind.Workspace

@@ -13,8 +13,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// gate stands before the requests of one area, whoever sends them (docs/design.md C3
-// and C4).
+// gate lets the requests of one area pass, wait or fail (docs/design.md C3 and C4).
 type gate struct {
 	mu    sync.Mutex
 	state gateState
@@ -134,8 +133,8 @@ func (r *Reader) look(c *call) (gateState, error) {
 }
 
 // admit lets an attempt go, after the pause that the platform may have asked
-// for; an error says why it may not go. A write does not wait here: its Turn
-// has, and nothing may stand between the look that it relies on and the write.
+// for; an error says why it may not go. A write does not wait here: its Turn has, and no
+// time may pass between the look that it relies on and the write.
 func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	s, err := r.look(c)
 	switch {
@@ -153,9 +152,8 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	return r.await(ctx, c)
 }
 
-// await waits until the pause of an area is over. Those who waited go on one
-// after the other, each after a random time of its own, unless the token was
-// refused meanwhile.
+// await waits until the pause of an area is over. Those who waited go on after a random
+// time each, unless the token was refused meanwhile.
 func (r *Reader) await(ctx context.Context, c *call) error {
 	limit, bounded := ctx.Deadline()
 	for {

@@ -15,9 +15,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Listed keeps of which kinds a whole list was read: whoever answers that serves the
-// platform's API, and its 404 for one object means that this one is absent. One is
-// shared by all clients of a run.
+// Listed holds the kinds that were listed whole: that server is the platform, so its 404
+// for one object means that the object is absent. All clients of a run share one.
 type Listed struct{ kinds sync.Map }
 
 func (l *Listed) has(k *kind.Kind) bool {
@@ -42,10 +41,9 @@ type listing struct {
 	restarted bool
 }
 
-// List passes every item of the collection to each as it is decoded
-// (docs/platform.md 4 rows 1 and 5), page by page, in the server's order. Where it
-// returns an error, what it has passed on is not the whole. An error of each
-// is returned as it is.
+// List passes every item of the collection to each (docs/platform.md 4 rows 1 and 5), as
+// it is decoded, in the server's order. After an error the items are not complete. It
+// returns an error of each as it is.
 func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
 	c, err := r.newCall(kind.List, k, "")
 	if err != nil {

@@ -77,8 +77,8 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 	}
 }
 
-// unreached is why there was no answer, without the address, which whoever asked
-// knows. It keeps what is known of a certificate that is not trusted.
+// unreached is why there was no answer, without the address, which the caller knows. It
+// keeps what is known of a certificate that is not trusted.
 func (r *Reader) unreached(ctx context.Context, e Endpoint, seen *Reach, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {

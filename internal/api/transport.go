@@ -17,7 +17,7 @@ import (
 func forReads(cfg Config) *http.Transport {
 	t := newTransport(cfg)
 	t.ForceAttemptHTTP2 = true
-	// A connection that is dead is told from a platform that takes its time.
+	// Pings find a dead connection while the platform may take its time.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	return t
 }

@@ -57,7 +57,7 @@ type Options struct {
 	Now    func() time.Time // the clock that Advance moves on from
 	Quirks []string         // Quirks are names of the table that fault.Quirks returns
 	// Tokens maps the value of a Bearer token to its roles. Default: the three
-	// tokens above, of which DeliveryToken manages CDNs and may purge.
+	// tokens above; DeliveryToken manages CDNs and may purge.
 	Tokens     map[string][]string
 	Workspaces []Workspace // Workspaces default to WorkspaceName alone
 	// Log is called with each request after its answer is known, also by

@@ -13,7 +13,7 @@ import (
 // Platform answers a request as it is documented, but for the quirks that are on.
 type Platform func(r *http.Request, on Set) *Answer
 
-// Injector stands before a platform. It is safe for concurrent use.
+// Injector changes how a platform answers. It is safe for concurrent use.
 type Injector struct {
 	now    func() time.Time
 	closed context.Context
@@ -62,8 +62,8 @@ func (in *Injector) On() Set {
 // ActiveQuirks returns the names of the quirks that are on, sorted.
 func (in *Injector) ActiveQuirks() []string { return slices.Sorted(maps.Keys(in.On())) }
 
-// Pending is a fault that has not happened as often as it is to. It was meant for
-// Seen requests, and happened to Done.
+// Pending is a fault that will happen again. It matched Seen requests, and happened to
+// Done.
 type Pending struct {
 	Rule string `json:"rule"`
 	Seen int    `json:"seen"`
@@ -126,7 +126,7 @@ func (in *Injector) take(r *http.Request) *rule {
 func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platform, log func(status int)) {
 	rule, on := in.take(r), in.On()
 	e := rule.effect
-	// A request that is late is acted on, whoever still waits for it.
+	// The platform acts on a late request although the client may have gone.
 	if e.delay > 0 && !rule.after && !in.wait(context.Background(), e.delay) {
 		panic(http.ErrAbortHandler)
 	}
