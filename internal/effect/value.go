@@ -14,13 +14,7 @@ func equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		for name, value := range x {
-			ok = ok && equal(value, y[name])
-		}
-		for name, value := range y {
-			ok = ok && (value == nil || x[name] != nil)
-		}
-		return ok
+		return ok && equalFields(x, y)
 	case []any:
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(withoutNulls(x), withoutNulls(y), equal)
@@ -28,6 +22,20 @@ func equal(a, b any) bool {
 	x, xOK := text(a)
 	y, yOK := text(b)
 	return a == nil && b == nil || xOK && yOK && x == y
+}
+
+func equalFields(x, y map[string]any) bool {
+	for name, value := range x {
+		if !equal(value, y[name]) {
+			return false
+		}
+	}
+	for name, value := range y {
+		if value != nil && x[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // text returns a scalar without quotes.

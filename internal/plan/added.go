@@ -23,12 +23,15 @@ func (it Item) Added() []Change {
 		return c
 	}
 	for _, name := range canon.SortedKeys(spec) {
+		if isDisk(k.DiskField, name, spec[name]) {
+			continue // the item has it
+		}
 		path := merge.FieldPath([]merge.Step{{Field: name}})
 		list, isList := spec[name].([]any)
+		field := rules.Fields[name]
 		switch {
-		case it.Disk != "" && isDisk(k.DiskField, name, spec[name]): // the item says it
-		case isList && rules.Fields[name] != nil && len(list) > 0 && !slices.ContainsFunc(list, isNoObject):
-			for i, n := range merge.Names(rules.Fields[name], list) {
+		case len(list) > 0 && field != nil && !slices.ContainsFunc(list, isNoObject):
+			for i, n := range merge.Names(field, list) {
 				others = append(others, change(path+"["+n[0]+"]", list[i]))
 			}
 		case isList || !isNoObject(spec[name]):
@@ -52,11 +55,12 @@ func isDisk(path []string, name string, value any) bool {
 	}
 	for _, step := range path[1:] {
 		object, _ := value.(map[string]any)
-		if value = object[step]; len(object) != 1 || value == nil {
+		if value = object[step]; len(object) != 1 {
 			return false
 		}
 	}
-	return true
+	disk, _ := value.(string)
+	return disk != ""
 }
 
 // BodySpec returns the spec in the body of the request, or of an offline plan, or nil.

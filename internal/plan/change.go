@@ -87,9 +87,9 @@ const (
 	ServerNormalised Class = "server-normalised"
 )
 
-// classTable says what each class means: its cause, as far as the class alone tells it,
+// tableOfClasses says what each class means: its cause, as far as the class alone tells it,
 // whether another client made the change, and whether no request is needed.
-var classTable = map[Class]struct {
+var tableOfClasses = map[Class]struct {
 	cause         Cause
 	drift, unsent bool
 }{
@@ -107,7 +107,7 @@ var classTable = map[Class]struct {
 	ServerNormalised: {cause: FromRefusal, drift: true},
 }
 
-func causeOf(c Class) Cause { return classTable[c].cause }
+func causeOf(c Class) Cause { return tableOfClasses[c].cause }
 
 // IsShown reports whether every report shows a change of the class. The others need no request.
-func IsShown(c Class) bool { return !classTable[c].unsent }
+func IsShown(c Class) bool { return !tableOfClasses[c].unsent }

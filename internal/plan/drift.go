@@ -11,7 +11,7 @@ import (
 func driftOf(it Item) []Change {
 	var drift []Change
 	for _, c := range it.Changes {
-		if classTable[c.Class].drift {
+		if tableOfClasses[c.Class].drift {
 			drift = append(drift, c)
 		}
 	}

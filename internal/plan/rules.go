@@ -18,14 +18,14 @@ func Rules(k *kind.Kind, overrides []Override) *merge.Rules {
 	return rules
 }
 
-// typeTable and typeNameTable are the types of scalars in the schema and in overrides.
+// tableOfTypes and tableOfTypeNames are the types of scalars in the schema and in overrides.
 var (
-	typeTable     = map[kind.Type]merge.Type{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
-	typeNameTable = map[string]merge.Type{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
+	tableOfTypes     = map[kind.Type]merge.Type{kind.Text: merge.Text, kind.Bool: merge.Bool, kind.Number: merge.Number}
+	tableOfTypeNames = map[string]merge.Type{"text": merge.Text, "boolean": merge.Bool, "number": merge.Number}
 )
 
 func fromField(f *kind.Field) *merge.Rules {
-	r := &merge.Rules{Type: typeTable[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
+	r := &merge.Rules{Type: tableOfTypes[f.Type], ReadOnly: f.ReadOnly, Discriminator: f.Discriminator}
 	if f.List != nil {
 		r.Key, r.Join, r.Set = f.List.Key, f.List.Join, !f.List.Ordered
 	}
@@ -58,7 +58,7 @@ func override(root *merge.Rules, o Override) {
 			node.Join = ":"
 		}
 	}
-	if t, ok := typeNameTable[o.Type]; ok {
+	if t, ok := tableOfTypeNames[o.Type]; ok {
 		node.Type = t
 	}
 }
