@@ -121,11 +121,13 @@ func (c *check) walk(at *place, live, after any) {
 	switch was := live.(type) {
 	case map[string]any:
 		if is, ok := after.(map[string]any); ok {
-			all := maps.Clone(was)
-			maps.Copy(all, is)
-			for name := range all {
-				below := &place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}
-				c.walk(below, was[name], is[name])
+			for name := range was {
+				c.field(at, name, was, is)
+			}
+			for name := range is {
+				if _, had := was[name]; !had {
+					c.field(at, name, was, is)
+				}
 			}
 			return
 		}
@@ -138,6 +140,10 @@ func (c *check) walk(at *place, live, after any) {
 	if !equal(live, after) {
 		c.add("this request would also change %s", at)
 	}
+}
+
+func (c *check) field(at *place, name string, live, after map[string]any) {
+	c.walk(&place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}, live[name], after[name])
 }
 
 // isShown reports whether one line shows the value of a place in live and after.

@@ -56,8 +56,8 @@ func (o *Object) Places(fields []string) [][2]int {
 			found[path] = place{}
 		}
 	}
-	(&placeWalk{places: o.positions.head.places, found: found}).value("", o.positions.head.json)
-	(&placeWalk{places: o.positions.spec, found: found}).value("spec", o.Spec)
+	(&placeWalk{places: o.positions.head.places, found: found}).value("", true, o.positions.head.json)
+	(&placeWalk{places: o.positions.spec, found: found}).value("spec", true, o.Spec)
 	out := make([][2]int, len(fields))
 	for i := range fields {
 		out[i] = [2]int{o.Line, o.Column}
@@ -99,29 +99,42 @@ type placeWalk struct {
 	found  map[string]place
 }
 
-func (w *placeWalk) value(path string, json []byte) {
+// value takes the places of a value. Parents of found paths are found, so it names no path below
+// another one, which would take most of the time.
+func (w *placeWalk) value(path string, named bool, json []byte) {
 	lines, n := binary.Varint(w.places)
 	column, m := binary.Uvarint(w.places[max(n, 0):])
 	if n <= 0 || m <= 0 {
 		return // an object that was not read from a file has no places
 	}
 	w.places, w.last = w.places[n+m:], place{uint32(int64(w.last.line) + lines), uint32(column)}
-	if _, wanted := w.found[path]; wanted {
-		w.found[path] = w.last
+	if named {
+		if _, named = w.found[path]; named {
+			w.found[path] = w.last
+		}
+		named = named || path == ""
 	}
 	switch json[0] {
 	case '{':
 		for key, v := range canon.Members(json) {
-			name := string(key)
-			if strings.Contains(name, `\`) {
-				name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
+			at := ""
+			if named {
+				name := string(key)
+				if strings.Contains(name, `\`) {
+					name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
+				}
+				at = child(path, name)
 			}
-			w.value(child(path, name), v)
+			w.value(at, named, v)
 		}
 	case '[':
 		i := 0
 		for v := range canon.Elements(json) {
-			w.value(element(path, i), v)
+			at := ""
+			if named {
+				at = element(path, i)
+			}
+			w.value(at, named, v)
 			i++
 		}
 	}
