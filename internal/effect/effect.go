@@ -121,14 +121,7 @@ func (c *check) walk(at *place, live, after any) {
 	switch was := live.(type) {
 	case map[string]any:
 		if is, ok := after.(map[string]any); ok {
-			for name := range was {
-				c.field(at, name, was, is)
-			}
-			for name := range is {
-				if _, had := was[name]; !had {
-					c.field(at, name, was, is)
-				}
-			}
+			c.fields(at, was, is)
 			return
 		}
 	case []any:
@@ -142,8 +135,19 @@ func (c *check) walk(at *place, live, after any) {
 	}
 }
 
-func (c *check) field(at *place, name string, live, after map[string]any) {
-	c.walk(&place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}, live[name], after[name])
+func (c *check) fields(at *place, live, after map[string]any) {
+	field := func(name string) {
+		below := &place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}
+		c.walk(below, live[name], after[name])
+	}
+	for name := range live {
+		field(name)
+	}
+	for name := range after {
+		if _, had := live[name]; !had {
+			field(name)
+		}
+	}
 }
 
 // isShown reports whether one line shows the value of a place in live and after.

@@ -119,11 +119,7 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 		for key, v := range canon.Members(json) {
 			at := ""
 			if named {
-				name := string(key)
-				if strings.Contains(name, `\`) {
-					name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
-				}
-				at = child(path, name)
+				at = child(path, unescaped(string(key)))
 			}
 			w.value(at, named, v)
 		}
@@ -138,6 +134,14 @@ func (w *placeWalk) value(path string, named bool, json []byte) {
 			i++
 		}
 	}
+}
+
+// unescaped reads a name as JSON has it between quotes.
+func unescaped(name string) string {
+	if strings.Contains(name, `\`) {
+		name, _ = strconv.Unquote(`"` + name + `"`) // JSON's escapes are Go's
+	}
+	return name
 }
 
 // positions are what a converter found, copied into one piece.
