@@ -241,3 +241,35 @@ func TestManyAreOneCommit(t *testing.T) {
 		t.Errorf("200 records are %d commits", n)
 	}
 }
+
+// TestWhoGivesUp does not wait for a write in progress, and a change that only waits is not written.
+func TestWhoGivesUp(t *testing.T) {
+	blobs, s := bornLog(t)
+	entered, release := make(chan struct{}), make(chan struct{})
+	blobs.fault = func(call, _ string) (bool, error) {
+		if call == "create" {
+			close(entered)
+			<-release
+		}
+		return false, nil
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- s.Put(ctx, 0, testRecord("a", 1)) }()
+	<-entered
+	go func() { second <- s.Put(ctx, 0, testRecord("b", 1)) }()
+	for waiting := 0; waiting == 0; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		waiting = len(s.waiting)
+		s.mu.Unlock()
+	}
+	giveUp()
+	for _, err := range []error{<-first, <-second} {
+		wantErr(t, err, context.Canceled)
+	}
+	blobs.fault = nil
+	close(release)
+	if all := readAll(t, s); len(all) != 1 || all["Purge/a"].Seq != 1 {
+		t.Errorf("records are %v", all)
+	}
+}
