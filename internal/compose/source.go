@@ -70,6 +70,7 @@ type Env struct {
 }
 
 func (e Env) info(format string, args ...any) { e.Log(slog.LevelInfo, fmt.Sprintf(format, args...)) }
+
 func (e Env) warn(format string, args ...any) { e.Log(slog.LevelWarn, fmt.Sprintf(format, args...)) }
 
 // Source is what is to be purged, and where that comes from.
