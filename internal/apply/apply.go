@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -15,8 +14,8 @@ import (
 
 // Writer reads and writes single objects of the platform. Its errors may be Answers.
 type Writer interface {
-	// Turn waits for the rate limit, and for the pause that the platform may have
-	// asked for in the area of the kind; the writes themselves do not wait.
+	// Turn waits for the rate limit, and for a pause that the platform asked for in the
+	// kind's area. The writes themselves do not wait.
 	Turn(ctx context.Context, k *kind.Kind) error
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
@@ -25,10 +24,10 @@ type Writer interface {
 	Delete(ctx context.Context, k *kind.Kind, name string) error
 }
 
-// Journal is what apply needs of a ledger: each method is durable when it returns
-// (docs/design.md A3).
+// Journal is the part of a ledger that apply needs. What a method wrote is durable when it
+// returns (docs/design.md A3).
 type Journal interface {
-	// These keep the requests that are sent once. Look reads what other runs claimed.
+	// For requests that are sent once. Look reads what other runs claimed.
 	Claim(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	ClaimAgain(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
 	TakeOver(ctx context.Context, key kind.Key, i ledger.Intent) (ledger.Hold, error)
@@ -42,15 +41,15 @@ type Journal interface {
 	GiveUp(ctx context.Context, key kind.Key, now ledger.Instant) error
 	Look(ctx context.Context, keys []kind.Key) (map[kind.Key]ledger.Record, error)
 
-	// These keep the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
-	// Applied for objects that were live in sync; its errors are in their order.
+	// For the last-applied spec of each object (docs/design.md B1 and 0.2). AppliedAll is
+	// Applied for objects that are in sync; its errors are in their order.
 	Pending(ctx context.Context, key kind.Key, spec []byte) error
 	Applied(ctx context.Context, key kind.Key, a ledger.AppliedSpec) error
 	AppliedAll(ctx context.Context, all []ledger.Confirmed) []error
 	DropPending(ctx context.Context, key kind.Key) error
 
-	// These keep deletions. Deleting must succeed before anything is sent: it refuses an object
-	// that no request of the ledger made, and a record that changed since the plan.
+	// For deletions. Deleting must succeed before trueup sends one: it rejects an object
+	// that trueup did not create, and a record that changed since the plan.
 	Deleting(ctx context.Context, key kind.Key, uid, created string) error
 	Deleted(ctx context.Context, key kind.Key, message string) error
 	NotDeleted(ctx context.Context, key kind.Key, message string) error
@@ -59,24 +58,24 @@ type Journal interface {
 // Deps are what Run works with.
 type Deps struct {
 	Writer Writer
-	// Journal is nil where the ledger can't be used; the plan then holds no once-only request.
+	// Journal is nil without a usable ledger; the plan then has no send-once request.
 	Journal Journal
-	// Clock asks the platform's area of the kind for the time, right now (docs/design.md 0.8).
+	// Clock asks the kind's area of the platform for the time now (docs/design.md 0.8).
 	Clock func(ctx context.Context, k *kind.Kind) (ledger.Instant, error)
-	// Replan plans one object again against what is live now (nil: nothing).
+	// Replan plans one object again, against the live one; nil if there is none.
 	Replan func(key kind.Key, obj *kind.Object) (plan.Item, error)
-	// Spec returns the part of a manifest's spec that is git's, as canonical
-	// JSON (plan.Planner.Managed): it is recorded, and read back.
+	// Spec returns the part of a manifest's spec that git manages, as canonical JSON
+	// (plan.Planner.Managed). Run records it, and compares live with it.
 	Spec func(key kind.Key) []byte
-	// Rules returns how specs of a kind are compared.
+	// Rules returns how to compare specs of a kind.
 	Rules func(k *kind.Kind) *merge.Rules
-	// Report gets every event. Progress, if it is set, is called for every item that ended.
-	// Calls come from several goroutines.
+	// Report gets every event. Progress, if set, is called after every item. Both are called
+	// from several goroutines.
 	Report   func(Event)
 	Progress func(done, of int)
-	// Hurry, if it is set, is closed to give up what is in flight at once.
+	// Hurry, if set, is closed to cancel requests in flight at once.
 	Hurry <-chan struct{}
-	// Now is this machine's clock; without it no look at the clock is used twice.
+	// Now is this machine's clock; if nil, every claim asks Clock.
 	Now func() time.Time
 	// Sleep waits, or returns the context's error.
 	Sleep   func(ctx context.Context, d time.Duration) error
@@ -87,47 +86,39 @@ type Deps struct {
 type Options struct {
 	// Parallelism bounds the objects that are worked on at once.
 	Parallelism int
-	// AcceptNormalised lets purges go although the server did not keep what
-	// was sent to the object that they wait for.
+	// AcceptNormalised sends purges although the server changed what was sent to the
+	// object that they wait for.
 	AcceptNormalised bool
-	// Wait waits until what was made is ready, at most WaitTimeout.
+	// Wait waits until created objects are ready, and deleted ones gone, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
 	// Batch is how many objects may wait for the ledger together; less than 2 means that it is
-	// near. Of requests that are sent once no more than Parallelism are claimed together.
+	// fast. Run claims at most Parallelism send-once requests together.
 	Batch int
-	// WaitOthers is how long to wait for what other runs have claimed.
+	// WaitOthers is how long to wait for requests that other runs claimed.
 	WaitOthers time.Duration
-	// Breaker is how many operations in a row the platform may fail, with a 5xx or
-	// without an answer, before nothing new is begun; default 5 (docs/design.md C3).
-	Breaker int
-	// Grace is how long requests in flight may take when the run is stopped, and
-	// Recording how much longer the ledger; default 5 s and 2 s (docs/design.md C5).
-	Grace, Recording time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	o.Breaker = cmp.Or(o.Breaker, 5)
-	o.Grace, o.Recording = cmp.Or(o.Grace, 5*time.Second), cmp.Or(o.Recording, 2*time.Second)
-	return o
-}
-
-// Run does what the plan says: first what converges, then what is made once, then the once-only
-// requests, each after the objects that it waits for, and deletions only if all of that ended well.
-// A failure stops what depends on it and nothing else; a refused token, or a platform that fails
-// again and again, stops everything that was not begun. So does the end of ctx: what is in flight
-// then has Options.Grace, or until Hurry is closed, and is recorded in any case.
+// Run applies a plan: first objects that converge, then those that are created once, then
+// requests that are sent once, each after the objects that it waits for. It deletes last, and only
+// if everything else succeeded. A failure stops only what depends on it. A rejected token, a
+// platform that fails again and again, or the end of ctx stops everything that has not started;
+// requests in flight then get a few seconds, or until Hurry is closed, and are recorded in any case.
 func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
-	d.Options, d.Report = d.Options.withDefaults(), unharmed(d.Report)
+	report := d.Report
+	d.Report = func(e Event) {
+		defer func() { _ = recover() }() // a bug in a report must not change the run
+		report(e)
+	}
 	r := &run{
 		Deps: d, items: p.Items, outcomes: make([]Outcome, len(p.Items)), index: map[kind.Key]int{},
-		full: map[string]string{}, looks: map[kind.Area]reckoning{},
+		full: map[string]string{}, clocks: map[kind.Area]clockReading{},
 	}
 	for i, it := range p.Items {
 		r.index[it.Key] = i
 	}
-	_, r.bounded = ctx.Deadline()
-	ctx, end := r.lasting(ctx)
+	_, r.hasDeadline = ctx.Deadline()
+	ctx, end := r.contexts(ctx)
 	defer end()
 	r.phase(ctx, kind.Converge)
 	r.phase(ctx, kind.CreateOnly)
@@ -144,51 +135,49 @@ func Run(ctx context.Context, p *plan.Plan, d Deps) Result {
 	return Result{Outcomes: r.outcomes}
 }
 
-// run is the state of one Run. Its functions are given the context that ends
-// when nothing new may begin.
+// run is the state of one Run. The ctx of its functions ends when nothing new may start.
 type run struct {
 	Deps
 	items    []plan.Item
 	outcomes []Outcome
 	index    map[kind.Key]int
-	// net is for requests that are in flight, and for reading back what they did;
-	// books for the ledger. Both outlive an interruption, for a while.
-	net, books context.Context
-	// bounded says that the time of the run is limited: a pause that a server asks for
-	// is then waited for if it fits.
-	bounded bool
-	// slots are held by the items that are worked on, nil between phases.
+	// sendCtx is for requests in flight and for reading back, ledgerCtx for the ledger.
+	// Both outlive an interruption for a few seconds.
+	sendCtx, ledgerCtx context.Context
+	// hasDeadline reports whether the run has a time limit.
+	hasDeadline bool
+	// slots bound the items that are worked on; nil between phases.
 	slots chan struct{}
 	// done counts the items that ended.
 	done atomic.Int64
 
 	mu sync.Mutex
-	// stopped says why nothing new is begun, or is empty.
+	// stopped is why nothing new may start, or empty.
 	stopped string
-	// failures counts the operations that the platform failed in a row.
+	// failures counts the operations in a row that the platform failed.
 	failures int
-	// full says of hostnames why the platform takes no more purges of them for now.
+	// full is, by hostname, why the platform accepts no more purges for now.
 	full map[string]string
-	// looks are the last looks at the clock of each area.
-	looks map[kind.Area]reckoning
+	// clocks has the last clock reading of each area.
+	clocks map[kind.Area]clockReading
 	// elsewhere are the items that other runs have claimed.
 	elsewhere []kind.Key
 }
 
-// phase works on all items of a policy, side by side. Those that wait for a distant
-// ledger leave their slot to others, as many as it takes up together.
+// phase applies all items of a policy in parallel. Items that wait for a slow ledger leave their
+// slot to others, at most Options.Batch at a time.
 func (r *run) phase(ctx context.Context, policy kind.Policy) {
 	r.slots = make(chan struct{}, max(1, r.Options.Parallelism))
-	begun := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
+	started := make(chan struct{}, cap(r.slots)+max(1, r.Options.Batch)-1)
 	var wg sync.WaitGroup
 	for i := range r.items {
 		if k, _ := kind.Named(r.items[i].Kind); k.Policy != policy || r.items[i].Op == plan.Delete {
 			continue
 		}
-		begun <- struct{}{}
+		started <- struct{}{}
 		r.slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-r.slots; <-begun }()
+			defer func() { <-r.slots; <-started }()
 			r.outcomes[i] = r.work(i).all(ctx)
 			if !r.outcomes[i].toRecord {
 				r.countDone()
@@ -197,11 +186,11 @@ func (r *run) phase(ctx context.Context, policy kind.Policy) {
 	}
 	wg.Wait()
 	r.slots = nil
-	r.recordSettled(ctx)
+	r.recordInSync(ctx)
 }
 
-// aside does what waits for the ledger, while another item has the slot.
-func (r *run) aside(do func()) {
+// withoutSlot runs do, which waits for the ledger, while another item has the slot.
+func (r *run) withoutSlot(do func()) {
 	if r.slots != nil {
 		<-r.slots
 		defer func() { r.slots <- struct{}{} }()
@@ -209,7 +198,6 @@ func (r *run) aside(do func()) {
 	do()
 }
 
-// countDone reports progress: one more item ended.
 func (r *run) countDone() {
 	if done := r.done.Add(1); r.Progress != nil {
 		r.Progress(int(done), len(r.outcomes))

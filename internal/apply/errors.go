@@ -2,39 +2,40 @@ package apply
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
 	"trueup/internal/kind"
 )
 
-// Answer is an error of a Writer that says what it means. Any other error is
-// uncertain after a write: it may have happened.
+// Answer is an error of a Writer that says what it means. After a write, any other error leaves
+// the outcome unknown.
 type Answer interface {
 	error
 	NotFound() bool
-	// Exists reports that the name of what was to be created exists already.
+	// Exists reports that the name of the new object exists already.
 	Exists() bool
 	Conflict() bool
-	// Limited reports that the platform takes no more of these for now.
+	// Limited reports that the platform accepts no more of these for now.
 	Limited() bool
 	Auth() bool
 	// Uncertain reports that the write may have happened, NotSent that nothing was
-	// written, Hopeless that another try can't succeed.
+	// written, Hopeless that a retry can't succeed.
 	Uncertain() bool
 	NotSent() bool
 	Hopeless() bool
 	// HTTPStatus is 0 if the platform gave no answer.
 	HTTPStatus() int
-	// Field is the path of the field that is wrong, or empty.
+	// Field is the path of the wrong field, or empty.
 	Field() string
-	// Wait is how long the server asked to be left alone.
+	// Wait is the pause that the server asked for.
 	Wait() time.Duration
-	// Existing is the object that a conflict shows, if it shows one.
+	// Existing returns the object that a conflict shows, if any.
 	Existing() (kind.Object, bool)
 }
 
-// ask returns what an error says of itself, the zero value if it says nothing.
+// ask returns what an error answers to a question, or the zero value if it is no Answer.
 func ask[T any](err error, question func(Answer) T) (said T) {
 	if answer, ok := errors.AsType[Answer](err); ok {
 		return question(answer)
@@ -55,8 +56,8 @@ func uncertain(err error) bool {
 	return !ok || answer.Uncertain() && !answer.NotSent()
 }
 
-// transient reports whether a write that failed may succeed on another try: it was
-// not written, or the platform was out of reach or overloaded (docs/design.md C4).
+// transient reports whether a retry may succeed: nothing was written, or the platform
+// was unreachable or overloaded (docs/design.md C4).
 func transient(err error) bool {
 	switch {
 	case err == nil || auth(err) || ask(err, Answer.Hopeless):
@@ -67,28 +68,17 @@ func transient(err error) bool {
 		return false
 	}
 	switch httpStatus(err) {
-	case 0, statusRequestTimeout, statusBadGateway, statusUnavailable, statusGatewayTimeout:
+	case 0, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return false
 }
 
-// refusesVersion reports whether the server refused the precondition: a 409 says that
-// the version is stale, another certain refusal that names it that it takes none.
+// refusesVersion reports whether the server refused the resourceVersion of a PATCH: it is stale
+// (409), or the server accepts none.
 func refusesVersion(err error) bool {
 	if err == nil || uncertain(err) || auth(err) {
 		return false
 	}
 	return conflict(err) || strings.Contains(err.Error(), "resourceVersion")
 }
-
-// The status codes that the rules above and below name.
-const (
-	statusNotFound       = 404
-	statusConflict       = 409
-	statusRequestTimeout = 408
-	statusServerError    = 500
-	statusBadGateway     = 502
-	statusUnavailable    = 503
-	statusGatewayTimeout = 504
-)

@@ -1,5 +1,5 @@
-// Package apply is the only package that changes the platform: it sends what a
-// plan shows, re-checks right before every write and verifies after it.
+// Package apply sends the requests of a plan. It checks live right before every write, and reads
+// back after it. No other package changes the platform.
 package apply
 
 import (
@@ -13,42 +13,40 @@ import (
 // Status is how an item of a plan ended.
 type Status string
 
-// The ends of an item. Done includes items that needed nothing by the time they were due.
+// The statuses. Done includes items that needed no request any more.
 const (
 	Done    Status = "done"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
 	Blocked Status = "blocked"
-	// Deferred is a request that there is no room for today.
+	// Deferred is a request that exceeds a limit for now.
 	Deferred Status = "deferred"
 )
 
 // Outcome is how one item ended.
 type Outcome struct {
 	kind.Key
-	Status Status `json:"status"`
-	// Sent says that a write was sent for the item.
-	Sent bool `json:"sent"`
-	// Message says what was done, or why not.
+	Status  Status `json:"status"`
+	Sent    bool   `json:"sent"`
 	Message string `json:"message,omitempty"`
 	Fix     string `json:"fix,omitempty"`
-	// Field is the field of the object that the platform said is wrong, Line and Column
-	// its place in the manifest, which Run does not know.
+	// Field is the path of the field that the platform rejected. Line and Column are its place
+	// in the manifest, from 1; Run leaves them 0.
 	Field  string `json:"field,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Verdict is the name of the exit code this outcome asks for.
+	// Verdict is the name of the exit code for this outcome.
 	Verdict Verdict `json:"verdict"`
 	// Mismatches are the paths that the server did not keep.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 
-	// cause is what the platform answered where that ended the item.
+	// cause is the answer of the platform that ended the item, or nil.
 	cause error
-	// toRecord says that the ledger is still to learn that live is in sync.
+	// toRecord: the ledger must still record that live is in sync.
 	toRecord bool
 }
 
-// Mismatch is a path whose value, read back, is not the one that was sent.
+// Mismatch is a path whose value read back differs from the one sent.
 type Mismatch struct {
 	Path     string `json:"path"`
 	Sent     any    `json:"sent"`
@@ -59,24 +57,24 @@ type Mismatch struct {
 // Verdict is what an outcome means for the run (docs/design.md 0.24).
 type Verdict string
 
-// The verdicts, by name as every machine-readable output has them.
+// The verdicts, as machine-readable output names them.
 const (
 	OK           Verdict = "ok"
 	Partial      Verdict = "partial"
 	NeedsPerson  Verdict = "needs-person"
 	NotConverged Verdict = "not-converged"
 	Auth         Verdict = "auth"
-	// Stale is an object that changed since the plan: nothing was sent for it.
+	// Stale: the object changed since the plan, and nothing was sent.
 	Stale       Verdict = "stale"
 	Interrupted Verdict = "interrupted"
 )
 
-// Result is how every item of a plan ended, in the plan's order.
+// Result has the outcomes in the plan's order.
 type Result struct {
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// Event is progress of one item.
+// Event reports progress of one item.
 type Event struct {
 	kind.Key
 	// Phase is start, sent, verify, wait, end, PhaseRescue or PhaseStack.
@@ -84,15 +82,14 @@ type Event struct {
 	Message string
 }
 
-// PhaseRescue is an event whose message is a record, as JSON, that the ledger
-// should have and could not store; that of PhaseStack is the stack of a panic.
+// The message of PhaseRescue is a record, as JSON, that the ledger could not store; that of
+// PhaseStack is the stack of a panic.
 const (
 	PhaseRescue = "rescue"
 	PhaseStack  = "stack"
 )
 
-// The functions below make outcomes. A function that looks whether an item can go on
-// returns nil if it can.
+// Below, a function that checks whether an item can continue returns nil if it can.
 
 func done(message string) *Outcome { return &Outcome{Status: Done, Verdict: OK, Message: message} }
 
@@ -104,7 +101,7 @@ func failed(v Verdict, message, fix string) *Outcome {
 	return &Outcome{Status: Failed, Verdict: v, Message: message, Fix: fix}
 }
 
-// fault is a failure with what the error says.
+// fault is the outcome of an error.
 func fault(err error, prefix, fix string) *Outcome {
 	end := failed(Partial, prefix+err.Error(), fix)
 	if auth(err) {
@@ -114,8 +111,8 @@ func fault(err error, prefix, fix string) *Outcome {
 	return end
 }
 
-// broke is the outcome of an error before anything was sent.
-func broke(ctx context.Context, err error, prefix string) *Outcome {
+// failedUnsent is the outcome of an error before anything was sent.
+func failedUnsent(ctx context.Context, err error, prefix string) *Outcome {
 	return cmp.Or(late(ctx), fault(err, prefix, ""))
 }
 
@@ -131,22 +128,22 @@ func stale(why string) *Outcome {
 	return end
 }
 
-// unread is the outcome of a write that was accepted and can't be read back.
-func unread(err error) *Outcome {
+// unreadable is the outcome of an accepted write that can't be read back.
+func unreadable(err error) *Outcome {
 	if notFound(err) {
 		return failed(NotConverged, "the server answered that it was written, but does not have it", "")
 	}
 	return fault(err, "it was written, but can't be read back: ", "")
 }
 
-// unverified is the outcome of a write that was accepted just before the run ended.
+// unverified is the outcome of an accepted write if the run ended before live showed it.
 func unverified(ctx context.Context, done string) *Outcome {
 	why, verdict := ended(ctx)
 	return failed(verdict, done+"; "+why+" before live showed it", "run plan to see whether anything is left")
 }
 
-// unclaimed is the outcome of an error of the ledger before anything was sent. Only a ledger
-// that needs repair needs a person.
+// unclaimed is the outcome of a ledger error before anything was sent. A person is needed
+// only if the ledger needs repair.
 func unclaimed(err error) *Outcome {
 	end := failed(Partial, "nothing was sent, because the ledger could not be written: "+err.Error(),
 		"run apply again when the ledger can be written")
@@ -156,15 +153,15 @@ func unclaimed(err error) *Outcome {
 	return end
 }
 
-// unrecorded adds that the ledger could not record how an item ended, if err says so.
+// unrecorded adds err, if any: the ledger could not record the outcome.
 func (o *Outcome) unrecorded(err error) {
 	if err != nil {
 		o.Message += " (and the ledger could not record it: " + err.Error() + ")"
 	}
 }
 
-// unlearned is unrecorded for what live shows: the next run finds that too.
-func (o *Outcome) unlearned(what string, err error) {
+// unrecordedLive is unrecorded for an object that the next run finds in sync, too.
+func (o *Outcome) unrecordedLive(what string, err error) {
 	if err == nil || o.Verdict != OK {
 		o.unrecorded(err)
 		return

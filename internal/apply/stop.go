@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -12,22 +13,29 @@ import (
 	"trueup/internal/kind"
 )
 
-// errGrace is why a request is given up that was in flight when the run was
-// stopped, errRecording why the ledger is not waited for any longer.
+const (
+	// maxFailures is how many operations in a row the platform may fail, with a 5xx or
+	// without an answer, before the run stops (docs/design.md C3).
+	maxFailures = 5
+	// A run that is stopped gives requests in flight sendGrace to end, and the
+	// ledger ledgerGrace more (docs/design.md C5).
+	sendGrace   = 5 * time.Second
+	ledgerGrace = 2 * time.Second
+)
+
 var (
 	errGrace     = errors.New("it was cancelled, because the run was stopped")
 	errRecording = errors.New("the run was stopped, and the ledger took too long")
 )
 
-// lasting gives the run the contexts of what has begun. They outlive the one that is returned,
-// which ends at the first signal: requests by Options.Grace, or until the hurry, the ledger by
-// Options.Recording more (docs/design.md C5). The function ends them all.
-func (r *run) lasting(ctx context.Context) (context.Context, func()) {
+// contexts sets sendCtx and ledgerCtx, which outlive the context that it returns: that one ends
+// when ctx does, or with Hurry. The function that it returns ends them all.
+func (r *run) contexts(ctx context.Context) (context.Context, func()) {
 	ctx, interrupt := context.WithCancel(ctx)
-	bound := context.WithoutCancel(ctx)
-	net, cutNet := context.WithCancelCause(bound)
-	books, closeBooks := context.WithCancelCause(bound)
-	r.net, r.books = net, books
+	unbound := context.WithoutCancel(ctx)
+	sendCtx, endSends := context.WithCancelCause(unbound)
+	ledgerCtx, endLedger := context.WithCancelCause(unbound)
+	r.sendCtx, r.ledgerCtx = sendCtx, ledgerCtx
 	over := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -39,28 +47,28 @@ func (r *run) lasting(ctx context.Context) (context.Context, func()) {
 			interrupt()
 		}
 		select {
-		case <-time.After(r.Options.Grace):
+		case <-time.After(sendGrace):
 		case <-r.Hurry:
 		case <-over:
 		}
-		cutNet(errGrace)
+		endSends(errGrace)
 		select {
-		case <-time.After(r.Options.Recording):
+		case <-time.After(ledgerGrace):
 		case <-over:
 		}
-		closeBooks(errRecording)
+		endLedger(errRecording)
 	})
 	return ctx, func() {
 		close(over)
 		wg.Wait()
 		interrupt()
-		cutNet(nil)
-		closeBooks(nil)
+		endSends(nil)
+		endLedger(nil)
 	}
 }
 
-// ended says why nothing new is begun although nothing failed: a signal, or --timeout; empty while
-// the run continues.
+// ended returns why a run ends that no failure stopped: a signal, or --timeout; empty while
+// it continues.
 func ended(ctx context.Context) (string, Verdict) {
 	switch err := ctx.Err(); {
 	case err == nil:
@@ -71,23 +79,19 @@ func ended(ctx context.Context) (string, Verdict) {
 	return "interrupted", Interrupted
 }
 
-// overtaken returns an outcome if the run ended before something, such as "it was sent".
-func overtaken(ctx context.Context, before string) *Outcome {
+// endedBefore returns an outcome if the run ended before a step, such as "it was sent".
+func endedBefore(ctx context.Context, step string) *Outcome {
 	if why, verdict := ended(ctx); why != "" {
-		return skipped(verdict, why+" before "+before)
+		return skipped(verdict, why+" before "+step)
 	}
 	return nil
 }
 
-func late(ctx context.Context) *Outcome { return overtaken(ctx, "it was sent") }
+func late(ctx context.Context) *Outcome { return endedBefore(ctx, "it was sent") }
 
-func unheard(ctx context.Context) *Outcome {
-	return overtaken(ctx, "the ledger recorded that live equals git")
-}
-
-// halted says why nothing new is begun: the run was stopped or interrupted.
+// halted returns an outcome if nothing new may start: the run was stopped or interrupted.
 func (r *run) halted(ctx context.Context) *Outcome {
-	end := overtaken(ctx, "it started")
+	end := endedBefore(ctx, "it started")
 	if why := r.whyStopped(); end == nil && why != "" {
 		end = skipped(Partial, why)
 	}
@@ -100,7 +104,7 @@ func (r *run) whyStopped() string {
 	return r.stopped
 }
 
-// stoppedByAuth is why nothing new is begun after the platform refused the token.
+// stoppedByAuth is the reason to stop after the platform rejected the token.
 const stoppedByAuth = "stopped after an authentication failure"
 
 func (r *run) stop(why string) {
@@ -109,45 +113,37 @@ func (r *run) stop(why string) {
 	r.stopped = cmp.Or(r.stopped, why)
 }
 
-// noteResult notes how an operation ended, and stops the run where nothing else can succeed either:
-// the token was refused, or the platform failed, or gave no answer, too often in a row
-// (docs/design.md C3): each request that is sent once and gets none is a question to a person.
+// noteResult notes the result of an operation. It stops the run if the platform rejected the
+// token, or failed maxFailures times in a row: each request that is sent once and gets no answer
+// is a question to a person.
 func (r *run) noteResult(err error) {
 	status := httpStatus(err)
 	r.mu.Lock()
 	switch {
-	case status >= statusServerError || status == 0 && errors.As(err, new(Answer)):
+	case status >= http.StatusInternalServerError || status == 0 && errors.As(err, new(Answer)):
 		r.failures++
 	case err == nil || status != 0:
 		r.failures = 0
 	}
-	broken := r.failures >= r.Options.Breaker
+	failures := r.failures
 	r.mu.Unlock()
 	switch {
 	case auth(err):
 		r.stop(stoppedByAuth)
-	case broken:
-		r.stop(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", r.Options.Breaker, err))
+	case failures >= maxFailures:
+		r.stop(fmt.Sprintf("stopped: the platform failed %d times in a row: %s", maxFailures, err))
 	}
 }
 
-// stopIfLost stops the run where a creation found no such workspace: a list of a
-// workspace that does not exist is empty, and every creation would fail alike.
+// stopIfLost stops the run if a creation got a 404: the list of a workspace that does not
+// exist is empty, so every creation would fail alike.
 func (r *run) stopIfLost(err error) {
-	if httpStatus(err) == statusNotFound {
+	if httpStatus(err) == http.StatusNotFound {
 		r.stop("stopped: the platform does not know this workspace")
 	}
 }
 
-// unharmed is a watcher whose own mistakes change nothing of the run.
-func unharmed(report func(Event)) func(Event) {
-	return func(e Event) {
-		defer func() { _ = recover() }()
-		report(e)
-	}
-}
-
-// safely turns a panic into an error, and reports the stack as an event.
+// safely returns a panic of do as an error, and reports the stack as an event.
 func (r *run) safely(key kind.Key, do func() error) (err error) {
 	defer func() {
 		panicked := recover()

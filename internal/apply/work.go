@@ -13,39 +13,41 @@ import (
 	"trueup/internal/plan"
 )
 
-// How a write is repeated (docs/design.md C4).
+// Limits of retries (docs/design.md C4).
 const (
-	// maxTries bounds how often a request is made that was not written, or may be made twice;
-	// maxSends how often a POST is sent that may have arrived before.
+	// maxTries bounds the tries of a request that may safely be sent again;
+	// maxSends those of a POST that may have been executed.
 	maxTries = 4
 	maxSends = 3
-	// firstPause and maxPause bound the interval of pauses, which doubles.
+	// The interval of pauses starts with firstPause and doubles up to maxPause.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 20 * time.Second
-	// maxWait is the longest pause that a server may ask for (Retry-After).
+	// maxWait is the longest Retry-After that trueup waits for.
 	maxWait = 15 * time.Minute
-	// lookAgain is the pause between two looks for what a POST without an answer may have made.
+	// lookAgain is the pause between two reads of what a POST without an answer may have created.
 	lookAgain = 2 * time.Second
+	// pollEvery is the pause between two reads with --wait.
+	pollEvery = 2 * time.Second
 )
 
-// work is the work on one item, over its tries.
+// work is the state of one item over its retries.
 type work struct {
 	*run
 	kind *kind.Kind
 	item *plan.Item
-	// spec is git's, canonical JSON, once something is sent.
+	// spec is the canonical JSON to send, set before the first request.
 	spec []byte
-	// failed counts the tries that failed; before the next one comes a random part of the interval.
+	// failed counts the tries that failed; each pause before a retry is random within interval.
 	failed   int
 	interval time.Duration
-	// sent says that a request left; sends counts those that may have arrived.
+	// sent reports that a request left; sends counts those that may have been executed.
 	sent  bool
 	sends int
-	// begun says that the spec is pending in the ledger, arrived that it has to
-	// stay so: the server took it, or may have.
-	begun, arrived bool
-	// doubt is why a try before this one may have been carried out, or nil.
-	doubt error
+	// isPending: the ledger has the spec as pending. mayBeWritten: it must stay so,
+	// because the server accepted it or may have.
+	isPending, mayBeWritten bool
+	// maybeDone is the error of an earlier try that may have been executed, or nil.
+	maybeDone error
 }
 
 func (r *run) work(i int) *work {
@@ -53,27 +55,27 @@ func (r *run) work(i int) *work {
 	return &work{run: r, kind: k, item: &r.items[i]}
 }
 
-// all does all of the work, by the policy of the kind.
+// all applies the item by the policy of its kind.
 func (w *work) all(ctx context.Context) Outcome {
 	return w.finish(func() *Outcome {
 		if w.item.Request == nil {
-			return w.still(ctx)
+			return w.withoutRequest(ctx)
 		}
-		if end := w.held(ctx); end != nil {
+		if end := w.blockedBy(ctx); end != nil {
 			return end
 		}
 		w.report("start", "")
 		w.spec = w.Spec(w.item.Key)
 		if w.kind.CreateOnly() {
-			return w.over(w.make(ctx))
+			return w.reportEnd(w.createOnce(ctx))
 		}
-		return w.over(w.converge(ctx))
+		return w.reportEnd(w.converge(ctx))
 	})
 }
 
-// held returns why an item is not begun: the run was stopped, or something that it
-// waits for did not end well.
-func (w *work) held(ctx context.Context) *Outcome {
+// blockedBy returns why the item can't start: the run was stopped, or an item that it waits
+// for failed.
+func (w *work) blockedBy(ctx context.Context) *Outcome {
 	if end := w.halted(ctx); end != nil {
 		return end
 	}
@@ -95,13 +97,13 @@ func (w *work) held(ctx context.Context) *Outcome {
 	return nil
 }
 
-// still ends an item that needs no request.
-func (w *work) still(ctx context.Context) *Outcome {
+// withoutRequest ends an item that needs no request.
+func (w *work) withoutRequest(ctx context.Context) *Outcome {
 	it := w.item
 	end := done("")
 	switch {
 	case it.Op == plan.InFlight:
-		return w.yield(it.Key)
+		return w.leaveToOther(it.Key)
 	case it.Op == plan.Deferred:
 		return &Outcome{Status: Deferred, Verdict: Partial, Message: it.Reason, Fix: it.Fix}
 	case it.Op == plan.Blocked:
@@ -109,42 +111,34 @@ func (w *work) still(ctx context.Context) *Outcome {
 		if it.NeedsPerson {
 			end.Verdict = NeedsPerson
 		}
-		w.giveUp(ctx, end)
-		if !it.Failed { // else it is live all the same
+		if it.Lost && w.Journal != nil { // its run is gone: a person must decide
+			now, err := w.Clock(ctx, w.kind)
+			if err == nil {
+				err = w.Journal.GiveUp(w.ledgerCtx, it.Key, now)
+			}
+			end.unrecorded(err)
+		}
+		if !it.Failed { // a failed one is live all the same
 			return end
 		}
 	case it.Leaves():
 		end.Message = it.Reason
 	}
-	return w.settled(ctx, end)
+	return w.endInSync(ctx, end)
 }
 
-// giveUp records that a person must decide about what a run that is gone claimed.
-func (w *work) giveUp(ctx context.Context, end *Outcome) {
-	if !w.item.Lost || w.Journal == nil {
-		return
-	}
-	now, err := w.Clock(ctx, w.kind)
-	if err == nil {
-		err = w.Journal.GiveUp(w.books, w.item.Key, now)
-	}
-	end.unrecorded(err)
-}
-
-// finish runs the work, or a part of it. A panic is the outcome of the item, so that
-// the rest goes on.
+// finish runs do. A panic fails the item only, not the run.
 func (w *work) finish(do func() *Outcome) Outcome {
 	var end *Outcome
 	if err := w.safely(w.item.Key, func() error { end = do(); return nil }); err != nil {
-		end = w.over(failed(Partial, err.Error(),
+		end = w.reportEnd(failed(Partial, err.Error(),
 			"run apply again, which checks first. This is a bug in trueup: report it with the output of -v"))
 	}
 	end.Key, end.Sent = w.item.Key, end.Sent || w.sent
 	return *end
 }
 
-// over reports that an item has ended.
-func (w *work) over(end *Outcome) *Outcome {
+func (w *work) reportEnd(end *Outcome) *Outcome {
 	if end.Verdict == Auth {
 		w.stop(stoppedByAuth)
 	}
@@ -156,15 +150,15 @@ func (w *work) report(phase, message string) {
 	w.Report(Event{Key: w.item.Key, Phase: phase, Message: message})
 }
 
-// turn waits for the rate limit, before the look that a write relies on.
-func (w *work) turn(ctx context.Context) *Outcome {
+// waitTurn waits for the rate limit, before the read that a write relies on.
+func (w *work) waitTurn(ctx context.Context) *Outcome {
 	if err := w.Writer.Turn(ctx, w.kind); err != nil {
-		return broke(ctx, err, "")
+		return failedUnsent(ctx, err, "")
 	}
 	return nil
 }
 
-// send makes a request, and notes whether it left; one that panics may have.
+// send makes a request, and notes whether it left. One that panics may have.
 func (w *work) send(request func() error) error {
 	before := w.sent
 	w.sent = true
@@ -175,20 +169,19 @@ func (w *work) send(request func() error) error {
 	}
 	w.report("sent", w.item.Request.Method+" "+w.item.Request.Path)
 	if err == nil || uncertain(err) {
-		w.arrived = true
+		w.mayBeWritten = true
 		w.sends++
 	}
 	return err
 }
 
-// retry waits for another try after one that failed for the moment, if there is
-// one left and the run goes on.
+// retry counts a failed try, and pauses if another one is allowed. It reports whether to try again.
 func (w *work) retry(ctx context.Context, err error) bool {
-	return w.left(err) && w.rest(ctx, err)
+	return w.canRetry(err) && w.pause(ctx, err)
 }
 
-// rest waits before another try; false means that the run ends before that.
-func (w *work) rest(ctx context.Context, err error) bool {
+// pause waits before a retry. It returns false if the run ends before that.
+func (w *work) pause(ctx context.Context, err error) bool {
 	w.interval = min(max(firstPause, 2*w.interval), maxPause)
 	d := max(rand.N(w.interval), ask(err, Answer.Wait))
 	if limit, ends := ctx.Deadline(); ctx.Err() != nil || ends && time.Until(limit) < d {
@@ -198,43 +191,42 @@ func (w *work) rest(ctx context.Context, err error) bool {
 	return w.Sleep(ctx, d) == nil
 }
 
-// left counts a try that failed, and reports whether there is another. A try that was not even
-// sent, because the platform had asked another request of its area to wait, does not count.
-func (w *work) left(err error) bool {
+// canRetry counts a failed try, and reports whether another one is allowed. A request that was
+// not sent because its area has to wait does not count.
+func (w *work) canRetry(err error) bool {
 	wait := ask(err, Answer.Wait)
 	if !notSent(err) || httpStatus(err) != 0 || wait == 0 {
 		w.failed++
 	}
-	// Where the time of the run is limited, rest waits for what fits.
-	return w.failed < maxTries && (w.bounded || wait <= maxWait)
+	// With a time limit, pause rejects what does not fit.
+	return w.failed < maxTries && (w.hasDeadline || wait <= maxWait)
 }
 
-// look reads an object until it is as it should be, four times within about ten
-// seconds; cut says that the run ended before that.
-func (w *work) look(ctx context.Context, name string, isRight func(kind.Object, error) bool) (cut bool) {
+// look reads an object until isRight, four times within ten seconds. It returns true if the
+// run ended before that.
+func (w *work) look(ctx context.Context, name string, isRight func(kind.Object, error) bool) (interrupted bool) {
 	for _, pause := range []time.Duration{0, time.Second, 3 * time.Second, 6 * time.Second} {
 		if pause > 0 && w.Sleep(ctx, pause) != nil {
 			return ctx.Err() != nil
 		}
-		if isRight(w.Writer.Get(w.net, w.kind, name)) {
+		if isRight(w.Writer.Get(w.sendCtx, w.kind, name)) {
 			return false
 		}
 	}
 	return false
 }
 
-// reading is what reading back gave: the object as it was last seen, or nil and
-// why; kept says that it has everything that was sent, cut that the run ended before
-// it was looked for as long as it takes.
+// reading is the result of reading back: the object as last seen, or nil and the error.
 type reading struct {
-	obj       *kind.Object
-	err       error
-	kept, cut bool
+	obj *kind.Object
+	err error
+	// kept: the object has everything that was sent. interrupted: the run ended before that.
+	kept, interrupted bool
 }
 
 // readBack reads the object until it has everything that was sent.
 func (w *work) readBack(ctx context.Context, name string, sent []byte) (last reading) {
-	last.cut = w.look(ctx, name, func(obj kind.Object, err error) bool {
+	last.interrupted = w.look(ctx, name, func(obj kind.Object, err error) bool {
 		if err == nil && obj.Spec == nil {
 			err = errors.New("the platform returns it without a spec")
 		}
@@ -242,41 +234,35 @@ func (w *work) readBack(ctx context.Context, name string, sent []byte) (last rea
 			last.err = err
 			return false
 		}
-		last.obj, last.kept = &obj, w.keeps(sent, obj)
+		last.obj, last.kept = &obj, w.hasAll(sent, obj)
 		return last.kept
 	})
 	return last
 }
 
-// keeps reports whether an object has everything that was sent.
-func (w *work) keeps(sent []byte, obj kind.Object) bool {
+// hasAll reports whether an object has everything that was sent.
+func (w *work) hasAll(sent []byte, obj kind.Object) bool {
 	return obj.Spec != nil && !obj.Terminating && merge.Covers(w.Rules(w.kind), canon.MustDecode(sent), canon.MustDecode(obj.Spec))
 }
 
-// pollEvery is how often a waiting run looks.
-const pollEvery = 2 * time.Second
-
-// waiting is a wait, with --wait, for what the platform does after it answered.
-type waiting struct {
-	*work
-	// did is what was done, state what is waited for, such as ready.
-	did, state string
-	// looking is for the looks: each may take long if the platform does not answer.
-	looking context.Context
-	waited  time.Duration
-}
-
-// pause waits for the next look. An interruption ends the waiting, not what was done.
-func (w *waiting) pause(ctx context.Context) *Outcome {
+// poll calls look until it returns an outcome, for at most Options.WaitTimeout: look's context
+// ends then, too. If it stops earlier, the outcome says that did was done but state, such as
+// "ready", was not reached.
+func (w *work) poll(ctx context.Context, did, state string, look func(context.Context) *Outcome) *Outcome {
 	limit := w.Options.WaitTimeout
-	if w.waited >= limit || w.looking.Err() != nil && ctx.Err() == nil {
-		return failed(Partial, fmt.Sprintf("%s, but not %s within %s", w.did, w.state, limit), "run plan later to see whether it is "+w.state)
+	looking, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	for waited := time.Duration(0); ; waited += pollEvery {
+		if end := look(looking); end != nil {
+			return end
+		}
+		if waited >= limit || looking.Err() != nil && ctx.Err() == nil {
+			return failed(Partial, fmt.Sprintf("%s, but not %s within %s", did, state, limit), "run plan later to see whether it is "+state)
+		}
+		w.report("wait", fmt.Sprintf("not %s after %s", state, waited))
+		if w.Sleep(ctx, pollEvery) != nil {
+			why, verdict := ended(ctx)
+			return failed(verdict, fmt.Sprintf("%s; %s while it was not %s yet", did, why, state), "")
+		}
 	}
-	w.report("wait", fmt.Sprintf("not %s after %s", w.state, w.waited))
-	if w.Sleep(ctx, pollEvery) != nil {
-		why, verdict := ended(ctx)
-		return failed(verdict, fmt.Sprintf("%s; %s while it was not %s yet", w.did, why, w.state), "")
-	}
-	w.waited += pollEvery
-	return nil
 }

@@ -13,33 +13,32 @@ import (
 	"trueup/internal/plan"
 )
 
-// yield leaves an item to the run that claimed it.
-func (r *run) yield(key kind.Key) *Outcome {
+// leaveToOther leaves an item to the run that claimed it.
+func (r *run) leaveToOther(key kind.Key) *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.elsewhere = append(r.elsewhere, key)
 	return skipped(Partial, "in flight elsewhere")
 }
 
-// yieldIfClaimed leaves what appeared since the plan was made to the run that made it,
-// if the ledger has it of one.
-func (w *work) yieldIfClaimed(ctx context.Context, end *Outcome) *Outcome {
+// leaveIfClaimed leaves an object that appeared since the plan to another run, if that claimed it.
+func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
 	if end.Verdict != Stale || w.Journal == nil {
 		return end
 	}
 	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
 	if rec := records[w.item.Key]; err == nil && (rec.State == ledger.Claimed || rec.State == ledger.Posted) {
-		return w.yield(w.item.Key)
+		return w.leaveToOther(w.item.Key)
 	}
 	return end
 }
 
-// pollSeldom is how often a run that has waited for others for a while looks what
-// they have done: many that wait must not keep the store from the one that works.
+// pollSeldom is the longest pause between two reads of the ledger: many runs that wait must not
+// slow the store for the one that works.
 const pollSeldom = 8 * time.Second
 
-// awaitOthers waits for the requests that other runs have claimed, as long as
-// the user wants and the run goes on, and sends those that they gave back.
+// awaitOthers waits up to Options.WaitOthers for requests that other runs claimed, and sends those
+// that they gave back.
 func (r *run) awaitOthers(ctx context.Context) {
 	pause := pollEvery
 	for waited := time.Duration(0); len(r.elsewhere) > 0 && ctx.Err() == nil; waited += pause {
@@ -62,7 +61,7 @@ func (r *run) awaitOthers(ctx context.Context) {
 	}
 }
 
-// lookAt reads the records of what other runs have claimed.
+// lookAt reads the records of these items, which other runs claimed.
 func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
 	var records map[kind.Key]ledger.Record
 	err := r.safely(waiting[0], func() (err error) {
@@ -74,20 +73,20 @@ func (r *run) lookAt(ctx context.Context, waiting []kind.Key) {
 		w := r.work(i)
 		r.outcomes[i] = w.finish(func() *Outcome {
 			if err != nil {
-				end := w.yield(key)
+				end := w.leaveToOther(key)
 				end.Message += ", and the ledger could not be read again: " + err.Error()
 				return end
 			}
-			return w.other(ctx, i, records[key])
+			return w.endByRecord(ctx, i, records[key])
 		})
 	}
 }
 
-// other ends an item that another run has claimed, by its record.
-func (w *work) other(ctx context.Context, i int, rec ledger.Record) *Outcome {
+// endByRecord ends an item that another run claimed, by its record.
+func (w *work) endByRecord(ctx context.Context, i int, rec ledger.Record) *Outcome {
 	end := skipped(Partial, "in flight elsewhere")
 	end.Message, end.Fix = ledger.Explain(rec)
-	if w.another(rec) {
+	if w.hasOtherSpec(rec) {
 		end.Status, end.Verdict, end.Fix = Blocked, NeedsPerson, "give this one another name"
 		end.Message += "; that was another spec, and this one was not sent"
 		return end
@@ -99,39 +98,39 @@ func (w *work) other(ctx context.Context, i int, rec ledger.Record) *Outcome {
 		end.Status, end.Verdict = Blocked, NeedsPerson
 	case ledger.Claimed:
 		if !rec.Left {
-			end = w.yield(w.item.Key)
+			end = w.leaveToOther(w.item.Key)
 			end.Message, end.Fix = ledger.ExplainFlight(rec)
 			return end
 		}
 		end.Fix = "run apply again"
 	case "", ledger.Rejected:
 		if w.item.Request != nil && !w.item.Resend {
-			return w.again(ctx, i)
+			return w.sendNow(ctx, i)
 		}
 		end.Fix = "run apply again"
 	}
 	return end
 }
 
-// another reports whether a record is of a request with another spec than git's:
-// two commits may use one name.
-func (w *work) another(rec ledger.Record) bool {
+// hasOtherSpec reports whether the record is of another spec than the manifest's: two commits may
+// use one name.
+func (w *work) hasOtherSpec(rec ledger.Record) bool {
 	free := rec.State == "" || rec.State == ledger.Rejected
 	if free || rec.SpecDigest == nil || w.item.DesiredDigest == nil {
-		return false // the name is free, or git has no spec for it
+		return false // the name is free, or the manifest has no spec
 	}
 	return *rec.SpecDigest != plan.SpecDigest(w.kind, w.Spec(w.item.Key))
 }
 
-// again sends what the plan showed and another run had claimed and given back.
-func (w *work) again(ctx context.Context, i int) *Outcome {
+// sendNow sends a request that another run had claimed and given back.
+func (w *work) sendNow(ctx context.Context, i int) *Outcome {
 	if !w.kind.RequestOnly() {
 		end := w.run.work(i).all(ctx)
 		return &end
 	}
 	w.done.Add(-1) // it counted when it was left to the other run
 	var recording sync.WaitGroup
-	w.volley(ctx, []int{i}, &recording)
+	w.sendBatch(ctx, []int{i}, &recording)
 	recording.Wait()
 	end := w.outcomes[i]
 	return &end

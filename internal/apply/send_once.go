@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"trueup/internal/canon"
@@ -14,84 +15,84 @@ import (
 	"trueup/internal/plan"
 )
 
-// sentTolerance is how much earlier than our send our object may seem to be created.
-// clocksApart is how far the clock of answers (Date) and that of creation may differ.
 const (
+	// sentTolerance is how much earlier than our send our object may seem to be created.
 	sentTolerance = 30 * time.Second
-	clocksApart   = 10 * time.Minute
+	// clocksApart is how far the clocks of Date headers and of creation timestamps may differ.
+	clocksApart = 10 * time.Minute
 )
 
-// shot is a claimed request on its way.
-type shot struct {
+// onceSend is a claimed request that must be executed at most once.
+type onceSend struct {
 	*work
 	// digest is that of the spec, as the ledger has it.
 	digest canon.Sum
 	hold   ledger.Hold
-	// before is what was live before the claim and looks like what is sent.
+	// before lists what was live before the claim and looks like what is sent.
 	before *ledger.Listing
-	// certain says that no send of the intent can have arrived.
+	// certain reports that no send under this claim, or an earlier one, can have been executed.
 	certain bool
 }
 
-// fate is how a send ended.
-type fate int
+// sendResult is the result of one send.
+type sendResult int
 
 const (
-	// executed by this send, duplicate by an earlier one of ours, foreign by
-	// somebody else under the same name.
-	executed fate = iota
+	// executed now; duplicate of an earlier send of ours, which was executed; foreign: another
+	// client has the name.
+	executed sendResult = iota
 	duplicate
 	foreign
-	// refused: certainly nothing was done; unsent: nothing was written; open: it
-	// may have arrived; late: it must not be sent any more.
+	// refused: not executed; unsent: nothing was written; unclear: it may have been
+	// executed; overdue: it must not be sent any more.
 	refused
 	unsent
-	open
+	unclear
 	overdue
 )
 
-// answer is the fate of a send, and the object or error that came back. again says
-// that another try may succeed.
+// answer is the result of a send, with the object or error that came back.
 type answer struct {
-	fate  fate
-	obj   kind.Object
-	err   error
+	result sendResult
+	obj    kind.Object
+	err    error
+	// again reports that a retry may succeed.
 	again bool
 }
 
-// deliver sends a claimed request until its fate is known, or it may not be sent again. Each send
-// has its turn first, then a look at the clock, and nothing between that and the send.
-func (s *shot) deliver(ctx context.Context) answer {
+// sendUntilKnown sends a claimed request until its result is known, or it must not be sent again. Each
+// send waits for its turn, then reads the clock, and does nothing else before it writes.
+func (s *onceSend) sendUntilKnown(ctx context.Context) answer {
 	for sends := 0; ; {
 		a := s.try(ctx)
-		again := s.left(a.err) && a.again
-		if a.fate == open {
-			a = s.clarified(ctx, a)
+		again := s.canRetry(a.err) && a.again
+		if a.result == unclear {
+			a = s.readOutcome(ctx, a)
 			// Sent again only on proof that it can't be executed twice (docs/design.md 0.7).
 			sends++
-			again = a.fate == open && s.hold.Terms.Proven && sends < maxSends
+			again = a.result == unclear && s.hold.Terms.Proven && sends < maxSends
 		}
-		if again && s.rest(ctx, a.err) {
+		if again && s.pause(ctx, a.err) {
 			continue
 		}
 		s.noteResult(a.err)
-		if a.fate == refused {
+		if a.result == refused {
 			s.stopIfLost(a.err)
 		}
 		return a
 	}
 }
 
-// clarified looks what a send without a clear answer did, if it leaves an object. One
-// that was answered with a conflict, and that live does not show, made nothing.
-func (s *shot) clarified(ctx context.Context, a answer) answer {
-	sure := s.certain
+// readOutcome reads what a send without a clear answer created. If it
+// got a 409 and live shows no object, it created nothing.
+func (s *onceSend) readOutcome(ctx context.Context, a answer) answer {
+	wasCertain := s.certain
 	s.certain = false
 	if s.kind.RequestOnly() {
 		return a
 	}
 	var got reading
-	// A mistake while looking leaves what was sent as open as it is.
+	// A panic while reading leaves the result as unclear as it is.
 	_ = s.safely(s.item.Key, func() error {
 		// A GET right before the claim has shown the name to be free.
 		got = s.readBack(ctx, s.item.Name, s.spec)
@@ -99,27 +100,27 @@ func (s *shot) clarified(ctx context.Context, a answer) answer {
 	})
 	switch {
 	case got.kept:
-		return answer{fate: duplicate, obj: *got.obj}
-	case sure && httpStatus(a.err) == statusConflict:
+		return answer{result: duplicate, obj: *got.obj}
+	case wasCertain && httpStatus(a.err) == http.StatusConflict:
 		s.certain = true
-		return answer{fate: refused, err: a.err}
+		return answer{result: refused, err: a.err}
 	}
 	return a
 }
 
-// try sends once. A panic in it is an answer as well: what had begun to be sent may have arrived.
-func (s *shot) try(ctx context.Context) answer {
-	before := answer{fate: unsent}
+// try sends once. A panic is a result, too: a request that has begun may have been executed.
+func (s *onceSend) try(ctx context.Context) answer {
+	before := answer{result: unsent}
 	var now ledger.Instant
 	var obj kind.Object
 	begun := false
 	err := s.safely(s.item.Key, func() (err error) {
-		if now, before.fate, err = s.admitted(ctx); err != nil {
+		if now, before.result, err = s.waitToSend(ctx); err != nil {
 			return err
 		}
 		begun = true
 		return s.send(func() error {
-			obj, err = s.Writer.Create(s.net, s.kind, s.item.Request.Body)
+			obj, err = s.Writer.Create(s.sendCtx, s.kind, s.item.Request.Body)
 			return err
 		})
 	})
@@ -127,12 +128,12 @@ func (s *shot) try(ctx context.Context) answer {
 		before.err = err
 		return before
 	}
-	return s.judge(obj, err, now)
+	return s.classify(obj, err, now)
 }
 
-// admitted waits for the turn of a send, and looks whether it may still be made. If
-// not, the error says why, and the fate is unsent or, after the window, overdue.
-func (s *shot) admitted(ctx context.Context) (ledger.Instant, fate, error) {
+// waitToSend waits for the turn of a send, and checks that it may still be sent. The error
+// says why not; the result is then unsent or, after the window, overdue.
+func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, error) {
 	if err := s.Writer.Turn(ctx, s.kind); err != nil {
 		return ledger.Instant{}, unsent, err
 	}
@@ -142,7 +143,7 @@ func (s *shot) admitted(ctx context.Context) (ledger.Instant, fate, error) {
 	}
 	if s.Now != nil {
 		s.mu.Lock()
-		s.looks[s.kind.Area] = reckoning{now: now, when: s.Now()}
+		s.clocks[s.kind.Area] = clockReading{now: now, when: s.Now()}
 		s.mu.Unlock()
 	}
 	terms := s.hold.Terms
@@ -155,35 +156,34 @@ func (s *shot) admitted(ctx context.Context) (ledger.Instant, fate, error) {
 	return now, overdue, fmt.Errorf("it could be sent until %s: after that, the platform may have forgotten the name", stamp(terms.Until(s.hold.First, now)))
 }
 
-// judge says what an answer means (docs/design.md A3).
-func (s *shot) judge(obj kind.Object, err error, now ledger.Instant) answer {
+// classify returns what an answer means (docs/design.md A3).
+func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answer {
 	a := answer{obj: obj, err: err}
 	switch {
 	case err == nil && madeBefore(obj, sentAt(now)):
-		a.fate = s.taken(obj, true)
+		a.result = s.ownerOf(obj, true)
 		a.err = fmt.Errorf("the platform answered with one that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
-		a.fate = executed
+		a.result = executed
 	case notSent(err):
-		a.fate, a.again = unsent, transient(err)
+		a.result, a.again = unsent, transient(err)
 	case exists(err):
 		answer, _ := errors.AsType[Answer](err)
 		existing, shown := answer.Existing()
-		a.obj, a.fate = existing, s.taken(existing, shown)
+		a.obj, a.result = existing, s.ownerOf(existing, shown)
 	case conflict(err):
-		a.fate, a.again = refused, true
+		a.result, a.again = refused, true
 	case uncertain(err):
-		a.fate = open
+		a.result = unclear
 	default:
-		a.fate = refused
+		a.result = refused
 	}
 	return a
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// sentAt is the earliest time at which an object that was made by a send at the
-// instant can seem to have been made.
+// sentAt is the earliest creation time that an object of a send at this instant may have.
 func sentAt(now ledger.Instant) time.Time {
 	at := now.Early
 	if limit := now.Now.Add(-clocksApart); now.Alone || at.Before(limit) {
@@ -192,10 +192,10 @@ func sentAt(now ledger.Instant) time.Time {
 	return at.Add(-sentTolerance)
 }
 
-// taken says whose the object of the same name is: ours only if an earlier send
-// may have made it, also one that a person believed not to be executed. If the
-// platform shows it, it must be what was sent, and not older than the intent.
-func (s *shot) taken(existing kind.Object, shown bool) fate {
+// ownerOf returns duplicate if the existing object of the name is ours: only if an earlier send may
+// have created it, also one that a person marked as not executed. If the platform shows it, it must
+// equal what was sent, and not be older than the claim.
+func (s *onceSend) ownerOf(existing kind.Object, shown bool) sendResult {
 	ours, since := !s.certain, s.hold.First
 	if s.hold.Reposted != nil {
 		ours, since = true, *s.hold.Reposted
@@ -215,43 +215,43 @@ func madeBefore(obj kind.Object, t time.Time) bool {
 	return err == nil && made.Before(t)
 }
 
-// close records how a request ended, and says so; Done means that it was executed.
-func (s *shot) close(ctx context.Context, a answer) *Outcome {
-	end, record := s.verdict(ctx, a)
+// recordEnd records the result of a request, and returns its outcome: Done if it was executed.
+func (s *onceSend) recordEnd(ctx context.Context, a answer) *Outcome {
+	end, record := s.outcomeOf(ctx, a)
 	return s.rescue(s.safely(s.item.Key, record), end)
 }
 
-// verdict is the outcome of a request, and what records it.
-func (s *shot) verdict(ctx context.Context, a answer) (end *Outcome, record func() error) {
+// outcomeOf returns the outcome of a request, and the function that records it.
+func (s *onceSend) outcomeOf(ctx context.Context, a answer) (end *Outcome, record func() error) {
 	key := s.item.Key
 	switch {
-	case a.fate == executed, a.fate == duplicate:
+	case a.result == executed, a.result == duplicate:
 		made := ledger.Made{RemoteName: a.obj.Name, UID: a.obj.UID, CreationTimestamp: a.obj.CreationTimestamp}
 		end = done("")
-		if a.fate == duplicate {
+		if a.result == duplicate {
 			made.How, made.HTTP = ledger.Duplicate, httpStatus(a.err)
 			if a.err == nil {
 				made.How = ledger.Found // by a look, which does not prove who made it
 			}
 			end.Message = "accepted when it was first sent, as the platform now confirms"
 		}
-		return end, func() error { return s.Journal.Posted(s.books, key, made) }
-	case a.fate == foreign:
+		return end, func() error { return s.Journal.Posted(s.ledgerCtx, key, made) }
+	case a.result == foreign:
 		end = failed(NeedsPerson, "the name already exists, and this ledger did not create it: "+a.err.Error(), ledger.NameQuestion(key))
-		return end, func() error { return s.Journal.MarkTaken(s.books, key, end.Message) }
-	case a.fate == overdue && s.certain:
+		return end, func() error { return s.Journal.MarkTaken(s.ledgerCtx, key, end.Message) }
+	case a.result == overdue && s.certain:
 		return failed(Partial, "it was not sent: "+a.err.Error(), "check this machine's clock, and run apply again"),
-			func() error { return s.Journal.Release(s.books, key, a.err.Error()) }
-	case a.fate == unsent && !s.sent && ctx.Err() != nil:
+			func() error { return s.Journal.Release(s.ledgerCtx, key, a.err.Error()) }
+	case a.result == unsent && !s.sent && ctx.Err() != nil:
 		end = late(ctx)
 		return end, func() error { return s.giveBack(end.Message) }
 	}
 	return s.failed(a)
 }
 
-// failed is the verdict of a send that failed. Only what was provably not written, or certainly
-// refused, is free again; what may have arrived is left for a later run, or for a person.
-func (s *shot) failed(a answer) (end *Outcome, record func() error) {
+// failed is outcomeOf a failed send. Only what was certainly not executed is free again; the rest
+// is left to a later run, or to a person.
+func (s *onceSend) failed(a answer) (end *Outcome, record func() error) {
 	key, message := s.item.Key, a.err.Error()
 	end = fault(a.err, "", "")
 	if ask(a.err, Answer.Limited) && s.item.Purge != nil {
@@ -260,32 +260,32 @@ func (s *shot) failed(a answer) (end *Outcome, record func() error) {
 		s.mu.Unlock()
 	}
 	switch {
-	case a.fate == unsent && s.certain:
+	case a.result == unsent && s.certain:
 		end.Fix = "run apply again"
-		return end, func() error { return s.Journal.Release(s.books, key, message) }
-	case a.fate == refused && s.certain:
-		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.books, key, httpStatus(a.err), message) }
-	case a.fate != overdue && s.hold.Terms.Proven:
+		return end, func() error { return s.Journal.Release(s.ledgerCtx, key, message) }
+	case a.result == refused && s.certain:
+		return cmp.Or(s.noRoom(), end), func() error { return s.Journal.Rejected(s.ledgerCtx, key, httpStatus(a.err), message) }
+	case a.result != overdue && s.hold.Terms.Proven:
 		end.Message = "it may have been executed: " + message
 		end.Fix = "trueup ledger settle or the next apply sends it again under the same name, which is safe until " +
 			stamp(s.hold.First.Add(s.hold.Terms.Window))
-		return end, func() error { return s.Journal.Leave(s.books, key, message) }
+		return end, func() error { return s.Journal.Leave(s.ledgerCtx, key, message) }
 	}
 	end.Verdict, end.Message, end.Fix = NeedsPerson, "it may have been executed: "+message, ledger.Question(key)
-	return end, func() error { return s.Journal.MarkUnknown(s.books, key, message) }
+	return end, func() error { return s.Journal.MarkUnknown(s.ledgerCtx, key, message) }
 }
 
-// giveBack ends a claim under which nothing was sent. If an earlier run may have sent
-// it, the next one may go on at once.
-func (s *shot) giveBack(why string) error {
+// giveBack ends a claim that sent nothing. If an earlier run may have sent it, the next
+// run may continue at once.
+func (s *onceSend) giveBack(why string) error {
 	if s.certain {
-		return s.Journal.Release(s.books, s.item.Key, why)
+		return s.Journal.Release(s.ledgerCtx, s.item.Key, why)
 	}
-	return s.Journal.Leave(s.books, s.item.Key, why)
+	return s.Journal.Leave(s.ledgerCtx, s.item.Key, why)
 }
 
-// noRoom defers an item if the platform takes no more purges of its hostname for now.
-func (s *shot) noRoom() *Outcome {
+// noRoom defers a purge if the platform accepts no more purges of its hostname for now.
+func (s *onceSend) noRoom() *Outcome {
 	if s.item.Purge == nil {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (s *shot) noRoom() *Outcome {
 	}
 }
 
-// rescue ends an item that the ledger could not record. It reports what the ledger lacks, so that
+// rescue ends an item that the ledger could not record. It reports the missing record, so that
 // nothing is lost.
 func (w *work) rescue(err error, end *Outcome) *Outcome {
 	if err == nil {
@@ -313,7 +313,7 @@ func (w *work) rescue(err error, end *Outcome) *Outcome {
 		done, verdict = "it was accepted", NeedsPerson
 	}
 	if errors.Is(err, ledger.ErrConflict) {
-		// Whoever changed the record takes care of it, unless it was executed.
+		// The run that changed the record is responsible for it, unless ours was executed.
 		return failed(verdict, done+" (and another run changed its record meanwhile)", "trueup ledger show "+key.String())
 	}
 	end = failed(NeedsPerson, done+" (and the ledger could not record it: "+err.Error()+")", ledger.Question(key))

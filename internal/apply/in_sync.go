@@ -10,23 +10,25 @@ import (
 	"trueup/internal/plan"
 )
 
-// settled ends an item that is in sync; recordSettled records that.
-func (w *work) settled(ctx context.Context, end *Outcome) *Outcome {
+// endInSync ends an item that is in sync. recordInSync records it later.
+func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
-		if end = cmp.Or(unheard(ctx), end); end.Status != Skipped {
+		if end = cmp.Or(endedBefore(ctx, recordingInSync), end); end.Status != Skipped {
 			end = w.found(end)
 		}
 	}
 	if w.Options.Wait && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
-		end = w.await(ctx)
+		end = w.awaitReady(ctx)
 	}
 	end.toRecord = toRecord
 	return end
 }
 
-// await waits until what an earlier run made is ready.
-func (w *work) await(ctx context.Context) *Outcome {
+const recordingInSync = "the ledger recorded that live equals git"
+
+// awaitReady waits until the object that an earlier run created is ready.
+func (w *work) awaitReady(ctx context.Context) *Outcome {
 	name := cmp.Or(w.item.RemoteName, w.item.Name)
 	obj, err := w.Writer.Get(ctx, w.kind, name)
 	if err == nil {
@@ -38,24 +40,24 @@ func (w *work) await(ctx context.Context) *Outcome {
 	return fault(err, "", "")
 }
 
-// found records that the object of a request without an answer is live. Another
-// run may do so at the same time.
+// found records that the object of an unknown request is live. Another run may do
+// so at the same time.
 func (w *work) found(end *Outcome) *Outcome {
 	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
-	err := w.Journal.Found(w.books, w.item.Key, made)
+	err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
 	if errors.Is(err, ledger.ErrConflict) {
-		return w.yield(w.item.Key)
+		return w.leaveToOther(w.item.Key)
 	}
-	end.unlearned("it is live", err)
+	end.unrecordedLive("it is live", err)
 	return end
 }
 
-// recordsTogether is how many records are written at once: between those the run can be stopped.
+// recordsTogether is how many records recordInSync writes at once. The run can be stopped in between.
 const recordsTogether = 500
 
-// recordSettled records the items that are in sync, after everything was sent: the next
-// run would see them too.
-func (r *run) recordSettled(ctx context.Context) {
+// recordInSync records the items that are in sync. That comes after the sends of the phase, because
+// the next run would find them in sync, too.
+func (r *run) recordInSync(ctx context.Context) {
 	var all []int
 	for i := range r.outcomes {
 		if r.outcomes[i].toRecord {
@@ -63,7 +65,7 @@ func (r *run) recordSettled(ctx context.Context) {
 		}
 	}
 	for some := range slices.Chunk(all, recordsTogether) {
-		late := unheard(ctx)
+		late := endedBefore(ctx, recordingInSync)
 		if late == nil {
 			r.recordTogether(some)
 		}
@@ -89,13 +91,13 @@ func (r *run) recordTogether(some []int) {
 	}
 	errs := make([]error, len(some))
 	err := r.safely(all[0].Key, func() error {
-		copy(errs, r.Journal.AppliedAll(r.books, all))
+		copy(errs, r.Journal.AppliedAll(r.ledgerCtx, all))
 		return nil
 	})
 	for n, i := range some {
-		// Another run may be at it; what that leaves is compared by the next one.
+		// On a conflict another run works on the object, and the next run compares it.
 		if each := cmp.Or(err, errs[n]); !errors.Is(each, ledger.ErrConflict) {
-			r.outcomes[i].unlearned("live equals git", each)
+			r.outcomes[i].unrecordedLive("live equals git", each)
 		}
 	}
 }

@@ -1,0 +1,267 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"trueup/internal/canon"
+	"trueup/internal/kind"
+	"trueup/internal/ledger"
+	"trueup/internal/merge"
+	"trueup/internal/plan"
+)
+
+// postAll sends the send-once requests in the plan's order. It sends together what it claims
+// together: each claim is durable before its request starts, and a run that dies leaves no more
+// unknown requests than it had in flight (docs/design.md A3).
+func (r *run) postAll(ctx context.Context) {
+	var recording sync.WaitGroup
+	defer recording.Wait()
+	var batch []int
+	for i := range r.items {
+		if k, _ := kind.Named(r.items[i].Kind); !k.RequestOnly() {
+			continue
+		}
+		if r.items[i].Op != plan.Post {
+			r.outcomes[i] = r.work(i).all(ctx)
+			r.countDone()
+			continue
+		}
+		if batch = append(batch, i); len(batch) >= r.Options.together() {
+			r.sendBatch(ctx, batch, &recording)
+			batch = nil
+		}
+	}
+	r.sendBatch(ctx, batch, &recording)
+}
+
+// together is how many requests to claim and send in parallel.
+func (o Options) together() int { return max(1, min(o.Batch, o.Parallelism)) }
+
+// sendBatch claims requests, sends them, and starts to record their outcomes. With a slow
+// store the next batch's claims may run while these are recorded, but not its sends.
+func (r *run) sendBatch(ctx context.Context, batch []int, recording *sync.WaitGroup) {
+	sends := r.claimAll(ctx, batch)
+	recording.Wait()
+	var sending sync.WaitGroup
+	for n, i := range batch {
+		s := sends[n]
+		if s == nil {
+			r.countDone()
+			continue
+		}
+		sending.Go(func() {
+			record := s.sendClaimed(ctx)
+			recording.Go(func() {
+				r.outcomes[i] = s.finish(record)
+				r.countDone()
+			})
+		})
+	}
+	sending.Wait()
+	if r.Options.together() == 1 {
+		recording.Wait()
+	}
+}
+
+// sendClaimed sends a claimed request, or gives the claim back if the run has ended. The function
+// that it returns records the outcome.
+func (s *onceSend) sendClaimed(ctx context.Context) (record func() *Outcome) {
+	if end := s.halted(ctx); end != nil {
+		return func() *Outcome { return s.rescue(s.giveBack(end.Message), end) }
+	}
+	a := s.sendUntilKnown(ctx)
+	return func() *Outcome {
+		end := s.recordEnd(ctx, a)
+		if end.Status == Done {
+			end.Message = cmp.Or(end.Message, "accepted; the platform executes it later")
+		}
+		return s.reportEnd(end)
+	}
+}
+
+// claimAll claims a batch in parallel, so that the claims reach the store together. The result has
+// nil for what must not be sent. One clock reading of each area is enough: each send has its own.
+func (r *run) claimAll(ctx context.Context, batch []int) []*onceSend {
+	sends := make([]*onceSend, len(batch))
+	clocks := map[kind.Area]clockReading{}
+	var wg sync.WaitGroup
+	for n, i := range batch {
+		s := &onceSend{work: r.work(i)}
+		blocked := cmp.Or(s.blockedBy(ctx), s.noRoom())
+		if blocked == nil {
+			s.report("start", "")
+			if _, ok := clocks[s.kind.Area]; !ok {
+				clocks[s.kind.Area] = r.readClock(ctx, s.kind)
+			}
+		}
+		at := clocks[s.kind.Area]
+		wg.Go(func() {
+			r.outcomes[i] = s.finish(func() *Outcome {
+				if blocked != nil {
+					return blocked
+				}
+				if end := s.claim(ctx, at); end != nil {
+					return end
+				}
+				sends[n] = s
+				return done("")
+			})
+		})
+	}
+	wg.Wait()
+	return sends
+}
+
+// createOnce creates an object that must not be created twice, under a claim
+// like that of a request (docs/design.md 0.5).
+func (w *work) createOnce(ctx context.Context) *Outcome {
+	for _, name := range []string{w.item.RemoteName, w.item.Name} {
+		if name == "" {
+			continue
+		}
+		if _, end := w.absent(ctx, name); end != nil {
+			w.noteResult(end.cause)
+			return w.leaveIfClaimed(ctx, end)
+		}
+	}
+	s, at := &onceSend{work: w}, w.readClock(ctx, w.kind)
+	s.before = w.listSimilar(ctx, at)
+	if end := s.claim(ctx, at); end != nil {
+		return end
+	}
+	a := s.sendUntilKnown(ctx)
+	// First record, then verify: a run that dies in between leaves nothing unknown.
+	if end := s.recordEnd(ctx, a); end.Status != Done {
+		return end
+	}
+	name := cmp.Or(a.obj.Name, w.item.Name)
+	w.report("verify", "")
+	got := w.readBack(ctx, name, w.spec)
+	switch {
+	case got.interrupted && !got.kept:
+		return unverified(ctx, "it was made")
+	case got.obj == nil:
+		return unreadable(got.err)
+	case got.obj.Terminating:
+		return failed(Partial, "it was created, and is being deleted", "")
+	case !got.kept:
+		end := failed(NotConverged, "the server did not keep what was sent", "")
+		end.Mismatches, _ = w.mismatches(w.created(), *got.obj)
+		return end
+	}
+	return w.ready(ctx, name, *got.obj)
+}
+
+// ready returns whether a new object is ready, and waits for that if the user asked.
+func (w *work) ready(ctx context.Context, name string, obj kind.Object) *Outcome {
+	first := true
+	return w.poll(ctx, "created", "ready", func(ctx context.Context) *Outcome {
+		if !first {
+			if next, err := w.Writer.Get(ctx, w.kind, name); err == nil {
+				obj = next
+			}
+		}
+		first = false
+		ready, failure := w.kind.Ready(obj.Status)
+		switch {
+		case failure != "":
+			return failed(Partial, "the server created it and says: "+failure, "")
+		case ready:
+			return done("made and ready")
+		case !w.Options.Wait:
+			return done("created; not ready yet (--wait waits)")
+		}
+		return nil
+	})
+}
+
+// listSimilar lists the live objects that look like the one to create; nil if the
+// platform's list is incomplete.
+func (w *work) listSimilar(ctx context.Context, at clockReading) *ledger.Listing {
+	if at.err != nil {
+		return nil
+	}
+	found, spec := ledger.Listing{At: at.now.Now}, canon.MustDecode(w.spec)
+	info, err := w.Writer.List(ctx, w.kind, func(o kind.Object) error {
+		if o.Spec == nil || merge.Covers(w.Rules(w.kind), spec, canon.MustDecode(o.Spec)) {
+			found.Objects = append(found.Objects, ledger.Identity{Name: o.Name, UID: o.UID})
+		}
+		return nil
+	})
+	if err != nil || !info.Complete {
+		return nil
+	}
+	return &found
+}
+
+// clockReading is the platform's time, or why it is unknown.
+type clockReading struct {
+	now ledger.Instant
+	err error
+	// when is the time by this machine's clock.
+	when time.Time
+}
+
+// maxClockAge is how old a clock reading may be that a claim uses. Each send reads the clock itself.
+const maxClockAge = 2 * time.Second
+
+// readClock returns the platform's time for a claim. It reuses the last reading if that is recent by
+// the wall clock and by the monotonic one: either may stop while a machine sleeps. It does nothing
+// without a ledger.
+func (r *run) readClock(ctx context.Context, k *kind.Kind) (at clockReading) {
+	if r.Journal == nil {
+		return at
+	}
+	if r.Now != nil {
+		now := r.Now()
+		r.mu.Lock()
+		at, known := r.clocks[k.Area]
+		r.mu.Unlock()
+		passed, wall := now.Sub(at.when), now.Round(0).Sub(at.when.Round(0))
+		if known && max(wall, passed) <= maxClockAge && min(wall, passed) >= 0 {
+			at.now = at.now.Add(passed)
+			return at
+		}
+	}
+	at.err = r.safely(kind.Key{Kind: k.Name}, func() (err error) {
+		at.now, err = r.Clock(ctx, k)
+		return err
+	})
+	if at.err != nil {
+		r.noteResult(at.err)
+	}
+	return at
+}
+
+// claim records the intent to send in the ledger.
+func (s *onceSend) claim(ctx context.Context, at clockReading) *Outcome {
+	if s.Journal == nil {
+		return failed(NeedsPerson, "nothing was sent, because requests that are sent once need the ledger", "")
+	}
+	if at.err != nil {
+		return failedUnsent(ctx, at.err, "nothing was sent: the platform's time: ")
+	}
+	claim := s.Journal.Claim
+	switch {
+	case s.item.Resend:
+		claim = s.Journal.TakeOver
+	case s.item.Recreate:
+		claim = s.Journal.ClaimAgain
+	}
+	s.spec = s.Spec(s.item.Key)
+	s.digest = plan.SpecDigest(s.kind, s.spec)
+	var err error
+	s.hold, err = claim(s.ledgerCtx, s.item.Key, ledger.Intent{Spec: s.spec, Digest: s.digest, At: at.now, Before: s.before})
+	switch {
+	case errors.Is(err, ledger.ErrTaken), errors.Is(err, ledger.ErrConflict):
+		return s.leaveToOther(s.item.Key)
+	case err != nil:
+		return unclaimed(err)
+	}
+	s.certain = !s.hold.Uncertain
+	return nil
+}
