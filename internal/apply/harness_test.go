@@ -199,10 +199,10 @@ func (s *stage) put(k kind.Key, spec map[string]any) kind.Object {
 	of, _ := kind.Named(k.Kind)
 	s.version++
 	old := s.objects[k]
-	o, err := of.NewObject(map[string]any{
+	o, err := of.ReadObject(canon.Bytes(map[string]any{
 		"metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name, "resourceVersion": strconv.Itoa(s.version), "creationTimestamp": s.created},
 		"spec":     spec,
-	})
+	}))
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"trueup/internal/apply"
+	"trueup/internal/canon"
 	"trueup/internal/kind"
 	"trueup/internal/ledger"
 	"trueup/internal/plan"
@@ -15,9 +16,9 @@ import (
 func existing(t *testing.T, spec, made string) error {
 	s := begin(t)
 	k, _ := kind.Named("Purge")
-	o, err := k.NewObject(map[string]any{
+	o, err := k.ReadObject(canon.Bytes(map[string]any{
 		"metadata": map[string]any{"name": "rel", "creationTimestamp": made}, "spec": s.tree(spec),
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

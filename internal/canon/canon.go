@@ -1,7 +1,6 @@
-// Package canon turns JSON into one canonical form (sorted keys, no space, numbers by value) and
-// digests it, so that manifests, live objects, ledger and plans compare by bytes; it knows nothing
-// of what the values mean. It is a package of its own because all four need the same bytes and none
-// may import another.
+// Package canon converts JSON to one canonical form (sorted keys, no space, numbers by value) and
+// digests it, so that manifests, live objects, ledger and plans compare by bytes. All four need the
+// same bytes, and none may import another.
 package canon
 
 import (
@@ -9,13 +8,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Sum is the SHA-256 of canonical bytes.
+// Sum is a SHA-256.
 type Sum [sha256.Size]byte
 
 // String returns "sha256:" and 64 hexadecimal digits.
@@ -34,7 +34,7 @@ func (s *Sum) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Digest returns the sum of canonical bytes.
+// Digest returns the SHA-256 of canonical bytes.
 func Digest(canonical []byte) Sum { return sha256.Sum256(canonical) }
 
 // Bytes returns the canonical form of a decoded JSON value: nil, bool, string,
@@ -90,10 +90,7 @@ func appendObject(b []byte, fields map[string]any) []byte {
 
 // SortedKeys returns the keys of m in byte order.
 func SortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }
@@ -117,16 +114,15 @@ func appendString(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// maxExponent and maxDigits bound the numbers that are compared by value, so that a hostile
-// 1e999999999, or one of a million digits, costs nothing, and many of 1e300 take no more than some
-// times the room of their text. Beyond them, the text is compared as it is.
+// maxExponent and maxDigits limit the numbers that compare by value, so that a hostile 1e999999999, or
+// one of a million digits, costs nothing. Beyond them, the text counts.
 const (
 	maxExponent = 40
 	maxDigits   = 1000
 )
 
-// Number returns the canonical text of a number: an integer is written without
-// point or exponent, anything else as the shortest exact decimal.
+// Number returns the canonical text of a number: an integer without point or exponent, anything
+// else as the shortest exact decimal.
 func Number(n json.Number) json.Number {
 	s := string(n)
 	if plainInteger(s) || plainDecimal(s) || len(s) > maxDigits {
@@ -148,7 +144,8 @@ func Number(n json.Number) json.Number {
 	return json.Number(r.FloatString(digits))
 }
 
-// plainDecimal recognises such an integer with a fraction that ends in no zero.
+// plainDecimal reports whether a number is canonical: a plainInteger, and a fraction without a zero at
+// its end.
 func plainDecimal(s string) bool {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if fraction == "" || fraction[len(fraction)-1] == '0' || !plainInteger(whole) && whole != "-0" {
@@ -157,8 +154,8 @@ func plainDecimal(s string) bool {
 	return strings.Trim(fraction, "0123456789") == ""
 }
 
-// plainInteger recognises what is canonical already: digits without a leading
-// zero, perhaps after a minus.
+// plainInteger reports whether a number is canonical: digits without a leading zero, perhaps after
+// a minus.
 func plainInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > 1 && digits[0] == '0' || s == "-0" {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Decode reads a text as Canonical does; numbers are json.Number in their canonical text.
+// Decode reads a text like Canonical; numbers are json.Number in canonical text.
 func Decode(text []byte) (any, error) {
 	b, err := Canonical(text)
 	if err != nil {
@@ -16,7 +16,7 @@ func Decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// MustDecode reads canonical JSON that this program wrote; anything else is a bug, and panics.
+// MustDecode reads canonical JSON, and panics on anything else.
 func MustDecode(canonical []byte) any {
 	v, err := Decode(canonical)
 	if err != nil {
@@ -25,7 +25,7 @@ func MustDecode(canonical []byte) any {
 	return v
 }
 
-// tree reads the value that begins at a place of canonical JSON, and returns where it ends.
+// tree reads the value at a place of canonical JSON, and returns its end.
 func tree(b []byte, at int) (v any, end int) {
 	switch b[at] {
 	case '{':
@@ -61,7 +61,7 @@ func tree(b []byte, at int) (v any, end int) {
 	}
 }
 
-// unquote returns a text that is valid JSON.
+// unquote returns the text of valid JSON.
 func unquote(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])

@@ -11,19 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// ErrShort says that a text ends before its value does.
+// ErrShort means that a text ends before its value does.
 var ErrShort = errors.New("the text ends before its value")
 
-// errSyntax is any other fault that encoding/json explains.
+// errSyntax is any other error that encoding/json explains.
 var errSyntax = errors.New("wrong syntax")
 
-// maxDepth is how many objects and arrays may hold each other: more than
-// anything that is written by hand or by a platform has.
+// maxDepth limits nested objects and arrays: no manifest or answer has more.
 const maxDepth = 200
 
-// Canonical returns the canonical form of a text that is exactly one JSON value in
-// UTF-8. Trailing content, a key that an object has twice, of which one value would
-// be lost, and excessive depth are errors.
+// Canonical returns the canonical form of a text that is one JSON value in UTF-8. Anything after the
+// value, a duplicate key, and nesting deeper than maxDepth are errors.
 func Canonical(text []byte) ([]byte, error) {
 	s := Scanner{out: make([]byte, 0, len(text)), whole: true}
 	b, n, err := s.Next(text)
@@ -43,29 +41,28 @@ func Canonical(text []byte) ([]byte, error) {
 	return nil, err
 }
 
-// Scanner brings JSON text into its canonical form in one pass, without a tree.
-// It is for one goroutine, and uses its memory again.
+// Scanner converts JSON to its canonical form in one pass, without a tree. It is for one goroutine, and
+// reuses its memory.
 type Scanner struct {
 	in []byte
 	at int
-	// out is the canonical form, spare a part of it that is being put in order.
+	// out is the canonical form; spare is for sorting a part of it.
 	out, spare []byte
-	// members are those of the objects that are being read.
+	// members are those of the objects that are open.
 	members []member
-	// escaped says that a key has an escape: it does not sort as it is written.
+	// escaped: a key has an escape, so its bytes do not sort like its text.
 	escaped bool
-	// whole says that the text does not go on where it ends.
+	// whole: nothing follows after the end of the text.
 	whole bool
 	err   error
 }
 
-// member is one of an object: where in out its key begins, with the quote, where
-// the key ends, and where its value does.
+// member is a member of an object, by places in out: the start of its key with the quote, and the ends
+// of key and value.
 type member struct{ start, key, end int }
 
-// Next reads the value that a text begins with, and returns its canonical form,
-// which holds until the next call, and how much of the text that was. Its error is
-// ErrShort, or one that Canonical explains.
+// Next reads the value at the start of a text. It returns the canonical form, which is valid until the
+// next call, and the number of bytes read. Its error is ErrShort, or one that Canonical explains.
 func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
 	s.in, s.at, s.err, s.escaped = text, 0, nil, false
 	s.out, s.members = s.out[:0], s.members[:0]
@@ -73,25 +70,25 @@ func (s *Scanner) Next(text []byte) (canonical []byte, n int, err error) {
 	return s.out, s.at, s.err
 }
 
-// fail ends the reading; the first reason counts.
+// fail ends the reading; the first error counts.
 func (s *Scanner) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// peek passes over white space, and returns what follows; 0 is nothing.
+// peek skips white space and returns the next byte, 0 at the end.
 func (s *Scanner) peek() byte {
 	for ; s.at < len(s.in); s.at++ {
 		if c := s.in[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-			return max(c, 1) // no JSON has either
+			return max(c, 1) // a 0 byte is an error like 1
 		}
 	}
 	s.fail(ErrShort)
 	return 0
 }
 
-// take takes a sign over if it is the next one.
+// take copies the sign if it is next.
 func (s *Scanner) take(sign byte) bool {
 	if s.peek() != sign {
 		return false
@@ -101,7 +98,7 @@ func (s *Scanner) take(sign byte) bool {
 	return true
 }
 
-// value reads a value; depth is how many hold it.
+// value reads a value inside of depth others.
 func (s *Scanner) value(depth int) {
 	c := s.peek()
 	if (c == '{' || c == '[') && depth == maxDepth {
@@ -126,8 +123,7 @@ func (s *Scanner) value(depth int) {
 	}
 }
 
-// more reads the sign after a value of an object or an array, and reports whether
-// another value comes.
+// more reports whether another value follows in an object or array.
 func (s *Scanner) more(last byte) bool {
 	if s.err != nil || s.take(',') {
 		return s.err == nil
@@ -187,7 +183,7 @@ func (s *Scanner) compare(a, b member) int {
 	return bytes.Compare(x[1:len(x)-1], y[1:len(y)-1])
 }
 
-// sort puts the members of an object in order, which begin and end with the text so far.
+// sort sorts the members of the object that begins at begin and ends with out.
 func (s *Scanner) sort(members []member, begin int) {
 	slices.SortFunc(members, func(a, b member) int { return s.compare(a, b) })
 	for i := 1; i < len(members); i++ {
@@ -203,7 +199,6 @@ func (s *Scanner) sort(members []member, begin int) {
 	s.out[len(s.out)-1] = '}'
 }
 
-// text reads a text. Most are as they should be.
 func (s *Scanner) text() {
 	end, plain, ascii := s.endOfText()
 	if s.err != nil {
@@ -223,7 +218,8 @@ func (s *Scanner) text() {
 	}
 }
 
-// endOfText finds where a text ends: plain says that it has no escape but what Append writes too.
+// endOfText finds the end of a text. plain reports that it has no escapes except those that Append
+// writes, too.
 func (s *Scanner) endOfText() (end int, plain, ascii bool) {
 	plain, ascii = true, true
 	for end = s.at + 1; end < len(s.in); end++ {
@@ -262,7 +258,7 @@ func (s *Scanner) word(word string) {
 	}
 }
 
-// number reads a number, which may go on where the text ends.
+// number reads a number, which may continue after the end of the text.
 func (s *Scanner) number() {
 	end := s.at
 	for end < len(s.in) && (s.in[end] >= '0' && s.in[end] <= '9' || bytes.IndexByte([]byte("-+.eE"), s.in[end]) >= 0) {
@@ -282,8 +278,8 @@ func (s *Scanner) number() {
 	s.at = end
 }
 
-// Members gives the members of an object: keys as they are written, without
-// quotes, and values. The object must be canonical JSON, and nothing is copied.
+// Members iterates over the members of an object in canonical JSON: keys without quotes but with
+// escapes, and values. It copies nothing.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for at := 1; at < len(object) && object[at] == '"'; {
@@ -297,7 +293,7 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements gives the elements of an array, which must be canonical JSON.
+// Elements iterates over the elements of an array in canonical JSON. It copies nothing.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(element []byte) bool) {
 		for at := 1; at < len(array)-1; {
@@ -310,7 +306,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// endOf returns where the value ends that begins at a place of canonical JSON.
+// endOf returns the end of the value at a place of canonical JSON.
 func endOf(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {
@@ -327,7 +323,7 @@ func endOf(b []byte, at int) int {
 			depth++
 		case '}', ']', ',':
 			if depth == 0 {
-				return at // of a number or a word
+				return at // after a number or a word
 			}
 			if b[at] == ',' {
 				continue

@@ -225,7 +225,7 @@ func (a *app) tellConverted(converted []convertedFile) {
 	for _, f := range converted {
 		for _, d := range f.docs {
 			text := d.From + " became " + d.To + namespaces[d.Namespace]
-			_, _, known := kind.ForEnvelope(d.From, d.Key.Kind)
+			_, known := kind.ForEnvelope(d.From, d.Key.Kind)
 			switch {
 			case !known:
 				text = fmt.Sprintf("unchanged: trueup does not manage the kind %q of %q", d.Key.Kind, d.From)

@@ -152,7 +152,7 @@ func writeSample(root *os.Root, ws kind.Workspace, s sample.Object) (name string
 
 // sampleKind returns the kind of an object, and a spec of it as JSON.
 func sampleKind(s sample.Object, spec map[string]any) (*kind.Kind, []byte, error) {
-	k, _, ok := kind.ForEnvelope(s.APIVersion, s.Kind)
+	k, ok := kind.ForEnvelope(s.APIVersion, s.Kind)
 	if !ok {
 		return nil, nil, fmt.Errorf("the sandbox generates %s, which is not a kind", s.Kind)
 	}

@@ -1,5 +1,5 @@
-// Package diag holds the one finding type: what is wrong, where, by which rule and how to mend it;
-// and knows invisible characters. It neither finds nor prints anything.
+// Package diag has the type of findings: what is wrong, where, by which rule, and how to fix it. It also
+// knows invisible characters.
 package diag
 
 import (
@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Severity says whether a finding stops the run.
+// Severity reports whether a finding stops the run.
 type Severity uint8
 
-// The severities: a Warning is shown, an Error stops everything (exit 4), and
-// Advice never becomes an error, however strict a run is.
+// The severities: an Error stops the run (exit 4), a Warning does not, and Advice never becomes an error,
+// not even in a strict run.
 const (
 	Warning Severity = iota
 	Error
@@ -37,36 +37,36 @@ func (s *Severity) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Finding is one thing that a person should know or mend.
+// Finding is an error, warning or hint at a line of a file.
 type Finding struct {
 	// Path is the file as the user named it; "-" is standard input.
 	Path string `json:"path,omitempty"`
 	// Line and Column count from 1, columns in characters; 0 is unknown.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Field is the place inside the object, such as spec.tls.forced.
+	// Field is the path in the object, such as spec.tls.forced.
 	Field string `json:"field,omitempty"`
 	// Rule is the name of a page in docs/rules.
 	Rule    string `json:"rule"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
-	// Write is the YAML to put in the place of the value or key at which the
-	// finding stands, where the rule is sure of it.
+	// Write is YAML that replaces the value or key at the finding's place, or empty if the
+	// rule is not sure.
 	Write    string   `json:"-"`
 	Severity Severity `json:"severity"`
-	// Source is the line of the file that Line names, without its end.
+	// Source is the text of the line, without its end.
 	Source string `json:"source,omitempty"`
-	// Silenced is the reason that a comment in the file gives for not showing the
-	// finding; those that have one stand in lists of their own.
+	// Silenced is the reason of a comment in the file that hides the finding. Such findings have
+	// lists of their own.
 	Silenced string `json:"silenced,omitempty"`
 }
 
-// String prints the finding as editors and problem matchers expect it.
+// String returns the finding as editors and problem matchers expect it.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", f.Path, f.Line, f.Column, f.Severity, f.Message, f.Rule)
 }
 
-// List is a number of findings.
+// List is a list of findings.
 type List []Finding
 
 // Count returns how many findings have the severity.
@@ -83,7 +83,7 @@ func (l List) Count(s Severity) int {
 // HasErrors reports whether any finding is an error.
 func (l List) HasErrors() bool { return l.Count(Error) > 0 }
 
-// Sort orders the list by file and place, then by rule and text.
+// Sort sorts by file and place, then by rule and text.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Finding) int {
 		return cmp.Or(

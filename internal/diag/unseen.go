@@ -2,19 +2,16 @@ package diag
 
 import "unicode"
 
-// These print as a blank although Unicode has them as symbols and marks: an empty
-// Braille cell, a note without a head, a filler.
+// Blank characters that Unicode counts as symbols and marks.
 const (
 	blankBraille  = '\u2800'
 	blankNotehead = '\U0001D159'
 	khitanFiller  = '\U00016FE4'
 )
 
-// Unseen reports whether a character shows as nothing, or changes how the text
-// around it shows: two texts that differ in such characters look the same. They are
-// controls, line and paragraph separators, format characters, and what Unicode calls
-// default ignorable: variation selectors, fillers, tags and others. Spaces, and the
-// format characters that show as a sign before a number, are seen.
+// Unseen reports whether a character is invisible, or changes how the text around it looks: controls,
+// separators of lines and paragraphs, format characters, and what Unicode calls default ignorable. Spaces
+// and format characters that show as a sign before a number are visible.
 func Unseen(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:

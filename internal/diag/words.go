@@ -14,7 +14,7 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// First names the first of a list, and counts the rest.
+// First returns the first entries of a list, at most most, and how many more there are.
 func First(list []string, most int) string {
 	text := strings.Join(list[:min(most, len(list))], ", ")
 	if more := len(list) - most; more > 0 {
@@ -23,12 +23,12 @@ func First(list []string, most int) string {
 	return text
 }
 
-// OneLine returns the text of an error without line breaks and without repeated parts: errors.Join sets parts on lines.
+// OneLine returns the text of an error, such as that of errors.Join, on one line without repeated parts.
 func OneLine(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; ")
 }
 
-// InvalidError says that manifests have errors, and what was not done because of them.
+// InvalidError means that manifests have errors; What says what was not done because of them.
 type InvalidError struct {
 	What  string
 	First Finding
@@ -36,7 +36,7 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %s", e.What, e.First) }
 
-// Refuse returns an InvalidError if the list has an error.
+// Refuse returns an InvalidError with the first error of the list, nil if there is none.
 func (l List) Refuse(what string) error {
 	i := slices.IndexFunc(l, func(f Finding) bool { return f.Severity == Error })
 	if i < 0 {

@@ -1,6 +1,5 @@
-// Package effect computes what a merge patch makes of a live object and compares
-// that with the lines that a plan shows of it. It reads the patch, the live object
-// and the lines alone, and shares no code with what made them: it finds what they hide.
+// Package effect applies a merge patch to a live object, and compares the result with the lines that a
+// plan shows. It shares no code with the packages that make the plan, so it finds what they hide.
 package effect
 
 import (
@@ -13,21 +12,19 @@ import (
 
 // Line is a change that a plan shows.
 type Line struct {
-	// Path names the place as people read it: locations[/static/*].cache.edgeTTL.
+	// Path is the path for people: locations[/static/*].cache.edgeTTL.
 	Path string
-	// LiveAt and AfterAt are the place in the live spec and in what the request makes
-	// of it: a string for a field, an int for a list element, counted from 0 without
-	// nulls. An element that a list lacks is -1.
+	// LiveAt and AfterAt are the place in the live spec and in the patched one: a string for a
+	// field, an int for a list element, from 0 without nulls, -1 if the list lacks it.
 	LiveAt, AfterAt []any
-	// Live and After are the values that the line shows; nil is absent.
+	// Live and After are the values of the line; nil is absent.
 	Live, After any
-	// Moved says that the line shows a new position in a list, and no new value.
+	// Moved: the line shows a new position in a list, and no new value.
 	Moved bool
 }
 
-// Unshown returns a sentence for each place that the request would change although
-// no line shows it, and for each line that shows something else than the request
-// does. The body is a merge patch (RFC 7386) of an object whose spec is live.
+// Unshown returns a sentence for each place that the request would change although no line shows it, and
+// for each line that shows something else. body is a merge patch (RFC 7386) of an object with spec live.
 func Unshown(body []byte, live any, lines []Line) []string {
 	var patch map[string]any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -48,12 +45,12 @@ func Unshown(body []byte, live any, lines []Line) []string {
 	}
 	c.walk(at, live, c.after)
 	slices.Sort(c.found)
-	c.judgeLines()
+	c.checkLines()
 	return c.found
 }
 
-// Apply returns target with a merge patch applied, as section 2 of RFC 7386 says.
-// It changes neither; the result may share parts with both.
+// Apply returns target with a merge patch applied (RFC 7386, section 2). It changes neither; the result
+// may share parts with both.
 func Apply(patch, target any) any {
 	fields, ok := patch.(map[string]any)
 	if !ok {
@@ -72,8 +69,8 @@ func Apply(patch, target any) any {
 	return result
 }
 
-// isPrecondition reports whether a field beside spec is the version of the object
-// that was compared, which a server checks and does not keep.
+// isPrecondition reports whether a field beside spec is the compared resourceVersion, which a server
+// checks and does not keep.
 func isPrecondition(name string, value any) bool {
 	metadata, _ := value.(map[string]any)
 	_, isText := metadata["resourceVersion"].(string)
@@ -91,18 +88,17 @@ func (c *check) add(format string, args ...any) {
 	c.found = append(c.found, fmt.Sprintf(format, args...))
 }
 
-// place is where the walk is, with the lines at and below it by their places in live
-// and in after, nil for none.
+// place is the place of the walk. live and after have the lines at and below it, or are nil.
 type place struct {
 	up *place
-	// field is its name in an object; in a list, index is its place in live.
+	// field is the name in an object, index the place in a list of live.
 	field       string
 	index       int
 	inList      bool
 	live, after *tree
 }
 
-// String is the path of the place for a sentence.
+// String returns the path of the place.
 func (p *place) String() string {
 	switch {
 	case p.up == nil:
@@ -113,7 +109,7 @@ func (p *place) String() string {
 	return p.up.String() + "." + p.field
 }
 
-// walk compares one place of live and after, down to what a line shows.
+// walk compares a place of live and after, down to what lines show.
 func (c *check) walk(at *place, live, after any) {
 	if at.isShown() || at.live == nil && at.after == nil && equal(live, after) {
 		return
@@ -155,8 +151,8 @@ func (p *place) isShown() bool {
 	return slices.ContainsFunc(p.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(p.after.at(), line) })
 }
 
-// elements compares two lists. It sets aside elements that lines show as dropped, added
-// or moved; the others must be the same elements in the same order.
+// elements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
+// same in the same order.
 func (c *check) elements(at *place, live, after []any) {
 	gone, come := make([]bool, len(live)), make([]bool, len(after))
 	var pairs [][2]int
@@ -188,8 +184,8 @@ func (c *check) elements(at *place, live, after []any) {
 	}
 }
 
-// judgeLines compares what each line shows with what is there and will be.
-func (c *check) judgeLines() {
+// checkLines compares each line with live and after.
+func (c *check) checkLines() {
 	first := map[[2]any]*Line{}
 	for i := range c.lines {
 		line := &c.lines[i]
@@ -210,7 +206,7 @@ func (c *check) judgeLines() {
 	}
 }
 
-// tree holds lines by their places; nil has none.
+// tree has lines by their places; nil has none.
 type tree struct {
 	lines []*Line
 	kids  map[any]*tree
@@ -239,7 +235,7 @@ func (t *tree) below(step any) *tree {
 	return t.kids[step]
 }
 
-// at returns the lines of the very place.
+// at returns the lines of exactly this place.
 func (t *tree) at() []*Line {
 	if t == nil {
 		return nil
@@ -247,7 +243,7 @@ func (t *tree) at() []*Line {
 	return t.lines
 }
 
-// unset returns the indices of what is false.
+// unset returns the indices of the false flags.
 func unset(flags []bool) (indices []int) {
 	for i, set := range flags {
 		if !set {
@@ -257,7 +253,7 @@ func unset(flags []bool) (indices []int) {
 	return indices
 }
 
-// last is the index at the end of a place, -1 where there is none.
+// last returns the index at the end of a place, or -1.
 func last(at []any) int {
 	if len(at) > 0 {
 		if index, ok := at[len(at)-1].(int); ok {

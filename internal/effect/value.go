@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// equal compares two JSON values. A null member or element is absent, and text that
-// spells a number or a boolean is that: servers answer 443 for "443".
+// equal compares two JSON values. A null member or element counts as absent, and a text as the number or
+// boolean that it spells: servers answer 443 for "443".
 func equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
@@ -38,7 +38,7 @@ func equalFields(x, y map[string]any) bool {
 	return true
 }
 
-// text returns a scalar without quotes.
+// text returns a scalar as text, without quotes.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -58,7 +58,7 @@ func withoutNulls(list []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
 }
 
-// lookUp returns the value at a place, nil for nothing.
+// lookUp returns the value at a place, or nil.
 func lookUp(v any, at []any) any {
 	for _, step := range at {
 		v = below(v, step)
@@ -66,7 +66,7 @@ func lookUp(v any, at []any) any {
 	return v
 }
 
-// below returns the field or the element of a value, nil for nothing.
+// below returns a field or an element, or nil.
 func below(v, step any) any {
 	switch step := step.(type) {
 	case string:
@@ -81,8 +81,8 @@ func below(v, step any) any {
 	return nil
 }
 
-// reads reports whether a path, as people read it, names a place. Either of live and
-// after may have the key of a list element.
+// reads reports whether a path for people names a place. A list element may be named by its value in
+// live or in after.
 func reads(path string, liveAt, afterAt []any, live, after any) bool {
 	if len(liveAt) != len(afterAt) {
 		return false
@@ -107,8 +107,8 @@ func reads(path string, liveAt, afterAt []any, live, after any) bool {
 	return false
 }
 
-// cutField returns what follows the name of a field, which has quotes and brackets
-// if it has characters of a path.
+// cutField returns what follows the name of a field. A name with characters of a path is quoted and in
+// brackets.
 func cutField(path, name string) (rest string, ok bool) {
 	if name != "" && !strings.ContainsAny(name, ".[]") {
 		if rest, ok = strings.CutPrefix(path, name); ok {
@@ -118,8 +118,8 @@ func cutField(path, name string) (rest string, ok bool) {
 	return strings.CutPrefix(path, "["+strconv.Quote(name)+"]")
 }
 
-// names reports whether a list element has the name: its index, its text, or the
-// texts of some of its fields one after the other, with or without a colon.
+// names reports whether a list element has the name: its index, its text, or the texts of some of its
+// fields in a row, with or without a colon.
 func names(name string, element, index any) bool {
 	if element == nil {
 		return false
@@ -131,7 +131,7 @@ func names(name string, element, index any) bool {
 
 // spells reports whether a name is made of texts of fields.
 func spells(name string, fields map[string]any) bool {
-	read := make([]bool, len(name)+1) // read[n]: the first n bytes are such texts
+	read := make([]bool, len(name)+1) // read[n]: the first n bytes are made of such texts
 	read[0] = true
 	for n := range name {
 		for _, v := range fields {

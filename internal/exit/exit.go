@@ -1,5 +1,4 @@
-// Package exit has the exit codes of the program (docs/exit-codes.md), and gives errors one of
-// them. It ends no process.
+// Package exit has the exit codes of trueup (docs/exit-codes.md), and gives them to errors.
 package exit
 
 import (
@@ -24,7 +23,7 @@ const (
 	Interrupted  = 130
 )
 
-// Code is an exit code with its name in machine-readable output, and what happened.
+// Code is an exit code, its name in machine-readable output, and its meaning.
 type Code struct {
 	Number        int
 	Name, Meaning string
@@ -65,7 +64,7 @@ func Names() []string {
 	return names
 }
 
-// Parse returns the exit code that is written as a number or a name, -1 for none.
+// Parse returns the exit code with this number or name, -1 if there is none.
 func Parse(text string) int {
 	for _, code := range Codes() {
 		if text == code.Name || text == strconv.Itoa(code.Number) {
@@ -75,7 +74,7 @@ func Parse(text string) int {
 	return -1
 }
 
-// CodedError is an error that With gave a code.
+// CodedError is an error with an exit code.
 type CodedError struct {
 	error
 	code int
@@ -83,10 +82,10 @@ type CodedError struct {
 
 func (e *CodedError) Unwrap() error { return e.error }
 
-// With returns an error that ends the run with this code.
+// With returns an error with an exit code.
 func With(code int, err error) error { return &CodedError{err, code} }
 
-// Of returns the exit code of an error that stopped a run.
+// Of returns the exit code of an error.
 func Of(err error) int {
 	var coded *CodedError
 	var invalid *diag.InvalidError
@@ -106,8 +105,7 @@ func Of(err error) int {
 	return Error
 }
 
-// OrInterrupted returns the code of a run that writes: if it was interrupted, that code, whatever
-// else happened.
+// OrInterrupted returns Interrupted if ctx was cancelled, else code.
 func OrInterrupted(ctx context.Context, code int) int {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return Interrupted

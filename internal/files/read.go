@@ -1,5 +1,5 @@
-// Package files reads and writes files that may have come with a repository. It never waits
-// for a pipe, follows no link out of a folder, and takes no part of a file for the whole.
+// Package files reads and writes files that may have come with a repository. It never waits for a pipe,
+// follows no link out of a directory, and never treats a part of a file as the whole.
 package files
 
 import (
@@ -12,36 +12,36 @@ import (
 	"syscall"
 )
 
-// NoWait opens a pipe without waiting for its other end, which may never come.
+// NoWait opens a pipe without waiting for its other end.
 const NoWait = syscall.O_NONBLOCK
 
-// tree is a folder that no link leads out of. Opening a file in it never waits: what was
-// listed as a file may have become a pipe.
+// tree is a directory that no link leads out of. Open never waits: what was listed as a file may have
+// become a pipe.
 type tree struct {
 	rootFS
 	root *os.Root
 }
 
-// rootFS is what package manifest needs of a folder.
+// rootFS is what package manifest needs.
 type rootFS interface {
 	fs.StatFS
 	fs.ReadDirFS
 	fs.ReadLinkFS
 }
 
-// FS returns the file system of a folder.
+// FS returns the file system of a directory.
 func FS(root *os.Root) fs.FS {
 	inside, _ := root.FS().(rootFS) // os.Root promises all of it
 	return tree{inside, root}
 }
 
-// Root returns the folder of a file system that FS returned, nil for any other.
+// Root returns the directory of a file system that FS returned, else nil.
 func Root(fsys fs.FS) *os.Root {
 	t, _ := fsys.(tree)
 	return t.root
 }
 
-// Open opens a file of the folder for reading.
+// Open opens a file for reading.
 func (t tree) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -108,7 +108,7 @@ func ReadFS(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(AtMost(f, limit))
 }
 
-// Above finds the nearest entry of that name in dir or in a folder above it.
+// Above finds the nearest entry of that name in dir or a directory above it.
 func Above(dir, name string) (string, bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		entry := filepath.Join(at, name)
@@ -121,7 +121,7 @@ func Above(dir, name string) (string, bool) {
 	}
 }
 
-// WithoutPath removes the path from an error of package os, for a message that names it.
+// WithoutPath removes the path from an error of package os, for a message that has it already.
 func WithoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
@@ -129,7 +129,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// Shown returns a path as a user in the directory cwd knows it.
+// Shown returns a path relative to cwd if possible.
 func Shown(cwd, full string) string {
 	if rel, err := filepath.Rel(cwd, full); err == nil {
 		return rel

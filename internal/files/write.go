@@ -13,21 +13,21 @@ import (
 	"syscall"
 )
 
-// File is a file to write. Its name starts from the folder that is written to, with slashes.
+// File is a file to write. Its name is relative to the directory that is written to, with slashes.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// What WriteNew did.
+// The results of WriteNew.
 const (
 	Written   = "written"
 	Unchanged = "there already"
 	Kept      = "left as it is"
 )
 
-// WriteNew writes a file and the folders above it. A file that exists stays: Unchanged if it
-// has the same content, else Kept.
+// WriteNew creates a file and the directories above it. It leaves an existing file: Unchanged if the
+// content is the same, else Kept.
 func WriteNew(root *os.Root, f File) (string, error) {
 	name := filepath.FromSlash(f.Name)
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -45,12 +45,12 @@ func WriteNew(root *os.Root, f File) (string, error) {
 	}
 	_, err = file.Write(f.Content)
 	if err = errors.Join(err, file.Close()); err != nil {
-		_ = root.Remove(name) // half of it would be taken for all
+		_ = root.Remove(name) // it is incomplete
 	}
 	return Written, err
 }
 
-// Same reports whether a file has this content.
+// Same reports whether the file exists with this content.
 func Same(root *os.Root, f File) bool {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
@@ -61,8 +61,8 @@ func Same(root *os.Root, f File) bool {
 	return err == nil && bytes.Equal(is, f.Content)
 }
 
-// Replace changes the content of a file at once or not at all, and keeps its permissions. It
-// refuses a link or a device.
+// Replace replaces the content of a file atomically, and keeps its permissions. It rejects a link or a
+// device.
 func Replace(root *os.Root, f File) error {
 	name := filepath.FromSlash(f.Name)
 	info, err := root.Lstat(name)
@@ -79,7 +79,7 @@ func Replace(root *os.Root, f File) error {
 }
 
 func replace(root *os.Root, name string, content []byte, mode os.FileMode) error {
-	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text()) // no other run has it
+	temp := filepath.Join(filepath.Dir(name), ".trueup-"+rand.Text())
 	file, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func replace(root *os.Root, name string, content []byte, mode os.FileMode) error
 	return err
 }
 
-// Folder is a folder to write to: Inside is below Base, which no link leads out of.
+// Folder is a directory to write to: Inside is relative to Base, which no link leads out of.
 type Folder struct{ Base, Inside, Display string }
 
-// FolderAt returns the folder that the user named in the directory cwd. Links outside cwd are
-// the user's own choice.
+// FolderAt returns the directory that the user named, relative to cwd. Links outside cwd are the
+// user's choice.
 func FolderAt(cwd, name string) Folder {
 	display := filepath.ToSlash(filepath.Clean(name))
 	switch {
@@ -110,18 +110,18 @@ func FolderAt(cwd, name string) Folder {
 	return Folder{filepath.Join(cwd, name), ".", display}
 }
 
-// Shown is the name of a file in the folder as the user knows it.
+// Shown returns the path of a file in the directory as the user knows it.
 func (f Folder) Shown(file string) string { return path.Join(f.Display, file) }
 
-// Name is the name of a file in the folder from Base, with slashes.
+// Name returns the path of a file in the directory from Base, with slashes.
 func (f Folder) Name(file string) string { return path.Join(filepath.ToSlash(f.Inside), file) }
 
-// Full is the whole path of a file in the folder.
+// Full returns the absolute path of a file in the directory.
 func (f Folder) Full(file string) string {
 	return filepath.Join(f.Base, filepath.FromSlash(f.Name(file)))
 }
 
-// Make opens the folder, and creates it if there is none.
+// Make opens the directory, and creates it if needed.
 func (f Folder) Make() (*os.Root, error) {
 	if f.Inside == "." {
 		if err := os.MkdirAll(f.Base, 0o755); err != nil {
@@ -139,8 +139,8 @@ func (f Folder) Make() (*os.Root, error) {
 	return root.OpenRoot(f.Inside)
 }
 
-// NoLink refuses a folder below a link, because trueup would not read what is written there,
-// and a path through something that is not a folder.
+// NoLink rejects a directory behind a link, because trueup would not read files there, and a path through
+// a file.
 func NoLink(root *os.Root, folder string) error {
 	at := ""
 	for part := range strings.SplitSeq(folder, "/") {
@@ -159,9 +159,9 @@ func NoLink(root *os.Root, folder string) error {
 	return nil
 }
 
-// OpenOutput opens a file to write a result to; how is os.O_TRUNC or os.O_APPEND. It follows no
-// link to a file, which may have come with a pull request, but follows one to a pipe or a device
-// such as /dev/stdout. No link leads out of dir for a name inside dir.
+// OpenOutput opens a file to write a result to; how is os.O_TRUNC or os.O_APPEND. It rejects a link to a
+// file, which may have come with a pull request, but follows one to a pipe or a device such as
+// /dev/stdout. No link leads out of dir for a name inside dir.
 func OpenOutput(dir, name string, how int) (*os.File, error) {
 	full := name
 	if !filepath.IsAbs(name) {
@@ -182,7 +182,7 @@ func OpenOutput(dir, name string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// OpenInside opens a file. No link leads out of dir for a name inside dir; full is the whole path.
+// OpenInside opens a file; full is its absolute path. No link leads out of dir for a name inside dir.
 func OpenInside(dir, name, full string, flags int) (*os.File, error) {
 	if !filepath.IsLocal(name) {
 		return os.OpenFile(full, flags, 0o600)
@@ -195,8 +195,8 @@ func OpenInside(dir, name, full string, flags int) (*os.File, error) {
 	return root.OpenFile(name, flags, 0o600)
 }
 
-// OwnFolder returns the path of a folder that trueup keeps in dir. It refuses a link in its
-// place, which could make trueup write or delete files elsewhere.
+// OwnFolder returns the path of trueup's own directory name in dir. It rejects a link in its place, which
+// could make trueup write or delete files elsewhere.
 func OwnFolder(dir, name string) (string, error) {
 	at := dir
 	for part := range strings.SplitSeq(name, "/") {
@@ -212,8 +212,8 @@ func OwnFolder(dir, name string) (string, error) {
 	return at, nil
 }
 
-// WriteAll writes files into the folder, which it creates if there is none. It returns a line for each
-// that says what it did. If a file exists with other content, exists decides.
+// WriteAll writes files into the directory, which it creates if needed. It returns a line for each that
+// says what it did. exists decides what to do with a file that has other content.
 func (f Folder) WriteAll(list []File, exists func(*os.Root, File) (string, error)) (done []string, err error) {
 	root, err := f.Make()
 	if err != nil {

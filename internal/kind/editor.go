@@ -12,18 +12,16 @@ import (
 	"trueup/internal/canon"
 )
 
-// projectKind is the kind of the file that says what a repository manages.
+// projectKind is the kind of trueup.yaml.
 const projectKind = "Project"
 
 // editorNote precedes the digest in the schema for editors.
 const editorNote = "trueup init wrote this file and updates it unless it was edited: "
 
-// EditorSchema returns one JSON Schema for every file of a repository: editors find a
-// schema by the name of a file, so the kind that a document names chooses among them.
-// It is draft-07, which every editor knows, and refers to nothing outside itself.
-//
-// It completes, and marks early what is wrong; Schema is what validate checks. A null
-// says that a field must be absent, so every optional field may be null here.
+// EditorSchema returns one JSON Schema for every file of a repository, because editors choose a schema
+// by file name: the kind of a document selects the definition. It is draft-07, which every editor
+// knows, and refers to nothing outside itself. A null says that a field must be absent, so every
+// optional field may be null.
 func EditorSchema() []byte {
 	files := map[string]string{projectKind: "project.schema.json"}
 	for _, k := range table {
@@ -62,13 +60,12 @@ func EditorSchema() []byte {
 	doc["$comment"] = editorNote + canon.Digest(canon.Bytes(doc)).String()
 	var out bytes.Buffer
 	if err := json.Indent(&out, canon.Bytes(doc), "", "  "); err != nil {
-		panic(fmt.Sprintf("schema for editors: %v", err)) // it was just written
+		panic(fmt.Sprintf("schema for editors: %v", err))
 	}
 	return append(out.Bytes(), '\n')
 }
 
-// IsEditorSchema reports whether a text is what EditorSchema returns, or has
-// returned in another version, and nobody has edited.
+// IsEditorSchema reports whether a text was written by EditorSchema of any version, and not edited.
 func IsEditorSchema(text []byte) bool {
 	v, err := canon.Decode(text)
 	doc, ok := v.(map[string]any)
@@ -80,23 +77,23 @@ func IsEditorSchema(text []byte) bool {
 	return note == editorNote+canon.Digest(canon.Bytes(doc)).String()
 }
 
-// EditorSchemaFile is the file of the schema in a project. It is beside trueup.yaml and is
-// committed, so that it works in a clone, offline and without trueup.
+// EditorSchemaFile is the schema's file beside trueup.yaml. It is committed, so that it works in a
+// clone, offline and without trueup.
 const EditorSchemaFile = ".trueup.schema.json"
 
-// EditorSchemaPath returns the path to the schema from a file, whose name starts from the project's
-// folder, with slashes.
+// EditorSchemaPath returns the relative path to the schema from a file, whose name starts from the
+// project's directory, with slashes.
 func EditorSchemaPath(name string) string {
 	return strings.Repeat("../", strings.Count(path.Clean(name), "/")) + EditorSchemaFile
 }
 
-// IsCurrentEditorSchema reports whether a text is what EditorSchema returns, in any layout.
+// IsCurrentEditorSchema reports whether a text equals EditorSchema apart from layout.
 func IsCurrentEditorSchema(text []byte) bool {
 	found, err := canon.Canonical(text)
 	return err == nil && bytes.Equal(found, canon.Bytes(canon.MustDecode(EditorSchema())))
 }
 
-// skeleton is what must be there of a document, with the first example of each value.
+// skeleton returns the required fields of a document with the first example of each.
 func skeleton(schema map[string]any) any {
 	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
 		return examples[0]
@@ -112,8 +109,8 @@ func skeleton(schema map[string]any) any {
 	return out
 }
 
-// forEditor turns a schema into a part of the one for editors: it writes references out, because
-// what stands beside one does not count in draft-07, and leaves out what is for this program alone.
+// forEditor converts a schema for editors. It writes references out, because draft-07 ignores what is
+// beside one, and omits what only trueup reads.
 func forEditor(schema, defs map[string]any) map[string]any {
 	out := map[string]any{}
 	if ref, ok := schema["$ref"].(string); ok {

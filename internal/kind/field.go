@@ -2,10 +2,10 @@ package kind
 
 import "fmt"
 
-// Type is the type that the platform's document gives a field (docs/platform.md 2).
+// Type is the type of a field in the platform's document (docs/platform.md 2).
 type Type uint8
 
-// The types of fields. AnyType is a field on which the document is silent.
+// The types. AnyType is that of a field without a documented type.
 const (
 	AnyType Type = iota
 	Text
@@ -15,7 +15,7 @@ const (
 	ListType
 )
 
-// String returns the type as people read it.
+// String returns the type for people.
 func (t Type) String() string {
 	return [...]string{"any", "text", "boolean", "number", "object", "list"}[t]
 }
@@ -33,13 +33,13 @@ func (t *Type) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// ListRule is what the schema's x-trueup-list says of a list (docs/design.md B3).
+// ListRule is a schema's x-trueup-list (docs/design.md B3).
 type ListRule struct {
-	// Key names the fields that identify an element; empty pairs by position.
+	// Key names the fields that identify an element. If empty, elements pair by position.
 	Key []string `json:"key"`
-	// Ordered says that the order of elements means something.
+	// Ordered reports that the order of elements has a meaning.
 	Ordered bool `json:"-"`
-	// Join is put between the parts of a key where it is shown.
+	// Join separates the parts of a key when it is shown.
 	Join string `json:"join"`
 }
 
@@ -49,54 +49,48 @@ type Field struct {
 	Type        Type   `json:"type"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
-	// Section is the place in the platform's document.
+	// Section is the section of the platform's document.
 	Section  string `json:"x-trueup-section"`
 	Examples []any  `json:"examples"`
-	// Seen are the values that the document shows, where it does not say that there are no others.
+	// Seen are the documented values, if there may be others.
 	Seen []string `json:"x-trueup-seen"`
-	// Observed are values that platforms of this family have although the document
-	// does not show them, and that resemble those of Seen.
+	// Observed are undocumented values that such platforms have, and that resemble those of Seen.
 	Observed []string `json:"x-trueup-observed"`
-	// Enum are the only values that the document allows, empty where it sets
-	// no bounds; a text that is "true" or "false" has both.
+	// Enum are the only allowed values, empty if any is; text that is "true" or "false" has both.
 	Enum     []string `json:"enum"`
 	Required bool     `json:"-"`
-	// MinLength is the least length of a text, MinItems the least number of elements of a
-	// list; both are 0 or 1.
+	// MinLength is that of a text, MinItems that of a list; both are 0 or 1.
 	MinLength int `json:"minLength"`
 	MinItems  int `json:"minItems"`
-	// Range has the least and, if there is one, the greatest number that a text may be.
+	// Range has the least and perhaps the greatest number of a text.
 	Range []uint64 `json:"x-trueup-range"`
 	inherited
-	// Discriminator names the field of this object whose value names the one
-	// sibling that may be present, or "".
+	// Discriminator is the field of this object whose value names the only sibling that may be
+	// present, or "".
 	Discriminator string `json:"x-trueup-discriminator"`
-	// Summary says in a few words what an object of this field is: text with
-	// the paths of its fields in braces, "{host}:{port}", or "". A path through
-	// a list stands for that field of all its elements.
+	// Summary is a short text for an object of this field, with paths of its fields in braces, such as
+	// "{host}:{port}", or "". A path through a list stands for that field of all elements.
 	Summary string `json:"x-trueup-summary"`
-	// Open says that unknown fields of this object need no warning.
+	// Open reports that unknown fields of this object need no warning.
 	Open   bool              `json:"x-trueup-open"`
 	List   *ListRule         `json:"-"`
 	Fields map[string]*Field `json:"-"`
-	// Names are those of Fields in the order of the schema, which is that of canonical manifests.
+	// Names are the keys of Fields in the order of the schema and of canonical manifests.
 	Names []string `json:"-"`
-	// Any is the field of an object whose names are the user's own, or nil.
+	// Any is the field of an object with names that users choose, or nil.
 	Any *Field `json:"-"`
-	// Item is the element of a list.
+	// Item is the element of a list, or nil.
 	Item *Field `json:"-"`
-	// unknown says that the schema does not have the field.
+	// unknown: the schema does not have the field.
 	unknown bool
 }
 
-// inherited is what a schema says of a field and of all below it. Only the risk may be
-// another one further down.
+// inherited is what a field passes on to all fields below it, which may only change the risk.
 type inherited struct {
 	ReadOnly  bool `json:"x-trueup-readonly"`
 	Sensitive bool `json:"x-trueup-sensitive"`
 	Immutable bool `json:"x-trueup-immutable"`
-	// NotSent says that the field stays in git.
+	// NotSent: the field stays in git.
 	NotSent bool `json:"x-trueup-not-sent"`
-	// Risk is what a change of the field can do.
-	Risk Risk `json:"x-trueup-risk"`
+	Risk    Risk `json:"x-trueup-risk"`
 }

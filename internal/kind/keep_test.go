@@ -1,6 +1,10 @@
 package kind
 
-import "testing"
+import (
+	"testing"
+
+	"trueup/internal/canon"
+)
 
 func TestKept(t *testing.T) {
 	for _, c := range []struct {
@@ -25,7 +29,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	k, _ := Named("VolumeSnapshot")
-	o, err := k.NewObject(map[string]any{"metadata": map[string]any{"name": "db", "annotations": map[string]any{KeepAnnotation: "true"}}})
+	o, err := k.ReadObject(canon.Bytes(map[string]any{"metadata": map[string]any{"name": "db", "annotations": map[string]any{KeepAnnotation: "true"}}}))
 	if err != nil || !o.Keep {
 		t.Errorf("live object %+v, %v", o, err)
 	}

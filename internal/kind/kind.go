@@ -1,5 +1,5 @@
-// Package kind holds the platform's kinds as data: envelopes, paths, documented verbs, policy, and
-// per field what the schema says; it fetches and changes nothing.
+// Package kind describes the platform's kinds as data: envelopes, paths, documented verbs, policy, and
+// what the schema says of each field. It fetches and changes nothing.
 package kind
 
 import (
@@ -16,26 +16,25 @@ type Policy uint8
 const (
 	// Converge objects are created and patched until live equals git.
 	Converge Policy = iota
-	// CreateOnly objects are made once and never changed: they are moments.
+	// CreateOnly objects are created once and never changed.
 	CreateOnly
 	// RequestOnly objects are requests that are sent once and leave no object behind.
 	RequestOnly
 )
 
-// Area is the part of the platform that serves a kind; each has its own base
-// address and token (docs/platform.md 1).
+// Area is a part of the platform with its own base address and token (docs/platform.md 1).
 type Area string
 
-// The two areas of the platform.
+// The areas.
 const (
 	Compute  Area = "compute"
 	Delivery Area = "delivery"
 )
 
-// Areas returns both areas, in the order in which they are shown.
+// Areas returns both areas in the order to show them.
 func Areas() []Area { return []Area{Compute, Delivery} }
 
-// Verb is an operation that the platform's document names.
+// Verb is an operation of the API.
 type Verb uint8
 
 // The documented operations (docs/platform.md 4).
@@ -47,48 +46,43 @@ const (
 	Delete
 )
 
-// Kind is one kind of object. The table of all is in table.go.
+// Kind is one kind of object; see table.
 type Kind struct {
 	// Name is the value of "kind" in the envelope.
 	Name string
-	// Short is the name that people type.
+	// Short is the name that users type.
 	Short string
-	// APIVersion is the value that is sent on the wire.
+	// APIVersion is the one that requests send.
 	APIVersion string
-	// Alias matches other values of apiVersion that mean the same kind, and
-	// AliasForm is their form with {vendor} in it: the envelope of the
-	// command-line route (docs/platform.md 2.3). Both are empty for most kinds.
+	// Alias matches other apiVersions of the kind, and AliasForm is their form with {vendor} in it: the
+	// envelope of the command-line route (docs/platform.md 2.3). Most kinds have neither.
 	Alias     *regexp.Regexp
 	AliasForm string
 	Area      Area
-	// Collection is the path of the list below the area's base address, with
-	// {namespace} or {workspace_uuid} in it.
+	// Collection is the path of the list from the area's base address, with {namespace} or
+	// {workspace_uuid} in it.
 	Collection string
 	Verbs      []Verb
 	Policy     Policy
-	// SchemaFile is the name of the JSON Schema in the folder schemas.
+	// SchemaFile is a file of the directory schemas.
 	SchemaFile string
-	// HostField is the field of spec that holds a hostname, or "". Objects
-	// with Policy RequestOnly wait for the Converge object of the same hostname.
+	// HostField is the field of spec that has a hostname, or "". RequestOnly objects wait for the
+	// Converge object of the same hostname.
 	HostField string
-	// DiskField is the path below spec of the disk that an object is made from, or empty.
+	// DiskField is the path in spec of the disk that an object is made from, or empty.
 	DiskField []string
-	// NamespaceOnWire says whether metadata.namespace is sent: the Purge
-	// envelope of the API has none (docs/platform.md 2.3).
+	// NamespaceOnWire reports whether requests have metadata.namespace (docs/platform.md 2.3).
 	NamespaceOnWire bool
-	// ReadyField is the field of status that is true once the object has
-	// become what it is for, or "" where there is nothing to wait for.
+	// ReadyField is the field of status that is true once the object is ready, or "".
 	ReadyField string
-	// Role is what a caller must hold to create an object, or "" where the
-	// document names none (docs/platform.md 5).
+	// Role is the role that may create an object, or "" if none is documented (docs/platform.md 5).
 	Role string
 
 	once sync.Once
 	root *Field
 }
 
-// AliasVersion returns the apiVersion of the command-line route of a vendor, and
-// whether the kind has one by that name.
+// AliasVersion returns the alias with this vendor's name, and reports whether the kind has one.
 func (k *Kind) AliasVersion(vendor string) (string, bool) {
 	version := strings.ReplaceAll(k.AliasForm, "{vendor}", vendor)
 	return version, k.Alias != nil && k.Alias.MatchString(version)
@@ -106,12 +100,12 @@ func (k *Kind) RequestOnly() bool { return k.Policy == RequestOnly }
 // SentOnce reports whether the creation of an object must be sent at most once.
 func (k *Kind) SentOnce() bool { return !k.CanPatch() }
 
-// Plural is the short name of several: cdns, snapshots.
+// Plural returns the plural of the short name: cdns, snapshots.
 func (k *Kind) Plural() string { return k.Short + "s" }
 
-// Workspace names the place that all objects of a project live in.
+// Workspace is the place of all objects of a project.
 type Workspace struct {
-	// Name is {namespace}, UUID is {workspace_uuid} of docs/platform.md 1.
+	// Name is {namespace}, UUID is {workspace_uuid} (docs/platform.md 1).
 	Name string `json:"name"`
 	UUID string `json:"uuid"`
 }
@@ -119,8 +113,7 @@ type Workspace struct {
 // Can reports whether the platform documents the operation for the kind.
 func (k *Kind) Can(v Verb) bool { return slices.Contains(k.Verbs, v) }
 
-// CollectionPath returns the escaped path of the kind's list, relative to the
-// base address and starting with a slash.
+// CollectionPath returns the escaped path of the list, from the base address, with a slash at its start.
 func (k *Kind) CollectionPath(ws Workspace) string {
 	return strings.NewReplacer(
 		"{namespace}", url.PathEscape(ws.Name),
@@ -128,29 +121,28 @@ func (k *Kind) CollectionPath(ws Workspace) string {
 	).Replace(k.Collection)
 }
 
-// ObjectPath returns the escaped path of one object, relative to the base
-// address and starting with a slash.
+// ObjectPath returns the escaped path of one object, like CollectionPath.
 func (k *Kind) ObjectPath(ws Workspace, name string) string {
 	return k.CollectionPath(ws) + "/" + url.PathEscape(name)
 }
 
-// ShortObjectPath returns the object's path without the workspace, as plans show it: /cdns/shop.
+// ShortObjectPath returns the object's path as plans show it: /cdns/shop.
 func (k *Kind) ShortObjectPath(name string) string {
 	return k.ShortCollectionPath() + "/" + url.PathEscape(name)
 }
 
-// ShortCollectionPath returns the collection without the workspace: /cdns.
+// ShortCollectionPath returns the collection as plans show it: /cdns.
 func (k *Kind) ShortCollectionPath() string {
 	return k.Collection[strings.LastIndexByte(k.Collection, '/'):]
 }
 
-// Key identifies an object of a workspace whatever its envelope.
+// Key identifies an object of a workspace.
 type Key struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
 
-// String returns KIND/NAME, the form that flags and messages use.
+// String returns KIND/NAME, as flags and messages have it.
 func (k Key) String() string { return k.Kind + "/" + k.Name }
 
 // KeysOf returns the keys of objects.

@@ -114,9 +114,12 @@ func TestForEnvelope(t *testing.T) {
 		{"delivery/v2.1", "purge", false, false},
 		{"v1", "Pod", false, false},
 	} {
-		k, alias, ok := kind.ForEnvelope(tt.apiVersion, tt.kind)
-		if ok != tt.ok || alias != tt.alias {
-			t.Errorf("ForEnvelope(%s, %s): alias %v, %v", tt.apiVersion, tt.kind, alias, ok)
+		k, ok := kind.ForEnvelope(tt.apiVersion, tt.kind)
+		if ok != tt.ok {
+			t.Errorf("ForEnvelope(%s, %s): %v", tt.apiVersion, tt.kind, ok)
+		}
+		if alias := ok && k.APIVersion != tt.apiVersion; alias != tt.alias {
+			t.Errorf("ForEnvelope(%s, %s): alias %v", tt.apiVersion, tt.kind, alias)
 		}
 		if ok && k.Name != tt.kind {
 			t.Errorf("ForEnvelope(%s, %s) is %s", tt.apiVersion, tt.kind, k.Name)

@@ -6,53 +6,50 @@ import (
 	"trueup/internal/canon"
 )
 
-// Object is an object as the platform answered it, reduced to what is compared
-// and shown: canonical bytes and a digest, never a tree.
+// Object is a live object, reduced to what trueup compares and shows: canonical bytes and a digest.
 type Object struct {
 	Kind      *Kind
 	Name      string
 	Namespace string
-	// UID, ResourceVersion and CreationTimestamp are empty where the server gave none.
+	// UID, ResourceVersion and CreationTimestamp may be empty.
 	UID               string
 	ResourceVersion   string
 	CreationTimestamp string
-	// Terminating says that metadata.deletionTimestamp is set.
+	// Terminating reports that metadata.deletionTimestamp is set.
 	Terminating bool
-	// Keep says that the object is marked by KeepAnnotation.
+	// Keep reports that the object has the KeepAnnotation.
 	Keep bool
-	// Spec is canonical JSON, nil where the answer had no spec.
+	// Spec and Status are canonical JSON, or nil; Digest is that of Spec.
 	Spec   []byte
 	Digest canon.Sum
-	// Status is canonical JSON, nil where the answer had none.
 	Status []byte
-	// Host is the value of the kind's HostField, if it has one.
+	// Host is the value of the kind's HostField, or empty.
 	Host string
 }
 
 // Key returns the identity of the object.
 func (o Object) Key() Key { return Key{Kind: o.Kind.Name, Name: o.Name} }
 
-// KeepAnnotation is the annotation that keeps an object from being deleted
-// (docs/design.md C6). It counts in a manifest and on a live object alike.
+// KeepAnnotation protects an object from being deleted (docs/design.md C6), in a manifest and on a
+// live object.
 const KeepAnnotation = "trueup.dev/keep"
 
-// Kept reports whether metadata marks its object as one to keep: any value of the
-// annotation does, but for false.
+// Kept reports whether metadata has the KeepAnnotation with any value except false.
 func Kept(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	value, marked := annotations[KeepAnnotation]
 	return marked && value != nil && value != "false" && value != false
 }
 
-// HostKey returns the form in which hostnames are looked up: case and a final
-// dot mean nothing (RFC 4343). It is never shown and never sent.
+// HostKey returns a hostname as a map key: in lower case and without a final dot (RFC 4343).
+// trueup never shows or sends it.
 func HostKey(hostname string) string {
 	return strings.ToLower(strings.TrimSuffix(hostname, "."))
 }
 
-// ListInfo says how far the answer to a list can be trusted.
+// ListInfo is what is known of the answer to a list.
 type ListInfo struct {
-	// Complete is false where the server said that items are missing.
+	// Complete is false if the server said that items are missing.
 	Complete bool
 	Items    int
 	Requests int

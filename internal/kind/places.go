@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Places are the fields that a path as people read it may name: what stands in brackets names an
-// element of a list, or a field with signs in its name, and may itself have brackets. A field that
-// no schema knows has only what it inherits, and counts where the path can name no documented one.
+// Places are the fields that a path for people may name, because brackets are ambiguous: they enclose a
+// list element or a field name, which may have brackets itself. An unknown field has only what it
+// inherits, and counts only if the path can name no documented one.
 type Places []*Field
 
-// maxBrackets bounds the ways to read a path.
+// maxBrackets limits the ways to read a path.
 const maxBrackets = 12
 
-// Places returns the fields that a path below f may name; one at least.
+// Places returns the fields that a path below f may name, at least one.
 func (f *Field) Places(path string) Places {
 	path = strings.TrimPrefix(path, ".")
 	switch {
@@ -33,8 +33,8 @@ func (f *Field) Places(path string) Places {
 	return f.below(path[:end]).Places(path[end:])
 }
 
-// inBrackets is Places of a path that begins with a bracket, which any later one
-// may close; where none does, it is a name.
+// inBrackets is Places of a path that begins with a bracket. Any later bracket may close it; if
+// none does, the path is a name.
 func (f *Field) inBrackets(path string) (out Places) {
 	for i := range path {
 		rest := path[i+1:]
@@ -54,18 +54,12 @@ func (f *Field) inBrackets(path string) (out Places) {
 	if len(out) == 0 {
 		return Places{f.below(path)}
 	}
-	return out.documented()
-}
-
-// documented leaves out unknown fields where there is a documented one, unless they are sensitive.
-func (p Places) documented() Places {
-	if !slices.ContainsFunc(p, func(f *Field) bool { return !f.unknown }) {
-		return p
+	if slices.ContainsFunc(out, func(f *Field) bool { return !f.unknown }) {
+		out = slices.DeleteFunc(out, func(f *Field) bool { return f.unknown && !f.Sensitive })
 	}
-	return slices.DeleteFunc(p, func(f *Field) bool { return f.unknown && !f.Sensitive })
+	return out
 }
 
-// below is the field of that name in an object.
 func (f *Field) below(name string) *Field {
 	if known := f.Fields[name]; known != nil {
 		return known
@@ -76,7 +70,6 @@ func (f *Field) below(name string) *Field {
 	return f.undocumented()
 }
 
-// element is the element of a list.
 func (f *Field) element() *Field {
 	if f.Item != nil {
 		return f.Item
@@ -84,7 +77,6 @@ func (f *Field) element() *Field {
 	return f.undocumented()
 }
 
-// undocumented is any field below f that the schema does not know.
 func (f *Field) undocumented() *Field {
 	if f.unknown {
 		return f
@@ -92,7 +84,7 @@ func (f *Field) undocumented() *Field {
 	return &Field{inherited: f.inherited, unknown: true}
 }
 
-// Field returns the places of a field of the object.
+// Field returns the places of this field of the object.
 func (p Places) Field(name string) Places {
 	return p.each(func(f *Field) *Field { return f.below(name) })
 }
@@ -140,7 +132,7 @@ func (f *Field) riskIn(value any) Risk {
 			}
 		}
 	}
-	return cmp.Or(risk, f.Risk) // it is empty, or has no parts
+	return cmp.Or(risk, f.Risk)
 }
 
 // Gravest returns the highest risk of the field and of all documented fields below it.
@@ -158,8 +150,8 @@ func (f *Field) Gravest() Risk {
 	return risk
 }
 
-// PathParts takes a path as people read it apart at its points, but not at those
-// in brackets: locations[/a.b/*].cache has two parts.
+// PathParts splits a path for people at its dots, but not at those in brackets:
+// locations[/a.b/*].cache has two parts.
 func PathParts(path string) []string {
 	var parts []string
 	depth, start := 0, 0

@@ -10,13 +10,9 @@ import (
 	"trueup/internal/canon"
 )
 
-// NewObject is ReadObject of an envelope as canon.Decode gives it.
-func (k *Kind) NewObject(doc map[string]any) (Object, error) { return k.ReadObject(canon.Bytes(doc)) }
-
-// ReadObject reduces one answer of the platform, an envelope in canonical JSON, to what is compared
-// and shown; it keeps nothing of it. It is tolerant of what the platform's document does not show
-// (a list's items without kind, null for what is absent, workspace for namespace) and refuses only
-// what can't be the object: another kind, no name, a spec that is no object.
+// ReadObject reduces an envelope in canonical JSON to an Object, which keeps nothing of it. It accepts
+// what the platform's document does not show: items without kind, null for an absent field, workspace
+// for namespace. It returns an error only for another kind, a missing name, or a spec that is no object.
 func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	o := Object{Kind: k}
 	var spec []byte
@@ -44,28 +40,22 @@ func (k *Kind) ReadObject(doc []byte) (Object, error) {
 	if name, _ := meta["name"].(string); name == "" {
 		return Object{}, errors.New("metadata.name is missing")
 	}
-	return o, o.setSpec(spec)
-}
-
-// setSpec takes a spec, canonical JSON or nil.
-func (o *Object) setSpec(spec []byte) error {
+	if spec != nil && spec[0] != '{' {
+		return o, fmt.Errorf("spec of %s is not an object", o.Key())
+	}
 	if spec == nil {
-		return nil
+		return o, nil
 	}
-	if spec[0] != '{' {
-		return fmt.Errorf("spec of %s is not an object", o.Key())
-	}
-	o.Spec = bytes.Clone(spec)
-	o.Digest = canon.Digest(o.Spec)
+	o.Spec, o.Digest = bytes.Clone(spec), canon.Digest(spec)
 	for key, value := range canon.Members(spec) {
-		if o.Kind.HostField != "" && string(key) == o.Kind.HostField {
+		if k.HostField != "" && string(key) == k.HostField {
 			o.Host = text(canon.MustDecode(value))
 		}
 	}
-	return nil
+	return o, nil
 }
 
-// text returns a text, the digits of a number, or "".
+// text returns a text or the digits of a number, else "".
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -76,9 +66,8 @@ func text(v any) string {
 	return ""
 }
 
-// Ready reads the status of an object, canonical JSON or nil: whether the object has become what it
-// is for, or the server's own words of why it has not. A kind that documents no such state is ready
-// at once. An error beside readiness is an earlier attempt's and is not reported.
+// Ready reports whether an object with this status, canonical JSON or nil, is ready, or returns the
+// server's error message. Objects of a kind without ReadyField are ready at once.
 func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	if k.ReadyField == "" {
 		return true, ""
@@ -97,9 +86,8 @@ func (k *Kind) Ready(status []byte) (ready bool, failure string) {
 	return tree[k.ReadyField] == true || tree[k.ReadyField] == "true", ""
 }
 
-// Envelope returns the canonical JSON of an object as it is sent to create it: the envelope of the
-// API whatever the manifest's was, metadata with the name and, where the kind has one, the
-// namespace (docs/platform.md 2). The spec must be canonical JSON.
+// Envelope returns the canonical JSON that creates an object: the envelope of the API, and metadata with
+// the name and, if the kind has one, the namespace (docs/platform.md 2). spec must be canonical JSON.
 func (k *Kind) Envelope(ws Workspace, name string, spec []byte) []byte {
 	meta := map[string]any{"name": name}
 	if k.NamespaceOnWire && ws.Name != "" {

@@ -70,7 +70,7 @@ func TestNewObject(t *testing.T) {
 		if tt.want.Spec != nil {
 			tt.want.Digest = canon.Digest(tt.want.Spec)
 		}
-		got, err := cdn.NewObject(decode(t, []byte(tt.doc)).(map[string]any))
+		got, err := cdn.ReadObject(canon.Bytes(decode(t, []byte(tt.doc)).(map[string]any)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -114,13 +114,13 @@ func TestNewObjectRefuses(t *testing.T) {
 		`{"metadata":{"name":"shop"},"spec":[]}`:   "spec of CDN/shop is not an object",
 		`{"metadata":{"name":"shop"},"spec":"no"}`: "spec of CDN/shop is not an object",
 	} {
-		_, err := named(t, "CDN").NewObject(decode(t, []byte(doc)).(map[string]any))
+		_, err := named(t, "CDN").ReadObject(canon.Bytes(decode(t, []byte(doc)).(map[string]any)))
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", doc, err, want)
 		}
 	}
 	long := `{"kind":"` + strings.Repeat("x", 1<<16) + `"}`
-	if _, err := named(t, "CDN").NewObject(decode(t, []byte(long)).(map[string]any)); err == nil || len(err.Error()) > 100 {
+	if _, err := named(t, "CDN").ReadObject(canon.Bytes(decode(t, []byte(long)).(map[string]any))); err == nil || len(err.Error()) > 100 {
 		t.Error("a long kind is not cut in the message")
 	}
 }
@@ -142,7 +142,7 @@ func FuzzNewObject(f *testing.F) {
 			return
 		}
 		for _, k := range kind.All() {
-			o, err := k.NewObject(doc)
+			o, err := k.ReadObject(canon.Bytes(doc))
 			if err != nil {
 				continue
 			}
@@ -216,7 +216,7 @@ func TestEnvelopeIsCanonicalAndReadBack(t *testing.T) {
 		if string(canon.Bytes(doc)) != string(sent) {
 			rt.Fatalf("%s is not canonical", sent)
 		}
-		o, err := k.NewObject(doc)
+		o, err := k.ReadObject(canon.Bytes(doc))
 		if err != nil {
 			rt.Fatal(err)
 		}

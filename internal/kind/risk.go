@@ -2,23 +2,18 @@ package kind
 
 import "fmt"
 
-// Risk is what a change of a field can do; the greater of two is more severe.
+// Risk is the harm that a change of a field can do; a greater one is more severe.
 type Risk uint8
 
-// The risks. NoRisk is for fields that no schema has.
+// The risks; tableOfRisks has their meaning. NoRisk is that of fields that no schema has.
 const (
 	NoRisk Risk = iota
-	// RiskCost may cost more, such as traffic that the origin has to serve.
 	RiskCost
-	// RiskAvailability may make something slow or unreachable.
 	RiskAvailability
-	// RiskSecurity may open what was guarded, or guard what was open.
 	RiskSecurity
-	// RiskServes may make visitors get other content, or none.
 	RiskServes
 )
 
-// tableOfRisks has the name and the meaning of each Risk.
 var tableOfRisks = [...]struct{ name, meaning string }{
 	NoRisk:           {},
 	RiskCost:         {"cost", "may cost more"},
@@ -30,13 +25,13 @@ var tableOfRisks = [...]struct{ name, meaning string }{
 // Risks returns all risks but NoRisk, the most severe first.
 func Risks() []Risk { return []Risk{RiskServes, RiskSecurity, RiskAvailability, RiskCost} }
 
-// String returns the name that schemas use, empty for NoRisk.
+// String returns the name that schemas use, such as "cost", or "" for NoRisk.
 func (r Risk) String() string { return tableOfRisks[r].name }
 
-// Grave reports whether the risk is RiskServes or RiskSecurity: reports show values of these whole.
+// Grave reports whether the risk is RiskServes or RiskSecurity: reports show such values in full.
 func (r Risk) Grave() bool { return r >= RiskSecurity }
 
-// Meaning says in a few words what the risk is, for people.
+// Meaning returns a short text for people, such as "may cost more".
 func (r Risk) Meaning() string { return tableOfRisks[r].meaning }
 
 // MarshalText writes the risk as its name.

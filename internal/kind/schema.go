@@ -11,11 +11,9 @@ import (
 	"trueup/schemas"
 )
 
-// schemaEnding is that of the names of all schemas.
 const schemaEnding = ".schema.json"
 
-// readSchema returns a schema of this program. One that can't be read is a fault of
-// the program and not of any input, so it panics, as does mustParse.
+// readSchema and mustParse panic on an error, because schemas are part of the program.
 func readSchema(file string) []byte {
 	b, err := schemas.FS.ReadFile(file)
 	if err != nil {
@@ -32,25 +30,25 @@ func mustParse(file string) *Field {
 	return field
 }
 
-// Schema returns the kind's JSON Schema (2020-12) as it is published.
+// Schema returns the kind's JSON Schema (2020-12).
 func (k *Kind) Schema() []byte { return readSchema(k.SchemaFile) }
 
-// Root returns the field tree of the whole envelope: apiVersion, kind,
-// metadata, spec and status. It is built once and must not be changed.
+// Root returns the fields of the whole envelope: apiVersion, kind, metadata, spec and status. It is
+// built once; do not change it.
 func (k *Kind) Root() *Field {
 	k.once.Do(func() { k.root = mustParse(k.SchemaFile) })
 	return k.root
 }
 
-// Spec returns the field tree of the kind's spec; see Root.
+// Spec returns the fields of the spec; see Root.
 func (k *Kind) Spec() *Field { return k.Root().Fields["spec"] }
 
-// SchemaNames are the schemas that there are, of the kinds and of this program's
-// own formats, sorted: cdn, config, doctor, ...
+// SchemaNames returns the names of all schemas, of kinds and of trueup's own formats, sorted: cdn,
+// config, doctor, ...
 func SchemaNames() []string {
 	files, err := schemas.FS.ReadDir(".")
 	if err != nil {
-		panic(fmt.Sprintf("schemas: %v", err)) // they are in the program
+		panic(fmt.Sprintf("schemas: %v", err))
 	}
 	var names []string
 	for _, f := range files {
@@ -60,8 +58,8 @@ func SchemaNames() []string {
 	return names
 }
 
-// SchemaNamed returns the JSON Schema of a kind, which may be named as Named
-// takes it, or of one of SchemaNames, and its file's name.
+// SchemaNamed returns the file name and the JSON Schema of a kind, by any name that Named accepts, or of
+// one of SchemaNames.
 func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 	file = strings.ToLower(name) + schemaEnding
 	if k, known := Named(name); known {
@@ -71,7 +69,7 @@ func SchemaNamed(name string) (file string, schema []byte, ok bool) {
 	return file, schema, err == nil
 }
 
-// OwnFiles are the formats of files that users write for this program itself.
+// OwnFiles returns the names of the formats of files that users write for trueup.
 func OwnFiles() []string { return []string{"config", "project"} }
 
 // OwnFile returns the fields of one of OwnFiles.
@@ -98,13 +96,13 @@ type node struct {
 	} `json:"x-trueup-list"`
 }
 
-// properties are the members of an object, in the order of the schema.
+// properties keeps the order of the schema.
 type properties struct {
 	names []string
 	raw   []json.RawMessage
 }
 
-// UnmarshalJSON keeps the order.
+// UnmarshalJSON reads an object.
 func (p *properties) UnmarshalJSON(data []byte) error {
 	*p = properties{}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -125,7 +123,7 @@ func (p *properties) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// definitions are those that a document refers to.
+// definitions are the $defs of a schema.
 type definitions map[string]json.RawMessage
 
 func parseSchema(doc []byte) (*Field, error) {
@@ -138,8 +136,7 @@ func parseSchema(doc []byte) (*Field, error) {
 	return p.Defs.field("", doc, inherited{})
 }
 
-// decode reads a node. What stands beside a $ref goes over what the definition says,
-// so that a shared definition gets a title of its own.
+// decode reads a node. Members beside a $ref override those of the definition.
 func (d definitions) decode(raw json.RawMessage, into *node) error {
 	var own node
 	if err := json.Unmarshal(raw, &own); err != nil {
@@ -195,9 +192,9 @@ func (d definitions) field(name string, raw json.RawMessage, above inherited) (*
 	return f, nil
 }
 
-// At finds a field by the parts of its path: spec, locations, cache, edgeTTL. A list is entered
-// without being named; the parts "[]", "[3]" and "3" and a bracket behind a name are tolerated
-// where they are written. The path of a list, without a bracket behind it, is the list itself.
+// At finds a field by the parts of its path, such as spec, locations, cache, edgeTTL. Lists need no part
+// of their own: "[]", "[3]", "3" and a bracket after a name are optional. A path that ends at a list,
+// without a bracket, is the list itself.
 func (f *Field) At(path []string) (*Field, bool) {
 	for _, part := range path {
 		name, _, indexed := strings.Cut(part, "[")
@@ -217,9 +214,8 @@ func (f *Field) At(path []string) (*Field, bool) {
 	return f, f != nil
 }
 
-// Knows reports whether a field of an object needs no warning: the schema has
-// it, the object is open, or it is the one that the object's discriminator
-// names (docs/platform.md 2.2: "an object named like the type").
+// Knows reports whether a field of an object needs no warning: the schema has it, the object is open,
+// or the object's discriminator names it (docs/platform.md 2.2).
 func (f *Field) Knows(name string, object map[string]any) bool {
 	if f.Fields[name] != nil || f.Open {
 		return true

@@ -549,7 +549,7 @@ func validateTree(t *testing.T, dir string) (n int) {
 			if !ok {
 				continue // comments before the first document
 			}
-			k, _, ok := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
+			k, ok := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
 			if !ok {
 				t.Errorf("%s: no kind for its envelope", file)
 				continue

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// table is the platform: a fourth kind is one more row, one schema and its
-// rules (docs/platform.md 2 and 4).
+// table has all kinds, sorted by name. A new kind needs a row, a schema and rules (docs/platform.md 2 and 4).
 var table = []*Kind{
 	{
 		Name:            "CDN",
@@ -50,14 +49,14 @@ var table = []*Kind{
 	},
 }
 
-// All returns the kinds in the order of their names.
+// All returns the kinds, sorted by name.
 func All() []*Kind { return table }
 
-// Named finds a kind by its name in any case: its own, the short one, or that of several.
+// Named finds a kind by its name, short name or plural, in any case.
 func Named(name string) (*Kind, bool) {
 	for _, k := range table {
 		if k.Name == name {
-			return k, true // nearly always, and once an object
+			return k, true // the usual case, once per object
 		}
 	}
 	for _, k := range table {
@@ -69,19 +68,12 @@ func Named(name string) (*Kind, bool) {
 	return nil, false
 }
 
-// ForEnvelope finds the kind of an envelope; alias says that apiVersion was
-// another spelling than the one that is sent.
-func ForEnvelope(apiVersion, name string) (k *Kind, alias, ok bool) {
+// ForEnvelope finds the kind of an envelope.
+func ForEnvelope(apiVersion, name string) (*Kind, bool) {
 	for _, k := range table {
-		if k.Name != name {
-			continue
-		}
-		if k.APIVersion == apiVersion {
-			return k, false, true
-		}
-		if k.Alias != nil && k.Alias.MatchString(apiVersion) {
-			return k, true, true
+		if k.Name == name && (k.APIVersion == apiVersion || k.Alias != nil && k.Alias.MatchString(apiVersion)) {
+			return k, true
 		}
 	}
-	return nil, false, false
+	return nil, false
 }

@@ -53,7 +53,7 @@ func (w *worker) document(doc *yaml.Node) {
 	if text := peekText(apiVersion); text == projectVersion && peekText(name) == projectKind {
 		return
 	}
-	k, _, ok := kind.ForEnvelope(peekText(apiVersion), peekText(name))
+	k, ok := kind.ForEnvelope(peekText(apiVersion), peekText(name))
 	if !ok {
 		w.unknownKind(root, apiVersion, name)
 		return

@@ -134,7 +134,7 @@ func BenchmarkSchema(b *testing.B) {
 		c.reset(f)
 		doc, _ = c.value(n.Content[0], n.Content[0], nil).(map[string]any)
 	})
-	k, _, _ := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
+	k, _ := kind.ForEnvelope(doc["apiVersion"].(string), doc["kind"].(string))
 	schema := compile(k.SchemaFile, k.Schema())
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()

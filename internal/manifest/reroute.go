@@ -85,7 +85,7 @@ func (e *rerouter) document(root *yaml.Node) {
 	}
 	metadata := peek(root, "metadata")
 	done := Rerouted{Key: kind.Key{Kind: name, Name: peekText(peek(metadata, "name"))}, Line: root.Line, From: from}
-	k, _, ok := kind.ForEnvelope(from, name)
+	k, ok := kind.ForEnvelope(from, name)
 	if ok && k.Alias != nil {
 		if done.To = k.APIVersion; e.route.Vendor != "" {
 			done.To, _ = k.AliasVersion(e.route.Vendor)

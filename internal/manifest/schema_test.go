@@ -32,7 +32,7 @@ func trees(t *testing.T) map[*kind.Kind][]map[string]any {
 			doc, _ := c.value(n.Content[0], n.Content[0], nil).(map[string]any)
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)
-			if k, _, ok := kind.ForEnvelope(version, name); ok {
+			if k, ok := kind.ForEnvelope(version, name); ok {
 				all[k] = append(all[k], doc)
 			}
 		})
@@ -111,7 +111,7 @@ func TestTheQuickAnswerIsTheValidators(t *testing.T) {
 		agree := func(t rapid.TB, doc map[string]any) (valid bool) {
 			version, _ := doc["apiVersion"].(string)
 			name, _ := doc["kind"].(string)
-			if of, _, ok := kind.ForEnvelope(version, name); !ok || of != k {
+			if of, ok := kind.ForEnvelope(version, name); !ok || of != k {
 				return false // no document of the kind
 			}
 			got, want := accepts(doc, k.Root()), all[k]().Validate(withoutNulls(doc))

@@ -120,9 +120,9 @@ func object(t tester, name, spec string, more ...func(*kind.Object)) kind.Object
 	t.Helper()
 	k := key(t, name)
 	of, _ := kind.Named(k.Kind)
-	o, err := of.NewObject(map[string]any{
+	o, err := of.ReadObject(canon.Bytes(map[string]any{
 		"kind": k.Kind, "metadata": map[string]any{"name": k.Name, "uid": "uid-" + k.Name}, "spec": tree(t, spec),
-	})
+	}))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
