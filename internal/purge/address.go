@@ -12,14 +12,14 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Address is what a person, a list or a sitemap names to be purged.
+// Address is a path, perhaps with a host, that a person, a list or a sitemap wants to purge.
 type Address struct {
-	// Host is a hostKey, empty for a path without a host.
+	// Host is a hostKey, or empty.
 	Host string
 	Path string
 }
 
-// The reasons why a text names nothing that can be purged.
+// What is wrong with an address.
 var (
 	errNoAddress = errors.New("is neither a path (/...) nor an address (https://...)")
 	errScheme    = errors.New("is not an http or https address")
@@ -30,9 +30,9 @@ var (
 	errRemark    = errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 )
 
-// ParseAddress reads a path, or an http or https address. The path becomes what browsers
-// request: other characters are encoded, escapes stay, and a fragment is cut off, which
-// is never sent. No path means "/". CheckPath may reject it.
+// ParseAddress reads a path, or an http or https address. It converts the path to what browsers request:
+// it encodes other characters, keeps escapes, and cuts off a fragment. No path means "/". It also
+// returns the error of CheckPath.
 func ParseAddress(text string) (Address, error) {
 	if !utf8.ValidString(text) {
 		return Address{}, errors.New("is not UTF-8")
@@ -70,7 +70,7 @@ func ParseAddress(text string) (Address, error) {
 
 func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
 
-// asAsked is a path, perhaps with a query, as browsers request it.
+// asAsked returns a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
 	path, query, asks := strings.Cut(text, "?")
 	path = encode(strings.ReplaceAll(path, `\`, "/"), inPath)
@@ -80,7 +80,7 @@ func asAsked(text string) string {
 	return path
 }
 
-// hostOf reads the part between the scheme and the path of an address.
+// hostOf returns the host of an address; authority is between the scheme and the path.
 func hostOf(scheme, authority string) (string, error) {
 	usual, ok := map[string]string{"http": "80", "https": "443"}[scheme]
 	switch {
@@ -99,9 +99,8 @@ func hostOf(scheme, authority string) (string, error) {
 	return hostKey(u.Hostname()), nil
 }
 
-// hostKey is the form in which hostnames are compared: case and a final dot mean
-// nothing (RFC 4343), and letters beyond ASCII become Punycode. A text that is no
-// hostname stays as it is, and so matches no CDN.
+// hostKey returns a hostname in the form that compares: in lower case, without a final dot (RFC 4343), in
+// Punycode. An invalid one stays as it is, and so matches no CDN.
 func hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
@@ -110,8 +109,8 @@ func hostKey(host string) string {
 	return host
 }
 
-// namePath is the path of a file of that name, which may have folders: special characters are
-// encoded as %XX, byte by byte. A name can't have a star: to platforms, it means everything.
+// namePath returns the path of a file name with its special characters encoded as %XX. A name with a star is
+// an error: to platforms, it means everything.
 func namePath(name string) (string, error) {
 	if strings.Contains(name, "*") {
 		return "", errors.New("has a * in its name, which a path of a purge can't have")
@@ -119,9 +118,8 @@ func namePath(name string) (string, error) {
 	return encode(name, inName), nil
 }
 
-// The characters to encode besides bytes that are not printable ASCII: in an address, the
-// percent-encode sets of the URL standard, as browsers do; in the name of a file also
-// those that have a meaning in an address.
+// The characters to encode besides non-printable and non-ASCII bytes: in an address, the percent-encode
+// sets of the URL standard, like browsers; in a file name also those with a meaning in an address.
 const (
 	inPath  = "\"<>^`{}"
 	inQuery = "\"<>'"
@@ -140,10 +138,10 @@ func encode(text, set string) string {
 	return b.String()
 }
 
-// Hosts are the hostnames that a purge may name (docs/platform.md 2.3).
+// Hosts maps the hostKey of each hostname that a purge may name to the hostname (docs/platform.md 2.3).
 type Hosts map[string]string
 
-// NewHosts returns the Hosts of hostnames as purges write them.
+// NewHosts returns the Hosts of hostnames.
 func NewHosts(hostnames []string) Hosts {
 	h := make(Hosts, len(hostnames))
 	for _, name := range hostnames {
@@ -152,8 +150,7 @@ func NewHosts(hostnames []string) Hosts {
 	return h
 }
 
-// Place finds the longest hostname that a host equals or ends with, and the subdomain
-// that a purge must name beside it.
+// Place finds the longest hostname that host equals or ends with, and the subdomain that a purge must name.
 func (h Hosts) Place(host string) (hostname, subdomain string, ok bool) {
 	host = hostKey(host)
 	for at := 0; ; {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Wanted is a path to purge on a hostname or on one of its subdomains.
+// Wanted is a path to purge on a hostname or one of its subdomains.
 type Wanted struct {
 	Hostname string
 	// Subdomain is empty for the hostname itself.
@@ -18,26 +18,25 @@ type Wanted struct {
 // Composed is a request, and what it leaves out.
 type Composed struct {
 	Spec
-	// Dropped are the paths that are not named because another one covers them.
+	// Dropped are the paths that another one covers.
 	Dropped []Dropped
-	// Collapsed are the folders that are named in place of paths in them.
+	// Collapsed are the directories that replace paths.
 	Collapsed []Collapsed
 }
 
-// Dropped is a path and the prefix path that covers it, in this or in another request.
+// Dropped is a path and the prefix path, in this or another request, that covers it.
 type Dropped struct{ Path, By string }
 
-// Collapsed is a prefix path, and the paths that it is named for.
+// Collapsed is a prefix path, and the paths that it replaces.
 type Collapsed struct {
 	Prefix string
 	Paths  []string
 }
 
-// Compose makes the fewest requests that purge what is wanted: one for each hostname and
-// set of subdomains, sorted. They purge nothing else, except that each request also purges
-// the hostname itself (docs/platform.md 2.3). Paths that a prefix path covers, in the same
-// request or in one of more subdomains, are dropped. If pays is not 0, a folder replaces
-// that many of its paths or more, but never everything.
+// Compose returns the fewest requests that purge what is wanted: one for each hostname and set of
+// subdomains, sorted. They purge nothing else, except that each also purges the hostname itself
+// (docs/platform.md 2.3). It drops paths that a prefix path covers, in the same request or in one with more
+// subdomains. If pays is not 0, a directory replaces that many of its paths or more, but never everything.
 func Compose(wanted []Wanted, pays int) []Composed {
 	groups := grouped(wanted)
 	for i := range groups {
@@ -53,7 +52,7 @@ func Compose(wanted []Wanted, pays int) []Composed {
 	return slices.DeleteFunc(groups, func(c Composed) bool { return len(c.Paths) == 0 })
 }
 
-// grouped makes a request of the paths of each hostname and set of subdomains.
+// grouped returns a request for each hostname and set of subdomains.
 func grouped(wanted []Wanted) []Composed {
 	subdomains := map[[2]string][]string{}
 	for _, w := range wanted {
@@ -92,8 +91,8 @@ func (c *Composed) dropWithin() {
 	c.Paths = append(kept, c.Paths[from:]...)
 }
 
-// dropBeside drops the paths that a request of the same hostname, and of all its
-// subdomains and more, covers.
+// dropBeside drops the paths that a request of the same hostname covers, if it has all subdomains of this one
+// and more.
 func (c *Composed) dropBeside(groups []Composed) {
 	var wider [][]string
 	for _, g := range groups {
@@ -114,7 +113,7 @@ func (c *Composed) dropBeside(groups []Composed) {
 	})
 }
 
-// Covers reports whether a request purges all that another one does.
+// Covers reports whether a request purges everything that other does.
 func (s Spec) Covers(other Spec) bool {
 	if hostKey(s.Hostname) != hostKey(other.Hostname) || !hasAll(sortedUnique(s.Subdomains), other.Subdomains) {
 		return false
@@ -136,12 +135,12 @@ func hasAll(all, names []string) bool {
 	})
 }
 
-// Pays is how many paths a prefix path is worth: the limits of a hostname have
-// room for so many absolute paths in place of each prefix path (docs/platform.md 8).
+// Pays is how many paths a prefix path is worth: the limits allow that many absolute paths for each prefix
+// path (docs/platform.md 8).
 const Pays = MaxPaths / MaxPrefixes
 
-// collapse names folders in place of at least so many paths in them, the deepest
-// first; a folder that is named counts as one path of the folder above it.
+// collapse replaces at least pays paths of a directory with the directory, the deepest first. A replaced
+// directory counts as one path of the one above it.
 func (c *Composed) collapse(pays int) {
 	below := map[string][]Collapsed{}
 	for _, path := range c.Paths {
@@ -149,7 +148,7 @@ func (c *Composed) collapse(pays int) {
 		below[folder] = append(below[folder], Collapsed{path, []string{path}})
 		for folder != "/" {
 			folder = above(folder)
-			below[folder] = slices.Grow(below[folder], 1) // it is there even if it is empty
+			below[folder] = slices.Grow(below[folder], 1) // adds the key, too
 		}
 	}
 	deepest := func(a, b string) int {
@@ -179,8 +178,8 @@ func (c *Composed) collapse(pays int) {
 	slices.SortFunc(c.Collapsed, func(a, b Collapsed) int { return deepest(a.Prefix, b.Prefix) })
 }
 
-// folderOf is the folder that a path is in, with a slash at its end; that of
-// "/img/*" is the one that img is in, because it is named as a whole already.
+// folderOf returns the directory of a path, with a slash at its end. That of "/img/*" is "/", because the path
+// names all of img.
 func folderOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	if IsPrefix(path) {
@@ -189,13 +188,13 @@ func folderOf(path string) string {
 	return path[:max(strings.LastIndexByte(path, '/'), 0)] + "/"
 }
 
-// above is the folder that a folder is in.
+// above returns the directory that a directory is in.
 func above(folder string) string {
 	return folder[:strings.LastIndexByte(strings.TrimSuffix(folder, "/"), '/')+1]
 }
 
-// Split splits a request into the fewest that each keep the limits of a hostname (docs/platform.md
-// 8). They are of one size, because a large one waits until the window of all others is over.
+// Split returns the fewest requests that each keep the limits of a hostname (docs/platform.md 8). They have
+// the same size, because a large one waits until the window of all others is over.
 func (s Spec) Split(limits Usage) []Spec {
 	usage := s.Usage()
 	parts := make([]Spec, usage.Parts(limits))

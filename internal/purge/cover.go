@@ -7,18 +7,16 @@ import (
 	"strings"
 )
 
-// Redundant is a path that another path of the same list already purges.
+// Redundant is a path that another path of the list covers.
 type Redundant struct {
-	// Index is the path's place in the list, By that of the prefix that
-	// covers it, or of its first occurrence.
+	// Index is the path's index, By that of the covering prefix or of the first duplicate.
 	Index, By int
-	// Duplicate says that both are the same text.
+	// Duplicate reports that both are the same text.
 	Duplicate bool
 }
 
-// FindRedundant returns the paths that can be dropped without purging less, in
-// the order of the list. The prefix that it names is itself not redundant. It
-// takes O((n+m) log m) for n absolute and m prefix paths.
+// FindRedundant returns the paths that a purge does not need, in the order of the list. By is never
+// redundant itself. It takes O((n+m) log m) for n absolute and m prefix paths.
 func FindRedundant(paths []string) []Redundant {
 	c := NewCover(paths)
 	first := make(map[string]int, len(paths)-len(c.sorted))
@@ -40,23 +38,23 @@ func FindRedundant(paths []string) []Redundant {
 // Cover finds which of the prefix paths of several lists cover a path.
 type Cover struct {
 	sorted []prefix
-	// common is what all stems begin with, heads the first bytes of each that
-	// come after it: comparing them is what takes the time.
+	// common is what all stems begin with, heads the next bytes of each, because most of the time is
+	// spent on comparing them.
 	common string
 	heads  []uint64
 }
 
-// prefix is a prefix path: its text, that without the star, and its place.
+// prefix is a prefix path, its text without the star, and its place.
 type prefix struct {
 	path, stem  string
 	list, index int
-	// up is the place in Cover of the narrowest other prefix that covers this
-	// one, or -1; top that of the widest, or its own.
+	// up is the place in Cover of the narrowest other prefix that covers this one, or -1; top that of
+	// the widest, or its own.
 	up, top int
 }
 
-// NewCover takes the prefix paths of the lists, and ignores their other paths.
-// It takes O(m log m) for m prefix paths.
+// NewCover returns a Cover of the prefix paths in lists; it ignores other paths. It takes O(m log m) for m
+// prefix paths.
 func NewCover(lists ...[]string) Cover {
 	var c Cover
 	for list, paths := range lists {
@@ -87,9 +85,8 @@ func NewCover(lists ...[]string) Cover {
 	return c
 }
 
-// By returns the list and the text of the narrowest prefix path that covers the
-// path, among those that count; of equal ones that of the last list. It takes
-// O(log m), and a step for each prefix inside another.
+// By returns the narrowest prefix path that covers path and for which counts is true, and its list; of
+// equal ones that of the last list. It takes O(log m), and a step for each prefix inside another.
 func (c Cover) By(path string, counts func(list int, prefix string) bool) (list int, by string, ok bool) {
 	s := stem(path)
 	for at := c.floor(s); at >= 0; at = c.sorted[at].up {
@@ -101,7 +98,7 @@ func (c Cover) By(path string, counts func(list int, prefix string) bool) (list 
 	return 0, "", false
 }
 
-// widest returns the index of the widest prefix that covers the path, itself perhaps.
+// widest returns the index of the widest prefix that covers path, perhaps itself.
 func (c Cover) widest(path string) (index int, ok bool) {
 	s := stem(path)
 	at := c.floor(s)
@@ -112,8 +109,8 @@ func (c Cover) widest(path string) (index int, ok bool) {
 	return top.index, strings.HasPrefix(s, top.stem)
 }
 
-// floor returns the place of the last prefix whose stem is not greater than s,
-// or -1 where none can cover s: whatever does is that one, or covers it.
+// floor returns the place of the last prefix whose stem is not greater than s, or -1. If a prefix covers s,
+// it is that one, or covers that one.
 func (c Cover) floor(s string) int {
 	rest, ok := strings.CutPrefix(s, c.common)
 	if !ok {
@@ -121,7 +118,7 @@ func (c Cover) floor(s string) int {
 	}
 	want := head(rest)
 	after, end := 0, len(c.heads)
-	for after < end { // by hand: a comparing closure costs as much again
+	for after < end { // slices.BinarySearchFunc takes twice as long
 		m := (after + end) / 2
 		if h := c.heads[m]; h < want || h == want && c.sorted[m].stem <= s {
 			after = m + 1
@@ -132,7 +129,7 @@ func (c Cover) floor(s string) int {
 	return after - 1
 }
 
-// shared is what both texts begin with.
+// shared returns the common beginning of two texts.
 func shared(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -141,7 +138,7 @@ func shared(a, b string) string {
 	return a[:n]
 }
 
-// head is a number that orders texts as their first bytes do.
+// head returns the first bytes as a number with the same order.
 func head(s string) uint64 {
 	var b [8]byte
 	copy(b[:], s)

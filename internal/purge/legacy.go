@@ -11,25 +11,25 @@ import (
 	"sync"
 )
 
-// Legacy says how a list of the older purge service (docs/platform.md 9) is read.
+// Legacy converts lists of the older purge service (docs/platform.md 9).
 type Legacy struct {
 	// Hosts are the hostnames that a purge may name.
 	Hosts Hosts
-	// Service is the address of the older service, or empty if it is unknown: the query
-	// of a request to it names what to purge.
+	// Service is the address of the older service, or empty if unknown. The query of a request to it
+	// names what to purge.
 	Service string
-	// Host is that of entries that name none. If it is empty, they are unplaced.
+	// Host is that of entries without one. If it is empty, they are unplaced.
 	Host string
-	// Query is what a purge does with a query.
+	// Query says what to do with the query of an address.
 	Query QueryPolicy
 }
 
-// QueryPolicy is what a purge does with the query of an address. The platform's document
-// does not say whether the path of a purge has one (docs/platform.md 2.3).
+// QueryPolicy says what to do with the query of an address: no document says whether the path of a purge has
+// one (docs/platform.md 2.3).
 type QueryPolicy uint8
 
-// QueryRefused leaves such an address unplaced, QueryDropped purges the path alone,
-// QueryPrefix everything that begins with the path, and QueryKept the path with its query.
+// QueryRefused leaves the address unplaced, QueryDropped purges the path alone, QueryPrefix everything that
+// begins with the path, and QueryKept the path with its query.
 const (
 	QueryRefused QueryPolicy = iota
 	QueryDropped
@@ -37,20 +37,19 @@ const (
 	QueryKept
 )
 
-// Unplaced is an entry that can't be purged as it stands.
+// Unplaced is an entry that trueup can't purge.
 type Unplaced struct {
 	Line
-	// Reason is what is wrong, and Fix what to do.
+	// Reason says what is wrong, and Fix what to do.
 	Reason, Fix string
 }
 
-// errUnplaced is a reason, with what to do.
 type errUnplaced struct{ reason, fix string }
 
 func (e errUnplaced) Error() string { return e.reason }
 
-// Place finds what each entry of a list asks to purge. It guesses nothing, because a purge
-// is sent once: it returns the rest with the reason.
+// Place returns what the entries of a list ask to purge. It guesses nothing, because a purge is sent once: it
+// returns the other entries with the reason.
 func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 	for _, entry := range list {
 		found, err := l.entry(entry.Text)
@@ -67,11 +66,11 @@ func (l Legacy) Place(list []Line) (wanted []Wanted, unplaced []Unplaced) {
 	return wanted, unplaced
 }
 
-// notAlone matches text beside an address in a line, which would be taken for a
-// part of its path: a comment, another column, another address.
+// notAlone matches text beside an address in a line, which must not become part of its path: a comment,
+// another column, another address.
 var notAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\t|\s#|[\s,;]https?://`) })
 
-// entry places an address, or all those that a request to the older service names.
+// entry places an address, or all that a request to the older service names.
 func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 	if notAlone().MatchString(text) {
 		return nil, errUnplaced{"has more than an address", "write one address a line, and comments on their own line"}
@@ -94,8 +93,8 @@ func (l Legacy) entry(text string) (wanted []Wanted, err error) {
 	return wanted, nil
 }
 
-// named are the addresses that the query of a request to the older service names. If that
-// service is unknown, any address with such a query, and of none of the hostnames, is one.
+// named returns the addresses in the query of a request to the older service. If that service is unknown, a
+// request is any address with such a query on another host than Hosts.
 func (l Legacy) named(text string) (named []string, isRequest bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -114,14 +113,14 @@ func (l Legacy) named(text string) (named []string, isRequest bool) {
 	return named, isRequest || len(named) > 0
 }
 
-// isRequest reports whether an address is one of the older service, if that is known.
+// isRequest reports whether an address is one of the older service, if known.
 func (l Legacy) isRequest(text string) bool {
 	service := strings.ToLower(strings.TrimRight(l.Service, "/"))
 	rest, found := strings.CutPrefix(strings.ToLower(text), service)
 	return service != "" && found && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
 }
 
-// isAddress reports whether a text begins as an address of a page does.
+// isAddress reports whether a text begins like the address of a page.
 func isAddress(text string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(text), "//")
 	return ok && (scheme == "" || scheme == "http:" || scheme == "https:")
@@ -129,7 +128,7 @@ func isAddress(text string) bool {
 
 // address places one address.
 func (l Legacy) address(text string) (w Wanted, err error) {
-	text, _, _ = strings.Cut(text, "#") // browsers don't send a fragment
+	text, _, _ = strings.Cut(text, "#")
 	text, query, asks := strings.Cut(text, "?")
 	if strings.HasSuffix(text, "**") {
 		text = strings.TrimRight(text, "*") + "*"
@@ -143,7 +142,7 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	a, err := ParseAddress(text)
 	switch {
 	case errors.Is(err, errInnerStar):
-		return w, errUnplaced{err.Error(), mendStar(a.Path)}
+		return w, errUnplaced{err.Error(), fixStar(a.Path)}
 	case err != nil:
 		return w, err
 	case hasDots(a.Path):
@@ -155,7 +154,7 @@ func (l Legacy) address(text string) (w Wanted, err error) {
 	return w, err
 }
 
-// on places a path on the hostname of its host.
+// on returns what to purge for a path with its host.
 func (l Legacy) on(a Address) (Wanted, error) {
 	host := cmp.Or(a.Host, l.Host)
 	hostname, subdomain, ok := l.Hosts.Place(host)
@@ -172,7 +171,7 @@ func (l Legacy) on(a Address) (Wanted, error) {
 	return Wanted{Hostname: hostname, Subdomain: subdomain, Path: a.Path}, nil
 }
 
-// asked is the path to purge for one with a query.
+// asked returns the path to purge for one with a query.
 func (l Legacy) asked(path, query string) (string, error) {
 	switch {
 	case l.Query == QueryDropped:
@@ -189,8 +188,8 @@ func (l Legacy) asked(path, query string) (string, error) {
 	return "", errUnplaced{"has a query, and it is not documented what a purge does with queries", "choose with --query: drop, prefix or keep"}
 }
 
-// mendStar suggests a prefix path that purges at least what was meant.
-func mendStar(path string) string {
+// fixStar suggests a prefix path that covers what was meant.
+func fixStar(path string) string {
 	before, _, _ := strings.Cut(path, "*")
 	if before == "/" {
 		return "write each path: /* would purge the whole hostname"
@@ -206,13 +205,13 @@ func hasDots(path string) bool {
 	})
 }
 
-// labels are those of a host, with dots between (RFC 1123).
+// labels matches a host (RFC 1123).
 var labels = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
 })
 
-// isSubdomain reports whether a text can be prefixed to a hostname, which it must
-// not contain (docs/platform.md 2.3); the hostname itself has none.
+// isSubdomain reports whether a text may precede a hostname, which it must not contain (docs/platform.md 2.3).
+// Empty is the hostname itself.
 func isSubdomain(subdomain, hostname string) bool {
 	return subdomain == "" || labels().MatchString(subdomain) && !strings.Contains(subdomain, hostKey(hostname))
 }

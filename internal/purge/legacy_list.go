@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReadLegacyList reads a list of addresses: one a line, or JSON. In JSON, every text of a list
-// counts, and in objects what looks like an address or a path. Other values of a list are unplaced.
+// ReadLegacyList reads a list of addresses, one a line or as JSON. In JSON, it takes every text of a list,
+// and the texts in objects that look like an address or a path. Other values of a list are unplaced.
 func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) > 0 && (first[0] == '[' || first[0] == '{') {
@@ -23,7 +23,7 @@ func ReadLegacyList(data []byte) ([]Line, []Unplaced, error) {
 	return list, nil, err
 }
 
-// unquoted removes the quotes and the comma of a line that was copied from a program.
+// unquoted removes quotes and a comma around a line, such as one copied from source code.
 func unquoted(text string) string {
 	for _, quote := range []string{`"`, `'`} {
 		inner, quoted := strings.CutPrefix(text, quote)
@@ -34,17 +34,17 @@ func unquoted(text string) string {
 	return text
 }
 
-// jsonList reads JSON, one token after the other.
+// jsonList reads JSON token by token.
 type jsonList struct {
 	*json.Decoder
 	data []byte
-	// line is that of the offset at.
+	// line is the line of offset at.
 	at, line int
 	entries  []Line
 	unplaced []Unplaced
 }
 
-// maxNested is how deep lists and objects may hold each other.
+// maxNested limits nested lists and objects.
 const maxNested = 1000
 
 func readJSON(data []byte) ([]Line, []Unplaced, error) {
@@ -67,14 +67,14 @@ func readJSON(data []byte) ([]Line, []Unplaced, error) {
 	}
 }
 
-// lineAt is the line of an offset, which must not be before one that was asked for.
+// lineAt returns the line of an offset, which must not be before an earlier one.
 func (l *jsonList) lineAt(offset int) int {
 	l.line += bytes.Count(l.data[l.at:offset], []byte("\n"))
 	l.at = offset
 	return l.line
 }
 
-// value reads what begins with a token. A text is an entry; another value of a list has no place.
+// value reads the value that begins with a token. A text is an entry; other values of a list are unplaced.
 func (l *jsonList) value(token json.Token, inObject bool, depth int) error {
 	if delim, isDelim := token.(json.Delim); isDelim {
 		return l.values(delim == '{', depth)

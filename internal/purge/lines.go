@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Line is an entry of a list, and its line from 1.
+// Line is an entry of a list, and its line number from 1.
 type Line struct {
 	Text string
 	Line int
 }
 
-// maxLine bounds, in bytes, a line of a list: no server takes a longer address.
+// maxLine limits a line of a list, in bytes: no server accepts a longer address.
 const maxLine = 64 << 10
 
-// ReadLines reads a list of one entry a line. Blank lines, and those that start
-// with a #, are left out, and so is the space around an entry.
+// ReadLines reads a list with one entry a line. It skips blank lines and those that start with #, and
+// trims entries.
 func ReadLines(r io.Reader) ([]Line, error) {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4096), maxLine)

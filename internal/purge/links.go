@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// maxLinks is how many links in a row are followed, which is what systems do.
+// maxLinks is how many links in a row Reaching follows, like operating systems.
 const maxLinks = 40
 
-// Reaching returns the symbolic links, sorted, that lead to one of the names, to a folder
-// that has one, or to another such link. links maps them to their targets.
+// Reaching returns the symbolic links, sorted, that lead to one of the names, to a directory that has one,
+// or to another such link. links maps them to their targets.
 func Reaching(links map[string]string, names []string) []string {
-	// Of what is in reached, a folder may be something else besides.
+	// reached has the names and the directories above them; whole has the names alone.
 	reached, whole := map[string]bool{}, map[string]bool{}
 	reach := func(name string) {
 		whole[name] = true
@@ -43,7 +43,7 @@ func Reaching(links map[string]string, names []string) []string {
 	return found
 }
 
-// leads reports whether a link leads to what is reached, or through a whole one.
+// leads reports whether a link leads to something reached, or to something below a whole name.
 func leads(link, target string, reached, whole map[string]bool) bool {
 	if path.IsAbs(target) {
 		return false

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Mapping says at which address a file, or all files of a folder, are served.
+// Mapping maps a file, or all files of a directory, to an address.
 type Mapping struct {
-	// From is a file's name, or a folder's with a slash at its end; that of everything is empty.
+	// From is a file's name, or a directory's with a slash at its end; "" is the whole repository.
 	From string
-	// To is the address of the file, or of the folder, with a slash at its end.
+	// To is the address of the file or directory, which also has a slash at its end.
 	To Address
 }
 
-// ParseMapping reads "FROM -> TO", such as "public/ -> /", or
-// "www/ -> https://www.example.com/docs/".
+// ParseMapping reads "FROM -> TO", such as "public/ -> /" or "www/ -> https://www.example.com/docs/".
 func ParseMapping(text string) (Mapping, error) {
 	from, to, ok := strings.Cut(text, "->")
 	if !ok {
@@ -44,14 +43,14 @@ func ParseMapping(text string) (Mapping, error) {
 	return m, nil
 }
 
-// Mappings say where the files of a repository are served.
+// Mappings map the files of a repository to addresses.
 type Mappings []Mapping
 
-// Index is the file of a folder that is served at the address of the folder too.
+// Index is the file that is also served at the address of its directory.
 const Index = "index.html"
 
-// Serve returns the addresses of a file, by the mappings with the longest name that
-// have it. withFolder adds the address of the folder to that of its Index.
+// Serve returns the addresses of a file by the mappings with the longest From that serve it. withFolder
+// adds the address of the directory of an Index.
 func (m Mappings) Serve(name string, withFolder bool) (served []Address, err error) {
 	longest := 0
 	for _, each := range m {
@@ -74,7 +73,7 @@ func (m Mappings) Serve(name string, withFolder bool) (served []Address, err err
 	return served, nil
 }
 
-// Has reports whether the mapping serves the file of that name.
+// Has reports whether the mapping serves this file.
 func (m Mapping) Has(name string) bool {
 	if m.From == "" || strings.HasSuffix(m.From, "/") {
 		return strings.HasPrefix(name, m.From)
@@ -82,7 +81,7 @@ func (m Mapping) Has(name string) bool {
 	return name == m.From
 }
 
-// Covers reports whether a mapping serves the file of that name, or files below it.
+// Covers reports whether a mapping serves this file, or files below it.
 func (m Mappings) Covers(name string) bool {
 	return slices.ContainsFunc(m, func(each Mapping) bool { return each.Has(name) || strings.HasPrefix(each.From, name+"/") })
 }

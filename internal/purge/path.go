@@ -1,6 +1,5 @@
-// Package purge is the arithmetic of purge requests: which paths a request
-// names, which of them another makes needless, and how much of a hostname's
-// limits it uses; it neither reads manifests nor sends anything.
+// Package purge computes purge requests: which paths a request names, which of them another one covers,
+// and how much of a hostname's limits it uses. It neither reads manifests nor sends anything.
 package purge
 
 import (
@@ -8,17 +7,17 @@ import (
 	"strings"
 )
 
-// IsPrefix reports whether a path, valid or not, names everything below it: its last character is a
-// "*" (docs/platform.md 2.3). Any other path names one file. The two have limits of their own.
+// IsPrefix reports whether a path, valid or not, names everything below it, because it ends with "*"
+// (docs/platform.md 2.3). Any other path names one file. Each kind has its own limit.
 func IsPrefix(path string) bool { return strings.HasSuffix(path, "*") }
 
-// The reasons why a path is refused (docs/platform.md 2.3).
+// What is wrong with a path.
 var (
 	errNotAbsolute = errors.New("does not start with /")
 	errInnerStar   = errors.New("has * before its last character")
 )
 
-// CheckPath returns why the platform's document does not allow the path, or nil.
+// CheckPath returns why the path is not valid (docs/platform.md 2.3), or nil.
 func CheckPath(path string) error {
 	if !strings.HasPrefix(path, "/") {
 		return errNotAbsolute

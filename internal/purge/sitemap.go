@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Sitemap is a list of pages, or an index of such lists (sitemaps.org).
+// Sitemap lists pages, or other sitemaps (sitemaps.org).
 type Sitemap struct {
 	Pages []Line
 	// Index are the addresses of other sitemaps.
 	Index []Line
 }
 
-// errDTD says why a sitemap with a document type is not read: it can name files
-// and addresses, and none has one.
+// errDTD rejects a document type, which could name files and addresses.
 var errDTD = errors.New("it has a document type (<!DOCTYPE …>), which a sitemap does not need: remove it")
 
-// ReadSitemap reads a sitemap. It opens nothing that the file names.
+// ReadSitemap reads a sitemap, and opens nothing that it names.
 func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	d := xml.NewDecoder(r)
 	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
@@ -59,10 +58,10 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	return s, nil
 }
 
-// loc is an address, and the line where it ends.
+// loc is an address with the line of its end.
 type loc Line
 
-// UnmarshalXML notes the line.
+// UnmarshalXML reads the address and its line.
 func (l *loc) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	err := d.DecodeElement(&l.Text, &start)
 	if len(l.Text) > maxLine {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Spec is the spec of a purge request (docs/platform.md 2.3).
+// Spec is the spec of a purge (docs/platform.md 2.3).
 type Spec struct {
 	Hostname   string
 	Subdomains []string
 	Paths      []string
 }
 
-// Parse reads the spec of a decoded manifest, ledger record or answer; a field
-// of another type than the documented one is an error, an absent one is empty.
+// Parse reads the spec of a decoded manifest, ledger record or answer. A field of another type than the
+// documented one is an error; a missing one is empty.
 func Parse(spec map[string]any) (s Spec, err error) {
 	host, ok := spec["hostname"].(string)
 	if v, has := spec["hostname"]; has && !ok {
@@ -37,8 +37,8 @@ func Parse(spec map[string]any) (s Spec, err error) {
 	return s, nil
 }
 
-// Canonical returns the spec with its subdomains and paths sorted and each named once, so that a
-// reordered purge is the same purge. It does not change the receiver.
+// Canonical returns the spec with subdomains and paths sorted and without duplicates, so that a reordered
+// purge is the same purge. It does not change s.
 func (s Spec) Canonical() Spec {
 	return Spec{Hostname: s.Hostname, Subdomains: sortedUnique(s.Subdomains), Paths: sortedUnique(s.Paths)}
 }
@@ -49,8 +49,8 @@ func sortedUnique(list []string) []string {
 	return slices.Compact(sorted)
 }
 
-// Tree returns the spec as decoded JSON; absent lists are empty ones, so that
-// the digest of Canonical().Tree() does not depend on them.
+// Tree returns the spec as decoded JSON. A missing list is an empty one, so that the digest of
+// Canonical().Tree() is the same.
 func (s Spec) Tree() map[string]any {
 	return map[string]any{
 		"hostname":   s.Hostname,
