@@ -21,7 +21,7 @@ const maxConflicts = 3
 func (w *work) converge(ctx context.Context) (end *Outcome) {
 	try := w.tryCreate
 	if w.item.Op != plan.Create {
-		try = (&patching{work: w}).try
+		try = w.tryPatch
 		// Before the read, so that no slow ledger delays the write after it.
 		w.withoutSlot(func() { end = w.storePending() })
 		if end != nil {
@@ -120,7 +120,12 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 	if uncertain(err) {
 		w.maybeDone = nil // err is about this try
 	}
-	obj, looked := w.lookTwice(ctx)
+	obj, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
+	if notFound(looked) {
+		if looked = w.Sleep(ctx, lookAgain); looked == nil {
+			obj, looked = w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
+		}
+	}
 	switch {
 	case looked == nil:
 		return w.existsNow(ctx, obj)
@@ -135,18 +140,6 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return unknown(err, fmt.Sprintf("sent %d times, but live does not show it: ", w.sends))
 	}
 	return unknown(err, "")
-}
-
-// lookTwice reads an object, and again after lookAgain if it is missing.
-func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
-	obj, err := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
-	if !notFound(err) {
-		return obj, err
-	}
-	if err := w.Sleep(ctx, lookAgain); err != nil {
-		return obj, err
-	}
-	return w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
 }
 
 // existsNow ends an item whose object exists after a try: trueup created it, or it is in sync
@@ -169,27 +162,19 @@ func (w *work) existsNow(ctx context.Context, obj kind.Object) *Outcome {
 	return w.applied(made, obj)
 }
 
-// patching patches one object with the merge patch that the plan shows, if live is still what the
-// plan compared. After a conflict or a transient failure it reads and compares again
+// tryPatch sends the merge patch that the plan shows, if live is still what the plan compared. It
+// returns nil to retry: after a conflict or a transient failure, the next try reads and compares again
 // (docs/design.md C4).
-type patching struct {
-	*work
-	// withoutVersion: the server accepts no resourceVersion as a precondition.
-	withoutVersion bool
-	conflicts      int
-}
-
-// try reads, compares and sends once.
-func (p *patching) try(ctx context.Context) *Outcome {
-	obj, now, end := p.lookAndPlan(ctx)
+func (w *work) tryPatch(ctx context.Context) *Outcome {
+	obj, now, end := w.lookAndPlan(ctx)
 	switch {
 	case end != nil:
 		return end
 	case now.Request == nil:
-		return p.alreadyInSync(now, obj)
+		return w.alreadyInSync(now, obj)
 	}
-	patch, precondition := now.Request.Body, !p.withoutVersion && len(now.Lists) > 0 && obj.ResourceVersion != ""
-	if precondition { // a list is sent whole (docs/design.md 0.17)
+	patch, precondition := now.Request.Body, !w.withoutVersion && len(now.Lists) > 0 && obj.ResourceVersion != ""
+	if precondition { // the patch sends a list whole (docs/design.md 0.17)
 		body := canon.MustDecode(patch).(map[string]any)
 		body["metadata"] = map[string]any{"resourceVersion": obj.ResourceVersion}
 		patch = canon.Bytes(body)
@@ -200,61 +185,61 @@ func (p *patching) try(ctx context.Context) *Outcome {
 	if end := late(ctx); end != nil {
 		return end
 	}
-	err := p.send(func() error {
-		_, err := p.Writer.Patch(p.sendCtx, p.kind, p.item.Name, patch)
+	err := w.send(func() error {
+		_, err := w.Writer.Patch(w.sendCtx, w.kind, w.item.Name, patch)
 		return err
 	})
 	if precondition && refusesVersion(err) {
-		return p.versionRefused(obj, err)
+		return w.versionRefused(obj, err)
 	}
-	return p.afterPatch(ctx, now, err)
+	return w.afterPatch(ctx, now, err)
 }
 
 // lookAndPlan reads the object right before a write, and plans it again: the new plan may do no more
 // than the one that was shown (docs/design.md 0.23).
-func (p *patching) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item, end *Outcome) {
-	if end := p.waitTurn(ctx); end != nil {
+func (w *work) lookAndPlan(ctx context.Context) (obj kind.Object, now plan.Item, end *Outcome) {
+	if end := w.waitTurn(ctx); end != nil {
 		return obj, now, end
 	}
-	obj, err := p.Writer.Get(ctx, p.kind, p.item.Name)
+	obj, err := w.Writer.Get(ctx, w.kind, w.item.Name)
 	switch {
 	case notFound(err):
 		return obj, now, stale("it was deleted after the plan was made")
 	case err != nil:
 		return obj, now, failedUnsent(ctx, err, "")
 	}
-	now, err = p.Replan(p.item.Key, &obj)
+	now, err = w.Replan(w.item.Key, &obj)
 	switch {
 	case err != nil:
 		end = stale("trueup can't plan against what is live now: " + err.Error())
-	case !plan.Within(now, *p.item):
+	case !plan.Within(now, *w.item):
 		end = stale(cmp.Or(now.Reason, "live changed after the plan was made"))
 	}
 	return obj, now, end
 }
 
 // alreadyInSync ends an item that needs no request any more.
-func (p *patching) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
-	w := write{now: now, sent: p.spec, done: "another client has already made this change"}
-	if p.maybeDone != nil {
-		w.done = changed(*p.item)
+func (w *work) alreadyInSync(now plan.Item, obj kind.Object) *Outcome {
+	wrote := write{now: now, sent: w.spec, done: "another client has already made this change"}
+	if w.maybeDone != nil {
+		wrote.done = changed(*w.item)
 	}
 	if now.Leaves() {
-		w.sent = []byte("{}")
+		wrote.sent = []byte("{}")
 	}
-	p.mayBeWritten, p.maybeDone = true, nil
-	return p.applied(w, obj)
+	w.mayBeWritten, w.maybeDone = true, nil
+	return w.applied(wrote, obj)
 }
 
 // versionRefused notes that the server refused the compared version. If live still has that
 // version, the server accepts no precondition.
-func (p *patching) versionRefused(obj kind.Object, err error) *Outcome {
-	p.withoutVersion = !conflict(err)
-	if !p.withoutVersion {
-		now, looked := p.Writer.Get(p.sendCtx, p.kind, p.item.Name)
-		p.withoutVersion = looked == nil && now.ResourceVersion == obj.ResourceVersion
+func (w *work) versionRefused(obj kind.Object, err error) *Outcome {
+	w.withoutVersion = !conflict(err)
+	if !w.withoutVersion {
+		now, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
+		w.withoutVersion = looked == nil && now.ResourceVersion == obj.ResourceVersion
 	}
-	if p.conflicts++; p.conflicts < maxConflicts {
+	if w.conflicts++; w.conflicts < maxConflicts {
 		return nil
 	}
 	end := fault(err, "", "run apply again")
@@ -263,20 +248,20 @@ func (p *patching) versionRefused(obj kind.Object, err error) *Outcome {
 }
 
 // afterPatch returns the outcome of a PATCH, or nil to retry.
-func (p *patching) afterPatch(ctx context.Context, now plan.Item, err error) *Outcome {
+func (w *work) afterPatch(ctx context.Context, now plan.Item, err error) *Outcome {
 	switch {
-	case transient(err) && p.retry(ctx, err):
+	case transient(err) && w.retry(ctx, err):
 		if uncertain(err) {
-			p.maybeDone = err
+			w.maybeDone = err
 		}
 		return nil
 	case err != nil && notSent(err):
 		return failedUnsent(ctx, err, "")
 	case err == nil || uncertain(err):
-		p.maybeDone = nil // reading back shows it
+		w.maybeDone = nil // reading back shows it
 	}
 	sent := canon.Bytes(canon.MustDecode(now.Request.Body).(map[string]any)["spec"])
-	return p.settle(ctx, write{now: now, sent: sent, done: changed(*p.item)}, err)
+	return w.settle(ctx, write{now: now, sent: sent, done: changed(*w.item)}, err)
 }
 
 // changed returns a message with the number of changed fields.

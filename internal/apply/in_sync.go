@@ -19,26 +19,23 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 		}
 	}
 	if w.Options.Wait && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
-		end = w.awaitReady(ctx)
+		name := cmp.Or(w.item.RemoteName, w.item.Name)
+		obj, err := w.Writer.Get(ctx, w.kind, name)
+		why, verdict := ended(ctx)
+		switch {
+		case err == nil:
+			end = w.ready(ctx, name, obj)
+		case why != "":
+			end = failed(verdict, why+" before it was ready", "")
+		default:
+			end = fault(err, "", "")
+		}
 	}
 	end.toRecord = toRecord
 	return end
 }
 
 const recordingInSync = "the ledger recorded that live equals git"
-
-// awaitReady waits until the object that an earlier run created is ready.
-func (w *work) awaitReady(ctx context.Context) *Outcome {
-	name := cmp.Or(w.item.RemoteName, w.item.Name)
-	obj, err := w.Writer.Get(ctx, w.kind, name)
-	if err == nil {
-		return w.ready(ctx, name, obj)
-	}
-	if why, verdict := ended(ctx); why != "" {
-		return failed(verdict, why+" before it was ready", "")
-	}
-	return fault(err, "", "")
-}
 
 // found records that the object of an unknown request is live. Another run may do
 // so at the same time.

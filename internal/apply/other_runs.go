@@ -21,18 +21,6 @@ func (r *run) leaveToOther(key kind.Key) *Outcome {
 	return skipped(Partial, "in flight elsewhere")
 }
 
-// leaveIfClaimed leaves an object that appeared since the plan to another run, if that claimed it.
-func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
-	if end.Verdict != Stale || w.Journal == nil {
-		return end
-	}
-	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
-	if rec := records[w.item.Key]; err == nil && (rec.State == ledger.Claimed || rec.State == ledger.Posted) {
-		return w.leaveToOther(w.item.Key)
-	}
-	return end
-}
-
 // pollSeldom is the longest pause between two reads of the ledger: many runs that wait must not
 // slow the store for the one that works.
 const pollSeldom = 8 * time.Second

@@ -159,8 +159,12 @@ func (s *onceSend) waitToSend(ctx context.Context) (ledger.Instant, sendResult, 
 // classify returns what an answer means (docs/design.md A3).
 func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answer {
 	a := answer{obj: obj, err: err}
+	earliest := now.Early // the earliest creation time of an object of this send
+	if limit := now.Now.Add(-clocksApart); now.Alone || earliest.Before(limit) {
+		earliest = limit
+	}
 	switch {
-	case err == nil && madeBefore(obj, sentAt(now)):
+	case err == nil && madeBefore(obj, earliest.Add(-sentTolerance)):
 		a.result = s.ownerOf(obj, true)
 		a.err = fmt.Errorf("the platform answered with one that was created at %s, before this request", obj.CreationTimestamp)
 	case err == nil:
@@ -182,15 +186,6 @@ func (s *onceSend) classify(obj kind.Object, err error, now ledger.Instant) answ
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// sentAt is the earliest creation time that an object of a send at this instant may have.
-func sentAt(now ledger.Instant) time.Time {
-	at := now.Early
-	if limit := now.Now.Add(-clocksApart); now.Alone || at.Before(limit) {
-		at = limit
-	}
-	return at.Add(-sentTolerance)
-}
 
 // ownerOf returns duplicate if the existing object of the name is ours: only if an earlier send may
 // have created it, also one that a person marked as not executed. If the platform shows it, it must

@@ -48,6 +48,10 @@ type work struct {
 	isPending, mayBeWritten bool
 	// maybeDone is the error of an earlier try that may have been executed, or nil.
 	maybeDone error
+	// withoutVersion: the server accepts no resourceVersion as the precondition of a PATCH;
+	// conflicts counts those that it refused.
+	withoutVersion bool
+	conflicts      int
 }
 
 func (r *run) work(i int) *work {

@@ -19,17 +19,6 @@ type Address struct {
 	Path string
 }
 
-// What is wrong with an address.
-var (
-	errNoAddress = errors.New("is neither a path (/...) nor an address (https://...)")
-	errScheme    = errors.New("is not an http or https address")
-	errLogin     = errors.New("has a user name or a password, which a purge can't have")
-	errPort      = errors.New("has a port, which a purge can't have")
-	errHost      = errors.New("has no hostname")
-	errSeveral   = errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
-	errRemark    = errors.New("has a space before its #, which would be part of the path: write comments on their own line")
-)
-
 // ParseAddress reads a path, or an http or https address. It converts the path to what browsers request:
 // it encodes other characters, keeps escapes, and cuts off a fragment. No path means "/". It also
 // returns the error of CheckPath.
@@ -39,10 +28,12 @@ func ParseAddress(text string) (Address, error) {
 	}
 	text, _, cut := strings.Cut(text, "#")
 	if cut && strings.TrimRightFunc(text, unicode.IsSpace) != text {
-		return Address{}, errRemark
+		return Address{}, errors.New("has a space before its #, which would be part of the path: write comments on their own line")
 	}
-	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], beginsEntry) {
-		return Address{}, errSeveral
+	if fields := strings.Fields(text); len(fields) > 1 && slices.ContainsFunc(fields[1:], func(s string) bool {
+		return s[0] == '/' || strings.Contains(s, "://")
+	}) {
+		return Address{}, errors.New("has several paths or addresses: write one entry a line, and %20 for a space inside one")
 	}
 	if strings.HasPrefix(text, "/") {
 		a := Address{Path: asAsked(text)}
@@ -50,7 +41,7 @@ func ParseAddress(text string) (Address, error) {
 	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
-		return Address{}, errNoAddress
+		return Address{}, errors.New("is neither a path (/...) nor an address (https://...)")
 	}
 	at := strings.IndexAny(rest, `/?\`)
 	if at < 0 {
@@ -68,8 +59,6 @@ func ParseAddress(text string) (Address, error) {
 	return a, CheckPath(a.Path)
 }
 
-func beginsEntry(text string) bool { return text[0] == '/' || strings.Contains(text, "://") }
-
 // asAsked returns a path, perhaps with a query, as browsers request it.
 func asAsked(text string) string {
 	path, query, asks := strings.Cut(text, "?")
@@ -85,16 +74,16 @@ func hostOf(scheme, authority string) (string, error) {
 	usual, ok := map[string]string{"http": "80", "https": "443"}[scheme]
 	switch {
 	case !ok:
-		return "", errScheme
+		return "", errors.New("is not an http or https address")
 	case strings.Contains(authority, "@"):
-		return "", errLogin
+		return "", errors.New("has a user name or a password, which a purge can't have")
 	}
 	u, err := url.Parse("//" + authority)
 	if err != nil || u.Hostname() == "" {
-		return "", errHost
+		return "", errors.New("has no hostname")
 	}
 	if port := u.Port(); port != "" && port != usual {
-		return "", errPort
+		return "", errors.New("has a port, which a purge can't have")
 	}
 	return hostKey(u.Hostname()), nil
 }

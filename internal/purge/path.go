@@ -11,16 +11,12 @@ import (
 // (docs/platform.md 2.3). Any other path names one file. Each kind has its own limit.
 func IsPrefix(path string) bool { return strings.HasSuffix(path, "*") }
 
-// What is wrong with a path.
-var (
-	errNotAbsolute = errors.New("does not start with /")
-	errInnerStar   = errors.New("has * before its last character")
-)
+var errInnerStar = errors.New("has * before its last character")
 
 // CheckPath returns why the path is not valid (docs/platform.md 2.3), or nil.
 func CheckPath(path string) error {
 	if !strings.HasPrefix(path, "/") {
-		return errNotAbsolute
+		return errors.New("does not start with /")
 	}
 	if i := strings.IndexByte(path, '*'); i >= 0 && i != len(path)-1 {
 		return errInnerStar

@@ -26,8 +26,8 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	}
 	var root struct {
 		XMLName xml.Name
-		Pages   []loc `xml:"url>loc"`
-		Index   []loc `xml:"sitemap>loc"`
+		Pages   []Line `xml:"url>loc"`
+		Index   []Line `xml:"sitemap>loc"`
 	}
 	for root.XMLName.Local == "" && err == nil {
 		var token xml.Token
@@ -44,13 +44,9 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	}
 	switch root.XMLName.Local {
 	case "urlset":
-		for _, each := range root.Pages {
-			s.Pages = append(s.Pages, Line(each))
-		}
+		s.Pages = root.Pages
 	case "sitemapindex":
-		for _, each := range root.Index {
-			s.Index = append(s.Index, Line(each))
-		}
+		s.Index = root.Index
 	}
 	if len(s.Pages)+len(s.Index) == 0 {
 		return s, errors.New("it has no page: a sitemap has <urlset> with a <loc> for each page (sitemaps.org)")
@@ -58,11 +54,8 @@ func ReadSitemap(r io.Reader) (s Sitemap, err error) {
 	return s, nil
 }
 
-// loc is an address with the line of its end.
-type loc Line
-
-// UnmarshalXML reads the address and its line.
-func (l *loc) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+// UnmarshalXML reads the text of an element, and the line where it ends.
+func (l *Line) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	err := d.DecodeElement(&l.Text, &start)
 	if len(l.Text) > maxLine {
 		err = fmt.Errorf("it has an address of more than %d bytes", maxLine)

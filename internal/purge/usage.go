@@ -50,7 +50,5 @@ func (u Usage) Exceeds(limits Usage) []string {
 
 // Parts returns how many requests the paths need so that each keeps the limits, at least 1.
 func (u Usage) Parts(limits Usage) int {
-	return max(1, ceilDiv(u.Paths, limits.Paths), ceilDiv(u.Prefixes, limits.Prefixes))
+	return max(1, (u.Paths+limits.Paths-1)/limits.Paths, (u.Prefixes+limits.Prefixes-1)/limits.Prefixes)
 }
-
-func ceilDiv(n, by int) int { return (n + by - 1) / by }
