@@ -12,15 +12,15 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// The limits of purges that are active for one hostname (docs/platform.md 8), and
-// how long a purge is kept, and its name taken: "about 24 hours" (docs/platform.md 3).
+// The limits of the active purges for one hostname (docs/platform.md 8), and how long
+// a purge and its name exist: "about 24 hours" (docs/platform.md 3).
 const (
 	MaxPurges   = 100
 	MaxAbsolute = 20000
 	MaxPrefixes = 1000
 
 	PurgeLife     = 24 * time.Hour
-	ExecutedAfter = 5 * time.Second // when an accepted purge has been executed
+	ExecutedAfter = 5 * time.Second // the age at which a purge is executed
 )
 
 const snapshotClass = "general-purpose"
@@ -31,7 +31,7 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 
 func validName(name string) bool { return len(name) <= 253 && nameForm().MatchString(name) }
 
-// admission is an object on its way into the store, and what is wrong with it.
+// admission validates an object before it is stored, and collects what is wrong.
 type admission struct {
 	c     *call
 	o     objects
@@ -47,14 +47,14 @@ func (a *admission) refuse(reason, path, format string, args ...any) {
 func (a *admission) required(path string) { a.refuse("Required", path, "Required value") }
 
 func (a *admission) wrong(path string, value any, why string) {
-	a.refuse("Invalid", path, "Invalid value: %s: %s", jsonText(value), why)
+	a.refuse("Invalid", path, "Invalid value: %s: %s", fault.Encode(value), why)
 }
 
 func (a *admission) twice(path string, value any) {
-	a.refuse("Duplicate", path, "Duplicate value: %s", jsonText(value))
+	a.refuse("Duplicate", path, "Duplicate value: %s", fault.Encode(value))
 }
 
-// run prepares and validates the object; it returns warnings.
+// run prepares and validates the object. It returns warnings.
 func (a *admission) run() (warnings []string, err error) {
 	a.spec = a.obj.spec()
 	if a.spec == nil {
@@ -71,7 +71,7 @@ func (a *admission) run() (warnings []string, err error) {
 			}
 		}
 		if a.c.on["defaults"] {
-			fields.fillDefaults(a.spec, text(a.spec["hostname"]))
+			fields.fillDefaults(a.spec, fault.Text(a.spec["hostname"]))
 		}
 	}
 	if len(a.found) == 0 {
@@ -83,9 +83,9 @@ func (a *admission) run() (warnings []string, err error) {
 	return warnings, err
 }
 
-// admitCDN validates a CDN whose types are right (docs/platform.md 2.2).
+// admitCDN validates a CDN whose fields have the right types (docs/platform.md 2.2).
 func admitCDN(a *admission) error {
-	host := text(a.spec["hostname"])
+	host := fault.Text(a.spec["hostname"])
 	switch owner := a.o.cdnOf(a.c.ws.Name, host); {
 	case host == "":
 		a.required("spec.hostname")
@@ -95,25 +95,25 @@ func admitCDN(a *admission) error {
 		a.twice("spec.hostname", host)
 	}
 	names := map[string]bool{}
-	for i, upstream := range list(a.spec["upstreams"]) {
-		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), asObject(upstream), names)
+	for i, upstream := range fault.List(a.spec["upstreams"]) {
+		a.checkUpstream(fmt.Sprintf("spec.upstreams[%d]", i), fault.Map(upstream), names)
 	}
-	for i, v := range list(a.spec["locations"]) {
-		path, location := fmt.Sprintf("spec.locations[%d]", i), asObject(v)
-		if text(location["path"]) == "" {
+	for i, v := range fault.List(a.spec["locations"]) {
+		path, location := fmt.Sprintf("spec.locations[%d]", i), fault.Map(v)
+		if fault.Text(location["path"]) == "" {
 			a.required(path + ".path")
 		}
-		if name, has := location["upstream"]; has && !names[text(name)] {
-			a.refuse("NotFound", path+".upstream", "Not found: %s", jsonText(name))
+		if name, has := location["upstream"]; has && !names[fault.Text(name)] {
+			a.refuse("NotFound", path+".upstream", "Not found: %s", fault.Encode(name))
 		}
 	}
 	return nil
 }
 
-// checkUpstream validates an upstream and its servers (docs/platform.md 10), and
-// adds its name to those that are taken.
+// checkUpstream validates an upstream and its servers (docs/platform.md 10), and adds
+// its name to names.
 func (a *admission) checkUpstream(path string, upstream map[string]any, names map[string]bool) {
-	name := text(upstream["name"])
+	name := fault.Text(upstream["name"])
 	switch {
 	case name == "":
 		a.required(path + ".name")
@@ -124,9 +124,9 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 	if scheme, has := upstream["scheme"]; has && scheme != "http" && scheme != "https" {
 		a.wrong(path+".scheme", scheme, "must be http or https")
 	}
-	for i, v := range list(upstream["servers"]) {
-		server, at := asObject(v), fmt.Sprintf("%s.servers[%d]", path, i)
-		if text(server["host"]) == "" {
+	for i, v := range fault.List(upstream["servers"]) {
+		server, at := fault.Map(v), fmt.Sprintf("%s.servers[%d]", path, i)
+		if fault.Text(server["host"]) == "" {
 			a.required(at + ".host")
 		}
 		if port, has := server["port"]; has && !numberWithin(port, 1, 65535) {
@@ -139,14 +139,14 @@ func (a *admission) checkUpstream(path string, upstream map[string]any, names ma
 }
 
 func numberWithin(v any, low, high int) bool {
-	n, err := strconv.Atoi(text(v))
+	n, err := strconv.Atoi(fault.Text(v))
 	return err == nil && n >= low && n <= high
 }
 
-// admitPurge validates a purge and holds the limits of its hostname
+// admitPurge validates a purge and checks the limits of its hostname
 // (docs/platform.md 2.3 and 8).
 func admitPurge(a *admission) error {
-	host := text(a.spec["hostname"])
+	host := fault.Text(a.spec["hostname"])
 	switch {
 	case host == "":
 		a.required("spec.hostname")
@@ -159,8 +159,8 @@ func admitPurge(a *admission) error {
 		if _, isList := value.([]any); !isList {
 			a.wrong("spec.subdomains", value, "must be an array of strings")
 		}
-		for i, v := range list(value) {
-			if name := text(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
+		for i, v := range fault.List(value) {
+			if name := fault.Text(v); name == "" || name == host || strings.HasSuffix(name, "."+host) {
 				a.wrong(fmt.Sprintf("spec.subdomains[%d]", i), v, "must be a prefix of the hostname and not contain it")
 			}
 		}
@@ -172,13 +172,14 @@ func admitPurge(a *admission) error {
 	return a.checkLimits(host)
 }
 
+// checkPaths validates the paths of a purge.
 func (a *admission) checkPaths() {
-	paths := list(a.spec["paths"])
+	paths := fault.List(a.spec["paths"])
 	if len(paths) == 0 {
 		a.refuse("Required", "spec.paths", "Required value: at least one path")
 	}
 	for i, v := range paths {
-		path, at := text(v), fmt.Sprintf("spec.paths[%d]", i)
+		path, at := fault.Text(v), fmt.Sprintf("spec.paths[%d]", i)
 		if !strings.HasPrefix(path, "/") {
 			a.wrong(at, v, "must be an absolute path")
 		} else if strings.Contains(strings.TrimSuffix(path, "*"), "*") {
@@ -189,8 +190,8 @@ func (a *admission) checkPaths() {
 
 func sizeOf(spec map[string]any) purgeSize {
 	var size purgeSize
-	for _, v := range list(spec["paths"]) {
-		if strings.HasSuffix(text(v), "*") {
+	for _, v := range fault.List(spec["paths"]) {
+		if strings.HasSuffix(fault.Text(v), "*") {
 			size.Prefixes++
 		} else {
 			size.Absolute++
@@ -199,7 +200,7 @@ func sizeOf(spec map[string]any) purgeSize {
 	return size
 }
 
-// checkLimits adds up the purges that are active for the hostname.
+// checkLimits counts the active purges of the hostname, and deletes expired ones.
 func (a *admission) checkLimits(host string) error {
 	total, purges := sizeOf(a.spec), 1
 	var expired []string
@@ -215,7 +216,7 @@ func (a *admission) checkLimits(host string) error {
 			return fmt.Errorf("active purges of %s: %w", host, err)
 		}
 		switch {
-		case name == a.obj.name(): // this one takes its place
+		case name == a.obj.name(): // the new purge replaces it
 		case !a.c.now.Before(size.Expires):
 			expired = append(expired, name)
 		default:
@@ -244,20 +245,20 @@ func (a *admission) checkLimits(host string) error {
 	return nil
 }
 
-// admitSnapshot validates a snapshot (docs/platform.md 2.1). It does not check that
-// the disk exists: only the status shows that, later.
+// admitSnapshot validates a snapshot (docs/platform.md 2.1). A missing disk shows
+// only later, in the status.
 func admitSnapshot(a *admission) error {
-	if text(a.obj.meta()["namespace"]) == "" {
+	if fault.Text(a.obj.meta()["namespace"]) == "" {
 		a.required("metadata.namespace")
 	}
-	if text(asObject(a.spec["source"])["persistentVolumeClaimName"]) == "" {
+	if fault.Text(fault.Map(a.spec["source"])["persistentVolumeClaimName"]) == "" {
 		a.required("spec.source.persistentVolumeClaimName")
 	}
 	switch class, has := a.spec["volumeSnapshotClassName"]; {
 	case !has:
 		a.required("spec.volumeSnapshotClassName")
 	case class != snapshotClass:
-		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", jsonText(class), snapshotClass)
+		a.refuse("NotSupported", "spec.volumeSnapshotClassName", "Unsupported value: %s: supported values: %q", fault.Encode(class), snapshotClass)
 	}
 	return nil
 }

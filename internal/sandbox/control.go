@@ -10,13 +10,13 @@ import (
 	"trueup/internal/sandbox/control"
 )
 
-// actions are what scripts can do below control.Base:
+// actions maps METHOD PATH, below control.Base, to what scripts can do:
 //
-//	GET, DELETE       requests    the request log; empty it
+//	GET, DELETE       requests    show or empty the request log
 //	GET, POST         clock       {"now": …}; {"advance": "25h"}
-//	GET, POST, DELETE fault       those that wait; a rule as text, or one a line; forget all
+//	GET, POST, DELETE fault       show, add (one rule a line), or remove all rules
 //	GET, PUT          quirks      ["defaults", …]
-//	GET, PUT          objects     all live objects; make or replace one, or each of an array
+//	GET, PUT          objects     show all live objects; put an object or an array
 //	GET, DELETE       objects/KIND/WORKSPACE/NAME
 //	GET               executed    {"rel-42": 1}
 func (s *Server) actions() map[string]control.Action {

@@ -8,25 +8,26 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"trueup/internal/sandbox/fault"
 )
 
-// fieldTable is what this platform knows of a CDN's spec, one field a line:
-// path, documented type (docs/platform.md 2.2), the type that the quirk
-// typed-scalars answers in (docs/platform.md 10), and the default that the quirk
-// defaults fills in, as JSON. A dash is none; @hostname is the CDN's own
-// hostname. The type "any" is an object or value whose inside is not known.
+// fieldTable has one line for each field of a CDN's spec: its path, its documented
+// type (docs/platform.md 2.2), the type that the quirk typed-scalars returns
+// (docs/platform.md 10), and, as JSON, the default that the quirk defaults adds. A
+// dash means none, @hostname the CDN's hostname, and "any" an unknown type.
 //
 //go:embed fields.txt
 var fieldTable string
 
-// field is a node of the tree that the table makes.
+// field is a field of the table, with its members or items.
 type field struct {
 	wire, typed, def string
 	members          map[string]*field
 	item             *field
 }
 
-// cdnFields returns the tree of the table.
+// cdnFields returns the table as a tree.
 var cdnFields = sync.OnceValue(func() *field {
 	root := &field{wire: "object"}
 	for line := range strings.Lines(fieldTable) {
@@ -37,7 +38,7 @@ var cdnFields = sync.OnceValue(func() *field {
 	return root
 })
 
-// at returns the node of a path, making what is missing.
+// at returns the field at a path. It adds fields that are missing.
 func (f *field) at(path string) *field {
 	for seg := range strings.SplitSeq(path, ".") {
 		name, items, _ := strings.Cut(seg, "[")
@@ -58,9 +59,8 @@ func (f *field) at(path string) *field {
 	return f
 }
 
-// mismatch returns the name of the documented type if a value is not of it, else
-// "". A node that the table names only through its members or items takes their
-// container.
+// mismatch returns the documented type if v has another one, else "". A field that
+// the table names only in longer paths must be an object or array.
 func (f *field) mismatch(v any) string {
 	name, ok := "", true
 	switch {
@@ -86,8 +86,8 @@ func (f *field) mismatch(v any) string {
 	return name
 }
 
-// children calls visit for each member or item of a value that the table knows; of
-// the other members f is nil.
+// children calls visit for each member or item of v. f is nil for members that are
+// not in the table.
 func (f *field) children(path string, v any, visit func(f *field, path string, v any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -105,11 +105,11 @@ func (f *field) children(path string, v any, visit func(f *field, path string, v
 	}
 }
 
-// checkTypes refuses every value below path whose type is not the documented one and,
-// where a quirk says so, ids of elements, which only the server sets.
+// checkTypes rejects values of the wrong type, and, for the quirk readonly-rejects,
+// ids that only the server sets.
 func (f *field) checkTypes(a *admission, path string, v any) {
 	if want := f.mismatch(v); want != "" {
-		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", jsonText(v), path, want)
+		a.refuse("TypeInvalid", path, "Invalid value: %s: %s must be of type %s", fault.Encode(v), path, want)
 		return
 	}
 	f.children(path, v, func(f *field, path string, v any) {
@@ -117,35 +117,34 @@ func (f *field) checkTypes(a *admission, path string, v any) {
 		case f != nil:
 			f.checkTypes(a, path, v)
 		case a.c.on["readonly-rejects"] && strings.HasSuffix(path, "].id") && !strings.HasPrefix(path, "spec.firewall"):
-			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", jsonText(v))
+			a.refuse("Forbidden", path, "Forbidden: %s is set by the server", fault.Encode(v))
 		}
 	})
 }
 
-// dropUnknown removes members that the table does not know and returns their
-// paths, sorted within each object.
+// dropUnknown removes members that are not in the table and returns their paths.
 func (f *field) dropUnknown(path string, v any) (dropped []string) {
 	f.children(path, v, func(f *field, at string, inner any) {
 		if f != nil {
 			dropped = append(dropped, f.dropUnknown(at, inner)...)
 			return
 		}
-		delete(asObject(v), strings.TrimPrefix(at, path+"."))
+		delete(fault.Map(v), strings.TrimPrefix(at, path+"."))
 		dropped = append(dropped, at)
 	})
 	return dropped
 }
 
-// fillDefaults adds the default of every missing member whose parent is there.
+// fillDefaults adds the default of each missing member of an existing object.
 func (f *field) fillDefaults(v any, hostname string) {
 	for name, member := range f.members {
-		obj := asObject(v)
+		obj := fault.Map(v)
 		if _, has := obj[name]; obj == nil || has || member.def == "-" {
 			continue
 		}
 		obj[name] = hostname
 		if member.def != "@hostname" {
-			obj[name] = decode([]byte(member.def))
+			obj[name] = fault.Decode([]byte(member.def))
 		}
 	}
 	f.children("", v, func(f *field, _ string, inner any) {
@@ -155,12 +154,12 @@ func (f *field) fillDefaults(v any, hostname string) {
 	})
 }
 
-// retype changes text below a value to the type that the platform keeps it in, where
-// the text is the canonical one ("443", not "0443").
+// retype converts text to the platform's type, if it is in the canonical form ("443",
+// not "0443").
 func (f *field) retype(v any) {
 	f.children("", v, func(f *field, path string, inner any) {
 		text, isText := inner.(string)
-		switch parent := asObject(v); {
+		switch parent := fault.Map(v); {
 		case f == nil:
 		case isText && parent != nil:
 			parent[path[1:]] = f.typedText(text)

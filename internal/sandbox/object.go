@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"trueup/internal/sandbox/fault"
 )
 
 // object is a decoded JSON object; numbers are json.Number.
 type object map[string]any
 
-// decodeObject reads exactly one JSON object.
+// decodeObject decodes a text that is exactly one JSON object.
 func decodeObject(raw []byte) (object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -33,53 +35,18 @@ func decodeObject(raw []byte) (object, error) {
 	return obj, nil
 }
 
-// decode reads JSON that is known to be right.
-func decode(raw []byte) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	_ = dec.Decode(&v)
-	return v
-}
+func (o object) meta() map[string]any { return fault.Map(o["metadata"]) }
+func (o object) spec() map[string]any { return fault.Map(o["spec"]) }
+func (o object) name() string         { return fault.Text(o.meta()["name"]) }
 
-func (o object) meta() map[string]any { return asObject(o["metadata"]) }
-func (o object) spec() map[string]any { return asObject(o["spec"]) }
-func (o object) name() string         { return text(o.meta()["name"]) }
-
-// stamp returns a time of metadata, or the zero time.
+// stamp returns a time in metadata; it is zero if it can't be read.
 func (o object) stamp(member string) time.Time {
-	t, err := time.Parse(time.RFC3339, text(o.meta()[member]))
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339, fault.Text(o.meta()[member]))
 	return t
 }
 
-func asObject(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
-
-func jsonText(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(raw)
-}
-
-// settle brings a value to what the platform keeps: nulls are dropped, also
-// inside arrays, and numbers are kept by value (10.0 as 10, 1e2 as 100).
+// settle returns a value as the platform stores it: without nulls, also inside
+// arrays, and with whole numbers in one form (10.0 as 10, 1e2 as 100).
 func settle(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,10 +71,8 @@ func settle(v any) any {
 	return v
 }
 
-// exact is the largest whole number that a float64 holds exactly.
-const exact = 1 << 53
-
 func settleNumber(n json.Number) json.Number {
+	const exact = 1 << 53 // a float64 holds all whole numbers up to it
 	f, err := n.Float64()
 	if !strings.ContainsAny(n.String(), ".eE") || err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
 		return n

@@ -228,9 +228,9 @@ func effects() map[string]func(*testing.T, *world) {
 		"date-behind":  dateLooks("Sat, 21 Nov 2026 08:53:00 GMT", "", "Sat, 21 Nov 2026 08:53:00 GMT"),
 		"readonly-rejects": func(t *testing.T, w *world) {
 			got := w.get(shop).wantAt(t, "spec.upstreams.0.servers.0.id", "srv-a.example.net").wantAt(t, "spec.locations.0.id", "loc-/a/*")
-			back := `{"spec":{"locations":` + jsonText(got.at("spec.locations")) + `}}`
+			back := `{"spec":{"locations":` + fault.Encode(got.at("spec.locations")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.0.field", "spec.locations[0].id")
-			back = `{"spec":{"upstreams":` + jsonText(got.at("spec.upstreams")) + `}}`
+			back = `{"spec":{"upstreams":` + fault.Encode(got.at("spec.upstreams")) + `}}`
 			w.patch(shop, back).want(t, 422).wantAt(t, "details.causes.1.field", "spec.upstreams[0].servers[0].id")
 		},
 	}
@@ -330,9 +330,9 @@ func TestListsAreWholeUnderBenignQuirks(t *testing.T) {
 		token := ""
 		for {
 			got := w.get(cdns+"?continue="+token).want(t, 200)
-			items := list(got.at("items"))
+			items := fault.List(got.at("items"))
 			if items == nil {
-				items = list(got.at("data"))
+				items = fault.List(got.at("data"))
 			}
 			if strings.HasPrefix(got.body, "[") {
 				if err := json.Unmarshal([]byte(got.body), &items); err != nil {
@@ -342,7 +342,7 @@ func TestListsAreWholeUnderBenignQuirks(t *testing.T) {
 			for _, item := range items {
 				seen[dig(item, "metadata.name").(string)]++
 			}
-			if token = text(got.at("metadata.continue")); token == "" {
+			if token = fault.Text(got.at("metadata.continue")); token == "" {
 				break
 			}
 		}
@@ -382,12 +382,12 @@ func TestCorpusIsTaken(t *testing.T) {
 			if err := yaml.Unmarshal(raw, &cdn); err != nil || cdn["kind"] != "CDN" {
 				continue
 			}
-			if got := w.post(cdns, jsonText(cdn)); got.code < 200 || got.code > 204 {
+			if got := w.post(cdns, fault.Encode(cdn)); got.code < 200 || got.code > 204 {
 				t.Fatalf("%v %s: %d %s", quirks, file, got.code, got.body)
 			}
 			path := cdns + "/" + dig(cdn, "metadata.name").(string)
 			before := w.get(path).want(t, http.StatusOK)
-			w.patch(path, jsonText(map[string]any{"spec": cdn["spec"]}))
+			w.patch(path, fault.Encode(map[string]any{"spec": cdn["spec"]}))
 			if after := w.get(path); after.body != before.body {
 				t.Errorf("%s: the same content again changed\n%s%s", file, before.body, after.body)
 			}

@@ -13,23 +13,22 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// tokenLife is how long a continue token of a list is good for.
+// tokenLife is how long a continue token is valid.
 const tokenLife = 5 * time.Minute
 
-// The life of a snapshot after its creation: no status, then not ready, then
-// ready or, without its disk, an error; and how long it stays in lists after its
-// deletion.
+// The age at which a new snapshot gets a status, and at which it becomes ready or,
+// without its disk, failed; and how long lists still show a deleted snapshot.
 const (
 	SnapshotBegins = time.Second
 	SnapshotReady  = 2 * time.Second
 	TerminatingFor = 30 * time.Second
 )
 
-// missingDisk is how the names of disks begin that do not exist.
+// missingDisk is the prefix of disks that don't exist.
 const missingDisk = "missing-"
 
-// gone reports whether an object that is still stored has ended by now: a purge
-// after its life (docs/platform.md 3), a snapshot after it was terminating.
+// gone reports whether a stored object no longer exists: an expired purge
+// (docs/platform.md 3), or a snapshot whose deletion is complete.
 func (c *call) gone(obj object) bool {
 	deleted := obj.stamp("deletionTimestamp")
 	switch {
@@ -41,7 +40,7 @@ func (c *call) gone(obj object) bool {
 	return !c.now.Before(deleted.Add(TerminatingFor))
 }
 
-// find returns the object that the path names, or a failure.
+// find returns the object at the path, or a NotFound failure.
 func (c *call) find(o objects) (object, error) {
 	obj, err := o.get(c.res, c.ws.Name, c.name)
 	if err == nil && (!c.known || obj == nil || c.gone(obj)) {
@@ -65,18 +64,18 @@ func (s *Server) get(c *call) (*fault.Answer, error) {
 	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, append(shown, '\n')), err
 }
 
-// pageToken is what a continue token holds.
+// pageToken is the content of a continue token.
 type pageToken struct {
 	After string    `json:"after"`
 	Made  time.Time `json:"made"`
 }
 
 func (t pageToken) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(jsonText(t)))
+	return base64.RawURLEncoding.EncodeToString([]byte(fault.Encode(t)))
 }
 
-// list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). Limit and
-// continue are those of Kubernetes; the document shows no parameter.
+// list answers a GET of a collection (docs/platform.md 4 rows 1 and 5). limit and
+// continue work as in Kubernetes; the document names no parameter.
 func (s *Server) list(c *call) (*fault.Answer, error) {
 	limit, after, err := c.paging()
 	if err != nil {
@@ -109,15 +108,14 @@ func (s *Server) list(c *call) (*fault.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Items are JSON already, and are many.
-	head := jsonText(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
+	// The items are JSON already, and decoding many would be slow.
+	head := fault.Encode(map[string]any{"apiVersion": c.res.apiVersion, "kind": c.res.kind + "List", "metadata": meta})
 	head = strings.TrimSuffix(head, "}") + `,"items":[`
 	body := slices.Concat([]byte(head), bytes.Join(items, []byte{','}), []byte("]}\n"))
 	return fault.NewAnswer(http.StatusOK, fault.TypeJSON, body), nil
 }
 
-// shown returns a stored object as it is answered, or nil if it is gone. Most are
-// answered as they are stored.
+// shown returns a stored object as JSON for an answer, or nil if it is gone.
 func (s *Server) shown(c *call, raw []byte) ([]byte, error) {
 	if c.isCDN() && len(c.on) == 0 {
 		return bytes.Clone(raw), nil
@@ -129,7 +127,7 @@ func (s *Server) shown(c *call, raw []byte) ([]byte, error) {
 	return json.Marshal(s.view(c, obj))
 }
 
-// paging reads limit, 0 for all, and continue.
+// paging parses limit, where 0 means all, and continue.
 func (c *call) paging() (limit int, after string, err error) {
 	if text := c.query.Get("limit"); text != "" {
 		if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
@@ -154,13 +152,13 @@ func (c *call) paging() (limit int, after string, err error) {
 	return limit, token.After, nil
 }
 
-// view completes an object for an answer: with its status, and as the quirks say
-// that need the table of fields.
+// view prepares an object for an answer: it adds the status and applies the quirks
+// that depend on the table of fields.
 func (s *Server) view(c *call, obj object) object {
 	addStatus(c, obj)
 	if spec := obj.spec(); spec != nil && c.isCDN() {
 		if c.on["defaults"] {
-			cdnFields().fillDefaults(spec, text(spec["hostname"]))
+			cdnFields().fillDefaults(spec, fault.Text(spec["hostname"]))
 		}
 		if c.on["typed-scalars"] {
 			cdnFields().retype(spec)
@@ -169,8 +167,7 @@ func (s *Server) view(c *call, obj object) object {
 	return obj
 }
 
-// addStatus says how far an object has come by the platform's clock. A status
-// that was seeded stays.
+// addStatus adds a status that fits the object's age, unless it was seeded with one.
 func addStatus(c *call, obj object) {
 	if _, has := obj["status"]; has {
 		return
@@ -192,7 +189,7 @@ func addStatus(c *call, obj object) {
 }
 
 func snapshotStatus(obj object, age time.Duration) map[string]any {
-	disk := text(asObject(obj.spec()["source"])["persistentVolumeClaimName"])
+	disk := fault.Text(fault.Map(obj.spec()["source"])["persistentVolumeClaimName"])
 	began := obj.stamp("creationTimestamp").Add(SnapshotBegins).Format(time.RFC3339)
 	switch {
 	case strings.HasPrefix(disk, missingDisk):
@@ -206,6 +203,6 @@ func snapshotStatus(obj object, age time.Duration) map[string]any {
 	}
 	return map[string]any{
 		"readyToUse": true, "restoreSize": "10Gi", "creationTime": began,
-		"boundVolumeSnapshotContentName": "snapcontent-" + text(obj.meta()["uid"]),
+		"boundVolumeSnapshotContentName": "snapcontent-" + fault.Text(obj.meta()["uid"]),
 	}
 }

@@ -14,15 +14,14 @@ import (
 
 const snapshotGroup = "snapshot.storage.k8s.io"
 
-// resource is one of the platform's collections.
+// resource is one collection of the platform.
 type resource struct {
 	plural, kind, apiVersion, group string
 	base                            string // the path before {workspace}/{plural}
-	// methods are the documented ones (docs/platform.md 4): of the collection and
-	// of one object.
+	// the HTTP methods for the collection and for one object (docs/platform.md 4)
 	collection, single []string
-	role               string                 // who may do everything with the resource
-	admit              func(*admission) error // validates an object that is about to be stored
+	role               string                 // the role that may use every method
+	admit              func(*admission) error // validates an object before it is stored
 }
 
 func newResources() []*resource {
@@ -58,7 +57,7 @@ func (s *Server) resourceOf(kind string) (*resource, error) {
 	return nil, fmt.Errorf("kind %q is not served here", kind)
 }
 
-// call is one request to the platform, routed.
+// call is one request to the platform.
 type call struct {
 	method string
 	path   string // escaped
@@ -68,23 +67,18 @@ type call struct {
 	now    time.Time
 	on     fault.Set
 
-	res *resource
-	// space is what the path names: a uuid or a namespace. ws is the workspace, if
-	// it is known.
-	space string
-	ws    Workspace
+	res   *resource
+	space string    // the uuid or namespace in the path
+	ws    Workspace // the workspace of space, if known
 	known bool
 	name  string
 	user  string
 }
 
-// isPurge reports whether the call is about a request that is sent once.
 func (c *call) isPurge() bool { return c.res.kind == "Purge" }
+func (c *call) isCDN() bool   { return c.res.kind == "CDN" }
 
-// isCDN reports whether the fields of the spec are known.
-func (c *call) isCDN() bool { return c.res.kind == "CDN" }
-
-// answer returns what the platform says.
+// answer carries out a request.
 func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
 	if unread != nil {
 		return nil, unreadable(unread)
@@ -116,7 +110,7 @@ func (s *Server) answer(c *call, unread error) (*fault.Answer, error) {
 	return s.get(c)
 }
 
-// unreadable explains why a body could not be read.
+// unreadable is the error for a body that could not be read.
 func unreadable(err error) error {
 	var large *http.MaxBytesError
 	if !errors.As(err, &large) {
@@ -125,9 +119,9 @@ func unreadable(err error) error {
 	return failure(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request entity too large: limit is %d", large.Limit)
 }
 
-// route finds resource, workspace and name of a path (docs/platform.md 4), or
-// returns false: then nothing is served there. The slash in the compute area's
-// group may be escaped (docs/platform.md 10).
+// route sets the resource, workspace and name from the path (docs/platform.md 4). It
+// returns false if nothing is served there. The slash in the compute area's group
+// may be escaped (docs/platform.md 10).
 func (s *Server) route(c *call) bool {
 	path := c.path
 	for _, slash := range []string{"%2F", "%2f"} {
@@ -140,7 +134,7 @@ func (s *Server) route(c *call) bool {
 		if !below || plural != res.plural || strings.Contains(name, "/") {
 			continue
 		}
-		c.space, _ = url.PathUnescape(space) // what can't be unescaped is empty
+		c.space, _ = url.PathUnescape(space) // empty after an error
 		c.name, _ = url.PathUnescape(name)
 		if c.res = res; c.space == "" || byName && c.name == "" {
 			return false
@@ -180,7 +174,7 @@ func (s *Server) authorize(c *call) error {
 	return nil
 }
 
-// requireMedia checks the type of the request's body.
+// requireMedia checks the content type of the request.
 func (c *call) requireMedia(want string) error {
 	media, _, _ := strings.Cut(c.header.Get("Content-Type"), ";")
 	if strings.ToLower(strings.TrimSpace(media)) == want {
@@ -198,7 +192,7 @@ func badRequest(format string, args ...any) error {
 	return failure(http.StatusBadRequest, "BadRequest", format, args...)
 }
 
-// failed returns an error as an answer.
+// failed converts an error to an answer.
 func (c *call) failed(err error) *fault.Answer {
 	var f *fault.Failure
 	if !errors.As(err, &f) {

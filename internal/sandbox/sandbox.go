@@ -1,6 +1,6 @@
-// Package sandbox is the documented platform as an http.Handler with a store, a
-// clock that can be moved and a request log. It shares no code or data with the
-// program that is tested on it.
+// Package sandbox simulates the documented platform: an http.Handler with a store,
+// a clock that tests can advance, and a request log. It shares no code or data with
+// the rest of trueup, so that it can't share a mistake.
 package sandbox
 
 import (
@@ -16,15 +16,13 @@ import (
 	"trueup/internal/sandbox/fault"
 )
 
-// The base addresses of the two areas, as paths below the server's address
-// (docs/platform.md 1: {delivery_base_url} and {compute_base_url}).
+// The paths of the two areas below the server's address (docs/platform.md 1).
 const (
 	DeliveryBase = "/delivery/v2.1"
 	ComputeBase  = "/compute/v1/region-1"
 )
 
-// The roles that a token can hold (docs/platform.md 5), and one more that may read
-// everything and change nothing.
+// The roles of a token: those of docs/platform.md 5, and one that may only read.
 const (
 	RoleComputeAdmin = "compute-admin"
 	RoleCDNAdmin     = "cdn-admin"
@@ -32,7 +30,7 @@ const (
 	RoleReader       = "reader"
 )
 
-// The tokens and the workspace of a server whose options name none.
+// The default tokens and workspace.
 const (
 	ComputeToken  = "sandbox-compute"
 	DeliveryToken = "sandbox-delivery"
@@ -42,31 +40,27 @@ const (
 	WorkspaceUUID = "5a1d0c7e-3b52-4f7e-9c1e-0d6f2a8b4c10"
 )
 
-// Workspace is a place that objects live in: Name is {namespace} and UUID is
-// {workspace_uuid} of docs/platform.md 1.
+// Workspace contains objects: Name is the {namespace} and UUID the {workspace_uuid}
+// of docs/platform.md 1.
 type Workspace struct {
 	Name string `json:"name"`
 	UUID string `json:"uuid"`
 }
 
-// Options describe a server. Now is required; everything else has a default.
+// Options configure a server. Only Now is required.
 type Options struct {
-	// Dir holds the store, a file named sandbox.db; empty keeps nothing after
-	// Close.
-	Dir    string
-	Now    func() time.Time // the clock that Advance moves on from
-	Quirks []string         // Quirks are names of the table that fault.Quirks returns
-	// Tokens maps the value of a Bearer token to its roles. Default: the three
-	// tokens above; DeliveryToken manages CDNs and may purge.
+	Dir    string           // for the store, sandbox.db; "" is a temporary directory
+	Now    func() time.Time // the real clock
+	Quirks []string         // names from fault.Quirks
+	// Tokens maps each Bearer token to its roles. By default there are the three
+	// tokens above, and DeliveryToken may manage CDNs and purge.
 	Tokens     map[string][]string
-	Workspaces []Workspace // Workspaces default to WorkspaceName alone
-	// Log is called with each request after its answer is known, also by
-	// several requests at once.
+	Workspaces []Workspace // by default, only WorkspaceName
+	// Log is called after each request, possibly by several goroutines at once.
 	Log func(Request)
 }
 
-// Server is the platform, behind an injector of faults and quirks. It is safe for
-// concurrent use.
+// Server is the simulated platform. It is safe for concurrent use.
 type Server struct {
 	*fault.Injector
 	opts      Options
@@ -78,18 +72,15 @@ type Server struct {
 	hook   func(method, path string)
 }
 
-// Open opens or makes the store of opts.Dir and returns a server on it.
-func Open(opts Options) (*Server, error) {
-	s, err := open(opts)
-	if err != nil {
-		return nil, fmt.Errorf("open sandbox: %w", err)
-	}
-	return s, nil
-}
-
-func open(opts Options) (*Server, error) {
+// Open returns a server on the store in opts.Dir, and creates the store if there is none.
+func Open(opts Options) (_ *Server, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open sandbox: %w", err)
+		}
+	}()
 	if opts.Now == nil {
-		return nil, errors.New("no clock was given")
+		return nil, errors.New("Options.Now is missing")
 	}
 	if len(opts.Tokens) == 0 {
 		opts.Tokens = map[string][]string{
@@ -102,7 +93,6 @@ func open(opts Options) (*Server, error) {
 		opts.Workspaces = []Workspace{{Name: WorkspaceName, UUID: WorkspaceUUID}}
 	}
 	s := &Server{opts: opts, resources: newResources()}
-	var err error
 	if s.Injector, err = fault.New(s.Now, opts.Quirks...); err != nil {
 		return nil, err
 	}
@@ -115,21 +105,20 @@ func open(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the requests that a fault holds, and closes the store.
+// Close ends the requests that a fault delays, and closes the store.
 func (s *Server) Close() error {
 	s.Injector.Close()
 	return s.store.close()
 }
 
-// Now returns the platform's time: the clock of Options and all that Advance
-// added.
+// Now returns the platform's time: Options.Now plus what Advance added.
 func (s *Server) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.opts.Now().Add(s.offset).UTC()
 }
 
-// Advance moves the platform's clock on by d, for good: the store keeps it.
+// Advance moves the platform's clock on by d. The store keeps the new offset.
 func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,19 +129,19 @@ func (s *Server) Advance(d time.Duration) error {
 	return nil
 }
 
-// OnRequest has f called at the start of each request to the platform, before
-// anything is read; f may call every method of the server. Nil takes it away.
+// OnRequest calls f at the start of each request to the platform, before it reads
+// anything. f may call every method of the server; nil removes it.
 func (s *Server) OnRequest(f func(method, path string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hook = f
 }
 
-// maxBody bounds a request, in bytes.
+// maxBody is the largest body of a request, in bytes.
 const maxBody = 16 << 20
 
 // ServeHTTP answers requests to the platform, and those below control.Base. It
-// breaks a connection by a panic with http.ErrAbortHandler, as net/http asks.
+// panics with http.ErrAbortHandler to break a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, control.Base) {
 		control.Serve(w, r, s.actions())

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"trueup/internal/sandbox/fault"
 )
 
-// seededBefore is the age of a seeded object that does not say when it was
-// created: old enough for everything that takes time to be over.
+// seededBefore is the default age of a seeded object: old enough to be ready.
 const seededBefore = time.Hour
 
-// LoadSeed puts every document of a YAML or JSON stream into the store.
+// LoadSeed stores every document of a YAML or JSON stream, as Put does.
 func (s *Server) LoadSeed(raw []byte) error {
 	dec := yaml.NewDecoder(bytes.NewReader(raw))
 	for n := 1; ; n++ {
@@ -34,10 +35,9 @@ func (s *Server) LoadSeed(raw []byte) error {
 	}
 }
 
-// Put makes or replaces live objects, as somebody else would: no token, no
-// validation, and no entry in the request log. What the server owns is filled
-// in where an object does not say it; a missing metadata.namespace is the first
-// workspace. It is all of them or none.
+// Put creates or replaces live objects without a token, validation, or an entry in
+// the request log. It adds the server's fields that an object lacks; the default
+// namespace is the first workspace. After an error, no object is stored.
 func (s *Server) Put(objs ...map[string]any) error {
 	raws := make([]json.RawMessage, len(objs))
 	for i, obj := range objs {
@@ -50,7 +50,7 @@ func (s *Server) Put(objs ...map[string]any) error {
 	return s.PutJSON(raws...)
 }
 
-// PutJSON is Put of objects that are JSON.
+// PutJSON is Put for objects in JSON.
 func (s *Server) PutJSON(objs ...json.RawMessage) error {
 	now := s.Now()
 	return s.store.update(func(o objects) error {
@@ -60,7 +60,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 				err = s.put(o, in, now)
 			}
 			if err != nil {
-				return fmt.Errorf("put %s %q: %w", text(in["kind"]), in.name(), err)
+				return fmt.Errorf("put %s %q: %w", fault.Text(in["kind"]), in.name(), err)
 			}
 		}
 		return nil
@@ -68,7 +68,7 @@ func (s *Server) PutJSON(objs ...json.RawMessage) error {
 }
 
 func (s *Server) put(o objects, in object, now time.Time) error {
-	res, err := s.resourceOf(text(in["kind"]))
+	res, err := s.resourceOf(fault.Text(in["kind"]))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 		settle(in.spec())
 	}
 	c := &call{res: res, ws: s.opts.Workspaces[0], name: in.name(), now: now}
-	if space := text(in.meta()["namespace"]); space != "" {
+	if space := fault.Text(in.meta()["namespace"]); space != "" {
 		if c.ws, c.known = s.workspace(func(ws Workspace) bool { return ws.Name == space }); !c.known {
 			return fmt.Errorf("workspace %q does not exist", space)
 		}
@@ -90,8 +90,8 @@ func (s *Server) put(o objects, in object, now time.Time) error {
 	return o.put(res, c.ws.Name, in)
 }
 
-// complete fills in the server's members that a seeded object lacks: those of
-// the object that it replaces, else new ones.
+// complete adds the server's fields that a seeded object lacks: those of the object
+// that it replaces, else new ones.
 func (c *call) complete(o objects, obj object) error {
 	var old struct{ Metadata map[string]json.RawMessage }
 	if raw := o.raw(c.res, c.ws.Name, c.name); raw != nil {
@@ -114,8 +114,8 @@ func (c *call) complete(o objects, obj object) error {
 	return err
 }
 
-// Object returns a live object as it is stored, before any quirk, or nil if
-// there is none. Numbers are json.Number.
+// Object returns a live object as stored, without quirks, or nil if there is none.
+// Numbers are json.Number.
 func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	res, err := s.resourceOf(kind)
 	if err != nil {
@@ -136,8 +136,7 @@ func (s *Server) Object(kind, workspace, name string) (map[string]any, error) {
 	return obj, nil
 }
 
-// Objects returns every live object of every workspace as it is stored, by
-// resource, workspace and name.
+// Objects returns every live object as stored, by resource, workspace and name.
 func (s *Server) Objects() ([]map[string]any, error) {
 	out := []map[string]any{}
 	c := &call{now: s.Now(), on: s.On()}
@@ -164,7 +163,7 @@ func (s *Server) Objects() ([]map[string]any, error) {
 	return out, nil
 }
 
-// Remove takes a live object away, as if it had never been there.
+// Remove deletes a live object at once, without a trace.
 func (s *Server) Remove(kind, workspace, name string) error {
 	res, err := s.resourceOf(kind)
 	if err == nil {

@@ -14,29 +14,31 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"trueup/internal/sandbox/fault"
 )
 
-// The buckets of the store. Keys are parts joined by a zero byte, which no
-// name, workspace or hostname can hold.
+// The buckets of the store, with the parts of their keys and their values. A zero
+// byte joins the parts, for no name, workspace or hostname contains it.
 const (
 	bucketObjects  = "objects"  // resource, workspace, name: the object
 	bucketHosts    = "hosts"    // workspace, hostname: name of the CDN
 	bucketActive   = "active"   // workspace, hostname, name: a purge's size
 	bucketExecuted = "executed" // name: how many purges were executed
 	bucketRequests = "requests" // sequence: a request
-	bucketMeta     = "meta"     // clock; its sequence is the resource version
+	bucketMeta     = "meta"     // offset: that of the clock; its sequence is the resource version
 )
 
 const (
 	keyOffset = "offset"
-	lockWait  = 500 * time.Millisecond // how long to wait for another process that has the store
+	lockWait  = 500 * time.Millisecond // for another process to close the store
 )
 
-// store is the persistent state. It does not sync to the disk: it survives
-// the end of the process, which is all that a sandbox needs.
+// store is the persistent state. It survives the end of the process, but is not
+// synced to the disk.
 type store struct {
 	db   *bolt.DB
-	temp string // a folder that Close removes, or empty
+	temp string // the directory to remove on close, or ""
 }
 
 func openStore(dir string) (_ *store, err error) {
@@ -56,7 +58,7 @@ func openStore(dir string) (_ *store, err error) {
 		FreelistType: bolt.FreelistMapType,
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = errors.New("another process has it open: end that first, or work with the addresses that it serves")
+		err = errors.New("another process has it open: end that first, or use the addresses that it serves")
 	}
 	if err == nil {
 		err = st.update(func(o objects) error {
@@ -111,20 +113,19 @@ func (st *store) setOffset(d time.Duration) error {
 
 func storeKey(parts ...string) []byte { return []byte(strings.Join(parts, "\x00")) }
 
-// purgeSize is what an active purge takes from the limits of its hostname.
+// purgeSize is what an active purge counts against the limits of its hostname.
 type purgeSize struct {
 	Expires  time.Time `json:"expires"`
 	Absolute int       `json:"absolute"`
 	Prefixes int       `json:"prefixes"`
 }
 
-// objects is the typed view of one transaction.
+// objects reads and writes objects in one transaction.
 type objects struct{ tx *bolt.Tx }
 
 func (o objects) bucket(name string) *bolt.Bucket { return o.tx.Bucket([]byte(name)) }
 
-// raw returns the stored bytes of an object, or nil. They are valid until the
-// transaction ends.
+// raw returns the stored bytes of an object, or nil. Don't use them after the transaction.
 func (o objects) raw(res *resource, ws, name string) []byte {
 	return o.bucket(bucketObjects).Get(storeKey(res.plural, ws, name))
 }
@@ -137,8 +138,7 @@ func (o objects) get(res *resource, ws, name string) (object, error) {
 	return decodeObject(raw)
 }
 
-// each calls f with every stored object of a workspace after the named one, in
-// order of names.
+// each calls f with the objects of a workspace whose names come after the given one.
 func (o objects) each(res *resource, ws, after string, f func(name string, raw []byte) error) error {
 	prefix, start := storeKey(res.plural, ws, ""), storeKey(res.plural, ws, after)
 	cursor := o.bucket(bucketObjects).Cursor()
@@ -153,9 +153,9 @@ func (o objects) each(res *resource, ws, after string, f func(name string, raw [
 	return nil
 }
 
-// put stores an object and keeps the indexes of hostnames.
+// put stores an object and updates the indexes of hostnames.
 func (o objects) put(res *resource, ws string, obj object) error {
-	name, host := obj.name(), text(obj.spec()["hostname"])
+	name, host := obj.name(), fault.Text(obj.spec()["hostname"])
 	raw, err := json.Marshal(obj)
 	if err == nil {
 		err = o.unindex(res, ws, name)
@@ -170,7 +170,7 @@ func (o objects) put(res *resource, ws string, obj object) error {
 		case "Purge":
 			size := sizeOf(obj.spec())
 			size.Expires = obj.stamp("creationTimestamp").Add(PurgeLife)
-			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(jsonText(size)))
+			err = o.bucket(bucketActive).Put(storeKey(ws, host, name), []byte(fault.Encode(size)))
 		}
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (o objects) unindex(res *resource, ws, name string) error {
 	if err != nil || old == nil {
 		return err
 	}
-	host := text(old.spec()["hostname"])
+	host := fault.Text(old.spec()["hostname"])
 	switch {
 	case res.kind == "Purge":
 		return o.bucket(bucketActive).Delete(storeKey(ws, host, name))
@@ -201,12 +201,12 @@ func (o objects) unindex(res *resource, ws, name string) error {
 	return nil
 }
 
-// cdnOf returns the name of the CDN that has a hostname, or "".
+// cdnOf returns the name of the CDN that serves a hostname, or "".
 func (o objects) cdnOf(ws, host string) string {
 	return string(o.bucket(bucketHosts).Get(storeKey(ws, host)))
 }
 
-// nextVersion returns a resource version that no object has had.
+// nextVersion returns a new resource version.
 func (o objects) nextVersion() (string, error) {
 	n, err := o.bucket(bucketMeta).NextSequence()
 	return strconv.FormatUint(n, 10), err
@@ -217,8 +217,7 @@ func (o objects) version() string {
 	return strconv.FormatUint(o.bucket(bucketMeta).Sequence(), 10)
 }
 
-// countExecution notes that a purge will be executed: nothing can call back one
-// that was accepted.
+// countExecution counts a purge as executed. An accepted purge can't be revoked.
 func (o objects) countExecution(name string) error {
 	b := o.bucket(bucketExecuted)
 	var n uint64
@@ -228,9 +227,8 @@ func (o objects) countExecution(name string) error {
 	return b.Put([]byte(name), binary.BigEndian.AppendUint64(nil, n+1))
 }
 
-// Executed returns how many purges of each name the platform executed in its whole
-// life, also of those that are long gone. More than one is a purge that was done
-// again.
+// Executed returns how many times each purge was executed, by name, including
+// expired purges. A number above 1 means that a purge was repeated.
 func (s *Server) Executed() (map[string]int, error) {
 	out := map[string]int{}
 	err := s.store.view(func(o objects) error {
@@ -245,12 +243,11 @@ func (s *Server) Executed() (map[string]int, error) {
 	return out, nil
 }
 
-// keptRequests bounds the request log; the oldest give way.
+// keptRequests is how many requests the log keeps.
 const keptRequests = 20000
 
-// Request is an entry of the request log. Headers are not kept, so no token
-// is. Path is escaped as it came; Status is 0 where no answer was sent; Time
-// is the platform's.
+// Request is an entry of the request log. It has no headers, so no token. Path is
+// escaped; Status is 0 if no answer was sent; Time is the platform's.
 type Request struct {
 	Method      string    `json:"method"`
 	Path        string    `json:"path"`
@@ -261,8 +258,7 @@ type Request struct {
 	Time        time.Time `json:"time"`
 }
 
-// record adds to the request log. A log that cannot be written must not change
-// what the platform answers.
+// record adds to the request log. It ignores errors, so that the answer stays the same.
 func (s *Server) record(entry Request) {
 	_ = s.store.update(func(o objects) error {
 		b := o.bucket(bucketRequests)
@@ -275,14 +271,14 @@ func (s *Server) record(entry Request) {
 				return err
 			}
 		}
-		return b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(jsonText(entry)))
+		return b.Put(binary.BigEndian.AppendUint64(nil, n), []byte(fault.Encode(entry)))
 	})
 	if s.opts.Log != nil {
 		s.opts.Log(entry)
 	}
 }
 
-// Requests returns the request log, the oldest first: at most the last 20,000.
+// Requests returns the last 20,000 requests, the oldest first.
 func (s *Server) Requests() ([]Request, error) {
 	out := []Request{}
 	err := s.store.view(func(o objects) error {

@@ -60,7 +60,7 @@ func (s *Server) create(c *call) (*fault.Answer, error) {
 	return s.written(c, http.StatusCreated, obj, warnings), nil
 }
 
-// written answers a write with the object.
+// written returns the answer to a write, which shows the object.
 func (s *Server) written(c *call, status int, obj object, warnings []string) *fault.Answer {
 	a := fault.JSON(status, s.view(c, obj))
 	for _, warning := range warnings {
@@ -69,8 +69,7 @@ func (s *Server) written(c *call, status int, obj object, warnings []string) *fa
 	return a
 }
 
-// checkEnvelope checks apiVersion, kind and metadata of a new object
-// (docs/platform.md 2).
+// checkEnvelope checks apiVersion, kind and metadata of a new object (docs/platform.md 2).
 func (c *call) checkEnvelope(obj object) error {
 	if err := c.checkKind(obj); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (c *call) checkEnvelope(obj object) error {
 	return nil
 }
 
-// checkKind checks what a body says of its type and namespace, if it says anything.
+// checkKind checks the type and the namespace of a body, if it has them.
 func (c *call) checkKind(obj object) error {
 	if v, has := obj["apiVersion"]; has && v != c.res.apiVersion {
 		return badRequest("the API version in the data (%v) does not match the expected API version (%s)", v, c.res.apiVersion)
@@ -100,7 +99,7 @@ func (c *call) checkKind(obj object) error {
 		return badRequest("%v cannot be handled as a %s", v, c.res.kind)
 	}
 	if v, has := obj["metadata"]; has && obj.meta() == nil {
-		return badRequest("metadata must be an object and not %s", jsonText(v))
+		return badRequest("metadata must be an object and not %s", fault.Encode(v))
 	}
 	if v, has := obj.meta()["namespace"]; has && c.known && v != c.ws.Name {
 		return badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -108,8 +107,8 @@ func (c *call) checkKind(obj object) error {
 	return nil
 }
 
-// checkFree refuses a name that an object has. How that of a purge is refused is
-// not shown (docs/platform.md 7.3).
+// checkFree rejects a name that is in use. docs/platform.md 7.3 doesn't show how the
+// platform rejects the name of a purge.
 func (s *Server) checkFree(c *call, o objects) error {
 	old, err := o.get(c.res, c.ws.Name, c.name)
 	if err != nil || old == nil || c.gone(old) || c.isPurge() && c.on["executes-duplicates"] {
@@ -136,7 +135,7 @@ func (s *Server) checkFree(c *call, o objects) error {
 	return f
 }
 
-// owned is what only the server may say of an object that was created at a time.
+// owned returns the metadata that only the server sets.
 func (c *call) owned(o objects, created time.Time) (map[string]any, error) {
 	version, err := o.nextVersion()
 	return map[string]any{
@@ -179,7 +178,7 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 			return err
 		}
 		settle(obj.meta())
-		if jsonText(old) == jsonText(obj) {
+		if fault.Encode(old) == fault.Encode(obj) {
 			return nil
 		}
 		if err := c.stampChange(o, old, obj); err != nil || c.on["forgets-writes"] {
@@ -193,7 +192,7 @@ func (s *Server) patch(c *call) (*fault.Answer, error) {
 	return s.written(c, http.StatusOK, obj, warnings), nil
 }
 
-// checkPatch checks the envelope of a merge patch against the object.
+// checkPatch checks the metadata of a merge patch against the object.
 func (c *call) checkPatch(old, change object) error {
 	if err := c.checkKind(change); err != nil {
 		return err
@@ -209,7 +208,7 @@ func (c *call) checkPatch(old, change object) error {
 	return nil
 }
 
-// merged applies a merge patch; status and the server's metadata are ignored.
+// merged applies a merge patch, without status and the server's metadata.
 func merged(old, change object) (object, error) {
 	meta := map[string]any{}
 	for _, member := range []string{"labels", "annotations"} {
@@ -221,17 +220,17 @@ func merged(old, change object) (object, error) {
 	if spec, has := change["spec"]; has {
 		patch["spec"] = spec
 	}
-	out, err := jsonpatch.MergePatch([]byte(jsonText(old)), []byte(jsonText(patch)))
+	out, err := jsonpatch.MergePatch([]byte(fault.Encode(old)), []byte(fault.Encode(patch)))
 	if err != nil {
 		return nil, badRequest("the merge patch cannot be applied: %v", err)
 	}
 	return decodeObject(out)
 }
 
-// stampChange moves resourceVersion, and generation if the spec differs.
+// stampChange updates resourceVersion, and generation if the spec changed.
 func (c *call) stampChange(o objects, old, obj object) (err error) {
 	meta := obj.meta()
-	if jsonText(old.spec()) != jsonText(obj.spec()) {
+	if fault.Encode(old.spec()) != fault.Encode(obj.spec()) {
 		n, err := strconv.Atoi(fmt.Sprint(meta["generation"]))
 		if err != nil {
 			return fmt.Errorf("generation of %s: %w", c.name, err)

@@ -1,5 +1,5 @@
-// Package control lets scripts steer a sandbox over HTTP. It asks for no token, and
-// refuses pages in a browser of the same machine.
+// Package control lets scripts control a sandbox over HTTP. It needs no token, and
+// rejects requests from web pages.
 package control
 
 import (
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Base is the path below which scripts steer the sandbox.
+// Base is the path prefix of control requests.
 const Base = "/_sandbox/"
 
-// maxBody bounds a request, in bytes.
+// maxBody is the largest body of a request, in bytes.
 const maxBody = 16 << 20
 
-// Action is what a request does: it returns what the answer shows, or nil.
+// Action carries out a request and returns the value to answer as JSON, or nil.
 type Action func(r *http.Request) (any, error)
 
-// Serve answers a request below Base by the action of its method and path.
+// Serve carries out the action for the request's method and path below Base.
 func Serve(w http.ResponseWriter, r *http.Request, actions map[string]Action) {
 	if why := refusal(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
@@ -45,8 +45,8 @@ func Serve(w http.ResponseWriter, r *http.Request, actions map[string]Action) {
 	mux.ServeHTTP(w, r)
 }
 
-// refusal says why a request may be that of a page in a browser, or "". A page has
-// an origin of its own, or reaches this machine by a name that leads here.
+// refusal says why a request may come from a web page, or returns "". A page has an
+// origin, or reaches this machine by a public name that resolves to it.
 func refusal(r *http.Request) string {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -54,20 +54,20 @@ func refusal(r *http.Request) string {
 	}
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	if !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Sprintf("host %q is not of loopback: use localhost or 127.0.0.1", host)
+		return fmt.Sprintf("host %q is not this machine: use localhost or 127.0.0.1", host)
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !strings.EqualFold(origin, "http://"+r.Host) {
-			return fmt.Sprintf("origin %q is another one: no page may steer the sandbox", origin)
+			return fmt.Sprintf("origin %q: web pages may not control the sandbox", origin)
 		}
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
-		return fmt.Sprintf("Sec-Fetch-Site is %q: no page may steer the sandbox", site)
+		return fmt.Sprintf("Sec-Fetch-Site is %q: web pages may not control the sandbox", site)
 	}
 	return ""
 }
 
-// Text returns the body of a request.
+// Text returns the body of a request, at most 16 MiB.
 func Text(r *http.Request) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
@@ -76,7 +76,7 @@ func Text(r *http.Request) ([]byte, error) {
 	return raw, nil
 }
 
-// Body returns the JSON body of a request.
+// Body decodes the JSON body of a request.
 func Body[T any](r *http.Request) (v T, err error) {
 	raw, err := Text(r)
 	if err != nil {

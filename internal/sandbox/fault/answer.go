@@ -1,5 +1,5 @@
-// Package fault makes a platform misbehave: rules let single requests fail, and
-// quirks change all answers. It knows no resource and stores nothing.
+// Package fault makes a platform misbehave: a rule changes the answers to some
+// requests, and a quirk changes all answers.
 package fault
 
 import (
@@ -24,31 +24,31 @@ const (
 	TypeHTML = "text/html; charset=utf-8"
 )
 
-// Answer is what the platform says to a request.
+// Answer is the platform's response to a request.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 
-	delay  time.Duration                            // the time before the answer
-	send   func(w http.ResponseWriter, wait waiter) // replaces how the answer is sent
+	delay  time.Duration                            // to wait before answering
+	send   func(w http.ResponseWriter, wait waiter) // replaces write
 	silent bool                                     // nothing is sent
 }
 
-// waiter waits, without end where the time is negative. It returns false when nobody
-// waits any more.
+// waiter waits for a time, or forever if it is negative. It returns false if the
+// client or the server went away.
 type waiter func(time.Duration) bool
 
-// NewAnswer returns an answer of a media type.
+// NewAnswer returns an answer with a body of the media type.
 func NewAnswer(status int, media string, body []byte) *Answer {
 	return &Answer{Status: status, Header: http.Header{"Content-Type": {media}}, Body: body}
 }
 
-// JSON returns an answer that shows a value.
-func JSON(status int, v any) *Answer { return NewAnswer(status, TypeJSON, []byte(text(v)+"\n")) }
+// JSON returns an answer with a value as its body.
+func JSON(status int, v any) *Answer { return NewAnswer(status, TypeJSON, []byte(Encode(v)+"\n")) }
 
-// text returns a value as JSON.
-func text(v any) string {
+// Encode returns a value as JSON.
+func Encode(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
@@ -56,8 +56,36 @@ func text(v any) string {
 	return string(raw)
 }
 
-// write sends the answer. It breaks a connection by a panic with
-// http.ErrAbortHandler, as net/http asks.
+// Decode reads JSON, with numbers as json.Number. It returns nil if it can't.
+func Decode(raw []byte) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// Map returns v if it is a JSON object, else nil.
+func Map(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// List returns v if it is a JSON array, else nil.
+func List(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// Text returns v if it is a string, else "".
+func Text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// write sends the answer. It panics with http.ErrAbortHandler to break the connection.
 func (a *Answer) write(w http.ResponseWriter, wait waiter) {
 	switch {
 	case a.delay > 0 && !wait(a.delay):
@@ -70,7 +98,7 @@ func (a *Answer) write(w http.ResponseWriter, wait waiter) {
 	}
 }
 
-// head sends status and headers, with the length of the body where it is not negative.
+// head sends the status and headers; a negative size sends no Content-Length.
 func (a *Answer) head(w http.ResponseWriter, size int64) {
 	if size >= 0 && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
@@ -79,7 +107,7 @@ func (a *Answer) head(w http.ResponseWriter, size int64) {
 	w.WriteHeader(a.Status)
 }
 
-// endBy has the connection end without an answer.
+// endBy breaks the connection after end, without an answer.
 func (a *Answer) endBy(end func(w http.ResponseWriter, wait waiter)) {
 	a.silent = true
 	a.send = func(w http.ResponseWriter, wait waiter) {
@@ -100,7 +128,7 @@ func reset(w http.ResponseWriter, _ waiter) {
 	_ = conn.Close()
 }
 
-// drip sends some bytes at a time.
+// drip sends the body in chunks of size bytes, with a pause after each.
 func (a *Answer) drip(w http.ResponseWriter, wait waiter, size int64, every time.Duration) {
 	a.head(w, int64(len(a.Body)))
 	for chunk := range slices.Chunk(a.Body, int(size)) {
@@ -112,8 +140,8 @@ func (a *Answer) drip(w http.ResponseWriter, wait waiter, size int64, every time
 	}
 }
 
-// truncate cuts the body off after some bytes. The length promises more, or, hidden, is
-// not sent: then net/http ends the body with the connection.
+// truncate sends the first size bytes of the body. Content-Length promises the
+// rest; if hidden, it is absent, and net/http ends the body with the connection.
 func (a *Answer) truncate(w http.ResponseWriter, size int, hidden bool) {
 	promised := int64(len(a.Body))
 	if hidden {
@@ -128,7 +156,7 @@ func (a *Answer) truncate(w http.ResponseWriter, size int, hidden bool) {
 	}
 }
 
-// pad sends the JSON object in the body with a member of so many bytes.
+// pad adds a member of size bytes to the JSON object in the body.
 func (a *Answer) pad(w http.ResponseWriter, size int64, packed bool) {
 	length, body := int64(len(a.Body)), io.Reader(bytes.NewReader(a.Body))
 	if begin, rest, isObject := bytes.Cut(a.Body, []byte("{")); isObject {
@@ -150,7 +178,7 @@ func (a *Answer) pad(w http.ResponseWriter, size int64, packed bool) {
 	}
 }
 
-// filler is endless text.
+// filler reads as endless text.
 type filler struct{}
 
 // Read fills p.
@@ -161,39 +189,32 @@ func (filler) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Cause is one finding about the content of an object.
+// Cause is one invalid field.
 type Cause struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Field   string `json:"field"`
 }
 
-// Failure is an error of the platform, which a Kubernetes-style server answers
-// with a Status.
+// Failure is an error of the platform, answered as a Kubernetes Status.
 type Failure struct {
-	Code    int     `json:"code"`
-	Reason  string  `json:"reason"`
-	Message string  `json:"message"`
-	Details Details `json:"details,omitzero"`
-	Meta    Meta    `json:"metadata"`
-	Instead any     `json:"-"` // the body of the answer where it is no Status: a text or an object
+	Code    int    `json:"code"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Details struct {
+		Name       string  `json:"name,omitempty"`
+		Group      string  `json:"group,omitempty"`
+		Resource   string  `json:"kind,omitempty"`
+		Causes     []Cause `json:"causes,omitempty"`
+		RetryAfter int     `json:"retryAfterSeconds,omitempty"`
+	} `json:"details,omitzero"`
+	Meta struct {
+		Continue string `json:"continue,omitempty"` // the token to continue an expired list with
+	} `json:"metadata"`
+	Instead any `json:"-"` // if not nil, the body in place of a Status: a string or an object
 }
 
-// Details say what a Failure is about.
-type Details struct {
-	Name       string  `json:"name,omitempty"`
-	Group      string  `json:"group,omitempty"`
-	Resource   string  `json:"kind,omitempty"`
-	Causes     []Cause `json:"causes,omitempty"`
-	RetryAfter int     `json:"retryAfterSeconds,omitempty"`
-}
-
-// Meta holds what a list may continue with.
-type Meta struct {
-	Continue string `json:"continue,omitempty"`
-}
-
-// Error returns the message.
+// Error returns Message.
 func (f *Failure) Error() string { return f.Message }
 
 // Answer returns the failure as an answer.
@@ -217,17 +238,17 @@ func (f *Failure) Answer() *Answer {
 	return a
 }
 
-// shapeError gives a Status that says Failure the shape of the quirks that are on:
-// the document shows none (docs/platform.md 7.3).
+// shapeError changes a failed Status as the error-* quirks require.
+// docs/platform.md 7.3 shows no form of errors.
 func shapeError(a *Answer, path string, on Set) {
 	if !on.hasAny("error-") || a.Header.Get("Content-Type") != TypeJSON {
 		return
 	}
-	status := members(decode(a.Body))
+	status := Map(Decode(a.Body))
 	if status["kind"] != "Status" || status["status"] != "Failure" {
 		return
 	}
-	message := word(status["message"])
+	message := Text(status["message"])
 	code, _ := strconv.Atoi(fmt.Sprint(status["code"]))
 	title := http.StatusText(code)
 	switch {
@@ -245,19 +266,16 @@ func shapeError(a *Answer, path string, on Set) {
 	case on["error-message-object"]:
 		status = map[string]any{"message": map[string]any{"detail": message}}
 	case on["error-nil-cause"]:
-		addNilCause(members(status["details"]))
+		details := Map(status["details"])
+		if causes := List(details["causes"]); len(causes) > 0 {
+			noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
+			details["causes"] = append([]any{noise}, causes...)
+		}
 	}
 	for name, member := range map[string]string{"error-reason": "reason", "error-string": "error", "error-details": "details"} {
 		if on[name] {
 			status = map[string]any{member: message}
 		}
 	}
-	a.Body = []byte(text(status) + "\n")
-}
-
-func addNilCause(details map[string]any) {
-	if causes := elements(details["causes"]); len(causes) > 0 {
-		noise := Cause{Reason: "FieldValueInvalid", Message: `Invalid value: "": some checks were skipped`, Field: "<nil>"}
-		details["causes"] = append([]any{noise}, causes...)
-	}
+	a.Body = []byte(Encode(status) + "\n")
 }

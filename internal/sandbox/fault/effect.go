@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Effect is what a fault can do to a request.
+// Effect is one way in which a rule changes the answer to a request.
 type Effect struct {
 	Name, Form, Example, Summary string
-	Expects                      string // what its argument is, for those who wrote another
-	// Either: it can come before the platform acts on the request, so that it never
-	// does, or after. The others change the platform's own answer: it has acted.
+	Expects                      string // what the argument must be, for error messages
+	// Either is true if the effect may come before or after the platform carries the
+	// request out. The other effects change the platform's answer, so they come after.
 	Either bool
 }
 
@@ -38,16 +38,16 @@ func Effects() []Effect {
 // effect is an Effect with its arguments.
 type effect struct {
 	Effect
-	delay  time.Duration                  // holds the request up, or its answer
-	clock  time.Duration                  // by how much the Date header is off from now on
-	limit  int                            // how many objects of a list are shown
-	answer func(a *Answer, now time.Time) // changes what the platform says, and may be nil
+	delay  time.Duration                  // before the request is carried out, or answered
+	clock  time.Duration                  // what to add to the Date header from now on
+	limit  int                            // the number of items in a list; 0 means all
+	answer func(a *Answer, now time.Time) // edits the answer; may be nil
 }
 
-// replaces reports whether the answer is not the platform's.
+// replaces reports whether the effect replaces the platform's answer.
 func (e effect) replaces() bool { return e.Either && e.delay == 0 && e.Name != "delay" }
 
-// named returns the effect that a word begins.
+// named returns the effect whose name the text begins with.
 func named(text string) (Effect, bool) {
 	name, _, hasValue := strings.Cut(text, "=")
 	if len(text) == 3 && strings.Trim(text, "0123456789") == "" {
@@ -61,7 +61,7 @@ func named(text string) (Effect, bool) {
 	return all[i], true
 }
 
-// effect reads an effect and its arguments.
+// effect parses the effect and its arguments.
 func (w *reader) effect() (effect, error) {
 	name := w.take()
 	row, ok := named(name.text)
@@ -90,23 +90,23 @@ func (w *reader) effect() (effect, error) {
 	return e, nil
 }
 
-// plain are the effects without arguments.
+// plain returns the effects that take no argument.
 func plain() map[string]func(*Answer, time.Time) {
 	replaced := func(status int, media, body string) func(*Answer, time.Time) {
 		return func(a *Answer, _ time.Time) { *a = *NewAnswer(status, media, []byte(body)) }
 	}
 	edited := func(edit func(object map[string]any)) func(*Answer, time.Time) {
 		return func(a *Answer, _ time.Time) {
-			if body, isObject := decode(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
+			if body, isObject := Decode(a.Body).(map[string]any); isObject && a.Status < http.StatusMultipleChoices {
 				eachObject(body, edit)
-				a.Body = []byte(text(body) + "\n")
+				a.Body = []byte(Encode(body) + "\n")
 			}
 		}
 	}
 	otherMeta := func(name string) func(*Answer, time.Time) {
 		return edited(func(o map[string]any) {
-			meta := members(o["metadata"])
-			meta[name] = "other-" + word(meta[name])
+			meta := Map(o["metadata"])
+			meta[name] = "other-" + Text(meta[name])
 		})
 	}
 	return map[string]func(*Answer, time.Time){
@@ -128,8 +128,8 @@ func plain() map[string]func(*Answer, time.Time) {
 	}
 }
 
-// arguments read those of the other effects: the next word, and what may follow it.
-// They return false where it is none.
+// arguments returns a parser for each effect that takes an argument. It gets the
+// next word, may take more, and returns false if the argument is invalid.
 func arguments() map[string]func(e *effect, w *reader, arg string) bool {
 	return map[string]func(e *effect, w *reader, arg string) bool{
 		"status": readStatus, "partial-list": readPartial, "gzip-bomb": readPadding, "huge": readPadding,
@@ -205,7 +205,7 @@ func readStatus(e *effect, w *reader, arg string) bool {
 	return err == nil && status >= 200 && status <= 599
 }
 
-// details takes the words NAME=VALUE that follow, of the names.
+// details takes the words NAME=VALUE that follow, for these names only.
 func (w *reader) details(names ...string) map[string]string {
 	given := map[string]string{}
 	for len(w.left) > 0 {
@@ -219,7 +219,7 @@ func (w *reader) details(names ...string) map[string]string {
 	return given
 }
 
-// retryDate returns a value of Retry-After: a time with a sign is a date from now.
+// retryDate returns the value of Retry-After: a signed time becomes a date.
 func retryDate(text string, now time.Time) string {
 	d, err := time.ParseDuration(text)
 	if err != nil || !strings.ContainsAny(text[:1], "+-") {
@@ -242,16 +242,16 @@ func readPartial(e *effect, w *reader, arg string) bool {
 	e.limit = n
 	sign := w.option("remaining", "continue")
 	e.answer = func(a *Answer, _ time.Time) {
-		body := members(decode(a.Body))
-		meta := members(body["metadata"])
-		if body["items"] == nil || word(meta["continue"]) == "" || sign == "continue" {
+		body := Map(Decode(a.Body))
+		meta := Map(body["metadata"])
+		if body["items"] == nil || Text(meta["continue"]) == "" || sign == "continue" {
 			return
 		}
 		meta["continue"] = ""
 		if sign == "" {
 			delete(meta, "remainingItemCount")
 		}
-		a.Body = []byte(text(body) + "\n")
+		a.Body = []byte(Encode(body) + "\n")
 	}
 	return err == nil
 }

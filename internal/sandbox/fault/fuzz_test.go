@@ -37,7 +37,7 @@ func FuzzFault(f *testing.F) {
 			t.Fatalf("%q is %+v, and then %+v, %v", rule, got, again, err)
 		}
 		for range 5 {
-			got.meet()
+			got.due()
 		}
 	})
 }

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,10 +11,10 @@ import (
 	"time"
 )
 
-// Platform answers a request as it is documented, but for the quirks that are on.
+// Platform answers a request as documented, except for the quirks that are on.
 type Platform func(r *http.Request, on Set) *Answer
 
-// Injector changes how a platform answers. It is safe for concurrent use.
+// Injector changes the answers of a platform. It is safe for concurrent use.
 type Injector struct {
 	now    func() time.Time
 	closed context.Context
@@ -22,29 +23,31 @@ type Injector struct {
 	mu      sync.Mutex
 	on      Set
 	rules   []*rule
-	dateOff time.Duration // by how much faults put the Date header off
-	// limited are the requests that a quirk has already turned away, and lagging
-	// what it still shows once, by path.
+	dateOff time.Duration // what faults add to the Date header
+	// limited has the method and path of each request that a rate limit refused;
+	// lagging has, by path, the outdated answer to the next read.
 	limited map[string]bool
 	lagging map[string]*Answer
 }
 
-// New returns an Injector with quirks; now is the platform's clock.
+// New returns an Injector with some quirks on; now is the platform's clock.
 func New(now func() time.Time, quirks ...string) (*Injector, error) {
 	in := &Injector{now: now}
 	in.closed, in.close = context.WithCancel(context.Background())
 	return in, in.SetQuirks(quirks...)
 }
 
-// Close ends the requests that a fault holds.
+// Close ends the requests that faults delay.
 func (in *Injector) Close() { in.close() }
 
-// SetQuirks replaces the quirks that are on. An unknown name is an error and
-// changes nothing.
+// SetQuirks turns on exactly these quirks. It changes nothing if a name is unknown.
 func (in *Injector) SetQuirks(names ...string) error {
-	on, err := newSet(names)
-	if err != nil {
-		return err
+	all, on := Quirks(), Set{}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(q Quirk) bool { return q.Name == name }) {
+			return fmt.Errorf("quirk %q does not exist", name)
+		}
+		on[name] = true
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -62,16 +65,15 @@ func (in *Injector) On() Set {
 // ActiveQuirks returns the names of the quirks that are on, sorted.
 func (in *Injector) ActiveQuirks() []string { return slices.Sorted(maps.Keys(in.On())) }
 
-// Pending is a fault that will happen again. It matched Seen requests, and happened to
-// Done.
+// Pending is a rule that may still apply: it matched Seen requests and changed Done.
 type Pending struct {
 	Rule string `json:"rule"`
 	Seen int    `json:"seen"`
 	Done int    `json:"done"`
 }
 
-// Fault adds rules, all or, if one can't be read, none. Each rule counts all
-// requests that it is meant for; of several that are due, the first happens.
+// Fault adds rules, or none if one is invalid. Every rule counts the requests that
+// it matches; if several apply to a request, the oldest one wins.
 func (in *Injector) Fault(rules ...string) error {
 	var added []*rule
 	for _, text := range rules {
@@ -87,7 +89,7 @@ func (in *Injector) Fault(rules ...string) error {
 	return nil
 }
 
-// Faults returns the faults that wait, the oldest first.
+// Faults returns the rules that may still apply, the oldest first.
 func (in *Injector) Faults() []Pending {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -98,20 +100,20 @@ func (in *Injector) Faults() []Pending {
 	return out
 }
 
-// ClearFaults forgets the faults that wait, and puts the Date header right.
+// ClearFaults removes all rules, and corrects the Date header.
 func (in *Injector) ClearFaults() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.rules, in.dateOff = nil, 0
 }
 
-// take returns the rule that meets a request, or one that does nothing.
+// take returns the rule that applies to a request, or one that does nothing.
 func (in *Injector) take(r *http.Request) *rule {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	taken := &rule{after: true}
 	for _, rule := range in.rules {
-		if rule.matches(r.Method, r.URL.Path) && rule.meet() && taken.text == "" {
+		if rule.matches(r.Method, r.URL.Path) && rule.due() && taken.text == "" {
 			rule.done++
 			taken = rule
 		}
@@ -121,12 +123,12 @@ func (in *Injector) take(r *http.Request) *rule {
 	return taken
 }
 
-// Serve answers a request by the platform, by the quirks and by the rule that meets
-// it. Before the answer is sent, log is called with its status, 0 for none.
+// Serve answers a request as the platform, the quirks and the rule for it say. It
+// calls log with the status before it sends the answer, or with 0 if it sends none.
 func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platform, log func(status int)) {
 	rule, on := in.take(r), in.On()
 	e := rule.effect
-	// The platform acts on a late request although the client may have gone.
+	// The platform carries a late request out even if the client is gone.
 	if e.delay > 0 && !rule.after && !in.wait(context.Background(), e.delay) {
 		panic(http.ErrAbortHandler)
 	}
@@ -157,7 +159,7 @@ func (in *Injector) Serve(w http.ResponseWriter, r *http.Request, platform Platf
 	a.write(w, func(d time.Duration) bool { return in.wait(r.Context(), d) })
 }
 
-// limited bounds how many objects a list shows.
+// limited adds a limit to the request, if a fault or a quirk asks for one.
 func limited(r *http.Request, limit int, on Set) *http.Request {
 	if limit == 0 && (on["list-paged"] || on["list-expired"]) {
 		limit = 1
@@ -172,7 +174,7 @@ func limited(r *http.Request, limit int, on Set) *http.Request {
 	return r
 }
 
-// ask returns the answer of the platform with all quirks.
+// ask returns the platform's answer, changed by the quirks.
 func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	if a := in.instead(r, on); a != nil {
 		return a
@@ -182,7 +184,8 @@ func (in *Injector) ask(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// lag has the first read after a patch show what was before, where a quirk says so.
+// lag answers the first read after a patch with the object as it was before, if the
+// quirk lagging-reads is on.
 func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 	if !on["lagging-reads"] {
 		return platform(r, on)
@@ -207,8 +210,8 @@ func (in *Injector) lag(r *http.Request, platform Platform, on Set) *Answer {
 	return a
 }
 
-// wait waits for d, without end where it is negative. It returns false when the
-// context or the platform ends first.
+// wait waits for d, or forever if d is negative. It returns false if the context or
+// the Injector ends first.
 func (in *Injector) wait(ctx context.Context, d time.Duration) bool {
 	var rings <-chan time.Time
 	if d >= 0 {

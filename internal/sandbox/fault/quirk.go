@@ -1,9 +1,7 @@
 package fault
 
 import (
-	"bytes"
 	_ "embed" // for the table
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
@@ -13,11 +11,11 @@ import (
 	"time"
 )
 
-// Quirk is one way in which a real server differs from the plainest one.
+// Quirk is one way in which a real server may differ from the simplest one.
 type Quirk struct {
 	Name string `json:"name"`
-	// Group is "benign" where a client works as ever; under an "adverse" quirk it has to
-	// notice that something is wrong.
+	// Group is "benign" if a client can ignore the quirk, and "adverse" if it must
+	// notice it.
 	Group   string `json:"group"`
 	Summary string `json:"summary"`
 }
@@ -25,8 +23,8 @@ type Quirk struct {
 //go:embed quirks.tsv
 var quirkTable string
 
-// Quirks returns the table of all quirks, the benign ones first. Those that change
-// answers are in this package; the platform itself asks for the others by name.
+// Quirks returns the table of all quirks, the benign ones first. This package
+// handles those that change answers; the platform handles the others.
 func Quirks() []Quirk {
 	var all []Quirk
 	for line := range strings.Lines(quirkTable) {
@@ -36,10 +34,10 @@ func Quirks() []Quirk {
 	return all
 }
 
-// Set is the quirks that are on, by name. It is never changed.
+// Set holds the names of the quirks that are on. It never changes.
 type Set map[string]bool
 
-// hasAny reports whether a quirk is on whose name begins with prefix.
+// hasAny reports whether a quirk with this prefix is on.
 func (s Set) hasAny(prefix string) bool {
 	for name := range s {
 		if strings.HasPrefix(name, prefix) {
@@ -47,17 +45,6 @@ func (s Set) hasAny(prefix string) bool {
 		}
 	}
 	return false
-}
-
-func newSet(names []string) (Set, error) {
-	all, set := Quirks(), Set{}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(q Quirk) bool { return q.Name == name }) {
-			return nil, fmt.Errorf("quirk %q does not exist", name)
-		}
-		set[name] = true
-	}
-	return set, nil
 }
 
 const portalPage = "<!DOCTYPE html>\n<html><head><title>Log in</title></head><body><form action=\"/login\">Log in to the network</form></body></html>\n"
@@ -68,7 +55,7 @@ func redirect(to string) *Answer {
 	return a
 }
 
-// instead answers for the quirks that let no request through, or returns nil.
+// instead answers for the quirks that block every request, or returns nil.
 func (in *Injector) instead(r *http.Request, on Set) *Answer {
 	switch {
 	case on["gateway-timeout-text"]:
@@ -80,9 +67,10 @@ func (in *Injector) instead(r *http.Request, on Set) *Answer {
 		return NewAnswer(http.StatusOK, TypeHTML, []byte(portalPage))
 	case on.hasAny("rate-limited-") && in.first(r):
 		f := Failure{
-			Code: http.StatusTooManyRequests, Reason: "TooManyRequests", Details: Details{RetryAfter: 1},
+			Code: http.StatusTooManyRequests, Reason: "TooManyRequests",
 			Message: "the server has received too many requests and has asked us to try again later",
 		}
+		f.Details.RetryAfter = 1
 		if on["rate-limited-plain"] {
 			f.Instead = "Too many requests, please try again later.\n"
 		}
@@ -96,24 +84,25 @@ func (in *Injector) first(r *http.Request) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	key := r.Method + " " + r.URL.Path
-	defer func() { in.limited[key] = true }()
-	return !in.limited[key]
+	seen := in.limited[key]
+	in.limited[key] = true
+	return !seen
 }
 
-// shape changes an answer of the platform as the quirks say. The status codes of
-// successes and the shape of lists are not documented (docs/platform.md 7.4).
+// shape changes an answer as the quirks require. docs/platform.md 7.4 documents
+// neither the status codes of successes nor the form of lists.
 func shape(r *http.Request, a *Answer, now time.Time, on Set) {
 	if len(on) == 0 {
 		return
 	}
-	if body, isObject := decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
+	if body, isObject := Decode(a.Body).(map[string]any); isObject && body["kind"] != "Status" {
 		eachObject(body, func(o map[string]any) {
 			editMeta(o, now, on)
 			if o["kind"] == "CDN" {
-				editCDN(members(o["spec"]), on)
+				editCDN(Map(o["spec"]), on)
 			}
 		})
-		a.Body = []byte(text(shapeList(body, r.URL.Query().Get("continue") == "", on)) + "\n")
+		a.Body = []byte(Encode(shapeList(body, r.URL.Query().Get("continue") == "", on)) + "\n")
 	}
 	if a.Status >= http.StatusMultipleChoices {
 		return
@@ -145,8 +134,8 @@ func shapeWrite(method string, a *Answer, on Set) {
 	}
 }
 
-// shapeList returns the list in the shape of the quirks that are on; only the
-// documented one knows pages, so the others are for a list that is whole.
+// shapeList changes the form of a list. Only the documented form has pages, so
+// the other forms apply to a list on a single page.
 func shapeList(body map[string]any, isFirst bool, on Set) any {
 	items, isList := body["items"].([]any)
 	if !isList {
@@ -157,10 +146,10 @@ func shapeList(body map[string]any, isFirst bool, on Set) any {
 	}
 	for _, item := range items {
 		if on["list-without-spec"] {
-			delete(members(item), "spec")
+			delete(Map(item), "spec")
 		}
 	}
-	isWhole := isFirst && word(members(body["metadata"])["continue"]) == ""
+	isWhole := isFirst && Text(Map(body["metadata"])["continue"]) == ""
 	switch {
 	case len(items) == 0 && on["list-null-items"]:
 		body["items"] = nil
@@ -173,8 +162,8 @@ func shapeList(body map[string]any, isFirst bool, on Set) any {
 }
 
 func editMeta(o map[string]any, now time.Time, on Set) {
-	meta := members(o["metadata"])
-	space := word(meta["namespace"])
+	meta := Map(o["metadata"])
+	space := Text(meta["namespace"])
 	if on["metadata-extra"] {
 		for _, member := range []string{"labels", "annotations"} {
 			if _, has := meta[member]; !has {
@@ -182,8 +171,8 @@ func editMeta(o map[string]any, now time.Time, on Set) {
 			}
 		}
 		meta["workspace"] = space
-		plural := strings.ToLower(word(o["kind"])) + "s"
-		meta["selfLink"] = "/" + path.Join(word(o["apiVersion"]), "namespaces", space, plural, word(meta["name"]))
+		plural := strings.ToLower(Text(o["kind"])) + "s"
+		meta["selfLink"] = "/" + path.Join(Text(o["apiVersion"]), "namespaces", space, plural, Text(meta["name"]))
 		meta["finalizers"] = []any{"sandbox/protection"}
 	}
 	if on["terminating"] {
@@ -194,24 +183,24 @@ func editMeta(o map[string]any, now time.Time, on Set) {
 	}
 }
 
-// editCDN applies the quirks about the spec of a CDN.
+// editCDN applies the quirks that change the spec of a CDN.
 func editCDN(spec map[string]any, on Set) {
-	locations, upstreams := elements(spec["locations"]), elements(spec["upstreams"])
+	locations, upstreams := List(spec["locations"]), List(spec["upstreams"])
 	if on["set-order"] {
 		slices.Reverse(upstreams)
 		for _, v := range upstreams {
-			slices.Reverse(elements(members(v)["servers"]))
+			slices.Reverse(List(Map(v)["servers"]))
 		}
 	}
 	if on["sorts-locations"] {
 		slices.SortStableFunc(locations, func(a, b any) int {
-			return strings.Compare(word(members(b)["path"]), word(members(a)["path"]))
+			return strings.Compare(Text(Map(b)["path"]), Text(Map(a)["path"]))
 		})
 	}
 	if on["normalises"] {
-		spec["hostname"] = strings.ToLower(word(spec["hostname"]))
+		spec["hostname"] = strings.ToLower(Text(spec["hostname"]))
 		for _, v := range locations {
-			if cache := members(members(v)["cache"]); cache["edgeTTL"] != nil {
+			if cache := Map(Map(v)["cache"]); cache["edgeTTL"] != nil {
 				cache["edgeTTL"] = fmt.Sprint(cache["edgeTTL"], "s")
 			}
 		}
@@ -220,27 +209,27 @@ func editCDN(spec map[string]any, on Set) {
 		addIDs(locations, "loc-", "path")
 		addIDs(upstreams, "ups-", "name")
 		for _, v := range upstreams {
-			addIDs(elements(members(v)["servers"]), "srv-", "host")
+			addIDs(List(Map(v)["servers"]), "srv-", "host")
 		}
 	}
 }
 
-// addIDs gives elements the ids that only the server may set.
+// addIDs sets the read-only id of each element.
 func addIDs(all []any, prefix, from string) {
 	for _, v := range all {
-		if m := members(v); m != nil {
-			m["id"] = prefix + word(m[from])
+		if m := Map(v); m != nil {
+			m["id"] = prefix + Text(m[from])
 		}
 	}
 }
 
-// How far quirks put the Date header off: as a wrong clock, and as a cache.
+// How far quirks move the Date header.
 const (
 	dateSkew = 7 * time.Minute
 	dateAge  = 25 * time.Hour
 )
 
-// date sets the Date header, unless an effect has.
+// date sets the Date header, unless an effect did.
 func date(method string, a *Answer, at time.Time, on Set) {
 	if _, has := a.Header["Date"]; has {
 		return
@@ -260,41 +249,15 @@ func date(method string, a *Answer, at time.Time, on Set) {
 	a.Header.Set("Date", at.Format(http.TimeFormat))
 }
 
-// decode reads JSON, with numbers as json.Number; what is none is nil.
-func decode(raw []byte) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return nil
-	}
-	return v
-}
-
-// eachObject edits each object of a list, or the one that is shown.
+// eachObject calls edit for each object of a list, or for the only object.
 func eachObject(body map[string]any, edit func(object map[string]any)) {
 	items, isList := body["items"].([]any)
 	if !isList {
 		items = []any{body}
 	}
 	for _, item := range items {
-		if o := members(item); members(o["metadata"]) != nil {
+		if o := Map(item); Map(o["metadata"]) != nil {
 			edit(o)
 		}
 	}
-}
-
-func members(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func elements(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
-
-func word(v any) string {
-	s, _ := v.(string)
-	return s
 }

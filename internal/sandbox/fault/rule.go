@@ -15,22 +15,22 @@ import (
 	"unicode/utf8"
 )
 
-// Grammar is how a rule is written.
+// Grammar is the syntax of a rule, with an example.
 const Grammar = "METHOD PATH: EFFECT [before-commit|after-commit] [xN|x*] [N%] [@N] [seed=N], such as POST /purges: 503 after-commit x2"
 
-// forever is the count of a fault that never ends.
+// forever is the times of a rule that never ends.
 const forever = -1
 
-// rule says which requests a fault meets, and what it does to them.
+// rule selects requests, and says what to do with them.
 type rule struct {
 	text string
-	// method is "*" for any. path is a part of the path, or with asterisks the
-	// whole of it.
+	// method is "*" for any. path is a substring of the path, or, with asterisks, a
+	// pattern for all of it.
 	method, path string
 	effect       effect
-	after        bool // the platform acts on the request
-	// times is how often it happens, from the first request that it can happen to,
-	// counted from 1, and percent how probable it then is.
+	after        bool // the platform carries the request out
+	// The rule applies to at most times requests, from the one with the number from
+	// (counted from 1), to each with the probability percent.
 	times, from int
 	percent     float64
 	seed        uint64
@@ -43,8 +43,8 @@ func (r *rule) matches(method, path string) bool {
 	return (r.method == "*" || r.method == method) && matchPath(r.path, path)
 }
 
-// matchPath matches a part of a path; an asterisk is any text, and a pattern that
-// has one must match the whole.
+// matchPath reports whether the path contains the pattern, or, if the pattern has
+// asterisks, matches it as a whole. An asterisk stands for any text.
 func matchPath(pattern, path string) bool {
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1
@@ -61,8 +61,8 @@ func matchPath(pattern, path string) bool {
 	return ok && strings.HasSuffix(rest, parts[last])
 }
 
-// meet counts a request, and reports whether the fault is due.
-func (r *rule) meet() bool {
+// due counts a request, and reports whether the rule applies to it.
+func (r *rule) due() bool {
 	r.seen++
 	lucky := r.percent >= 100 || r.random.Float64()*100 < r.percent
 	return lucky && r.seen >= r.from && !r.spent()
@@ -70,19 +70,19 @@ func (r *rule) meet() bool {
 
 func (r *rule) spent() bool { return r.times != forever && r.done >= r.times }
 
-// token is a word of a rule, and the character that it begins at, from 1.
+// token is a word of a rule, with the position of its first character, from 1.
 type token struct {
 	text string
 	at   int
 }
 
-// reader reads a rule word by word.
+// reader splits a rule into words.
 type reader struct {
 	rule string
 	left []token
 }
 
-// wrong is an error that names the place in the rule and shows the grammar.
+// wrong returns an error with the position in the rule and the grammar.
 func (w *reader) wrong(at token, format string, args ...any) error {
 	where := "at its end"
 	if at.text != "" {
@@ -91,7 +91,7 @@ func (w *reader) wrong(at token, format string, args ...any) error {
 	return fmt.Errorf("fault %q: %s: %s; a fault is %s", w.rule, where, fmt.Sprintf(format, args...), Grammar)
 }
 
-// take returns the next word, or an empty one.
+// take returns the next word, or an empty one at the end.
 func (w *reader) take() token {
 	if len(w.left) == 0 {
 		return token{}
@@ -101,7 +101,7 @@ func (w *reader) take() token {
 	return first
 }
 
-// option takes the next word if it is one of the names.
+// option takes the next word if it is one of names, else it returns "".
 func (w *reader) option(names ...string) string {
 	if len(w.left) > 0 && slices.Contains(names, w.left[0].text) {
 		return w.take().text
@@ -109,10 +109,10 @@ func (w *reader) option(names ...string) string {
 	return ""
 }
 
-// wordForm is a word: text in double quotes is a part of one.
+// wordForm matches a word, which may contain quoted text.
 var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^ \t"]|"[^"]*")+`) })
 
-// split cuts the part of the rule before or after a byte into words.
+// split returns the words between two byte offsets of the rule.
 func (w *reader) split(from, to int) (out []token, err error) {
 	part := w.rule[from:to]
 	if strings.Count(part, `"`)%2 != 0 {
@@ -124,7 +124,7 @@ func (w *reader) split(from, to int) (out []token, err error) {
 	return out, nil
 }
 
-// character returns the number of the character at a byte, from 1.
+// character converts a byte offset to a character's number, from 1.
 func (w *reader) character(at int) int { return utf8.RuneCountInString(w.rule[:at]) + 1 }
 
 func parse(text string) (*rule, error) {
@@ -132,7 +132,7 @@ func parse(text string) (*rule, error) {
 	w := &reader{rule: text}
 	colon := strings.IndexByte(text, ':')
 	if colon < 0 {
-		return nil, w.wrong(token{}, "the colon that follows the path is missing")
+		return nil, w.wrong(token{}, "the colon after the path is missing")
 	}
 	before, err := w.split(0, colon)
 	if err == nil {
@@ -142,9 +142,9 @@ func parse(text string) (*rule, error) {
 	case err != nil:
 		return nil, err
 	case len(before) != 2:
-		return nil, w.wrong(token{text[:colon], 1}, "before the colon stand a method and a path, or * for any")
+		return nil, w.wrong(token{text[:colon], 1}, "write a method (or *) and a path before the colon")
 	case before[0].text != "*" && strings.Trim(before[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
-		return nil, w.wrong(before[0], "a method is written in capitals, or * for any")
+		return nil, w.wrong(before[0], "write the method in capital letters, or * for any")
 	}
 	r := &rule{text: text, method: before[0].text, path: before[1].text, from: 1, percent: 100, seed: 1}
 	if r.effect, err = w.effect(); err != nil {
@@ -154,21 +154,21 @@ func parse(text string) (*rule, error) {
 	if err := r.modify(w); err != nil {
 		return nil, err
 	}
-	// Different rules must not strike at the same requests.
+	// The text is part of the seed, so that rules don't all apply to the same requests.
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails
 	r.random = rand.New(rand.NewPCG(r.seed, h.Sum64()))
 	return r, nil
 }
 
-// modify reads what follows the effect.
+// modify parses the modifiers after the effect.
 func (r *rule) modify(w *reader) error {
 	given := map[string]bool{}
 	for len(w.left) > 0 {
 		at := w.take()
 		what, err := r.modifier(at.text)
 		if err == nil && given[what] {
-			err = fmt.Errorf("%s was said before", what)
+			err = fmt.Errorf("%s was given before", what)
 		}
 		if err != nil {
 			return w.wrong(at, "%v", err)
@@ -176,7 +176,7 @@ func (r *rule) modify(w *reader) error {
 		given[what] = true
 	}
 	switch {
-	case given["how often"]:
+	case given["the number of times"]:
 	case r.percent < 100:
 		r.times = forever
 	default:
@@ -185,24 +185,24 @@ func (r *rule) modify(w *reader) error {
 	return nil
 }
 
-// modifier takes one modifier and returns what it is about.
+// modifier parses one modifier and returns what it sets.
 func (r *rule) modifier(text string) (what string, err error) {
 	switch {
 	case text == "before-commit" || text == "after-commit":
 		if !r.effect.Either {
-			return "", errors.New("this effect changes the platform's own answer, so the platform has always acted: leave it out")
+			return "", errors.New("this effect always comes after the commit, because it changes the platform's answer: leave this out")
 		}
 		r.after = text == "after-commit"
-		return "before or after the commit", nil
+		return "before-commit or after-commit", nil
 	case text == "x*":
 		r.times = forever
-		return "how often", nil
+		return "the number of times", nil
 	case strings.HasPrefix(text, "x"):
 		r.times, err = positive(text[1:])
-		return "how often", err
+		return "the number of times", err
 	case strings.HasPrefix(text, "@"):
 		r.from, err = positive(text[1:])
-		return "from which request on", err
+		return "the first request", err
 	case strings.HasSuffix(text, "%"):
 		r.percent, err = parsePercent(strings.TrimSuffix(text, "%"))
 		return "the probability", err
@@ -212,13 +212,13 @@ func (r *rule) modifier(text string) (what string, err error) {
 		}
 		return "the seed", err
 	}
-	return "", errors.New("after the effect stand only before-commit or after-commit, xN, N%, @N and seed=N")
+	return "", errors.New("only before-commit or after-commit, xN, x*, N%, @N and seed=N may follow the effect")
 }
 
 func positive(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, errors.New("a number from 1 on is expected")
+		return 0, errors.New("write a number from 1 on")
 	}
 	return n, nil
 }

@@ -40,28 +40,28 @@ func TestGrammarOfFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ rule, says string }{
-		{"POST /purges 503", "at its end: the colon that follows the path is missing"},
-		{"", "the colon that follows the path is missing"},
-		{"/purges: 503", `at "/purges" (character 1): before the colon stand a method and a path`},
-		{"POST /a /b: 503", "before the colon stand a method and a path"},
-		{"post /purges: 503", `at "post" (character 1): a method is written in capitals`},
+		{"POST /purges 503", "at its end: the colon after the path is missing"},
+		{"", "the colon after the path is missing"},
+		{"/purges: 503", `at "/purges" (character 1): write a method (or *) and a path before the colon`},
+		{"POST /a /b: 503", "write a method (or *) and a path before the colon"},
+		{"post /purges: 503", `at "post" (character 1): write the method in capital letters`},
 		{"POST /purges:", "at its end: an effect is one of NNN [retry-after=VALUE] [reason=WORD] [message=TEXT] [field=PATH] [plain], drop, reset"},
 		{"POST /purges: 5O3", `at "5O3" (character 15): an effect is one of`},
 		{"POST /purges: 99", `at "99" (character 15): an effect is one of`},
 		{"POST /purges: 199", `at "199" (character 15): a status is between 200 and 599`},
-		{"POST /pürges: 503 x0", `at "x0" (character 19): a number from 1 on is expected`},
-		{"POST /purges: 503 xx", `at "xx" (character 19): a number from 1 on`},
-		{"POST /purges: 503 x2 x3", `at "x3" (character 22): how often was said before`},
-		{"POST /purges: 503 @0", "a number from 1 on"},
+		{"POST /pürges: 503 x0", `at "x0" (character 19): write a number from 1 on`},
+		{"POST /purges: 503 xx", `at "xx" (character 19): write a number from 1 on`},
+		{"POST /purges: 503 x2 x3", `at "x3" (character 22): the number of times was given before`},
+		{"POST /purges: 503 @0", "write a number from 1 on"},
 		{"POST /purges: 503 0%", "a probability is above 0"},
 		{"POST /purges: 503 NaN%", "a probability is above 0"},
 		{"POST /purges: 503 seed=-1", "a seed is a number without a sign"},
-		{"POST /purges: 503 after", `at "after" (character 19): after the effect stand only`},
-		{"POST /purges: 503 before-commit after-commit", "before or after the commit was said before"},
+		{"POST /purges: 503 after", `at "after" (character 19): only before-commit`},
+		{"POST /purges: 503 before-commit after-commit", "before-commit or after-commit was given before"},
 		{"GET *: huge", "at its end: a size is a number of bytes"},
 		{"GET *: huge 3MB", "a size is a number of bytes"},
 		{"GET *: huge 9999999999GiB", "a size is a number of bytes"},
-		{"GET *: huge 1MiB before-commit", "this effect changes the platform's own answer"},
+		{"GET *: huge 1MiB before-commit", "this effect always comes after the commit"},
 		{"GET *: delay", "a time is written such as 300ms"},
 		{"GET *: delay -1s", "a time is written such as 300ms"},
 		{"GET *: drip 10B", "a drip is a size and a time"},
@@ -92,7 +92,7 @@ func TestProbabilityHasASeed(t *testing.T) {
 		}
 		var out strings.Builder
 		for range 1000 {
-			out.WriteByte("-x"[map[bool]int{true: 1}[r.meet()]])
+			out.WriteByte("-x"[map[bool]int{true: 1}[r.due()]])
 		}
 		return out.String()
 	}

@@ -1,5 +1,4 @@
-// Package sample makes up objects for a sandbox: a first world, and worlds of any
-// size. It sends nothing.
+// Package sample makes sample objects for a sandbox. It sends nothing.
 package sample
 
 import (
@@ -24,22 +23,21 @@ var cdnText string
 
 var cdnTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("cdn").Parse(cdnText)) })
 
-// Live returns the objects of a first world: YAML documents.
+// Live returns the objects of the default sample, as YAML documents.
 func Live() []byte { return bytes.Clone(live) }
 
-// Applied returns what a ledger of that world holds as last applied: YAML documents
-// with their envelopes.
+// Applied returns what the ledger has as last-applied for Live, as YAML documents.
 func Applied() []byte { return bytes.Clone(applied) }
 
-// World is a made-up world of any size: the same numbers make the same objects,
-// and a larger one has those of a smaller.
+// World is a sample of any size. Equal parameters make equal objects, and a larger
+// World contains the objects of a smaller one.
 type World struct {
 	CDNs, Purges, Snapshots int
 	Seed                    uint64
-	Changed                 int // how many of a hundred CDNs somebody has changed at the platform
+	Changed                 int // the percentage of CDNs that another client changed
 }
 
-// Len is how many objects there are.
+// Len returns the number of objects.
 func (w World) Len() int {
 	if w.CDNs == 0 {
 		return w.Snapshots
@@ -47,16 +45,15 @@ func (w World) Len() int {
 	return w.CDNs + w.Purges + w.Snapshots
 }
 
-// Object is an object of a made-up world.
+// Object is one object of a World.
 type Object struct {
 	APIVersion, Kind, Name string
-	// Spec is what a manifest says, and Live what the platform holds: nothing, of
-	// a request that was not sent yet.
+	// Spec is the manifest's, and Live the platform's, which is nil for purges.
 	Spec, Live map[string]any
 }
 
-// Objects returns the objects, CDNs first. Purges are of the CDNs' hostnames, in
-// turn, and there are none without a CDN.
+// Objects returns the objects, CDNs first. Purges take the CDNs' hostnames in turn;
+// without a CDN there are none.
 func (w World) Objects() iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		changed := w.changed()
@@ -77,8 +74,8 @@ func (w World) Objects() iter.Seq[Object] {
 	}
 }
 
-// changed returns which CDNs differ at the platform: at least the share that was
-// asked for, and of a larger share those of a smaller.
+// changed reports for each CDN whether its live spec differs. The CDNs of a smaller
+// percentage are among those of a larger one.
 func (w World) changed() []bool {
 	differs := make([]bool, w.CDNs)
 	for _, i := range rand.New(rand.NewPCG(w.Seed, ^uint64(0))).Perm(w.CDNs)[:(w.CDNs*w.Changed+99)/100] {
@@ -87,14 +84,14 @@ func (w World) changed() []bool {
 	return differs
 }
 
-// maker makes one object; its random numbers depend on its seed alone. The exported
-// methods are for the template.
+// maker makes one object. Its random numbers depend only on the seed and the
+// object's number. The template uses its exported methods.
 type maker struct {
 	random             *rand.Rand
 	Number, Name, Host string
 }
 
-// The streams of random numbers: an object's own, and that of what somebody changed.
+// The streams of random numbers: for objects, and for what another client changed.
 const (
 	streamMade = iota << 32
 	streamChanged
@@ -112,22 +109,22 @@ func (w World) maker(stream uint64, i int) maker {
 // Of returns one of the choices.
 func (m maker) Of(choices ...string) string { return choices[m.random.IntN(len(choices))] }
 
-// Flag returns a boolean of the platform: text.
+// Flag returns "true" or "false".
 func (m maker) Flag() string { return m.Of("true", "false") }
 
 // UpTo returns a number between low and high.
 func (m maker) UpTo(low, high int) int { return low + m.random.IntN(high-low+1) }
 
-// Times returns a multiple of unit, at most the given one.
+// Times returns unit times a number from 1 to most.
 func (m maker) Times(unit, most int) int { return unit * m.UpTo(1, most) }
 
-// OneIn is true once in n times.
+// OneIn returns true with a probability of 1/n.
 func (m maker) OneIn(n int) bool { return m.random.IntN(n) == 0 }
 
 // Mod returns the remainder of a division.
 func (maker) Mod(a, b int) int { return a % b }
 
-// Paths returns some special paths, and what is left.
+// Paths returns some paths for locations, with the catch-all last.
 func (m maker) Paths() []string {
 	all := []string{"/fonts/*", "/img/*", "/video/*", "/static/*", "/downloads/*", "/api/v2/*", "/api/*", "/feed.xml"}
 	return append(all[:m.UpTo(3, 7)], "/*")
@@ -137,7 +134,7 @@ func (w World) cdn(i int, changed bool) Object {
 	m := w.maker(streamMade, i)
 	var text bytes.Buffer
 	if err := cdnTemplate().Execute(&text, m); err != nil {
-		panic(err) // the template is the program's own
+		panic(err) // the template is built in
 	}
 	o := Object{APIVersion: "delivery/v2.1", Kind: "CDN", Name: m.Name, Spec: decode(text.Bytes())}
 	o.Live = o.Spec
@@ -148,7 +145,7 @@ func (w World) cdn(i int, changed bool) Object {
 	return o
 }
 
-// decode reads JSON of the program's own.
+// decode decodes built-in JSON.
 func decode(raw []byte) map[string]any {
 	var v map[string]any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -157,7 +154,7 @@ func decode(raw []byte) map[string]any {
 	return v
 }
 
-// change is what somebody does to a CDN in the console.
+// change edits a CDN as another client would.
 func (m maker) change(spec map[string]any) {
 	some := func(of any) map[string]any {
 		all := of.([]any)
