@@ -15,38 +15,36 @@ import (
 // Class is what an Error means for the caller.
 type Class string
 
-// The classes of errors. Each says whether the request was carried out, and what to
-// do next.
+// The classes of errors. "Not done" means that the platform did not carry the request out.
 const (
-	Absent    Class = "absent"   // the platform's own word that there is no such object
-	Denied    Class = "denied"   // a refused or missing token, or a missing role: not done
-	Taken     Class = "exists"   // the name exists already: not done by this request
-	Contended Class = "conflict" // a refusal that may pass by itself: not done, try again
-	// Limited says that a quota or limit is reached: not done, try later.
-	Limited  Class = "limit-reached"
-	Rejected Class = "rejected" // any other answer that says no: not done
-	// Misdirected is an answer of something that is not the platform's API, or
-	// of another workspace: the configuration is wrong.
+	Absent    Class = "absent"        // the object does not exist
+	Denied    Class = "denied"        // a token or role is missing or rejected: not done
+	Taken     Class = "exists"        // the name exists: not done by this request
+	Contended Class = "conflict"      // a conflict that may pass: not done, try again
+	Limited   Class = "limit-reached" // a quota or limit: not done, try later
+	Rejected  Class = "rejected"      // any other refusal: not done
+	// Misdirected is an answer that is not from the platform's API, or is from another
+	// workspace: the configuration is wrong.
 	Misdirected Class = "misdirected"
-	// Unsent is a request that provably never left, or that the platform turned
-	// away unread (429): not done, wait and try again.
+	// Unsent is a request that was provably not sent, or that the platform rejected
+	// unread (429): not done, wait and try again.
 	Unsent      Class = "not-sent"
-	Unavailable Class = "unavailable" // a read without an answer; what it asked stays unknown
-	Unreadable  Class = "unreadable"  // a read whose answer makes no sense
-	Unclear     Class = "uncertain"   // a write that may have happened
+	Unavailable Class = "unavailable" // a read without a useful answer: try again
+	Unreadable  Class = "unreadable"  // a read whose answer is invalid
+	Unclear     Class = "uncertain"   // a write that may have been done
 )
 
-// Duplicate says which answers to the creation of a once-only request mean that its name
-// exists already, besides those that say so themselves. The platform documents that such
-// names are unique, and not how it refuses a second one (docs/design.md A3).
+// Duplicate matches the answers that reject a send-once request because its name
+// exists, besides those that say so themselves. The platform documents that these names
+// are unique, but not how it rejects a second one (docs/design.md A3).
 type Duplicate struct {
 	Status []int // the status codes; none means 409
-	// Body must match the text of the answer, or the message in it; nil matches
-	// every answer.
+	// Body matches the answer's body or message; nil matches every answer.
 	Body *regexp.Regexp
 }
 
-// matches reports whether an answer was set to say that the name exists already.
+// matches reports whether an answer means that the name exists. A zero Duplicate
+// matches none.
 func (d Duplicate) matches(status int, body []byte, message string) bool {
 	switch {
 	case len(d.Status) == 0 && d.Body == nil:
@@ -57,54 +55,54 @@ func (d Duplicate) matches(status int, body []byte, message string) bool {
 	return d.Body == nil || d.Body.Match(body) || d.Body.MatchString(message)
 }
 
-// statusClientClosed is how a web server notes that the client did not wait.
+// statusClientClosed is nginx's status for a client that did not wait.
 const statusClientClosed = 499
 
-// reply is an answer that is not a success, and what is known of the request.
+// reply is an unsuccessful answer, as the table of answers sees it.
 type reply struct {
 	complaint
-	verb   kind.Verb
-	status int
-	// duplicate: the answer matches Config.Duplicate; shows: it holds the object that
-	// has the name; listed: the kind's list was read whole.
-	duplicate, shows, listed bool
+	verb      kind.Verb
+	status    int
+	duplicate bool // Config.Duplicate matches
+	shows     bool // the answer contains the object that has the name
+	listed    bool // the kind was listed completely
 }
 
-// ours reports whether the body looks like the platform's own: Kubernetes answers an
-// unknown path as plain text, and a missing object as JSON.
+// ours reports whether the body may be the platform's: Kubernetes answers a missing
+// object with JSON, and an unknown path with plain text.
 func (r reply) ours() bool { return r.isJSON || r.empty }
 
 func (r reply) exists() bool {
-	// Some servers put a sentence where others have a word for machines.
+	// Some servers write a sentence as the reason.
 	word := !strings.Contains(r.reason, " ") && r.reason != ""
 	return r.shows || r.reason == "AlreadyExists" || !word && strings.Contains(r.message+r.reason, "already exists")
 }
 
-// limitReached is how quotas and limits are worded. A conflict about a quota object is
-// none of these.
+// limitReached matches messages about quotas and limits, except conflicts about a
+// quota object.
 var limitReached = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)exceeded quota|\b(quota|limit)\b.{0,100}\b(exceeded|reached)\b|exceeds the (quota|limit)|maximum number of`)
 })
 
 func (r reply) limited() bool { return limitReached().MatchString(r.message) }
 
-// overQuota is limited for an answer that else speaks of the rate of requests.
+// overQuota reports whether the limit is a quota, not a rate of requests.
 func (r reply) overQuota() bool {
 	return r.limited() && strings.Contains(strings.ToLower(r.message), "quota")
 }
 
-// row is one rule of the table: the first that matches an answer says what it means.
+// row is a rule of the table of answers. The first rule that matches applies.
 type row struct {
-	verbs    []kind.Verb // the operations; none means all
-	from, to int         // bounds of the status, which is exactly from where to is 0
-	says     string      // what the answer has to hold, for people; when tests it, nil is true
-	when     func(reply) bool
-	class    Class // the meaning; empty means Unclear of a write, and Unavailable of a read
+	verbs    []kind.Verb      // nil means all
+	from, to int              // the range of the status; to is 0 for a single one
+	says     string           // describes when, for people
+	when     func(reply) bool // nil means always
+	class    Class            // empty means Unclear for a write, Unavailable for a read
 }
 
-// answers is the one place that says what an answer means that is not a success. The
-// platform's document names 401 and 403 alone (docs/platform.md 7); the rest is HTTP, and
-// Kubernetes' reasons, which its siblings use.
+// answers returns the table that gives the class of each unsuccessful answer. The
+// platform documents only 401 and 403 (docs/platform.md 7); the rest follows HTTP and
+// the reasons of Kubernetes, which similar services use.
 func answers() []row {
 	reads, named := []kind.Verb{kind.List, kind.Get}, []kind.Verb{kind.Get, kind.Patch, kind.Delete}
 	writes, create := []kind.Verb{kind.Create, kind.Patch, kind.Delete}, []kind.Verb{kind.Create}
@@ -135,7 +133,7 @@ func answers() []row {
 	}
 }
 
-// classify says what an answer means that is not a success.
+// classify returns the class of an unsuccessful answer.
 func classify(r reply) Class {
 	for _, w := range answers() {
 		if (w.verbs == nil || slices.Contains(w.verbs, r.verb)) &&
@@ -154,7 +152,7 @@ func unanswered(verb kind.Verb) Class {
 	return Unavailable
 }
 
-// judge returns the class of an answer that is not a success, and the object that has
+// judge returns the class of an unsuccessful answer, and the object that already has
 // the name if the answer shows it.
 func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class, *kind.Object) {
 	re := reply{complaint: said, verb: c.verb, status: status, listed: r.cfg.Listed.has(c.kind)}
@@ -171,8 +169,8 @@ func (r *Reader) judge(c *call, status int, body []byte, said complaint) (Class,
 	return class, existing
 }
 
-// existing finds the object that has the name in a decoded refusal: the body itself, as
-// some servers answer, or one member of it. Of two, one may echo the request.
+// existing returns the object that has the name, from the body of a refusal or from
+// one of its members. Of two such members, one may echo the request, so it returns nil.
 func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
 	if o := r.whole(c, body); o != nil {
 		return o
@@ -189,14 +187,13 @@ func (r *Reader) existing(c *call, body map[string]any) *kind.Object {
 	return found[0]
 }
 
-// whole reads the object that the call is about, or returns nil: without a spec it
-// could be any other.
+// whole returns the call's object if the tree is one, with its spec, else nil.
 func (r *Reader) whole(c *call, tree map[string]any) *kind.Object {
 	if tree["kind"] != c.kind.Name {
 		return nil
 	}
 	o, err := readObject(canon.Bytes(tree), c.kind, r.cfg.Workspace)
-	made := o.UID != "" || o.CreationTimestamp != "" // else it may echo what was sent
+	made := o.UID != "" || o.CreationTimestamp != "" // without these it may echo the request
 	if err != nil || o.Name != c.name || o.Spec == nil || !made {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// call is one operation with all that its requests need.
+// call is one operation, which may send several requests.
 type call struct {
 	verb     kind.Verb
 	kind     *kind.Kind
@@ -27,12 +27,12 @@ type call struct {
 	endpoint Endpoint
 	url      *url.URL
 	body     []byte
-	turn     bool // this is only the wait before a write
-	requests int  // how many were begun
+	turn     bool // this is a Turn
+	requests int  // how many were started
 }
 
-// newCall refuses what needs no request to fail: an operation that the
-// platform's document does not name, an area without address or token.
+// newCall returns a call, or an error if the platform doesn't document the operation,
+// or a setting is missing or invalid.
 func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, error) {
 	c := &call{verb: verb, kind: k, name: name, endpoint: r.cfg.Endpoints[k.Area]}
 	path := k.CollectionPath(r.cfg.Workspace)
@@ -62,8 +62,8 @@ func (r *Reader) newCall(verb kind.Verb, k *kind.Kind, name string) (*call, erro
 	return c, nil
 }
 
-// fitsPath reports whether a server can take neither the workspace's name nor its
-// uuid for several segments or a step: a project file would lead elsewhere.
+// fitsPath reports whether the workspace's name and uuid are single path segments. A
+// project file could otherwise lead to another address.
 func fitsPath(ws kind.Workspace) bool {
 	for _, text := range []string{ws.Name, ws.UUID} {
 		if isDots(text) || strings.ContainsAny(text, `/\`) {
@@ -73,7 +73,7 @@ func fitsPath(ws kind.Workspace) bool {
 	return true
 }
 
-// op is the operation's name in messages.
+// op returns the operation's name for messages.
 func (c *call) op() string {
 	if c.turn {
 		return "write"
@@ -83,7 +83,7 @@ func (c *call) op() string {
 	}[c.verb]
 }
 
-// method is the operation's HTTP method (docs/platform.md 4).
+// method returns the HTTP method (docs/platform.md 4).
 func (c *call) method() string {
 	return [...]string{
 		kind.List: http.MethodGet, kind.Get: http.MethodGet, kind.Create: http.MethodPost,
@@ -91,11 +91,10 @@ func (c *call) method() string {
 	}[c.verb]
 }
 
-// isWrite reports whether the operation changes something.
 func isWrite(v kind.Verb) bool { return v != kind.List && v != kind.Get }
 
-// request builds the request. A body gets no GetBody and no header by which
-// net/http would take the request for one that it may send again.
+// request builds the HTTP request. It sets neither GetBody nor an idempotency header,
+// so that net/http never sends a write again.
 func (c *call) request(ctx context.Context, userAgent string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.method(), c.url.String(), nil)
 	if err != nil {
@@ -119,20 +118,19 @@ func (c *call) request(ctx context.Context, userAgent string) (*http.Request, er
 	return req, nil
 }
 
-// answer is a response whose body obeys the request's time limits.
+// answer is a response whose body ends when the request's time is over.
 type answer struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// timer bounds the whole answer, or each wait of stall for more of a list, which
-	// whole bounds then.
+	// timer limits the whole answer. For a list it limits each wait of stall for more
+	// data, and whole limits the page.
 	timer, whole *time.Timer
 	stall        time.Duration
-	cut          bool // the connection, or the stream on it, ended before the body did
+	cut          bool // the connection ended before the body did
 }
 
-// Read reads the body. What is compressed in a way that was not asked for has
-// none that could be read.
+// Read reads the body. It rejects encodings that trueup did not ask for.
 func (a *answer) Read(p []byte) (int, error) {
 	if encoding := a.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return 0, fmt.Errorf("the answer is encoded as %s, which trueup did not ask for", oneLine(encoding, excerptSize))
@@ -143,7 +141,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	}
 	n, err := a.Body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		// A body that came, and can't be unpacked, would not be better the next time.
+		// A corrupt body was not cut: a retry would not help.
 		var corrupt flate.CorruptInputError
 		a.cut = !errors.Is(err, gzip.ErrHeader) && !errors.Is(err, gzip.ErrChecksum) && !errors.As(err, &corrupt)
 		err = cmp.Or(context.Cause(a.ctx), err)
@@ -166,7 +164,7 @@ func (a *answer) isSuccess() bool {
 	return a.StatusCode >= http.StatusOK && a.StatusCode < http.StatusMultipleChoices
 }
 
-// send makes one attempt, and gives any answer to use, whatever its status.
+// send makes one attempt, and calls use with the answer, whatever its status.
 func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt int, use func(*answer) error) error {
 	c.requests++
 	if err := r.admit(ctx, c, attempt); err != nil {
@@ -204,7 +202,7 @@ func (r *Reader) send(ctx context.Context, client *http.Client, c *call, attempt
 	return use(a)
 }
 
-// authorise asks for the area's token if it has not been needed before.
+// authorise gets the token, unless the call has it.
 func (c *call) authorise(ctx context.Context) (err error) {
 	if !c.endpoint.Token.IsZero() {
 		return nil
@@ -221,20 +219,20 @@ func (c *call) authorise(ctx context.Context) (err error) {
 	return e
 }
 
-// endAfter ends the request when its time is over, and says which time that was.
+// endAfter cancels the request after limit, with an error from format.
 func (a *answer) endAfter(limit time.Duration, format string) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		a.cancel(fmt.Errorf(format+": %w", limit, context.DeadlineExceeded))
 	})
 }
 
-// maxWarnings bounds how many warnings of an answer are passed on.
+// maxWarnings is how many warnings of one answer are passed on.
 const maxWarnings = 20
 
-// observe takes the clock and the warnings from an answer, and that there is one.
+// observe notes the time and the success of an answer, and passes on its warnings.
 func (r *Reader) observe(c *call, resp *http.Response) {
 	if !isWrite(c.verb) && resp.StatusCode < http.StatusInternalServerError {
-		r.gates[c.kind.Area].answered()
+		r.gates[c.kind.Area].note(c, nil)
 	}
 	if date, ok := dateOf(resp); ok {
 		r.date.Store(&date)
@@ -271,8 +269,7 @@ func (r *Reader) trace(c *call, req *http.Request, attempt int, start time.Time,
 	r.cfg.Trace(event)
 }
 
-// shownHeader is the head of an answer without what a server may have repeated
-// of a token, and without the cookies that it wants to set.
+// shownHeader returns the header of an answer without tokens and cookies.
 func (c *call) shownHeader(header http.Header) http.Header {
 	shown := make(http.Header, len(header))
 	for name, values := range header {
@@ -288,12 +285,12 @@ func (c *call) shownHeader(header http.Header) http.Header {
 	return shown
 }
 
-// header returns a header of an answer, fit for messages.
+// header returns a header of an answer for messages.
 func (c *call) header(resp *http.Response, name string) string {
 	return oneLine(c.endpoint.redact(resp.Header.Get(name)), excerptSize)
 }
 
-// requestID returns what a support desk asks for, if the answer has it.
+// requestID returns the id that a support desk asks for, or "".
 func (c *call) requestID(resp *http.Response) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Trace-Id"} {
 		if id := c.header(resp, name); id != "" {

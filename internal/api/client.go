@@ -1,6 +1,6 @@
-// Package api speaks HTTP to the platform: the documented operations of any
-// kind, typed errors, tolerant list and error shapes; it refuses redirects,
-// operations that the kind does not document, and to send a write again.
+// Package api is an HTTP client for the platform: the documented operations of each
+// kind, with typed errors. It accepts several forms of lists and errors, never follows
+// a redirect, and never retries a write.
 package api
 
 import (
@@ -24,16 +24,15 @@ import (
 	"trueup/internal/kind"
 )
 
-// Reader reads the platform. It can send nothing but GET: its transport
-// refuses any other method before it dials.
+// Reader reads the platform. Its transport rejects every method but GET before it dials.
 type Reader struct {
 	cfg       Config
 	transport http.RoundTripper
 	gets      *http.Client
 	date      atomic.Pointer[time.Time]
 	gates     map[kind.Area]*gate
-	// patience is how many answers of an area may be server errors in a row until no
-	// new read of it begins. A Client goes on: who writes counts what failed
+	// patience is how many reads of an area in a row may end in a server error before
+	// no new read begins. A Client has no limit: its caller counts failures
 	// (docs/design.md C3).
 	patience int
 }
@@ -45,7 +44,7 @@ func NewReader(cfg Config) *Reader {
 	return r
 }
 
-// newReader is NewReader; connect is how, where the configuration does not say.
+// newReader returns a Reader; connect makes its transport, unless cfg has one.
 func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
 	r := &Reader{cfg: cfg.withDefaults(), gates: newGates(), patience: math.MaxInt}
 	r.transport = r.cfg.Transport
@@ -59,7 +58,7 @@ func newReader(cfg Config, connect func(Config) *http.Transport) *Reader {
 // Close closes idle connections.
 func (r *Reader) Close() { (&http.Client{Transport: r.transport}).CloseIdleConnections() }
 
-// ServerTime returns the Date (plus Age) of the last answer that had one.
+// ServerTime returns the Date plus the Age of the last answer with a Date.
 func (r *Reader) ServerTime() (time.Time, bool) {
 	if date := r.date.Load(); date != nil {
 		return *date, true
@@ -67,8 +66,8 @@ func (r *Reader) ServerTime() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Get reads one object (docs/platform.md 4 rows 2 and 6). An *Error with NotFound
-// is the platform's word that there is none; any other error leaves it open.
+// Get reads one object (docs/platform.md 4 rows 2 and 6). The object does not exist if
+// the error is an *Error with NotFound; after any other error it may.
 func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Object, err error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
@@ -92,7 +91,7 @@ func (r *Reader) Get(ctx context.Context, k *kind.Kind, name string) (o kind.Obj
 	return o, err
 }
 
-// read makes a read, with retries, and gives its success to use.
+// read sends a read, with retries, and calls use with a successful answer.
 func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) error {
 	return r.retry(ctx, func(attempt int) error {
 		return r.send(ctx, r.gets, c, attempt, func(a *answer) error {
@@ -104,8 +103,7 @@ func (r *Reader) read(ctx context.Context, c *call, use func(*answer) error) err
 	})
 }
 
-// readBody reads the body of one object, whose bound holds after
-// decompression.
+// readBody returns the body of one object, decompressed.
 func (r *Reader) readBody(a *answer) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(a, r.cfg.MaxObject+1))
 	switch {
@@ -117,23 +115,22 @@ func (r *Reader) readBody(a *answer) ([]byte, error) {
 	return body, nil
 }
 
-// headSize is how much of an answer is looked at to tell a page from JSON.
-const headSize = 1024
-
+// head returns the beginning of a body, to recognise an HTML page.
 func head(body []byte) []byte { return body[:min(len(body), headSize)] }
 
-// Reading is what one uncached GET said of the time (docs/design.md 0.8).
+const headSize = 1024
+
+// Reading is the time according to one uncached GET (docs/design.md 0.8).
 type Reading struct {
-	// Server is the Date of the answer plus its Age; zero where it had no Date
-	// that can be read.
+	// Server is the Date of the answer plus its Age; zero without a valid Date.
 	Server time.Time
-	// Wall is this machine's time when the head of the answer had arrived. It
-	// has no monotonic part, which stops while a machine sleeps.
+	// Wall is this machine's time when the answer arrived, without the monotonic
+	// part, which stops while a machine sleeps.
 	Wall time.Time
 }
 
-// Clock asks the platform for the time: a GET of an object, always over the
-// network, whose 404 serves as well as the object. The kind must have a GET.
+// Clock asks the platform for the time. It GETs an object, which need not exist, over
+// the network. The kind must have a GET.
 func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Reading, err error) {
 	c, err := r.newCall(kind.Get, k, name)
 	if err != nil {
@@ -159,18 +156,17 @@ func (r *Reader) Clock(ctx context.Context, k *kind.Kind, name string) (at Readi
 	return at, err
 }
 
-// reading is the time when an answer arrives.
+// reading returns the time of an answer that has just arrived.
 func (r *Reader) reading(resp *http.Response) Reading {
 	at := Reading{Wall: r.cfg.Now().Round(0)}
 	at.Server, _ = dateOf(resp)
 	return at
 }
 
-// maxAge is where the Age of an answer ends (RFC 9111 1.2.2).
+// maxAge is the largest valid Age (RFC 9111 1.2.2).
 const maxAge = (1 << 31) * time.Second
 
-// dateOf is the time at which an answer left the platform, also where a cache
-// has kept it since.
+// dateOf returns when the platform sent an answer, also if a cache kept it since.
 func dateOf(resp *http.Response) (time.Time, bool) {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -179,8 +175,8 @@ func dateOf(resp *http.Response) (time.Time, bool) {
 	return date.Add(seconds(resp.Header.Get("Age"), maxAge)), true
 }
 
-// Client is a Reader that can also write. It sends every write once: the caller decides
-// by the Error whether to try again, and takes a Turn for each.
+// Client is a Reader that can also write. It sends each write once. Call Turn before
+// each write, and decide by its Error whether to try again.
 type Client struct {
 	*Reader
 	writes *http.Client
@@ -190,9 +186,11 @@ type Client struct {
 // NewClient returns a Client that connects when it is first used.
 func NewClient(cfg Config) *Client {
 	r := newReader(cfg, newTransport)
-	perSecond := rate.Limit(r.cfg.WritesPerSecond)
-	if r.cfg.onLoopback() {
-		perSecond = rate.Inf
+	perSecond := rate.Inf
+	for _, e := range r.cfg.Endpoints {
+		if e.Base != nil && !isLoopback(e.Base) {
+			perSecond = rate.Limit(r.cfg.WritesPerSecond)
+		}
 	}
 	return &Client{
 		Reader: r, writes: newHTTP(r.transport),
@@ -200,10 +198,9 @@ func NewClient(cfg Config) *Client {
 	}
 }
 
-// Turn waits until the rate limit, and the pause that the platform may have
-// asked for, let the next write of a kind go. No write waits by itself, so that
-// no time passes between a last look and the write that it is for (docs/design.md 0.8).
-// Its error is a NotSent.
+// Turn waits until the rate limit and the platform's pauses allow the next write of a
+// kind. A write itself never waits, so that no time passes between the last read and
+// the write that depends on it (docs/design.md 0.8). The error is a NotSent.
 func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	w := &call{kind: k, turn: true}
 	if _, err := c.look(w); err != nil {
@@ -217,23 +214,23 @@ func (c *Client) Turn(ctx context.Context, k *kind.Kind) error {
 	return c.await(ctx, w)
 }
 
-// Create makes an object (docs/platform.md 4 rows 3, 7 and 9). Any 2xx is success; if the
-// answer does not show the object, only its name is returned. An answer with another
-// kind or name is an error, but the platform may rename a snapshot (docs/platform.md 1).
+// Create makes an object (docs/platform.md 4 rows 3, 7 and 9). It returns only the name
+// if a successful answer has no object. An answer with another kind or name is an
+// error, except that the platform may rename a snapshot (docs/platform.md 1).
 func (c *Client) Create(ctx context.Context, k *kind.Kind, body []byte) (kind.Object, error) {
 	v, _ := canon.Decode(body)
 	tree, _ := v.(map[string]any)
 	return c.write(ctx, kind.Create, k, textOf(objectOf(tree, "metadata"), "name"), body)
 }
 
-// Patch sends a merge patch (docs/platform.md 4 row 8). Any 2xx is success; where
-// the answer does not show the object, only its name is returned.
+// Patch sends a merge patch (docs/platform.md 4 row 8). It returns only the name if a
+// successful answer has no object.
 func (c *Client) Patch(ctx context.Context, k *kind.Kind, name string, body []byte) (kind.Object, error) {
 	return c.write(ctx, kind.Patch, k, name, body)
 }
 
-// Delete removes an object (docs/platform.md 4 row 4). Success means accepted: the
-// object may go on terminating for a while.
+// Delete deletes an object (docs/platform.md 4 row 4). After success, the object may
+// still exist for a while.
 func (c *Client) Delete(ctx context.Context, k *kind.Kind, name string) error {
 	_, err := c.write(ctx, kind.Delete, k, name, nil)
 	return err
@@ -262,10 +259,9 @@ func (c *Client) write(ctx context.Context, verb kind.Verb, k *kind.Kind, name s
 	return o, err
 }
 
-// written reads the answer to a write that was accepted: the object, or any
-// other JSON, or nothing. What is no JSON, is about another object, or says that
-// it failed, leaves open what happened. The version is not looked at: the
-// platform has two of one kind (docs/platform.md 2.3).
+// written reads the answer to an accepted write: an object, any other JSON, or nothing.
+// If it is not JSON, is about another object, or reports a failure, the outcome is
+// unknown. It ignores the version, because purges have two (docs/platform.md 2.3).
 func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	bare := kind.Object{Kind: w.kind, Name: w.name}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -289,10 +285,10 @@ func (c *Client) written(w *call, body []byte) (kind.Object, error) {
 	return bare, nil
 }
 
-// shown reads the object that the answer to a write shows.
+// shown reads the object in the answer to a write.
 func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	o, err := readObject(canon.Bytes(tree), w.kind, c.cfg.Workspace)
-	// The platform may rename what is made at a moment (docs/platform.md 1).
+	// The platform may rename a snapshot (docs/platform.md 1).
 	mayRename := w.verb == kind.Create && w.kind.CreateOnly()
 	if err == nil && o.Name != w.name && !mayRename {
 		err = mismatchf("the answer is about %s, not %s", o.Name, w.name)
@@ -300,7 +296,7 @@ func (c *Client) shown(w *call, tree map[string]any) (kind.Object, error) {
 	return o, err
 }
 
-// failureIn returns what an answer without an object complains of, or "".
+// failureIn returns the failure that an answer without an object reports, or "".
 func failureIn(tree map[string]any) string {
 	said := sentence(tree, 0)
 	if tree["kind"] == "Status" {
@@ -317,8 +313,7 @@ func failureIn(tree map[string]any) string {
 	return ""
 }
 
-// isFailure recognises how an answer says of itself that it failed: by false, by
-// a word, or by a status as HTTP numbers them.
+// isFailure reports whether a value means failure: false, a word, or an HTTP status.
 func isFailure(v any) bool {
 	switch t := v.(type) {
 	case bool:

@@ -16,20 +16,20 @@ import (
 	"trueup/internal/canon"
 )
 
-// complaint is what the body of an error says.
+// complaint is the content of an error's body.
 type complaint struct {
 	reason, message string
 	causes          []Cause
 	retryAfter      time.Duration
 	restart         string         // metadata.continue of a 410
-	isJSON, empty   bool           // the body is a JSON object, or there is none
+	isJSON, empty   bool           // the body is a JSON object; it is empty
 	body            map[string]any // the decoded object
 }
 
-// readComplaint reads the bodies that the platform and its gateways are known to send: a
-// Status, {"message"} as text or object, {"reason"}, {"error"}, {"errors"}, {"detail"},
-// {"details"}, RFC 9457, plain text and HTML. It ignores the content type: a time-out
-// comes as text/plain with JSON in it.
+// readComplaint parses the forms that the platform and its gateways send: a Status,
+// {"message"} as text or object, {"reason"}, {"error"}, {"errors"}, {"detail"},
+// {"details"}, RFC 9457, plain text and HTML. It ignores the content type, because
+// time-outs come as JSON in text/plain.
 func readComplaint(body []byte, redact func(string) string) complaint {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return complaint{empty: true}
@@ -72,7 +72,7 @@ func objectComplaint(o map[string]any, redact func(string) string) complaint {
 	return c
 }
 
-// maxCauses bounds how many causes an error lists.
+// maxCauses is how many causes an error lists.
 const maxCauses = 20
 
 func objectOf(o map[string]any, name string) map[string]any {
@@ -85,7 +85,7 @@ func textOf(o map[string]any, name string) string {
 	return s
 }
 
-// sentence finds the words for people in a decoded body.
+// sentence returns the message for people in a decoded body, or "".
 func sentence(v any, depth int) string {
 	const deepest, longest = 4, 10
 	if depth > deepest {
@@ -118,8 +118,8 @@ func sentence(v any, depth int) string {
 	return ""
 }
 
-// seconds reads a number of seconds, at most a bound that fits a Duration; 0
-// where it is none or negative.
+// seconds parses a number of seconds and returns at most the given time, or 0 if the
+// number is invalid or negative.
 func seconds(text string, most time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n > 0) || math.IsInf(n, 0) {
@@ -128,16 +128,14 @@ func seconds(text string, most time.Duration) time.Duration {
 	return time.Duration(min(n, most.Seconds()) * float64(time.Second))
 }
 
-// Bounds of what is quoted from an answer, in bytes.
+// How many bytes to quote from an answer.
 const (
-	excerptSize = 300 // for text that is not known to be a message
-	// messageSize bounds a message: a 403 names user, verb and resource and is
-	// shown whole.
-	messageSize = 2000
+	excerptSize = 300  // from a text that may not be a message
+	messageSize = 2000 // from a message: a 403 with user, verb and resource fits
 )
 
-// oneLine makes a text from outside fit for an error: one line, no control,
-// direction-changing or invalid characters, at most limit bytes.
+// oneLine makes a text safe to show: on one line, without control characters,
+// characters that change the direction, and invalid ones, in at most limit bytes.
 func oneLine(text string, limit int) string {
 	var b strings.Builder
 	gap := false
@@ -159,7 +157,7 @@ func oneLine(text string, limit int) string {
 	return b.String()
 }
 
-// The forms of a page of a proxy, a portal or a web server.
+// Parts of an HTML page.
 var (
 	pageStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^\s*<(!doctype|html|head|body|\?xml)`) })
 	pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>(.*?)</title>`) })
@@ -168,7 +166,7 @@ var (
 
 func looksHTML(body []byte) bool { return pageStart().Match(body) }
 
-// pageText reduces a page to its title and its text.
+// pageText returns the title and the text of a page.
 func pageText(page string) string {
 	text, title := oneLine(pageTag().ReplaceAllString(page, " "), excerptSize), ""
 	if found := pageTitle().FindStringSubmatch(page); found != nil {
@@ -180,8 +178,8 @@ func pageText(page string) string {
 	return joinSentences(title, text)
 }
 
-// The form of a warning (RFC 7234 5.5): its code, who warns, quoted text, and perhaps
-// a date; and that of an escape in the text.
+// The form of a Warning header (RFC 7234 5.5): code, agent, quoted text, optional date;
+// and that of an escape in the text.
 var (
 	warningForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^([0-9]+) +[^ ]+ +"((?:[^"\\]|\\.)*\\?)"?(?: *"(?:[^"\\]|\\.)*"?)?[ ,]*`)
@@ -189,8 +187,7 @@ var (
 	quotedPair = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
 )
 
-// parseWarnings reads the values of Warning headers. What does not fit is passed on
-// whole with the code 0.
+// parseWarnings parses Warning headers. It returns what is invalid with the code 0.
 func parseWarnings(values []string) []Warning {
 	var out []Warning
 	for _, value := range values {

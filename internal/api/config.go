@@ -10,89 +10,82 @@ import (
 	"trueup/internal/kind"
 )
 
-// Config is what a Reader or a Client needs to know. Zero values of sizes,
-// times and counts mean the defaults that the fields name.
+// Config configures a Reader or a Client. A zero size, time or count means the default.
 type Config struct {
-	Endpoints map[kind.Area]Endpoint // may lack areas: that is an error only when one is used
+	Endpoints map[kind.Area]Endpoint // using an area that is missing is an error
 	Workspace kind.Workspace
-	// RequestTimeout bounds one request with its answer, and in a list each
-	// wait for more of it; default 30 s.
+	// RequestTimeout is the time for one request with its answer, and in a list for
+	// each wait for more data; default 30 s.
 	RequestTimeout time.Duration
-	// MaxObject bounds one object, MaxList a whole list, in bytes after
-	// decompression; default 16 MiB and 1 GiB (docs/design.md 0.14). MaxHeader bounds
-	// the head of an answer; default 1 MiB.
+	// The largest object, list, and head of an answer, in bytes after decompression;
+	// default 16 MiB, 1 GiB (docs/design.md 0.14) and 1 MiB.
 	MaxObject, MaxList, MaxHeader int64
-	// MaxPages stops a server that never ends a list; default 10,000. MaxItems
-	// bounds what is kept of one: many small objects take more memory than few
-	// large ones; default 100,000.
+	// The most pages of a list, default 10,000, and objects, default 100,000: many
+	// small objects take more memory than few large ones.
 	MaxPages, MaxItems int
 	Retry              Retry
-	// WritesPerSecond is how many Turns a Client gives, unless all endpoints
-	// are on loopback; default 5 (docs/design.md 0.15).
+	// WritesPerSecond is the rate of Turns, default 5 (docs/design.md 0.15). There is
+	// no limit if all endpoints are on loopback.
 	WritesPerSecond float64
-	// Duplicate is how the platform refuses the name of a once-only request that
-	// exists already; the zero value is a 409.
+	// Duplicate is how the platform rejects a send-once request whose name exists.
 	Duplicate Duplicate
-	// Parallelism is how many requests the callers make at once: so many
-	// connections are kept; default 4.
+	// Parallelism is how many idle connections to keep; default 4.
 	Parallelism int
 	UserAgent   string
-	// Warn is given each Warning header of an answer, and each pause that an
-	// answer asks for; Trace each request after its answer. Both may be nil and
-	// may be called from several goroutines.
+	// Warn gets each Warning header and each pause that the platform asks for; Trace
+	// gets each request after its answer. Both may be nil, and may be called from
+	// several goroutines.
 	Warn  func(Warning)
 	Trace func(TraceEvent)
-	// Now is the clock of TraceEvent.Took and of Retry-After dates in answers
-	// without a Date; without it these are not measured.
+	// Now is the clock for TraceEvent.Took, and for Retry-After dates in answers
+	// without a Date. If nil, neither is computed.
 	Now func() time.Time
-	// Proxy chooses a proxy as http.Transport.Proxy does; nil is none.
+	// Proxy works as http.Transport.Proxy; nil means none.
 	Proxy   func(*http.Request) (*url.URL, error)
-	RootCAs *x509.CertPool // the trusted certificates; nil is the system's
-	Listed  *Listed        // shared by the clients of a run; nil means one of its own
-	// Transport replaces the network, in tests. With it nothing proves that a
-	// failed write was not sent.
+	RootCAs *x509.CertPool // nil means the system's
+	Listed  *Listed        // shared by all clients of a run; nil means a new one
+	// Transport replaces the network in tests. It can't prove that a failed write was
+	// not sent.
 	Transport http.RoundTripper
 }
 
-// Retry says how reads are repeated; writes never are.
+// Retry configures the retries of reads. Writes are never retried.
 type Retry struct {
-	Tries uint // all attempts; default 5
-	// Initial is the longest first delay, doubled each time up to Max, each
-	// drawn from zero up (full jitter); default 0.5 s and 20 s.
+	Tries uint // including the first; default 5
+	// Each delay is random, from zero to a bound that doubles from Initial to Max;
+	// default 0.5 s and 20 s.
 	Initial, Max time.Duration
-	// MaxRetryAfter is the longest pause that a server may ask for; a longer one
-	// is an error that says until when. Default 15 minutes.
+	// MaxRetryAfter is the longest pause to wait for if the platform asks for one; a
+	// longer one is an error. Default 15 minutes.
 	MaxRetryAfter time.Duration
-	// Second is how long a second is that a server asks for: tests make it
-	// shorter. Default 1 s.
+	// Second is the length of a second of Retry-After; tests make it shorter.
 	Second time.Duration
 }
 
-// Warning is one Warning header of an answer: how a server says that it has
-// dropped a field.
+// Warning is a Warning header of an answer: a server says in it that it dropped a field.
 type Warning struct {
 	Op, Kind, Name string // Op is list, get, create, patch or delete; Name is empty for a list
-	Code           int    // 299 for what a person should read
+	Code           int    // 299 for a text for people
 	Text           string
 }
 
-// TraceEvent is one request and the head of its answer.
+// TraceEvent describes one request and the head of its answer.
 type TraceEvent struct {
 	Op, Kind, Name string
 	Method, URL    string
 	Attempt        int         // counted from 1
-	Header         http.Header // what was sent, with the token as "***"
+	Header         http.Header // of the request, with the token as "***"
 	RequestBytes   int
-	Status         int // 0 where no answer came; Err then says why
+	Status         int // 0 if no answer came; Err then says why
 	ContentType    string
 	RequestID      string
-	Answer         http.Header // the head of the answer, without tokens and cookies
-	AnswerBytes    int64       // the length that the answer gives; -1 where it gives none
+	Answer         http.Header // of the answer, without tokens and cookies
+	AnswerBytes    int64       // the Content-Length; -1 if there is none
 	Took           time.Duration
 	Err            string
 }
 
-// withDefaults fills in what is zero.
+// withDefaults replaces zero values by the defaults.
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 30*time.Second)
 	c.MaxObject = cmp.Or(c.MaxObject, 16<<20)
@@ -115,22 +108,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Bounds that nobody sets.
+// Limits that can't be configured.
 const (
-	connectTimeout = 10 * time.Second // bounds the dialling, and the TLS handshake
-	// pageTimeouts is how many times RequestTimeout a page of a list may take, however
-	// slowly it goes on coming.
+	connectTimeout = 10 * time.Second // to dial, and for the TLS handshake
+	// pageTimeouts is how many times RequestTimeout one page of a list may take.
 	pageTimeouts = 20
-	// maxErrorBody bounds what is read of an error, in bytes after decompression.
+	// maxErrorBody is how much to read of an error, in bytes after decompression.
 	maxErrorBody = 64 << 10
 )
-
-// onLoopback reports whether nothing that is sent leaves the machine.
-func (c Config) onLoopback() bool {
-	for _, e := range c.Endpoints {
-		if e.Base != nil && !isLoopback(e.Base) {
-			return false
-		}
-	}
-	return true
-}

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// readObject reduces an object in canonical JSON and refuses one of another
-// workspace: servers say its name, and some its identifier.
+// readObject reads an object in canonical JSON. It rejects one of another workspace,
+// which servers name by its name or UUID.
 func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
 	o, err := k.ReadObject(doc)
 	if err != nil {
@@ -29,7 +29,7 @@ func readObject(doc []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error
 	return o, nil
 }
 
-// parseObject reads a body that holds one object.
+// parseObject reads a body with one object.
 func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return kind.Object{}, errors.New("unreadable answer: it is empty")
@@ -44,20 +44,19 @@ func parseObject(body []byte, k *kind.Kind, ws kind.Workspace) (kind.Object, err
 	return readObject(doc, k, ws)
 }
 
-// page is what one answer to a list says beside its items.
+// page is what a page of a list says besides its items.
 type page struct {
 	next, token string // metadata.continue and nextPageToken; both may be empty
-	remaining   bool   // metadata.remainingItemCount says that there are more items
+	remaining   bool   // metadata.remainingItemCount is not zero
 }
 
-// errNoList is a readable answer in which no list can be found.
+// errNoList is the error for valid JSON that contains no list.
 var errNoList = errors.New("unreadable list: neither an array nor an object with items, data or results")
 
-// decoder reads one answer to a list, item by item as it arrives. It brings each value
-// into its canonical form in one pass over its bytes.
+// decoder decodes a page of a list, item by item as it arrives, in one pass.
 type decoder struct {
 	src    *source
-	buf    []byte // buf[at:] was read and not used; offset is where in the list buf begins
+	buf    []byte // buf[at:] is not used yet; offset is the position of buf in the page
 	at     int
 	offset int64
 	scan   canon.Scanner
@@ -65,15 +64,15 @@ type decoder struct {
 	kind *kind.Kind
 	ws   kind.Workspace
 	each func(kind.Object) error
-	// seen are the fields of the envelope, found is the one that held the list.
+	// seen has the fields of the envelope; found is the one that contains the list.
 	seen            map[string]bool
 	found, listKind string
 	page            page
 }
 
-// decodeList reads the shapes that the platform's siblings answer
-// (docs/platform.md 10): {"items": […] or null}, a bare array, {"data": […]},
-// {"results": […]}. Anything else is an error and never an empty list.
+// decodeList decodes the forms of lists that similar services use (docs/platform.md
+// 10): {"items": […] or null}, a bare array, {"data": […]}, {"results": […]}. Anything
+// else is an error, never an empty list.
 func decodeList(src *source, k *kind.Kind, ws kind.Workspace, each func(kind.Object) error) (page, error) {
 	d := &decoder{src: src, kind: k, ws: ws, each: each, seen: map[string]bool{}}
 	if err := d.document(); err != nil {
@@ -108,7 +107,7 @@ func (d *decoder) document() error {
 	return nil
 }
 
-// field reads a field of the envelope around the items.
+// field reads a field of the envelope.
 func (d *decoder) field() error {
 	name, err := d.key()
 	if err != nil {
@@ -121,50 +120,44 @@ func (d *decoder) field() error {
 	switch name {
 	case "items", "data", "results":
 		return d.collection(name)
-	case "metadata":
-		return d.metadata()
-	case "kind":
-		return d.word(&d.listKind)
-	case "nextPageToken":
-		return d.word(&d.page.token)
+	case "metadata", "kind", "nextPageToken":
+		return d.envelope(name)
 	}
-	// Of the others nothing is asked but that they are JSON.
+	// Other fields only have to be JSON.
 	d.begin()
 	_, err = d.raw()
 	return err
 }
 
-// metadata reads what the envelope says of the list.
-func (d *decoder) metadata() error {
+// envelope reads the value of a field that says something about the list.
+func (d *decoder) envelope(name string) error {
 	v, err := d.tree()
 	if err != nil {
 		return err
 	}
-	meta, ok := v.(map[string]any)
-	next, isText := meta["continue"].(string)
-	if !ok && v != nil || !isText && meta["continue"] != nil {
-		return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
-	}
-	remaining, _ := meta["remainingItemCount"].(json.Number)
-	d.page.next, d.page.remaining = next, strings.Trim(string(remaining), "0") != ""
-	return nil
-}
-
-// word reads a text, or null.
-func (d *decoder) word(into *string) error {
-	v, err := d.tree()
-	if err != nil {
-		return err
+	if name == "metadata" {
+		meta, ok := v.(map[string]any)
+		next, isText := meta["continue"].(string)
+		if !ok && v != nil || !isText && meta["continue"] != nil {
+			return errors.New("unreadable list: its metadata is not an object, or has a continue that is not text")
+		}
+		remaining, _ := meta["remainingItemCount"].(json.Number)
+		d.page.next, d.page.remaining = next, strings.Trim(string(remaining), "0") != ""
+		return nil
 	}
 	text, ok := v.(string)
 	if !ok && v != nil {
 		return errors.New("unreadable list: a field of its envelope is not text")
 	}
-	*into = text
+	if name == "kind" {
+		d.listKind = text
+	} else {
+		d.page.token = text
+	}
 	return nil
 }
 
-// collection reads the value of a field that may hold the list.
+// collection reads a field that may contain the list.
 func (d *decoder) collection(name string) error {
 	first, err := d.next()
 	switch {
@@ -189,7 +182,7 @@ func (d *decoder) collection(name string) error {
 	return nil
 }
 
-// item reads an element of the list. Only what it becomes is kept.
+// item reads an item of the list. The decoder keeps nothing of it.
 func (d *decoder) item() error {
 	v, err := d.value()
 	if err != nil {
@@ -205,7 +198,7 @@ func (d *decoder) item() error {
 	return d.each(o)
 }
 
-// members reads what an object or an array holds, with its first and last sign.
+// members reads an object or an array, with its first and last character.
 func (d *decoder) members(last byte, what string, each func() error) error {
 	d.at++
 	for first := true; ; first = false {
@@ -251,12 +244,12 @@ func (d *decoder) key() (string, error) {
 	return name, nil
 }
 
-// misplaced is a sign that can't be where it is.
+// misplaced is the error for a character that is not valid here.
 func misplaced(c byte, where string) error {
 	return fmt.Errorf("unreadable list: invalid character %q %s", c, where)
 }
 
-// unreadable prefers what stopped the reading to what the decoder made of it.
+// unreadable returns an error that prefers the source's error to the decoder's.
 func (d *decoder) unreadable(err error) error {
 	switch {
 	case d.src.err != nil && !errors.Is(d.src.err, io.EOF):
@@ -267,15 +260,14 @@ func (d *decoder) unreadable(err error) error {
 	return fmt.Errorf("unreadable list: %w", err)
 }
 
-// begin lets the value that comes be as long as an object.
+// begin allows the next value to be as large as an object.
 func (d *decoder) begin() { d.src.limit = d.offset + int64(d.at) + d.src.object }
 
-// firstRead is how much of a list is asked for at least at a time.
+// firstRead is how much to read of a list at least at once.
 const firstRead = 64 << 10
 
-// more reads until there is twice as much, so that what is tried again and
-// again is no longer altogether than what is read in the end; less only at a
-// bound of sizes. An error means that nothing came.
+// more doubles the unused part of the buffer, unless a size limit prevents it. Doubling
+// keeps the total work of trying again linear. An error means that it read nothing.
 func (d *decoder) more() error {
 	rest := d.buf[d.at:]
 	had := len(rest)
@@ -295,7 +287,7 @@ func (d *decoder) more() error {
 	}
 }
 
-// next passes over white space and returns the sign that follows.
+// next skips white space and returns the next character without using it up.
 func (d *decoder) next() (byte, error) {
 	d.begin()
 	for {
@@ -310,9 +302,8 @@ func (d *decoder) next() (byte, error) {
 	}
 }
 
-// value reads the next value within the bound of one object, and returns its
-// canonical form, which holds until the next call. What the scanner does not read goes
-// through a tree, which knows why.
+// value returns the next value, at most as large as an object, in canonical form. It is
+// valid until the next call. If the scanner fails, json.Decoder explains why.
 func (d *decoder) value() ([]byte, error) {
 	d.begin()
 	for {
@@ -336,14 +327,14 @@ func (d *decoder) value() ([]byte, error) {
 	return v, nil
 }
 
-// raw reads the next value as it is.
+// raw reads the next value unchanged.
 func (d *decoder) raw() ([]byte, error) {
 	for {
 		dec := json.NewDecoder(bytes.NewReader(d.buf[d.at:]))
 		var raw json.RawMessage
 		err := dec.Decode(&raw)
 		n := int(dec.InputOffset())
-		// A number that ends with the text may go on.
+		// A number at the end of the buffer may continue.
 		mayGoOn := err == nil && n == len(d.buf)-d.at && raw[0] <= '9' && raw[0] != '"'
 		if (mayGoOn || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && d.more() == nil {
 			continue
@@ -368,21 +359,19 @@ func (d *decoder) tree() (any, error) {
 	return canon.MustDecode(v), nil
 }
 
-// source is the body of a list on its way to the decoder: it holds the bounds of
-// sizes, and remembers what stopped it.
+// source reads the body of a page, checks size limits, and keeps its first error.
 type source struct {
 	r           io.Reader
-	read, limit int64 // read counts bytes; limit is where the present value must have ended
-	// object is the bound of one value, list that of all; most is what the bound
-	// of all was before earlier pages took their part of it.
+	read, limit int64 // read counts bytes; limit is where the current value must have ended
+	// The most bytes of one value, of the rest of the list, and of the whole list.
 	object, list, most int64
 	err                error
 }
 
-// bound is how far it may be read now.
+// bound is where reading must stop now.
 func (s *source) bound() int64 { return min(s.limit, s.list) }
 
-// Read reads up to the bounds.
+// Read reads up to the limits.
 func (s *source) Read(p []byte) (n int, err error) {
 	room := s.bound() - s.read
 	switch {
@@ -398,7 +387,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, s.err
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if one := int64(1) << (30 - 10*i); n >= one && n%one == 0 {

@@ -14,23 +14,22 @@ import (
 	"trueup/internal/kind"
 )
 
-// Endpoint is where one area of the platform is served and the token that goes
-// there and nowhere else.
+// Endpoint is the address of one area of the platform, and the token for it.
 type Endpoint struct {
-	Base  *url.URL // a URL that ParseBase has accepted
+	Base  *url.URL // from ParseBase
 	Token Token
-	// Ask gives the token when it is first needed, where Token is none; it may
-	// be called from several goroutines.
+	// Ask returns the token when it is first needed, if Token is zero. Several
+	// goroutines may call it.
 	Ask func(context.Context) (Token, error) `json:"-"`
-	// BaseFrom and TokenFrom name the settings, for messages; without them
-	// these are the usual variables.
+	// BaseFrom and TokenFrom name the settings in messages. By default they are the
+	// environment variables.
 	BaseFrom, TokenFrom string
 }
 
-// ParseBase checks the base address of an area: https, or http on loopback;
-// without user, query, fragment or dot segments, and not the deprecated purge
-// address (docs/platform.md 9), which is not compared where it is empty. Errors
-// never quote the address, for it might hold a password.
+// ParseBase parses the base address of an area: https, or http on loopback, without
+// user, query, fragment or dot segments, and not at or below deprecatedPurge
+// (docs/platform.md 9), unless that is empty. Errors never quote the address, which
+// might contain a password.
 func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.ContainsAny(raw, " \t\r\n") {
@@ -56,7 +55,7 @@ func ParseBase(raw, deprecatedPurge string) (*url.URL, error) {
 	return u, nil
 }
 
-// isBelow reports whether u is the other address or lies below it.
+// isBelow reports whether u is at or below the other address.
 func isBelow(u *url.URL, other string) bool {
 	o, err := url.Parse(other)
 	if err != nil || o.Host == "" || !strings.EqualFold(u.Host, o.Host) {
@@ -65,10 +64,10 @@ func isBelow(u *url.URL, other string) bool {
 	return strings.HasPrefix(strings.TrimRight(u.Path, "/")+"/", strings.TrimRight(o.Path, "/")+"/")
 }
 
-// isDots reports whether a segment of a path leads elsewhere.
+// isDots reports whether a path segment leads to another directory.
 func isDots(segment string) bool { return segment == "." || segment == ".." }
 
-// isLoopback reports whether the address never leaves the machine.
+// isLoopback reports whether the address is on this machine.
 func isLoopback(u *url.URL) bool {
 	if strings.EqualFold(u.Hostname(), "localhost") {
 		return true
@@ -77,8 +76,8 @@ func isLoopback(u *url.URL) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// join appends an escaped path to the base without touching an escape of
-// either: some bases hold an encoded slash (apis/GROUP%2FVERSION).
+// join appends an escaped path to the base without changing an escape in either:
+// some bases contain an encoded slash (apis/GROUP%2FVERSION).
 func (e Endpoint) join(escaped string) (*url.URL, error) {
 	u, err := url.Parse(e.Base.Scheme + "://" + e.Base.Host + strings.TrimRight(e.Base.EscapedPath(), "/") + escaped)
 	if err != nil {
@@ -92,11 +91,11 @@ func (e Endpoint) sameOrigin(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, e.Base.Scheme) && strings.EqualFold(u.Host, e.Base.Host) && u.User == nil
 }
 
-// leastCut is the shortest piece of a token that redact takes for one.
+// leastCut is the length from which redact removes the beginning of a token.
 const leastCut = 8
 
-// redact takes the token out of a text that a server wrote, in the forms in
-// which a server would echo it, and what is left of one where the text was cut.
+// redact removes the token, in the encodings in which a server may echo it, from a
+// text. It also removes the beginning of a token at the end of a text that was cut.
 func (e Endpoint) redact(text string) string {
 	secret := e.Token.value()
 	if secret == "" {
@@ -114,32 +113,31 @@ func (e Endpoint) redact(text string) string {
 	return text
 }
 
-// baseSetting names what sets the address of an area.
+// baseSetting names the setting of the area's address.
 func (e Endpoint) baseSetting(area kind.Area) string {
 	return cmp.Or(e.BaseFrom, variable(area, "URL"))
 }
 
-// tokenSetting names what sets the token of an area.
+// tokenSetting names the setting of the area's token.
 func (e Endpoint) tokenSetting(area kind.Area) string {
 	return cmp.Or(e.TokenFrom, variable(area, "TOKEN"))
 }
 
-// variable names the environment variable that sets a part of an area.
+// variable names an environment variable for an area.
 func variable(area kind.Area, part string) string {
 	return "TRUEUP_" + strings.ToUpper(string(area)) + "_" + part
 }
 
-// hidden is what every rendering of a Token shows.
+// hidden replaces a token in every output.
 const hidden = "***"
 
 // Token is a Bearer token (docs/platform.md 5). Every way of printing it prints
-// "***": the value is kept in a closure, so that not even a printer that walks
-// unexported fields reaches it. The zero Token is none.
+// "***": a closure hides the value even from printers of unexported fields.
 type Token struct{ reveal func() string }
 
-// NewToken takes the text of a token as a file or a variable holds it: one
-// newline at its end is dropped, any other white space or control character is
-// refused, and so is an empty text. Errors never quote the text.
+// NewToken returns a token from the text of a file or a variable. It drops one
+// newline at the end, and rejects other white space, control characters and an empty
+// text. Errors never quote the text.
 func NewToken(text string) (Token, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if text == "" {
@@ -156,8 +154,7 @@ func NewToken(text string) (Token, error) {
 // IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.reveal == nil }
 
-// value is the secret itself, for the Authorization header and for taking the
-// secret out of what a server echoes.
+// value returns the secret, or "".
 func (t Token) value() string {
 	if t.reveal == nil {
 		return ""

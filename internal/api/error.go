@@ -18,33 +18,31 @@ import (
 	"trueup/internal/kind"
 )
 
-// Cause is one of the reasons that a Status gives, with the field it is about.
+// Cause is an invalid field in a Status.
 type Cause struct {
 	Field, Message string
 }
 
-// Error is why an operation failed, on one line and without any secret.
+// Error says why an operation failed. Its text is one line without secrets.
 type Error struct {
-	// Op is list, get, create, patch or delete; or write, without a Name, for the
-	// Turn that comes before one.
-	Op, Kind        string
-	Name            string // empty for a list
-	Method, Path    string // of the request, empty where none was made
-	Status          int    // of the answer; 0 is none
+	Op, Kind        string // Op is list, get, create, patch or delete; or write, for a Turn
+	Name            string // empty for a list and a Turn
+	Method, Path    string // empty if there was no request
+	Status          int    // 0 if there was no answer
 	ContentType     string
-	Reason, Message string // the server's word for machines, and its sentence
+	Reason, Message string // for machines, and for people
 	Causes          []Cause
 	RequestID       string
-	RetryAfter      time.Duration // what the server asked for
+	RetryAfter      time.Duration // the pause that the server asked for, or 0
 	Class           Class
 
-	hopeless bool         // another try would fail in the same way
-	restart  string       // the fresh token of a list whose own has expired
-	existing *kind.Object // the object that has the name, where the answer shows it
+	hopeless bool         // a retry would fail in the same way
+	restart  string       // a fresh continue token, if that of the list has expired
+	existing *kind.Object // the object that has the name, if the answer contains it
 	err      error
 }
 
-// Error says what failed and why: "patch KIND/NAME: 422 Unprocessable Entity:
+// Error returns, for example, "patch KIND/NAME: 422 Unprocessable Entity:
 // tls.forced: must be text (PATCH /…, application/json)".
 func (e *Error) Error() string {
 	text := strings.TrimSpace(e.Op + " " + e.Kind)
@@ -65,7 +63,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// joinSentences returns both sentences, or the one that is not empty.
+// joinSentences joins two sentences, of which either may be empty.
 func joinSentences(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -73,7 +71,7 @@ func joinSentences(a, b string) string {
 	return a + ": " + b
 }
 
-// details are what helps to find the request again.
+// details returns what helps to find the request in logs.
 func (e *Error) details() []string {
 	var d []string
 	if e.Method != "" {
@@ -91,43 +89,42 @@ func (e *Error) details() []string {
 	return d
 }
 
-// Unwrap returns what lies below: a network error or the context's.
+// Unwrap returns the cause, for example a network error or the context's error.
 func (e *Error) Unwrap() error { return e.err }
 
-// NotFound reports whether the platform itself said that the object does not exist.
+// NotFound reports whether the platform says that the object does not exist.
 func (e *Error) NotFound() bool { return e.Class == Absent }
 
-// Exists reports whether the name exists already: this request made nothing.
+// Exists reports whether the name exists already. This request made nothing.
 func (e *Error) Exists() bool { return e.Class == Taken }
 
-// Conflict reports whether the request was refused for something that may pass: the
-// object has changed, or somebody else is at it.
+// Conflict reports whether the platform rejected the request for a reason that may
+// pass, for example because another client is changing the object.
 func (e *Error) Conflict() bool { return e.Class == Contended }
 
 // Limited reports whether a quota or limit is reached.
 func (e *Error) Limited() bool { return e.Class == Limited }
 
-// Auth reports whether a token or a right is missing, or refused.
+// Auth reports whether a token or a role is missing or was rejected.
 func (e *Error) Auth() bool { return e.Class == Denied }
 
-// Uncertain reports whether a write may have happened.
+// Uncertain reports whether a write may have been done.
 func (e *Error) Uncertain() bool { return e.Class == Unclear }
 
-// NotSent reports whether a write provably did not happen and may be sent again.
+// NotSent reports whether a write was certainly not done, and may be sent again.
 func (e *Error) NotSent() bool { return e.Class == Unsent || e.Class == Denied && e.Status == 0 }
 
-// Wait is how long the server asked to be left alone; 0 if it did not. Turn and each
-// read wait for it.
+// Wait returns the pause that the server asked for, or 0. Turn and reads wait for it.
 func (e *Error) Wait() time.Duration { return e.RetryAfter }
 
-// Hopeless reports whether another try would fail in the same way: a setting or a
-// certificate is wrong.
+// Hopeless reports whether a retry would fail in the same way, for example because a
+// setting or certificate is wrong.
 func (e *Error) Hopeless() bool { return e.hopeless }
 
 // HTTPStatus returns the status of the answer, or 0.
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Existing returns the object that has the name, if the answer shows it whole.
+// Existing returns the object that has the name, if the answer contains it.
 func (e *Error) Existing() (kind.Object, bool) {
 	if e.existing == nil {
 		return kind.Object{}, false
@@ -135,8 +132,8 @@ func (e *Error) Existing() (kind.Object, bool) {
 	return *e.existing, true
 }
 
-// Field returns the field that the answer says is wrong, as its path from the top of
-// the object; empty where it names none.
+// Field returns the path of the field that the platform rejected, from the top of the
+// object, or "".
 func (e *Error) Field() string {
 	if e.Class != Rejected {
 		return ""
@@ -149,29 +146,29 @@ func (e *Error) Field() string {
 	return fieldPath().FindString(e.Message)
 }
 
-// fieldPath finds the path of a field in a sentence.
+// fieldPath matches the path of a field in a sentence.
 var fieldPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec(\.[A-Za-z0-9_-]+|\[[0-9]+\])+`) })
 
-// worded is an error with a text of its own that is fit to be shown.
+// worded is an error whose text can be shown to users.
 type worded struct {
 	text        string
 	err         error
-	hopeless    bool // another try would fail in the same way
+	hopeless    bool // a retry would fail in the same way
 	misdirected bool // the configuration points at another workspace
 }
 
 // Error returns the text.
 func (w *worded) Error() string { return w.text }
 
-// Unwrap returns what lies below.
+// Unwrap returns the cause.
 func (w *worded) Unwrap() error { return w.err }
 
-// mismatchf says that an answer is readable but is not what was asked for.
+// mismatchf is the error for an answer that is valid but not what was asked for.
 func mismatchf(format string, args ...any) error {
 	return &worded{text: oneLine(fmt.Sprintf(format, args...), messageSize)}
 }
 
-// newError is an Error of the call; a is its answer, or nil.
+// newError returns an Error for the call; a may be nil.
 func (c *call) newError(class Class, a *answer) *Error {
 	e := &Error{Op: c.op(), Kind: c.kind.Name, Name: c.name, Class: class}
 	if c.url != nil {
@@ -183,7 +180,7 @@ func (c *call) newError(class Class, a *answer) *Error {
 	return e
 }
 
-// unsent is a call that was refused before any request.
+// unsent returns the error for a call that was rejected before any request.
 func (c *call) unsent(format string, args ...any) *Error {
 	e := c.newError(Unsent, nil)
 	e.hopeless = true
@@ -191,7 +188,7 @@ func (c *call) unsent(format string, args ...any) *Error {
 	return e
 }
 
-// failed is a request without an answer.
+// failed returns the error for a request without an answer.
 func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	e := c.newError(unanswered(c.verb), nil)
 	if watch.nothingWritten(ctx) {
@@ -207,8 +204,8 @@ func (c *call) failed(ctx context.Context, err error, watch *sending) *Error {
 	return e
 }
 
-// belowHTTP takes off the address that net/http puts before an error, and names a
-// proxy that can't be reached.
+// belowHTTP removes the URL that net/http puts before an error, and names a proxy that
+// can't be reached.
 func belowHTTP(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
@@ -224,9 +221,8 @@ func belowHTTP(err error) error {
 	return err
 }
 
-// hopeless recognises what another try would not mend: a certificate that is
-// not trusted, a server that does not speak TLS, a name that does not exist, a proxy
-// that wants a password.
+// hopeless reports whether a retry would fail in the same way: an untrusted
+// certificate, a server without TLS, an unknown host, or a proxy that wants a password.
 func hopeless(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -238,7 +234,7 @@ func hopeless(err error) bool {
 	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &dns) && dns.IsNotFound
 }
 
-// answered is an answer that is not a success.
+// answered returns the error for an unsuccessful answer.
 func (r *Reader) answered(c *call, a *answer) *Error {
 	limit := int64(maxErrorBody)
 	if c.verb == kind.Create {
@@ -247,7 +243,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	body, err := io.ReadAll(io.LimitReader(a, limit))
 	said := readComplaint(body, c.endpoint.redact)
 	if err != nil {
-		// A body that is cut is not the platform's own word of anything.
+		// A body that was cut does not count as the platform's.
 		said.isJSON, said.empty = false, false
 		said.message = joinSentences(said.message, oneLine("the answer was cut: "+c.endpoint.redact(err.Error()), messageSize))
 	}
@@ -266,7 +262,7 @@ func (r *Reader) answered(c *call, a *answer) *Error {
 	return e
 }
 
-// advise adds what a person can do to the server's own words.
+// advise adds to the message what the user can do.
 func (c *call) advise(a *answer, e *Error) {
 	area := c.kind.Area
 	advice := ""
@@ -284,7 +280,7 @@ func (c *call) advise(a *answer, e *Error) {
 	e.Message = joinSentences(e.Message, advice)
 }
 
-// holder says whose token a request needs (docs/platform.md 5).
+// holder returns who must own the token (docs/platform.md 5).
 func (c *call) holder() string {
 	if c.kind.Area == kind.Compute {
 		return "a service user with the access compute-admin"
@@ -296,7 +292,8 @@ func (c *call) holder() string {
 	return who
 }
 
-// unreadable is a success whose body is of no use; head is how it begins.
+// unreadable returns the error for a success whose body, which begins with head, is
+// invalid.
 func (c *call) unreadable(a *answer, err error, head []byte) *Error {
 	e := c.newError(Unreadable, a)
 	e.err = err

@@ -13,27 +13,27 @@ import (
 	"trueup/internal/kind"
 )
 
-// gate lets the requests of one area pass, wait or fail (docs/design.md C3 and C4).
+// gate decides when requests of one area may go (docs/design.md C3 and C4).
 type gate struct {
 	mu    sync.Mutex
 	state gateState
-	end   context.CancelFunc // ends the pause, for those who wait to look again
+	end   context.CancelFunc // ends the pause early, so that those who wait look again
 }
 
-// gateState is what a gate knows.
+// gateState is what the answers of an area have shown.
 type gateState struct {
-	// pause is what the platform asked for, over when requests may go again; nil is
-	// none. waited: it is short enough to be waited for.
+	// pause ends when requests may go again; nil means now. waited is true if the pause
+	// is short enough to wait for.
 	pause   context.Context
 	waited  bool
-	refused *Error // the first answer that the token is not good
-	// failures counts the answers to reads that are server errors, in a row;
-	// last is the latest of them.
+	refused *Error // the first answer that rejected the token
+	// failures counts the reads in a row that ended in a server error, and last is the
+	// newest of these.
 	failures int
 	last     *Error
 }
 
-// newGates makes one for each area.
+// newGates returns a gate for each area.
 func newGates() map[kind.Area]*gate {
 	all := map[kind.Area]*gate{}
 	for _, area := range kind.Areas() {
@@ -42,7 +42,7 @@ func newGates() map[kind.Area]*gate {
 	return all
 }
 
-// look returns the state. Nobody waits for a pause at a gate that is shut.
+// look returns the state. It has no pause if that is over or the token was rejected.
 func (g *gate) look() gateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,8 +52,8 @@ func (g *gate) look() gateState {
 	return g.state
 }
 
-// hold lets no request go for a time, unless a pause ends later. It returns until
-// when, and whether there was no pause.
+// hold starts a pause, unless the current one ends later. It returns when the pause
+// ends, and whether there was none before.
 func (g *gate) hold(asked time.Duration, waited bool) (until string, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,27 +69,20 @@ func (g *gate) hold(asked time.Duration, waited bool) (until string, first bool)
 	return stamp(pause), first
 }
 
-// deadline is when a pause ends.
 func deadline(pause context.Context) time.Time {
 	at, _ := pause.Deadline()
 	return at
 }
 
-// stamp is the deadline of a context for people.
 func stamp(ctx context.Context) string { return deadline(ctx).UTC().Format(time.RFC3339) }
 
-// answered notes that a read was answered without a server error.
-func (g *gate) answered() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.state.failures, g.state.last = 0, nil
-}
-
-// failed notes an answer that concerns more than the one request.
-func (g *gate) failed(c *call, e *Error) {
+// note records what an answer means for other requests; e is nil if it is not an error.
+func (g *gate) note(c *call, e *Error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
+	case e == nil:
+		g.state.failures, g.state.last = 0, nil
 	case e.Status == http.StatusUnauthorized && g.state.refused == nil:
 		g.state.refused = e
 		g.end()
@@ -99,18 +92,17 @@ func (g *gate) failed(c *call, e *Error) {
 	}
 }
 
-// applyAnswer notes what an answer says of the area, and keeps the pause that the
-// platform asks for.
+// applyAnswer records an answer in the area's gate, and starts the pause that it asks for.
 func (r *Reader) applyAnswer(c *call, e *Error) {
 	g := r.gates[c.kind.Area]
-	g.failed(c, e)
+	g.note(c, e)
 	asked, waited := e.RetryAfter, e.RetryAfter <= r.cfg.Retry.MaxRetryAfter
 	switch {
 	case e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable:
 	case asked > 0:
 		until, first := g.hold(asked, waited)
 		if first && waited && r.cfg.Warn != nil {
-			// Nothing else would be seen of the run for so long.
+			// The run would otherwise be silent for so long.
 			r.cfg.Warn(Warning{
 				Op: c.op(), Kind: c.kind.Name, Name: c.name,
 				Text: fmt.Sprintf("wait until %s; trueup sends no request to the %s area before that", until, c.kind.Area),
@@ -121,7 +113,7 @@ func (r *Reader) applyAnswer(c *call, e *Error) {
 	}
 }
 
-// look returns the state of the area's gate, and an error if it is shut.
+// look returns the state of the area's gate, or an error if the token was rejected.
 func (r *Reader) look(c *call) (gateState, error) {
 	s := r.gates[c.kind.Area].look()
 	if s.refused == nil {
@@ -132,9 +124,9 @@ func (r *Reader) look(c *call) (gateState, error) {
 	return s, e
 }
 
-// admit lets an attempt go, after the pause that the platform may have asked
-// for; an error says why it may not go. A write does not wait here: its Turn has, and no
-// time may pass between the look that it relies on and the write.
+// admit returns nil when an attempt may go, if need be after the platform's pause. It
+// never waits with a write: Turn did, and a later wait would come between the last read
+// and the write that depends on it.
 func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	s, err := r.look(c)
 	switch {
@@ -152,8 +144,8 @@ func (r *Reader) admit(ctx context.Context, c *call, attempt int) error {
 	return r.await(ctx, c)
 }
 
-// await waits until the pause of an area is over. Those who waited go on after a random
-// time each, unless the token was refused meanwhile.
+// await waits for the end of the area's pause and then a random time, unless the token
+// is rejected meanwhile.
 func (r *Reader) await(ctx context.Context, c *call) error {
 	limit, bounded := ctx.Deadline()
 	for {
@@ -174,7 +166,7 @@ func (r *Reader) await(ctx context.Context, c *call) error {
 	}
 }
 
-// sleep waits for the end of a pause, and a while longer.
+// sleep waits for the end of a pause, then for a time, or until ctx ends.
 func sleep(ctx, pause context.Context, longer time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -187,15 +179,15 @@ func sleep(ctx, pause context.Context, longer time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// paused is a request that does not go because of a pause.
+// paused returns the error for a request that a pause blocks.
 func (c *call) paused(pause context.Context, why string) *Error {
 	e := c.unsent("not sent, because the platform asks to wait until %s%s", stamp(pause), why)
-	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // it is a pause, though it may be over by now
+	e.RetryAfter = max(time.Until(deadline(pause)), time.Nanosecond) // never 0, which means no pause
 	return e
 }
 
-// retry runs a read until it succeeds, can't succeed, or the tries or the
-// context are used up; it returns the error of the last attempt.
+// retry repeats a read until it succeeds, can't succeed, or runs out of tries or time.
+// It returns the error of the last attempt.
 func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error {
 	var last error
 	attempt := 0
@@ -216,8 +208,8 @@ func (r *Reader) retry(ctx context.Context, read func(attempt int) error) error 
 	return last
 }
 
-// worthwhile reports whether a read that failed so may succeed on another try:
-// the network, 408, 429 and 5xx (docs/design.md C4).
+// worthwhile reports whether another try may succeed: after network errors, 408, 429
+// and 5xx (docs/design.md C4).
 func worthwhile(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.hopeless {
@@ -226,11 +218,10 @@ func worthwhile(err error) bool {
 	return e.Class == Unavailable || e.Class == Unsent || e.Status == http.StatusTooManyRequests
 }
 
-// newBackOff gives the delays before the next tries: each a random part of a
-// growing interval.
+// newBackOff returns random delays from a growing interval.
 func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 	exponential := backoff.NewExponentialBackOff()
-	// A factor of 1 draws from zero to twice the interval: full jitter.
+	// A factor of 1 means from zero to twice the interval: full jitter.
 	exponential.RandomizationFactor = 1
 	exponential.InitialInterval = cfg.Initial / 2
 	exponential.MaxInterval = cfg.Max / 2
@@ -238,11 +229,11 @@ func newBackOff(cfg Retry) *backoff.ExponentialBackOff {
 	return exponential
 }
 
-// maxAsked is where what is read of a Retry-After ends.
+// maxAsked is the longest pause that Retry-After can mean.
 const maxAsked = 366 * 24 * time.Hour
 
-// retryAfter reads the header Retry-After, as seconds or as a date; what is
-// neither, or past, is 0.
+// retryAfter parses Retry-After, as seconds or as a date. It returns 0 if the header
+// is invalid or in the past.
 func (r *Reader) retryAfter(resp *http.Response) time.Duration {
 	text := resp.Header.Get("Retry-After")
 	if n := seconds(text, maxAsked); n > 0 {
@@ -259,7 +250,7 @@ func (r *Reader) retryAfter(resp *http.Response) time.Duration {
 	return min(max(until.Sub(now), 0), maxAsked)
 }
 
-// scaled is a time that a server asked for in this Reader's seconds.
+// scaled converts a time that a server asked for by Retry.Second.
 func (r *Reader) scaled(asked time.Duration) time.Duration {
 	return time.Duration(asked.Seconds() * float64(r.cfg.Retry.Second))
 }

@@ -15,8 +15,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Listed holds the kinds that were listed whole: that server is the platform, so its 404
-// for one object means that the object is absent. All clients of a run share one.
+// Listed records the kinds that a run has listed completely. That proves that the
+// server is the platform, so a 404 for one object means that the object doesn't exist.
 type Listed struct{ kinds sync.Map }
 
 func (l *Listed) has(k *kind.Kind) bool {
@@ -24,26 +24,24 @@ func (l *Listed) has(k *kind.Kind) bool {
 	return ok
 }
 
-// listing is the state of one List over its pages and attempts.
+// listing is the state of one List, over its pages and attempts.
 type listing struct {
 	*call
 	info    kind.ListInfo
 	each    func(kind.Object) error
 	stopped error // the error of each
-	// given are the items of this page that an earlier attempt has passed on,
+	// given has the objects of this page that earlier attempts passed to each, and
 	// now those of this attempt.
 	given, now map[string]bool
-	// left is how many bytes the rest of the list may have, most how many
-	// items all of it.
-	left      int64
-	most      int
-	seen      map[string]bool // the addresses of the pages
-	restarted bool
+	left       int64           // how many bytes the rest of the list may have
+	most       int             // how many objects the list may have
+	seen       map[string]bool // the URLs of the pages
+	restarted  bool
 }
 
-// List passes every item of the collection to each (docs/platform.md 4 rows 1 and 5), as
-// it is decoded, in the server's order. After an error the items are not complete. It
-// returns an error of each as it is.
+// List calls each with every object of the collection (docs/platform.md 4 rows 1 and
+// 5), as it is decoded, in the server's order. After an error the list is incomplete.
+// List returns an error of each unchanged.
 func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error) {
 	c, err := r.newCall(kind.List, k, "")
 	if err != nil {
@@ -61,7 +59,7 @@ func (r *Reader) List(ctx context.Context, k *kind.Kind, each func(kind.Object) 
 	return l.info, err
 }
 
-// pages reads one page after the other.
+// pages reads all pages.
 func (r *Reader) pages(ctx context.Context, l *listing) error {
 	for {
 		next, err := r.page(ctx, l)
@@ -82,8 +80,8 @@ func (r *Reader) pages(ctx context.Context, l *listing) error {
 	}
 }
 
-// restart goes on after a page whose token had expired, with the fresh token
-// of the answer and only once; else the list stays incomplete.
+// restart returns the URL of the next page after a continue token has expired. It uses
+// the answer's fresh token once; after that the list is incomplete.
 func (l *listing) restart(err error) (*url.URL, error) {
 	var e *Error
 	switch {
@@ -97,21 +95,21 @@ func (l *listing) restart(err error) (*url.URL, error) {
 	return l.withQuery("continue", e.restart), nil
 }
 
-// endless is a list whose pages lead in a circle, or that is too long.
+// endless returns the error for a list that is too long or never ends.
 func (l *listing) endless(format string, args ...any) *Error {
 	e := l.newError(Unreadable, nil)
 	e.Message = fmt.Sprintf(format, args...)
 	return e
 }
 
-// page reads one page, with retries, and returns the address of the next.
+// page reads one page, with retries, and returns the URL of the next page or nil.
 func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error) {
 	l.given, l.now = map[string]bool{}, map[string]bool{}
 	err = r.read(ctx, l.call, func(a *answer) error {
 		maps.Copy(l.given, l.now)
 		clear(l.now)
 		buffered := bufio.NewReaderSize(a, 64<<10)
-		// An error shows again when the decoder reads.
+		// The decoder will see the same error.
 		peeked, _ := buffered.Peek(headSize)
 		start := append([]byte(nil), peeked...)
 		src := &source{r: buffered, object: r.cfg.MaxObject, list: l.left, most: r.cfg.MaxList}
@@ -134,7 +132,7 @@ func (r *Reader) page(ctx context.Context, l *listing) (next *url.URL, err error
 	return next, cmp.Or(l.stopped, err)
 }
 
-// pass hands on an item that no earlier attempt at this page has handed on.
+// pass calls each, unless an earlier attempt did.
 func (l *listing) pass(o kind.Object) error {
 	switch {
 	case l.given[o.Name]:
@@ -149,16 +147,15 @@ func (l *listing) pass(o kind.Object) error {
 	return l.stopped
 }
 
-// withQuery returns the collection's address with one parameter.
+// withQuery returns the collection's URL with this one parameter.
 func (c *call) withQuery(name, value string) *url.URL {
 	u := *c.url
 	u.RawQuery = url.Values{name: {value}}.Encode()
 	return &u
 }
 
-// following returns the address of the next page, nil after the last:
-// metadata.continue, nextPageToken, or a Link with rel=next, which must stay
-// on the origin that the token belongs to.
+// following returns the URL of the next page, or nil, from metadata.continue,
+// nextPageToken, or a Link with rel=next, which must have the platform's origin.
 func (c *call) following(p page, links []string) (*url.URL, error) {
 	switch {
 	case p.next != "":
@@ -177,8 +174,7 @@ func (c *call) following(p page, links []string) (*url.URL, error) {
 	return u, nil
 }
 
-// nextLink finds the target of rel=next in the values of Link headers
-// (RFC 8288).
+// nextLink returns the target of rel=next in Link headers (RFC 8288), or "".
 func nextLink(values []string) string {
 	for _, value := range values {
 		for _, link := range strings.Split(value, "<")[1:] {

@@ -13,20 +13,20 @@ import (
 	"trueup/internal/kind"
 )
 
-// Reach is what one request without a token showed of the way to an area. Any
-// answer counts. After an error it holds what was seen until then.
+// Reach is the result of one request to an area without a token, whatever the answer.
+// After an error it has what was known until then.
 type Reach struct {
-	Proxy   string // the host of the proxy that was used, or empty
-	Peer    string // the address, with its port, that was connected to
-	TLS     string // the version, empty where the address is plain http
-	Issuer  string // of the server's certificate, as Expires
+	Proxy   string // the host of the proxy, or ""
+	Peer    string // the IP address and port
+	TLS     string // the version, or "" for plain http
+	Issuer  string // of the server's certificate, as is Expires
 	Expires time.Time
-	Took    time.Duration // from the look-up of the name to the head of the answer
+	Took    time.Duration // from the DNS lookup to the head of the answer
 	Status  int
 	Clock   Reading // the time of the answer
 }
 
-// Reach asks for the base address of an area over a connection of its own.
+// Reach sends a GET to the base address of an area over a new connection.
 func (r *Reader) Reach(ctx context.Context, area kind.Area) (Reach, error) {
 	e := r.cfg.Endpoints[area]
 	if e.Base == nil {
@@ -77,8 +77,8 @@ func (s *Reach) certificate(chain []*x509.Certificate) {
 	}
 }
 
-// unreached is why there was no answer, without the address, which the caller knows. It
-// keeps what is known of a certificate that is not trusted.
+// unreached returns why there was no answer, without the address, which the caller
+// knows. It notes an untrusted certificate in seen.
 func (r *Reader) unreached(ctx context.Context, e Endpoint, seen *Reach, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {

@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// forReads speaks HTTP/2 where the platform does: all requests of a Reader then
-// share one connection.
+// forReads returns a transport for a Reader. It uses HTTP/2 if the platform does, so
+// that all requests share one connection.
 func forReads(cfg Config) *http.Transport {
 	t := newTransport(cfg)
 	t.ForceAttemptHTTP2 = true
-	// Pings find a dead connection while the platform may take its time.
+	// Pings detect a dead connection while the platform takes its time to answer.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	return t
 }
 
-// newTransport is HTTP/1.1 over connections that count what they write: with
-// one request at a time on a connection it is certain whether a failed write
-// has left this machine.
+// newTransport returns an HTTP/1.1 transport whose connections count what they write.
+// With one request at a time on each, a failed write was provably sent or not.
 func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -45,8 +44,8 @@ func newTransport(cfg Config) *http.Transport {
 	}
 }
 
-// throughProxy is asked what to make of a proxy's answer to CONNECT. The proxy
-// is named by its host alone, for its address may hold a password.
+// throughProxy checks a proxy's answer to CONNECT. Its error names only the proxy's
+// host, for the address may contain a password.
 func throughProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
@@ -62,14 +61,14 @@ func throughProxy(_ context.Context, proxy *url.URL, _ *http.Request, resp *http
 	}
 }
 
-// countedConn counts the bytes that the kernel took, or is just taking: a
-// server may answer, or go away, before the write has returned.
+// countedConn counts the bytes that were or are being written: a server may answer
+// before the write returns.
 type countedConn struct {
 	net.Conn
 	written atomic.Int64
 }
 
-// Write sends p and counts what was taken of it.
+// Write writes p and counts it.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.written.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
@@ -77,20 +76,9 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// counter finds the countedConn below TLS, or nil.
-func counter(conn net.Conn) *countedConn {
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
-	}
-	c, _ := conn.(*countedConn)
-	return c
-}
-
-// sending watches one request on its way out.
+// sending records what one request wrote to its connection.
 type sending struct {
-	// provable says that the transport is ours, so that what was not seen did
-	// not happen.
-	provable bool
+	provable bool // the transport is trueup's, so it reports every connection
 
 	mu    sync.Mutex
 	got   bool
@@ -99,17 +87,20 @@ type sending struct {
 }
 
 func (s *sending) gotConn(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.got, s.conn = true, counter(conn)
+	s.got = true
+	s.conn, _ = conn.(*countedConn)
 	if s.conn != nil {
 		s.start = s.conn.written.Load()
 	}
 }
 
-// nothingWritten is true only where it is certain. While the request's context
-// is over, a connection's writer may still be at work, so then a connection is
-// reason enough for doubt.
+// nothingWritten reports whether the request was certainly not sent. After the end of
+// ctx that is unknown if there is a connection, which may still be writing.
 func (s *sending) nothingWritten(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,11 +115,10 @@ func (s *sending) nothingWritten(ctx context.Context) bool {
 	return s.conn.written.Load() == s.start
 }
 
-// getOnly is the transport of a Reader: whatever asks it for another method is
-// refused before anything is dialled.
+// getOnly is the transport of a Reader. It rejects every method but GET.
 type getOnly struct{ next http.RoundTripper }
 
-// RoundTrip passes on GET and refuses everything else.
+// RoundTrip sends a GET.
 func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		if req.Body != nil {
@@ -139,7 +129,7 @@ func (g getOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-// newHTTP is a client that follows no redirect and keeps no cookie.
+// newHTTP returns a client that follows no redirects and stores no cookies.
 func newHTTP(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
