@@ -13,26 +13,24 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Options say how to fetch.
+// Options of Fetch.
 type Options struct {
-	// Workspace is the project's; an object of another one is an error.
+	// Workspace is the project's. An object of another one is an error.
 	Workspace kind.Workspace
-	// Parallelism bounds the requests at a time; default 4.
+	// Parallelism is the number of requests in parallel; default 4.
 	Parallelism int
-	// Names are the server's names of objects that it calls otherwise than git
-	// (docs/platform.md 1: {snapshot_name}).
+	// Names are the server's names of objects, if they differ from git (docs/platform.md 1: {snapshot_name}).
 	Names map[kind.Key]string
-	// Also are kinds to list although no manifest may be of them.
+	// Also are kinds to list even without manifests.
 	Also []*kind.Kind
 	// Whole keeps the specs of objects that no manifest names.
 	Whole bool
-	// Progress, if it is set, is called for every object that was read.
+	// Progress, if set, is called after every object.
 	Progress func(done int)
 }
 
-// Fetch reads what the manifests name: presence and content from the lists,
-// absence only from a GET that says so (docs/design.md 0.14). Kinds that can't be read
-// are passed over. Any failure to read is an error: nothing is guessed.
+// Fetch reads the objects that manifests name: presence and content from lists, absence only from a GET
+// that returns 404 (docs/design.md 0.14). It skips kinds that can't be read. Any failure to read is an error.
 func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (State, error) {
 	f := &fetch{
 		reader: r, opts: opts, inGit: map[kind.Key]kind.Key{}, listed: map[kind.Key]bool{},
@@ -73,30 +71,29 @@ func Fetch(ctx context.Context, r Reader, set *manifest.Set, opts Options) (Stat
 type fetch struct {
 	reader Reader
 	opts   Options
-	// wanted are the manifests of what can be listed and read.
+	// wanted are the manifests of kinds that can be listed and read.
 	wanted map[kind.Key]*manifest.Object
-	// inGit maps the server's key of an object to git's, where they differ.
+	// inGit maps the server's key of an object to the manifest's, if they differ.
 	inGit map[kind.Key]kind.Key
 
 	mu sync.Mutex
 	// done counts the objects that were read.
 	done  int
 	state State
-	// listed are the keys of what the lists show, open those of what to read by name:
-	// items whose list says too little of them, and wanted objects that no list shows.
+	// listed are the keys in lists; open those to read by name: items without spec, and wanted
+	// objects that no list has.
 	listed map[kind.Key]bool
 	open   []kind.Key
 }
 
-// count reports progress: one more object was read.
 func (f *fetch) count() {
 	if f.done++; f.opts.Progress != nil {
 		f.opts.Progress(f.done)
 	}
 }
 
-// kinds returns the kinds to list: those wanted, those that the options name, and
-// where there are once-only requests those that may serve the hostnames of these.
+// kinds returns the kinds to list: those wanted, those of the options, and for send-once requests those
+// that may serve their hostnames.
 func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	needed := map[string]bool{}
 	for key := range f.wanted {
@@ -115,7 +112,6 @@ func (f *fetch) kinds(set *manifest.Set) []*kind.Kind {
 	return kinds
 }
 
-// list reads one kind's list.
 func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	info, err := f.reader.List(ctx, k, func(o kind.Object) error {
 		if err := f.check(k, o); err != nil {
@@ -142,7 +138,7 @@ func (f *fetch) list(ctx context.Context, k *kind.Kind) error {
 	return err
 }
 
-// check refuses what the project's workspace can't hold.
+// check rejects an object of another kind or workspace.
 func (f *fetch) check(k *kind.Kind, o kind.Object) error {
 	ws := f.opts.Workspace
 	switch {
@@ -154,7 +150,6 @@ func (f *fetch) check(k *kind.Kind, o kind.Object) error {
 	return nil
 }
 
-// get reads one object by its name.
 func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	k, _ := kind.Named(key.Kind)
 	o, err := f.reader.Get(ctx, k, cmp.Or(f.opts.Names[key], key.Name))
@@ -164,7 +159,7 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	var absence interface{ NotFound() bool }
 	switch {
 	case errors.As(err, &absence) && absence.NotFound():
-		if f.wanted[key] != nil { // else it went away after the list was read
+		if f.wanted[key] != nil { // else it was deleted after the list was read
 			f.state.Absent[key] = true
 		}
 		return nil
@@ -185,10 +180,9 @@ func (f *fetch) get(ctx context.Context, key kind.Key) error {
 	return nil
 }
 
-// place puts an object where it belongs. Of unmanaged objects only the
-// identity is kept, and of those that are made once the spec. One that is as its
-// manifest gets the bytes of that, so that they are held once. Of two that serve one
-// hostname the first by name is the host's; one that is terminating serves nothing.
+// place adds an object to the state. It drops what nobody needs of unmanaged objects, and shares the bytes of
+// a spec with an equal manifest. If two objects serve one hostname, the first by name counts; a terminating
+// one serves nothing.
 func (f *fetch) place(key kind.Key, o kind.Object) {
 	if wanted := f.wanted[key]; wanted != nil {
 		if bytes.Equal(o.Spec, wanted.Spec) {

@@ -1,5 +1,4 @@
-// Package live fetches what the manifests name into an immutable State; it
-// declares the Reader that it needs and can change nothing.
+// Package live reads the objects that manifests name. It can change nothing.
 package live
 
 import (
@@ -10,24 +9,23 @@ import (
 
 // Reader reads objects of the platform.
 type Reader interface {
-	// List calls each for every item of the kind's collection, as it is decoded.
+	// List calls each for every item of the kind's list, as it decodes it.
 	List(ctx context.Context, k *kind.Kind, each func(kind.Object) error) (kind.ListInfo, error)
-	// Get returns one object; an error with NotFound() true is the only proof that there is none.
+	// Get returns one object. Only an error with NotFound() true proves that there is none.
 	Get(ctx context.Context, k *kind.Kind, name string) (kind.Object, error)
 }
 
-// State is what was live when it was fetched.
+// State is what was live when Fetch read it. Do not change it.
 type State struct {
-	// Objects are the objects that a manifest names, found, by git's key.
+	// Objects are the live objects of manifests, by the manifest's key.
 	Objects map[kind.Key]kind.Object
-	// Absent are those that a GET answered with a 404.
+	// Absent are the keys for which a GET returned 404.
 	Absent map[kind.Key]bool
-	// Unmanaged are listed objects that no manifest names, without their status,
-	// and, unless Options.Whole, without their spec but for those that are made
-	// once: one of them may be what a request without an answer made.
+	// Unmanaged are listed objects that no manifest names, without status. Unless Options.Whole, only
+	// those of create-only kinds have a spec: an unknown request may have created one of them.
 	Unmanaged []kind.Object
-	// Hosts maps the kind.HostKey of each hostname that an object serves to the key of that object.
+	// Hosts maps the kind.HostKey of each hostname to the key of the object that serves it.
 	Hosts map[string]kind.Key
-	// Lists says, by kind name, how complete the list was.
+	// Lists has the result of each list, by kind name.
 	Lists map[string]kind.ListInfo
 }

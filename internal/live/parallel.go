@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// parallel runs do for 0 to n-1, at most workers at a time, and waits for all.
-// The first failure stops the rest; of several, it returns the one of the lowest index,
-// and not one that only says it was stopped. A panic is a failure too.
+// parallel runs do for 0 to n-1, at most workers at a time, and waits for all. The first error cancels
+// the rest. It returns the error with the lowest index, and prefers those that are not just "cancelled". A
+// panic is an error, too.
 func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,7 +48,7 @@ func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, 
 	return cmp.Or(stopped, context.Cause(outer))
 }
 
-// panicError is a mistake of this program.
+// panicError is a panic; Stack returns where it happened.
 type panicError struct {
 	value any
 	stack []byte
@@ -58,5 +58,4 @@ func (e *panicError) Error() string {
 	return fmt.Sprintf("internal error: %.300v; this is a bug", e.value)
 }
 
-// Stack is where it happened, without any value.
 func (e *panicError) Stack() []byte { return e.stack }

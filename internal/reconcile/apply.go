@@ -25,7 +25,7 @@ type ApplyOptions struct {
 	WritesPerSecond  float64
 }
 
-// Apply sends what the plan shows.
+// Apply applies the plan.
 func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
 	client := s.Platform.Client(opts.WritesPerSecond)
 	defer client.Close()
@@ -68,8 +68,8 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
 	return result
 }
 
-// Finish records which requests git has, if the whole project was applied: one of them that has no
-// record later was lost.
+// Finish records the keys of all requests in git, after the whole project was applied. If one of them has no
+// record later, the ledger lost it.
 func (s *Session) Finish(ctx context.Context) {
 	options := s.inputs.Options
 	if options.Targets != nil || options.PartOfTree || s.Plan.LedgerProblem != "" {
@@ -80,11 +80,10 @@ func (s *Session) Finish(ctx context.Context) {
 	}
 }
 
-// maxSkew is how far the platform's clock and this machine's may differ without a warning
-// (docs/design.md A6).
+// maxSkew is how far the platform's clock and this machine's may differ without a warning (docs/design.md A6).
 const maxSkew = 5 * time.Minute
 
-// Clock returns a function that asks an object of the area for the platform's time.
+// Clock returns a function that reads the platform's time from an answer of the kind's area.
 func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (ledger.Instant, error) {
 	sources := sync.OnceValue(s.timeSources)
 	return func(ctx context.Context, k *kind.Kind) (ledger.Instant, error) {
@@ -103,8 +102,8 @@ func (s *Session) Clock(client *api.Client) func(context.Context, *kind.Kind) (l
 	}
 }
 
-// timeSources returns an object of each area to ask, the first in git that is live. If there is none,
-// the answer that an object does not exist has the time as well.
+// timeSources returns an object of each area to read the time from, the first in git that is live. Without
+// one it is an object that does not exist, because a 404 has the time, too.
 func (s *Session) timeSources() map[kind.Area]kind.Key {
 	found := map[kind.Area]kind.Key{}
 	for _, o := range s.inputs.Set.Objects {
@@ -121,7 +120,7 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 	return found
 }
 
-// replan plans one object again; a finding against it stops it.
+// replan plans one object again. A finding is an error.
 func (s *Session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 	item, findings := s.planner.Remake(key, obj)
 	if findings.HasErrors() {
@@ -130,8 +129,8 @@ func (s *Session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
 	return item, nil
 }
 
-// ExitCode returns the exit code of an apply; if several things happened, the one that a person must
-// know first (docs/design.md 0.24). Stale objects alone give exit.Stale only if nothing was sent.
+// ExitCode returns the exit code of an apply; of several outcomes the most urgent for a person counts
+// (docs/design.md 0.24). Stale objects give exit.Stale only if nothing was sent.
 func ExitCode(res apply.Result) int {
 	seen := map[apply.Verdict]bool{}
 	sent := false

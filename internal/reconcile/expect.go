@@ -12,18 +12,18 @@ import (
 	"trueup/internal/plan"
 )
 
-// maxDifferences limits the lines that say how a plan differs from the expected one.
+// maxDifferences limits the lines of Against.
 const maxDifferences = 20
 
-// Expectation is the plan that --expect allows to apply. Any plan meets the zero value.
+// Expectation is the plan of --expect. The zero value allows any plan.
 type Expectation struct {
 	Digest string
 	// plan is nil if only the digest is known.
 	plan *plan.Plan
 }
 
-// Expect reads FILE or sha256:… of --expect; full is the whole path of FILE. trueup only compares
-// what the file has, and sends nothing of it.
+// Expect reads FILE or sha256:… of --expect; full is the absolute path of FILE. trueup compares the plan in
+// the file, and never sends it.
 func Expect(arg, full string) (Expectation, error) {
 	switch {
 	case arg == "":
@@ -45,8 +45,7 @@ func Expect(arg, full string) (Expectation, error) {
 	return Expectation{Digest: p.Digest, plan: p}, nil
 }
 
-// ReadPlan reads the file of a plan. If it is not as it was written, the error has the code of a
-// plan that is not the expected one.
+// ReadPlan reads the file of a plan. If it was changed, the error has the exit code Stale.
 func ReadPlan(full string) (*plan.Plan, error) {
 	f, info, err := files.Open(full)
 	if err != nil {
@@ -71,8 +70,7 @@ func ReadPlan(full string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Against returns how a plan differs from the expected one, in lines for a person; none if it does
-// not.
+// Against returns the differences of a plan from the expected one, as lines for a person, or nil.
 func (e Expectation) Against(now *plan.Plan) []string {
 	if e.Digest == "" || e.plan == nil && e.Digest == now.Digest {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"trueup/internal/plan"
 )
 
-// Options choose what is planned. Most are flags.
+// Options choose what to plan. Most are flags.
 type Options struct {
-	// Options are those that need no manifests; plan adds the rest.
+	// Options are those that need no manifests; Prepare adds the rest.
 	plan.Options
 	// ReadOnly is set by commands that change nothing.
 	ReadOnly      bool
@@ -23,7 +23,7 @@ type Options struct {
 	BaseRef       string
 }
 
-// Check refuses values that no manifest fits.
+// Check returns an error for a value that no manifest could match.
 func (o Options) Check() error {
 	_, err := o.plan()
 	return err
@@ -46,8 +46,8 @@ func (o Options) plan() (all plan.Options, err error) {
 	return all, nil
 }
 
-// Match refuses an option that names nothing in git: a slip must not look as if there were nothing
-// to do.
+// Match rejects an option that names no manifest: with a typing error, trueup must not report that
+// there is nothing to do.
 func (o Options) Match(set *manifest.Set) error {
 	names := make([]string, len(set.Objects))
 	for i, obj := range set.Objects {
@@ -69,8 +69,8 @@ func (o Options) Match(set *manifest.Set) error {
 	return nil
 }
 
-// Filter returns the filter of --target KIND/NAME, whose parts may have the wildcards of path.Match;
-// nil without patterns.
+// Filter returns the filter of --target KIND/NAME, with the wildcards of path.Match in both parts; nil
+// without patterns.
 func Filter(patterns []string) (func(kind.Key) bool, error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func Filter(patterns []string) (func(kind.Key) bool, error) {
 	}, nil
 }
 
-// Keys reads the objects that a flag names.
+// Keys returns the objects that a flag names.
 func Keys(flag string, values []string) (map[kind.Key]bool, error) {
 	named := map[kind.Key]bool{}
 	for _, v := range values {

@@ -13,8 +13,8 @@ import (
 	"trueup/internal/manifest"
 )
 
-// Probe returns a request of a kind that does no harm, for a hostname: it is for a path that does not
-// exist. Session.Prove sends it.
+// Probe returns a harmless purge of a kind for a hostname: its path does not exist. Session.Prove sends it
+// again.
 func Probe(k *kind.Kind, hostname string) (kind.Key, manifest.Source, error) {
 	name := "trueup-probe-" + uuid.NewString()[:8]
 	text, err := json.Marshal(map[string]any{
@@ -24,8 +24,8 @@ func Probe(k *kind.Kind, hostname string) (kind.Key, manifest.Source, error) {
 	return kind.Key{Kind: k.Name, Name: name}, manifest.Source{Data: text, Display: "--probe-duplicates"}, err
 }
 
-// Prove sends the request of a key, which the platform accepted, once more (docs/design.md 0.7). It
-// records how the platform refused the duplicate. Any other answer proves nothing, and is an error.
+// Prove sends the request of a key again, which the platform has accepted (docs/design.md 0.7). It records
+// that the platform refused the duplicate. Any other answer is an error, and proves nothing.
 func (s *Session) Prove(ctx context.Context, k *kind.Kind, key kind.Key, body []byte) (proof ledger.Proof, err error) {
 	client := s.Platform.Client(0)
 	defer client.Close()

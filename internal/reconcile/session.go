@@ -1,5 +1,5 @@
-// Package reconcile compares the manifests of a project with the platform, and applies the plan. It
-// parses no flags, asks no person, and writes no output.
+// Package reconcile compares a project's manifests with the platform, and applies the plan. It parses no
+// flags, asks no questions, and writes no output.
 package reconcile
 
 import (
@@ -24,22 +24,22 @@ import (
 	"trueup/internal/project"
 )
 
-// Env is where a run works.
+// Env is the environment of a run.
 type Env struct {
 	config.Options
-	// Paths are the PATHs of the run.
+	// Paths are the PATH arguments.
 	Paths []string
 	// Open opens the platform.
 	Open    func(context.Context, project.Project, *manifest.Set) (*config.Platform, error)
 	History *history.Reader
-	// Begin begins a phase that may take long.
+	// Begin starts a phase that may take long.
 	Begin func(doing string) (progress func(done, of int), end func())
-	// Report gets the events of apply.
+	// Report gets the events of apply. Hurry is that of apply.Deps.
 	Report func(apply.Event)
 	Hurry  <-chan struct{}
 }
 
-// Session is a run from manifests to plan, and what apply needs to continue.
+// Session is a run from manifests to plan and apply.
 type Session struct {
 	// Loaded has the manifests, and all findings.
 	Loaded   project.Loaded
@@ -52,11 +52,11 @@ type Session struct {
 	options Options
 	inputs  plan.Inputs
 	planner *plan.Planner
-	// warnedOfSkew is used to warn once that clocks differ.
+	// warnedOfSkew limits the warning that clocks differ.
 	warnedOfSkew sync.Once
 }
 
-// Prepare makes the plan. A session without a plan has findings that are errors.
+// Prepare makes the plan. If findings are errors, the session has none.
 func Prepare(ctx context.Context, env Env, l project.Loaded, o Options) (*Session, error) {
 	s := &Session{env: env, Loaded: l, options: o}
 	options, err := o.plan()
@@ -90,7 +90,7 @@ func Prepare(ctx context.Context, env Env, l project.Loaded, o Options) (*Sessio
 	return s, nil
 }
 
-// WarnOfNothing says how to get manifests if there are none.
+// WarnOfNothing warns if there are no manifests, and says how to get some.
 func WarnOfNothing(l project.Loaded, log func(slog.Level, string)) {
 	switch {
 	case !l.IsEmpty():
@@ -108,16 +108,16 @@ func (s *Session) Close() {
 	}
 }
 
-// View returns what the ledger knows of the objects.
+// View returns the ledger's records of the objects.
 func (s *Session) View() ledger.View { return s.inputs.Ledger }
 
-// HidesLedger reports whether a plan in CI was made without the ledger that the project has: green
-// would mean that apply can do what the plan shows.
+// HidesLedger reports whether a plan in CI was made without the project's ledger: a green job would promise
+// that apply can do what the plan shows.
 func (s *Session) HidesLedger() bool {
 	return config.InCI(s.env.Getenv) && s.Platform.Ledger.Store != "" && s.Plan.LedgerProblem != ""
 }
 
-// compare reads ledger and platform and makes the plan.
+// compare reads ledger and platform, and makes the plan.
 func (s *Session) compare(ctx context.Context) error {
 	if err := s.readLedger(ctx); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Session) compare(ctx context.Context) error {
 	return nil
 }
 
-// readLedger reads what the ledger knows of the objects in git, and of those that were removed.
+// readLedger reads the records of the objects in git, and of removed ones.
 func (s *Session) readLedger(ctx context.Context) (err error) {
 	_, end := s.env.Begin("reading the ledger")
 	defer end()
@@ -165,8 +165,8 @@ func (s *Session) readLedger(ctx context.Context) (err error) {
 	return err
 }
 
-// admit refuses to send tokens elsewhere than the ledger was made for, and to send anything without
-// the ledger that the environment names.
+// admit rejects a platform that the ledger was not made for, which must not get the tokens. It also rejects
+// a run without the ledger that the environment names.
 func (s *Session) admit(ctx context.Context) error {
 	if err := s.Platform.Admit(ctx, Areas(s.inputs.Set)...); err != nil {
 		return err
@@ -184,7 +184,7 @@ func Areas(set *manifest.Set) []kind.Area {
 	})
 }
 
-// readLive reads what the manifests name.
+// readLive reads the objects that manifests name.
 func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) {
 	progress, end := s.env.Begin("reading what is live")
 	defer end()
@@ -205,8 +205,7 @@ func (s *Session) readLive(ctx context.Context, reader live.Reader) (err error) 
 	return err
 }
 
-// addUnmanaged adds the records of live objects that git does not name, by their keys, never by a
-// scan (docs/design.md 0.26).
+// addUnmanaged adds the records of unmanaged objects, by key and never by a scan (docs/design.md 0.26).
 func (s *Session) addUnmanaged(ctx context.Context) error {
 	if s.inputs.Ledger.Problem != "" || len(s.inputs.Live.Unmanaged) == 0 {
 		return nil
@@ -214,8 +213,8 @@ func (s *Session) addUnmanaged(ctx context.Context) error {
 	return s.Ledger.Add(ctx, &s.inputs.Ledger, kind.KeysOf(s.inputs.Live.Unmanaged))
 }
 
-// Offline returns the plan of what git changed since the base. It needs no token, platform or
-// ledger; store is the project's.
+// Offline returns the plan of what git changed since the base. It needs no token, platform or ledger; store is
+// that of the project.
 func Offline(ctx context.Context, env Env, l project.Loaded, o Options, store string) (*plan.Plan, error) {
 	options, err := o.plan()
 	if err != nil {
