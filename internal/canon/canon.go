@@ -57,23 +57,19 @@ func Append(b []byte, v any) []byte {
 	case float64:
 		return append(b, Number(json.Number(strconv.FormatFloat(t, 'g', -1, 64)))...)
 	case []any:
-		return appendArray(b, t)
+		b = append(b, '[')
+		for i, element := range t {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = Append(b, element)
+		}
+		return append(b, ']')
 	case map[string]any:
 		return appendObject(b, t)
 	default:
 		panic(fmt.Sprintf("canon: %T is not decoded JSON", v))
 	}
-}
-
-func appendArray(b []byte, elements []any) []byte {
-	b = append(b, '[')
-	for i, e := range elements {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = Append(b, e)
-	}
-	return append(b, ']')
 }
 
 func appendObject(b []byte, fields map[string]any) []byte {

@@ -38,7 +38,7 @@ func Unshown(body []byte, live any, lines []Line) []string {
 			c.add("this request would also change %s", name)
 		}
 	}
-	at := &place{field: "spec", live: &tree{}, after: &tree{}}
+	at := &place{live: &tree{}, after: &tree{}}
 	for i := range lines {
 		at.live.put(lines[i].LiveAt, &lines[i])
 		at.after.put(lines[i].AfterAt, &lines[i])
@@ -91,27 +91,30 @@ func (c *check) add(format string, args ...any) {
 // place is the place of the walk. live and after have the lines at and below it, or are nil.
 type place struct {
 	up *place
-	// field is the name in an object, index the place in a list of live.
-	field       string
-	index       int
-	inList      bool
+	// step is the name in an object, or the index in a list of live.
+	step        any
 	live, after *tree
+}
+
+func (p *place) below(was, is any) *place {
+	return &place{p, was, p.live.below(was), p.after.below(is)}
 }
 
 // String returns the path of the place.
 func (p *place) String() string {
-	switch {
-	case p.up == nil:
-		return p.field
-	case p.inList:
-		return fmt.Sprintf("%s[%d]", p.up, p.index)
+	if p.up == nil {
+		return "spec"
 	}
-	return p.up.String() + "." + p.field
+	if index, ok := p.step.(int); ok {
+		return fmt.Sprintf("%s[%d]", p.up, index)
+	}
+	return fmt.Sprintf("%s.%s", p.up, p.step)
 }
 
 // walk compares a place of live and after, down to what lines show.
 func (c *check) walk(at *place, live, after any) {
-	if at.isShown() || at.live == nil && at.after == nil && equal(live, after) {
+	isShown := slices.ContainsFunc(at.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(at.after.at(), line) })
+	if isShown || at.live == nil && at.after == nil && equal(live, after) {
 		return
 	}
 	switch was := live.(type) {
@@ -132,23 +135,14 @@ func (c *check) walk(at *place, live, after any) {
 }
 
 func (c *check) fields(at *place, live, after map[string]any) {
-	field := func(name string) {
-		below := &place{up: at, field: name, live: at.live.below(name), after: at.after.below(name)}
-		c.walk(below, live[name], after[name])
-	}
 	for name := range live {
-		field(name)
+		c.walk(at.below(name, name), live[name], after[name])
 	}
 	for name := range after {
 		if _, had := live[name]; !had {
-			field(name)
+			c.walk(at.below(name, name), nil, after[name])
 		}
 	}
-}
-
-// isShown reports whether one line shows the value of a place in live and after.
-func (p *place) isShown() bool {
-	return slices.ContainsFunc(p.live.at(), func(line *Line) bool { return !line.Moved && slices.Contains(p.after.at(), line) })
 }
 
 // elements compares two lists. Lines may show elements as dropped, added or moved; the others must be the
@@ -179,8 +173,7 @@ func (c *check) elements(at *place, live, after []any) {
 		pairs = append(pairs, [2]int{was[n], is[n]})
 	}
 	for _, p := range pairs {
-		below := &place{up: at, index: p[0], inList: true, live: at.live.below(p[0]), after: at.after.below(p[1])}
-		c.walk(below, live[p[0]], after[p[1]])
+		c.walk(at.below(p[0], p[1]), live[p[0]], after[p[1]])
 	}
 }
 

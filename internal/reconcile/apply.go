@@ -37,9 +37,15 @@ func (s *Session) Apply(ctx context.Context, opts ApplyOptions) apply.Result {
 	progress, end := s.env.Begin("applying")
 	defer end()
 	deps := apply.Deps{
-		Writer:   client,
-		Clock:    s.Clock(client),
-		Replan:   s.replan,
+		Writer: client,
+		Clock:  s.Clock(client),
+		Replan: func(key kind.Key, obj *kind.Object) (plan.Item, error) {
+			item, findings := s.planner.Remake(key, obj)
+			if findings.HasErrors() {
+				return plan.Item{}, errors.New(findings[0].Message)
+			}
+			return item, nil
+		},
 		Spec:     func(key kind.Key) []byte { return s.planner.Managed(s.inputs.Set.Find(key)) },
 		Rules:    func(k *kind.Kind) *merge.Rules { return s.planner.Rules(k) },
 		Report:   s.env.Report,
@@ -118,15 +124,6 @@ func (s *Session) timeSources() map[kind.Area]kind.Key {
 		}
 	}
 	return found
-}
-
-// replan plans one object again. A finding is an error.
-func (s *Session) replan(key kind.Key, obj *kind.Object) (plan.Item, error) {
-	item, findings := s.planner.Remake(key, obj)
-	if findings.HasErrors() {
-		return plan.Item{}, errors.New(findings[0].Message)
-	}
-	return item, nil
 }
 
 // ExitCode returns the exit code of an apply; of several outcomes the most urgent for a person counts
