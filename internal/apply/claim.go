@@ -125,13 +125,7 @@ func (w *work) createOnce(ctx context.Context) *Outcome {
 		}
 		if _, end := w.absent(ctx, name); end != nil {
 			w.noteResult(end.cause)
-			if end.Verdict == Stale && w.Journal != nil { // another run may have created it
-				records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
-				if state := records[w.item.Key].State; err == nil && (state == ledger.Claimed || state == ledger.Posted) {
-					return w.leaveToOther(w.item.Key)
-				}
-			}
-			return end
+			return w.leaveIfClaimed(ctx, end)
 		}
 	}
 	s, at := &onceSend{work: w}, w.readClock(ctx, w.kind)

@@ -120,12 +120,7 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 	if uncertain(err) {
 		w.maybeDone = nil // err is about this try
 	}
-	obj, looked := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
-	if notFound(looked) {
-		if looked = w.Sleep(ctx, lookAgain); looked == nil {
-			obj, looked = w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
-		}
-	}
+	obj, looked := w.lookTwice(ctx)
 	switch {
 	case looked == nil:
 		return w.existsNow(ctx, obj)
@@ -140,6 +135,16 @@ func (w *work) lookFor(ctx context.Context, err error) *Outcome {
 		return unknown(err, fmt.Sprintf("sent %d times, but live does not show it: ", w.sends))
 	}
 	return unknown(err, "")
+}
+
+func (w *work) lookTwice(ctx context.Context) (kind.Object, error) {
+	obj, err := w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
+	if notFound(err) {
+		if err = w.Sleep(ctx, lookAgain); err == nil {
+			return w.Writer.Get(w.sendCtx, w.kind, w.item.Name)
+		}
+	}
+	return obj, err
 }
 
 // existsNow ends an item whose object exists after a try: trueup created it, or it is in sync
@@ -310,10 +315,12 @@ func (w *work) settle(ctx context.Context, wrote write, err error) *Outcome {
 		return unknown(err, "")
 	case got.interrupted:
 		return w.record(unverified(ctx, "it was written"), ledger.AppliedSpec{Spec: w.spec})
-	case got.obj == nil && w.item.Op == plan.Create && notFound(got.err):
-		return unreadable(got.err) // nothing was applied: the spec stays pending
 	case got.obj == nil:
-		return w.record(unreadable(got.err), ledger.AppliedSpec{Spec: w.spec})
+		end := unreadable(got.err)
+		if end.Verdict == NotConverged && w.item.Op == plan.Create {
+			return end // it does not exist: the spec stays pending
+		}
+		return w.record(end, ledger.AppliedSpec{Spec: w.spec})
 	}
 	return w.applied(wrote, *got.obj)
 }

@@ -41,17 +41,12 @@ const (
 )
 
 func (d *deletion) all(ctx context.Context) *Outcome {
-	end := d.halted(ctx)
-	for _, o := range d.outcomes {
-		if end == nil && o.Verdict != "" && o.Verdict != OK {
-			end = skipped(Partial, "deletions come last, and "+o.String()+" failed")
-		}
-	}
-	if end != nil {
+	if end := cmp.Or(d.halted(ctx), d.failedBefore()); end != nil {
 		return end
 	}
 	d.report("start", "")
-	if end = d.recordIntent(); end == nil {
+	end := d.recordIntent()
+	if end == nil {
 		for end == nil {
 			end = d.try(ctx)
 		}
@@ -59,8 +54,7 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 	}
 	if d.state == deletePending && d.Options.Wait && end.Verdict == OK {
 		end = d.poll(ctx, "accepted", "gone", func(ctx context.Context) *Outcome {
-			obj, err := d.Writer.Get(ctx, d.kind, d.name)
-			if notFound(err) || err == nil && !d.isPlanned(obj) {
+			if obj, err := d.Writer.Get(ctx, d.kind, d.name); notFound(err) || err == nil && !d.isPlanned(obj) {
 				return done("deleted")
 			}
 			return nil
@@ -68,6 +62,16 @@ func (d *deletion) all(ctx context.Context) *Outcome {
 	}
 	d.noteResult(end.cause)
 	return d.reportEnd(end)
+}
+
+// failedBefore returns an outcome if anything before the deletions failed.
+func (r *run) failedBefore() *Outcome {
+	for _, o := range r.outcomes {
+		if o.Verdict != "" && o.Verdict != OK {
+			return skipped(Partial, "deletions come last, and "+o.String()+" failed")
+		}
+	}
+	return nil
 }
 
 // recordIntent records the deletion in the ledger before trueup sends it.

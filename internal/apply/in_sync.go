@@ -15,14 +15,7 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 	toRecord := w.item.Record && !w.item.Found && w.Journal != nil
 	if w.item.Found {
 		if end = cmp.Or(endedBefore(ctx, recordingInSync), end); end.Status != Skipped {
-			// Another run may record at the same time that the object of the unknown request is live.
-			made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
-			err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
-			if errors.Is(err, ledger.ErrConflict) {
-				end = w.leaveToOther(w.item.Key)
-			} else {
-				end.unrecordedLive("it is live", err)
-			}
+			end = w.recordFound(end)
 		}
 	}
 	if w.Options.Wait && w.item.Op == plan.None && w.kind.CreateOnly() && end.Verdict == OK {
@@ -43,6 +36,17 @@ func (w *work) endInSync(ctx context.Context, end *Outcome) *Outcome {
 }
 
 const recordingInSync = "the ledger recorded that live equals git"
+
+// recordFound records that the object of an unknown request is live, unless another run does.
+func (w *work) recordFound(end *Outcome) *Outcome {
+	made := ledger.Made{RemoteName: cmp.Or(w.item.RemoteName, w.item.Name), UID: w.item.Live.UID}
+	err := w.Journal.Found(w.ledgerCtx, w.item.Key, made)
+	if errors.Is(err, ledger.ErrConflict) {
+		return w.leaveToOther(w.item.Key)
+	}
+	end.unrecordedLive("it is live", err)
+	return end
+}
 
 // recordsTogether is how many records recordInSync writes at once. The run can be stopped in between.
 const recordsTogether = 500

@@ -21,6 +21,18 @@ func (r *run) leaveToOther(key kind.Key) *Outcome {
 	return skipped(Partial, "in flight elsewhere")
 }
 
+// leaveIfClaimed leaves an object that appeared since the plan to the run that claimed it, if any.
+func (w *work) leaveIfClaimed(ctx context.Context, end *Outcome) *Outcome {
+	if end.Verdict != Stale || w.Journal == nil {
+		return end
+	}
+	records, err := w.Journal.Look(ctx, []kind.Key{w.item.Key})
+	if state := records[w.item.Key].State; err == nil && (state == ledger.Claimed || state == ledger.Posted) {
+		return w.leaveToOther(w.item.Key)
+	}
+	return end
+}
+
 // pollSeldom is the longest pause between two reads of the ledger: many runs that wait must not
 // slow the store for the one that works.
 const pollSeldom = 8 * time.Second
