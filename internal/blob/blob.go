@@ -1,5 +1,5 @@
-// Package blob keeps blobs that are created once and never change, in a folder of a disk, below a prefix of a
-// bucket, or on a ref of a git remote. Of those that create one name at the same time, one wins.
+// Package blob stores blobs that never change: in a folder, below a prefix of a bucket, or on a ref of a git remote. If
+// several runs create the same name, exactly one succeeds.
 package blob
 
 import (
@@ -8,58 +8,56 @@ import (
 	"time"
 )
 
-// Store keeps blobs by their names, which are paths of letters, digits, dots and hyphens, with slashes between.
+// Store has blobs by name. Names are paths of letters, digits, dots and hyphens.
 type Store interface {
-	// Make prepares an empty store; it leaves another one as it is.
+	// Make prepares an empty store; it does not change an existing one.
 	Make(ctx context.Context) error
-	// Create creates a blob and returns when it is durable. It returns ErrExists if there is another one of the
-	// name, and ErrAbsent if the store that Make prepared is gone; after any other error the blob may exist.
-	// Callers never create the same content twice. Then it creates copies, as far as it can.
+	// Create creates a blob and returns when it is durable. It returns ErrExists if another blob has the name, and
+	// ErrAbsent if somebody removed the store. After any other error the blob may exist. Callers never create the same
+	// content twice. Create then tries to create the copies.
 	Create(ctx context.Context, b Blob, copies ...Copy) error
-	// RefusesCreation returns an error unless the store prevents a second creation of a blob that exists.
+	// RefusesCreation returns an error unless the store rejects a second creation of an existing blob.
 	RefusesCreation(ctx context.Context, name string) error
-	// Get returns the content of a blob, or ErrAbsent.
+	// Get returns the content, or ErrAbsent.
 	Get(ctx context.Context, name string) ([]byte, error)
-	// List returns the names below a folder in the order of their bytes: the first ones, or all if most is 0.
-	// An absent folder is empty.
+	// List returns the first most names below a folder, or all if most is 0, in byte order. An absent folder is empty.
 	List(ctx context.Context, under string, most int) ([]string, error)
-	// Below returns a store of the same kind within this one, for a proof.
+	// Below returns a store within this one, for a test of the store.
 	Below(folder string) Store
 	// Clear removes all blobs.
 	Clear(ctx context.Context) error
-	// Place returns where a blob is, for messages.
+	// Place says where a blob is, for messages.
 	Place(name string) string
 }
 
-// Blob is a blob to create. A store may show the note to people.
+// Blob is a blob to create. A store may show Note to people.
 type Blob struct {
 	Name    string
 	Content []byte
 	Note    string
 }
 
-// Copy is a blob that combines others, which a store may remove.
+// Copy combines the blobs Of, which the store may remove.
 type Copy struct {
 	Blob
 	Of []string
 }
 
 var (
-	// ErrExists says that there is another blob of the name.
+	// ErrExists means that another blob has the name.
 	ErrExists = errors.New("it already exists")
-	// ErrAbsent says that there is no blob of the name.
+	// ErrAbsent means that no blob has the name.
 	ErrAbsent = errors.New("it does not exist")
-	// ErrIrregular says that something else has the name of a blob: a link, a folder, or too much.
+	// ErrIrregular means that the name belongs to a link, a folder, or a file that is too long.
 	ErrIrregular = errors.New("it is not a regular file")
-	// ErrStore says that trueup refuses a store, whatever is in it: it is for something else, or others could
-	// write there.
+	// ErrStore means that trueup rejects the store: it is used for something else, or others can write there.
 	ErrStore = errors.New("it is refused as a ledger")
 )
 
 // maxSize bounds a blob, in bytes.
 const maxSize = 256 << 20
 
-// createAll creates a blob, and then copies until one fails: readers can do without them.
+// createAll creates a blob, and then copies until one fails. Readers can do without copies.
 func createAll(ctx context.Context, b Blob, copies []Copy, create func(context.Context, Blob) error) error {
 	if err := create(ctx, b); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// maxTries bounds how often one request is sent.
+// maxTries bounds the attempts of one request.
 const maxTries = 6
 
 var (
@@ -28,12 +28,12 @@ var (
 	errUnsafe   = errors.New("the server ignores If-None-Match and accepted a second creation of an object. It is not safe for a ledger, because two runs could send the same request: use another store")
 )
 
-// Bucket is a prefix of a bucket on a server that speaks the S3 protocol. It creates objects with
-// If-None-Match: *, and replaces none. Some servers ignore the condition: RefusesCreation detects them.
+// Bucket is a prefix of a bucket on an S3 server. It creates objects with If-None-Match: * and never replaces one.
+// RefusesCreation detects servers that ignore this condition.
 type Bucket struct {
 	client         *s3Client
 	bucket, prefix string
-	// pause is near the first wait between two tries, patience bounds one request with all its tries.
+	// pause is about the first wait before a retry, patience bounds a request with its retries.
 	pause, patience time.Duration
 }
 
@@ -58,8 +58,7 @@ func (s *Bucket) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// retry calls try until it returns no error, or says that it would fail again. The pauses are random, and
-// longer each time.
+// retry calls try until it succeeds, or returns that another attempt is useless.
 func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.Multiplier = s.pause, 2
@@ -71,9 +70,9 @@ func (s *Bucket) retry(ctx context.Context, try func() (again bool, err error)) 
 	}
 }
 
-// tryCreate sends a creation once. Unless the server confirms that it accepted these very bytes, tryCreate
-// reads the object: an answer may be lost, and a proxy may have sent the request twice. Again says that there
-// is no object, and that another try may create it.
+// tryCreate sends one creation. Unless the server confirms these very bytes, it reads the object: an answer may be
+// lost, and a proxy may have sent the request twice. Again means that the object does not exist and a retry may create
+// it.
 func (s *Bucket) tryCreate(ctx context.Context, b Blob) (again bool, err error) {
 	confirmed, sent := s.put(ctx, b.Name, b.Content)
 	if confirmed || refusedForGood(sent) {
@@ -95,7 +94,7 @@ func (s *Bucket) tryCreate(ctx context.Context, b Blob) (again bool, err error) 
 	return true, sent
 }
 
-// RefusesCreation creates an object that exists, with the same bytes. The server must refuse it.
+// RefusesCreation creates an existing object again with the same bytes. The server must reject that.
 func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	content, err := s.Get(ctx, name)
 	if err != nil {
@@ -114,11 +113,11 @@ func (s *Bucket) RefusesCreation(ctx context.Context, name string) error {
 	return s.failed("prove", name, err)
 }
 
-// put sends one conditional PUT, once. Confirmed says that the server answered with the sum of these bytes.
+// put sends one conditional PUT. Confirmed means that the server answered with the sum of these bytes.
 func (s *Bucket) put(ctx context.Context, name string, content []byte) (confirmed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	// Every server of the protocol knows this sum, which only detects damage.
+	// Every S3 server knows this sum. It only detects damage.
 	sum := md5.Sum(content)
 	etag, body, err := s.client.send(ctx, s3Request{
 		method: http.MethodPut, key: s.at(name), body: content,
@@ -147,12 +146,10 @@ func (s *Bucket) get(ctx context.Context, name string) ([]byte, error) {
 	return content, err
 }
 
-// listing is a page of a listing.
 type listing struct {
-	XMLName  xml.Name `xml:"ListBucketResult"`
-	Prefix   string
-	Contents []struct{ Key string }
-	// IsTruncated says that another page follows, which NextContinuationToken names.
+	XMLName               xml.Name `xml:"ListBucketResult"`
+	Prefix                string
+	Contents              []struct{ Key string }
 	IsTruncated           bool
 	NextContinuationToken string
 }
@@ -192,7 +189,7 @@ func (s *Bucket) page(ctx context.Context, under, token string, most int) (p lis
 		return p, fmt.Errorf("the answer is not a listing: %w", err)
 	}
 	if p.Prefix != s.at(under) {
-		// Something else answered, so its answer does not prove absence.
+		// Another server answered, so its answer does not prove absence.
 		return p, errors.New("the answer is another listing")
 	}
 	for _, o := range p.Contents {
@@ -222,10 +219,9 @@ func (s *Bucket) Clear(ctx context.Context) error {
 	return nil
 }
 
-// at returns the key of a name, or a prefix of keys.
 func (s *Bucket) at(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
 
-// failed returns an error with the object, and what to do.
+// failed adds the object and a fix to an error.
 func (s *Bucket) failed(doing, name string, err error) error {
 	if err == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// parallel is how many idle connections are kept.
+// parallel is how many idle connections to keep.
 const parallel = 32
 
 const bucketForm = "s3://BUCKET/PREFIX?region=REGION&path-style=true"
@@ -37,18 +37,17 @@ var (
 	regionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9-]{1,40}$`) })
 )
 
-// bucketPlace is a parsed name of a store.
+// bucketPlace is a parsed s3:// name.
 type bucketPlace struct {
 	bucket, prefix, region, endpoint string
 	pathStyle                        bool
-	// trusted says that the user named the store, and not the repository.
+	// trusted means that the user named the store, not the repository.
 	trusted bool
 }
 
-// OpenBucket returns the store of a name, s3://BUCKET/PREFIX with the parameters region, path-style and
-// endpoint. It asks no server. AWS's own library finds credentials, region and endpoint in the environment and
-// the user's files. Only a trusted store may have an endpoint, which gets the credentials, and use the role of
-// the machine.
+// OpenBucket parses s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. It sends no request. The
+// AWS library finds credentials, region and endpoint in the environment and the user's files. Only a trusted store may
+// have an endpoint, which gets the credentials, or use the role of the machine.
 func OpenBucket(ctx context.Context, store string, trusted bool, now func() time.Time) (*Bucket, error) {
 	at, err := parseBucket(store, trusted)
 	if err != nil {
@@ -65,7 +64,7 @@ func OpenBucket(ctx context.Context, store string, trusted bool, now func() time
 }
 
 func parseBucket(store string, trusted bool) (bucketPlace, error) {
-	// The error does not repeat the text, which may hold a password.
+	// The error leaves out the text, which may contain a password.
 	errForm := fmt.Errorf("the store is not of the form %s", bucketForm)
 	u, err := url.Parse(store)
 	if err != nil || u.User != nil || u.Fragment != "" || u.Opaque != "" {
@@ -124,7 +123,7 @@ func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3
 	if b, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
 		client.http.Transport = b.GetTransport()
 	}
-	// A redirect would send the request, and its signature, elsewhere.
+	// A redirect would send the signed request elsewhere.
 	client.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	endpoint := cmp.Or(at.endpoint, configuredEndpoint(ctx, cfg))
 	if client.region == "" && endpoint != "" {
@@ -141,9 +140,9 @@ func newS3Client(ctx context.Context, at bucketPlace, now func() time.Time) (*s3
 	return client, err
 }
 
-// loadConfig reads the user's settings. For a store that the repository names, it leaves out the role of the
-// machine, whether the machine, its container or its cluster gives it: whoever can write trueup.yaml must not
-// make a machine sign with it. A profile of the user may still name a web identity.
+// loadConfig reads the user's settings. For a store that the repository names, it ignores the role of the machine,
+// container or cluster: whoever can write trueup.yaml must not make a machine sign with it. A profile of the user may
+// still name a web identity.
 func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 	env, err := config.NewEnvConfig()
 	if err != nil {
@@ -162,11 +161,11 @@ func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 		options = append(options,
 			config.WithEC2IMDSClientEnableState(imds.ClientDisabled),
 			config.WithEndpointCredentialOptions(func(o *endpointcreds.Options) {
-				// It is asked for before the role; an error of a request would be tried again.
+				// The client asks it before it asks for the role, and does not retry its error.
 				o.AuthorizationTokenProvider = noRole{}
 			}),
 			config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) {
-				// Clusters set the variables of a web identity by themselves.
+				// Clusters set these variables by themselves.
 				if env.WebIdentityTokenFilePath != "" {
 					o.TokenRetriever = noRole{}
 				}
@@ -175,7 +174,7 @@ func loadConfig(ctx context.Context, at bucketPlace) (aws.Config, error) {
 	return config.LoadDefaultConfig(ctx, options...)
 }
 
-// noRole replaces the token with which a client asks for a role of the machine.
+// noRole replaces the token for the role of a machine by an error.
 type noRole struct{}
 
 var errNoRole = errors.New("trueup does not use the machine's role for a store that trueup.yaml names")
@@ -186,7 +185,7 @@ func (noRole) GetToken() (string, error) { return "", errNoRole }
 // GetIdentityToken returns an error.
 func (noRole) GetIdentityToken() ([]byte, error) { return nil, errNoRole }
 
-// configured returns a setting from the first source, the environment or the profile, that has it.
+// configured returns a setting from the first source that has it: the environment, then the profile.
 func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (value T) {
 	for _, source := range cfg.ConfigSources {
 		if from, ok := source.(P); ok {
@@ -198,8 +197,7 @@ func configured[P any, T any](cfg aws.Config, read func(P) (T, bool, error)) (va
 	return value
 }
 
-// configuredEndpoint returns the address that the user set for S3, or for all services, or "". The environment
-// wins over a profile.
+// configuredEndpoint returns the user's address for S3, or for all services, or "".
 func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
 	type ignorer interface {
 		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
@@ -220,7 +218,6 @@ func configuredEndpoint(ctx context.Context, cfg aws.Config) string {
 	}), all)
 }
 
-// configuredVariant returns which addresses of AWS the user chose.
 func configuredVariant(ctx context.Context, cfg aws.Config) (fips, dualStack bool) {
 	type fipsSource interface {
 		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
@@ -235,7 +232,7 @@ func configuredVariant(ctx context.Context, cfg aws.Config) (fips, dualStack boo
 	return useFIPS == aws.FIPSEndpointStateEnabled, useDual == aws.DualStackEndpointStateEnabled
 }
 
-// awsAddress returns the address of the S3 service in a region.
+// awsAddress returns the address of S3 in a region.
 func awsAddress(region string, fips, dualStack bool) string {
 	// Regions outside the commercial ones have a domain of their own.
 	domain := "amazonaws.com"
@@ -257,8 +254,7 @@ func awsAddress(region string, fips, dualStack bool) string {
 	return "https://" + service + "." + region + "." + domain
 }
 
-// bucketAddress returns the address of a bucket on a server. The bucket is a part of the host's name unless
-// that would be no name, or no certificate would cover it.
+// bucketAddress puts the bucket into the host's name, unless that is impossible or no certificate would cover it.
 func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	u, isIP, err := parseEndpoint(endpoint)
 	if err != nil {
@@ -273,8 +269,8 @@ func bucketAddress(endpoint, bucket string, pathStyle bool) (*url.URL, error) {
 	return at, nil
 }
 
-// parseEndpoint parses the address of a server, which must use TLS, except on this machine. Errors don't repeat
-// it, because it may hold a password.
+// parseEndpoint rejects a server without TLS, except on this machine. Errors leave out the address, which may contain a
+// password.
 func parseEndpoint(endpoint string) (u *url.URL, isIP bool, err error) {
 	u, err = url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && u.Scheme != "http" {

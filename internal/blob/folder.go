@@ -18,19 +18,18 @@ import (
 )
 
 const (
-	// tempDir has files until they are whole. What dead processes left there is removed after tempAge.
+	// tempDir has files until they are complete. Those of dead processes are removed after tempAge.
 	tempDir = "tmp"
 	tempAge = time.Hour
-	// ignoreFile keeps the folder out of the project's git: a checkout of an older commit would roll it back.
+	// ignoreFile keeps the folder out of git: checking out an older commit would roll it back.
 	ignoreFile = ".gitignore"
 )
 
-// Folder is a directory on a disk that lasts. Create writes a temporary file and links it to its name, which
-// fails if the name exists: that needs no lock. Each call opens the directory anew, so that it detects one that
-// was moved away.
+// Folder is a directory. Create links a temporary file to its name, which fails if the name exists, so no lock is
+// needed. Each call opens the directory anew, to detect that it was moved.
 type Folder string
 
-// Make makes the directory, and those above it.
+// Make creates the directory and its parents.
 func (d Folder) Make(ctx context.Context) error {
 	if err := makeDir(string(d)); err != nil {
 		return fmt.Errorf("make %s: %w", d, advised(err))
@@ -52,7 +51,7 @@ func (d Folder) Place(name string) string { return filepath.Join(string(d), file
 // Clear removes the directory.
 func (d Folder) Clear(context.Context) error { return os.RemoveAll(string(d)) }
 
-// within opens the directory for do.
+// within calls do with the open directory.
 func (d Folder) within(ctx context.Context, doing, name string, do func(root *os.Root) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (d Folder) within(ctx context.Context, doing, name string, do func(root *os
 	return nil
 }
 
-// Create creates files. It does not make the directory again after somebody removed it.
+// Create does not create the directory again after somebody removed it.
 func (d Folder) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return createAll(ctx, b, copies, d.create)
 }
@@ -106,14 +105,13 @@ func (d Folder) create(ctx context.Context, b Blob) error {
 	})
 }
 
-// sweep removes files of tempDir that are much older than one that was just written. One that stays does no
-// harm.
+// sweep removes temporary files that are much older than the one just written.
 func sweep(root *os.Root, written string) {
 	now, err := root.Lstat(written)
 	left, lerr := fs.ReadDir(root.FS(), tempDir)
 	for _, entry := range left {
 		have, herr := entry.Info()
-		// A folder is a proof in progress.
+		// A folder belongs to a test in progress.
 		if errors.Join(err, lerr, herr) == nil && !entry.IsDir() && now.ModTime().Sub(have.ModTime()) > tempAge {
 			_ = root.Remove(path.Join(tempDir, entry.Name()))
 		}
@@ -135,7 +133,7 @@ func (d Folder) Get(ctx context.Context, name string) (content []byte, err error
 	return content, err
 }
 
-// List lists the files that are not hidden.
+// List skips hidden files.
 func (d Folder) List(ctx context.Context, under string, most int) (names []string, err error) {
 	err = d.within(ctx, "list", under, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), under, func(p string, entry fs.DirEntry, err error) error {
@@ -159,8 +157,7 @@ func (d Folder) List(ctx context.Context, under string, most int) (names []strin
 	return names, err
 }
 
-// readRegular reads a file inside root that is neither a link, a pipe nor a device; fs.ErrNotExist means that
-// there is none.
+// readRegular reads a file that is no link, pipe or device, or returns fs.ErrNotExist.
 func readRegular(root *os.Root, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -171,7 +168,7 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	}
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// It existed a moment ago, so this does not prove that it is absent.
+		// It existed a moment ago, so this is no proof of absence.
 		return nil, fmt.Errorf("%s was deleted while trueup read it", name)
 	}
 	if err != nil {
@@ -185,7 +182,6 @@ func readRegular(root *os.Root, name string) ([]byte, error) {
 	if err := checkRegular(info, name); err != nil {
 		return nil, err
 	}
-	// MinRead is room to see the end of the file.
 	content := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	_, err = content.ReadFrom(io.LimitReader(f, maxSize+1))
 	return content.Bytes(), err
@@ -213,7 +209,7 @@ func writeSynced(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// makeDir makes a directory and those above it, durably.
+// makeDir durably creates a directory and its parents.
 func makeDir(dir string) error {
 	var made []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -237,7 +233,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// syncUp makes the name of a file durable, and those of the folders that lead to it.
+// syncUp makes the name of a file durable, and those of its folders.
 func syncUp(root *os.Root, name string) error {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if err := syncDir(root, dir); err != nil || dir == "." {
@@ -258,7 +254,7 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// advised adds to an error what to do about it.
+// advised adds a fix to an error.
 func advised(err error) error {
 	var advice string
 	switch {

@@ -19,32 +19,28 @@ import (
 )
 
 const (
-	// refFolder has the blobs in a commit.
 	refFolder = "log"
-	// refTries is how often a push may fail although nobody else moved the ref; refPause is near the first
-	// pause between two tries.
+	// refTries bounds the pushes that fail although the ref has not moved; refPause is about the first pause.
 	refTries = 3
 	refPause = 40 * time.Millisecond
-	// refDepth is how far back Create searches its commit after an unclear push: fewer commits fit between the
-	// push and the search.
+	// refDepth is how far back Create searches for its commit after an unclear push. Fewer commits fit in between.
 	refDepth = 256
 )
 
 var (
 	refForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs(/[A-Za-z0-9_][A-Za-z0-9._-]*){2,}$`) })
 	remoteForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`) })
-	// ownForm matches the refs that a repository may name. A host writes others for strangers, such as those of
-	// pull requests.
+	// ownForm matches the refs that a repository may name. Strangers can write others, such as those of pull requests.
 	ownForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^refs/(trueup|heads)/`) })
 )
 
-// Ref is a ref on a remote of a repository, with a history of its own without code. Each blob is a commit,
-// which removes what its copies are of: a reader fetches only the newest. A push names the commit that it
-// expects, so the remote decides who came first. Create returns ErrExists whoever moved the ref since List.
+// Ref is a ref on a remote, with its own history. Each commit adds a blob, and removes those that its copies combine: a
+// reader fetches only the newest commit. Each push names the expected commit, so the remote decides who wins. Create
+// returns ErrExists if anybody moved the ref since List.
 type Ref struct {
 	dir, ref, remote string
 
-	// turn is the lock of the remote and of tip.
+	// turn guards the use of mirror and tip, mu the fields mirror and closed.
 	turn chan struct{}
 	// tip is what List saw, or Create made; nil before.
 	tip *refTip
@@ -54,14 +50,14 @@ type Ref struct {
 	closed bool
 }
 
-// refTip is a commit and its files; the commit is empty if the remote has no such ref.
+// refTip is a commit and its files. The commit is "" if the remote has no such ref.
 type refTip struct {
 	commit string
 	files  []string
 }
 
-// OpenRef returns the store REF or REF@REMOTE, of the repository that a folder is in. Unless it is trusted, the
-// ref must be below refs/trueup/ or refs/heads/. OpenRef does not ask the remote. The store must be closed.
+// OpenRef opens REF or REF@REMOTE of the repository that has dir. Unless trusted, the ref must be below refs/trueup/ or
+// refs/heads/. It does not ask the remote. Call Close.
 func OpenRef(where, dir string, trusted bool) (*Ref, error) {
 	ref, remote, named := strings.Cut(where, "@")
 	if !named {
@@ -81,7 +77,7 @@ func newRef(dir, ref, remote string) *Ref {
 	return &Ref{dir: dir, ref: ref, remote: remote, turn: make(chan struct{}, 1)}
 }
 
-// Close removes what was fetched, and does not wait for a push in progress. The store is not used afterwards.
+// Close removes what was fetched, and does not wait for a push.
 func (s *Ref) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,11 +99,10 @@ func (s *Ref) Place(name string) string {
 	return strings.TrimPrefix(name+" in ", " in ") + s.ref + " of remote " + s.remote
 }
 
-// RefusesCreation needs no test: git checks what a push expects.
+// RefusesCreation needs no test: git checks the expected commit.
 func (s *Ref) RefusesCreation(ctx context.Context, _ string) error { return ctx.Err() }
 
-// alone calls do with the mirror and the tip, which it fetches if it is unknown or must be fresh, while no
-// other call uses them.
+// alone calls do with exclusive access. It fetches the tip if it is unknown or must be fresh.
 func (s *Ref) alone(ctx context.Context, fresh bool, do func(m *git.Mirror) error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -127,7 +122,7 @@ func (s *Ref) alone(ctx context.Context, fresh bool, do func(m *git.Mirror) erro
 	return do(m)
 }
 
-// open makes the mirror. It refuses a ref that somebody else uses, such as a branch of code.
+// open makes the mirror. It rejects a ref with another use, such as a branch of code.
 func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +147,7 @@ func (s *Ref) open(ctx context.Context) (*git.Mirror, error) {
 	return m, nil
 }
 
-// fetch fetches the newest commit, which must hold blobs and nothing else.
+// fetch fetches the newest commit, which must contain only blobs.
 func (s *Ref) fetch(ctx context.Context, m *git.Mirror) (*refTip, error) {
 	commit, err := m.Fetch(ctx, s.ref, 1)
 	t := &refTip{commit: commit}
@@ -201,7 +196,7 @@ func (s *Ref) Get(ctx context.Context, name string) (content []byte, err error) 
 	return content, err
 }
 
-// Create pushes a commit. It does not parse the message of a push that failed, but asks the remote what it has.
+// Create pushes a commit. If the push fails, it reads the ref instead of git's message.
 func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	return s.alone(ctx, false, func(m *git.Mirror) error {
 		if slices.Contains(s.tip.files, b.Name) {
@@ -229,7 +224,7 @@ func (s *Ref) Create(ctx context.Context, b Blob, copies ...Copy) error {
 	})
 }
 
-// settle returns how a push ended, after the ref moved: nil if the remote has the commit.
+// settle returns how a push ended after the ref moved.
 func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	arrived, err := m.Holds(ctx, s.ref, refDepth, next.commit)
 	switch {
@@ -242,8 +237,7 @@ func (s *Ref) settle(ctx context.Context, m *git.Mirror, next *refTip) error {
 	return nil
 }
 
-// commit makes a commit of a blob and its copies. It has a random id: a remote that already has the very same
-// commit would accept the push.
+// commit makes a commit with a random id: a remote that has the same commit would accept the push.
 func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) (*refTip, error) {
 	old := s.tip.files
 	c := git.Commit{Parent: s.tip.commit, Message: b.Note + "\n\npush " + uuid.NewString() + "\n"}
@@ -266,7 +260,7 @@ func (s *Ref) commit(ctx context.Context, m *git.Mirror, b Blob, copies []Copy) 
 	return &refTip{commit: commit, files: files}, nil
 }
 
-// Clear removes the ref, and closes the store.
+// Clear removes the ref and closes the store.
 func (s *Ref) Clear(ctx context.Context) error {
 	err := s.alone(ctx, true, func(m *git.Mirror) error {
 		if s.tip.commit == "" {

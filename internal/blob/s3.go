@@ -21,18 +21,16 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// s3Client sends signed requests to one bucket. It is as much of the S3 protocol as a ledger needs:
-// docs/design.md, "Dependencies", has the reason.
+// s3Client sends signed requests to one bucket. docs/design.md, "Dependencies", says why it is no library.
 type s3Client struct {
 	http        *http.Client
 	credentials aws.CredentialsProvider
 	signer      *v4.Signer
-	// bucket is the address of the bucket, without a slash at its end.
+	// bucket is the bucket's address, without a final slash.
 	bucket *url.URL
 	region string
 	now    func() time.Time
-	// skew is how far the server's clock is ahead of now: a signature is only valid for some minutes of the
-	// server's time.
+	// skew is how far the server's clock is ahead of now: a signature is valid for some minutes.
 	skew atomic.Int64
 }
 
@@ -44,8 +42,7 @@ type s3Request struct {
 	body        []byte
 }
 
-// send sends the request once. An answer that is not a success is an *s3Error. The body of another one must be
-// closed.
+// send sends the request once. An answer other than 2xx is an *s3Error. Close the body of any other.
 func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.ReadCloser, err error) {
 	req, err := c.signed(ctx, r)
 	if err != nil {
@@ -55,7 +52,7 @@ func (c *s3Client) send(ctx context.Context, r s3Request) (etag string, body io.
 	if err != nil {
 		return "", nil, err
 	}
-	// A cache may answer with an old date, which comes with an Age.
+	// A cache may answer with an old date, and then adds Age.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && answer.Header.Get("Age") == "" {
 		c.skew.Store(int64(date.Sub(c.now())))
 	}
@@ -97,8 +94,7 @@ func (c *s3Client) signed(ctx context.Context, r s3Request) (*http.Request, erro
 	return req, nil
 }
 
-// read sends a request that changes nothing the second time, and sends it again while the failure may be
-// temporary. It returns the body.
+// read sends a request that is safe to repeat, and retries while the failure may be temporary.
 func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -121,7 +117,6 @@ func (s *Bucket) read(ctx context.Context, r s3Request) ([]byte, error) {
 	return content, nil
 }
 
-// s3Error is an answer that is not a success.
 type s3Error struct {
 	Status  int    `xml:"-"`
 	Code    string `xml:"Code"`
@@ -131,7 +126,7 @@ type s3Error struct {
 func readS3Error(answer *http.Response) error {
 	const most = 64 << 10
 	e := &s3Error{}
-	// A proxy may answer with anything: then the status says what is known.
+	// A proxy may answer with any text; the status is enough.
 	if err := xml.NewDecoder(io.LimitReader(answer.Body, most)).Decode(e); err != nil {
 		e = &s3Error{}
 	}
@@ -146,7 +141,7 @@ func (e *s3Error) Error() string {
 	return strings.TrimRight(e.Code+": "+e.Message, ":. ")
 }
 
-// answered returns the error of the server, or an empty one.
+// answered returns the server's error, or an empty one.
 func answered(err error) s3Error {
 	var answer *s3Error
 	if errors.As(err, &answer) {
@@ -155,7 +150,6 @@ func answered(err error) s3Error {
 	return s3Error{}
 }
 
-// temporary reports whether a request that failed may succeed a moment later.
 func temporary(err error) bool {
 	var credentials *credentialsError
 	answer := answered(err)
@@ -167,7 +161,7 @@ func temporary(err error) bool {
 		slices.Contains([]int{408, 429, 500, 502, 503, 504}, answer.Status)
 }
 
-// refusedForGood reports whether the server answered, did nothing, and will not do it later.
+// refusedForGood reports whether the server rejected the request and always will.
 func refusedForGood(err error) bool {
 	answer := answered(err)
 	switch answer.Status {

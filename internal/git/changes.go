@@ -12,17 +12,14 @@ import (
 
 // Range is two commits to compare.
 type Range struct {
-	// Base and Head are ids.
+	// Base and Head are commit ids, At is when Head was committed.
 	Base, Head string
-	// At is when Head was committed.
-	At time.Time
+	At         time.Time
 }
 
-// errRange says that a text is no range.
 var errRange = errors.New("not of the form BASE..HEAD or BASE...HEAD")
 
-// Range reads BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side is the commit that is
-// checked out.
+// Range parses BASE..HEAD, or BASE...HEAD, which starts at the merge base. An empty side means HEAD.
 func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	base, head, ok := strings.Cut(text, "..")
 	if !ok || text == ".." || text == "..." {
@@ -57,16 +54,16 @@ func (r Repository) Range(ctx context.Context, text string) (Range, error) {
 	return c, nil
 }
 
-// Change is a name at which two commits differ. A renamed file is two changes.
+// Change is a name that differs between two commits. A renamed file is two changes.
 type Change struct {
-	// Name starts from the top of the repository; it may be no UTF-8.
+	// Name starts from the repository's top; it may not be UTF-8.
 	Name    string
 	Was, Is FileKind
-	// Same says that the content is the same, for example if only permissions changed.
+	// Same means that only other properties differ, such as permissions.
 	Same bool
 }
 
-// Changes returns the names at which two commits differ, in order.
+// Changes returns the sorted changes between two commits.
 func (r Repository) Changes(ctx context.Context, base, head string) ([]Change, error) {
 	out, err := r.git(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--ignore-submodules=none", base, head)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package git makes the few plumbing calls to git that trueup needs, on a repository of its own beside the
-// user's; it refuses to write into the user's repository, to force a push, and to understand git's messages.
+// Package git runs the few git commands that trueup needs. It writes only to a temporary repository beside the user's,
+// never forces a push, and never parses git's messages.
 package git
 
 import (
@@ -14,36 +14,34 @@ import (
 	"sync"
 )
 
-// tipRef is where a mirror keeps what it fetched.
+// tipRef is what a mirror fetched.
 const tipRef = "refs/trueup/tip"
 
-// Mirror reads and writes one remote of the user's repository through a bare repository in a temporary folder,
-// with the user's settings for that remote. The user's index, work tree, refs and objects stay as they are, and
-// a fetch leaves no shallow boundary. One goroutine at a time may use Fetch, Commit, Push and Holds.
+// Mirror reads and writes one remote through a temporary bare repository, with the user's settings for that remote. It
+// leaves the user's index, work tree, refs and objects alone. Only one goroutine at a time may use Fetch, Commit, Push
+// and Holds.
 type Mirror struct {
 	remote string
-	// dir is the mirror's folder, top where relative addresses start.
+	// dir is the mirror's folder; relative addresses start at top.
 	dir, top string
 	env      []string
-	// commits counts those that were made.
-	commits int
+	commits  int
 }
 
-// ErrNoRemote says that the user's repository has no remote of that name.
+// ErrNoRemote means that the repository has no such remote.
 var ErrNoRemote = errors.New("no such remote")
 
 var (
-	// settings matches the settings that every conversation with a remote depends on.
+	// settings matches settings for every remote, remoteSettings those of one.
 	settings = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(credential|http|url|ssh|protocol)\.|^core\.(sshcommand|askpass|gitproxy)$`)
 	})
-	// remoteSettings matches those of one remote.
 	remoteSettings = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\.(url|pushurl|proxy|proxyauthmethod|uploadpack|receivepack|vcs)$`)
 	})
 )
 
-// Open makes a mirror for a remote of the repository that dir is in. It must be closed.
+// Open makes a mirror for a remote of the repository that has dir. Call Close.
 func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	gitDir, format, err := locate(ctx, dir)
 	if err != nil {
@@ -73,8 +71,8 @@ func Open(ctx context.Context, dir, remote string) (*Mirror, error) {
 	return m, nil
 }
 
-// mirrorEnv returns variables with what a mirror needs of the user's configuration, without hooks and
-// housekeeping. The configuration may hold a token, which must not be written to a file.
+// mirrorEnv returns variables with the user's settings for a remote, without hooks and housekeeping. They may contain a
+// token, so trueup must not write them to a file.
 func mirrorEnv(dir, remote, config string) []string {
 	env := []string{"GIT_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull}
 	n := 0
@@ -103,7 +101,6 @@ func mirrorEnv(dir, remote, config string) []string {
 // Close removes the mirror.
 func (m *Mirror) Close() error { return os.RemoveAll(m.dir) }
 
-// git runs a command in the mirror.
 func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, error) {
 	// Without its folder git would look for another repository.
 	if _, err := os.Stat(m.dir); err != nil {
@@ -112,23 +109,21 @@ func (m *Mirror) git(ctx context.Context, in string, args ...string) (string, er
 	return call{dir: m.top, env: m.env, in: strings.NewReader(in), args: args}.text(ctx)
 }
 
-// user runs a command that reads the user's repository.
 func (m *Mirror) user(ctx context.Context, args ...string) (string, error) {
 	return call{dir: m.top, offline: true, args: args}.text(ctx)
 }
 
-// fetchTries bounds how often Fetch tries a ref that another run just made.
+// fetchTries bounds the retries of a ref that another run just created.
 const fetchTries = 3
 
-// Fetch fetches the newest commits of a ref, depth of them, and returns the newest; "" if the remote has no
-// such ref.
+// Fetch fetches the depth newest commits of a ref and returns the newest; "" if the remote has no such ref.
 func (m *Mirror) Fetch(ctx context.Context, ref string, depth int) (string, error) {
 	for try := 1; ; try++ {
 		tip, err := m.fetch(ctx, ref, depth)
 		if err == nil {
 			return tip, nil
 		}
-		// A fetch also fails if no ref matches the pattern.
+		// Fetch also fails if no ref matches the pattern.
 		listing, lerr := m.git(ctx, "", "ls-remote", "--quiet", m.remote, ref)
 		switch {
 		case lerr == nil && !lists(listing, ref):
@@ -155,7 +150,7 @@ func (m *Mirror) fetch(ctx context.Context, ref string, depth int) (string, erro
 	return "", err
 }
 
-// lists reports whether a listing has exactly this ref: ls-remote also lists refs that end like it.
+// lists reports whether ls-remote lists exactly this ref: it also lists refs with the same end.
 func lists(listing, ref string) bool {
 	for line := range strings.Lines(listing) {
 		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); name == ref {
@@ -165,7 +160,7 @@ func lists(listing, ref string) bool {
 	return false
 }
 
-// Holds reports whether a commit is among the depth newest of a ref.
+// Holds reports whether a ref has the commit among its depth newest.
 func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string) (bool, error) {
 	tip, err := m.Fetch(ctx, ref, depth)
 	if err != nil || tip == "" {
@@ -175,9 +170,8 @@ func (m *Mirror) Holds(ctx context.Context, ref string, depth int, commit string
 	return strings.Contains(out, commit), err
 }
 
-// Push moves a ref of the remote from one commit to the next; with an empty from the ref must not exist, and an
-// empty to removes it. True means that the remote confirmed it. Everything else is unclear: the caller must
-// fetch the ref.
+// Push moves a ref of the remote between commits. If from is "", the ref must not exist; if to is "", Push removes it.
+// True means that the remote confirmed it; otherwise the caller must fetch the ref.
 func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	out, err := m.git(ctx, "", "push", "--porcelain", "--force-with-lease="+ref+":"+from, m.remote, to+":"+ref)
 	if err != nil {
@@ -192,8 +186,8 @@ func (m *Mirror) Push(ctx context.Context, ref, from, to string) (bool, error) {
 	return false, nil
 }
 
-// InUse returns why a branch is not free for trueup: it is checked out in a work tree of the user's repository,
-// or is the default branch of the repository or the remote. It returns "" for any other ref.
+// InUse returns why trueup may not use a branch: it is checked out in a work tree, or is a default branch. Otherwise it
+// returns "".
 func (m *Mirror) InUse(ctx context.Context, ref string) (string, error) {
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
@@ -237,7 +231,6 @@ type Commit struct {
 	Removed []string
 }
 
-// author is that of every commit, not the user.
 const author = "trueup <trueup@localhost> now"
 
 // Commit makes a commit in the mirror and returns its id.
@@ -265,8 +258,7 @@ func (m *Mirror) Read(ctx context.Context, commit, name string) ([]byte, error) 
 	return []byte(out), err
 }
 
-// Files returns the paths of the plain files of a commit, in order, and of all else in it: links, submodules
-// and programs.
+// Files returns the sorted paths of plain files of a commit, and those of links, submodules and programs.
 func (m *Mirror) Files(ctx context.Context, commit string) (plain, other []string, err error) {
 	out, err := m.git(ctx, "", "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil {

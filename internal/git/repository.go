@@ -19,21 +19,20 @@ import (
 )
 
 var (
-	// ErrNoRepository says that the folder is in no git repository.
+	// ErrNoRepository means that no git repository has the folder.
 	ErrNoRepository = errors.New("not a git repository")
-	// ErrNoCommit says that a repository has no commit of that name.
+	// ErrNoCommit means that this clone has no commit of that name.
 	ErrNoCommit = errors.New("no such commit here")
-	// ErrUnrelated says that two commits have no ancestor in common, as far as their history is here.
+	// ErrUnrelated means that two commits have no common ancestor in this clone.
 	ErrUnrelated = errors.New("no ancestor in common")
 
-	// errBareRepository says that a repository is not safe to read. Its settings choose which programs git
-	// runs. The user wrote those of a clone; but git also reads any folder that looks like a bare repository,
-	// and a pull request can add such a folder.
+	// errBareRepository rejects a repository whose settings, which name programs to run, may not be the user's. git
+	// also reads any folder that looks like a bare repository, and a pull request can add one.
 	errBareRepository = errors.New("it is a bare repository in a folder that is not named .git, and may have come with a clone: set GIT_DIR to use it")
 )
 
-// locate returns the folder of the repository that dir is in, and the format of its objects; or
-// ErrNoRepository. It runs no program that the repository's settings name.
+// locate returns the folder of the repository that has dir, and its object format; or ErrNoRepository. It runs no
+// program that settings name.
 func locate(ctx context.Context, dir string) (gitDir, format string, err error) {
 	out, err := call{dir: dir, args: []string{"rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"}}.text(ctx)
 	if err != nil {
@@ -48,18 +47,18 @@ func locate(ctx context.Context, dir string) (gitDir, format string, err error) 
 	return gitDir, format, nil
 }
 
-// Repository is the user's repository that a folder is in. It is only read.
+// Repository is the user's repository. It is only read.
 type Repository struct {
 	dir string
-	// format names the hash of its objects.
+	// format is the hash of object ids.
 	format string
 	// offline keeps git from fetching what is not here.
 	offline bool
-	// Shallow says that the clone lacks older commits, Sparse that the work tree lacks files of the commit.
+	// Shallow means that the clone lacks older commits, Sparse that the work tree lacks files.
 	Shallow, Sparse bool
 }
 
-// At finds the repository that dir is in, or returns ErrNoRepository.
+// At returns the repository that has dir, or ErrNoRepository.
 func At(ctx context.Context, dir string) (Repository, error) {
 	_, format, err := locate(ctx, dir)
 	if err != nil {
@@ -70,7 +69,7 @@ func At(ctx context.Context, dir string) (Repository, error) {
 	if err != nil {
 		return Repository{}, fmt.Errorf("%w: %w", ErrNoRepository, err)
 	}
-	// A setting that is absent is an error.
+	// An unset setting is an error.
 	sparse, err := r.line(ctx, "config", "--bool", "core.sparseCheckout")
 	r.Shallow, r.Sparse = shallow == "true", err == nil && sparse == "true"
 	return r, nil
@@ -80,19 +79,18 @@ func (r Repository) git(ctx context.Context, args ...string) (string, error) {
 	return call{dir: r.dir, offline: r.offline, args: args}.text(ctx)
 }
 
-// line returns output of one line.
 func (r Repository) line(ctx context.Context, args ...string) (string, error) {
 	out, err := r.git(ctx, args...)
 	return strings.TrimSpace(out), err
 }
 
-// In returns the repository as seen from another of its folders.
+// In returns the repository seen from another of its folders.
 func (r Repository) In(dir string) Repository {
 	r.dir = dir
 	return r
 }
 
-// Offline returns the repository as far as it is here: git does not fetch what a partial clone left out.
+// Offline returns the repository without fetching what a partial clone left out.
 func (r Repository) Offline() Repository {
 	r.offline = true
 	return r
@@ -147,7 +145,7 @@ func (r Repository) DefaultBranch(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(cmp.Or(aim, name), prefix), nil
 }
 
-// Remote returns the address of a remote, or "". It may hold a password: don't show it.
+// Remote returns the address of a remote, or "". It may contain a password.
 func (r Repository) Remote(ctx context.Context, name string) string {
 	address, err := r.line(ctx, "config", "--get", "remote."+name+".url")
 	if err != nil {
@@ -156,7 +154,7 @@ func (r Repository) Remote(ctx context.Context, name string) string {
 	return address
 }
 
-// Parents returns the ids of a commit's parents, first parent first, whether they are here or not.
+// Parents returns a commit's parents, first parent first, even those that the clone lacks.
 func (r Repository) Parents(ctx context.Context, commit string) ([]string, error) {
 	out, err := r.git(ctx, "cat-file", "commit", commit)
 	if err != nil {
@@ -172,8 +170,7 @@ func (r Repository) Parents(ctx context.Context, commit string) ([]string, error
 	return parents, nil
 }
 
-// MergeBases returns the newest common ancestors of two commits, or ErrUnrelated. There are several if each was
-// merged into the other.
+// MergeBases returns the newest common ancestors, or ErrUnrelated. Criss-cross merges have several.
 func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, error) {
 	out, err := r.git(ctx, "merge-base", "--all", a, b)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // other errors have other codes
@@ -182,7 +179,7 @@ func (r Repository) MergeBases(ctx context.Context, a, b string) ([]string, erro
 	return strings.Fields(out), err
 }
 
-// Missing counts the commits that other has, commit lacks, and that change one of the names.
+// Missing counts the commits that other has and commit lacks, and that change one of the names.
 func (r Repository) Missing(ctx context.Context, commit, other string, names []string) (int, error) {
 	args := []string{"rev-list", "--count", commit + ".." + other, "--"}
 	for _, name := range names {
@@ -195,13 +192,13 @@ func (r Repository) Missing(ctx context.Context, commit, other string, names []s
 	return strconv.Atoi(out)
 }
 
-// Touched returns the newest commit, in the history of HEAD as far as it is here, that changed the name, or "".
-// The name starts from the repository's folder.
+// Touched returns the newest commit before HEAD that changed the name, or "" if this clone has none. The name starts
+// from the repository's folder.
 func (r Repository) Touched(ctx context.Context, name string) (string, error) {
 	return r.line(ctx, "rev-list", "-1", "HEAD", "--", ":(literal)"+name)
 }
 
-// BlobID returns the id that a file's content has in the repository.
+// BlobID returns git's id of a file's content.
 func (r Repository) BlobID(content []byte) string {
 	var h hash.Hash
 	if h = sha1.New(); r.format == "sha256" {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// timeout bounds one command, waitDelay how long a helper may then keep the pipes open.
+	// timeout bounds one command, waitDelay how long helpers may then keep its pipes open.
 	timeout   = 2 * time.Minute
 	waitDelay = 2 * time.Second
-	// maxSaid bounds git's message in an error, in bytes.
+	// maxSaid bounds git's message, in bytes.
 	maxSaid = 1000
 )
 
 // Error is a git command that failed.
 type Error struct {
-	// Command is the subcommand, such as push.
+	// Command is the subcommand.
 	Command string
-	// Said is git's message, without passwords. It is never parsed.
+	// Said is git's message without passwords. Never parse it.
 	Said string
 	Err  error
 }
@@ -41,17 +41,16 @@ func (e *Error) Error() string {
 // Unwrap returns why the command failed.
 func (e *Error) Unwrap() error { return e.Err }
 
-// call is one run of git.
 type call struct {
 	dir string
 	env []string
-	// offline keeps git from fetching what a partial clone left out.
+	// offline disables fetching for a partial clone.
 	offline bool
 	in      io.Reader
 	args    []string
 }
 
-// run returns the standard output. Git does not ask for a password at the terminal.
+// run returns the standard output. git asks for no password.
 func (c call) run(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -91,15 +90,13 @@ func Version(ctx context.Context) (string, error) {
 }
 
 var (
-	// local matches the variables that point git at a repository; a mirror must not see them.
+	// local matches variables that select a repository: a mirror must not see them.
 	local = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|` +
 			`CONFIG.*|PREFIX|SHALLOW_FILE|GRAFT_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|NAMESPACE|DEFAULT_HASH)=`)
 	})
-	// tokens matches the variables with the platform's tokens, or with their places: git and the programs that
-	// it starts must not see them.
-	tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
-	// password matches the user and password of an address.
+	// tokens matches variables with the platform's tokens: git and its helpers must not see them.
+	tokens   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRUEUP_[A-Z_]*TOKEN`) })
 	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/@\s]*@`) })
 )
 

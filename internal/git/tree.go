@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The limits of a tree, in bytes: a larger file is left out, a larger tree is an error.
+// Limits in bytes: Tree skips larger files, and rejects a larger tree.
 const (
 	maxTreeFile = 16 << 20
 	maxTree     = 512 << 20
@@ -31,7 +31,6 @@ const (
 	Submodule
 )
 
-// kindOf returns the type of an entry by its mode.
 func kindOf(mode string) FileKind {
 	switch {
 	case strings.HasPrefix(mode, "000"):
@@ -44,17 +43,16 @@ func kindOf(mode string) FileKind {
 	return Regular
 }
 
-// treeFile is an entry of a commit.
+// treeFile is an entry of a commit. Its size is -1 if unknown.
 type treeFile struct {
 	mode, id, name string
-	// size is -1 where ls-tree did not give it.
-	size int
+	size           int
 }
 
 func (f treeFile) kind() FileKind { return kindOf(f.mode) }
 
-// treeFiles parses the output of ls-tree -z, which has entries like "100644 blob <id>
-// 12\tmanifests/shop.yaml"; the size is only there with -l.
+// treeFiles parses ls-tree -z, with entries like "100644 blob <id> 12\tmanifests/shop.yaml"; the size is only there
+// with -l.
 func treeFiles(out string) ([]treeFile, error) {
 	var files []treeFile
 	for entry := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
@@ -79,7 +77,7 @@ func treeFiles(out string) ([]treeFile, error) {
 	return files, nil
 }
 
-// list returns the entries of a commit: those below path, or with "" all.
+// list returns the entries below path, or all.
 func (r Repository) list(ctx context.Context, commit, path string, flags ...string) ([]treeFile, error) {
 	args := slices.Concat([]string{"ls-tree", "-z"}, flags, []string{commit})
 	if path != "" {
@@ -92,10 +90,9 @@ func (r Repository) list(ctx context.Context, commit, path string, flags ...stri
 	return treeFiles(out)
 }
 
-// Tree returns the files that a commit has in the repository's folder and below it, and that are wanted, by
-// their names and the ids of their contents; nil means all. Links and submodules are not in it, and the names
-// start from the folder. A folder that the commit does not have is empty. A commit that has one name twice, as
-// two files or as a file and a folder, is an error: git makes none, and each reader would see another tree.
+// Tree returns the regular files of a commit below the repository's folder, with names that start from it. If want is
+// set, it chooses them by name and content id. An absent folder is empty. Tree rejects a commit that has one name
+// twice: readers would see different trees.
 func (r Repository) Tree(ctx context.Context, commit string, want func(name, id string) bool) (fs.FS, error) {
 	files, err := r.list(ctx, commit, "", "-r", "-l")
 	if err == nil {
@@ -119,7 +116,7 @@ func newTree(files []treeFile, contents [][]byte) (fs.FS, error) {
 	return txtar.FS(&tree)
 }
 
-// readable leaves out what Tree does not read, and bounds the rest.
+// readable returns the files that Tree reads, and checks their size.
 func readable(files []treeFile, want func(name, id string) bool) ([]treeFile, error) {
 	total := 0
 	var all []treeFile
@@ -138,7 +135,6 @@ func readable(files []treeFile, want func(name, id string) bool) ([]treeFile, er
 	return all, nil
 }
 
-// contents reads files, in their order.
 func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -161,8 +157,7 @@ func (r Repository) contents(ctx context.Context, files []treeFile) ([][]byte, e
 	return contents, nil
 }
 
-// cutObject takes the content of the first object off the output of cat-file, which starts with a line like
-// "<id> blob 12".
+// cutObject returns the first object in the output of cat-file, which starts with a line like "<id> blob 12".
 func cutObject(out []byte) (content, rest []byte, err error) {
 	head, rest, _ := bytes.Cut(out, []byte("\n"))
 	fields := strings.Fields(string(head))
@@ -176,8 +171,8 @@ func cutObject(out []byte) (content, rest []byte, err error) {
 	return rest[:size], rest[size+1:], nil
 }
 
-// File reads a regular file of a commit, whose name starts from the repository's folder; found is false if
-// there is none. It does not read a file whose id the caller has already, as same reports.
+// File reads a regular file of a commit; found is false if there is none. The name starts from the repository's folder.
+// If same accepts the content's id, File does not read it.
 func (r Repository) File(ctx context.Context, commit, name string, same func(id string) bool) (content string, found bool, err error) {
 	files, err := r.list(ctx, commit, name, "-l")
 	if err == nil {
@@ -193,13 +188,13 @@ func (r Repository) File(ctx context.Context, commit, name string, same func(id 
 	return content, err == nil, err
 }
 
-// entries returns the entries of one type. Names start from the top of the repository.
+// entries returns the entries of one type, with names from the repository's top.
 func (r Repository) entries(ctx context.Context, commit string, of FileKind) ([]treeFile, error) {
 	files, err := r.list(ctx, commit, "", "-r", "--full-tree")
 	return slices.DeleteFunc(files, func(f treeFile) bool { return f.kind() != of }), err
 }
 
-// Names returns the regular files of a commit. The names start from the top of the repository.
+// Names returns the regular files of a commit, from the repository's top.
 func (r Repository) Names(ctx context.Context, commit string) ([]string, error) {
 	files, err := r.entries(ctx, commit, Regular)
 	var names []string
@@ -209,8 +204,7 @@ func (r Repository) Names(ctx context.Context, commit string) ([]string, error) 
 	return names, err
 }
 
-// Links returns the targets of a commit's symbolic links by their names, which start from the top of the
-// repository.
+// Links returns the targets of a commit's symbolic links. The names start from the repository's top.
 func (r Repository) Links(ctx context.Context, commit string) (map[string]string, error) {
 	links, err := r.entries(ctx, commit, Link)
 	if err != nil {
@@ -225,13 +219,13 @@ func (r Repository) Links(ctx context.Context, commit string) (map[string]string
 }
 
 // Has reports whether a commit has a file, or a folder if the name ends with a slash. The name starts from the
-// top of the repository.
+// repository's top.
 func (r Repository) Has(ctx context.Context, commit, name string) (bool, error) {
 	found, err := r.list(ctx, commit, name, "--full-tree")
 	return len(found) > 0, err
 }
 
-// Submodules returns the submodules below the repository's folder. The names start from the folder.
+// Submodules returns the submodules below the repository's folder, with names that start from it.
 func (r Repository) Submodules(ctx context.Context) ([]string, error) {
 	out, err := r.git(ctx, "ls-files", "--stage", "-z")
 	if err != nil {

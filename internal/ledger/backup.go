@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// RescuePrefix begins the line of a record that could not be stored: apply prints it, and ReadBackup finds it
-// in a log.
+// RescuePrefix begins a line with a record that trueup could not store. ReadBackup finds such lines in a log.
 const RescuePrefix = "trueup: rescue record: "
 
-// exportHead is the first line of an export. It counts the records, to detect an export that was cut short.
+// exportHead is the first line of an export. Records shows whether the export was cut short.
 type exportHead struct {
 	Schema     string    `json:"schema"`
 	ExportedAt time.Time `json:"exportedAt"`
@@ -26,8 +25,8 @@ type exportHead struct {
 	Genesis    Genesis   `json:"genesis"`
 }
 
-// Export writes the whole ledger as JSON Lines, first the genesis and then each record as it is stored, and
-// returns the number of records. Ledgers and exports hold no secrets.
+// Export writes the genesis and then each record as JSON Lines, and returns the number of records. An export holds no
+// secrets.
 func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 	records, err := l.List(ctx)
 	if err != nil {
@@ -54,7 +53,7 @@ func (l *Ledger) Export(ctx context.Context, w io.Writer) (int, error) {
 
 // Backup is what ReadBackup found.
 type Backup struct {
-	// Genesis is that of an export; nil for rescue records.
+	// Genesis is nil for rescue records.
 	Genesis    *Genesis
 	ExportedAt time.Time
 	Records    []Record
@@ -69,8 +68,7 @@ func (b *Backup) add(text []byte) error {
 	return err
 }
 
-// ReadBackup reads an export, which must be whole, or the rescue records in the output of a run, whose other
-// lines it skips.
+// ReadBackup reads a complete export, or the rescue records in the log of a run; it skips the log's other lines.
 func ReadBackup(r io.Reader) (Backup, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxFile)
@@ -88,15 +86,13 @@ func ReadBackup(r io.Reader) (Backup, error) {
 
 type backupReader struct {
 	Backup
-	// announced is the number of records in the head of an export.
+	// announced is the number of records that the head of an export promises.
 	announced int
 	rescued   bool
-	// strange is the error about the first line that is neither a head nor a rescue record; the output of a run
-	// has many.
+	// strange is the error of the first line that is neither a head nor a rescue record. A log has many such lines.
 	strange error
 }
 
-// end returns an error unless the lines are a whole backup.
 func (b *backupReader) end() error {
 	switch {
 	case b.Genesis != nil && b.rescued:
@@ -137,7 +133,7 @@ func (b *backupReader) line(text []byte) error {
 	return nil
 }
 
-// ReadBackupFolder reads records from files of their own, such as those of Config.SeenCache.
+// ReadBackupFolder reads one record from each .json file, such as those in Config.SeenCache.
 func ReadBackupFolder(folder fs.FS) (Backup, error) {
 	names, err := fs.Glob(folder, "*.json")
 	if err != nil {

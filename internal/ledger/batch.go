@@ -12,23 +12,22 @@ import (
 )
 
 const (
-	// batchTime bounds one write with all its tries, batchMost how many changes are in it, batchSize how many
-	// bytes all but the last have.
+	// batchTime bounds one write with its retries, batchMost its changes. A batch ends once it has batchSize bytes.
 	batchTime = 3 * time.Minute
 	batchMost = 1000
 	batchSize = maxFile / 4
-	// parallel bounds how many goroutines work for one call.
+	// parallel bounds the goroutines of one call.
 	parallel = 32
 )
 
-// change replaces the record, or the genesis, whose seq is expectSeq.
+// change replaces the record, or the genesis, that has seq expectSeq.
 type change struct {
 	expectSeq int
 	rec       Record
 	genesis   *Genesis
 }
 
-// note describes the change in one line, with the nonce.
+// note returns one line for people, such as the message of a git commit.
 func (c change) note() string {
 	if c.genesis != nil {
 		return fmt.Sprintf("genesis of ledger %s, seq %d", c.genesis.LedgerID, c.genesis.Seq)
@@ -45,14 +44,14 @@ func (c change) note() string {
 	}, line)
 }
 
-// queued is a change that waits for its result, with its record as JSON.
+// queued is a change that waits for its result.
 type queued struct {
 	change
 	text []byte
 	done chan error
 }
 
-// queue checks a change: a reader must be able to read it, and its seq must follow.
+// queue rejects a change that readers could not read, or whose seq does not follow.
 func (c change) queue() (w *queued, err error) {
 	w = &queued{change: c, done: make(chan error, 1)}
 	seq := c.rec.Seq
@@ -68,7 +67,7 @@ func (c change) queue() (w *queued, err error) {
 	return w, err
 }
 
-// finish sends the result to the changes that have none yet.
+// finish sends the result to each change that has none yet.
 func finish(batch []*queued, err error) {
 	for _, w := range batch {
 		select {
@@ -78,8 +77,7 @@ func finish(batch []*queued, err error) {
 	}
 }
 
-// putAll writes changes and returns their errors, in the same order. Changes that are made at the same time
-// share one entry.
+// putAll writes changes and returns one error for each. Concurrent calls share an entry.
 func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	errs, waits := make([]error, len(changes)), make([]*queued, len(changes))
 	for i, c := range changes {
@@ -94,7 +92,7 @@ func (s *logStore) putAll(ctx context.Context, changes []change) []error {
 	}
 	if !s.flushing && len(s.waiting) > 0 {
 		s.flushing = true
-		// A caller that gives up must not end the others of its batch.
+		// If one caller gives up, the other changes of the batch are still written.
 		go s.flush(context.WithoutCancel(ctx))
 	}
 	s.mu.Unlock()
@@ -127,7 +125,7 @@ func (s *logStore) wait(ctx context.Context, w *queued) error {
 	return fmt.Errorf("a write was in progress and was not waited for: %w", ctx.Err())
 }
 
-// flush writes batches until no change is waiting. It first waits a moment for more changes.
+// flush writes batches until no change waits. First it pauses, so that more changes join.
 func (s *logStore) flush(ctx context.Context) {
 	_ = sleep(ctx, s.moment)
 	for more := true; more; {
@@ -151,7 +149,7 @@ func (s *logStore) flush(ctx context.Context) {
 	}
 }
 
-// take returns the changes of the next batch, which then don't wait any longer.
+// take removes the next batch from the queue and returns it.
 func (s *logStore) take() (batch []*queued) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +162,7 @@ func (s *logStore) take() (batch []*queued) {
 	return batch
 }
 
-// recoverPanic calls do and returns a panic in it as an error, so that other work goes on.
+// recoverPanic returns a panic as an error.
 func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -174,7 +172,7 @@ func recoverPanic(do func() error) (err error) {
 	return do()
 }
 
-// eachParallel calls do for 0 to n-1, some at once, and returns the first error, which stops the rest.
+// eachParallel calls do for 0 to n-1 concurrently and returns the first error, which cancels the rest.
 func eachParallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,53 +13,50 @@ import (
 	"trueup/internal/kind"
 )
 
-// right says which state of a record a change may start from.
+// right limits the states of a record that a move may start from.
 type right int
 
 const (
-	// anyone may change the record as it is found.
+	// anyone allows every state.
 	anyone right = iota
-	// asSeen means that the record must be as View returned it.
+	// asSeen requires that the record has not changed since View.
 	asSeen
-	// unchanged means that the record must be as this run wrote or saw it, unless it has only the same spec:
-	// else another run may be writing the object.
+	// unchanged requires that the record has not changed since this run wrote or saw it, or has only the move's spec:
+	// otherwise another run may be writing the object.
 	unchanged
-	// holder means that this run must have written it last.
+	// holder requires that this run wrote the record last.
 	holder
-	// sameIntent means that this run must have claimed the request.
+	// sameIntent requires that this run claimed the request.
 	sameIntent
 )
 
-// move is a transition of a record.
 type move struct {
 	event  event
 	who    right
 	by     string
 	detail string
-	// spec is that of the live object, for unchanged.
+	// spec is the live one, for unchanged.
 	spec []byte
-	// to returns the record after the transition.
-	to func(Record) (Record, error)
-	// nonce and at are those of the step, the same for each try.
+	to   func(Record) (Record, error)
+	// Every retry has the same nonce and time.
 	nonce string
 	at    time.Time
 }
 
 const (
-	// writeTries bounds how often a write is tried that another run was faster than.
+	// writeTries bounds the attempts of a write that other runs win.
 	writeTries = 8
-	// racePause is the first pause after a lost race, and outcomePause that after a failed write of an outcome;
-	// longestPause bounds both.
+	// racePause is the first pause after a lost race, outcomePause after a failed write of an outcome; longestPause
+	// bounds both.
 	racePause    = 20 * time.Millisecond
 	outcomePause = 250 * time.Millisecond
 	longestPause = 15 * time.Second
-	// outcomePatience bounds how long the write of an outcome is tried: then another run may take over the
-	// request anyway.
+	// outcomePatience bounds the retries of an outcome's write. After a lease, another run may take over the request
+	// anyway.
 	outcomePatience = Lease
 )
 
-// change makes a transition by compare-and-swap. After a conflict it tries again if the transition may start
-// from the new record.
+// change makes a move by compare-and-swap. After a conflict it retries if the move allows the new record.
 func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, error) {
 	m = l.numbered(m)
 	pause := racePause
@@ -74,7 +71,6 @@ func (l *Ledger) change(ctx context.Context, key kind.Key, m move) (Record, erro
 	}
 }
 
-// numbered returns the move with a nonce and a time.
 func (l *Ledger) numbered(m move) move {
 	if m.nonce == "" {
 		m.nonce, m.at = l.cfg.NewID(), l.cfg.Now().UTC()
@@ -82,7 +78,7 @@ func (l *Ledger) numbered(m move) move {
 	return m
 }
 
-// changeOnce tries once. A record beside an error is one whose write failed.
+// changeOnce tries once. With an error, it returns the record whose write failed, if it got that far.
 func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, error) {
 	if _, err := l.usable(ctx, key); err != nil {
 		return Record{}, fmt.Errorf("record %s: %w", key, err)
@@ -105,8 +101,8 @@ func (l *Ledger) changeOnce(ctx context.Context, key kind.Key, m move) (Record, 
 	return rec, nil
 }
 
-// next reads a record, and returns it and the one after a move: the same one if an earlier try made the move,
-// and its answer was lost.
+// next returns the stored record and the one after a move. Both are the same if an earlier attempt made the move and
+// its answer was lost.
 func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Record, err error) {
 	found, err := l.store.Read(ctx, []kind.Key{key})
 	if err != nil {
@@ -119,7 +115,7 @@ func (l *Ledger) next(ctx context.Context, key kind.Key, m move) (old, rec Recor
 	return l.after(old, key, m)
 }
 
-// after returns the record of a key, which old is or which is new, and the one after a move.
+// after returns the record, a new one if there is none, and the one after a move.
 func (l *Ledger) after(old Record, key kind.Key, m move) (was, rec Record, err error) {
 	if old.Seq == 0 {
 		old = Record{Schema: Schema, Workspace: l.cfg.Workspace.UUID, Key: key}
@@ -140,7 +136,6 @@ func (l *Ledger) step(old Record, m move) Step {
 	}
 }
 
-// entitled reports whether a move may start from a record.
 func (l *Ledger) entitled(m move, old Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,12 +158,12 @@ func (l *Ledger) entitled(m move, old Record) bool {
 	return true
 }
 
-// claims reports whether a later record is of the same request, perhaps released since.
+// claims reports whether a later record has the same claim, or was released since.
 func (r Record) claims(later Record) bool {
 	return later.sameIntent(r) || later.State == "" && later.follows(r)
 }
 
-// hasOnly reports whether every pending spec, or else the applied one, is the given one.
+// hasOnly reports whether the platform can only have this spec: each pending one, or else the applied one, equals it.
 func (r Record) hasOnly(spec []byte) bool {
 	if r.Pending == nil {
 		return bytes.Equal(r.Applied, spec)
@@ -176,12 +171,12 @@ func (r Record) hasOnly(spec []byte) bool {
 	return !slices.ContainsFunc(r.Pending, func(p JSON) bool { return !bytes.Equal(p, spec) })
 }
 
-// written remembers how this run left a record.
+// written remembers a record that this run wrote.
 func (l *Ledger) written(old, rec Record) {
 	l.seenCache().put(rec)
 	left := mark{rec: rec, pending: old.Pending}
 	if rec.Pending == nil && !sentOnce(rec.Key) {
-		// Nobody reads the rest, and there may be many.
+		// Only seq is read later, and there may be many records.
 		left = mark{rec: Record{Key: rec.Key, Seq: rec.Seq}}
 	}
 	l.mu.Lock()
@@ -189,7 +184,7 @@ func (l *Ledger) written(old, rec Record) {
 	l.own[rec.Key] = left
 }
 
-// left returns how this run left a record.
+// left returns the record that this run wrote last.
 func (l *Ledger) left(key kind.Key) (m mark, ours bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

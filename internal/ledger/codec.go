@@ -14,24 +14,24 @@ import (
 	"trueup/internal/canon"
 )
 
-// Schema is the version of genesis and records. A file of another version is rejected and never rewritten.
+// Schema is the version of genesis and records. trueup rejects other versions and never rewrites them.
 const Schema = "trueup.ledger/v1"
 
 const schemaFamily = "trueup.ledger/"
 
-// maxFile bounds the file of a record or genesis, in bytes.
+// maxFile bounds a file, in bytes.
 const maxFile = 256 << 20
 
 var (
-	// ErrNewer says that a file was written by a later version of the program.
+	// ErrNewer means that a later version of trueup wrote a file.
 	ErrNewer = errors.New("written by a newer version of trueup: upgrade trueup")
-	// ErrDamaged says that a file of the ledger was changed, moved or removed.
+	// ErrDamaged means that something else changed, moved or removed a file of the ledger.
 	ErrDamaged = errors.New("damaged ledger")
 
 	errTooLong = fmt.Errorf("longer than %d bytes", maxFile)
 )
 
-// damage marks an error about a file as ErrDamaged, unless the file is only newer.
+// damage adds ErrDamaged to an error, unless the file is only newer.
 func damage(err error) error {
 	if err == nil || errors.Is(err, ErrNewer) || errors.Is(err, ErrDamaged) {
 		return err
@@ -39,7 +39,7 @@ func damage(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// encode returns one line of JSON, without its end. It rejects what decode would reject.
+// encode returns one line of JSON without the line break. It rejects what decode would reject.
 func encode(v interface{ validate() error }) ([]byte, error) {
 	if err := v.validate(); err != nil {
 		return nil, err
@@ -65,8 +65,7 @@ func decodeRecord(b []byte) (Record, error) {
 	return rec, damage(err)
 }
 
-// decode reads one JSON value of our schema. A field that it doesn't know is an error, because a rewrite would
-// lose it. The caller validates.
+// decode parses one JSON value. It rejects unknown fields, which a rewrite would lose. The caller validates.
 func decode(b []byte, into any) error {
 	if !utf8.Valid(b) {
 		return errors.New("not UTF-8")
@@ -103,10 +102,10 @@ func checkSchema(schema string) error {
 	}
 }
 
-// part matches workspaces, kinds and ids, because trueup uses them in paths.
+// part matches what trueup uses in paths: workspaces, kinds and ids.
 var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
 
-// JSON is canonical JSON, such as a spec. Records hold it whole, whatever its size.
+// JSON is canonical JSON, such as a spec.
 type JSON []byte
 
 // MarshalJSON rejects what UnmarshalJSON would reject.
@@ -125,10 +124,9 @@ func (j *JSON) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// scanners are reused, because each grows to the size of what it reads.
+// scanners are reused, because each grows to the size of its input.
 var scanners = sync.Pool{New: func() any { return new(canon.Scanner) }}
 
-// canonical returns the canonical form of a text.
 func canonical(text []byte) ([]byte, error) {
 	s := scanners.Get().(*canon.Scanner)
 	defer scanners.Put(s)

@@ -10,8 +10,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// Explain returns a sentence about a record, and what a person can do; the fix may be empty. Both have names
-// and messages from outside: whoever prints them must clean them.
+// Explain describes a record, and returns what to do, or "". Both contain names and messages from outside: the caller
+// must clean them for printing.
 func Explain(rec Record) (message, fix string) {
 	key := rec.String()
 	switch rec.State {
@@ -44,7 +44,7 @@ func Explain(rec Record) (message, fix string) {
 	return fmt.Sprintf("%s was not sent%s", key, said(rec.Outcome)), ""
 }
 
-// explainOpen is Explain for a request without a certain outcome.
+// explainOpen is Explain for a request whose outcome is unknown.
 func explainOpen(rec Record) (message, fix string) {
 	run := sender(rec.Claim) + at(rec.ClaimedAt)
 	perhaps := fmt.Sprintf("%s was about to be sent by %s, and no outcome was recorded: it may have been executed", rec.Key, run)
@@ -59,8 +59,7 @@ func explainOpen(rec Record) (message, fix string) {
 	return fmt.Sprintf("%s was sent by %s and its outcome is unknown%s: it may have been executed", rec.Key, run, said(rec.Outcome)), Question(rec.Key)
 }
 
-// Ask returns the columns of a question: the request, what is known of it, and what each answer costs if it is
-// wrong.
+// Ask returns the columns of a question: the request, what the ledger knows, and what each wrong answer costs.
 func Ask(rec Record) []string {
 	sent := "may have been sent"
 	if rec.State == Unknown && !rec.gaveUp() {
@@ -77,8 +76,8 @@ func Ask(rec Record) []string {
 	return append(ask, "--posted: there may be no snapshot", "--repost: may make a second one")
 }
 
-// gaveUp reports whether a later run made the request unknown because the run that claimed it recorded nothing:
-// it may never have been sent.
+// gaveUp reports whether a later run made the request unknown, because the run with the claim recorded nothing: that
+// run may never have sent it.
 func (r Record) gaveUp() bool { return r.Outcome != nil && r.Outcome.Message == noOutcome }
 
 // ExplainLeft is Explain for an open request whose manifest was removed from git.
@@ -89,20 +88,20 @@ func ExplainLeft(rec Record) (message, fix string) {
 			"--posted (it was executed) or --abandon (never send it)"
 }
 
-// ExplainFlight returns which run has the claim, and until when.
+// ExplainFlight says which run claimed the request, and until when.
 func ExplainFlight(rec Record) (message, fix string) {
 	end := rec.ClaimedAt.Add(Lease)
 	return fmt.Sprintf("in flight elsewhere: claimed by %s%s", sender(rec.Claim), at(rec.ClaimedAt)),
 		fmt.Sprintf("run apply again when that run has ended, or after %s if it died", end.UTC().Format(time.RFC3339))
 }
 
-// Question returns how a person answers whether a request was executed.
+// Question returns how to record whether a request was executed.
 func Question(key kind.Key) string {
 	return "check whether it happened, then run trueup ledger resolve " + ShellWord(key.String()) + " --reason TEXT with " +
 		"--posted (it was executed), --repost (it was not: the next apply sends it) or --abandon (never send it)"
 }
 
-// NameQuestion returns how a person answers whose object has the name of a request.
+// NameQuestion returns how to record who created the object that has the request's name.
 func NameQuestion(key kind.Key) string {
 	name := ShellWord(key.String())
 	return "if you sent that request by other means, run trueup ledger adopt " + name +
@@ -129,7 +128,7 @@ func at(t *time.Time) string {
 	return " at " + t.UTC().Format(time.RFC3339)
 }
 
-// said returns the answer of the server or the network, in brackets.
+// said returns the platform's or the network's answer in brackets.
 func said(o *Outcome) string {
 	switch {
 	case o == nil || o.HTTP == 0 && o.Message == "":
@@ -142,7 +141,7 @@ func said(o *Outcome) string {
 	return fmt.Sprintf(" (HTTP %d: %s)", o.HTTP, o.Message)
 }
 
-// answered returns what a person said.
+// answered returns who gave an answer, and why.
 func answered(o *Outcome) string {
 	if o == nil || o.How != Operator && o.How != AdoptedByOperator {
 		return ""
@@ -154,7 +153,7 @@ func answered(o *Outcome) string {
 	return text
 }
 
-// ShellWord quotes what a shell would read as more than one plain word.
+// ShellWord quotes s for a shell unless it is one plain word.
 func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._/:@+", r)

@@ -11,10 +11,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// ProblemError says why a ledger can't be used, and what to do.
+// ProblemError explains why a ledger can't be used. Fix says what to do.
 type ProblemError struct {
 	Problem, Fix string
-	// Elsewhere says that the ledger is of another workspace or platform, so this run may use the wrong one.
+	// Elsewhere means that the ledger belongs to another workspace or platform: this run may use the wrong one.
 	Elsewhere bool
 }
 
@@ -24,7 +24,7 @@ func problem(fix, format string, args ...any) *ProblemError {
 	return &ProblemError{Problem: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// Problem returns the reason why a ledger can't be used, or nil for another error.
+// Problem returns why a ledger can't be used, or nil for any other error.
 func Problem(err error) *ProblemError {
 	p, ok := errors.AsType[*ProblemError](err)
 	if !ok && errors.Is(err, ErrDamaged) {
@@ -33,7 +33,7 @@ func Problem(err error) *ProblemError {
 	return p
 }
 
-// WithFix adds to a Problem what to do about it.
+// WithFix adds the fix to the message of a Problem.
 func WithFix(err error) error {
 	if p := Problem(err); p != nil {
 		return fmt.Errorf("%w: %s", err, p.Fix)
@@ -41,7 +41,7 @@ func WithFix(err error) error {
 	return err
 }
 
-// Unreadable is the view of a ledger that can't be read: how requests ended is unknown, so none is planned.
+// Unreadable returns the view of a ledger that can't be read: nothing is known of outcomes, so no request is planned.
 func Unreadable(err error) View {
 	return View{
 		Problem: "it can't be read, so trueup does not know what was sent: " + err.Error(),
@@ -51,8 +51,8 @@ func Unreadable(err error) View {
 
 const fixProject = "correct ledger: and workspace: in trueup.yaml, or restore the ledger that it names"
 
-// Usable returns the genesis, or a *ProblemError unless the ledger exists, is the one of this project, and is
-// bound to the platform for the areas. Every command asks this first.
+// Usable returns the genesis. It returns a *ProblemError unless the ledger exists, belongs to this project, and is
+// bound to the platform for the areas.
 func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error) {
 	if p := l.refusedHere(); p != nil {
 		return Genesis{}, p
@@ -78,7 +78,7 @@ func (l *Ledger) Usable(ctx context.Context, areas ...kind.Area) (Genesis, error
 	return g, nil
 }
 
-// refusedHere returns why no ledger may be used, whatever is in the store.
+// refusedHere returns why this run may use no ledger at all, or nil.
 func (l *Ledger) refusedHere() *ProblemError {
 	switch {
 	case l.store == nil:
@@ -103,7 +103,7 @@ func (l *Ledger) missing() *ProblemError {
 		"ledger %s is missing at %s, so trueup does not know what was sent", l.cfg.ID, l.cfg.Store)
 }
 
-// foreign says how a genesis is of another project or platform, or returns nil.
+// foreign returns an error if a genesis belongs to another project or platform, or nil.
 func (l *Ledger) foreign(g Genesis) *ProblemError {
 	p := cmp.Or(l.otherLedger(g), l.otherWorkspace(g))
 	for _, area := range kind.Areas() {
@@ -114,7 +114,6 @@ func (l *Ledger) foreign(g Genesis) *ProblemError {
 	return p
 }
 
-// otherLedger says that a genesis is not that of the expected ledger, or returns nil.
 func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	switch {
 	case l.cfg.ID == "" || l.cfg.ID == g.LedgerID:
@@ -126,8 +125,7 @@ func (l *Ledger) otherLedger(g Genesis) *ProblemError {
 	return problem(fixProject, "the ledger at %s is %s, and trueup.yaml names %s", l.cfg.Store, g.LedgerID, l.cfg.ID)
 }
 
-// otherWorkspace says that a genesis is of another workspace, or returns nil. Addresses have its UUID or its
-// name.
+// otherWorkspace compares UUID and name, because addresses contain either.
 func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	here := l.cfg.Workspace
 	name := cmp.Or(g.WorkspaceName, here.Name)
@@ -140,8 +138,8 @@ func (l *Ledger) otherWorkspace(g Genesis) *ProblemError {
 	}
 }
 
-// otherOrigin says that a genesis has another address of an area than the configured one, or returns nil. A
-// genesis without any address was made before one was configured.
+// otherOrigin returns an error if the configured address of an area differs. A genesis has no address if none was
+// configured when it was made.
 func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	bound, configured := g.Origins[area], l.cfg.Origins[area]
 	switch {
@@ -158,7 +156,6 @@ func (l *Ledger) otherOrigin(g Genesis, area kind.Area) *ProblemError {
 	}
 }
 
-// unbound says that a genesis has no address of an area.
 func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 	fix := fmt.Sprintf("if %s is right, run trueup ledger init, which adds it to the ledger", l.cfg.Origins[area])
 	if l.cfg.Origins[area] == "" {
@@ -170,9 +167,9 @@ func (l *Ledger) unbound(g Genesis, area kind.Area) *ProblemError {
 	}
 }
 
-// Admit returns nil if a token may be sent to an area: the ledger was made for the workspace and the configured
-// address, or there is no ledger. If this can't be known, because the ledger is missing or unreadable, it
-// returns an error, unless the user named the workspace.
+// Admit returns nil if trueup may send a token to an area: the ledger belongs to this workspace and the configured
+// address, or there is no ledger. If the ledger is missing or unreadable, Admit returns an error unless the user named
+// the workspace.
 func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	if l.store == nil {
 		return nil
@@ -196,7 +193,6 @@ func (l *Ledger) Admit(ctx context.Context, area kind.Area) error {
 	return l.noToken(err)
 }
 
-// noToken says why it is unknown whether a token may be sent.
 func (l *Ledger) noToken(err error) error {
 	const none = "trueup sends no token, because only the ledger knows where tokens may go"
 	const pin = "set TRUEUP_WORKSPACE to the UUID of the right workspace"
@@ -210,8 +206,7 @@ func (l *Ledger) noToken(err error) error {
 	return &ProblemError{Problem: p.Problem + "; " + none, Fix: p.Fix + "; or " + pin}
 }
 
-// normalOrigins checks the addresses and returns each in one form, without a slash at its end and without what
-// could hold a secret.
+// normalOrigins rejects malformed addresses, and returns each in one form without user, query and final slash.
 func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	out := make(map[kind.Area]string, len(origins))
 	for area, address := range origins {
@@ -231,8 +226,7 @@ func normalOrigins(origins map[kind.Area]string) (map[kind.Area]string, error) {
 	return out, nil
 }
 
-// kindOf returns the kind of a key. The key must spell its name as the table does: another spelling would be
-// another record of the same object.
+// kindOf returns the kind of a key. It rejects other spellings, which would be other records of the same object.
 func kindOf(key kind.Key) (*kind.Kind, error) {
 	k, ok := kind.Named(key.Kind)
 	if !ok || k.Name != key.Kind {

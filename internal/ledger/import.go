@@ -11,19 +11,18 @@ import (
 	"trueup/internal/kind"
 )
 
-// Imported counts what an import did with the records of a backup.
+// Imported counts the records of an import.
 type Imported struct {
-	// Restored says that the ledger was missing and has been created again.
+	// Restored means that the ledger was missing and trueup created it again.
 	Restored bool
-	// Added had no record, Advanced an earlier one of the same history; Left had the same or a later one.
+	// Added had no record, Advanced an earlier one of the same history, Left the same or a later one.
 	Added, Advanced, Left int
 }
 
-// ImportConflict is a record of a backup that is neither an earlier nor a later one of the stored record: their
-// histories differ.
+// ImportConflict is a record whose history differs from that of the stored one.
 type ImportConflict struct{ Given, Stored Record }
 
-// Explain returns what differs, and what to do. Like Explain of a record, it has texts from outside.
+// Explain returns what differs, and what to do. The caller must clean both for printing.
 func (c ImportConflict) Explain() (message, fix string) {
 	given, _ := Explain(c.Given)
 	stored, fix := Explain(c.Stored)
@@ -34,16 +33,16 @@ func (c ImportConflict) Explain() (message, fix string) {
 		c.Stored.Seq, stored, c.Given.Seq, given), fix
 }
 
-// ConflictsError says that records of a backup contradict the ledger. Nothing was written.
+// ConflictsError means that records contradict the ledger. Nothing was written.
 type ConflictsError struct{ Conflicts []ImportConflict }
 
 func (e *ConflictsError) Error() string {
 	return fmt.Sprintf("nothing was imported, because records contradict the ledger: %d", len(e.Conflicts))
 }
 
-// Import writes the records of a backup that the ledger lacks, and later ones of the same history. It returns a
-// *ConflictsError, and writes nothing, if any record has another history; after another error the same import
-// continues. If the ledger that trueup.yaml names is missing, an export of it creates it again.
+// Import adds missing records, and replaces earlier ones of the same history. If any history differs, it writes nothing
+// and returns a *ConflictsError. You can repeat an import after any other error. If the ledger in trueup.yaml is
+// missing, an export restores it.
 func (l *Ledger) Import(ctx context.Context, b Backup) (done Imported, err error) {
 	if err := l.accepts(b); err != nil {
 		return Imported{}, err
@@ -104,12 +103,11 @@ func (l *Ledger) accepts(b Backup) error {
 	return nil
 }
 
-// restoring ends the id of a ledger whose restore is in progress. No run uses it before the restore is done:
-// requests would look as if they had never been sent.
+// restoring ends the id of a ledger until its restore is complete. Runs reject it, because requests would look as if
+// they had never been sent.
 const restoring = "-restoring"
 
-// beginRestore creates a ledger that is missing, under the id of a restore, and reports whether a restore is in
-// progress.
+// beginRestore creates a missing ledger, and reports whether a restore is in progress.
 func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 	l.refresh()
 	g, err := l.store.ReadGenesis(ctx)
@@ -131,7 +129,7 @@ func (l *Ledger) beginRestore(ctx context.Context, b Backup) (bool, error) {
 	return true, nil
 }
 
-// compareBackup returns the changes that a backup makes, and counts them.
+// compareBackup returns the changes that an import makes, and counts them.
 func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (changes []change, err error) {
 	records, err := latest(b.Records)
 	if err != nil {
@@ -169,8 +167,8 @@ func (l *Ledger) compareBackup(ctx context.Context, b Backup, done *Imported) (c
 	return changes, nil
 }
 
-// later reports whether a record may replace the stored one. An object that converges keeps few steps, so they
-// may not reach back to it.
+// later reports whether a record may replace the stored one. Objects that converge keep few steps, so a gap between the
+// histories is no conflict.
 func (r Record) later(stored Record) bool {
 	return r.follows(stored) || !sentOnce(r.Key) && r.forgot(stored)
 }
@@ -180,7 +178,7 @@ func (r Record) samePost(o Record) bool {
 	return r.State == Posted && o.State == Posted && r.sameIntent(o)
 }
 
-// latest returns the last record of each object: a log may have what several runs could not store.
+// latest returns the last record of each object. A log may have records of several runs.
 func latest(records []Record) ([]Record, error) {
 	var out []Record
 	at := map[kind.Key]int{}
@@ -200,7 +198,7 @@ func latest(records []Record) ([]Record, error) {
 	return out, nil
 }
 
-// AdoptNew is AdoptAll for the keys that have no record, and returns how many those were.
+// AdoptNew calls AdoptAll for the keys without a record, and returns how many it adopted.
 func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, error) {
 	known, err := l.Look(ctx, slices.Collect(maps.Keys(all)))
 	if err != nil {
@@ -211,8 +209,7 @@ func (l *Ledger) AdoptNew(ctx context.Context, all map[kind.Key]Adoption) (int, 
 	return len(todo), l.AdoptAll(ctx, todo)
 }
 
-// AdoptAll is Adopt for many, some at once: a remote store writes them together. What was recorded before an
-// error stays.
+// AdoptAll calls Adopt concurrently. After an error, what it recorded before stays.
 func (l *Ledger) AdoptAll(ctx context.Context, all map[kind.Key]Adoption) error {
 	keys := slices.Collect(maps.Keys(all))
 	return eachParallel(ctx, len(keys), func(ctx context.Context, i int) error {

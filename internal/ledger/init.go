@@ -9,10 +9,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// Init creates the ledger that cfg names and returns its genesis; the id belongs into trueup.yaml. First it
-// proves that the store's compare-and-swap works. An existing ledger stays: Init binds it to configured
-// addresses that it lacks, and replaces others if Config.Rebind agrees. It does not create a ledger whose id is
-// in trueup.yaml and that is missing: that would forget what was sent.
+// Init creates the ledger that cfg names, after it proved that compare-and-swap works, and returns the genesis; write
+// its id into trueup.yaml. In an existing ledger, Init adds addresses that are missing, and replaces others if
+// Config.Rebind agrees. If trueup.yaml has an id and that ledger is missing, Init returns an error: a new ledger would
+// forget what was sent.
 func Init(ctx context.Context, cfg Config) (Genesis, error) {
 	l, err := Open(ctx, cfg)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 		if !errors.Is(err, ErrConflict) {
 			return g, err
 		}
-		// Another run was first.
+		// Another run created it first.
 		g, err = l.store.ReadGenesis(ctx)
 	}
 	if errors.Is(err, ErrNoGenesis) {
@@ -60,7 +60,7 @@ func (l *Ledger) init(ctx context.Context) (Genesis, error) {
 	return bound, l.store.WriteGenesis(ctx, g.Seq, bound)
 }
 
-// rebound returns the genesis with the configured name of the workspace and addresses of areas.
+// rebound returns the genesis with the configured name and addresses.
 func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 	if p := l.otherLedger(g); p != nil {
 		return g, p
@@ -89,7 +89,7 @@ func (l *Ledger) rebound(g Genesis) (Genesis, error) {
 	return bound, nil
 }
 
-// rebind returns to if it may replace from. Its error is refused if nobody can agree.
+// rebind returns to, if it may replace from.
 func (l *Ledger) rebind(what, from, to string, refused *ProblemError) (string, error) {
 	switch {
 	case from == to, l.cfg.Rebind == nil && from == "":

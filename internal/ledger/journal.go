@@ -11,24 +11,24 @@ import (
 	"trueup/internal/kind"
 )
 
-// Made is the platform's acceptance of a request that is sent once.
+// Made is the platform's answer that it accepted a request.
 type Made struct {
-	// How is Created if it is empty.
+	// How defaults to Created.
 	How  How
 	HTTP int
-	// AcceptedAt is the time of the answer; zero means now.
+	// AcceptedAt defaults to now.
 	AcceptedAt time.Time
 	// RemoteName may differ from the requested name.
 	RemoteName, UID string
-	// CreationTimestamp is the platform's own text.
+	// CreationTimestamp is the platform's text.
 	CreationTimestamp string
 }
 
-// AppliedSpec is a spec that the platform has accepted, or that was live already.
+// AppliedSpec is a spec that is live.
 type AppliedSpec struct {
 	// Spec is canonical JSON.
 	Spec []byte
-	// Converged says that live had what was sent.
+	// Converged means that the platform kept all that was sent.
 	Converged bool
 	// These are as in Made.
 	RemoteName, UID, CreationTimestamp string
@@ -38,7 +38,7 @@ func (a AppliedSpec) move() move {
 	return move{event: evConfirm, who: unchanged, spec: a.Spec, to: func(r Record) (Record, error) { return r.confirmed(a), nil }}
 }
 
-// Adoption is a person's decision that a request was executed, or that git owns an object.
+// Adoption is a person's statement that a request was executed, or that git owns an object.
 type Adoption struct {
 	// Spec is canonical JSON, Digest its digest as plan computes it.
 	Spec       []byte
@@ -50,34 +50,32 @@ type Adoption struct {
 
 // Hold is a claim of this run.
 type Hold struct {
-	// First is the time of the first claim, Claimed that of this one.
+	// First is the time of the first claim, Claimed of this one, Late the later clock then.
 	First, Claimed time.Time
-	// Late is the later clock at that moment.
-	Late time.Time
-	// Uncertain says that an earlier send may have arrived.
+	Late           time.Time
+	// Uncertain means that an earlier send may have arrived.
 	Uncertain bool
 	// Reposted is Record.RepostedFrom.
 	Reposted *time.Time
 	Terms    Terms
 }
 
-// MaySend reports whether the request may be sent; every send must ask right before it. A claim only lasts as
-// long as its lease: then another run may take it over, or a person may have answered, and a process that was
-// stopped meanwhile does not know. Both clocks must agree: one may stand still, because a cache answers, and
-// the other may have been set.
+// MaySend reports whether the request may be sent; ask right before every send. A claim ends with its lease: then
+// another run may take it over, or a person may answer. Both clocks must agree, because a cached answer can stop one,
+// and somebody can set the other.
 func (h Hold) MaySend(now Instant) bool {
 	held := max(now.Now.Sub(h.Claimed), now.Late.Sub(h.Late))
 	return h.Terms.MaySend(h.First, now) && held < Lease
 }
 
-// Claim records that a request is about to be sent. It returns a *TakenError if the request was sent, or may
-// have been; ErrConflict if another run was faster. After any error the request must not be sent.
+// Claim records that a request is about to be sent. It returns a *TakenError if the request was or may have been sent,
+// and ErrConflict if another run was faster. After any error, don't send it.
 func (l *Ledger) Claim(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evClaim, key, i)
 }
 
-// ClaimAgain is Claim for an object that was made, is gone, and that a person wants again. It rejects purges,
-// and a record that is not as View returned it: another run may have made the object again.
+// ClaimAgain is Claim for an object that trueup made, that is gone, and that a person wants again. It rejects purges,
+// and a record that changed since View: another run may have made the object again.
 func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	k, err := kindOf(key)
 	if err != nil {
@@ -89,8 +87,8 @@ func (l *Ledger) ClaimAgain(ctx context.Context, key kind.Key, i Intent) (Hold, 
 	return l.claim(ctx, evReclaim, key, i)
 }
 
-// TakeOver is Claim for a request that a run claimed which died: it is sent again under its name, and the time
-// of its first claim stays. It returns a *TakenError if that is not safe, or not yet.
+// TakeOver is Claim for a request of a run that died. The request keeps its name and the time of its first claim.
+// TakeOver returns a *TakenError if sending again is unsafe, or too early.
 func (l *Ledger) TakeOver(ctx context.Context, key kind.Key, i Intent) (Hold, error) {
 	return l.claim(ctx, evTakeOver, key, i)
 }
@@ -120,7 +118,7 @@ func (l *Ledger) claim(ctx context.Context, e event, key kind.Key, i Intent) (Ho
 	}, nil
 }
 
-// takeBack ends a claim whose write seemed to fail but succeeded. If it can't, a person decides later.
+// takeBack releases a claim whose write returned an error but succeeded. If this fails too, a person decides later.
 func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	if rec.Nonce == "" {
 		return
@@ -137,8 +135,7 @@ func (l *Ledger) takeBack(ctx context.Context, rec Record) {
 	}
 }
 
-// Posted records that the request was executed, even if another run has taken it over or made it unknown
-// meanwhile.
+// Posted records that the request was executed, even if another run took it over or made it unknown.
 func (l *Ledger) Posted(ctx context.Context, key kind.Key, m Made) error {
 	err := l.posted(ctx, key, m, sameIntent)
 	if state, ok := errors.AsType[*StateError](err); ok && state.Record.State == Posted {
@@ -162,7 +159,7 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	claimed, _ := l.left(key)
 	return l.end(ctx, key, move{event: evPost, who: who, detail: string(o.How), to: func(r Record) (Record, error) {
 		if r.State == "" && who == sameIntent {
-			// A person answered meanwhile that it was not executed.
+			// A person has answered meanwhile that it was not executed.
 			r = r.reopened(claimed.rec)
 		}
 		r, err := r.ended(evPost, o)
@@ -171,23 +168,22 @@ func (l *Ledger) posted(ctx context.Context, key kind.Key, m Made, who right) er
 	}})
 }
 
-// Rejected records that the platform refused the request and certainly did nothing: a later run may send it.
+// Rejected records that the platform rejected the request and did nothing. A later run may send it.
 func (l *Ledger) Rejected(ctx context.Context, key kind.Key, http int, message string) error {
 	return l.ended(ctx, key, evReject, Outcome{How: Refused, HTTP: http, Message: message})
 }
 
-// Release ends a claim of which provably nothing was sent.
+// Release ends a claim whose request was certainly not sent.
 func (l *Ledger) Release(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evRelease, Outcome{How: Released, Message: message})
 }
 
-// Leave ends this run's work on a request that may have arrived. A later run may send it again inside the
-// window.
+// Leave ends this run's work on a request that may have arrived. A later run may send it again within the window.
 func (l *Ledger) Leave(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evLeave, Outcome{How: Unclear, Message: message})
 }
 
-// MarkUnknown records that the outcome of the request can't be known: a person decides.
+// MarkUnknown records that nobody can know the outcome: a person decides.
 func (l *Ledger) MarkUnknown(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDoubt, Outcome{How: Unclear, Message: message})
 }
@@ -197,11 +193,11 @@ func (l *Ledger) MarkTaken(ctx context.Context, key kind.Key, message string) er
 	return l.ended(ctx, key, evDoubt, Outcome{How: NotOurs, Message: message})
 }
 
-// noOutcome is the message of a request whose run died.
+// noOutcome is the message after a run died.
 const noOutcome = "the run that claimed it recorded no outcome"
 
-// GiveUp makes a request unknown that a run claimed which died, and that can't be sent again. It does nothing
-// if that is no longer so.
+// GiveUp makes a request unknown if the run that claimed it died, and it can't be sent again. Otherwise it does
+// nothing.
 func (l *Ledger) GiveUp(ctx context.Context, key kind.Key, now Instant) error {
 	terms, err := l.sendable(ctx, key)
 	if err != nil {
@@ -228,7 +224,7 @@ func (l *Ledger) ended(ctx context.Context, key kind.Key, e event, o Outcome) er
 	return l.end(ctx, key, move{event: e, who: holder, detail: o.Message, to: to})
 }
 
-// UnrecordedError says that an outcome could not be stored. Record is for ledger import.
+// UnrecordedError means that an outcome could not be stored. Ledger import can add Record later.
 type UnrecordedError struct {
 	Record Record
 	err    error
@@ -237,8 +233,8 @@ type UnrecordedError struct {
 func (e *UnrecordedError) Error() string { return e.err.Error() }
 func (e *UnrecordedError) Unwrap() error { return e.err }
 
-// end stores an outcome of this run. It tries again until ctx ends or outcomePatience is over, because a person
-// must answer for a lost outcome. Then it returns an *UnrecordedError.
+// end stores an outcome. It retries until ctx ends or outcomePatience is over, because a person must answer for a lost
+// outcome, and then returns an *UnrecordedError.
 func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	m = l.numbered(m)
 	_, err := l.change(ctx, key, m)
@@ -265,14 +261,13 @@ func (l *Ledger) end(ctx context.Context, key kind.Key, m move) error {
 	return &UnrecordedError{Record: rec.moved(l.step(left.rec, m)), err: err}
 }
 
-// temporary reports whether a write may succeed later.
 func temporary(err error) bool {
 	_, ok := errors.AsType[*StateError](err)
 	return err != nil && !ok && !errors.Is(err, ErrConflict) && Problem(err) == nil
 }
 
-// Pending records the spec that a POST or PATCH is about to send: if the outcome is lost, git can still remove
-// its fields later. After an error it must not be sent.
+// Pending records the spec that a POST or PATCH is about to send: even if its outcome is lost, git can still remove its
+// fields later. After an error, don't send it.
 func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	if _, err := l.sendable(ctx, key); err != nil {
 		return fmt.Errorf("record the spec of %s: %w", key, err)
@@ -281,7 +276,7 @@ func (l *Ledger) Pending(ctx context.Context, key kind.Key, spec []byte) error {
 	return err
 }
 
-// Applied records the spec that the platform has accepted, or that was live already.
+// Applied records a spec that is live.
 func (l *Ledger) Applied(ctx context.Context, key kind.Key, a AppliedSpec) error {
 	_, err := l.change(ctx, key, a.move())
 	return err
@@ -293,7 +288,7 @@ type Confirmed struct {
 	AppliedSpec
 }
 
-// AppliedAll is Applied for many objects in one write. The errors are in their order.
+// AppliedAll is Applied for many objects in one write. It returns one error for each.
 func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	errs := make([]error, len(all))
 	keys := make([]kind.Key, len(all))
@@ -326,7 +321,7 @@ func (l *Ledger) AppliedAll(ctx context.Context, all []Confirmed) []error {
 	return errs
 }
 
-// DropPending removes the spec of the last Pending, because the platform refused it. Older pending specs stay.
+// DropPending removes the spec of the last Pending after the platform rejected it. Older ones stay.
 func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	before, _ := l.left(key)
 	_, err := l.change(ctx, key, move{event: evDrop, who: holder, to: func(r Record) (Record, error) {
@@ -336,8 +331,8 @@ func (l *Ledger) DropPending(ctx context.Context, key kind.Key) error {
 	return err
 }
 
-// Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It
-// rejects ResolveRepost while the run with the claim may still send it.
+// Resolve records a person's answer about a request that is claimed or unknown, or whose record was lost. It rejects
+// ResolveRepost while the run with the claim may still send.
 func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reason, by string) error {
 	now := Observed(time.Time{}, l.cfg.Now())
 	g, err := l.usable(ctx, key)
@@ -359,8 +354,8 @@ func (l *Ledger) Resolve(ctx context.Context, key kind.Key, to Resolution, reaso
 	return err
 }
 
-// Adopt records that a request was executed without trueup, which then never sends it; or that git owns an
-// object, with its whole lists.
+// Adopt records that a request was executed without trueup, which then never sends it; or that git owns an object and
+// every list in it.
 func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -378,8 +373,8 @@ func (l *Ledger) Adopt(ctx context.Context, key kind.Key, a Adoption) error {
 	return err
 }
 
-// Deleting records that trueup is about to delete an object that it made. After an error the object must not be
-// deleted. The record must be as View returned it, and of the object with this uid and creation time.
+// Deleting records that trueup is about to delete an object that it made. The record must not have changed since View,
+// and must have this uid and creation time. After an error, don't delete it.
 func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string) error {
 	k, err := kindOf(key)
 	if err != nil {
@@ -400,8 +395,8 @@ func (l *Ledger) Deleting(ctx context.Context, key kind.Key, uid, created string
 	return err
 }
 
-// Deleted records that the platform has deleted the object, or is deleting it. trueup never makes it again by
-// itself: a new one would hold other data.
+// Deleted records that the platform deleted the object, or is deleting it. trueup never makes it again by itself: a new
+// one would hold other data.
 func (l *Ledger) Deleted(ctx context.Context, key kind.Key, message string) error {
 	return l.ended(ctx, key, evDeleted, Outcome{How: Removed, Message: message})
 }
@@ -412,7 +407,7 @@ func (l *Ledger) NotDeleted(ctx context.Context, key kind.Key, message string) e
 	return l.end(ctx, key, move{event: evNotDeleted, who: holder, detail: message, to: to})
 }
 
-// sendable returns the terms of the key's area, or an error if the ledger is not bound to its address.
+// sendable returns the terms of the key's area, or an error if the ledger can't be used there.
 func (l *Ledger) sendable(ctx context.Context, key kind.Key) (Terms, error) {
 	k, err := kindOf(key)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package ledger keeps what has been done to the platform: the intent and the outcome of requests that are sent
-// once, and the last-applied spec of objects that converge; it refuses to work without its own genesis, to
-// forget, and to guess how a request ended.
+// Package ledger records what trueup sends to the platform: the claim and outcome of each request that must be sent at
+// most once, and the last-applied spec of all other objects. It rejects a ledger of another project, and never guesses
+// how a request ended.
 package ledger
 
 import (
@@ -24,75 +24,68 @@ import (
 	"trueup/internal/kind"
 )
 
-// Config names a ledger and who uses it.
+// Config says which ledger to use, and who uses it.
 type Config struct {
-	// Store is file:PATH; or git:REF, a ref on remote origin of the repository that Dir is in, or
-	// git:REF@REMOTE; or s3://BUCKET/PREFIX with the parameters region, path-style and endpoint. Empty means
-	// that none is configured.
+	// Store is file:PATH, git:REF, git:REF@REMOTE, or s3://BUCKET/PREFIX with the parameters region, path-style and
+	// endpoint. A REF is on a remote, by default origin, of the repository that has Dir. Empty means none.
 	Store string
-	// StoreFromEnv says that the user named the store, and not the repository: only then may it hold the
-	// endpoint of a bucket, sign with the role of the machine, or be a folder outside Dir.
+	// StoreFromEnv means that the user named the store, not the repository. Only then may it have an endpoint, sign
+	// with the role of the machine, or be a folder outside Dir.
 	StoreFromEnv bool
 	// ID is the id that trueup.yaml expects.
 	ID        string
 	Workspace kind.Workspace
-	// WorkspaceFromEnv says that the user named the workspace too.
+	// WorkspaceFromEnv means that the user named the workspace too.
 	WorkspaceFromEnv bool
 	// Origins are the configured base addresses, by area.
 	Origins map[kind.Area]string
-	// Held returns the spec of an object that the caller has in memory anyway, or nil: records share it.
-	// Several goroutines call it.
+	// Held returns an object's spec if the caller has it in memory, or nil; records share it. It must be safe for
+	// concurrent use.
 	Held func(kind.Key) []byte
-	// Backend replaces the store that Store names.
+	// Backend replaces Store.
 	Backend Store
-	// Window is how long after its first intent a request may be sent again; zero means DefaultWindow.
+	// Window is how long after its first claim a request may be sent again; zero means DefaultWindow.
 	Window time.Duration
-	// Dir is what a relative PATH starts from.
+	// Dir is the base of a relative PATH.
 	Dir string
-	// SeenCache is a directory of this machine, for what it has seen of ledgers, to detect a rollback; empty
-	// means none.
+	// SeenCache is a local directory for what this machine saw of ledgers, to detect a rollback; empty means none.
 	SeenCache string
-	// InCI rejects stores that don't outlive a runner, unless EphemeralOK.
+	// InCI rejects a local store, which would not outlive a runner, unless EphemeralOK.
 	InCI        bool
 	EphemeralOK bool
-	// Now is the clock. NewID makes ids and nonces; nil means random UUIDs.
+	// NewID makes ids and nonces; nil means random UUIDs.
 	Now   func() time.Time
 	NewID func() string
-	// Sleep waits between two tries of a write, or returns the context's error; nil means time.Sleep. Delayed
-	// may be nil; it is called before an outcome is written again. Several goroutines call them.
+	// Sleep waits before a retry, or returns the context's error; nil means a timer. Delayed, if set, is called before
+	// each retry of an outcome's write. Both must be safe for concurrent use.
 	Sleep   func(ctx context.Context, d time.Duration) error
 	Delayed func(key kind.Key, err error)
-	// Claim identifies this run in records. It must hold no secret.
+	// Claim identifies this run in records. It must not contain secrets.
 	Claim Claim
-	// Rebind is called before Init changes the address of an area, or the name of the workspace, that an
-	// existing ledger is bound to; from may be empty. Its error keeps the ledger as it is. If it is nil, Init
-	// adds what is absent and replaces nothing.
+	// Rebind is called before Init changes an address, or the workspace's name; from may be empty. An error keeps the
+	// old one. If Rebind is nil, Init adds what is missing and replaces nothing.
 	Rebind func(what, from, to string) error
 }
 
-// Ledger is one run's access to a ledger. Several goroutines may use it.
+// Ledger is one run's access to a ledger. It is safe for concurrent use.
 type Ledger struct {
 	cfg   Config
 	store Store
-	// local says that the store is a disk of this machine.
 	local bool
 
 	mu sync.Mutex
-	// own has the records that this run wrote last, seen the seqs of those that it looked at, 0 for an absent
-	// one.
+	// own has the records that this run wrote last, seen the seqs that View returned, 0 for no record.
 	own  map[kind.Key]mark
 	seen map[kind.Key]int
 }
 
-// mark is how this run left a record.
+// mark is a record as this run wrote it, and the pending specs that it had before.
 type mark struct {
-	rec Record
-	// pending are the pending specs that the record had before.
+	rec     Record
 	pending []JSON
 }
 
-// Open returns the ledger that cfg names. It creates and reads nothing: every call checks whether the ledger
-// exists and is the right one.
+// Open returns the ledger that cfg names. It reads nothing: every call checks whether it is the right ledger.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	origins, err := normalOrigins(cfg.Origins)
 	if err != nil {
@@ -119,8 +112,8 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// farBatch is how many requests are claimed together in a remote store (docs/design.md A7), farMoment how long
-// a first write there waits for others.
+// farBatch is how many requests a run claims together in a remote store (docs/design.md A7), farMoment how long a first
+// write there waits for others.
 const (
 	farBatch  = 20
 	farMoment = 10 * time.Millisecond
@@ -150,8 +143,7 @@ func OpenStore(ctx context.Context, cfg Config) (Store, error) {
 	return newLogStore(blobs, cfg.Held, moment), nil
 }
 
-// openFolder returns a folder. If the repository names it, neither its name nor a link may lead outside Dir, to
-// files of somebody else.
+// openFolder opens a folder. If the repository names it, neither its path nor a link may lead outside Dir.
 func openFolder(cfg Config, path string) (blob.Folder, error) {
 	const fix = "name a folder beside trueup.yaml or below, or set TRUEUP_LEDGER to another"
 	if !cfg.StoreFromEnv {
@@ -173,10 +165,9 @@ func openFolder(cfg Config, path string) (blob.Folder, error) {
 	return blob.Folder(path), nil
 }
 
-// login matches the user and password of an address.
 var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//\S*@`) })
 
-// shownStore returns a store's name without a password.
+// shownStore removes user and password.
 func shownStore(store string) string { return login().ReplaceAllString(store, "//***@") }
 
 // Close releases what the store keeps on this machine.
@@ -187,8 +178,8 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// Batch returns how many requests to claim together. In a local store a claim costs little: one at a time, so
-// that a run that dies leaves at most one question.
+// Batch returns how many requests to claim together. A local store is fast: one at a time, so that a run that dies
+// leaves at most one question.
 func (l *Ledger) Batch() int {
 	if l.local {
 		return 1
@@ -196,20 +187,18 @@ func (l *Ledger) Batch() int {
 	return farBatch
 }
 
-// refresh makes the store look again.
 func (l *Ledger) refresh() {
 	if l.store != nil {
 		l.store.Forget()
 	}
 }
 
-// lately is how long after its claim a request concerns all runs: it counts against limits for 25 hours
+// lately is how long after its claim a request matters to all runs: it counts against limits for 25 hours
 // (docs/design.md A6), and clocks differ.
 const lately = 27 * time.Hour
 
-// View reads the records of the keys, of what was claimed lately and of what is open. If the ledger is missing,
-// damaged, or of another project or platform, it returns a view with a Problem and no records; if the ledger
-// can't be read, an error.
+// View reads the records of the keys, of recent claims and of open requests. If the ledger is missing, damaged, or
+// belongs to another project or platform, it returns a view with only a Problem; if it can't be read, an error.
 func (l *Ledger) View(ctx context.Context, keys []kind.Key) (View, error) {
 	view, err := l.view(ctx, keys)
 	if p := Problem(err); p != nil {
@@ -243,7 +232,7 @@ func (l *Ledger) view(ctx context.Context, keys []kind.Key) (view View, err erro
 	return view, l.Add(ctx, &view, slices.Compact(keys))
 }
 
-// Add reads the records of more keys into a view, as of when it was made.
+// Add adds the records of more keys to a view.
 func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	found, err := l.readChecked(ctx, keys)
 	if err != nil {
@@ -261,8 +250,7 @@ func (l *Ledger) Add(ctx context.Context, v *View, keys []kind.Key) error {
 	return nil
 }
 
-// Look reads the records of the keys as they are now. Later writes don't depend on them, as they do on those of
-// a View.
+// Look reads records as they are now. Unlike those of a View, they don't restrict later writes.
 func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	if p := l.refusedHere(); p != nil {
 		return nil, p
@@ -271,14 +259,13 @@ func (l *Ledger) Look(ctx context.Context, keys []kind.Key) (map[kind.Key]Record
 	return l.store.Read(ctx, keys)
 }
 
-// terms returns the terms for open requests of an area.
 func (l *Ledger) terms(g Genesis, area kind.Area) Terms {
 	_, proven := g.Proofs[area]
 	return Terms{Window: l.cfg.Window, Proven: proven}
 }
 
-// Prove records how the platform refused a second request of the same name. From then on trueup sends requests
-// without an outcome again, within their window (docs/design.md 0.7).
+// Prove records how the platform rejected a duplicate name. From then on, trueup retries requests without an outcome
+// within their window (docs/design.md 0.7).
 func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	err := l.rewrite(ctx, func(g *Genesis) {
 		proofs := map[kind.Area]Proof{}
@@ -292,8 +279,8 @@ func (l *Ledger) Prove(ctx context.Context, area kind.Area, p Proof) error {
 	return nil
 }
 
-// Finish records which requests git had when an apply of the whole project had left nothing to do, if the view
-// has others.
+// Finish records which requests git had when an apply of the whole project left nothing to do. It writes only if they
+// differ from those of the view.
 func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
 	now := Finished{At: l.cfg.Now().UTC(), Commit: l.cfg.Claim.Commit, Requests: []string{}}
 	for _, key := range keys {
@@ -311,7 +298,6 @@ func (l *Ledger) Finish(ctx context.Context, v View, keys []kind.Key) error {
 	return nil
 }
 
-// rewrite changes the genesis by compare-and-swap.
 func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis)) error {
 	for try := 1; ; try++ {
 		l.refresh()
@@ -328,7 +314,7 @@ func (l *Ledger) rewrite(ctx context.Context, to func(*Genesis)) error {
 	}
 }
 
-// List returns all records, in the order of kinds and names.
+// List returns all records, sorted by kind and name.
 func (l *Ledger) List(ctx context.Context) ([]Record, error) {
 	l.refresh()
 	if _, err := l.usable(ctx); err != nil {

@@ -22,30 +22,27 @@ import (
 	"trueup/internal/kind"
 )
 
-// logStore keeps a ledger as a log of blobs. An entry holds the records that one write changes. It is created
-// only if no other run has created an entry of its number: that is the compare-and-swap. With each fourth,
-// sixteenth … entry goes a copy that combines these entries, so a reader needs few pieces of a long log. If a
-// copy is missing, its parts are read.
-//
-// The store keeps what it read. It asks for newer entries after Forget, and if another run wrote first.
+// logStore keeps a ledger as a log of blobs. An entry holds the records of one write. Creating it fails if another run
+// created an entry with its number: that is the compare-and-swap. Each fourth, sixteenth … entry comes with a copy that
+// combines as many, so that readers of a long log need few files. If a copy is missing, they read its parts.
+// The store caches what it read. It looks for newer entries after Forget, and if another run wrote first.
 type logStore struct {
 	blobs blob.Store
-	// held returns the spec of an object that the caller has in memory anyway, or nil.
+	// held is Config.Held.
 	held func(kind.Key) []byte
-	// packed reports whether copies are compressed. They are not in git, which compresses.
+	// packed means that copies are compressed. git compresses by itself.
 	packed bool
-	// moment is how long a first change waits for others, to share one entry.
+	// moment is how long a first change waits for others.
 	moment time.Duration
 
-	// mu is the lock of the changes that wait, and of whether a goroutine writes them.
+	// mu guards waiting and flushing, turn the state.
 	mu       sync.Mutex
 	waiting  []*queued
 	flushing bool
 
-	// turn is the lock of state.
 	turn  chan struct{}
 	state logState
-	// proven reports whether this run saw the store refuse a second creation of an entry.
+	// proven means that this run saw the store reject a duplicate entry.
 	proven bool
 	// fresh is false after Forget.
 	fresh atomic.Bool
@@ -61,7 +58,6 @@ func newLogStore(blobs blob.Store, held func(kind.Key) []byte, moment time.Durat
 	return &logStore{blobs: blobs, held: held, packed: !ref, moment: moment, turn: make(chan struct{}, 1)}
 }
 
-// Close releases what the store holds on this machine.
 func (s *logStore) Close() error {
 	if c, ok := s.blobs.(io.Closer); ok {
 		return c.Close()
@@ -72,15 +68,14 @@ func (s *logStore) Close() error {
 // logState is a log as of its last entry.
 type logState struct {
 	last int
-	// ids are those of the entries with which pieces end.
+	// ids has the id of each entry that ends a piece.
 	ids       map[int]string
 	genesis   *Genesis
 	genesisAt int
 	lines     map[kind.Key]*line
 }
 
-// add applies a piece to the state, in place of what the state has of the same entries. The piece must follow
-// one that the state has.
+// add applies a piece. It replaces what the state has of the same entries.
 func (t *logState) add(p piece) error {
 	first := p.before()
 	if p.After != t.ids[first] {
@@ -103,7 +98,7 @@ func (t *logState) add(p piece) error {
 	return nil
 }
 
-// combined returns one piece for the last entries, the newest of which is next.
+// combined returns one piece for as many entries, the last of which is next.
 func (t *logState) combined(next piece, entries int) piece {
 	p := piece{next.pieceHead, slices.Clone(next.lines)}
 	p.Entries = entries
@@ -125,7 +120,7 @@ func (t *logState) combined(next piece, entries int) piece {
 	return p
 }
 
-// withGenesis calls do with an up-to-date state, or fails if the log has no genesis.
+// withGenesis is locked, but fails if the log has no genesis.
 func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 	return s.locked(ctx, func() error {
 		if s.state.genesis == nil {
@@ -137,7 +132,7 @@ func (s *logStore) withGenesis(ctx context.Context, do func() error) error {
 
 func (s *logStore) noGenesis() error { return fmt.Errorf("%s: %w", s.blobs.Place(""), ErrNoGenesis) }
 
-// locked calls do with an up-to-date state, while no other call uses it.
+// locked calls do with an up-to-date state and exclusive access.
 func (s *logStore) locked(ctx context.Context, do func() error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -157,10 +152,9 @@ func (s *logStore) locked(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Forget makes the next call look for new entries.
 func (s *logStore) Forget() { s.fresh.Store(false) }
 
-// refresh reads the entries that are new, or all if the log was rolled back.
+// refresh reads the new entries, or all after a rollback.
 func (s *logStore) refresh(ctx context.Context) error {
 	names, err := s.blobs.List(ctx, logDir, 1)
 	if err != nil {
@@ -198,8 +192,8 @@ func (s *logStore) refresh(ctx context.Context) error {
 	return nil
 }
 
-// continues reports whether the log still has the entry that the state ends with. It does not after a rollback,
-// even if other runs have since written as many entries.
+// continues reports whether the log still has the last entry of the state. After a rollback it does not, even if other
+// runs have written as many entries since.
 func (s *logStore) continues(ctx context.Context) (bool, error) {
 	last := s.state.last
 	if last == 0 {
@@ -218,7 +212,7 @@ func (s *logStore) continues(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// read returns a piece. If it is a copy that can't be read, it returns the parts.
+// read returns a piece, or its parts if it is a copy that can't be read.
 func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	one, err := s.get(ctx, p)
 	if err == nil {
@@ -241,7 +235,7 @@ func (s *logStore) read(ctx context.Context, p span) ([]piece, error) {
 	return all, nil
 }
 
-// get reads one piece, which must exist.
+// get reads one piece. A missing one is an error.
 func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
 	name := at.name(s.packed)
 	b, err := s.blobs.Get(ctx, name)
@@ -257,7 +251,7 @@ func (s *logStore) get(ctx context.Context, at span) (p piece, err error) {
 	return p, nil
 }
 
-// irregular returns damage if something other than a blob has its name.
+// irregular adds ErrDamaged if a name belongs to something other than a file.
 func irregular(err error) error {
 	if errors.Is(err, blob.ErrIrregular) {
 		return damage(err)
@@ -309,7 +303,7 @@ func (s *logStore) Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Reco
 	return records, nil
 }
 
-// share replaces the specs of a record by those that the caller has if they are the same.
+// share replaces specs by equal ones that the caller has in memory.
 func (s *logStore) share(rec *Record) {
 	if s.held == nil {
 		return
@@ -345,7 +339,7 @@ func (s *logStore) All(ctx context.Context, each func(Record, error) error) erro
 	})
 }
 
-// inspect reads every piece and returns everything that is damaged.
+// inspect reads every piece and returns all damage.
 func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	names, err := s.blobs.List(ctx, logDir, 0)
 	if err != nil {
@@ -369,7 +363,7 @@ func (s *logStore) inspect(ctx context.Context) ([]error, error) {
 	return append(slices.DeleteFunc(found, func(err error) bool { return err == nil }), s.gaps(heads)...), err
 }
 
-// inspect returns an error if a record is damaged, or its index line would mislead readers.
+// inspect returns an error if a record is damaged or its index line is wrong.
 func (p piece) inspect() error {
 	for i := range p.lines {
 		rec, err := p.lines[i].record()
@@ -383,7 +377,7 @@ func (p piece) inspect() error {
 	return nil
 }
 
-// gaps returns an error for each place where the pieces of a log don't follow each other.
+// gaps returns an error wherever a piece does not follow another one.
 func (s *logStore) gaps(heads []pieceHead) (wrong []error) {
 	ids := map[int]string{}
 	for _, h := range heads {
@@ -410,12 +404,12 @@ func (s *logStore) Put(ctx context.Context, expectSeq int, rec Record) error {
 	return s.putAll(ctx, []change{{expectSeq: expectSeq, rec: rec}})[0]
 }
 
-// write creates the next entry. If another run created it first, write tries again with the changes that still
-// apply. Its error is the result of those that it did not finish.
+// write creates the next entry. If another run is faster, it retries with the changes that still apply. The error is
+// the result of all changes that it did not finish.
 func (s *logStore) write(ctx context.Context, batch []*queued) error {
 	fit := s.applicable(batch)
 	if len(fit) < len(batch) {
-		// The state may be old: only after a look is a change too late.
+		// Only an up-to-date state shows that a change is too late.
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
@@ -451,12 +445,12 @@ func (s *logStore) write(ctx context.Context, batch []*queued) error {
 	return ErrConflict
 }
 
-// unlisted is the error of a store that does not list an entry that it has.
+// unlisted returns the error for a listing that lacks an entry that exists.
 func (s *logStore) unlisted(entry int) error {
 	return fmt.Errorf("entry %d exists, but no listing of %s shows it: the store is not safe for a ledger", entry, s.blobs.Place(logDir))
 }
 
-// applicable returns the changes whose expected seq the state has; of two changes of one record, the first.
+// applicable returns the changes whose record has the expected seq, and only the first one of each record.
 func (s *logStore) applicable(batch []*queued) (fit []*queued) {
 	taken := map[kind.Key]bool{}
 	for _, w := range batch {
@@ -475,7 +469,6 @@ func (s *logStore) applicable(batch []*queued) (fit []*queued) {
 	return fit
 }
 
-// append creates an entry with the changes.
 func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	if err := s.proveOnce(ctx); err != nil {
 		return err
@@ -500,7 +493,7 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	}
 	copies := s.copies(p)
 	if len(copies) > 0 {
-		// A copy hides the entries that it was not made of.
+		// A copy hides entries that it lacks.
 		if goesOn, err := s.continues(ctx); err != nil || !goesOn {
 			return cmp.Or(err, blob.ErrExists)
 		}
@@ -515,8 +508,7 @@ func (s *logStore) append(ctx context.Context, changes []*queued) error {
 	return s.state.add(p)
 }
 
-// copies returns the copies that go with an entry. One that can't be encoded is left out: readers then read its
-// parts.
+// copies returns the copies to create with an entry. Readers can do without one that is too long.
 func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	for entries := pieceFactor; next.Entry%entries == 0; entries *= pieceFactor {
 		p := s.state.combined(next, entries)
@@ -533,8 +525,8 @@ func (s *logStore) copies(next piece) (copies []blob.Copy) {
 	return copies
 }
 
-// proveOnce tries to create the newest entry again, before the first write of a run. A store that accepts this
-// would let two runs claim the same request.
+// proveOnce creates the newest entry again, before the first write of a run. If the store accepts it, two runs could
+// claim the same request.
 func (s *logStore) proveOnce(ctx context.Context) error {
 	if s.proven || s.state.last == 0 {
 		return nil

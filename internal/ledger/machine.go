@@ -11,29 +11,28 @@ import (
 	"trueup/internal/canon"
 )
 
-// event moves a record from state to state.
+// event is a transition of a record. The log shows its text.
 type event string
 
 const (
 	evClaim   event = "claimed"
 	evReclaim event = "claimed again"
-	// evTakeOver claims what a run that died had claimed.
+	// evTakeOver claims a request of a run that died.
 	evTakeOver event = "taken over"
 	evPost     event = "posted"
 	evReject   event = "rejected"
 	evRelease  event = "released"
-	// evLeave ends a run that got no outcome; a later one may continue.
+	// evLeave ends a run without an outcome; a later one may continue.
 	evLeave  event = "left open"
 	evDoubt  event = "made unknown"
 	evSettle event = "resolved by a person"
 	evAdopt  event = "adopted"
 
-	// The record of a deleted object stays posted, because the object was made.
+	// The record of a deleted object stays posted, because the request was executed.
 	evDelete     event = "being deleted"
 	evDeleted    event = "deleted"
 	evNotDeleted event = "not deleted"
 
-	// The events of objects that converge.
 	evBegin   event = "begun"
 	evConfirm event = "applied"
 	evDrop    event = "taken back"
@@ -44,8 +43,8 @@ type transition struct {
 	to   State
 }
 
-// transitions has the states in which an event may happen, and the state after an outcome. State "" is a record
-// that is absent, released, or of a kind that converges.
+// transitions has the states in which an event may happen, and the state after an outcome. State "" means absent,
+// released, or of a kind that converges.
 var transitions = sync.OnceValue(func() map[event]transition {
 	return map[event]transition{
 		evClaim:      {from: []State{"", Rejected}},
@@ -67,8 +66,8 @@ var transitions = sync.OnceValue(func() map[event]transition {
 // ErrTaken matches every TakenError.
 var ErrTaken = errors.New("taken")
 
-// TakenError says that a request can't be claimed: it was sent, may have been sent, or was abandoned. Nothing
-// was written.
+// TakenError means that a request can't be claimed: it was or may have been sent, or was abandoned. Nothing was
+// written.
 type TakenError struct{ Record Record }
 
 func (e *TakenError) Error() string {
@@ -79,7 +78,7 @@ func (e *TakenError) Error() string {
 // Is reports whether target is ErrTaken.
 func (e *TakenError) Is(target error) bool { return target == ErrTaken }
 
-// StateError says that the state of a record does not allow a change. Nothing was written.
+// StateError means that the state of a record does not allow a change. Nothing was written.
 type StateError struct {
 	Record Record
 	event  event
@@ -90,7 +89,6 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("it can't be %s: %s", e.event, message)
 }
 
-// in returns an error unless the state of the record allows the event.
 func (r Record) in(e event) error {
 	switch {
 	case slices.Contains(transitions()[e].from, r.State):
@@ -108,12 +106,12 @@ type Intent struct {
 	Spec   []byte
 	Digest canon.Sum
 	At     Instant
-	// Before has the live objects that look like the one to make; nil means unknown.
+	// Before has the live objects that look like the new one; nil means unknown.
 	Before *Listing
 }
 
-// claimed returns the record of a request that is about to be sent. A claim that is taken over keeps the time
-// of the first one: the platform may know the name since then.
+// claimed returns the record of a request that is about to be sent. A takeover keeps the time of the first claim: the
+// platform may know the name since then.
 func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
@@ -126,7 +124,7 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 		first, i.Before = *r.FirstClaimAt, r.Before
 	}
 	if e == evReclaim {
-		// It was made before, even if nothing is made under this claim.
+		// trueup made it before, even if this claim makes nothing.
 		r.Applied = r.Spec
 	}
 	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, i.Spec, &i.Digest, i.Before
@@ -136,13 +134,13 @@ func (r Record) claimed(e event, i Intent, c Claim) (Record, error) {
 	return r.withRemote("", "", ""), nil
 }
 
-// ended returns the record of a request that was answered, or never sent.
+// ended returns the record of a request that got an outcome, or was never sent.
 func (r Record) ended(e event, o Outcome) (Record, error) {
 	if err := r.in(e); err != nil {
 		return r, err
 	}
 	if (e == evReject || e == evRelease) && r.Uncertain {
-		// An earlier send may have arrived, whatever the last answer was.
+		// An earlier send may have arrived, whatever the last answer says.
 		return r, &StateError{Record: r, event: e}
 	}
 	o.Message = cut(o.Message, maxMessage)
@@ -158,7 +156,7 @@ func (r Record) ended(e event, o Outcome) (Record, error) {
 	return r, nil
 }
 
-// released removes the intent. The record stays, and its seq counts on.
+// released removes the intent. The record stays, because seq counts on.
 func (r Record) released() Record {
 	r.State, r.Spec, r.SpecDigest, r.Before = "", nil, nil, nil
 	r.FirstClaimAt, r.ClaimedAt, r.AcceptedAt = nil, nil, nil
@@ -166,29 +164,28 @@ func (r Record) released() Record {
 	return r
 }
 
-// reopened returns a released record with the intent that it had.
+// reopened returns a released record with its old intent.
 func (r Record) reopened(claimed Record) Record {
 	r.State, r.Spec, r.SpecDigest, r.Before = Claimed, claimed.Spec, claimed.SpecDigest, claimed.Before
 	r.FirstClaimAt, r.ClaimedAt, r.Claim = claimed.FirstClaimAt, claimed.ClaimedAt, claimed.Claim
 	return r
 }
 
-// sameIntent reports whether two records are of the same intent, even of other runs.
+// sameIntent reports whether both records have the same first claim.
 func (r Record) sameIntent(o Record) bool {
 	return r.FirstClaimAt != nil && o.FirstClaimAt != nil && r.FirstClaimAt.Equal(*o.FirstClaimAt)
 }
 
-// Resolution is a person's answer about a request with unknown outcome.
+// Resolution is a person's answer about a request whose outcome is unknown.
 type Resolution string
 
-// The answers: it was executed; it was not, and the next run sends it; it no longer matters.
+// The answers: it was executed; it was not, so send it; never send it.
 const (
 	ResolvePosted  Resolution = "posted"
 	ResolveRepost  Resolution = "repost"
 	ResolveAbandon Resolution = "abandon"
 )
 
-// settled returns the record after a person's answer.
 func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	if err := r.in(evSettle); err != nil {
 		return r, err
@@ -204,7 +201,7 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	switch to {
 	case ResolvePosted:
 		r.State = Posted
-		// When it was accepted is not known; it was sent right after the claim.
+		// The claim is the best estimate of when it was accepted.
 		r.AcceptedAt = r.ClaimedAt
 	case ResolveRepost:
 		from := cmp.Or(r.RepostedFrom, r.FirstClaimAt)
@@ -219,12 +216,10 @@ func (r Record) settled(to Resolution, reason, by string) (Record, error) {
 	return r, nil
 }
 
-// personal returns the outcome that a person gave.
 func personal(how How, reason, by string) *Outcome {
 	return &Outcome{How: how, Reason: cut(reason, maxMessage), By: by}
 }
 
-// adopted returns the record of a request that was executed elsewhere.
 func (r Record) adopted(a Adoption) (Record, error) {
 	if err := r.in(evAdopt); err != nil {
 		return r, err
@@ -233,8 +228,8 @@ func (r Record) adopted(a Adoption) (Record, error) {
 	return r, nil
 }
 
-// begun returns the record of an object whose spec is about to be sent. Pending specs of earlier writes stay:
-// the platform may have them, and then trueup must remove their fields.
+// begun adds a spec that is about to be sent. Older pending specs stay: if the platform has them, trueup must remove
+// their fields.
 func (r Record) begun(spec []byte) (Record, error) {
 	if _, err := canon.Decode(spec); err != nil {
 		return r, fmt.Errorf("spec: %w", err)
@@ -244,8 +239,7 @@ func (r Record) begun(spec []byte) (Record, error) {
 	return r, nil
 }
 
-// confirmed returns the record after a write of a converging object, or after live was found to be equal to
-// git.
+// confirmed returns the record of an object whose spec is live.
 func (r Record) confirmed(a AppliedSpec) Record {
 	r.Applied, r.Pending, r.NotConverged = a.Spec, nil, !a.Converged
 	return r.withRemote(cmp.Or(a.RemoteName, r.RemoteName), cmp.Or(a.UID, r.UID), cmp.Or(a.CreationTimestamp, r.CreationTimestamp))
@@ -257,16 +251,14 @@ func (r Record) withRemote(name, uid, created string) Record {
 }
 
 const (
-	// maxSteps bounds a record's history, maxSpecSteps that of an object that converges, which may be written
-	// daily.
+	// maxSteps bounds a record's history, maxSpecSteps that of objects that converge, which may change daily.
 	maxSteps     = 50
 	maxSpecSteps = 8
-	// maxMessage and maxDetail bound texts from outside, in a record and in a step, in bytes.
+	// maxMessage and maxDetail bound texts from outside in a record and in a step, in bytes.
 	maxMessage = 2000
 	maxDetail  = 200
 )
 
-// moved returns the record with one more step.
 func (r Record) moved(s Step) Record {
 	r.Seq, r.Nonce = s.Seq, s.Nonce
 	most := maxSteps
@@ -278,15 +270,14 @@ func (r Record) moved(s Step) Record {
 	return r
 }
 
-// follows reports whether the record is a later version of the other one.
+// follows reports whether the record is a later version of another one.
 func (r Record) follows(earlier Record) bool {
 	return slices.ContainsFunc(r.History, func(s Step) bool {
 		return s.Seq == earlier.Seq && s.Nonce == earlier.Nonce
 	})
 }
 
-// forgot reports whether the record is so much later than another one that its history does not reach back to
-// that.
+// forgot reports whether the record is later and keeps too few steps to compare.
 func (r Record) forgot(earlier Record) bool {
 	return len(r.History) > 0 && r.History[0].Seq > earlier.Seq
 }

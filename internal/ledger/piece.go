@@ -34,16 +34,16 @@ const (
 	maxPiece = 4 << 30
 )
 
-// span is a run of entries: the number of the last, and how many there are.
+// span is a range of entries: the number of the last, and how many.
 type span struct {
 	Entry   int `json:"entry"`
 	Entries int `json:"entries"`
 }
 
-// before is the entry that the first one follows.
+// before returns the entry that the first one follows.
 func (p span) before() int { return p.Entry - p.Entries }
 
-// name returns the path of the file of a piece; packed copies are compressed.
+// name returns the file's path.
 func (p span) name(packed bool) string {
 	name := fmt.Sprintf("%010d-%d", newestFirst-int64(p.Entry), p.Entry)
 	folder, end := name[:7], ".jsonl"
@@ -56,7 +56,6 @@ func (p span) name(packed bool) string {
 	return path.Join(logDir, folder, name+end)
 }
 
-// spanOf parses a name.
 func spanOf(name string) (span, error) {
 	p := span{Entries: 1}
 	var digits int64
@@ -67,7 +66,7 @@ func spanOf(name string) (span, error) {
 	return p, nil
 }
 
-// fewestPieces returns the fewest pieces that have all entries up to the last, oldest first.
+// fewestPieces returns the fewest pieces with all entries up to last, oldest first.
 func fewestPieces(last int) []span {
 	var pieces []span
 	for last > 0 {
@@ -82,7 +81,7 @@ func fewestPieces(last int) []span {
 	return pieces
 }
 
-// parts returns the pieces of the next shorter length, oldest first.
+// parts returns the next smaller pieces, oldest first.
 func (p span) parts() (parts []span) {
 	short := p.Entries / pieceFactor
 	for end := p.before() + short; end <= p.Entry; end += short {
@@ -91,36 +90,33 @@ func (p span) parts() (parts []span) {
 	return parts
 }
 
-// piece is what some entries of a log left of the records: a head, and for each record an index line and the
-// record itself.
+// piece has the records that a range of entries changed: a head, and for each record an index line and the record.
 type piece struct {
 	pieceHead
 	lines []line
 }
 
-// pieceHead is the first line of a piece.
 type pieceHead struct {
 	Schema string `json:"schema"`
 	span
-	// ID identifies the last entry, After the one before the first: it shows a log that mixes two.
+	// ID identifies the last entry, After the one before the first. They detect a mix of two logs.
 	ID      string `json:"id"`
 	After   string `json:"after,omitempty"`
 	Records int    `json:"records"`
-	// Genesis is that of entry GenesisAt, if this is one of these entries.
+	// Genesis was written by entry GenesisAt, if that is in the range.
 	Genesis   *Genesis `json:"genesis,omitempty"`
 	GenesisAt int      `json:"genesisAt,omitempty"`
 }
 
-// line is a record of a log.
 type line struct {
 	lineHead
-	// text is the record's JSON, or nil once it is decoded as rec.
+	// text is the record's JSON, or nil once rec is decoded.
 	text []byte
 	rec  Record
 }
 
-// lineHead is an index line: readers find recent requests without decoding every record. At is the entry that
-// changed the record last.
+// lineHead is an index line: readers find recent requests without decoding records. At is the entry that changed the
+// record last.
 type lineHead struct {
 	At        int    `json:"at"`
 	Seq       int    `json:"seq"`
@@ -139,13 +135,12 @@ func (r Record) lineHead(at int) lineHead {
 	return h
 }
 
-// since reports whether the request is open, or was claimed or accepted since then.
+// since reports whether the request is open, or was claimed or accepted since.
 func (h lineHead) since(then time.Time) bool {
 	late := func(t *time.Time) bool { return t != nil && !t.Before(then) }
 	return h.Open || late(h.ClaimedAt) || late(h.AcceptedAt)
 }
 
-// record decodes the record once.
 func (l *line) record() (Record, error) {
 	if l.text == nil {
 		return l.rec, nil
@@ -161,7 +156,6 @@ func (l *line) record() (Record, error) {
 	return rec, nil
 }
 
-// encode returns the content of the file.
 func (p piece) encode(packed bool) ([]byte, error) {
 	var b bytes.Buffer
 	out := io.Writer(&b)
@@ -190,7 +184,7 @@ func (p piece) encode(packed bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodePiece parses the file of a piece. Its records are decoded when somebody needs them.
+// decodePiece parses a file, but not its records.
 func decodePiece(b []byte, want span) (p piece, err error) {
 	defer func() { err = damage(err) }()
 	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {

@@ -9,10 +9,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// State is the state of a request that is sent once.
+// State is the state of a request that is sent at most once.
 type State string
 
-// The states of a request. A record of an object that converges has none.
+// The states of a request. Records of objects that converge have none.
 const (
 	Claimed   State = "claimed"
 	Posted    State = "posted"
@@ -22,19 +22,19 @@ const (
 	Abandoned State = "abandoned"
 )
 
-// Record is what trueup has done to one object. Records are never deleted: a manifest that comes back to git
-// must not be sent again.
+// Record is what trueup did to one object. Records are never deleted: a manifest that comes back to git must not be
+// sent again.
 type Record struct {
 	Schema    string `json:"schema"`
 	Workspace string `json:"workspace"`
 	kind.Key
-	// Seq counts the transitions of this record from 1.
+	// Seq counts the transitions from 1.
 	Seq int `json:"seq"`
-	// Nonce identifies this transition, the last step of History.
+	// Nonce identifies the last step of History.
 	Nonce   string `json:"nonce"`
 	History []Step `json:"history,omitempty"`
 
-	// The claim of a request that is sent once, and its outcome.
+	// The claim of a request, and its outcome.
 	State        State      `json:"state,omitempty"`
 	SpecDigest   *canon.Sum `json:"specDigest,omitempty"`
 	Spec         JSON       `json:"spec,omitempty"`
@@ -42,26 +42,25 @@ type Record struct {
 	ClaimedAt    *time.Time `json:"claimedAt,omitempty"`
 	AcceptedAt   *time.Time `json:"acceptedAt,omitempty"`
 	Claim        *Claim     `json:"claim,omitempty"`
-	// Before has the live objects, right before the first claim, that look like the one that the request makes.
-	// None of them is ours. Nil means unknown.
+	// Before has the live objects, right before the first claim, that look like the new one. trueup made none of them.
+	// Nil means unknown.
 	Before *Listing `json:"before,omitempty"`
-	// Uncertain says that an earlier send may have arrived, Left that the run with the claim ended without an
-	// outcome.
+	// Uncertain means that an earlier send may have arrived, Left that the run with the claim ended without an outcome.
 	Uncertain bool     `json:"uncertain,omitempty"`
 	Left      bool     `json:"left,omitempty"`
 	Outcome   *Outcome `json:"outcome,omitempty"`
-	// RepostedFrom is when an earlier send was first claimed that a person answered with --repost. If the
-	// platform has the name, that send was executed.
+	// RepostedFrom is the first claim of an earlier send that a person answered with --repost. If the platform has the
+	// name, that send was executed.
 	RepostedFrom *time.Time `json:"repostedFrom,omitempty"`
 
-	// The specs of an object that converges: the last-applied one, and those whose write was begun and not
-	// confirmed since, oldest first.
+	// The specs of an object that converges: the last-applied one, and those that were sent later and not confirmed,
+	// oldest first.
 	Applied JSON   `json:"applied,omitempty"`
 	Pending []JSON `json:"pending,omitempty"`
-	// NotConverged says that the platform did not keep what was sent.
+	// NotConverged means that the platform did not keep what was sent.
 	NotConverged bool `json:"notConverged,omitempty"`
 
-	// What the platform said about the object.
+	// These come from the platform.
 	RemoteName        string `json:"remoteName,omitempty"`
 	UID               string `json:"uid,omitempty"`
 	CreationTimestamp string `json:"creationTimestamp,omitempty"`
@@ -89,7 +88,7 @@ type Step struct {
 	Seq   int       `json:"seq"`
 	Nonce string    `json:"nonce"`
 	At    time.Time `json:"at"`
-	// Event is what happened, By the run or person, Detail a message of at most 200 bytes.
+	// Event is what happened, By who did it, Detail a message of at most 200 bytes.
 	Event  string `json:"event"`
 	By     string `json:"by,omitempty"`
 	Detail string `json:"detail,omitempty"`
@@ -110,15 +109,15 @@ type How string
 
 // The ways in which a request ends.
 const (
-	// Created is a 2xx, Refused a 4xx that proves that nothing was done.
+	// Created is a 2xx answer, Refused a 4xx that proves that nothing was done.
 	Created How = "created"
 	Refused How = "refused"
-	// Duplicate means that the platform refused a second request of the name after one of ours without an
-	// answer, which was therefore executed. Found means that the object is live.
+	// Duplicate means that the platform rejected the name as a duplicate of our request that got no answer, so that one
+	// was executed. Found means that the object is live.
 	Duplicate How = "conflict-after-ambiguous"
 	Found     How = "found"
-	// Released means that provably nothing was sent, Unclear that this can't be known, NotOurs that the name
-	// belongs to an object that no request of this ledger made.
+	// Released means that nothing was sent, Unclear that nobody can know, NotOurs that the name belongs to an object
+	// that this ledger did not make.
 	Released How = "released"
 	Unclear  How = "unclear"
 	NotOurs  How = "not-ours"
@@ -133,44 +132,44 @@ const (
 type Outcome struct {
 	How  How `json:"how"`
 	HTTP int `json:"http,omitempty"`
-	// Message is that of the platform or the network, of at most 2000 bytes.
+	// Message comes from the platform or the network, at most 2000 bytes.
 	Message string `json:"message,omitempty"`
-	// Reason and By are a person's, of ledger resolve.
+	// Reason and By are from a person's ledger resolve.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 }
 
-// Genesis identifies a ledger, and binds its records to one workspace and to the platform's addresses, so that
-// no record is used with another platform.
+// Genesis identifies a ledger, and binds it to one workspace and the platform's addresses: its records are useless for
+// another platform.
 type Genesis struct {
 	Schema   string `json:"schema"`
 	LedgerID string `json:"ledgerId"`
-	// Seq counts the changes of the genesis from 1.
+	// Seq counts the changes from 1.
 	Seq       int       `json:"seq"`
 	CreatedAt time.Time `json:"createdAt"`
-	// Origins are the addresses of the platform that the records are about, by area.
+	// Origins are the platform's addresses by area.
 	Origins map[kind.Area]string `json:"origins"`
-	// Workspace is {workspace_uuid}.
+	// Workspace is the UUID in addresses, {workspace_uuid}.
 	Workspace string `json:"workspace"`
-	// WorkspaceName is {namespace}, which addresses of the compute area have instead; older ledgers have none.
+	// WorkspaceName is the name in addresses of the compute area, {namespace}; older ledgers have none.
 	WorkspaceName string `json:"workspaceName,omitempty"`
-	// Proofs say, by area, how the platform refused a second request of the same name.
+	// Proofs say, by area, how the platform rejected a duplicate name.
 	Proofs map[kind.Area]Proof `json:"proofs,omitempty"`
-	// Finished is the last whole apply after which git had other requests than before.
+	// Finished is the last complete apply that changed the set of requests.
 	Finished *Finished `json:"finished,omitempty"`
 }
 
-// Finished is an apply of a whole project that left nothing to do. Every request that git had then has a
-// record, or the record was lost.
+// Finished is an apply of a whole project that left nothing to do. Every request in git then has a record, unless the
+// record was lost.
 type Finished struct {
 	At time.Time `json:"at"`
-	// Commit is the commit that was applied; empty outside git.
+	// Commit is empty outside git.
 	Commit string `json:"commit,omitempty"`
 	// Requests are the send-once objects in git, as KIND/NAME, sorted.
 	Requests []string `json:"requests"`
 }
 
-// Had reports whether git had the request when the apply finished.
+// Had reports whether git had the request then.
 func (f *Finished) Had(key kind.Key) bool {
 	if f == nil {
 		return false
@@ -188,10 +187,10 @@ func (f *Finished) String() string {
 	return "an apply " + commit + "that finished at " + f.At.UTC().Format(time.RFC3339)
 }
 
-// Proof says when and how the platform refused a duplicate.
+// Proof says when and how the platform rejected a duplicate name.
 type Proof struct {
 	At time.Time `json:"at"`
-	// Name is the name that was sent twice, HTTP the answer to the second.
+	// Name was sent twice, HTTP is the second answer.
 	Name string `json:"name"`
 	HTTP int    `json:"http"`
 	By   string `json:"by,omitempty"`
@@ -199,23 +198,21 @@ type Proof struct {
 
 // View is what a plan needs of a ledger.
 type View struct {
-	// Problem says why the ledger can't be used, or is empty, and Fix what to do about it.
+	// Problem says why the ledger can't be used, Fix what to do. Both may be empty.
 	Problem, Fix string
-	// Elsewhere says that the ledger is of another workspace or platform.
+	// Elsewhere means that the ledger belongs to another workspace or platform.
 	Elsewhere bool
 	ID        string
-	// Records are those of the requested keys, and of all requests that were claimed lately or are open.
+	// Records has those of the requested keys, of recent claims and of open requests.
 	Records map[kind.Key]Record
 	// Terms say, by area, whether open requests may be sent again.
-	Terms map[kind.Area]Terms
-	// Finished is that of the genesis, or nil.
+	Terms    map[kind.Area]Terms
 	Finished *Finished
-	// Unseen says that this machine has seen none of the ledger's requests, so it would not notice that the
-	// ledger was rolled back.
+	// Unseen means that this machine never saw a request of the ledger, so it can't detect a rollback.
 	Unseen bool
 }
 
-// RemoteNames returns the objects that the server calls by another name than git.
+// RemoteNames returns the platform's name of each object that git names differently.
 func (v View) RemoteNames() map[kind.Key]string {
 	names := map[kind.Key]string{}
 	for key, rec := range v.Records {
@@ -226,8 +223,7 @@ func (v View) RemoteNames() map[kind.Key]string {
 	return names
 }
 
-// Ours reports whether a request of this ledger certainly made the object: the answer said so, or the platform
-// refused a second one of the name. An adopted object may be somebody else's.
+// Ours reports whether a request of this ledger certainly made the object. Somebody else may have made an adopted one.
 func (r Record) Ours() bool {
 	return r.State == Posted && r.Outcome != nil && (r.Outcome.How == Created || r.Outcome.How == Duplicate)
 }
@@ -238,7 +234,7 @@ func (r Record) Blank() bool { return r.State == "" && r.Applied == nil && r.Pen
 // Gone reports whether trueup deleted the object.
 func (r Record) Gone() bool { return r.State == Posted && r.Outcome != nil && r.Outcome.How == Removed }
 
-// Unmade returns a clause about the object's deletion, or "".
+// Unmade describes the object's deletion, or returns "".
 func (r Record) Unmade() string {
 	var last Step
 	if n := len(r.History); n > 0 {

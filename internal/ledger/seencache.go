@@ -12,9 +12,8 @@ import (
 	"trueup/internal/kind"
 )
 
-// seenCache is a directory of this machine, outside the store, with the newest record of each send-once request
-// that the machine has read or written. It detects a ledger that was restored from a backup or force-pushed:
-// such a ledger does not know what it lacks. An empty seenCache caches nothing.
+// seenCache is a local directory with the newest record of each send-once request that this machine read or wrote. It
+// detects a ledger that was restored from a backup or force-pushed. If it is "", nothing is cached.
 type seenCache string
 
 func (l *Ledger) seenCache() seenCache {
@@ -29,7 +28,6 @@ func (c seenCache) file(workspace string, key kind.Key) string {
 	return filepath.Join(string(c), hex.EncodeToString(sum[:])+".json")
 }
 
-// get returns the record that the machine saw last, if it did.
 func (c seenCache) get(workspace string, key kind.Key) (rec Record, ok bool) {
 	if c == "" || !sentOnce(key) {
 		return rec, false
@@ -41,7 +39,7 @@ func (c seenCache) get(workspace string, key kind.Key) (rec Record, ok bool) {
 	return rec, err == nil && rec.Key == key
 }
 
-// put stores a record. A failed write is no error: the cache is a second line of defence.
+// put stores a record. It ignores errors, because the cache is only a second line of defence.
 func (c seenCache) put(rec Record) {
 	if c == "" || !sentOnce(rec.Key) {
 		return
@@ -57,20 +55,18 @@ func (c seenCache) put(rec Record) {
 	}
 }
 
-// Remembers reports whether this machine has seen requests of the ledger, so that it detects a rollback.
+// Remembers reports whether this machine has seen requests of the ledger, so that it can detect a rollback.
 func (l *Ledger) Remembers() bool {
 	seen, err := os.ReadDir(string(l.seenCache()))
 	return err == nil && len(seen) > 0
 }
 
-// sentOnce reports whether requests of the key are sent once.
 func sentOnce(key kind.Key) bool {
 	k, ok := kind.Named(key.Kind)
 	return ok && k.SentOnce()
 }
 
-// readChecked reads records and compares them with what this machine has seen. It returns a *ProblemError if
-// the ledger was rolled back.
+// readChecked reads records, and returns a *ProblemError if the ledger was rolled back.
 func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error) {
 	cache := l.seenCache()
 	for try := 1; ; try++ {
@@ -92,13 +88,12 @@ func (l *Ledger) readChecked(ctx context.Context, keys []kind.Key) (map[kind.Key
 		if back == nil || try == 2 {
 			return found, back
 		}
-		// Another run of this machine may have written meanwhile. It did so before it put the record into the
-		// cache, so a new look shows it.
+		// Another run of this machine may have written meanwhile. It writes the ledger before the cache, so a second
+		// read shows it.
 		l.refresh()
 	}
 }
 
-// rolledBack is the error about a record that lacks what this machine saw of it.
 func (l *Ledger) rolledBack(rec, was Record) error {
 	has := "no record"
 	if rec.Seq > 0 {

@@ -2,18 +2,18 @@ package ledger
 
 import "time"
 
-// Instant is the present by two clocks. A decision takes the one that makes it safe: a laptop that slept, or a
-// cache that answers, must not make an old claim look young.
+// Instant is the time by two clocks. Each decision uses the safer one: after a laptop slept, or if a cache answers, an
+// old claim must not look young.
 type Instant struct {
 	// Now is the platform's time, or else this machine's.
 	Now time.Time
 	// Early and Late are the earlier and the later clock.
 	Early, Late time.Time
-	// Alone says that the platform gave no time.
+	// Alone means that the platform gave no time.
 	Alone bool
 }
 
-// Observed returns the present by the platform's clock, which may be zero, and by this machine's.
+// Observed returns the time by the platform's clock, which may be zero, and by this machine's.
 func Observed(server, wall time.Time) Instant {
 	if server.IsZero() {
 		return Instant{Now: wall, Early: wall, Late: wall, Alone: true}
@@ -30,8 +30,8 @@ func (i Instant) Add(d time.Duration) Instant {
 	return Instant{Now: i.Now.Add(d), Early: i.Early.Add(d), Late: i.Late.Add(d), Alone: i.Alone}
 }
 
-// The platform refuses a name that it knows for about 24 hours: until DefaultWindow after the first claim,
-// sending again is safe. A claim of another run that is younger than Lease is in flight.
+// The platform remembers names for about 24 hours: within DefaultWindow after the first claim, sending again is safe. A
+// claim of another run younger than Lease is in flight.
 const (
 	DefaultWindow = 20 * time.Hour
 	Lease         = 10 * time.Minute
@@ -41,20 +41,18 @@ const (
 
 // Terms say whether a request without an outcome may be sent again.
 type Terms struct {
-	// Window is how long after its first claim a request may be sent again: shorter than the platform remembers
-	// names.
+	// Window is how long after its first claim a request may be sent again.
 	Window time.Duration
-	// Proven says that the platform refused a second request of the same name before. Otherwise nothing is sent
-	// again.
+	// Proven means that the platform has rejected a duplicate name. Otherwise nothing is sent again.
 	Proven bool
 }
 
-// MaySend reports whether the window is open. Every send must ask right before it.
+// MaySend reports whether the window is open. Ask right before every send.
 func (t Terms) MaySend(first time.Time, now Instant) bool {
 	return now.Late.Before(t.Until(first, now))
 }
 
-// Until returns when the window ends. A short window keeps at least a half.
+// Until returns when the window ends. If the platform gave no time, it ends earlier, but not before its middle.
 func (t Terms) Until(first time.Time, now Instant) time.Time {
 	if now.Alone {
 		return first.Add(t.Window - min(aloneMargin, t.Window/2))
@@ -62,16 +60,16 @@ func (t Terms) Until(first time.Time, now Instant) time.Time {
 	return first.Add(t.Window)
 }
 
-// Standing says what a run may do about the record of another one.
+// Standing says what a run may do about another run's record.
 type Standing string
 
-// The standings of a record.
+// The values of Standing.
 const (
 	// Free may be claimed.
 	Free Standing = "free"
 	// InFlight is claimed by a run that may still be working.
 	InFlight Standing = "in flight"
-	// Resendable was claimed by a run that died, and sending it again is safe.
+	// Resendable was claimed by a run that died; sending it again is safe.
 	Resendable Standing = "resendable"
 	// Lost may have been executed, and a person must decide.
 	Lost Standing = "lost"
@@ -79,7 +77,7 @@ const (
 	Settled Standing = "settled"
 )
 
-// Standing returns what another run than the writer may do: the writer may have sent the request and died.
+// Standing returns what a run may do that did not write the record: the writer may have sent the request and died.
 func (r Record) Standing(now Instant, t Terms) Standing {
 	switch r.State {
 	case "", Rejected:
@@ -102,7 +100,7 @@ func (r Record) Standing(now Instant, t Terms) Standing {
 	return Settled
 }
 
-// young reports whether the run that claimed the request may still be working.
+// young reports whether the run with the claim may still be working.
 func (r Record) young(now Instant) bool {
 	return r.State == Claimed && !r.Left && now.Now.Sub(*r.ClaimedAt) < Lease
 }
@@ -110,7 +108,7 @@ func (r Record) young(now Instant) bool {
 // Open reports whether the outcome of the request is unknown.
 func (r Record) Open() bool { return r.State == Claimed || r.State == Unknown }
 
-// NameTaken reports whether an object of the name is live that this ledger did not make.
+// NameTaken reports whether the name belongs to a live object that this ledger did not make.
 func (r Record) NameTaken() bool {
 	return r.State == Unknown && r.Outcome != nil && r.Outcome.How == NotOurs
 }

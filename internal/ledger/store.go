@@ -15,43 +15,39 @@ import (
 )
 
 var (
-	// ErrConflict says that a record, or the genesis, does not have the expected seq: another run changed it,
-	// and nothing was written.
+	// ErrConflict means that another run changed the record or genesis. Nothing was written.
 	ErrConflict = errors.New("another run changed it meanwhile")
-	// ErrNoGenesis says that there is no ledger in the store, which is not the same as an empty one.
+	// ErrNoGenesis means that the store has no ledger, not even an empty one.
 	ErrNoGenesis = errors.New("no ledger here")
-	// ErrStore says that trueup refuses a store, whatever is in it: it is for something else, or others could
-	// write there.
+	// ErrStore means that trueup rejects the store: it is used for something else, or others can write there.
 	ErrStore = blob.ErrStore
 )
 
-// Store has one genesis, and one record a key (docs/design.md A2), each replaced as a whole by compare-and-swap
-// on its Seq. Every call but WriteGenesis, Forget and Prove returns ErrNoGenesis if there is no genesis. What
-// can't be read or is damaged is an error that names it, never an absent record.
-//
-// A write is durable when it returns nil, and was not done when it returns ErrConflict. After any other error
-// it may or may not have been done.
+// Store has one genesis, and one record a key (docs/design.md A2). Compare-and-swap on seq replaces each as a whole.
+// Except for WriteGenesis, Forget and Prove, calls return ErrNoGenesis without a genesis. Damage is an error, never an
+// absent record.
+// A write is durable when it returns nil, and was not done if it returns ErrConflict. After any other error it may have
+// been done.
 type Store interface {
 	ReadGenesis(ctx context.Context) (Genesis, error)
-	// WriteGenesis replaces the genesis of seq expectSeq; 0 creates it.
+	// WriteGenesis replaces the genesis that has seq expectSeq; 0 creates it.
 	WriteGenesis(ctx context.Context, expectSeq int, g Genesis) error
-	// Read returns the records of those keys that have one.
+	// Read returns the records that exist.
 	Read(ctx context.Context, keys []kind.Key) (map[kind.Key]Record, error)
-	// Put replaces the record of seq expectSeq by rec, whose seq is higher; 0 creates it.
+	// Put replaces the record that has seq expectSeq by a later one; 0 creates it.
 	Put(ctx context.Context, expectSeq int, rec Record) error
-	// Recent returns the keys of records that were claimed or accepted since then, and of all whose request is
-	// open; it may return others too.
+	// Recent returns at least the keys of requests that are open, or were claimed or accepted since.
 	Recent(ctx context.Context, since time.Time) ([]kind.Key, error)
-	// All calls each for every record, in no particular order, and with an error for a damaged one. An error of
-	// each ends it.
+	// All calls each for every record, in no order, and with an error for a damaged one. It ends when each returns an
+	// error.
 	All(ctx context.Context, each func(Record, error) error) error
-	// Forget makes the next call look for what others wrote.
+	// Forget makes the next call look for new writes.
 	Forget()
 	// Prove returns an error unless compare-and-swap works there.
 	Prove(ctx context.Context) error
 }
 
-// putAll calls Put for many records, in one write if the store can. The errors are in the same order.
+// putAll writes many records, at once if the store can, and returns one error for each.
 func putAll(ctx context.Context, s Store, changes []change) []error {
 	if log, ok := s.(*logStore); ok {
 		return log.putAll(ctx, changes)
@@ -65,8 +61,8 @@ func putAll(ctx context.Context, s Store, changes []change) []error {
 
 const proofRuns, proofRounds = 3, 2
 
-// Prove lets runs race to write the same genesis in a scratch folder: one must win, and all must see what it
-// wrote. With a store that ignores conditions, a request could be sent twice.
+// Prove lets several runs write the same genesis in a scratch folder: one must win, and all must see its text. A store
+// that ignores conditions could let trueup send a request twice.
 func (s *logStore) Prove(ctx context.Context) (err error) {
 	folder := path.Join("tmp", "proof-"+uuid.NewString())
 	var runs []*logStore
@@ -74,7 +70,7 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 		runs = append(runs, newLogStore(s.blobs.Below(folder), nil, s.moment))
 	}
 	defer func() {
-		// An interruption does not keep it from removing the folder.
+		// It removes the folder even after an interruption.
 		err = errors.Join(err, runs[0].blobs.Clear(context.WithoutCancel(ctx)))
 		for _, run := range runs {
 			err = errors.Join(err, run.Close())
@@ -104,7 +100,7 @@ func (s *logStore) Prove(ctx context.Context) (err error) {
 	return nil
 }
 
-// race lets runs replace the genesis of seq at once, and returns the id that the winner wrote.
+// race lets all runs replace the genesis of seq, and returns the winner's id.
 func race(ctx context.Context, runs []*logStore, seq int) (winner string, err error) {
 	errs := make([]error, len(runs))
 	id := func(run int) string { return fmt.Sprintf("round-%d-run-%d", seq, run) }

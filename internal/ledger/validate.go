@@ -11,7 +11,7 @@ import (
 	"trueup/internal/kind"
 )
 
-// validate returns an error for a record that readers can't rely on.
+// validate rejects a record that readers can't rely on.
 func (r Record) validate() error {
 	if err := checkSchema(r.Schema); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (g Genesis) validate() error {
 	return nil
 }
 
-// sound returns an error for a record that no transition makes: something else changed it.
+// sound rejects a record that no transition makes: something else changed it.
 func (r Record) sound() error {
 	k, err := kindOf(r.Key)
 	if err != nil {
@@ -83,7 +83,6 @@ func (r Record) soundState(k *kind.Kind) error {
 	return nil
 }
 
-// soundHistory returns an error if steps are missing, or the last one has another nonce.
 func (r Record) soundHistory() error {
 	if len(r.History) == 0 {
 		return errors.New("it has no history")
@@ -102,7 +101,7 @@ func (r Record) soundHistory() error {
 	return nil
 }
 
-// maxClockError bounds the difference between clocks of machines that write one record.
+// maxClockError bounds how far clocks of machines differ.
 const maxClockError = 24 * time.Hour
 
 func (r Record) soundTimes() error {

@@ -9,11 +9,10 @@ import (
 	"trueup/internal/kind"
 )
 
-// Verified is what Verify found.
+// Verified is the result of Verify.
 type Verified struct {
-	// Records counts the readable records.
 	Records int `json:"records"`
-	// Damage has a message for each record, or file, that is damaged.
+	// Records counts the readable records; Damage has a message for each damaged record or file.
 	Damage []string `json:"damage,omitempty"`
 }
 
@@ -21,9 +20,8 @@ func (v *Verified) damaged(format string, args ...any) {
 	v.Damage = append(v.Damage, fmt.Sprintf(format, args...))
 }
 
-// Verify reads everything and lists all damage: files that can't be read or are in the wrong place, records
-// that no transition makes, an index that disagrees with its records, and records that this machine has seen
-// and the ledger lacks.
+// Verify reads the whole ledger and lists all damage: files that are unreadable or misplaced, records that no
+// transition makes, an index that disagrees with its records, and records that this machine saw and the ledger lacks.
 func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 	l.refresh()
 	if log, ok := l.store.(*logStore); ok {
@@ -63,9 +61,8 @@ func (l *Ledger) Verify(ctx context.Context) (v Verified, err error) {
 	return v, nil
 }
 
-// verifySeen adds what this machine has seen and the ledger lacks.
+// verifySeen adds what this machine saw and the ledger lacks.
 func (l *Ledger) verifySeen(ctx context.Context, v *Verified) {
-	// A cache that can't be read shows nothing.
 	seen, _ := ReadBackupFolder(os.DirFS(string(l.seenCache())))
 	for _, rec := range seen.Records {
 		if rec.Workspace != l.cfg.Workspace.UUID {
