@@ -172,10 +172,7 @@ func TestOutputOfAnyParallelism(t *testing.T) {
 		reports = append(reports, "--report", format+"=out."+format)
 	}
 	type pace struct{ parallelism, processors int }
-	paces := []pace{{1, 1}, {50, 4}, {4, 2}}
-	if testing.Short() {
-		paces = paces[:2]
-	}
+	paces := []pace{{1, 1}, {50, 4}}
 	well, badly := freeze(t, busy), freeze(t, mistaken)
 	for _, c := range []struct {
 		*frozen
